@@ -1,0 +1,55 @@
+# make run          the app on http://localhost:8501 (another port: make run PORT=8600)
+# make test         all tests, doctests and browser tests included (some of them: make test ARGS="-k spline")
+# make check        lint, format, types, who may import whom
+# make bench        speed and quality benchmarks
+# make screenshots  every page, light and dark, three widths, into screenshots/
+# make clean        remove caches and test artefacts; .venv stays
+
+PYTHON ?= python3
+PORT ?= 8501
+VENV := .venv/bin/python
+PIP := $(VENV) -m pip --disable-pip-version-check install --quiet
+
+.DELETE_ON_ERROR:
+.PHONY: run test check bench browsers screenshots clean
+
+run: .venv/app.stamp
+	$(VENV) -m streamlit run app.py --server.port=$(PORT)
+
+# loadgroup: the browser tests share one server, so one worker takes them all; the other cores do the rest.
+test: .venv/dev.stamp browsers
+	$(VENV) -m pytest -n auto --dist loadgroup $(ARGS)
+
+check: .venv/dev.stamp
+	$(VENV) -m ruff check
+	$(VENV) -m ruff format --check
+	$(VENV) -m mypy
+	.venv/bin/lint-imports
+
+bench: .venv/dev.stamp
+	$(VENV) -m benchmarks $(ARGS)
+
+browsers: .venv/dev.stamp
+	@$(VENV) -m tests.browser.chromium
+
+screenshots: .venv/dev.stamp browsers
+	$(VENV) -m tests.browser.screenshots
+
+clean:
+	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache build dist *.egg-info screenshots test-results
+	find app.py pages calib tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+# The stamps make a second call instant; a changed requirements file installs again.
+.venv/app.stamp: requirements.txt | $(VENV)
+	@echo "Installing requirements.txt into .venv (once, a minute or two)"
+	$(PIP) -r requirements.txt
+	@touch $@
+
+.venv/dev.stamp: requirements-dev.txt .venv/app.stamp
+	@echo "Installing requirements-dev.txt into .venv"
+	$(PIP) -r requirements-dev.txt
+	@touch $@
+
+$(VENV):
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or later is needed, this is " + sys.version.split()[0] + ". Have a newer one? make run PYTHON=python3.12")'
+	$(PYTHON) -m venv .venv

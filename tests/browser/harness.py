@@ -1,0 +1,113 @@
+"""Start the app, drive it in a real browser, read what it drew."""
+
+import json
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Locator, Page, Playwright, expect
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = (
+    "--no-sandbox",  # root in a container has no sandbox
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+PATIENCE_MS = 30_000  # a cold first page on a busy two-core machine
+IDLE = (
+    "[data-testid=stApp][data-test-connection-state=CONNECTED][data-test-script-state=notRunning]"
+)
+# Underscored keys are plotly's private state: large, circular, and no part of the picture.
+READ_TRACES = """
+plot => JSON.stringify(plot._fullData, (key, value) =>
+    key.startsWith("_") ? undefined : ArrayBuffer.isView(value) ? Array.from(value) : value)
+"""
+TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+@contextmanager
+def serve(log: Path) -> Iterator[str]:
+    """Run the app on a free port, all its output in `log`; yield its address."""
+    port = _free_port()
+    url = f"http://localhost:{port}"
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true"]
+    with log.open("wb") as output:
+        server = subprocess.Popen(
+            [*command, f"--server.port={port}"],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            _wait_healthy(url, server, log)
+            yield url
+        finally:
+            _stop(server)
+
+
+def launch(playwright: Playwright, executable: str) -> Browser:
+    return playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
+
+
+def visit(page: Page, path: str = "/") -> None:
+    """Open a page of the app ("/reliability?bins=20") and wait until it is drawn."""
+    page.goto(path)
+    settle(page)
+
+
+def settle(page: Page) -> None:
+    """Wait until the last action has been answered and drawn; fail on an exception shown."""
+    page.wait_for_timeout(160)  # the rerun that the action asks for has started by then
+    page.locator(IDLE).wait_for(timeout=PATIENCE_MS)
+    expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0, timeout=PATIENCE_MS)
+    page.evaluate(TWO_FRAMES)  # plotly redraws after the script has ended
+    shown = page.locator("[data-testid=stException]").all_inner_texts()
+    assert not shown, f"The page shows an exception: {shown}"
+
+
+def by_key(page: Page, key: str) -> Locator:
+    """The widget, chart or container that was given `key=`."""
+    return page.locator(f".st-key-{key}")
+
+
+def traces(page: Page, key: str) -> list[dict[str, Any]]:
+    """The traces of the one chart inside `key` as plotly drew them, defaults filled in."""
+    return json.loads(by_key(page, key).locator(".js-plotly-plot").evaluate(READ_TRACES))
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        return probe.getsockname()[1]
+
+
+def _wait_healthy(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + PATIENCE_MS / 1000
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
+        except OSError:  # not listening yet
+            time.sleep(0.1)
+        else:
+            return
+    raise RuntimeError(f"The app did not start:\n{log.read_text(errors='replace')}")
+
+
+def _stop(server: subprocess.Popen[bytes]) -> None:
+    server.terminate()
+    try:
+        server.wait(timeout=10)
+    except subprocess.TimeoutExpired:  # a script thread that does not end
+        server.kill()
+        server.wait()

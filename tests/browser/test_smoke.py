@@ -1,0 +1,10 @@
+"""The app opens; the `page` fixture does the judging."""
+
+from playwright.sync_api import Page
+
+from tests.browser.harness import visit
+
+
+def test_app_opens(page: Page) -> None:
+    visit(page)
+    assert page.locator("[data-testid=stMain]").inner_text().strip()
