@@ -1,0 +1,149 @@
+"""What a calibrator is: a scikit-learn estimator that maps scores in [0, 1] to probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from calib.cells import ScoreCells, check_scores
+from calib.numerics.arrays import FloatArray
+from calib.numerics.threads import single_thread
+from calib.registry import Registry
+
+
+class Calibrator(BaseEstimator):
+    """Base of all calibrators.
+
+    A method is one subclass in one file: parameters in ``__init__``, `_fit` that reads the cells
+    and sets attributes ending in an underscore, `_map` that applies them, `formula` that says the
+    fitted map in words and numbers. Monotone ones say so.
+    """
+
+    monotone: bool = True
+    needs_both_classes: bool = True
+
+    def fit(
+        self, scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit the map on held-out scores and outcomes.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            Uncalibrated scores in [0, 1].
+        y : array-like of shape (n,)
+            Outcomes, 0 or 1.
+        sample_weight : array-like of shape (n,), optional
+            A row of weight 2 counts as two rows.
+
+        Raises
+        ------
+        ValueError
+            If the arrays are empty, hold NaN or values outside their range, or one class only.
+        """
+        return self.fit_cells(ScoreCells.from_arrays(y, scores, sample_weight))
+
+    def fit_cells(self, cells: ScoreCells) -> Self:
+        """Fit the map on cells that are already counted."""
+        if self.needs_both_classes and cells.one_class:
+            only = int(cells.total_positive > 0)
+            raise ValueError(
+                f"{type(self).__name__} needs rows of both classes to fit, got only class {only}."
+            )
+        with single_thread():
+            self._fit(cells)
+        self.n_rows_ = cells.n_rows
+        return self
+
+    def predict(self, scores: ArrayLike) -> FloatArray:
+        """Calibrated probabilities of new scores.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            In [0, 1]; scores outside the range that was fitted are allowed.
+
+        Returns
+        -------
+        ndarray of shape (n,), in [0, 1]
+        """
+        check_is_fitted(self, "n_rows_")
+        return np.clip(self._map(check_scores(scores, "scores")), 0.0, 1.0)
+
+    def _fit(self, cells: ScoreCells) -> None:
+        raise NotImplementedError
+
+    def _map(self, scores: FloatArray) -> FloatArray:
+        raise NotImplementedError
+
+    def formula(self) -> str:
+        """The fitted map in words and numbers."""
+        raise NotImplementedError
+
+    def knots(self) -> FloatArray:
+        """Scores at which the map bends; empty for a map that has one formula throughout."""
+        return np.empty(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One entry of the registry.
+
+    Attributes
+    ----------
+    key, label : str
+        Name in code, and on the page.
+    create : type
+        The estimator's class.
+    simplicity : int
+        Order of simplicity (smaller is simpler) by which recommendations break ties.
+    summary, source : str
+        What the method assumes, in one sentence, and the reference.
+    """
+
+    key: str
+    label: str
+    create: type[Calibrator]
+    simplicity: int
+    summary: str
+    source: str
+
+
+CALIBRATORS: Registry[Method] = Registry("calibrator")
+Class = TypeVar("Class", bound=type[Calibrator])
+
+
+def register(
+    key: str, label: str, *, simplicity: int, summary: str, source: str
+) -> Callable[[Class], Class]:
+    """Register a Calibrator class under a key."""
+
+    def add(cls: Class) -> Class:
+        CALIBRATORS.add(key, Method(key, label, cls, simplicity, summary, source))
+        return cls
+
+    return add
+
+
+def calibrator(key: str, **parameters: Any) -> Calibrator:
+    """An unfitted calibrator by its key.
+
+    Raises
+    ------
+    KeyError
+        If no calibrator has that key.
+    TypeError
+        If the calibrator does not have such a parameter.
+
+    Examples
+    --------
+    >>> calibrator("platt").fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]).predict([0.5]).round(3)
+    array([0.5])
+    """
+    return CALIBRATORS[key].create(**parameters)

@@ -1,0 +1,270 @@
+"""ScoreCells: rows that share a score, sorted and counted. Every metric, curve and fit reads these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from calib.numerics.arrays import BoolArray, FloatArray, lock, read_only
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreCells:
+    """The sorted cells of one binary problem; a cell is the set of all rows with one score.
+
+    Attributes
+    ----------
+    score : ndarray of shape (k,)
+        Distinct scores in increasing order, in [0, 1].
+    rows : ndarray of shape (k,)
+        Number of rows of each cell.
+    weight, positive : ndarray of shape (k,)
+        Total weight of each cell, and the weight of its positive rows.
+    weight_sq, positive_sq : ndarray of shape (k,)
+        The same sums over squared row weights; variances need them. Equal to `weight` and
+        `positive` where every weight is 1.
+
+    Examples
+    --------
+    >>> cells = ScoreCells.from_arrays([0, 1, 1], [0.2, 0.8, 0.2])
+    >>> cells.score, cells.weight, cells.positive
+    (array([0.2, 0.8]), array([2., 1.]), array([1., 1.]))
+    """
+
+    score: FloatArray
+    rows: FloatArray
+    weight: FloatArray
+    positive: FloatArray
+    weight_sq: FloatArray
+    positive_sq: FloatArray
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @classmethod
+    def from_arrays(
+        cls, y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> ScoreCells:
+        """Count rows into cells.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Outcomes, 0 or 1 (or booleans).
+        y_prob : array-like of shape (n,)
+            Scores in [0, 1].
+        sample_weight : array-like of shape (n,), optional
+            Positive, finite weights; 1 for every row if None.
+
+        Raises
+        ------
+        ValueError
+            If an array is empty, not one-dimensional, of another length, or holds a value that is
+            not allowed.
+        """
+        outcome = check_outcomes(y_true)
+        score = check_scores(y_prob)
+        check_same_length(y_true=outcome, y_prob=score)
+        if sample_weight is None:
+            return cls._count(outcome, score)
+        weight = check_weights(sample_weight)
+        check_same_length(y_true=outcome, sample_weight=weight)
+        return cls._sum(outcome, score, weight)
+
+    @classmethod
+    def _count(cls, outcome: BoolArray, score: FloatArray) -> ScoreCells:
+        # Floats in [0, 1] sort as their bits do and leave the two highest bits free: shifted by one
+        # they make room for the label, and one sort of integers replaces an argsort and two gathers.
+        # Adding 0.0 turns -0.0 into 0.0, whose bits would sort last.
+        key = ((score + 0.0).view(np.uint64) << np.uint64(1)) | outcome.view(np.uint8)
+        key.sort()
+        label = (key & np.uint64(1)).astype(np.float64)
+        ordered = (key >> np.uint64(1)).view(np.float64)
+        starts = _run_starts(ordered)
+        if len(starts) == len(ordered):
+            ones = np.ones(len(ordered))
+            return cls(ordered, ones, ones, label, ones, label)
+        count = np.diff(starts, append=len(ordered)).astype(np.float64)
+        positive = np.add.reduceat(label, starts)
+        return cls(ordered[starts], count, count, positive, count, positive)
+
+    @classmethod
+    def _sum(cls, outcome: BoolArray, score: FloatArray, weight: FloatArray) -> ScoreCells:
+        score = score + 0.0
+        order = np.argsort(score, kind="stable")
+        ordered, weight, outcome = score[order], weight[order], outcome[order]
+        starts = _run_starts(ordered)
+
+        def total(values: NDArray[Any]) -> FloatArray:
+            return np.add.reduceat(values, starts)
+
+        count = np.diff(starts, append=len(ordered)).astype(np.float64)
+        square = weight * weight
+        return cls(
+            score=ordered[starts],
+            rows=count,
+            weight=total(weight),
+            positive=total(np.where(outcome, weight, 0.0)),
+            weight_sq=total(square),
+            positive_sq=total(np.where(outcome, square, 0.0)),
+        )
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    @property
+    def negative(self) -> FloatArray:
+        """Weight of each cell's negative rows."""
+        return self.weight - self.positive
+
+    @property
+    def rate(self) -> FloatArray:
+        """Observed frequency of each cell."""
+        return self.positive / self.weight
+
+    @cached_property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.rows.sum())
+
+    @cached_property
+    def total_weight(self) -> float:
+        """Sum of all weights; the number of rows if there are none."""
+        return float(self.weight.sum())
+
+    @cached_property
+    def total_positive(self) -> float:
+        """Weight of all positive rows."""
+        return float(self.positive.sum())
+
+    @property
+    def base_rate(self) -> float:
+        """Observed frequency of the positive class."""
+        return self.total_positive / self.total_weight
+
+    @cached_property
+    def mean_score(self) -> float:
+        """Weighted mean of the scores."""
+        return float(self.weight @ self.score) / self.total_weight
+
+    @property
+    def one_class(self) -> bool:
+        """Whether all rows have the same outcome."""
+        return self.total_positive <= 0.0 or self.total_positive >= self.total_weight
+
+    @cached_property
+    def cumulative_weight(self) -> FloatArray:
+        """Prefix sums of `weight`, with the leading 0: shape (k + 1,)."""
+        return _prefix(self.weight)
+
+    @cached_property
+    def cumulative_positive(self) -> FloatArray:
+        """Prefix sums of `positive`, with the leading 0: shape (k + 1,)."""
+        return _prefix(self.positive)
+
+    @cached_property
+    def cumulative_score(self) -> FloatArray:
+        """Prefix sums of weight times score, with the leading 0: shape (k + 1,)."""
+        return _prefix(self.weight * self.score)
+
+    @cached_property
+    def cumulative_weight_sq(self) -> FloatArray:
+        """Prefix sums of `weight_sq`, with the leading 0: shape (k + 1,)."""
+        return _prefix(self.weight_sq)
+
+    @cached_property
+    def cumulative_rows(self) -> FloatArray:
+        """Prefix sums of `rows`, with the leading 0: shape (k + 1,)."""
+        return _prefix(self.rows)
+
+    def frame(self) -> pd.DataFrame:
+        """One row a cell: score, rows, weight, positive, rate."""
+        return pd.DataFrame(
+            {
+                "score": self.score,
+                "rows": self.rows.astype(np.int64),
+                "weight": self.weight,
+                "positive": self.positive,
+                "rate": self.rate,
+            }
+        )
+
+
+def _prefix(values: FloatArray) -> FloatArray:
+    sums = np.empty(len(values) + 1)
+    sums[0] = 0.0
+    np.cumsum(values, out=sums[1:])
+    return read_only(sums)
+
+
+def _run_starts(ordered: FloatArray) -> NDArray[np.intp]:
+    changes = np.empty(len(ordered), dtype=np.bool_)
+    changes[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=changes[1:])
+    return np.flatnonzero(changes)
+
+
+def check_outcomes(y_true: ArrayLike) -> BoolArray:
+    """Return outcomes as booleans; refuse anything that is not 0 or 1."""
+    values = _one_dimensional("y_true", y_true)
+    if values.dtype == np.bool_:
+        return values
+    if values.dtype.kind not in "iuf" or not np.isin(values, (0, 1)).all():
+        odd = next((v for v in values.tolist() if v not in (0, 1)), values[0])
+        raise ValueError(f"y_true must hold only 0 and 1 (or booleans), got {odd!r}.")
+    return values.astype(np.bool_)
+
+
+def check_scores(y_prob: ArrayLike, name: str = "y_prob") -> FloatArray:
+    """Return scores as float64; refuse NaN and anything outside [0, 1]."""
+    values = _floats(name, y_prob)
+    # One comparison finds NaN too: it fails every comparison.
+    low, high = values.min(), values.max()
+    if not (low >= 0.0 and high <= 1.0):
+        inside = (values >= 0.0) & (values <= 1.0)
+        row = int(np.flatnonzero(~inside)[0])
+        raise ValueError(f"{name} must be within [0, 1], got {values[row]} at index {row}.")
+    return values
+
+
+def check_weights(sample_weight: ArrayLike) -> FloatArray:
+    """Return weights as float64; refuse any that is not positive and finite."""
+    values = _floats("sample_weight", sample_weight)
+    allowed = (values > 0.0) & np.isfinite(values)
+    if not allowed.all():
+        row = int(np.flatnonzero(~allowed)[0])
+        raise ValueError(
+            f"sample_weight must be positive and finite, got {values[row]} at index {row}."
+        )
+    return values
+
+
+def check_same_length(**arrays: Sequence[Any] | NDArray[Any]) -> None:
+    """Refuse arrays of different lengths, naming both."""
+    (first, one), (second, two) = arrays.items()
+    if len(one) != len(two):
+        raise ValueError(
+            f"{first} and {second} must have the same length, got {len(one)} and {len(two)}."
+        )
+
+
+def _floats(name: str, values: ArrayLike) -> FloatArray:
+    array = _one_dimensional(name, values)
+    if array.dtype.kind not in "iufb":
+        raise ValueError(f"{name} must be numbers, got {array.dtype} values.")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _one_dimensional(name: str, values: ArrayLike) -> NDArray[Any]:
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}.")
+    if not len(array):
+        raise ValueError(f"{name} must hold at least one row, got none.")
+    return array

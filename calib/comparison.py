@@ -1,0 +1,197 @@
+"""Comparing calibrators on rows that they were not fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+from calib.calibrators import CALIBRATORS, Calibrator
+from calib.cells import ScoreCells
+from calib.metrics.proper import row_brier, row_log_loss
+from calib.numerics.arrays import FloatArray
+from calib.predictions import BinaryView
+from calib.settings import Settings
+
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number and its interval; the bounds are NaN where none is computed."""
+
+    value: float
+    low: float = float("nan")
+    high: float = float("nan")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOut:
+    """Every method's scores on the same rows, none of which it was fitted on.
+
+    Attributes
+    ----------
+    rows : BinaryView
+        The rows that are scored: the test rows, or all rows where folds are used.
+    scores : mapping of str to ndarray of shape (n,)
+        Calibrated scores by method key, "uncalibrated" first.
+    maps : mapping of str to Calibrator
+        Maps for drawing and for use: fitted on the calibration rows, or on all rows.
+    fitted_on : ScoreCells
+        The cells that `maps` were fitted on.
+    protocol : {"test rows", "folds"}
+    failures : mapping of str to str
+        Methods that could not be fitted, with the reason.
+    """
+
+    rows: BinaryView
+    scores: Mapping[str, FloatArray]
+    maps: Mapping[str, Calibrator]
+    fitted_on: ScoreCells
+    protocol: str
+    failures: Mapping[str, str]
+
+
+def create(key: str, settings: Settings) -> Calibrator:
+    """An unfitted calibrator with the parameters that the settings give it."""
+    made = CALIBRATORS[key].create()
+    wanted = {"epsilon": settings.epsilon, "random_state": settings.seed}
+    known = made.get_params()
+    made.set_params(**{name: value for name, value in wanted.items() if name in known})
+    return made
+
+
+def hold_out(
+    view: BinaryView, settings: Settings, progress: Progress = lambda share, text: None
+) -> HeldOut:
+    """Score every method on rows that it has not seen.
+
+    With calibration and test rows: fit on the one, score on the other. Else stratified, seeded
+    folds (by group where groups are named): each row is scored by the map that did not see it, and
+    the maps that are drawn are refitted on all rows.
+
+    Parameters
+    ----------
+    view : BinaryView
+    settings : Settings
+    progress : callable
+        Called with (share done, what is being done).
+
+    Raises
+    ------
+    ValueError
+        If the rows to score, or those to fit on, hold one class only.
+    """
+    if view.test is not None:
+        return _by_split(view, settings, progress)
+    return _by_folds(view, settings, progress)
+
+
+def _by_split(view: BinaryView, settings: Settings, progress: Progress) -> HeldOut:
+    assert view.test is not None
+    calibration, test = view.rows(~view.test), view.rows(view.test)
+    fitted_on = calibration.cells()
+    maps, failures = _fit_all(fitted_on, settings, progress)
+    scores = {key: fitted.predict(test.score) for key, fitted in maps.items()}
+    return HeldOut(test, scores, maps, fitted_on, "test rows", failures)
+
+
+def _by_folds(view: BinaryView, settings: Settings, progress: Progress) -> HeldOut:
+    cells = view.cells()
+    maps, failures = _fit_all(cells, settings, lambda s, t: progress(s / 3, t))
+    scores = {key: np.empty(len(view)) for key in maps}
+    folds = _folds(view, settings)
+    for number, (train, held_out) in enumerate(folds):
+        fold_cells = view.rows(train).cells()
+        for position, key in enumerate(maps):
+            done = (number + position / len(maps)) / len(folds)
+            progress(1 / 3 + 2 / 3 * done, f"Fold {number + 1} of {len(folds)}")
+            fitted = create(key, settings).fit_cells(fold_cells)
+            scores[key][held_out] = fitted.predict(view.score[held_out])
+    return HeldOut(view, scores, maps, cells, "folds", failures)
+
+
+def _fit_all(
+    cells: ScoreCells, settings: Settings, progress: Progress
+) -> tuple[dict[str, Calibrator], dict[str, str]]:
+    maps, failures = {}, {}
+    for position, key in enumerate(settings.methods):
+        label = CALIBRATORS[key].label
+        progress(position / len(settings.methods), f"Fitting {label}")
+        try:
+            maps[key] = create(key, settings).fit_cells(cells)
+        except ValueError as error:
+            if key == "uncalibrated":
+                raise
+            failures[key] = f"{label} could not be fitted: {error}"
+    return maps, failures
+
+
+def _folds(view: BinaryView, settings: Settings) -> list[tuple[np.ndarray, np.ndarray]]:
+    smaller = int(min(view.outcome.sum(), (~view.outcome).sum()))
+    n_folds = min(settings.n_folds, smaller)
+    if n_folds < 2:
+        raise ValueError(
+            "Cross-fitting needs at least 2 rows of each class, "
+            f"got {smaller} of the rarer one. Add rows, or name calibration and test rows."
+        )
+    if view.group is None:
+        stratified = StratifiedKFold(n_folds, shuffle=True, random_state=settings.seed)
+        return list(stratified.split(view.score, view.outcome))
+    grouped = StratifiedGroupKFold(n_folds, shuffle=True, random_state=settings.seed)
+    return list(grouped.split(view.score, view.outcome, view.group))
+
+
+def mean_estimate(
+    values: FloatArray, view: BinaryView, confidence_level: float
+) -> Estimate:
+    """Weighted mean of per-row values with its normal interval, by cluster where groups are named.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        One contribution a row, such as its log loss, or its difference between two methods.
+    view : BinaryView
+        Whose weights and groups are used.
+    confidence_level : float
+    """
+    weight = np.ones(len(values)) if view.weight is None else view.weight
+    total = weight.sum()
+    mean = float(weight @ values / total)
+    residual = weight * (values - mean)
+    if view.group is not None:
+        residual = np.bincount(view.group, residual)
+        residual = residual[np.bincount(view.group) > 0]
+    n = len(residual)
+    if n < 2:
+        return Estimate(mean)
+    error = float(np.sqrt(residual @ residual * n / (n - 1)) / total)
+    half = float(norm.ppf(0.5 + confidence_level / 2)) * error
+    return Estimate(mean, mean - half, mean + half)
+
+
+LOSSES: Mapping[str, Callable[..., FloatArray]] = {
+    "log_loss": row_log_loss,
+    "brier_score": row_brier,
+}
+
+
+def losses(held_out: HeldOut, key: str) -> dict[str, FloatArray]:
+    """Per-row log loss and Brier score of one method."""
+    return {
+        name: loss(held_out.rows.outcome, held_out.scores[key]) for name, loss in LOSSES.items()
+    }
+
+
+def paired_differences(
+    held_out: HeldOut, key: str, reference: str, confidence_level: float
+) -> dict[str, Estimate]:
+    """Log loss and Brier score of `key` minus those of `reference` on the same rows."""
+    ours, theirs = losses(held_out, key), losses(held_out, reference)
+    return {
+        name: mean_estimate(ours[name] - theirs[name], held_out.rows, confidence_level)
+        for name in ours
+    }

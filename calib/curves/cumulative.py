@@ -1,0 +1,100 @@
+"""Cumulative curves: the binning-free picture of calibration, and its null."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from calib.cells import ScoreCells
+from calib.numerics.arrays import FloatArray, lock, thin_indices
+from calib.numerics.brownian import supremum_quantile
+from calib.numerics.cumulative_spline import recalibrated_probability
+
+MOST_POINTS = 900
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CumulativeCurve:
+    """The four panels of Gupta's Figure 1; arrays of shape (p,), from fractile 0 to 1.
+
+    Attributes
+    ----------
+    fractile : ndarray
+        Share of the total weight with a score up to this point.
+    score : ndarray
+        The score at the fractile.
+    recalibrated : ndarray
+        Recalibrated probability at the fractile: slope of a spline through the cumulative outcome.
+    cumulative_score, cumulative_outcome : ndarray
+        Sums of score and of outcome up to the fractile, over the total weight.
+    null_half_width : float
+        A calibrated model's difference curve stays within plus or minus this with probability
+        `confidence_level`.
+    confidence_level : float
+    """
+
+    fractile: FloatArray
+    score: FloatArray
+    recalibrated: FloatArray
+    cumulative_score: FloatArray
+    cumulative_outcome: FloatArray
+    null_half_width: float
+    confidence_level: float
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @property
+    def difference(self) -> FloatArray:
+        """Cumulative outcome minus cumulative score."""
+        return self.cumulative_outcome - self.cumulative_score
+
+    def frame(self) -> pd.DataFrame:
+        """One row a point."""
+        return pd.DataFrame(
+            {
+                "fractile": self.fractile,
+                "score": self.score,
+                "recalibrated": self.recalibrated,
+                "cumulative_score": self.cumulative_score,
+                "cumulative_outcome": self.cumulative_outcome,
+                "difference": self.difference,
+            }
+        )
+
+
+def null_standard_deviation(cells: ScoreCells) -> float:
+    """Standard deviation of the difference curve's end under y ~ Bernoulli(s)."""
+    variance = cells.weight_sq @ (cells.score * (1.0 - cells.score))
+    return float(np.sqrt(variance)) / cells.total_weight
+
+
+def cumulative_curve(cells: ScoreCells, *, confidence_level: float = 0.95) -> CumulativeCurve:
+    """Cumulative score and outcome by fractile, thinned to at most 900 points with the extremes kept.
+
+    References
+    ----------
+    Gupta et al. 2021, arXiv:2006.12800 (panels); Arrieta-Ibarra et al. 2022, arXiv:2205.09680 (null).
+
+    Examples
+    --------
+    >>> cells = ScoreCells.from_arrays([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.8])
+    >>> cumulative_curve(cells).difference.round(3)
+    array([ 0.   , -0.025, -0.1  ,  0.   ,  0.05 ])
+    """
+    total = cells.total_weight
+    difference = (cells.cumulative_positive - cells.cumulative_score) / total
+    kept = thin_indices(difference, MOST_POINTS)
+    fractile = cells.cumulative_weight[kept] / total
+    at = np.maximum(kept - 1, 0)
+    return CumulativeCurve(
+        fractile=fractile,
+        score=cells.score[at],
+        recalibrated=recalibrated_probability(cells, fractile),
+        cumulative_score=cells.cumulative_score[kept] / total,
+        cumulative_outcome=cells.cumulative_positive[kept] / total,
+        null_half_width=supremum_quantile(confidence_level) * null_standard_deviation(cells),
+        confidence_level=confidence_level,
+    )

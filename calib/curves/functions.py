@@ -1,0 +1,103 @@
+"""Calibration functions: what a fitted map does to every score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+
+from calib.numerics.arrays import FloatArray, lock
+from calib.numerics.transforms import compact_logit, sigmoid
+
+GRID_SIZE = 201
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibrationFunction:
+    """A fitted map on a grid of scores.
+
+    Attributes
+    ----------
+    score, calibrated : ndarray of shape (g,)
+    knots : ndarray of shape (k,)
+        Scores at which the map bends, if it has knots.
+    formula : str
+        The map in words and numbers.
+    """
+
+    score: FloatArray
+    calibrated: FloatArray
+    knots: FloatArray
+    formula: str
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    def frame(self) -> pd.DataFrame:
+        """One row a grid point."""
+        return pd.DataFrame({"score": self.score, "calibrated": self.calibrated})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompactLogitCurve:
+    """The compact logit at one epsilon, on a grid of scores.
+
+    Attributes
+    ----------
+    epsilon, rule : float
+        Epsilon in use, and the one that the paper's rule gives for these scores.
+    score, transformed : ndarray of shape (g,)
+    n_outside : int
+        Rows with a score outside [epsilon, 1 - epsilon], where the transform is the identity.
+    """
+
+    epsilon: float
+    rule: float
+    score: FloatArray
+    transformed: FloatArray
+    n_outside: int
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    def frame(self) -> pd.DataFrame:
+        """One row a grid point."""
+        return pd.DataFrame({"score": self.score, "transformed": self.transformed})
+
+
+class FittedMap(Protocol):
+    """What is needed of a fitted calibrator to draw it."""
+
+    def predict(self, scores: FloatArray, /) -> FloatArray: ...
+
+    def knots(self) -> FloatArray: ...
+
+    def formula(self) -> str: ...
+
+
+def score_grid() -> FloatArray:
+    """Scores from 0 to 1, even in the middle and dense towards both ends, where maps are steep.
+
+    Examples
+    --------
+    >>> grid = score_grid()
+    >>> float(grid[0]), float(grid[-1]), bool((grid[1:] > grid[:-1]).all())
+    (0.0, 1.0, True)
+    """
+    even = np.linspace(0.0, 1.0, GRID_SIZE)
+    tails = sigmoid(np.linspace(-14.0, 14.0, 57))
+    return np.unique(np.concatenate([even, tails]))
+
+
+def calibration_function(fitted: FittedMap) -> CalibrationFunction:
+    """Read a fitted map on the grid."""
+    grid = score_grid()
+    return CalibrationFunction(grid, fitted.predict(grid), fitted.knots(), fitted.formula())
+
+
+def compact_logit_curve(epsilon: float, rule: float, n_outside: int) -> CompactLogitCurve:
+    """Read the compact logit on the grid."""
+    grid = score_grid()
+    return CompactLogitCurve(epsilon, rule, grid, compact_logit(grid, epsilon), n_outside)

@@ -1,0 +1,115 @@
+"""What a metric is: a function of ScoreCells, and a facade (y_true, y_prob) around it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, cast
+
+from numpy.typing import ArrayLike
+
+from calib.cells import ScoreCells
+from calib.registry import Registry
+
+Result = TypeVar("Result")
+Better = Literal["lower", "higher", "zero", "one", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One entry of the registry: how to compute a metric, and what to say about it.
+
+    Attributes
+    ----------
+    key, label : str
+        Name in code, and on the page.
+    compute : callable
+        ``compute(cells, **parameters)``.
+    meaning : str
+        One sentence for a reader who meets it for the first time.
+    bounds : tuple of float
+        Smallest and largest possible value.
+    better : {"lower", "higher", "zero", "one", "none"}
+        Which direction, or which value, is good.
+    convention, source : str
+        The choice made where the field has several, and the reference.
+    """
+
+    key: str
+    label: str
+    compute: Callable[..., Any]
+    meaning: str
+    bounds: tuple[float, float]
+    better: Better
+    convention: str
+    source: str
+
+
+METRICS: Registry[Metric] = Registry("metric")
+
+
+def metric(
+    label: str,
+    *,
+    meaning: str,
+    bounds: tuple[float, float],
+    better: Better,
+    source: str,
+    convention: str = "",
+) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """Register a function of cells as a metric, and return its facade.
+
+    The facade takes either one ScoreCells, or ``(y_true, y_prob, *, sample_weight=None)`` as
+    scikit-learn's metrics do; the function's own parameters stay keyword-only.
+    """
+
+    def register(compute: Callable[..., Result]) -> Callable[..., Result]:
+        key = compute.__name__
+        METRICS.add(
+            key, Metric(key, label, compute, meaning, bounds, better, convention, source)
+        )
+
+        @functools.wraps(compute)
+        def facade(
+            y_true: ArrayLike | ScoreCells,
+            y_prob: ArrayLike | None = None,
+            *,
+            sample_weight: ArrayLike | None = None,
+            **parameters: Any,
+        ) -> Result:
+            return compute(_as_cells(key, y_true, y_prob, sample_weight), **parameters)
+
+        facade.__signature__ = _facade_signature(compute)  # type: ignore[attr-defined]
+        return facade
+
+    return register
+
+
+def _as_cells(
+    key: str,
+    y_true: ArrayLike | ScoreCells,
+    y_prob: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> ScoreCells:
+    if isinstance(y_true, ScoreCells):
+        if y_prob is not None or sample_weight is not None:
+            raise TypeError(f"{key}() takes either one ScoreCells or (y_true, y_prob), got both.")
+        return y_true
+    if y_prob is None:
+        raise TypeError(f"{key}() needs y_prob as well, got only y_true.")
+    return ScoreCells.from_arrays(y_true, y_prob, sample_weight)
+
+
+def _facade_signature(compute: Callable[..., Any]) -> inspect.Signature:
+    own = list(inspect.signature(compute).parameters.values())[1:]
+    kinds = inspect.Parameter
+    return inspect.Signature(
+        [
+            kinds("y_true", kinds.POSITIONAL_OR_KEYWORD),
+            kinds("y_prob", kinds.POSITIONAL_OR_KEYWORD, default=None),
+            kinds("sample_weight", kinds.KEYWORD_ONLY, default=None),
+            *(cast("inspect.Parameter", p).replace(kind=kinds.KEYWORD_ONLY) for p in own),
+        ]
+    )

@@ -1,0 +1,17 @@
+"""One thread inside numeric fits: they are small, and a BLAS that spreads them over a busy machine's
+cores makes them ten times slower."""
+
+from functools import cache
+
+from threadpoolctl import ThreadpoolController
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    # Looking for the loaded libraries costs milliseconds, so it is done once.
+    return ThreadpoolController()
+
+
+def single_thread():  # type: ignore[no-untyped-def]  # threadpoolctl has no types
+    """Context in which BLAS uses one thread."""
+    return _controller().limit(limits=1, user_api="blas")

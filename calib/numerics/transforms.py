@@ -1,0 +1,99 @@
+"""Scales of a probability: log-odds, and the compact logit of SplineCalib."""
+
+import math
+
+import numpy as np
+from scipy.special import expit, logit
+
+from calib.numerics.arrays import FloatArray
+
+MACHINE_EPSILON = float(np.finfo(np.float64).eps)
+SMALLEST_EPSILON = 1e-15
+
+
+def clip_certain(p: FloatArray) -> FloatArray:
+    """Clip to [eps, 1 - eps] with float64's machine epsilon, as scikit-learn's log loss does."""
+    return np.clip(p, MACHINE_EPSILON, 1.0 - MACHINE_EPSILON)
+
+
+def safe_logit(p: FloatArray) -> FloatArray:
+    """Log-odds of `p`, finite everywhere.
+
+    Zero is moved to the smallest normal float, so that 1e-300 stays itself; one to the float64
+    below it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> safe_logit(np.array([0.0, 0.5, 1.0])).round(1)
+    array([-708.4,    0. ,   36.7])
+    """
+    tiny = np.finfo(np.float64).tiny
+    return np.asarray(logit(np.clip(p, tiny, 1.0 - MACHINE_EPSILON / 2)), dtype=np.float64)
+
+
+def sigmoid(x: FloatArray) -> FloatArray:
+    """1 / (1 + exp(-x)), without overflow."""
+    return np.asarray(expit(x), dtype=np.float64)
+
+
+def default_epsilon(scores: FloatArray) -> float:
+    """Epsilon of the compact logit by the paper's rule: a power of ten below the closest 1 - p.
+
+    epsilon = 10^(r - 1), r = floor(log10(min over p < 1 of (1 - p))), never below 1e-15 and never
+    above 0.1.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,), in [0, 1]
+
+    References
+    ----------
+    Lucena 2018, section 5.1, arXiv:1809.07751.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> default_epsilon(np.array([0.2, 0.97, 1.0]))
+    0.001
+    """
+    below = scores[scores < 1.0]
+    if not len(below):
+        return SMALLEST_EPSILON
+    # 1 - p of a decimal such as 0.9 is 0.0999..98: without the nudge it would fall a decade lower.
+    r = math.floor(math.log10(1.0 - float(below.max())) + 1e-9)
+    return max(10.0 ** (r - 1), SMALLEST_EPSILON)
+
+
+def compact_logit(p: FloatArray, epsilon: float) -> FloatArray:
+    """The logit squeezed onto [0, 1]: a scaled logit on [epsilon, 1 - epsilon], the identity outside.
+
+    G(s) = (1 - 2 eps) / (2 ln((1 - eps)/eps)) ln(s/(1 - s)) + 1/2 on [eps, 1 - eps]; G(s) = s outside.
+
+    Parameters
+    ----------
+    p : ndarray of shape (n,), in [0, 1]
+    epsilon : float
+        In (0, 0.5).
+
+    Raises
+    ------
+    ValueError
+        If epsilon is not in (0, 0.5).
+
+    References
+    ----------
+    Lucena 2018, section 5.1, arXiv:1809.07751.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> compact_logit(np.array([0.0, 0.01, 0.5, 0.99, 1.0]), 0.01).round(12)
+    array([0.  , 0.01, 0.5 , 0.99, 1.  ])
+    """
+    if not 0.0 < epsilon < 0.5:
+        raise ValueError(f"epsilon must fulfil 0 < epsilon < 0.5, got {epsilon}.")
+    slope = (1.0 - 2.0 * epsilon) / (2.0 * math.log((1.0 - epsilon) / epsilon))
+    inner = np.clip(p, epsilon, 1.0 - epsilon)
+    squeezed = slope * np.asarray(logit(inner), dtype=np.float64) + 0.5
+    return np.where(inner == p, squeezed, p)

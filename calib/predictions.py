@@ -1,0 +1,291 @@
+"""Predictions: the validated rows, and the binary views of them that everything else reads."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from calib.cells import (
+    ScoreCells,
+    check_outcomes,
+    check_same_length,
+    check_scores,
+    check_weights,
+)
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+
+VIEW = re.compile(r"(?P<kind>class|top|within):(?P<index>\d+)")
+ROW_SUM_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinaryView:
+    """One binary problem: what one view of Predictions shows.
+
+    Attributes
+    ----------
+    outcome : ndarray of bool, shape (n,)
+    score : ndarray of shape (n,), in [0, 1]
+    weight : ndarray of shape (n,) or None
+    test : ndarray of bool, shape (n,), or None
+        True on the rows that a split named as test rows.
+    group : ndarray of int, shape (n,), or None
+        Cluster code of each row.
+    """
+
+    outcome: BoolArray
+    score: FloatArray
+    weight: FloatArray | None = None
+    test: BoolArray | None = None
+    group: IntArray | None = None
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+    def cells(self) -> ScoreCells:
+        """The rows counted into cells."""
+        return ScoreCells.from_arrays(self.outcome, self.score, self.weight)
+
+    def rows(self, chosen: NDArray[Any]) -> BinaryView:
+        """The view of some rows, chosen by a mask or by indices."""
+
+        def pick(values: NDArray[Any] | None) -> Any:
+            return None if values is None else values[chosen]
+
+        return BinaryView(
+            self.outcome[chosen],
+            self.score[chosen],
+            pick(self.weight),
+            pick(self.test),
+            pick(self.group),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predictions:
+    """Rows of predictions and outcomes, validated once; trusted after.
+
+    Made by `calib.load`, or by `Predictions.from_arrays`.
+
+    Attributes
+    ----------
+    outcome : ndarray of int, shape (n,)
+        Class index of each row.
+    scores : ndarray of shape (n,) or (n, m), in [0, 1]
+        Score of class 1, or one column a class.
+    class_names : tuple of str, length m
+        For a binary problem: (negative, positive).
+    weight : ndarray of shape (n,) or None
+    test : ndarray of bool, shape (n,), or None
+        True on test rows, False on calibration rows; None where the data name no split.
+    group : ndarray of int, shape (n,), or None
+    columns : mapping of str to ndarray of shape (n,)
+        Slice and time columns, by name.
+    name : str
+        What the data are called on pages and in reports.
+    score_name, outcome_name : str
+        Names of the columns that were read.
+    set_aside : mapping of str to int
+        Reason -> number of rows of the file that are not among these rows.
+    fingerprint : str
+        SHA-256 over all bytes of all columns; computed.
+    """
+
+    outcome: IntArray
+    scores: FloatArray
+    class_names: tuple[str, ...] = ("0", "1")
+    weight: FloatArray | None = None
+    test: BoolArray | None = None
+    group: IntArray | None = None
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    name: str = "predictions"
+    score_name: str = "score"
+    outcome_name: str = "outcome"
+    set_aside: Mapping[str, int] = field(default_factory=dict)
+    fingerprint: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        lock(self)
+        object.__setattr__(self, "fingerprint", _fingerprint(self))
+
+    @classmethod
+    def from_arrays(
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        test: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        columns: Mapping[str, ArrayLike] | None = None,
+        class_names: Sequence[str] | None = None,
+        name: str = "predictions",
+    ) -> Predictions:
+        """Validate arrays.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            0/1 (or booleans) for binary scores; class indices 0..m-1 for a matrix.
+        y_prob : array-like of shape (n,) or (n, m)
+            Scores in [0, 1]; rows of a matrix must sum to 1 within 1e-3.
+        sample_weight : array-like of shape (n,), optional
+        test : array-like of bool, shape (n,), optional
+            True on test rows.
+        group : array-like of shape (n,), optional
+            Cluster of each row, any hashable values.
+        columns : mapping of str to array-like of shape (n,), optional
+            Slice and time columns.
+        class_names : sequence of str, optional
+        name : str
+
+        Raises
+        ------
+        ValueError
+            If an array has another length, or holds a value that is not allowed.
+
+        Examples
+        --------
+        >>> predictions = Predictions.from_arrays([0, 1, 1], [0.2, 0.7, 0.9])
+        >>> len(predictions), predictions.class_names, predictions.view("class:1").score
+        (3, ('0', '1'), array([0.2, 0.7, 0.9]))
+        """
+        scores = np.asarray(y_prob)
+        if scores.ndim == 2:
+            scores = check_score_matrix(scores)
+            outcome = _check_classes(y_true, scores.shape[1])
+            n_classes = scores.shape[1]
+        else:
+            scores = check_scores(scores).copy()
+            outcome = check_outcomes(y_true).astype(np.int64)
+            n_classes = 2
+        check_same_length(y_true=outcome, y_prob=scores)
+        names = tuple(class_names) if class_names else tuple(map(str, range(n_classes)))
+        if len(names) != n_classes:
+            raise ValueError(f"class_names must have length {n_classes}, got {len(names)}.")
+        weight = None if sample_weight is None else check_weights(sample_weight).copy()
+        mask = None if test is None else np.array(test, dtype=np.bool_)
+        codes = None if group is None else pd.factorize(np.asarray(group))[0].astype(np.int64)
+        extra = {key: np.array(values) for key, values in (columns or {}).items()}
+        optional = {"sample_weight": weight, "test": mask, "group": codes, **extra}
+        for column, values in optional.items():
+            if values is not None:
+                check_same_length(**{"y_true": outcome, column: values})
+        return cls(outcome, scores, names, weight, mask, codes, extra, name)
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; 2 for one score column."""
+        return len(self.class_names)
+
+    def view(self, view: str = "class:1") -> BinaryView:
+        """One binary problem of these predictions.
+
+        Parameters
+        ----------
+        view : str
+            "class:k" (score of class k against "is it k"), "top:r" (r-th largest score against "is
+            it that class") or "within:r" (sum of the r largest against "is it among them").
+
+        Raises
+        ------
+        ValueError
+            If the view is not of that form, or its index is out of range.
+        """
+        kind, index = check_view(view, self.n_classes)
+        score, outcome = self._binary(kind, index)
+        return BinaryView(outcome, score, self.weight, self.test, self.group)
+
+    def _binary(self, kind: str, index: int) -> tuple[FloatArray, BoolArray]:
+        if self.scores.ndim == 1:
+            if kind == "class" and index == 1:
+                return self.scores, self.outcome == 1
+            matrix = np.column_stack([1.0 - self.scores, self.scores])
+        else:
+            matrix = self.scores
+        if kind == "class":
+            return np.ascontiguousarray(matrix[:, index]), self.outcome == index
+        # A stable sort of the negated scores ranks equal scores by the lower class index.
+        ranked = np.argsort(-matrix, axis=1, kind="stable")[:, :index]
+        hit = ranked == self.outcome[:, None]
+        values = np.take_along_axis(matrix, ranked, axis=1)
+        if kind == "top":
+            return np.ascontiguousarray(values[:, -1]), hit[:, -1]
+        return np.minimum(values.sum(axis=1), 1.0), hit.any(axis=1)
+
+
+def check_view(view: str, n_classes: int) -> tuple[str, int]:
+    """Return (kind, index) of a view's name; refuse one that these classes do not have."""
+    match = VIEW.fullmatch(view)
+    if match is None:
+        raise ValueError(f"view must look like 'class:1', 'top:1' or 'within:2', got {view!r}.")
+    kind, index = match["kind"], int(match["index"])
+    low, high = (0, n_classes - 1) if kind == "class" else (1, n_classes)
+    if not low <= index <= high:
+        raise ValueError(
+            f"view {kind}:r must fulfil {low} <= r <= {high} with {n_classes} classes, "
+            f"got {view!r}."
+        )
+    return kind, index
+
+
+def check_score_matrix(scores: NDArray[Any]) -> FloatArray:
+    """Return class scores whose rows sum to exactly 1; refuse rows that are not near it."""
+    matrix = np.array(scores, dtype=np.float64)
+    if matrix.shape[1] < 2:
+        raise ValueError(f"y_prob must have at least 2 class columns, got {matrix.shape[1]}.")
+    check_scores(matrix.ravel())
+    sums = matrix.sum(axis=1)
+    bad = np.flatnonzero(np.abs(sums - 1.0) > ROW_SUM_TOLERANCE)
+    if len(bad):
+        first = ", ".join(f"{i} ({sums[i]:.4g})" for i in bad[:3])
+        raise ValueError(
+            f"each row of y_prob must sum to 1 within {ROW_SUM_TOLERANCE}, "
+            f"got {len(bad)} rows that do not, first: {first}."
+        )
+    return np.divide(matrix, sums[:, None], out=matrix)
+
+
+def _check_classes(y_true: ArrayLike, n_classes: int) -> IntArray:
+    values = np.asarray(y_true)
+    if values.ndim != 1 or values.dtype.kind not in "iuf" or not (values == values.astype(int)).all():
+        raise ValueError(f"y_true must hold class indices 0..{n_classes - 1}.")
+    outcome = values.astype(np.int64)
+    if outcome.min() < 0 or outcome.max() >= n_classes:
+        odd = outcome[(outcome < 0) | (outcome >= n_classes)][0]
+        raise ValueError(f"y_true must hold class indices 0..{n_classes - 1}, got {odd}.")
+    return outcome
+
+
+def _fingerprint(predictions: Predictions) -> str:
+    digest = hashlib.sha256()
+    named: dict[str, NDArray[Any] | None] = {
+        "outcome": predictions.outcome,
+        "scores": predictions.scores,
+        "weight": predictions.weight,
+        "test": predictions.test,
+        "group": predictions.group,
+        **{f"column {name}": values for name, values in predictions.columns.items()},
+    }
+    digest.update(repr(predictions.class_names).encode())
+    for name, values in named.items():
+        if values is None:
+            continue
+        digest.update(f"{name} {values.dtype.str} {values.shape}".encode())
+        if values.dtype.hasobject:
+            values = pd.util.hash_array(values.astype(str).astype(object))
+        digest.update(np.ascontiguousarray(values).view(np.uint8).data)
+    return digest.hexdigest()

@@ -1,0 +1,109 @@
+"""Settings: every choice that a person made. A link carries it and a report prints it."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, fields, replace
+from typing import Any, Literal
+
+from calib.calibrators import CALIBRATORS
+
+Strategy = Literal["quantile", "uniform"]
+DEFAULT_METHODS = ("uncalibrated", "platt", "isotonic", "beta", "spline")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All choices of one analysis, checked on construction.
+
+    Parameters
+    ----------
+    view : str
+        Binary view of the predictions: "class:k", "top:r" or "within:r".
+    methods : tuple of str
+        Calibrators to compare, by key. "uncalibrated" is always among them, and first.
+    strategy : {"quantile", "uniform"}
+        How the reliability diagram is binned.
+    n_bins : int
+        Number of bins, 2..100.
+    epsilon : float or None
+        Epsilon of the compact logit in (0, 0.5); None follows the paper's rule.
+    n_folds : int
+        Folds of the cross-fitting, 2..20. Unused where the data name calibration and test rows.
+    seed : int
+        Seed of the folds and of every resample, at least 0.
+    confidence_level : float
+        Level of every interval and band, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If a value is out of its range.
+
+    Examples
+    --------
+    >>> Settings(n_bins=10).changed()
+    {'n_bins': 10}
+    >>> Settings(n_bins=1)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_bins must fulfil 2 <= n_bins <= 100, got 1.
+    """
+
+    view: str = "class:1"
+    methods: tuple[str, ...] = DEFAULT_METHODS
+    strategy: Strategy = "quantile"
+    n_bins: int = 15
+    epsilon: float | None = None
+    n_folds: int = 5
+    seed: int = 0
+    confidence_level: float = 0.95
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "methods", _check_methods(self.methods))
+        if self.strategy not in ("quantile", "uniform"):
+            raise ValueError(f"strategy must be 'quantile' or 'uniform', got {self.strategy!r}.")
+        _check_between("n_bins", self.n_bins, 2, 100)
+        _check_between("n_folds", self.n_folds, 2, 20)
+        if self.seed < 0:
+            raise ValueError(f"seed must be at least 0, got {self.seed}.")
+        if self.epsilon is not None and not 0.0 < self.epsilon < 0.5:
+            raise ValueError(f"epsilon must fulfil 0 < epsilon < 0.5, got {self.epsilon}.")
+        if not 0.0 < self.confidence_level < 1.0:
+            raise ValueError(
+                f"confidence_level must fulfil 0 < level < 1, got {self.confidence_level}."
+            )
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """Default value of every setting."""
+        return {f.name: f.default for f in fields(cls) if f.default is not MISSING}
+
+    def changed(self) -> dict[str, Any]:
+        """The settings that differ from their defaults."""
+        return {
+            name: getattr(self, name)
+            for name, default in self.defaults().items()
+            if getattr(self, name) != default
+        }
+
+    def fitting(self) -> Settings:
+        """The same settings with all that only changes the drawing set to its default.
+
+        Two settings that agree here share their fitted maps and held-out scores.
+        """
+        defaults = self.defaults()
+        drawing = ("strategy", "n_bins", "confidence_level")
+        return replace(self, **{name: defaults[name] for name in drawing})
+
+
+def _check_methods(methods: tuple[str, ...]) -> tuple[str, ...]:
+    unknown = [key for key in methods if key not in CALIBRATORS]
+    if unknown:
+        raise ValueError(f"methods must be among {', '.join(CALIBRATORS)}, got {unknown[0]!r}.")
+    chosen = dict.fromkeys(("uncalibrated", *methods))
+    return tuple(chosen)
+
+
+def _check_between(name: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise ValueError(f"{name} must fulfil {low} <= {name} <= {high}, got {value}.")
