@@ -16,9 +16,9 @@ PIP := $(VENV) -m pip --disable-pip-version-check install --quiet
 run: .venv/app.stamp
 	$(VENV) -m streamlit run app.py --server.port=$(PORT)
 
-# loadgroup: the browser tests share one server, so one worker takes them all; the other cores do the rest.
+# loadfile: a file's tests stay on one core, so its browser tests share one server.
 test: .venv/dev.stamp browsers
-	$(VENV) -m pytest -n auto --dist loadgroup $(ARGS)
+	$(VENV) -m pytest -n auto --dist loadfile $(ARGS)
 
 check: .venv/dev.stamp
 	$(VENV) -m ruff check

@@ -1,4 +1,7 @@
-"""Find the Chromium that the browser tests drive; as a program, install it when that is possible."""
+"""Find the Chromium that the browser tests drive.
+
+As a program (`make browsers`) it installs Debian's when there is none and it may.
+"""
 
 import os
 import platform

@@ -21,7 +21,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group("browser"))  # one worker, so one server
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +35,6 @@ def app_url(server_log: Path) -> Iterator[str]:
         pytest.skip("app.py is not here: skipped")
     with harness.serve(server_log) as url:
         yield url
-    _fail_on_traceback(server_log)
 
 
 @pytest.fixture(scope="session")
@@ -58,9 +56,9 @@ def page(browser: Browser, app_url: str, server_log: Path) -> Iterator[Page]:
     problems = _watch(context)
     page = context.new_page()
     yield page
-    shown = page.locator("[data-testid=stException]").all_inner_texts()
+    for tab in context.pages:
+        harness.fail_on_exception(tab)
     context.close()
-    assert not shown, f"The page shows an exception: {shown}"
     assert not problems, "\n".join(problems)
     _fail_on_traceback(server_log, logged)
 
@@ -80,6 +78,6 @@ def _watch(context: BrowserContext) -> list[str]:
     return problems
 
 
-def _fail_on_traceback(log: Path, start: int = 0) -> None:
+def _fail_on_traceback(log: Path, start: int) -> None:
     text = log.read_bytes()[start:].decode(errors="replace")
     assert "Traceback" not in text, f"The server logged a traceback:\n{text}"

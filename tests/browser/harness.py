@@ -1,6 +1,7 @@
 """Start the app, drive it in a real browser, read what it drew."""
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -45,6 +46,7 @@ def serve(log: Path) -> Iterator[str]:
         server = subprocess.Popen(
             [*command, f"--server.port={port}"],
             cwd=ROOT,
+            env=os.environ | {"NO_COLOR": "1"},  # tracebacks that can be searched and read
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -72,6 +74,10 @@ def settle(page: Page) -> None:
     page.locator(IDLE).wait_for(timeout=PATIENCE_MS)
     expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0, timeout=PATIENCE_MS)
     page.evaluate(TWO_FRAMES)  # plotly redraws after the script has ended
+    fail_on_exception(page)
+
+
+def fail_on_exception(page: Page) -> None:
     shown = page.locator("[data-testid=stException]").all_inner_texts()
     assert not shown, f"The page shows an exception: {shown}"
 

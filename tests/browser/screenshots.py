@@ -1,4 +1,7 @@
-"""Photograph every page in light and dark at three widths: python -m tests.browser.screenshots [page ...]"""
+"""Photograph every page in light and dark at three widths, into screenshots/.
+
+Some pages only: python -m tests.browser.screenshots data reliability
+"""
 
 import sys
 import tempfile
