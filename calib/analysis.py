@@ -6,7 +6,7 @@ Figures, pages and reports read it and never compute.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -19,7 +19,6 @@ from calib.comparison import (
     hold_out,
     losses,
     mean_estimate,
-    paired_differences,
 )
 from calib.curves.cumulative import CumulativeCurve, cumulative_curve
 from calib.curves.functions import (
@@ -29,11 +28,17 @@ from calib.curves.functions import (
     compact_logit_curve,
 )
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
-from calib.metrics.binned import expected_calibration_error
-from calib.metrics.cumulative import TestResult, ks_error, ks_test
-from calib.metrics.ranking import auc
-from calib.numerics.histogram import score_histogram
+from calib.metrics import (
+    METRICS,
+    auc,
+    certain_and_wrong,
+    expected_calibration_error,
+    ks_error,
+    ks_test,
+)
+from calib.metrics.cumulative import TestResult
 from calib.numerics.arrays import FloatArray
+from calib.numerics.histogram import score_histogram
 from calib.numerics.transforms import default_epsilon
 from calib.predictions import Predictions
 from calib.settings import Settings
@@ -94,8 +99,6 @@ class MethodResult:
     Attributes
     ----------
     key, label : str
-    cells : ScoreCells
-        The held-out calibrated scores.
     metrics : mapping of str to Estimate
         By column key: log_loss, brier_score, ece_uniform, ece_quantile, mce, ks_error, auc.
     differences : mapping of str to Estimate
@@ -112,7 +115,6 @@ class MethodResult:
 
     key: str
     label: str
-    cells: ScoreCells
     metrics: Mapping[str, Estimate]
     differences: Mapping[str, Estimate]
     reliability: ReliabilityCurve
@@ -140,6 +142,8 @@ class Analysis:
     verdict : Verdict
     recommendation : Recommendation
     warnings : tuple of str
+    held_out : HeldOut or None
+        The held-out scores and fitted maps; None in an opened report.
     """
 
     settings: Settings
@@ -151,6 +155,7 @@ class Analysis:
     verdict: Verdict
     recommendation: Recommendation
     warnings: tuple[str, ...]
+    held_out: HeldOut | None = None
 
     @property
     def uncalibrated(self) -> MethodResult:
@@ -169,12 +174,12 @@ class Analysis:
                 name = column.key
                 row |= _named(name, method.metrics[name])
                 if name in method.differences:
-                    row |= _named(f"{name}_diff", method.differences[name], value=True)
+                    row |= _named(f"{name}_diff", method.differences[name])
             rows[key] = row
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("key")
 
 
-def _named(name: str, estimate: Estimate, value: bool = True) -> dict[str, object]:
+def _named(name: str, estimate: Estimate) -> dict[str, object]:
     named: dict[str, object] = {name: estimate.value}
     if estimate.low == estimate.low:
         named |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
@@ -185,7 +190,7 @@ def analyze(
     predictions: Predictions,
     settings: Settings | None = None,
     *,
-    held_out: HeldOut | None = None,
+    earlier: Analysis | None = None,
     progress: Progress = lambda share, text: None,
 ) -> Analysis:
     """Analyse predictions: curves, metrics with intervals, fitted maps, verdict, recommendation.
@@ -195,9 +200,9 @@ def analyze(
     predictions : Predictions
     settings : Settings, optional
         Defaults if None.
-    held_out : HeldOut, optional
-        Result of an earlier `hold_out` with settings that agree in ``settings.fitting()``; saves
-        the fitting.
+    earlier : Analysis, optional
+        An analysis of the same predictions under other settings: what does not change between the
+        two is taken from it, so that moving a bin slider does not refit anything.
     progress : callable
         Called with (share done, what is being done).
 
@@ -217,15 +222,31 @@ def analyze(
     'too high'
     """
     settings = settings or Settings()
-    view = predictions.view(settings.view)
-    held_out = held_out or hold_out(view, settings, progress)
+    held_out = _same_fitting(predictions, settings, earlier)
+    if held_out is None or earlier is None:
+        held_out = hold_out(predictions.view(settings.view), settings, progress)
+        return _evaluate(predictions, held_out, settings)
+    if earlier.settings.confidence_level != settings.confidence_level:
+        return _evaluate(predictions, held_out, settings)
+    return _rebin(earlier, held_out, settings)
+
+
+def _same_fitting(
+    predictions: Predictions, settings: Settings, earlier: Analysis | None
+) -> HeldOut | None:
+    if earlier is None or earlier.data.fingerprint != predictions.fingerprint:
+        return None
+    return earlier.held_out if earlier.settings.fitting() == settings.fitting() else None
+
+
+def _evaluate(predictions: Predictions, held_out: HeldOut, settings: Settings) -> Analysis:
     methods = {key: _method(key, held_out, settings) for key in held_out.scores}
-    scored = methods["uncalibrated"].cells
+    scored = held_out.cells["uncalibrated"]
     rule = default_epsilon(held_out.fitted_on.score)
     epsilon = settings.epsilon or rule
     return Analysis(
         settings=settings,
-        data=_summary(predictions, held_out, scored),
+        data=_summary(predictions, settings.view, held_out, scored),
         columns=_columns(settings),
         methods=methods,
         fitted_reliability=_reliability(held_out.fitted_on, settings),
@@ -234,38 +255,143 @@ def analyze(
         ),
         verdict=judge(scored),
         recommendation=_recommendation(held_out, methods, settings),
-        warnings=_warnings(predictions, held_out, scored),
+        warnings=_warnings(held_out, scored),
+        held_out=held_out,
+    )
+
+
+def _rebin(earlier: Analysis, held_out: HeldOut, settings: Settings) -> Analysis:
+    """The same analysis with other bins: prefix sums make it independent of the number of rows."""
+    return replace(
+        earlier,
+        settings=settings,
+        columns=_columns(settings),
+        methods={
+            key: _with_bins(method, held_out.cells[key], settings)
+            for key, method in earlier.methods.items()
+        },
+        fitted_reliability=_reliability(held_out.fitted_on, settings),
     )
 
 
 def _method(key: str, held_out: HeldOut, settings: Settings) -> MethodResult:
-    rows = held_out.rows
-    cells = ScoreCells.from_arrays(rows.outcome, held_out.scores[key], rows.weight)
+    rows, cells = held_out.rows, held_out.cells[key]
     level = settings.confidence_level
-    means = {
-        name: mean_estimate(values, rows, level) for name, values in losses(held_out, key).items()
-    }
-    return MethodResult(
-        key=key,
-        label=CALIBRATORS[key].label,
-        cells=cells,
-        metrics=means | _point_metrics(cells, settings),
-        differences=paired_differences(held_out, key, "uncalibrated", level),
-        reliability=_reliability(cells, settings),
-        histogram=score_histogram(cells.score, cells.weight),
-        cumulative=cumulative_curve(cells, confidence_level=level),
-        ks=ks_test(cells),
-        function=calibration_function(held_out.maps[key]),
+    own = losses(held_out, key)
+    reference = losses(held_out, "uncalibrated")
+    return _with_bins(
+        MethodResult(
+            key=key,
+            label=CALIBRATORS[key].label,
+            metrics={name: mean_estimate(values, rows, level) for name, values in own.items()}
+            | {"ks_error": Estimate(ks_error(cells)), "auc": Estimate(auc(cells))},
+            differences={
+                name: mean_estimate(values - reference[name], rows, level)
+                for name, values in own.items()
+            },
+            reliability=_reliability(cells, settings),
+            histogram=score_histogram(cells.score, cells.weight),
+            cumulative=cumulative_curve(cells, confidence_level=level),
+            ks=ks_test(cells),
+            function=calibration_function(held_out.maps[key]),
+        ),
+        cells,
+        settings,
     )
 
 
-def _point_metrics(cells: ScoreCells, settings: Settings) -> dict[str, Estimate]:
+def _with_bins(method: MethodResult, cells: ScoreCells, settings: Settings) -> MethodResult:
     n = settings.n_bins
-    values = {
+    binned = {
         "ece_uniform": expected_calibration_error(cells, n_bins=n, strategy="uniform"),
         "ece_quantile": expected_calibration_error(cells, n_bins=n, strategy="quantile"),
         "mce": expected_calibration_error(cells, n_bins=n, strategy=settings.strategy, norm="max"),
-        "ks_error": ks_error(cells),
-        "auc": auc(cells),
     }
-    return {name: Estimate(value) for name, value in values.items()}
+    return replace(
+        method,
+        metrics=dict(method.metrics) | {name: Estimate(value) for name, value in binned.items()},
+        reliability=_reliability(cells, settings),
+    )
+
+
+def _reliability(cells: ScoreCells, settings: Settings) -> ReliabilityCurve:
+    return reliability_curve(
+        cells,
+        n_bins=settings.n_bins,
+        strategy=settings.strategy,
+        confidence_level=settings.confidence_level,
+    )
+
+
+def _columns(settings: Settings) -> tuple[Column, ...]:
+    def column(key: str, metric: str, detail: str = "", digits: int = 4) -> Column:
+        entry = METRICS[metric]
+        return Column(key, f"{entry.label}{detail}", entry.meaning, digits)
+
+    ece, n = "expected_calibration_error", settings.n_bins
+    mce = f"Largest gap between observed frequency and mean score in {n} {settings.strategy} bins."
+    return (
+        column("log_loss", "log_loss"),
+        column("brier_score", "brier_score"),
+        column("ece_uniform", ece, f", {n} uniform bins"),
+        column("ece_quantile", ece, f", {n} quantile bins"),
+        Column("mce", f"MCE, {n} {settings.strategy} bins", mce),
+        column("ks_error", "ks_error"),
+        column("auc", "auc"),
+    )
+
+
+def _summary(
+    predictions: Predictions, view: str, held_out: HeldOut, scored: ScoreCells
+) -> DataSummary:
+    return DataSummary(
+        name=predictions.name,
+        fingerprint=predictions.fingerprint,
+        score_name=predictions.score_name,
+        outcome_name=predictions.outcome_name,
+        positive_name=predictions.view_label(view),
+        n_rows=len(held_out.rows),
+        n_calibration=held_out.fitted_on.n_rows,
+        n_positive=int(held_out.rows.outcome.sum()),
+        base_rate=scored.base_rate,
+        mean_score=scored.mean_score,
+        n_distinct=len(scored),
+        protocol=held_out.protocol,
+        weighted=held_out.rows.weight is not None,
+        set_aside=dict(predictions.set_aside),
+    )
+
+
+def _rows_outside(cells: ScoreCells, epsilon: float) -> int:
+    outside = (cells.score < epsilon) | (cells.score > 1.0 - epsilon)
+    return int(cells.rows[outside].sum())
+
+
+def _recommendation(
+    held_out: HeldOut, methods: Mapping[str, MethodResult], settings: Settings
+) -> Recommendation:
+    log_losses = {key: method.metrics["log_loss"] for key, method in methods.items()}
+    best = min(log_losses, key=lambda key: log_losses[key].value)
+    level = settings.confidence_level
+    per_row = {key: losses(held_out, key)["log_loss"] for key in methods}
+    to_best = {
+        key: mean_estimate(values - per_row[best], held_out.rows, level)
+        for key, values in per_row.items()
+    }
+    return recommend(log_losses, to_best, held_out.cells["uncalibrated"])
+
+
+def _warnings(held_out: HeldOut, scored: ScoreCells) -> tuple[str, ...]:
+    found = list(held_out.failures.values())
+    wrong = int(certain_and_wrong(scored))
+    if wrong:
+        scores = "certain score was" if wrong == 1 else "certain scores were"
+        found.append(
+            f"{wrong:,} {scores} wrong (exactly 0 or 1, and the other outcome came): "
+            "how far log loss clips them decides its value."
+        )
+    if len(scored) < 20:
+        found.append(
+            f"Only {len(scored)} distinct scores: curves have that many points and no more."
+        )
+    return tuple(found)

@@ -1,4 +1,4 @@
-"""ScoreCells: rows that share a score, sorted and counted. Every metric, curve and fit reads these."""
+"""ScoreCells: rows that share a score, sorted and counted. Metrics, curves and fits read these."""
 
 from __future__ import annotations
 
@@ -79,8 +79,9 @@ class ScoreCells:
 
     @classmethod
     def _count(cls, outcome: BoolArray, score: FloatArray) -> ScoreCells:
-        # Floats in [0, 1] sort as their bits do and leave the two highest bits free: shifted by one
-        # they make room for the label, and one sort of integers replaces an argsort and two gathers.
+        # Floats in [0, 1] sort as their bits do and leave the two highest bits free: shifted by
+        # one they make room for the label, and one sort of integers replaces an argsort and two
+        # gathers.
         # Adding 0.0 turns -0.0 into 0.0, whose bits would sort last.
         key = ((score + 0.0).view(np.uint64) << np.uint64(1)) | outcome.view(np.uint8)
         key.sort()

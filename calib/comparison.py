@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
@@ -38,6 +39,8 @@ class HeldOut:
         The rows that are scored: the test rows, or all rows where folds are used.
     scores : mapping of str to ndarray of shape (n,)
         Calibrated scores by method key, "uncalibrated" first.
+    cells : mapping of str to ScoreCells
+        The same scores, counted.
     maps : mapping of str to Calibrator
         Maps for drawing and for use: fitted on the calibration rows, or on all rows.
     fitted_on : ScoreCells
@@ -49,6 +52,7 @@ class HeldOut:
 
     rows: BinaryView
     scores: Mapping[str, FloatArray]
+    cells: Mapping[str, ScoreCells]
     maps: Mapping[str, Calibrator]
     fitted_on: ScoreCells
     protocol: str
@@ -94,43 +98,49 @@ def _by_split(view: BinaryView, settings: Settings, progress: Progress) -> HeldO
     assert view.test is not None
     calibration, test = view.rows(~view.test), view.rows(view.test)
     fitted_on = calibration.cells()
-    maps, failures = _fit_all(fitted_on, settings, progress)
+    progress(0.0, "Fitting on the calibration rows")
+    maps, failures = _fit_all(fitted_on, settings)
     scores = {key: fitted.predict(test.score) for key, fitted in maps.items()}
-    return HeldOut(test, scores, maps, fitted_on, "test rows", failures)
+    return HeldOut(test, scores, _count(test, scores), maps, fitted_on, "test rows", failures)
 
 
 def _by_folds(view: BinaryView, settings: Settings, progress: Progress) -> HeldOut:
     cells = view.cells()
-    maps, failures = _fit_all(cells, settings, lambda s, t: progress(s / 3, t))
+    progress(0.0, "Fitting on all rows")
+    maps, failures = _fit_all(cells, settings)
     scores = {key: np.empty(len(view)) for key in maps}
     folds = _folds(view, settings)
     for number, (train, held_out) in enumerate(folds):
-        fold_cells = view.rows(train).cells()
-        for position, key in enumerate(maps):
-            done = (number + position / len(maps)) / len(folds)
-            progress(1 / 3 + 2 / 3 * done, f"Fold {number + 1} of {len(folds)}")
-            fitted = create(key, settings).fit_cells(fold_cells)
-            scores[key][held_out] = fitted.predict(view.score[held_out])
-    return HeldOut(view, scores, maps, cells, "folds", failures)
+        progress((number + 1) / (len(folds) + 1), f"Fold {number + 1} of {len(folds)}")
+        fitted, failed = _fit_all(view.rows(train).cells(), settings)
+        failures |= failed
+        for key in fitted:
+            scores[key][held_out] = fitted[key].predict(view.score[held_out])
+    # A method that failed in one fold has rows without a score.
+    scores = {key: values for key, values in scores.items() if key not in failures}
+    maps = {key: maps[key] for key in scores}
+    return HeldOut(view, scores, _count(view, scores), maps, cells, "folds", failures)
 
 
-def _fit_all(
-    cells: ScoreCells, settings: Settings, progress: Progress
-) -> tuple[dict[str, Calibrator], dict[str, str]]:
+def _count(rows: BinaryView, scores: Mapping[str, FloatArray]) -> dict[str, ScoreCells]:
+    return {
+        key: ScoreCells.from_arrays(rows.outcome, values, rows.weight)
+        for key, values in scores.items()
+    }
+
+
+def _fit_all(cells: ScoreCells, settings: Settings) -> tuple[dict[str, Calibrator], dict[str, str]]:
+    """Fitted calibrators by key, and the reasons of those that could not be fitted."""
     maps, failures = {}, {}
-    for position, key in enumerate(settings.methods):
-        label = CALIBRATORS[key].label
-        progress(position / len(settings.methods), f"Fitting {label}")
+    for key in settings.methods:
         try:
             maps[key] = create(key, settings).fit_cells(cells)
         except ValueError as error:
-            if key == "uncalibrated":
-                raise
-            failures[key] = f"{label} could not be fitted: {error}"
+            failures[key] = f"{CALIBRATORS[key].label} could not be fitted: {error}"
     return maps, failures
 
 
-def _folds(view: BinaryView, settings: Settings) -> list[tuple[np.ndarray, np.ndarray]]:
+def _folds(view: BinaryView, settings: Settings) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     smaller = int(min(view.outcome.sum(), (~view.outcome).sum()))
     n_folds = min(settings.n_folds, smaller)
     if n_folds < 2:
@@ -145,9 +155,7 @@ def _folds(view: BinaryView, settings: Settings) -> list[tuple[np.ndarray, np.nd
     return list(grouped.split(view.score, view.outcome, view.group))
 
 
-def mean_estimate(
-    values: FloatArray, view: BinaryView, confidence_level: float
-) -> Estimate:
+def mean_estimate(values: FloatArray, view: BinaryView, confidence_level: float) -> Estimate:
     """Weighted mean of per-row values with its normal interval, by cluster where groups are named.
 
     Parameters
@@ -183,15 +191,4 @@ def losses(held_out: HeldOut, key: str) -> dict[str, FloatArray]:
     """Per-row log loss and Brier score of one method."""
     return {
         name: loss(held_out.rows.outcome, held_out.scores[key]) for name, loss in LOSSES.items()
-    }
-
-
-def paired_differences(
-    held_out: HeldOut, key: str, reference: str, confidence_level: float
-) -> dict[str, Estimate]:
-    """Log loss and Brier score of `key` minus those of `reference` on the same rows."""
-    ours, theirs = losses(held_out, key), losses(held_out, reference)
-    return {
-        name: mean_estimate(ours[name] - theirs[name], held_out.rows, confidence_level)
-        for name in ours
     }

@@ -209,6 +209,15 @@ class Predictions:
         score, outcome = self._binary(kind, index)
         return BinaryView(outcome, score, self.weight, self.test, self.group)
 
+    def view_label(self, view: str = "class:1") -> str:
+        """What a positive row is in a view, in words."""
+        kind, index = check_view(view, self.n_classes)
+        if kind == "class":
+            return self.class_names[index]
+        if kind == "top":
+            return "the predicted class" if index == 1 else f"the class ranked {index}"
+        return f"one of the {index} classes ranked first"
+
     def _binary(self, kind: str, index: int) -> tuple[FloatArray, BoolArray]:
         if self.scores.ndim == 1:
             if kind == "class" and index == 1:
@@ -261,7 +270,8 @@ def check_score_matrix(scores: NDArray[Any]) -> FloatArray:
 
 def _check_classes(y_true: ArrayLike, n_classes: int) -> IntArray:
     values = np.asarray(y_true)
-    if values.ndim != 1 or values.dtype.kind not in "iuf" or not (values == values.astype(int)).all():
+    whole = values.dtype.kind in "iuf" and bool((values == np.floor(values)).all())
+    if values.ndim != 1 or not whole:
         raise ValueError(f"y_true must hold class indices 0..{n_classes - 1}.")
     outcome = values.astype(np.int64)
     if outcome.min() < 0 or outcome.max() >= n_classes:

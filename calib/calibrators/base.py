@@ -28,9 +28,7 @@ class Calibrator(BaseEstimator):
     monotone: bool = True
     needs_both_classes: bool = True
 
-    def fit(
-        self, scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
+    def fit(self, scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the map on held-out scores and outcomes.
 
         Parameters

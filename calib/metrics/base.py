@@ -67,9 +67,7 @@ def metric(
 
     def register(compute: Callable[..., Result]) -> Callable[..., Result]:
         key = compute.__name__
-        METRICS.add(
-            key, Metric(key, label, compute, meaning, bounds, better, convention, source)
-        )
+        METRICS.add(key, Metric(key, label, compute, meaning, bounds, better, convention, source))
 
         @functools.wraps(compute)
         def facade(

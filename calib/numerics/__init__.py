@@ -1,1 +1,1 @@
-"""Arrays in, arrays out: the mathematics that everything above shares. Knows nothing of the rest."""
+"""Arrays in, arrays out: the mathematics that all above shares. Knows nothing of the rest."""

@@ -11,7 +11,7 @@ BoolArray = NDArray[np.bool_]
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the array itself, locked against writing: results are shared, so nobody may change them.
+    """Return the array itself, locked against writing: results are shared.
 
     Examples
     --------
@@ -34,8 +34,8 @@ def lock(result: object) -> None:
 def thin_indices(y: FloatArray, most: int) -> IntArray:
     """Indices of at most about `most` points of a long curve that keep its shape and its extremes.
 
-    The curve is cut in equal runs; the first, the lowest and the highest point of each run stay, and
-    so do both ends. A drawn line through them looks the same, and its minimum and maximum are exact.
+    The curve is cut in equal runs; the first, the lowest and the highest point of each run stay,
+    and so do both ends. A line drawn through them looks the same, and its extremes are exact.
 
     Parameters
     ----------
@@ -46,7 +46,8 @@ def thin_indices(y: FloatArray, most: int) -> IntArray:
     Examples
     --------
     >>> import numpy as np
-    >>> y = np.zeros(10_000); y[1234] = 5.0
+    >>> y = np.zeros(10_000)
+    ... y[1234] = 5.0
     >>> keep = thin_indices(y, 300)
     >>> len(keep) <= 300, bool((y[keep] == 5.0).any())
     (True, True)

@@ -1,5 +1,7 @@
-"""One thread inside numeric fits: they are small, and a BLAS that spreads them over a busy machine's
-cores makes them ten times slower."""
+"""One thread inside numeric fits.
+
+The fits are small: a BLAS that spreads them over a busy machine makes them ten times slower.
+"""
 
 from functools import cache
 

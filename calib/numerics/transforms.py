@@ -66,9 +66,9 @@ def default_epsilon(scores: FloatArray) -> float:
 
 
 def compact_logit(p: FloatArray, epsilon: float) -> FloatArray:
-    """The logit squeezed onto [0, 1]: a scaled logit on [epsilon, 1 - epsilon], the identity outside.
+    """The logit squeezed onto [0, 1]: scaled on [epsilon, 1 - epsilon], the identity outside.
 
-    G(s) = (1 - 2 eps) / (2 ln((1 - eps)/eps)) ln(s/(1 - s)) + 1/2 on [eps, 1 - eps]; G(s) = s outside.
+    G(s) = (1 - 2 eps) / (2 ln((1 - eps)/eps)) ln(s/(1 - s)) + 1/2 inside; G(s) = s outside.
 
     Parameters
     ----------
