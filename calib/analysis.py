@@ -19,6 +19,7 @@ from calib.comparison import (
     hold_out,
     losses,
     mean_estimate,
+    quiet,
 )
 from calib.curves.cumulative import CumulativeCurve, cumulative_curve
 from calib.curves.functions import (
@@ -191,7 +192,7 @@ def analyze(
     settings: Settings | None = None,
     *,
     earlier: Analysis | None = None,
-    progress: Progress = lambda share, text: None,
+    progress: Progress = quiet,
 ) -> Analysis:
     """Analyse predictions: curves, metrics with intervals, fitted maps, verdict, recommendation.
 
@@ -222,21 +223,14 @@ def analyze(
     'too high'
     """
     settings = settings or Settings()
-    held_out = _same_fitting(predictions, settings, earlier)
-    if held_out is None or earlier is None:
-        held_out = hold_out(predictions.view(settings.view), settings, progress)
+    known = earlier if earlier and earlier.data.fingerprint == predictions.fingerprint else None
+    held_out = known.held_out if known else None
+    if known and held_out and known.settings.fitting() == settings.fitting():
+        if known.settings.confidence_level == settings.confidence_level:
+            return _rebin(known, held_out, settings)
         return _evaluate(predictions, held_out, settings)
-    if earlier.settings.confidence_level != settings.confidence_level:
-        return _evaluate(predictions, held_out, settings)
-    return _rebin(earlier, held_out, settings)
-
-
-def _same_fitting(
-    predictions: Predictions, settings: Settings, earlier: Analysis | None
-) -> HeldOut | None:
-    if earlier is None or earlier.data.fingerprint != predictions.fingerprint:
-        return None
-    return earlier.held_out if earlier.settings.fitting() == settings.fitting() else None
+    view = predictions.view(settings.view)
+    return _evaluate(predictions, hold_out(view, settings, progress, held_out), settings)
 
 
 def _evaluate(predictions: Predictions, held_out: HeldOut, settings: Settings) -> Analysis:

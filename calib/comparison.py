@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,8 @@ class HeldOut:
     protocol : {"test rows", "folds"}
     failures : mapping of str to str
         Methods that could not be fitted, with the reason.
+    settings : Settings
+        The settings that the methods were fitted with.
     """
 
     rows: BinaryView
@@ -57,6 +60,11 @@ class HeldOut:
     fitted_on: ScoreCells
     protocol: str
     failures: Mapping[str, str]
+    settings: Settings
+
+
+def quiet(_share: float, _text: str) -> None:
+    """Report no progress."""
 
 
 def create(key: str, settings: Settings) -> Calibrator:
@@ -69,7 +77,10 @@ def create(key: str, settings: Settings) -> Calibrator:
 
 
 def hold_out(
-    view: BinaryView, settings: Settings, progress: Progress = lambda share, text: None
+    view: BinaryView,
+    settings: Settings,
+    progress: Progress = quiet,
+    earlier: HeldOut | None = None,
 ) -> HeldOut:
     """Score every method on rows that it has not seen.
 
@@ -83,43 +94,79 @@ def hold_out(
     settings : Settings
     progress : callable
         Called with (share done, what is being done).
+    earlier : HeldOut, optional
+        Of the same view: methods whose parameters and folds are the same are not fitted again.
 
     Raises
     ------
     ValueError
         If the rows to score, or those to fit on, hold one class only.
     """
-    if view.test is not None:
-        return _by_split(view, settings, progress)
-    return _by_folds(view, settings, progress)
+    kept = _still_valid(earlier, settings)
+    missing = tuple(key for key in settings.methods if key not in kept)
+    by_rows = _by_folds if view.test is None else _by_split
+    fresh = by_rows(view, missing, settings, progress)
+    if earlier is None or not kept:
+        return fresh
+
+    def merged(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
+        both = {**theirs, **ours}
+        return {key: both[key] for key in settings.methods if key in both}
+
+    return replace(
+        fresh,
+        scores=merged(fresh.scores, earlier.scores),
+        cells=merged(fresh.cells, earlier.cells),
+        maps=merged(fresh.maps, earlier.maps),
+        failures=merged(fresh.failures, earlier.failures),
+    )
 
 
-def _by_split(view: BinaryView, settings: Settings, progress: Progress) -> HeldOut:
+def _still_valid(earlier: HeldOut | None, settings: Settings) -> set[str]:
+    if earlier is None:
+        return set()
+    old = earlier.settings
+    if (old.view, old.n_folds, old.seed) != (settings.view, settings.n_folds, settings.seed):
+        return set()
+    return {
+        key
+        for key in (*earlier.scores, *earlier.failures)
+        if create(key, old).get_params() == create(key, settings).get_params()
+    }
+
+
+def _by_split(
+    view: BinaryView, methods: tuple[str, ...], settings: Settings, progress: Progress
+) -> HeldOut:
     assert view.test is not None
     calibration, test = view.rows(~view.test), view.rows(view.test)
     fitted_on = calibration.cells()
     progress(0.0, "Fitting on the calibration rows")
-    maps, failures = _fit_all(fitted_on, settings)
+    maps, failures = _fit_all(fitted_on, methods, settings)
     scores = {key: fitted.predict(test.score) for key, fitted in maps.items()}
-    return HeldOut(test, scores, _count(test, scores), maps, fitted_on, "test rows", failures)
+    cells = _count(test, scores)
+    return HeldOut(test, scores, cells, maps, fitted_on, "test rows", failures, settings)
 
 
-def _by_folds(view: BinaryView, settings: Settings, progress: Progress) -> HeldOut:
-    cells = view.cells()
-    progress(0.0, "Fitting on all rows")
-    maps, failures = _fit_all(cells, settings)
-    scores = {key: np.empty(len(view)) for key in maps}
+def _by_folds(
+    view: BinaryView, methods: tuple[str, ...], settings: Settings, progress: Progress
+) -> HeldOut:
+    fitted_on = view.cells()
     folds = _folds(view, settings)
+    progress(0.0, "Fitting on all rows")
+    maps, failures = _fit_all(fitted_on, methods, settings)
+    scores = {key: np.empty(len(view)) for key in maps}
     for number, (train, held_out) in enumerate(folds):
         progress((number + 1) / (len(folds) + 1), f"Fold {number + 1} of {len(folds)}")
-        fitted, failed = _fit_all(view.rows(train).cells(), settings)
+        fitted, failed = _fit_all(view.rows(train).cells(), tuple(maps), settings)
         failures |= failed
         for key in fitted:
             scores[key][held_out] = fitted[key].predict(view.score[held_out])
     # A method that failed in one fold has rows without a score.
     scores = {key: values for key, values in scores.items() if key not in failures}
     maps = {key: maps[key] for key in scores}
-    return HeldOut(view, scores, _count(view, scores), maps, cells, "folds", failures)
+    cells = _count(view, scores)
+    return HeldOut(view, scores, cells, maps, fitted_on, "folds", failures, settings)
 
 
 def _count(rows: BinaryView, scores: Mapping[str, FloatArray]) -> dict[str, ScoreCells]:
@@ -132,7 +179,7 @@ def _count(rows: BinaryView, scores: Mapping[str, FloatArray]) -> dict[str, Scor
 def _fit_all(cells: ScoreCells, settings: Settings) -> tuple[dict[str, Calibrator], dict[str, str]]:
     """Fitted calibrators by key, and the reasons of those that could not be fitted."""
     maps, failures = {}, {}
-    for key in settings.methods:
+    for key in methods:
         try:
             maps[key] = create(key, settings).fit_cells(cells)
         except ValueError as error:

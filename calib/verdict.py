@@ -82,7 +82,7 @@ def judge(cells: ScoreCells) -> Verdict:
 
 def _class_rows(cells: ScoreCells) -> tuple[int, int]:
     # With weights a cell's rows are shared out by weight: exact wherever weights are equal.
-    positives = int(round(float((cells.rows * cells.rate).sum())))
+    positives = round(float((cells.rows * cells.rate).sum()))
     return positives, cells.n_rows - positives
 
 
