@@ -176,7 +176,9 @@ def _count(rows: BinaryView, scores: Mapping[str, FloatArray]) -> dict[str, Scor
     }
 
 
-def _fit_all(cells: ScoreCells, settings: Settings) -> tuple[dict[str, Calibrator], dict[str, str]]:
+def _fit_all(
+    cells: ScoreCells, methods: tuple[str, ...], settings: Settings
+) -> tuple[dict[str, Calibrator], dict[str, str]]:
     """Fitted calibrators by key, and the reasons of those that could not be fitted."""
     maps, failures = {}, {}
     for key in methods:
