@@ -56,11 +56,12 @@ def page(browser: Browser, app_url: str, server_log: Path) -> Iterator[Page]:
     problems = _watch(context)
     page = context.new_page()
     yield page
-    for tab in context.pages:
-        harness.fail_on_exception(tab)
+    problems += [text for tab in context.pages for text in harness.exceptions(tab)]
     context.close()
+    log = server_log.read_bytes()[logged:].decode(errors="replace")
+    if "Traceback" in log:
+        problems.append(f"The server logged a traceback:\n{log}")
     assert not problems, "\n".join(problems)
-    _fail_on_traceback(server_log, logged)
 
 
 def _watch(context: BrowserContext) -> list[str]:
@@ -76,8 +77,3 @@ def _watch(context: BrowserContext) -> list[str]:
     context.on("request", lambda request: check(request.url))
     context.on("page", lambda page: page.on("websocket", lambda socket: check(socket.url)))
     return problems
-
-
-def _fail_on_traceback(log: Path, start: int) -> None:
-    text = log.read_bytes()[start:].decode(errors="replace")
-    assert "Traceback" not in text, f"The server logged a traceback:\n{text}"

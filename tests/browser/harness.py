@@ -1,7 +1,6 @@
 """Start the app, drive it in a real browser, read what it drew."""
 
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -41,12 +40,17 @@ def serve(log: Path) -> Iterator[str]:
     """Run the app on a free port, all its output in `log`; yield its address."""
     port = _free_port()
     url = f"http://localhost:{port}"
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true"]
+    options = {
+        "server.port": port,
+        "server.headless": "true",  # open no browser window
+        "logger.enableRich": "false",  # tracebacks as plain text
+    }
+    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command += [f"--{name}={value}" for name, value in options.items()]
     with log.open("wb") as output:
         server = subprocess.Popen(
-            [*command, f"--server.port={port}"],
+            command,
             cwd=ROOT,
-            env=os.environ | {"NO_COLOR": "1"},  # tracebacks that can be searched and read
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -74,12 +78,12 @@ def settle(page: Page) -> None:
     page.locator(IDLE).wait_for(timeout=PATIENCE_MS)
     expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0, timeout=PATIENCE_MS)
     page.evaluate(TWO_FRAMES)  # plotly redraws after the script has ended
-    fail_on_exception(page)
+    assert not exceptions(page)
 
 
-def fail_on_exception(page: Page) -> None:
-    shown = page.locator("[data-testid=stException]").all_inner_texts()
-    assert not shown, f"The page shows an exception: {shown}"
+def exceptions(page: Page) -> list[str]:
+    """What the page's exception boxes say; the server's log says more."""
+    return page.locator("[data-testid=stException]").all_inner_texts()
 
 
 def by_key(page: Page, key: str) -> Locator:
