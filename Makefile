@@ -37,7 +37,7 @@ screenshots: .venv/dev.stamp browsers
 
 clean:
 	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache build dist *.egg-info screenshots test-results
-	find app.py pages calib tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+	find . -path ./.venv -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
 # The stamps make a second call instant; a changed requirements file installs again.
 .venv/app.stamp: requirements.txt | $(VENV)
