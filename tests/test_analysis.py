@@ -1,0 +1,124 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+
+import calib
+from calib.calibrators import Calibrator
+
+
+@pytest.fixture(scope="module")
+def predictions():
+    rng = np.random.default_rng(1)
+    p = rng.random(3000)
+    return calib.Predictions.from_arrays(rng.random(3000) < p**2, p, name="made")
+
+
+@pytest.fixture(scope="module")
+def analysis(predictions):
+    return calib.analyze(predictions)
+
+
+def test_adult_gives_the_published_table(shared):
+    adult = shared / "data" / "adult"
+    predictions = calib.load(
+        adult / "adult_nb_cal.csv", outcome="y", score="score", test=adult / "adult_nb_test.csv"
+    )
+    table = calib.analyze(predictions).table()
+    published = {"uncalibrated": 0.7448, "platt": 0.4287, "isotonic": 0.3940, "beta": 0.4031}
+    for key, value in published.items():
+        assert table.loc[key, "log_loss"] == pytest.approx(value, abs=1e-4), key
+    assert table.loc["spline", "log_loss"] <= 0.3940
+
+
+def test_held_out_metrics_agree_with_scikit_learn(analysis):
+    held_out = analysis.held_out
+    y = held_out.rows.outcome
+    for key, scores in held_out.scores.items():
+        metrics = analysis.methods[key].metrics
+        assert metrics["log_loss"].value == pytest.approx(log_loss(y, scores), abs=1e-12)
+        assert metrics["brier_score"].value == pytest.approx(brier_score_loss(y, scores), abs=1e-12)
+        assert metrics["auc"].value == pytest.approx(roc_auc_score(y, scores), abs=1e-12)
+
+
+def test_the_table_has_one_row_a_method_and_intervals_where_they_exist(analysis):
+    table = analysis.table()
+    assert list(table.index) == ["uncalibrated", "platt", "isotonic", "beta", "spline"]
+    assert {"log_loss_low", "log_loss_high", "log_loss_diff", "log_loss_diff_low"} <= set(table)
+    assert not {"auc_low", "ks_error_low"} & set(table)
+    beta = table.loc["beta"]
+    difference = beta["log_loss"] - table.loc["uncalibrated", "log_loss"]
+    assert beta["log_loss_diff"] == pytest.approx(difference, abs=1e-12)
+    assert beta["log_loss_diff_high"] < 0
+
+
+def test_moving_the_bins_refits_nothing_and_equals_a_fresh_analysis(
+    predictions, analysis, monkeypatch
+):
+    moved = calib.Settings(n_bins=40, strategy="uniform")
+    fresh = calib.analyze(predictions, moved)
+
+    def refuse(*_):
+        raise AssertionError("a moved slider must not fit")
+
+    monkeypatch.setattr(Calibrator, "fit_cells", refuse)
+    again = calib.analyze(predictions, moved, earlier=analysis)
+    pd.testing.assert_frame_equal(again.table(), fresh.table())
+    for key, method in again.methods.items():
+        other = fresh.methods[key].reliability
+        pd.testing.assert_frame_equal(method.reliability.frame(), other.frame())
+    assert again.settings == moved
+
+
+def test_another_file_takes_nothing_from_the_earlier_one(predictions, analysis):
+    other = calib.Predictions.from_arrays(predictions.outcome, 1 - predictions.scores)
+    pd.testing.assert_frame_equal(
+        calib.analyze(other, earlier=analysis).table(), calib.analyze(other).table()
+    )
+
+
+def test_another_level_changes_intervals_only(predictions, analysis):
+    narrow = calib.analyze(predictions, calib.Settings(confidence_level=0.5), earlier=analysis)
+    before, after = analysis.uncalibrated.metrics, narrow.uncalibrated.metrics
+    for name, estimate in before.items():
+        assert after[name].value == estimate.value
+    assert after["log_loss"].low > before["log_loss"].low
+
+
+def test_weights_are_repeated_rows():
+    rng = np.random.default_rng(2)
+    p = rng.random(400)
+    y, w = rng.random(400) < p**2, rng.integers(1, 4, 400)
+    test = np.arange(400) % 2 == 0
+    weighted = calib.Predictions.from_arrays(y, p, w, test=test)
+    repeated = calib.Predictions.from_arrays(
+        np.repeat(y, w), np.repeat(p, w), test=np.repeat(test, w)
+    )
+    settings = calib.Settings(strategy="uniform")
+    points = ["log_loss", "brier_score", "ece_uniform", "mce", "ks_error", "auc"]
+    pd.testing.assert_frame_equal(
+        calib.analyze(weighted, settings).table()[points],
+        calib.analyze(repeated, settings).table()[points],
+        rtol=1e-7,
+    )
+
+
+def test_certain_scores_that_were_wrong_are_reported():
+    rng = np.random.default_rng(4)
+    p = np.r_[rng.random(500), 0.0, 1.0, 1.0]
+    y = np.r_[rng.random(500) < p[:500], 1, 0, 1]
+    warnings = calib.analyze(calib.Predictions.from_arrays(y, p)).warnings
+    assert any("2 certain scores were wrong" in warning for warning in warnings)
+
+
+def test_progress_is_told_and_ends_below_one():
+    told = []
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    made = calib.Predictions.from_arrays(rng.random(300) < p, p)
+    calib.analyze(made, progress=lambda share, text: told.append((share, text)))
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert 0 <= min(shares)
+    assert max(shares) <= 1
+    assert all(text for _, text in told)

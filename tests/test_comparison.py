@@ -1,0 +1,153 @@
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+
+from calib.calibrators import Calibrator
+from calib.comparison import hold_out, mean_estimate
+from calib.predictions import BinaryView, Predictions
+from calib.settings import Settings
+
+
+def overconfident(n: int = 2000, seed: int = 3, **more) -> BinaryView:
+    rng = np.random.default_rng(seed)
+    truth = expit(rng.normal(-0.5, 1.5, n))
+    score = expit(2 * logit(truth))
+    return Predictions.from_arrays(rng.random(n) < truth, score, **more).view()
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """The classes that were fitted, in order."""
+    fitted = []
+    original = Calibrator.fit_cells
+
+    def spy(self, cells):
+        fitted.append(type(self).__name__)
+        return original(self, cells)
+
+    monkeypatch.setattr(Calibrator, "fit_cells", spy)
+    return fitted
+
+
+def test_each_row_is_scored_by_a_map_that_did_not_see_it():
+    view = overconfident()
+    held_out = hold_out(view, Settings(methods=("isotonic",), n_folds=4, seed=7))
+    expected = np.empty(len(view))
+    folds = StratifiedKFold(4, shuffle=True, random_state=7).split(view.score, view.outcome)
+    for train, test in folds:
+        peer = IsotonicRegression(out_of_bounds="clip").fit(view.score[train], view.outcome[train])
+        expected[test] = peer.predict(view.score[test])
+    np.testing.assert_allclose(held_out.scores["isotonic"], expected, atol=1e-12)
+    assert held_out.protocol == "folds"
+
+
+def test_the_drawn_map_is_fitted_on_all_rows():
+    view = overconfident()
+    held_out = hold_out(view, Settings(methods=("isotonic",)))
+    peer = IsotonicRegression(out_of_bounds="clip").fit(view.score, view.outcome)
+    grid = np.linspace(0, 1, 11)
+    np.testing.assert_allclose(
+        held_out.maps["isotonic"].predict(grid), peer.predict(grid), atol=1e-12
+    )
+    assert held_out.fitted_on.n_rows == len(view)
+
+
+def test_named_calibration_and_test_rows_are_kept_apart():
+    test = np.arange(2000) % 4 == 0
+    view = overconfident(test=test)
+    held_out = hold_out(view, Settings(methods=("isotonic",)))
+    peer = IsotonicRegression(out_of_bounds="clip").fit(view.score[~test], view.outcome[~test])
+    np.testing.assert_allclose(
+        held_out.scores["isotonic"], peer.predict(view.score[test]), atol=1e-12
+    )
+    assert len(held_out.rows) == 500
+    assert held_out.fitted_on.n_rows == 1500
+    assert held_out.protocol == "test rows"
+
+
+def test_a_group_is_never_split_over_the_folds(monkeypatch):
+    group = np.repeat(np.arange(200), 10)
+    view = overconfident(group=group)
+    trained = []
+    original = BinaryView.rows
+
+    def spy(self, chosen):
+        trained.append(chosen)
+        return original(self, chosen)
+
+    monkeypatch.setattr(BinaryView, "rows", spy)
+    hold_out(view, Settings(methods=("isotonic",)))
+    assert len(trained) == 5
+    for train in trained:
+        outside = np.setdiff1d(np.arange(len(view)), train)
+        assert not set(group[train]) & set(group[outside])
+
+
+def test_one_changed_parameter_refits_only_what_it_touches(fits):
+    view = overconfident()
+    first = hold_out(view, Settings())
+    fits.clear()
+    changed = Settings(epsilon=0.01)
+    second = hold_out(view, changed, earlier=first)
+    assert set(fits) == {"Spline"}
+    fresh = hold_out(view, changed)
+    assert list(second.scores) == list(fresh.scores)
+    for key, scores in fresh.scores.items():
+        np.testing.assert_array_equal(second.scores[key], scores)
+    fits.clear()
+    hold_out(view, Settings(seed=1), earlier=first)
+    assert len(set(fits)) == 5
+
+
+def test_one_class_is_a_sentence():
+    one_class = Predictions.from_arrays(np.ones(50), np.full(50, 0.5)).view()
+    with pytest.raises(ValueError, match="needs at least 2 rows of each class, got 0"):
+        hold_out(one_class, Settings())
+    only_calibration = Predictions.from_arrays(
+        [0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4], test=[True, True, False, False]
+    ).view()
+    with pytest.raises(ValueError, match="one class"):
+        hold_out(only_calibration, Settings())
+
+
+def test_fewer_positives_than_folds_make_fewer_folds():
+    view = Predictions.from_arrays([1, 1, 1] + [0] * 40, np.linspace(0.9, 0.1, 43)).view()
+    held_out = hold_out(view, Settings(methods=("platt",)))
+    assert np.isfinite(held_out.scores["platt"]).all()
+
+
+def test_the_interval_of_a_mean_is_the_textbooks():
+    rng = np.random.default_rng(0)
+    values = rng.exponential(size=500)
+    view = Predictions.from_arrays(rng.integers(0, 2, 500), rng.random(500)).view()
+    estimate = mean_estimate(values, view, 0.95)
+    half = 1.959963984540054 * values.std(ddof=1) / np.sqrt(500)
+    assert estimate.value == pytest.approx(values.mean(), abs=1e-14)
+    assert estimate.low == pytest.approx(values.mean() - half, abs=1e-12)
+    assert estimate.high == pytest.approx(values.mean() + half, abs=1e-12)
+
+
+def test_clusters_of_copies_count_once():
+    """Ten copies of each row, named as clusters, carry no more evidence than the rows."""
+    rng = np.random.default_rng(0)
+    y, p, values = rng.integers(0, 2, 100), rng.random(100), rng.normal(size=100)
+    single = mean_estimate(values, Predictions.from_arrays(y, p).view(), 0.9)
+    copied = Predictions.from_arrays(
+        np.repeat(y, 10), np.repeat(p, 10), group=np.repeat(np.arange(100), 10)
+    ).view()
+    clustered = mean_estimate(np.repeat(values, 10), copied, 0.9)
+    assert clustered.low == pytest.approx(single.low, abs=1e-12)
+    assert clustered.high == pytest.approx(single.high, abs=1e-12)
+
+
+def test_cross_fitting_undoes_a_known_distortion():
+    """Doubled log-odds are halved again: the logistic regression of outcome on them has slope 1."""
+    view = overconfident(20_000)
+    held_out = hold_out(view, Settings())
+    for key in ("beta", "spline"):
+        x = logit(np.clip(held_out.scores[key], 1e-12, 1 - 1e-12))[:, None]
+        slope = LogisticRegression(C=1e10).fit(x, view.outcome).coef_[0, 0]
+        assert slope == pytest.approx(1.0, abs=0.05), key

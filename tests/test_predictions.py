@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+
+from calib.predictions import Predictions
+
+MATRIX = np.array([[0.2, 0.5, 0.3], [0.4, 0.4, 0.2], [0.1, 0.1, 0.8]])
+CLASSES = [2, 1, 2]
+
+
+def test_views_of_a_matrix_follow_the_definitions():
+    predictions = Predictions.from_arrays(CLASSES, MATRIX)
+    first, second = predictions.view("top:1"), predictions.view("top:2")
+    np.testing.assert_allclose(first.score, [0.5, 0.4, 0.8])
+    # Row 1: classes 0 and 1 tie, the lower index ranks first, so class 1 is second.
+    assert first.outcome.tolist() == [False, False, True]
+    assert second.outcome.tolist() == [True, True, False]
+    within = predictions.view("within:2")
+    np.testing.assert_allclose(within.score, [0.8, 0.8, 0.9])
+    assert within.outcome.tolist() == [True, True, True]
+    assert predictions.view("class:2").outcome.tolist() == [True, False, True]
+
+
+def test_the_first_view_of_binary_scores_is_the_confidence():
+    predictions = Predictions.from_arrays([0, 1, 1], [0.2, 0.7, 0.4])
+    np.testing.assert_allclose(predictions.view("top:1").score, [0.8, 0.7, 0.6])
+    assert predictions.view("top:1").outcome.tolist() == [True, True, False]
+    assert predictions.view("class:0").outcome.tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("view", "message"),
+    [
+        ("klass:1", "must look like"),
+        ("class:3", "0 <= r <= 2 with 3 classes, got 'class:3'"),
+        ("top:0", "1 <= r <= 3"),
+        ("within:4", "1 <= r <= 3"),
+    ],
+)
+def test_a_view_that_does_not_exist_is_refused(view, message):
+    with pytest.raises(ValueError, match=message):
+        Predictions.from_arrays(CLASSES, MATRIX).view(view)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0, 1], [0.1]), "must have the same length, got 2 and 1"),
+        (([0, 2], [0.1, 0.2]), "only 0 and 1 .*, got 2"),
+        (([0, 1], [0.1, 1.2]), r"within \[0, 1\], got 1.2 at index 1"),
+        (([0, 1], [0.1, np.nan]), r"within \[0, 1\], got nan at index 1"),
+        (([], []), "at least one row, got none"),
+        (([0, 3], MATRIX[:2]), "class indices 0..2, got 3"),
+        (([0, 1], [[0.5, 0.4], [0.5, 0.5]]), r"sum to 1 .* 1 rows that do not, first: 0 \(0.9\)"),
+        (([0, 0], [[1.0], [1.0]]), "at least 2 class columns, got 1"),
+        (([0, 1], [0.1, 0.2], [1.0, 0.0]), "positive and finite, got 0.0 at index 1"),
+    ],
+)
+def test_bad_arrays_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Predictions.from_arrays(*arguments)
+
+
+def test_the_fingerprint_sees_every_byte_of_every_column():
+    rng = np.random.default_rng(0)
+    y, p = rng.integers(0, 2, 1000), rng.random(1000)
+    area = np.where(rng.random(1000) < 0.5, "north", "south")
+
+    def fingerprint(y, p, area, **more):
+        return Predictions.from_arrays(y, p, columns={"area": area}, **more).fingerprint
+
+    first = fingerprint(y, p, area)
+    assert first == fingerprint(y.copy(), p.copy(), area.copy())
+    changed_p = p.copy()
+    changed_p[567] = np.nextafter(p[567], 1)
+    changed_area = area.copy()
+    changed_area[999] = "south" if area[999] == "north" else "north"
+    others = [
+        fingerprint(y, changed_p, area),
+        fingerprint(1 - y, p, area),
+        fingerprint(y, p, changed_area),
+        fingerprint(y, p, area, test=p > 0.5),
+        fingerprint(y, p, area, class_names=("no", "yes")),
+    ]
+    assert len({first, *others}) == 1 + len(others)
+
+
+def test_what_a_caller_passed_stays_writable_and_what_is_held_is_not():
+    y, p = np.array([0, 1]), np.array([0.25, 0.75])
+    predictions = Predictions.from_arrays(y, p)
+    p[0] = 0.5
+    assert predictions.scores[0] == 0.25
+    with pytest.raises(ValueError, match="read-only"):
+        predictions.scores[0] = 0.5

@@ -1,0 +1,59 @@
+"""The contract with those who call the library."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import calib
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(code: str, folder: Path = ROOT) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=folder,
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_importing_the_library_imports_neither_streamlit_nor_plotly():
+    loaded = run(
+        "import sys, calib; print([m for m in ('streamlit', 'plotly') if m in sys.modules])"
+    )
+    assert loaded.strip() == "[]"
+
+
+def test_analysing_needs_neither_streamlit_nor_plotly():
+    run(
+        "import sys; sys.modules['streamlit'] = sys.modules['plotly'] = None\n"
+        "import calib; calib.analyze(calib.examples.EXAMPLES['naive_bayes'].load()).table()"
+    )
+
+
+def python_blocks(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/architecture.md"])
+def test_the_pages_of_the_project_show_code_that_runs(page, tmp_path):
+    blocks = python_blocks(page)
+    assert blocks
+    for block in blocks:
+        run(block, tmp_path)
+
+
+def test_every_public_name_is_there():
+    missing = [name for name in calib.__all__ if not hasattr(calib, name)]
+    assert missing == []
+    metrics = """log_loss brier_score expected_calibration_error ks_error kuiper_error ks_test
+        signed_calibration_error calibration_slope_intercept auc spiegelhalter_test""".split()
+    assert [name for name in metrics if not callable(getattr(calib.metrics, name))] == []

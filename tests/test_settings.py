@@ -1,0 +1,31 @@
+import pytest
+
+from calib.settings import Settings
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_bins": 101}, "2 <= n_bins <= 100, got 101"),
+        ({"n_folds": 1}, "2 <= n_folds <= 20, got 1"),
+        ({"strategy": "fd"}, "'quantile' or 'uniform', got 'fd'"),
+        ({"epsilon": 0.5}, "0 < epsilon < 0.5, got 0.5"),
+        ({"confidence_level": 1.0}, "0 < level < 1, got 1.0"),
+        ({"seed": -1}, "at least 0, got -1"),
+        ({"methods": ("plat",)}, "got 'plat'"),
+    ],
+)
+def test_a_value_out_of_range_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        Settings(**changes)
+
+
+def test_uncalibrated_is_always_first_and_no_method_comes_twice():
+    assert Settings(methods=("beta", "uncalibrated", "beta")).methods == ("uncalibrated", "beta")
+
+
+def test_drawing_settings_do_not_touch_the_fitting():
+    drawn = Settings(n_bins=7, strategy="uniform", confidence_level=0.9)
+    assert drawn.fitting() == Settings()
+    assert Settings(epsilon=0.01).fitting() != Settings()
+    assert drawn.changed() == {"n_bins": 7, "strategy": "uniform", "confidence_level": 0.9}
