@@ -54,6 +54,16 @@ def test_the_pages_of_the_project_show_code_that_runs(page, tmp_path):
 def test_every_public_name_is_there():
     missing = [name for name in calib.__all__ if not hasattr(calib, name)]
     assert missing == []
-    metrics = """log_loss brier_score expected_calibration_error ks_error kuiper_error ks_test
-        signed_calibration_error calibration_slope_intercept auc spiegelhalter_test""".split()
+    metrics = [
+        "log_loss",
+        "brier_score",
+        "expected_calibration_error",
+        "ks_error",
+        "kuiper_error",
+        "ks_test",
+        "signed_calibration_error",
+        "calibration_slope_intercept",
+        "auc",
+        "spiegelhalter_test",
+    ]
     assert [name for name in metrics if not callable(getattr(calib.metrics, name))] == []
