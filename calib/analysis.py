@@ -31,13 +31,13 @@ from calib.curves.functions import (
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.metrics import (
     METRICS,
+    TestResult,
     auc,
     certain_and_wrong,
     expected_calibration_error,
     ks_error,
     ks_test,
 )
-from calib.metrics.cumulative import TestResult
 from calib.numerics.arrays import FloatArray
 from calib.numerics.histogram import score_histogram
 from calib.numerics.transforms import default_epsilon

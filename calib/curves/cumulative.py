@@ -9,7 +9,7 @@ import pandas as pd
 
 from calib.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, lock, thin_indices
-from calib.numerics.brownian import supremum_quantile
+from calib.numerics.brownian import null_standard_deviation, supremum_quantile
 from calib.numerics.cumulative_spline import recalibrated_probability
 
 MOST_POINTS = 900
@@ -65,18 +65,13 @@ class CumulativeCurve:
         )
 
 
-def null_standard_deviation(cells: ScoreCells) -> float:
-    """Standard deviation of the difference curve's end under y ~ Bernoulli(s)."""
-    variance = cells.weight_sq @ (cells.score * (1.0 - cells.score))
-    return float(np.sqrt(variance)) / cells.total_weight
-
-
 def cumulative_curve(cells: ScoreCells, *, confidence_level: float = 0.95) -> CumulativeCurve:
-    """Cumulative score and outcome by fractile, thinned to at most 900 points with the extremes kept.
+    """Cumulative score and outcome by fractile; at most 900 points, the extremes among them.
 
     References
     ----------
-    Gupta et al. 2021, arXiv:2006.12800 (panels); Arrieta-Ibarra et al. 2022, arXiv:2205.09680 (null).
+    Gupta et al. 2021, arXiv:2006.12800 (panels).
+    Arrieta-Ibarra et al. 2022, arXiv:2205.09680 (null).
 
     Examples
     --------
@@ -87,14 +82,15 @@ def cumulative_curve(cells: ScoreCells, *, confidence_level: float = 0.95) -> Cu
     total = cells.total_weight
     difference = (cells.cumulative_positive - cells.cumulative_score) / total
     kept = thin_indices(difference, MOST_POINTS)
-    fractile = cells.cumulative_weight[kept] / total
+    fractile = cells.cumulative_weight / total
+    outcome = cells.cumulative_positive / total
     at = np.maximum(kept - 1, 0)
     return CumulativeCurve(
-        fractile=fractile,
+        fractile=fractile[kept],
         score=cells.score[at],
-        recalibrated=recalibrated_probability(cells, fractile),
+        recalibrated=recalibrated_probability(fractile, outcome, fractile[kept]),
         cumulative_score=cells.cumulative_score[kept] / total,
-        cumulative_outcome=cells.cumulative_positive[kept] / total,
+        cumulative_outcome=outcome[kept],
         null_half_width=supremum_quantile(confidence_level) * null_standard_deviation(cells),
         confidence_level=confidence_level,
     )

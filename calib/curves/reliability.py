@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from calib.cells import ScoreCells
-from calib.numerics.arrays import FloatArray, lock
-from calib.numerics.binning import bin_edges, bin_starts
+from calib.numerics.arrays import BoolArray, FloatArray, lock
+from calib.numerics.binning import Strategy, bin_cells
 from calib.numerics.intervals import wilson_interval
 from calib.numerics.poisson_binomial import calibrated_rate_interval
 
@@ -63,7 +62,7 @@ class ReliabilityCurve:
         return self.observed - self.mean_score
 
     @property
-    def few(self) -> FloatArray:
+    def few(self) -> BoolArray:
         """Whether a bin has fewer than 30 rows, too few to trust its dot."""
         return self.rows < FEW_ROWS
 
@@ -90,7 +89,7 @@ def reliability_curve(
     cells: ScoreCells,
     *,
     n_bins: int = 15,
-    strategy: Literal["quantile", "uniform"] = "quantile",
+    strategy: Strategy = "quantile",
     confidence_level: float = 0.95,
 ) -> ReliabilityCurve:
     """Bin the cells and count.
@@ -99,7 +98,7 @@ def reliability_curve(
     ----------
     cells : ScoreCells
     n_bins : int
-    strategy : {"quantile", "uniform"}
+    strategy : {"quantile", "uniform", "fd"}
     confidence_level : float
         Of the Wilson intervals and of the consistency band.
 
@@ -118,32 +117,22 @@ def reliability_curve(
     >>> curve.mean_score, curve.observed
     (array([0.2, 0.7]), array([0., 1.]))
     """
-    edges = bin_edges(cells, n_bins, strategy)
-    starts = bin_starts(cells.score, edges)
-    rows = np.diff(cells.cumulative_rows[starts])
-    kept = rows > 0
-    first, last = starts[:-1][kept], starts[1:][kept]
-    weight = cells.cumulative_weight[last] - cells.cumulative_weight[first]
-    positive = cells.cumulative_positive[last] - cells.cumulative_positive[first]
-    score = cells.cumulative_score[last] - cells.cumulative_score[first]
-    squares = cells.cumulative_weight_sq[last] - cells.cumulative_weight_sq[first]
-    # Differences of prefix sums carry their rounding: a rate may leave [0, 1] by 1e-16.
-    observed = np.clip(positive / weight, 0.0, 1.0)
-    low, high = wilson_interval(observed, weight**2 / squares, confidence_level)
-    band_low, band_high = calibrated_rate_interval(cells, first, last, confidence_level)
+    bins = bin_cells(cells, n_bins, strategy)
+    low, high = wilson_interval(bins.observed, bins.effective_rows, confidence_level)
+    band_low, band_high = calibrated_rate_interval(cells, bins, confidence_level)
     return ReliabilityCurve(
-        low_edge=edges[:-1][kept],
-        high_edge=edges[1:][kept],
-        rows=rows[kept],
-        weight=weight,
-        positive=positive,
-        mean_score=np.clip(score / weight, 0.0, 1.0),
-        observed=observed,
+        low_edge=bins.low_edge,
+        high_edge=bins.high_edge,
+        rows=bins.rows,
+        weight=bins.weight,
+        positive=bins.positive,
+        mean_score=bins.mean_score,
+        observed=bins.observed,
         low=low,
         high=high,
         band_low=band_low,
         band_high=band_high,
-        n_empty=int((~kept).sum()),
+        n_empty=bins.n_empty,
         strategy=strategy,
         confidence_level=confidence_level,
     )

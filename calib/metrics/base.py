@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -108,6 +108,6 @@ def _facade_signature(compute: Callable[..., Any]) -> inspect.Signature:
             kinds("y_true", kinds.POSITIONAL_OR_KEYWORD),
             kinds("y_prob", kinds.POSITIONAL_OR_KEYWORD, default=None),
             kinds("sample_weight", kinds.KEYWORD_ONLY, default=None),
-            *(cast("inspect.Parameter", p).replace(kind=kinds.KEYWORD_ONLY) for p in own),
+            *(p.replace(kind=kinds.KEYWORD_ONLY) for p in own),
         ]
     )

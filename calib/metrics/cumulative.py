@@ -1,0 +1,258 @@
+"""Cumulative calibration errors: no bins, and exact nulls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from calib.cells import ScoreCells
+from calib.metrics.base import metric
+from calib.metrics.results import TestResult
+from calib.numerics.arrays import FloatArray
+from calib.numerics.brownian import (
+    null_standard_deviation,
+    range_survival,
+    supremum_survival,
+)
+
+# The Brownian limit needs rows; below, the null is simulated.
+FEW_ROWS = 100
+N_SIMULATED = 4_999
+
+
+def _difference(cells: ScoreCells) -> FloatArray:
+    return (cells.cumulative_positive - cells.cumulative_score) / cells.total_weight
+
+
+def _largest(difference: FloatArray) -> FloatArray:
+    return np.abs(difference).max(axis=-1)
+
+
+def _range(difference: FloatArray) -> FloatArray:
+    return difference.max(axis=-1) - difference.min(axis=-1)
+
+
+@metric(
+    "KS error",
+    meaning="Largest gap between observed and predicted positives up to any score, as a share of "
+    "all rows.",
+    bounds=(0.0, 1.0),
+    better="lower",
+    convention="Evaluated between distinct scores: tied rows are never split.",
+    source="Gupta et al. 2021, arXiv:2006.12800",
+)
+def ks_error(cells: ScoreCells) -> float:
+    """Kolmogorov-Smirnov calibration error: max over k of abs(C_k).
+
+    C_k = (1/W) sum of w (y - s) over the rows with the k lowest distinct scores.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or ScoreCells
+        Outcomes, 0 or 1.
+    y_prob : array-like of shape (n,)
+        Scores in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    References
+    ----------
+    Gupta et al. 2021, arXiv:2006.12800; Arrieta-Ibarra et al. 2022, arXiv:2205.09680 (ECCE-MAD).
+
+    Examples
+    --------
+    >>> round(ks_error([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.8]), 4)
+    0.1
+    """
+    return float(_largest(_difference(cells)))
+
+
+@metric(
+    "Kuiper error",
+    meaning="Largest gap between observed and predicted positives over any stretch of scores, as a "
+    "share of all rows.",
+    bounds=(0.0, 1.0),
+    better="lower",
+    convention="Evaluated between distinct scores: tied rows are never split.",
+    source="Arrieta-Ibarra et al. 2022, arXiv:2205.09680",
+)
+def kuiper_error(cells: ScoreCells) -> float:
+    """Kuiper calibration error: max C_k - min C_k, with C_0 = 0 among them (see `ks_error`).
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or ScoreCells
+        Outcomes, 0 or 1.
+    y_prob : array-like of shape (n,)
+        Scores in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    References
+    ----------
+    Arrieta-Ibarra et al. 2022, arXiv:2205.09680 (ECCE-R).
+
+    Examples
+    --------
+    >>> round(kuiper_error([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.8]), 4)
+    0.15
+    """
+    return float(_range(_difference(cells)))
+
+
+@metric(
+    "Observed - predicted",
+    meaning="Observed frequency minus mean score: calibration in the large.",
+    bounds=(-1.0, 1.0),
+    better="zero",
+    convention="Positive: the scores are too low on the whole.",
+    source="Cox 1958",
+)
+def signed_calibration_error(cells: ScoreCells) -> float:
+    """Weighted base rate minus weighted mean score; the end of the cumulative difference.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or ScoreCells
+        Outcomes, 0 or 1.
+    y_prob : array-like of shape (n,)
+        Scores in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+
+    Returns
+    -------
+    float
+        In [-1, 1].
+
+    Examples
+    --------
+    >>> round(signed_calibration_error([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.8]), 4)
+    0.05
+    """
+    return cells.base_rate - cells.mean_score
+
+
+@metric(
+    "KS test",
+    meaning="How often calibrated scores would show so large a KS error by chance.",
+    bounds=(0.0, 1.0),
+    better="none",
+    convention="Brownian limit; below 100 rows a seeded simulation of y ~ Bernoulli(s).",
+    source="Arrieta-Ibarra et al. 2022, arXiv:2205.09680",
+)
+def ks_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
+    """Test of calibration by the KS error.
+
+    The error over its null standard deviation sqrt(sum w^2 s (1 - s))/W is referred to
+    sup abs(B) of Brownian motion on [0, 1]; below 100 rows to 4,999 simulated outcomes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or ScoreCells
+        Outcomes, 0 or 1.
+    y_prob : array-like of shape (n,)
+        Scores in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+    random_state : int
+        Seed of the simulation.
+
+    Returns
+    -------
+    TestResult
+        `statistic` is the KS error itself.
+
+    References
+    ----------
+    Arrieta-Ibarra et al. 2022, arXiv:2205.09680.
+
+    Examples
+    --------
+    >>> result = ks_test([0, 0, 1, 1] * 50, [0.1, 0.3, 0.6, 0.8] * 50)
+    >>> round(result.statistic, 4), round(result.p_value, 6)
+    (0.1, 0.001446)
+    """
+    null = "supremum of Brownian motion"
+    return _test(cells, _largest, supremum_survival, null, random_state)
+
+
+@metric(
+    "Kuiper test",
+    meaning="How often calibrated scores would show so large a Kuiper error by chance.",
+    bounds=(0.0, 1.0),
+    better="none",
+    convention="Brownian limit; below 100 rows a seeded simulation of y ~ Bernoulli(s).",
+    source="Arrieta-Ibarra et al. 2022, arXiv:2205.09680",
+)
+def kuiper_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
+    """Test of calibration by the Kuiper error, referred to the range of Brownian motion.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or ScoreCells
+        Outcomes, 0 or 1.
+    y_prob : array-like of shape (n,)
+        Scores in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+    random_state : int
+        Seed of the simulation below 100 rows.
+
+    Returns
+    -------
+    TestResult
+        `statistic` is the Kuiper error itself.
+
+    References
+    ----------
+    Arrieta-Ibarra et al. 2022, arXiv:2205.09680.
+
+    Examples
+    --------
+    >>> result = kuiper_test([0, 0, 1, 1] * 50, [0.1, 0.3, 0.6, 0.8] * 50)
+    >>> round(result.statistic, 4), result.null
+    (0.15, 'range of Brownian motion')
+    """
+    return _test(cells, _range, range_survival, "range of Brownian motion", random_state)
+
+
+def _test(
+    cells: ScoreCells,
+    error: Callable[[FloatArray], FloatArray],
+    survival: Callable[[float], float],
+    limit: str,
+    random_state: int,
+) -> TestResult:
+    observed = float(error(_difference(cells)))
+    if cells.n_rows < FEW_ROWS:
+        null = f"simulation, {N_SIMULATED:,} draws"
+        return TestResult(observed, _simulated_p(cells, error, observed, random_state), null)
+    sigma = null_standard_deviation(cells)
+    if sigma == 0.0:
+        # Scores of 0 and 1 only: calibrated ones leave no gap at all.
+        return TestResult(observed, 1.0 if observed == 0.0 else 0.0, "certain scores")
+    return TestResult(observed, survival(observed / sigma), limit)
+
+
+def _simulated_p(
+    cells: ScoreCells,
+    error: Callable[[FloatArray], FloatArray],
+    observed: float,
+    random_state: int,
+) -> float:
+    rng = np.random.default_rng(random_state)
+    counts = rng.binomial(cells.rows.astype(np.int64), cells.score, (N_SIMULATED, len(cells)))
+    # The cells keep no single weights: rows of a cell share its weight evenly here.
+    gaps = counts * (cells.weight / cells.rows) - cells.weight * cells.score
+    difference = np.zeros((N_SIMULATED, len(cells) + 1))
+    np.cumsum(gaps / cells.total_weight, axis=1, out=difference[:, 1:])
+    # Equal errors that differ by their rounding are ties, and ties count.
+    reached = int((error(difference) >= observed - 1e-12).sum())
+    return (reached + 1) / (N_SIMULATED + 1)

@@ -1,0 +1,166 @@
+"""Proper scores: log loss and Brier score."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from calib.cells import ScoreCells
+from calib.metrics.base import metric
+from calib.numerics.arrays import BoolArray, FloatArray
+from calib.numerics.transforms import clip_certain
+
+
+def row_log_loss(outcome: BoolArray, score: FloatArray) -> FloatArray:
+    """Log loss of each row.
+
+    Parameters
+    ----------
+    outcome : ndarray of bool, shape (n,)
+    score : ndarray of shape (n,), in [0, 1]
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> row_log_loss(np.array([True, False]), np.array([0.5, 0.25])).round(4)
+    array([0.6931, 0.2877])
+    """
+    p = clip_certain(score)
+    return -np.log(np.where(outcome, p, 1.0 - p))
+
+
+def row_brier(outcome: BoolArray, score: FloatArray) -> FloatArray:
+    """Squared error of each row.
+
+    Parameters
+    ----------
+    outcome : ndarray of bool, shape (n,)
+    score : ndarray of shape (n,), in [0, 1]
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> row_brier(np.array([True, False]), np.array([0.5, 0.25]))
+    array([0.25  , 0.0625])
+    """
+    return np.square(score - outcome)
+
+
+def mean_log_loss(cells: ScoreCells, p: FloatArray) -> float:
+    """Mean log loss of the cells' outcomes under other probabilities, one a cell."""
+    p = clip_certain(p)
+    total = cells.positive @ np.log(p) + cells.negative @ np.log(1.0 - p)
+    return float(-total / cells.total_weight)
+
+
+def mean_brier(cells: ScoreCells, p: FloatArray) -> float:
+    """Mean squared error of the cells' outcomes under other probabilities, one a cell."""
+    total = cells.positive @ np.square(1.0 - p) + cells.negative @ np.square(p)
+    return float(total / cells.total_weight)
+
+
+@metric(
+    "Log loss",
+    meaning="Mean surprise at the outcomes: what a calibrator should lower, and what ranks here.",
+    bounds=(0.0, -math.log(np.finfo(np.float64).eps)),
+    better="lower",
+    convention="Natural log; scores clipped to [2.2e-16, 1 - 2.2e-16], as scikit-learn does.",
+    source="Good 1952",
+)
+def log_loss(cells: ScoreCells) -> float:
+    """Mean negative log-likelihood: -(1/W) sum w [y ln s + (1 - y) ln(1 - s)].
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or ScoreCells
+        Outcomes, 0 or 1.
+    y_prob : array-like of shape (n,)
+        Scores in [0, 1], clipped by float64's machine epsilon.
+    sample_weight : array-like of shape (n,), optional
+
+    Returns
+    -------
+    float
+        In [0, 36.04].
+
+    See Also
+    --------
+    certain_and_wrong : Rows for which the clip decides the value.
+
+    Examples
+    --------
+    >>> round(log_loss([0, 1, 1], [0.1, 0.6, 0.9]), 4)
+    0.2405
+    """
+    return mean_log_loss(cells, cells.score)
+
+
+@metric(
+    "Brier score",
+    meaning="Mean squared distance of the scores from the outcomes.",
+    bounds=(0.0, 1.0),
+    better="lower",
+    convention="Binary: 0 to 1, half of the sum over both classes.",
+    source="Brier 1950",
+)
+def brier_score(cells: ScoreCells) -> float:
+    """Mean squared error of the scores: (1/W) sum w (s - y)^2.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or ScoreCells
+        Outcomes, 0 or 1.
+    y_prob : array-like of shape (n,)
+        Scores in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    References
+    ----------
+    Brier 1950, doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2.
+
+    Examples
+    --------
+    >>> round(brier_score([0, 1, 1], [0.1, 0.6, 0.9]), 4)
+    0.06
+    """
+    return mean_brier(cells, cells.score)
+
+
+@metric(
+    "Certain and wrong",
+    meaning="Rows with a score of exactly 0 or 1 whose outcome was the other one.",
+    bounds=(0.0, math.inf),
+    better="zero",
+    convention="Rows, not weight; for such rows the clip decides the log loss.",
+    source="",
+)
+def certain_and_wrong(cells: ScoreCells) -> int:
+    """Number of rows whose score is exactly 0 or 1, on the wrong side.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or ScoreCells
+        Outcomes, 0 or 1.
+    y_prob : array-like of shape (n,)
+        Scores in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+        Where rows with the same score differ in weight, the number is shared out by weight.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> certain_and_wrong([1, 0, 1, 1], [0.0, 0.0, 0.5, 1.0])
+    1
+    """
+    wrong = np.where(cells.score == 0.0, cells.positive, 0.0)
+    wrong = np.where(cells.score == 1.0, cells.negative, wrong)
+    return math.ceil(float(cells.rows @ (wrong / cells.weight)) - 1e-9)

@@ -1,0 +1,81 @@
+"""How well the scores rank, which calibration must not spoil."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from calib.cells import ScoreCells
+from calib.metrics.base import metric
+
+
+@metric(
+    "AUC",
+    meaning="How often a random positive row has a higher score than a random negative one.",
+    bounds=(0.0, 1.0),
+    better="higher",
+    convention="Mann-Whitney: ties count one half.",
+    source="Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747",
+)
+def auc(cells: ScoreCells) -> float:
+    """Area under the ROC curve: P(score of a positive > score of a negative), ties count 1/2.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or ScoreCells
+        Outcomes, 0 or 1.
+    y_prob : array-like of shape (n,)
+        Scores in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+
+    Returns
+    -------
+    float
+        In [0, 1]; NaN where the rows are of one class.
+
+    References
+    ----------
+    Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747.
+
+    Examples
+    --------
+    >>> auc([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8])
+    0.875
+    """
+    if cells.one_class:
+        return math.nan
+    negative = cells.negative
+    below = np.cumsum(negative) - 0.5 * negative
+    total = cells.total_positive * (cells.total_weight - cells.total_positive)
+    return float(cells.positive @ below / total)
+
+
+@metric(
+    "Distinct scores",
+    meaning="How many different scores there are: isotonic regression makes ties.",
+    bounds=(1.0, math.inf),
+    better="none",
+    source="",
+)
+def distinct_scores(cells: ScoreCells) -> int:
+    """Number of distinct scores.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or ScoreCells
+        Outcomes, 0 or 1.
+    y_prob : array-like of shape (n,)
+        Scores in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> distinct_scores([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8])
+    3
+    """
+    return len(cells)

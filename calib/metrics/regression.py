@@ -1,0 +1,139 @@
+"""Calibration slope and intercept: a logistic regression of the outcome on the log-odds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import chdtrc
+
+from calib.cells import ScoreCells
+from calib.metrics.base import metric
+from calib.metrics.proper import mean_log_loss
+from calib.metrics.results import SlopeIntercept
+from calib.numerics.arrays import FloatArray
+from calib.numerics.intervals import normal_quantile
+from calib.numerics.logistic import fit_logistic
+from calib.numerics.transforms import clip_certain, safe_logit, sigmoid
+
+
+@metric(
+    "Calibration slope",
+    meaning="Slope 1 and intercept 0 are calibrated; a slope below 1 is overconfident.",
+    bounds=(-math.inf, math.inf),
+    better="one",
+    convention="Scores clipped as for the log loss. The intercept with the slope fixed at 1 is "
+    "another number than the one fitted with the slope.",
+    source="Cox 1958, doi:10.1093/biomet/45.3-4.562",
+)
+def calibration_slope_intercept(
+    cells: ScoreCells, confidence_level: float = 0.95
+) -> SlopeIntercept:
+    """Fit logit P(y = 1) = a + b logit s by maximum likelihood, and test a = 0, b = 1.
+
+    Standard errors are those of the model; with weights they take the weights' spread into account,
+    and the test statistic is scaled to the effective number of rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or ScoreCells
+        Outcomes, 0 or 1.
+    y_prob : array-like of shape (n,)
+        Scores in [0, 1], clipped by float64's machine epsilon.
+    sample_weight : array-like of shape (n,), optional
+    confidence_level : float
+        Of the Wald intervals, in (0, 1).
+
+    Returns
+    -------
+    SlopeIntercept
+        ``estimable=False`` and NaN where the scores separate the classes, wholly or but for one
+        shared score, and where all rows are of one class or share one score.
+
+    Raises
+    ------
+    ValueError
+        If `confidence_level` is not in (0, 1).
+
+    References
+    ----------
+    Cox 1958, doi:10.1093/biomet/45.3-4.562; Miller et al. 1991, doi:10.1002/sim.4780100805.
+
+    Examples
+    --------
+    >>> fit = calibration_slope_intercept([0, 1, 0, 1, 0, 1], [0.1, 0.3, 0.4, 0.5, 0.7, 0.9])
+    >>> round(fit.slope, 3), round(fit.intercept, 3), fit.estimable
+    (0.627, 0.049, True)
+    """
+    if not 0.0 < confidence_level < 1.0:
+        raise ValueError(f"confidence_level must fulfil 0 < level < 1, got {confidence_level}.")
+    z = normal_quantile(confidence_level)
+    x = safe_logit(clip_certain(cells.score))
+    slope, intercept, loss, estimable = _joint(cells, x)
+    statistic = math.nan
+    if estimable:
+        gain = max(0.0, mean_log_loss(cells, cells.score) - loss)
+        effective = cells.total_weight**2 / float(cells.weight_sq.sum())
+        statistic = 2.0 * effective * gain
+    slope_low, slope_high = _wald(slope, z)
+    low, high = _wald(intercept, z)
+    only = _intercept_only(cells, x)
+    only_low, only_high = _wald(only, z)
+    return SlopeIntercept(
+        *slope, slope_low, slope_high,
+        *intercept, low, high,
+        *only, only_low, only_high,
+        statistic=statistic,
+        p_value=float(chdtrc(2.0, statistic)),
+        estimable=estimable,
+    )  # fmt: skip
+
+
+Number = tuple[float, float]  # estimate, standard error
+NOTHING: Number = (math.nan, math.nan)
+
+
+def _wald(number: Number, z: float) -> tuple[float, float]:
+    estimate, error = number
+    return estimate - z * error, estimate + z * error
+
+
+def _joint(cells: ScoreCells, x: FloatArray) -> tuple[Number, Number, float, bool]:
+    if not _overlap(cells, x):
+        return NOTHING, NOTHING, math.nan, False
+    features = np.column_stack([np.ones(len(x)), x])
+    fit = fit_logistic(features, cells.positive, cells.weight)
+    if not fit.converged:
+        return NOTHING, NOTHING, math.nan, False
+    errors = _standard_errors(cells, features, features @ fit.coefficients, fit.covariance)
+    intercept, slope = zip(fit.coefficients.tolist(), errors.tolist(), strict=True)
+    return slope, intercept, -fit.log_likelihood / cells.total_weight, True
+
+
+def _intercept_only(cells: ScoreCells, x: FloatArray) -> Number:
+    if cells.one_class:
+        return NOTHING
+    ones = np.ones((len(x), 1))
+    fit = fit_logistic(ones, cells.positive, cells.weight, offset=x)
+    if not fit.converged:
+        return NOTHING
+    errors = _standard_errors(cells, ones, x + fit.coefficients[0], fit.covariance)
+    return float(fit.coefficients[0]), float(errors[0])
+
+
+def _overlap(cells: ScoreCells, x: FloatArray) -> bool:
+    # The likelihood has a maximum exactly where each class reaches strictly into the other's range.
+    positive, negative = x[cells.positive > 0.0], x[cells.negative > 0.0]
+    if not len(positive) or not len(negative):
+        return False
+    return bool(positive[0] < negative[-1] and negative[0] < positive[-1])
+
+
+def _standard_errors(
+    cells: ScoreCells, features: FloatArray, eta: FloatArray, covariance: FloatArray
+) -> FloatArray:
+    # Variance of the weighted score equations under the fitted model; with weights of 1 the inner
+    # matrix is the inverse of the outer ones, and the usual standard errors remain.
+    p = sigmoid(eta)
+    inner = features.T @ (features * (cells.weight_sq * p * (1.0 - p))[:, None])
+    return np.sqrt(np.diag(covariance @ inner @ covariance))
