@@ -130,6 +130,9 @@ class Predictions:
         columns: Mapping[str, ArrayLike] | None = None,
         class_names: Sequence[str] | None = None,
         name: str = "predictions",
+        score_name: str = "score",
+        outcome_name: str = "outcome",
+        set_aside: Mapping[str, int] | None = None,
     ) -> Predictions:
         """Validate arrays.
 
@@ -147,7 +150,9 @@ class Predictions:
         columns : mapping of str to array-like of shape (n,), optional
             Slice and time columns.
         class_names : sequence of str, optional
-        name : str
+        name, score_name, outcome_name : str
+        set_aside : mapping of str to int, optional
+            Reason -> number of rows that were left out.
 
         Raises
         ------
@@ -181,7 +186,19 @@ class Predictions:
         for column, values in optional.items():
             if values is not None:
                 check_same_length(**{"y_true": outcome, column: values})
-        return cls(outcome, scores, names, weight, mask, codes, extra, name)
+        return cls(
+            outcome,
+            scores,
+            names,
+            weight,
+            mask,
+            codes,
+            extra,
+            name,
+            score_name,
+            outcome_name,
+            dict(set_aside or {}),
+        )
 
     def __len__(self) -> int:
         return len(self.outcome)

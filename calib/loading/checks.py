@@ -1,0 +1,181 @@
+"""inspect and checklist: what is wrong with the rows under a mapping, and what is fine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from calib.loading.mapping import ColumnMapping
+from calib.loading.outcome_checks import outcome_problems
+from calib.loading.problems import Problem, joined, plural, quoted
+from calib.loading.row_checks import row_problems
+from calib.loading.rows import Rows, map_rows
+from calib.loading.score_checks import score_problems
+from calib.loading.table import Table
+
+ORDER = {"error": 0, "warning": 1, "note": 2}
+MOST_COMPARED = 200_000
+
+
+def inspect(
+    table: Table, mapping: ColumnMapping, test_table: Table | None = None
+) -> tuple[Problem, ...]:
+    """Everything that is wrong or worth knowing, errors first.
+
+    Parameters
+    ----------
+    table : Table
+    mapping : ColumnMapping
+    test_table : Table, optional
+        A second file of test rows, with the same columns.
+
+    Returns
+    -------
+    tuple of Problem
+        Rows are counted as a spreadsheet shows them: the header is row 1.
+
+    Examples
+    --------
+    >>> from calib.loading.reading import read
+    >>> table = read("y,p\\n0,12\\n1,80\\n0,30.5\\n1,99\\n")
+    >>> problem = inspect(table, ColumnMapping(outcome="y", score="p", positive="1"))[0]
+    >>> problem.code, problem.repair.transform, problem.repair_label
+    ('percent', 'percent', 'Divide by 100')
+    """
+    return examine(table, mapping, test_table)[0]
+
+
+def examine(
+    table: Table, mapping: ColumnMapping, test_table: Table | None = None
+) -> tuple[tuple[Problem, ...], Rows | None]:
+    """The problems, and the mapped rows where the mapping names columns that exist."""
+    found = [*table.notes, *(test_table.notes if test_table else ())]
+    structure = list(_structure(table, mapping, test_table))
+    found += structure
+    rows = None
+    if not any(problem.severity == "error" for problem in structure):
+        rows = map_rows(table, mapping, test_table)
+        found += row_problems(rows)
+        found += outcome_problems(rows)
+        found += score_problems(rows)
+        found += _overlap(table, test_table)
+    return tuple(sorted(found, key=lambda problem: ORDER[problem.severity])), rows
+
+
+def _structure(table: Table, mapping: ColumnMapping, test_table: Table | None) -> Iterator[Problem]:
+    if len(table.columns) == 1:
+        yield Problem(
+            "one-column",
+            "error",
+            f"The table has one column only, {quoted(table.columns[0])}. An outcome column and a "
+            "score column are needed; check the delimiter.",
+        )
+        return
+    for role, chosen in (("outcome", mapping.outcome), ("score", mapping.score)):
+        if not chosen:
+            yield Problem(f"no-{role}", "error", f"Choose the column that holds the {role}.")
+    if mapping.outcome is not None and mapping.outcome in mapping.score_columns:
+        yield Problem(
+            "same-column",
+            "error",
+            f"Outcome and score are the same column, {quoted(mapping.outcome)}. Choose another "
+            "column for one of them.",
+        )
+    for column, role in mapping.columns().items():
+        if column not in table.frame.columns:
+            yield _absent(column, role, "the table")
+        # Two files replace a split column.
+        elif test_table is not None and column not in test_table.frame.columns and role != "split":
+            yield _absent(column, role, "the test file")
+    if test_table is not None and mapping.split is not None:
+        yield Problem(
+            "split-unused",
+            "note",
+            f"With a test file, the split column {quoted(mapping.split)} is not used.",
+        )
+
+
+def _absent(column: str, role: str, where: str) -> Problem:
+    return Problem(
+        "no-column",
+        "error",
+        f"The {role} column {quoted(column)} is not in {where}. Choose another column, or name it "
+        "so in the file.",
+    )
+
+
+def _overlap(table: Table, test_table: Table | None) -> Iterator[Problem]:
+    if test_table is None or len(table) + len(test_table) > MOST_COMPARED:
+        return
+    shared = [column for column in table.columns if column in test_table.frame.columns]
+    first = table.frame[shared].astype(str)
+    second = test_table.frame[shared].astype(str)
+    hashes = pd.util.hash_pandas_object(first, index=False)
+    both = pd.util.hash_pandas_object(second, index=False).isin(set(hashes.tolist()))
+    count = int(both.sum())
+    # Few columns of coarse values agree by chance: a handful of equal rows says nothing.
+    if count > 0.05 * len(both):
+        yield Problem(
+            "overlap",
+            "note" if count < len(both) else "warning",
+            f"{plural(count, 'row')} of the {len(both):,} in the test file also stand in the "
+            "calibration file. Scores of a calibrator on rows that it was fitted on look too good.",
+        )
+
+
+def checklist(
+    table: Table, mapping: ColumnMapping, test_table: Table | None = None
+) -> tuple[str, ...]:
+    """Short sentences of what is fine.
+
+    Examples
+    --------
+    >>> from calib.loading.reading import read
+    >>> table = read("y,p\\n0,0.12\\n1,0.8\\n")
+    >>> checklist(table, ColumnMapping(outcome="y", score="p", positive="1"))[1]
+    'Outcome `y`: 1 of 2 positive (50.0%), where `1` counts as positive.'
+    """
+    rows = examine(table, mapping, test_table)[1]
+    if rows is None or not rows.usable.any():
+        return ()
+    return (*_counts(rows), *_outcome_and_score(rows), *_roles(rows))
+
+
+def _counts(rows: Rows) -> Iterator[str]:
+    total = int(rows.usable.sum())
+    if rows.test is None:
+        yield f"{plural(total, 'row')}."
+    else:
+        n_test = int((rows.test & rows.usable).sum())
+        yield f"{plural(total, 'row')}: {total - n_test:,} to calibrate, {n_test:,} to test."
+
+
+def _outcome_and_score(rows: Rows) -> Iterator[str]:
+    mapping = rows.mapping
+    outcome, score = rows.outcome[rows.usable], rows.score[rows.usable]
+    if isinstance(mapping.score, str) and np.isin(outcome, (0, 1)).all():
+        n_positive, total = int(outcome.sum()), len(outcome)
+        counts = (
+            f"rows where {quoted(mapping.predicted)} is right count as positive"
+            if mapping.predicted
+            else f"{quoted(mapping.positive)} counts as positive"
+        )
+        yield (
+            f"Outcome {quoted(mapping.outcome)}: {n_positive:,} of {total:,} positive "
+            f"({n_positive / total:.1%}), where {counts}."
+        )
+    if score.min() >= 0.0 and score.max() <= 1.0:
+        names = joined([quoted(name) for name in mapping.score_columns[:3]], score[0].size)
+        yield f"Scores {names} from {score.min():.4f} to {score.max():.4f}."
+
+
+def _roles(rows: Rows) -> Iterator[str]:
+    mapping = rows.mapping
+    roles = {"Weights": mapping.weight, "Groups": mapping.group, "Time": mapping.time}
+    for role, column in roles.items():
+        if column is not None:
+            yield f"{role}: {quoted(column)}."
+    if mapping.slices:
+        yield f"Slices: {joined([quoted(column) for column in mapping.slices])}."

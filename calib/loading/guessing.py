@@ -1,0 +1,271 @@
+"""guess: which column means what, by names first and by contents second."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from calib.loading.columns import Labels, as_labels, as_numbers
+from calib.loading.mapping import ColumnMapping
+from calib.loading.table import Table
+
+# Most telling first: the earlier a pattern stands, the stronger it is.
+OUTCOME_NAMES = (
+    r"y_?true|true_?(label|class|y)|ground_?truth|gt",
+    r"y|labels?|targets?|outcomes?|actuals?|truth|observed|obs|response|class|event|observation",
+    r"rlz_.*|y_.*|is_.*|.*_(outcome|label|target|true|actual|observed|class)",
+    r"(outcome|label|target|true|actual|observed)_.*",
+    r".*(default|churn|recid|readmi|death|died|mortality|fraud|convert|conversion|clicked|surviv).*",
+    r"positive|won|win|hit|correct|result",
+)
+SCORE_NAMES = (
+    r"(y_?)?(prob|proba|probs|probability)|y_?(score|hat)|p_?hat|scores?|p",
+    r"(y_?)?(pred|prediction|predicted|predict)|confidence|conf|forecast",
+    r"(prob|proba|score|p|pred)_?(1|yes|true|pos|positive)|pos_prob",
+    r".*(prob|confidence|likelihood|forecast).*",
+    r".*(score|pred|risk|logit).*|p_.*",
+)
+PREDICTED_NAMES = (r"(y_?)?pred(icted|iction)?s?(_(label|class))?|(top_?1|label_pred|class_pred)",)
+WEIGHT_NAMES = (r"(sample|case|row|obs|instance)?_?weights?|w|wt|wgt",)
+GROUP_NAMES = (r"groups?|clusters?|group_id|cluster_id",)
+SPLIT_NAMES = (r"splits?|subset|partition|sets?|data_?set|fold|part|sample_type",)
+TIME_NAMES = (r"(valid_?)?(date|time|datetime)|timestamp|ts|.*_(date|time|at)|year|month|season",)
+
+POSITIVE_WORDS = (
+    ("1", "true", "yes", "y", "t", "positive", "pos", "+", "+1"),
+    ("malignant", "bad", "default", "defaulted", "churned", "spam", "fraud", "won", "win", "event"),
+)
+TEST_WORDS = ("test", "testing", "holdout", "hold-out", "eval", "evaluation", "heldout")
+CALIBRATION_WORDS = ("cal", "calib", "calibration", "valid", "validation", "val", "dev", "train")
+MOST_LOOKED_AT = 200
+MOST_SLICES = 8
+MOST_SLICE_VALUES = 20
+LOOK_ROWS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a few thousand cells of a column show."""
+
+    distinct: int
+    numeric: bool
+    unit: bool
+    fractional: bool
+    missing: float
+
+
+def guess(table: Table, known: ColumnMapping | None = None) -> ColumnMapping:
+    """Guess what the columns mean.
+
+    Parameters
+    ----------
+    table : Table
+    known : ColumnMapping, optional
+        What is decided already; only its empty fields are guessed.
+
+    Returns
+    -------
+    ColumnMapping
+        Fields without a fitting column stay None.
+
+    Examples
+    --------
+    >>> from calib.loading.reading import read
+    >>> mapping = guess(read("id,label,proba\\n7,yes,0.8\\n8,no,0.3\\n9,no,0.45\\n"))
+    >>> mapping.outcome, mapping.score, mapping.positive
+    ('label', 'proba', 'yes')
+    """
+    mapping = known or ColumnMapping()
+    guesser = _Guesser(table.frame, set(mapping.columns()))
+    mapping = _with_outcome_and_score(guesser, mapping)
+    mapping = _with_roles(guesser, mapping)
+    if mapping.predicted is None and mapping.positive is None:
+        mapping = replace(mapping, positive=_positive(table.frame, mapping))
+    return mapping
+
+
+class _Guesser:
+    """Looks at columns once, and hands each out once."""
+
+    def __init__(self, frame: pd.DataFrame, taken: set[str]) -> None:
+        self.frame = frame
+        self.taken = taken
+        self._looks: dict[str, _Look] = {}
+
+    def look(self, column: str) -> _Look:
+        if column not in self._looks:
+            self._looks[column] = _look_at(self.frame[column])
+        return self._looks[column]
+
+    def free(self) -> list[str]:
+        return [column for column in self.frame.columns if column not in self.taken]
+
+    def named(self, patterns: Iterable[str], fits: Callable[[_Look], bool]) -> str | None:
+        """The free column that the earliest pattern names and whose content fits."""
+        plain = {column: _plain_name(column) for column in self.free()}
+        for pattern in patterns:
+            for column, name in plain.items():
+                if re.fullmatch(pattern, name) and fits(self.look(column)):
+                    return column
+        return None
+
+    def first(self, *tests: Callable[[_Look], bool]) -> str | None:
+        """The first free column whose content fits the earliest test."""
+        columns = self.free()[:MOST_LOOKED_AT]
+        for fits in tests:
+            for column in columns:
+                if fits(self.look(column)):
+                    return column
+        return None
+
+    def take(self, column: str | None) -> str | None:
+        if column is not None:
+            self.taken.add(column)
+        return column
+
+
+def _plain_name(column: str) -> str:
+    # At most 80 characters: the patterns look for words, and a name may be a whole book.
+    return re.sub(r"[^0-9a-z+]+", "_", column[:80].casefold()).strip("_")
+
+
+def _look_at(column: pd.Series) -> _Look:
+    head = column.head(LOOK_ROWS)
+    missing = float(head.isna().mean())
+    numbers = as_numbers(head)
+    values = numbers.values[np.isfinite(numbers.values)]
+    numeric = len(values) > 0 and len(numbers.text) * 2 < len(values)
+    return _Look(
+        distinct=len(as_labels(head)),
+        numeric=numeric,
+        unit=numeric and bool(values.min() >= 0.0 and values.max() <= 1.0),
+        fractional=numeric and bool((values % 1.0 != 0.0).any()),
+        missing=missing,
+    )
+
+
+def _probability(look: _Look) -> bool:
+    return look.unit and look.fractional
+
+
+def _two(look: _Look) -> bool:
+    return look.distinct == 2
+
+
+def _outcome_like(look: _Look) -> bool:
+    return 1 <= look.distinct <= 50 and not look.fractional
+
+
+def _with_outcome_and_score(guesser: _Guesser, mapping: ColumnMapping) -> ColumnMapping:
+    outcome, score = mapping.outcome, mapping.score
+    if outcome is None:
+        outcome = guesser.take(guesser.named(OUTCOME_NAMES, _two))
+    if score is None:
+        score = guesser.take(_score(guesser))
+    if outcome is None:
+        outcome = guesser.take(
+            guesser.named(OUTCOME_NAMES, _outcome_like) or guesser.first(_two, _outcome_like)
+        )
+    return replace(mapping, outcome=outcome, score=score)
+
+
+def _score(guesser: _Guesser) -> str | None:
+    return (
+        guesser.named(SCORE_NAMES, _probability)
+        or guesser.first(lambda look: _probability(look) and look.missing < 0.05, _probability)
+        or guesser.named(SCORE_NAMES, lambda look: look.numeric)
+        or guesser.first(lambda look: look.fractional)
+        or guesser.named(SCORE_NAMES, lambda look: look.distinct > 0)
+    )
+
+
+def _with_roles(guesser: _Guesser, mapping: ColumnMapping) -> ColumnMapping:
+    many = mapping.outcome is not None and guesser.look(mapping.outcome).distinct > 2
+    predicted, weight, group = mapping.predicted, mapping.weight, mapping.group
+    if predicted is None and many and mapping.positive is None:
+        predicted = guesser.take(guesser.named(PREDICTED_NAMES, _outcome_like))
+    if weight is None:
+        weight = guesser.take(guesser.named(WEIGHT_NAMES, lambda look: look.numeric))
+    if group is None:
+        group = guesser.take(guesser.named(GROUP_NAMES, lambda look: look.distinct > 2))
+    split, test_value = _split(guesser, mapping)
+    time = mapping.time or guesser.take(
+        guesser.named(TIME_NAMES, lambda look: look.distinct > 1 and not look.fractional)
+    )
+    return replace(
+        mapping,
+        predicted=predicted,
+        weight=weight,
+        group=group,
+        split=split,
+        test_value=test_value,
+        time=time,
+        slices=mapping.slices or _slices(guesser),
+    )
+
+
+def _split(guesser: _Guesser, mapping: ColumnMapping) -> tuple[str | None, str | None]:
+    if mapping.split is not None:
+        value = mapping.test_value or _test_value(as_labels(guesser.frame[mapping.split]))
+        return mapping.split, value
+    column = guesser.named(SPLIT_NAMES, lambda look: 2 <= look.distinct <= 5)
+    if column is None:
+        return None, None
+    labels = as_labels(guesser.frame[column])
+    words = {name.casefold() for name in labels.names}
+    # A column of folds or of sets 1 and 2 does not say which rows are test rows.
+    if not (words & set(TEST_WORDS) and words & set(CALIBRATION_WORDS)):
+        return None, None
+    return guesser.take(column), _test_value(labels)
+
+
+def _test_value(labels: Labels) -> str | None:
+    by_word = {name.casefold(): name for name in labels.names}
+    return next((by_word[word] for word in TEST_WORDS if word in by_word), None)
+
+
+def _slices(guesser: _Guesser) -> tuple[str, ...]:
+    columns = guesser.free()[:MOST_LOOKED_AT]
+    fit = [column for column in columns if _slice_like(guesser.look(column))]
+    return tuple(fit[:MOST_SLICES])
+
+
+def _slice_like(look: _Look) -> bool:
+    return not look.numeric and 2 <= look.distinct <= MOST_SLICE_VALUES
+
+
+def _positive(frame: pd.DataFrame, mapping: ColumnMapping) -> str | None:
+    """The label that counts as positive: a telling word, else the one with the higher scores."""
+    if mapping.outcome not in frame.columns:
+        return None
+    labels = as_labels(frame[mapping.outcome])
+    if not 1 <= len(labels) <= 2:
+        return None
+    folded = {name.casefold(): name for name in labels.names}
+    for words in POSITIVE_WORDS:
+        found = next((folded[word] for word in words if word in folded), None)
+        if found is not None:
+            return found
+    # The only label of a column that holds one class: 0 and -1 are negative.
+    if len(labels) == 1:
+        return "1" if labels.name(0) in ("0", "-1") else labels.name(0)
+    if labels.values.dtype.kind in "iuf":
+        return labels.name(1)
+    return higher_label(frame, mapping, labels)
+
+
+def higher_label(frame: pd.DataFrame, mapping: ColumnMapping, labels: Labels) -> str:
+    """The label whose rows have the highest mean score."""
+    if not isinstance(mapping.score, str) or mapping.score not in frame.columns:
+        return labels.name(len(labels) - 1)
+    scores = as_numbers(frame[mapping.score]).values
+    known = np.isfinite(scores) & (labels.codes >= 0)
+    codes = labels.codes[known]
+    total = np.bincount(codes, scores[known], minlength=len(labels))
+    count = np.bincount(codes, minlength=len(labels))
+    mean = np.divide(total, count, out=np.full(len(labels), -np.inf), where=count > 0)
+    return labels.name(int(np.argmax(mean)))

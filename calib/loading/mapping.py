@@ -1,0 +1,102 @@
+"""ColumnMapping: which column means what. A person's answer, or a guess."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+Transform = Literal["none", "percent", "logit", "clip"]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMapping:
+    """Which column means what, and which repairs were asked for. Hashable.
+
+    Parameters
+    ----------
+    outcome : str or None
+        Column of the labels.
+    score : str, tuple of str or None
+        Column of the scores of the positive class; a tuple names one column a class.
+    positive : str or None
+        Label (as text) that counts as positive; all other labels are negative.
+    predicted : str or None
+        Column of predicted labels. Where it is given, a row is positive if prediction and outcome
+        agree, and the score is the model's confidence in its prediction.
+    weight, group, time : str or None
+        Columns of row weights, clusters and time.
+    split : str or None
+        Column that tells calibration rows from test rows.
+    test_value : str or None
+        Value (as text) of `split` that means test rows; all others are calibration rows.
+    slices : tuple of str
+        Columns to slice by.
+    transform : {"none", "percent", "logit", "clip"}
+        What makes the scores probabilities: divide by 100, apply the sigmoid, clip to [0, 1].
+    drop_missing : bool
+        Leave out rows whose outcome, score, weight or split is missing or unreadable.
+    swap : bool
+        Use 1 - score: the scores are those of the other class.
+
+    Raises
+    ------
+    ValueError
+        If `transform` is unknown.
+
+    Examples
+    --------
+    >>> ColumnMapping(outcome="y", score="p").changed()
+    {'outcome': 'y', 'score': 'p'}
+    """
+
+    outcome: str | None = None
+    score: str | tuple[str, ...] | None = None
+    positive: str | None = None
+    predicted: str | None = None
+    weight: str | None = None
+    group: str | None = None
+    split: str | None = None
+    test_value: str | None = None
+    slices: tuple[str, ...] = ()
+    time: str | None = None
+    transform: Transform = "none"
+    drop_missing: bool = False
+    swap: bool = False
+
+    def __post_init__(self) -> None:
+        known = get_args(Transform)
+        if self.transform not in known:
+            names = ", ".join(map(repr, known))
+            raise ValueError(f"transform must be one of {names}, got {self.transform!r}.")
+
+    @property
+    def score_columns(self) -> tuple[str, ...]:
+        """Names of the score columns: none, one, or one a class."""
+        if self.score is None:
+            return ()
+        return (self.score,) if isinstance(self.score, str) else self.score
+
+    def changed(self, base: ColumnMapping | None = None) -> dict[str, Any]:
+        """The fields that differ from another mapping (from the empty one by default)."""
+        other = ColumnMapping() if base is None else base
+        return {
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if getattr(self, f.name) != getattr(other, f.name)
+        }
+
+    def columns(self) -> dict[str, str]:
+        """Column -> what it is for, of every column that is named."""
+        one = {
+            "outcome": self.outcome,
+            "predicted label": self.predicted,
+            "weight": self.weight,
+            "group": self.group,
+            "split": self.split,
+            "time": self.time,
+        }
+        return {
+            **dict.fromkeys(self.slices, "slice"),
+            **{column: role for role, column in one.items() if column is not None},
+            **dict.fromkeys(self.score_columns, "score"),
+        }

@@ -1,0 +1,107 @@
+"""Problem and InputError: what is wrong with a file, where, and how to repair it.
+
+Sentences are safe as Markdown: whatever comes from a file stands in backticks, shortened, without
+backticks or control characters of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from calib.loading.mapping import ColumnMapping
+
+Severity = Literal["error", "warning", "note"]
+LONGEST_QUOTE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong, or worth knowing.
+
+    Attributes
+    ----------
+    code : str
+        Short and stable, such as "percent".
+    severity : {"error", "warning", "note"}
+        Only errors stop the rows from being used.
+    sentence : str
+        What, where (row numbers as a spreadsheet shows them), and how to repair it.
+    repair : ColumnMapping or None
+        The mapping after the one-click repair.
+    repair_label : str
+        Text of the repair's button.
+    """
+
+    code: str
+    severity: Severity
+    sentence: str
+    repair: ColumnMapping | None = None
+    repair_label: str = ""
+
+
+class InputError(ValueError):
+    """Data that cannot be used as they are; the message joins the sentences of all errors.
+
+    Parameters
+    ----------
+    problems : iterable of Problem
+
+    Attributes
+    ----------
+    problems : tuple of Problem
+
+    Examples
+    --------
+    >>> error = InputError([Problem("empty", "error", "The file is empty.")])
+    >>> str(error), error.problems[0].code
+    ('The file is empty.', 'empty')
+    """
+
+    def __init__(self, problems: Iterable[Problem], message: str | None = None) -> None:
+        self.problems = tuple(problems)
+        joined = " ".join(problem.sentence for problem in self.problems)
+        super().__init__(joined if message is None else message)
+
+
+def refuse(code: str, sentence: str) -> InputError:
+    """An error about the whole file."""
+    return InputError([Problem(code, "error", sentence)])
+
+
+def quoted(value: object) -> str:
+    """A name or cell of a file, fit to stand in a sentence.
+
+    Examples
+    --------
+    >>> quoted("a`b"), quoted("x" * 99) == "`" + "x" * 59 + "…`"
+    ("`a'b`", True)
+    """
+    text = str(value)[: LONGEST_QUOTE + 1].replace("`", "'")
+    text = "".join(c if c.isprintable() else " " for c in text).strip()
+    if len(text) > LONGEST_QUOTE:
+        text = text[: LONGEST_QUOTE - 1] + "…"
+    return f"`{text}`" if text else "(blank)"
+
+
+def joined(parts: Sequence[str], total: int | None = None) -> str:
+    """Words in a row: "a, b and c", or "a, b and 7 more" where `total` exceeds what is shown.
+
+    Examples
+    --------
+    >>> joined(["1", "2", "3"]), joined(["1", "2"], 9)
+    ('1, 2 and 3', '1, 2 and 7 more')
+    """
+    more = 0 if total is None else total - len(parts)
+    if more > 0:
+        return f"{', '.join(parts)} and {more:,} more"
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def plural(count: int, noun: str) -> str:
+    """Count and noun: "1 row", "2 rows", "2 classes"."""
+    ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
+    return f"{count:,} {noun}{ending}"

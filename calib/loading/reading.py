@@ -1,0 +1,207 @@
+"""read: bytes, a path, pasted text or a DataFrame become a Table; the content tells the format."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from calib.loading.archives import unpack
+from calib.loading.problems import InputError, Problem, joined, quoted, refuse
+from calib.loading.table import Table, make_table
+from calib.loading.text import read_text
+
+MOST_BYTES = 2**29
+MOST_CELLS = 200_000_000
+SUFFIXES = {".gz", ".zip", ".bz2", ".xz", ".zst"}
+Source: TypeAlias = str | bytes | os.PathLike[str] | pd.DataFrame | Table
+
+# What else people drop by mistake, by its first bytes.
+OTHER_FORMATS = {
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF8": "a GIF image",
+    b"%PDF": "a PDF document",
+    b"\xd0\xcf\x11\xe0": "an old Excel or Word file",
+    b"SQLite format 3": "an SQLite database",
+    b"\x93NUMPY": "a NumPy array",
+    b"\x89HDF": "an HDF5 file",
+    b"Obj\x01": "an Avro file",
+    b"ORC": "an ORC file",
+    b"\x80\x04\x95": "a Python pickle",
+    b"\x80\x05\x95": "a Python pickle",
+}
+
+
+def read(data: Source, name: str | None = None, *, limit: int = MOST_BYTES) -> Table:
+    """Read a table, whatever holds it.
+
+    Parameters
+    ----------
+    data : path, str, bytes, DataFrame or Table
+        A str with a line break is pasted text, any other a path. CSV, TSV and other delimited
+        text, Parquet, Feather and Arrow files are told apart by their content, so are gzip, zip,
+        bzip2, xz and zstd.
+    name : str, optional
+        File name, for messages and reports.
+    limit : int
+        Largest number of bytes, before and after unpacking.
+
+    Raises
+    ------
+    InputError
+        If it is not a table; the message says why and what to do.
+
+    Examples
+    --------
+    >>> table = read("y;p\\n0;0,25\\n1;0,75\\n")
+    >>> table.columns, table.frame["p"].tolist(), table.first_row
+    (('y', 'p'), [0.25, 0.75], 2)
+    """
+    if isinstance(data, Table):
+        return data
+    if isinstance(data, pd.DataFrame):
+        return _from_frame(data, name or "data")
+    if isinstance(data, str) and ("\n" in data or "\r" in data):
+        data = data.encode(errors="replace")
+    if isinstance(data, str | os.PathLike):
+        name = name or Path(data).name
+        data = _read_path(Path(data), limit)
+    return _from_bytes(bytes(data), _stem(name or "pasted text"), limit)
+
+
+def _from_frame(frame: pd.DataFrame, name: str) -> Table:
+    plain = frame.reset_index(drop=True)
+    if plain.empty:
+        raise refuse("empty", "The DataFrame holds no rows or no columns.")
+    return make_table(plain, [_flat(column) for column in frame.columns], name=name)
+
+
+def _flat(column: object) -> str:
+    return " ".join(map(str, column)) if isinstance(column, tuple) else str(column)
+
+
+def _read_path(path: Path, limit: int) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(limit + 1)
+    except (OSError, ValueError):
+        raise refuse(
+            "no-file", f"There is no readable file {quoted(path)}. Check the path."
+        ) from None
+
+
+def _stem(name: str) -> str:
+    path = Path(name)
+    while path.suffix.lower() in SUFFIXES:
+        path = path.with_suffix("")
+    return path.stem or name
+
+
+def _from_bytes(data: bytes, name: str, limit: int) -> Table:
+    if len(data) > limit:
+        raise refuse(
+            "too-large",
+            f"The file is larger than {limit / 2**20:,.0f} MB. Upload fewer rows, only the columns "
+            "that are needed, or Parquet.",
+        )
+    content = unpack(data, limit)
+    if not content.strip():
+        raise refuse("empty", "The file is empty. Upload a table with a header and rows.")
+    for magic, kind in OTHER_FORMATS.items():
+        if content.startswith(magic):
+            raise refuse(
+                "not-a-table",
+                f"This is {kind}, not a table that can be read. Upload CSV, TSV, Parquet or Arrow.",
+            )
+    if content.startswith(b"PAR1"):
+        return _from_arrow(_guarded("Parquet", _parquet, content), name)
+    if content.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return _from_arrow(_guarded("Arrow", _arrow, content), name)
+    if content.startswith(b"FEA1"):
+        raise refuse("old-feather", "This is a Feather file of version 1. Save it as Parquet.")
+    return read_text(content, name)
+
+
+def _guarded(kind: str, reader: Any, content: bytes) -> pa.Table:
+    try:
+        return reader(content)
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError):
+        raise refuse(
+            "damaged",
+            f"The file starts like a {kind} file but cannot be read: it is damaged or cut short. "
+            "Write it again.",
+        ) from None
+
+
+def _parquet(content: bytes) -> pa.Table:
+    file = pq.ParquetFile(pa.BufferReader(content))
+    _check_cells(file.metadata.num_rows, file.metadata.num_columns)
+    return file.read()
+
+
+def _arrow(content: bytes) -> pa.Table:
+    source = pa.BufferReader(content)
+    if content.startswith(b"ARROW1"):
+        file = pa.ipc.open_file(source)
+        batches = (file.get_batch(i) for i in range(file.num_record_batches))
+        schema = file.schema
+    else:
+        batches = stream = pa.ipc.open_stream(source)
+        schema = stream.schema
+    read: list[pa.RecordBatch] = []
+    n_rows = 0
+    for batch in batches:
+        # A damaged or hostile file may point outside its buffers.
+        batch.validate(full=True)
+        n_rows += batch.num_rows
+        _check_cells(n_rows, len(schema))
+        read.append(batch)
+    return pa.Table.from_batches(read, schema)
+
+
+def _check_cells(n_rows: int, n_columns: int) -> None:
+    if n_rows * n_columns > MOST_CELLS:
+        raise refuse(
+            "too-large",
+            f"The file holds {n_rows:,} rows of {n_columns:,} columns; at most {MOST_CELLS:,} "
+            "cells are read. Upload fewer rows, or only the columns that are needed.",
+        )
+
+
+def _from_arrow(table: pa.Table, name: str) -> Table:
+    nested = [i for i, field in enumerate(table.schema) if not _is_plain(field.type)]
+    plain = table.select([i for i in range(table.num_columns) if i not in set(nested)])
+    if not plain.num_rows or not plain.num_columns:
+        raise refuse("empty", "The file holds no rows or no plain columns. Upload the rows.")
+    try:
+        # Without pandas' own metadata: an index comes back as a column, and sizes are as stored.
+        frame = plain.rename_columns([str(i) for i in range(plain.num_columns)]).to_pandas(
+            ignore_metadata=True, date_as_object=False
+        )
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+        raise refuse(
+            "damaged", "The columns of the file cannot be converted. Save it as CSV."
+        ) from None
+    return make_table(frame, plain.column_names, name=name, notes=_left_out(table, nested))
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _is_plain(kind.value_type)
+    binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    return not (pa.types.is_nested(kind) or binary or isinstance(kind, pa.BaseExtensionType))
+
+
+def _left_out(table: pa.Table, nested: list[int]) -> tuple[Problem, ...]:
+    if not nested:
+        return ()
+    shown = joined([quoted(table.column_names[i]) for i in nested[:3]], len(nested))
+    sentence = f"{shown} hold lists or bytes, not single values, and were left out."
+    return (Problem("left-out-columns", "note", sentence),)

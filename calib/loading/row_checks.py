@@ -1,0 +1,176 @@
+"""Checks of rows that cannot be used, of weights, and of the split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from calib.loading.columns import Numbers
+from calib.loading.problems import Problem, joined, plural, quoted
+from calib.loading.rows import Rows
+from calib.numerics.arrays import BoolArray
+
+LEAVE_OUT = "Leave these rows out"
+MOST_SPLIT_VALUES = 10
+
+
+def row_problems(rows: Rows) -> Iterator[Problem]:
+    """Problems of missing, unreadable, infinite and non-positive cells, and of the split."""
+    numbers: dict[str, tuple[str, Numbers]] = {
+        column: ("score", values) for column, values in rows.raw.items()
+    }
+    if rows.weight is not None and rows.mapping.weight is not None:
+        numbers[rows.mapping.weight] = ("weight", rows.weight)
+    for column, (role, values) in numbers.items():
+        yield from _text(rows, column, role, values)
+        yield from _rewritten(column, values)
+    if rows.mapping.drop_missing:
+        yield from _left_out(rows)
+    else:
+        yield from _missing(rows)
+    yield from _split(rows)
+
+
+def _text(rows: Rows, column: str, role: str, numbers: Numbers) -> Iterator[Problem]:
+    count, total = len(numbers.text), len(numbers.values)
+    few = count < total / 2
+    if not count or (few and rows.mapping.drop_missing):
+        return
+    cells = joined([quoted(cell) for cell in dict.fromkeys(numbers.cells)])
+    repair = (
+        "Leave these rows out, or write numbers there."
+        if few
+        else f"Choose another column for the {role}."
+    )
+    yield Problem(
+        "text",
+        "error",
+        f"Column {quoted(column)} is to be the {role}, but {plural(count, 'cell')} of {total:,} "
+        f"{'is' if count == 1 else 'are'} not a number, such as {cells} in "
+        f"{rows.where(numbers.text)}. {repair}",
+        replace(rows.mapping, drop_missing=True) if few else None,
+        LEAVE_OUT if few else "",
+    )
+
+
+def _rewritten(column: str, numbers: Numbers) -> Iterator[Problem]:
+    if numbers.rewritten:
+        yield Problem(
+            "rewritten",
+            "note",
+            f"{plural(numbers.rewritten, 'cell')} of column {quoted(column)} "
+            "were written with a percent sign or a decimal comma, and were read as such: 25% is "
+            "0.25.",
+        )
+
+
+def _missing(rows: Rows) -> Iterator[Problem]:
+    for reason, found in rows.unusable.items():
+        role, _, state = reason.partition(" ")
+        if state == "not a number":
+            continue
+        count = int(found.sum())
+        column = _column_of(rows, reason)
+        yield Problem(
+            {"infinite": "infinite", "not positive": "weights"}.get(state, "missing"),
+            "error",
+            f"The {role} {column} is {state.removeprefix('label ')} in {plural(count, 'row')} of "
+            f"{len(found):,}: {rows.where(found)}. Leave these rows out, or fill them in the file.",
+            replace(rows.mapping, drop_missing=True),
+            LEAVE_OUT,
+        )
+
+
+def _column_of(rows: Rows, reason: str) -> str:
+    mapping = rows.mapping
+    role = reason.split(" ", maxsplit=1)[0]
+    names = {
+        "outcome": mapping.outcome,
+        "predicted": mapping.predicted,
+        "weight": mapping.weight,
+        "split": mapping.split,
+    }
+    chosen = names.get(role)
+    columns = mapping.score_columns if role == "score" else (chosen,)
+    return joined([quoted(column) for column in columns[:3]], len(columns))
+
+
+def _left_out(rows: Rows) -> Iterator[Problem]:
+    reasons = [f"{reason} ({int(found.sum()):,})" for reason, found in rows.unusable.items()]
+    if reasons:
+        count = int((~rows.usable).sum())
+        verb = "is" if count == 1 else "are"
+        yield Problem(
+            "left-out",
+            "note",
+            f"{plural(count, 'row')} of {len(rows.usable):,} {verb} left out: {joined(reasons)}.",
+        )
+
+
+def _split(rows: Rows) -> Iterator[Problem]:
+    if rows.split is None:
+        return
+    mapping, names = rows.mapping, rows.split.names
+    column = quoted(mapping.split)
+    none = replace(mapping, split=None, test_value=None)
+    if rows.test is None:
+        yield Problem(
+            "test-value",
+            "error",
+            f"Choose the value of the split column {column} that means test rows, out of "
+            f"{_shown(names)}; got {quoted(mapping.test_value)}.",
+            none,
+            "Use no split",
+        )
+        return
+    yield from _uneven_split(rows, column)
+    if len(names) > 2:
+        others = _shown([name for name in names if name != mapping.test_value])
+        yield Problem(
+            "split-values",
+            "warning",
+            f"The split column {column} has {len(names):,} values. Rows of {others} all count as "
+            f"calibration rows; {quoted(mapping.test_value)} rows are for the test.",
+            none,
+            "Use no split",
+        )
+    if any(name.casefold() in ("train", "training") for name in names):
+        yield Problem(
+            "train-rows",
+            "warning",
+            f"The split column {column} marks training rows. A model looks better on rows that it "
+            "was trained on, and a calibrator fitted there repairs too little.",
+            none,
+            "Use no split",
+        )
+
+
+def _uneven_split(rows: Rows, column: str) -> Iterator[Problem]:
+    assert rows.test is not None
+    n_test = int((rows.test & rows.usable).sum())
+    n_rows = int(rows.usable.sum())
+    if 0 < n_test < n_rows:
+        return
+    what = "Every usable row is" if n_test else "No usable row is"
+    yield Problem(
+        "split-empty",
+        "error",
+        f"{what} a test row by the split column {column}. Both parts need rows: choose another "
+        "value or no split.",
+        replace(rows.mapping, split=None, test_value=None),
+        "Use no split",
+    )
+
+
+def _shown(names: tuple[str, ...] | list[str]) -> str:
+    return joined([quoted(name) for name in names[:MOST_SPLIT_VALUES]], len(names))
+
+
+def parts(rows: Rows) -> dict[str, BoolArray]:
+    """Usable rows of each part that is analysed alone, by what the part is called."""
+    if rows.test is None:
+        return {"the rows": rows.usable}
+    return {
+        "the calibration rows": rows.usable & ~rows.test,
+        "the test rows": rows.usable & rows.test,
+    }

@@ -1,0 +1,149 @@
+"""Checks of the scores: are they probabilities, and of the right class?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from calib.cells import ScoreCells
+from calib.loading.problems import Problem, plural, quoted
+from calib.loading.rows import Rows
+from calib.numerics.arrays import BoolArray, FloatArray
+from calib.predictions import ROW_SUM_TOLERANCE
+
+# So far outside [0, 1] a score may lie and still be meant as a probability.
+LITTLE = 0.05
+CLEARLY = 4.0
+
+
+def score_problems(rows: Rows) -> Iterator[Problem]:
+    """Problems of the range of the scores and of their relation to the outcome."""
+    score = rows.score[rows.usable]
+    if not len(score):
+        return
+    low, high = float(score.min()), float(score.max())
+    if low < 0.0 or high > 1.0:
+        yield _outside(rows, low, high)
+    elif low == high:
+        yield _constant(rows, low)
+    elif isinstance(rows.mapping.score, str):
+        yield from _labels_only(rows, score)
+        yield from _swapped(rows, score)
+    else:
+        yield from _row_sums(rows)
+
+
+def _outside(rows: Rows, low: float, high: float) -> Problem:
+    found = rows.usable & _any_column((rows.score < 0.0) | (rows.score > 1.0))
+    name = ", ".join(quoted(column) for column in rows.mapping.score_columns[:3])
+    lead = (
+        f"Column {name} has {plural(int(found.sum()), 'value')} outside [0, 1] "
+        f"(from {low:.4g} to {high:.4g}), first in {rows.where(found)}. "
+    )
+    if rows.mapping.transform != "none" or rows.mapping.swap:
+        none = replace(rows.mapping, transform="none", swap=False)
+        text = lead + f"The transform {rows.mapping.transform!r} does not fit these scores."
+        return Problem("outside", "error", text, none, "Undo the transform")
+    if low >= -LITTLE and high <= 1.0 + LITTLE:
+        repair = replace(rows.mapping, transform="clip")
+        text = lead + "They miss the range by little: clip them, or look for the cause."
+        return Problem("slightly-outside", "error", text, repair, "Clip to [0, 1]")
+    if low < 0.0:
+        repair = replace(rows.mapping, transform="logit")
+        text = lead + (
+            "They look like log-odds or raw decision scores: the sigmoid makes probabilities of "
+            "log-odds, and a first approximation of raw scores."
+        )
+        return Problem("logit", "error", text, repair, "Apply the sigmoid")
+    return _above(rows, lead, high)
+
+
+def _above(rows: Rows, lead: str, high: float) -> Problem:
+    whole = bool((rows.score[rows.usable] % 1.0 == 0.0).all())
+    if high > 100.0:
+        text = lead + "They are no probabilities. Choose the column that holds the probability."
+        return Problem("not-probabilities", "error", text)
+    if whole and high <= 10.0:
+        text = lead + (
+            "They look like ratings or classes, not probabilities. Choose the column that holds "
+            "the probability."
+        )
+        return Problem("not-probabilities", "error", text)
+    repair = replace(rows.mapping, transform="percent")
+    text = lead + "They look like percentages: divide them by 100."
+    return Problem("percent", "error", text, repair, "Divide by 100")
+
+
+def _any_column(found: BoolArray) -> BoolArray:
+    return found if found.ndim == 1 else np.asarray(found.any(axis=1))
+
+
+def _constant(rows: Rows, value: float) -> Problem:
+    columns = ", ".join(quoted(column) for column in rows.mapping.score_columns[:3])
+    return Problem(
+        "constant",
+        "warning",
+        f"All scores of {columns} are {value:.4g}. Only their mean can be compared with "
+        "the outcome; choose another column if this is not meant.",
+    )
+
+
+def _labels_only(rows: Rows, score: FloatArray) -> Iterator[Problem]:
+    if ((score != 0.0) & (score != 1.0)).any():
+        return
+    name = quoted(rows.mapping.score)
+    copy = bool((rows.outcome[rows.usable] == score).all())
+    if copy:
+        text = f"Column {name} equals the outcome in every row: it is the label, not a score."
+    else:
+        text = f"Column {name} holds only 0 and 1: predicted labels, not probabilities."
+    yield Problem(
+        "labels-only",
+        "warning",
+        f"{text} Choose the column of probabilities (predict_proba in scikit-learn).",
+    )
+
+
+def _swapped(rows: Rows, score: FloatArray) -> Iterator[Problem]:
+    outcome = rows.outcome[rows.usable]
+    if ((outcome != 0) & (outcome != 1)).any():
+        return
+    cells = ScoreCells.from_arrays(outcome, score)
+    if cells.one_class:
+        return
+    auc, deviation = _auc(cells)
+    if auc < 0.5 - CLEARLY * deviation:
+        mapping = rows.mapping
+        other = "of the other class" if mapping.predicted is None else "that it is wrong"
+        yield Problem(
+            "swapped",
+            "warning",
+            f"Positive rows have the lower scores (AUC {auc:.3f}): column "
+            f"{quoted(mapping.score)} may hold the probability {other}. Swap the classes if so.",
+            replace(mapping, swap=not mapping.swap),
+            "Swap the classes",
+        )
+
+
+def _auc(cells: ScoreCells) -> tuple[float, float]:
+    """AUC of the unweighted rows, and its standard deviation where scores say nothing."""
+    below = np.cumsum(cells.negative) - cells.negative
+    n_positive = cells.total_positive
+    n_negative = cells.total_weight - n_positive
+    pairs = n_positive * n_negative
+    auc = float(cells.positive @ (below + cells.negative / 2.0)) / pairs
+    return auc, math.sqrt((n_positive + n_negative + 1.0) / (12.0 * pairs))
+
+
+def _row_sums(rows: Rows) -> Iterator[Problem]:
+    off = rows.usable & (np.abs(rows.score.sum(axis=1) - 1.0) > ROW_SUM_TOLERANCE)
+    if off.any():
+        yield Problem(
+            "row-sums",
+            "error",
+            f"The class scores of {plural(int(off.sum()), 'row')} do not sum to 1 within "
+            f"{ROW_SUM_TOLERANCE}, first in {rows.where(off)}. Name the columns of all classes.",
+        )

@@ -1,0 +1,82 @@
+"""Table: what a file held, before anything is known of its columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from calib.loading.problems import Problem, joined, quoted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Columns of a file, with unique names.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        As read; to be left unchanged.
+    name : str
+        What the file is called.
+    first_row : int
+        Number of the first data row as a spreadsheet shows it: 2 below a header line, else 1.
+    notes : tuple of Problem
+        What reading it brought to light: a guessed encoding, columns renamed or left out.
+    """
+
+    frame: pd.DataFrame
+    name: str = "data"
+    first_row: int = 1
+    notes: tuple[Problem, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self.frame.columns)
+
+    def preview(self, n_rows: int = 8) -> pd.DataFrame:
+        """The first rows, indexed by the row numbers that sentences use."""
+        head = self.frame.head(n_rows)
+        return head.set_axis(range(self.first_row, self.first_row + len(head)), axis=0)
+
+
+def make_table(
+    frame: pd.DataFrame,
+    names: Sequence[object],
+    *,
+    name: str,
+    first_row: int = 1,
+    notes: Iterable[Problem] = (),
+) -> Table:
+    """A table whose columns have unique names, with a warning about those that had not."""
+    plain = [str(given).strip() or f"column {i}" for i, given in enumerate(names, 1)]
+    repeated = [given for given, count in Counter(plain).items() if count > 1]
+    unique = frame.set_axis(_unique(plain), axis=1)
+    found = list(notes)
+    if repeated:
+        shown = joined([quoted(given) for given in repeated[:3]], len(repeated))
+        sentence = (
+            f"More than one column is called {shown}. The later ones were renamed, "
+            f"such as {quoted(repeated[0] + ' (2)')}: check which one is meant."
+        )
+        found.append(Problem("duplicate-columns", "warning", sentence))
+    return Table(unique, name, first_row, tuple(found))
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    taken = set(names)
+    seen: set[str] = set()
+    unique = []
+    for name in names:
+        chosen, number = name, 2
+        while chosen in seen or (chosen != name and chosen in taken):
+            chosen, number = f"{name} ({number})", number + 1
+        seen.add(chosen)
+        unique.append(chosen)
+    return unique
