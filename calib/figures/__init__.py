@@ -1,0 +1,25 @@
+"""Figures: an Analysis as plotly figures. They read it and never compute."""
+
+from calib.figures.before_after import before_after_chart
+from calib.figures.chart import Chart, for_report
+from calib.figures.compact_logit import compact_logit_chart
+from calib.figures.cumulative import cumulative_chart
+from calib.figures.cumulative_difference import cumulative_difference_chart
+from calib.figures.differences import difference_chart
+from calib.figures.functions import functions_chart
+from calib.figures.reliability import reliability_chart
+from calib.figures.theme import CONFIG, METHOD_STYLES
+
+__all__ = [
+    "CONFIG",
+    "METHOD_STYLES",
+    "Chart",
+    "before_after_chart",
+    "compact_logit_chart",
+    "cumulative_chart",
+    "cumulative_difference_chart",
+    "difference_chart",
+    "for_report",
+    "functions_chart",
+    "reliability_chart",
+]

@@ -1,0 +1,77 @@
+"""Before and after: one small reliability panel a method, all on the same axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from calib.analysis import Analysis, MethodResult
+from calib.figures.chart import Chart, make_chart
+from calib.figures.grid import Grid, axis_ids, layout_keys, panel_title, shared_titles
+from calib.figures.panels import band, diagonal, dots, few_entry, square
+from calib.figures.scales import LINEAR
+from calib.figures.theme import axis_look, style_of
+from calib.figures.words import escaped, evidence, verdicts
+
+SIDE = 200
+
+
+def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: int = 3) -> Chart:
+    """One reliability panel a method, each with its own band, titled with its KS test.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    methods : sequence of str
+    columns : int
+        Panels beside each other.
+    """
+    results = [analysis.methods[key] for key in methods]
+    grid = Grid(len(results), min(columns, len(results)), SIDE, gap_x=22, gap_y=48)
+    figure = go.Figure()
+    for panel, result in enumerate(results):
+        figure.add_traces(_traces(result, panel))
+        figure.update_layout(_axes(grid, panel))
+        title = f"<b>{escaped(result.label)}</b><br>{evidence(result)}"
+        figure.add_annotation(panel_title(title, panel))
+    for note in shared_titles("Mean predicted probability", "Observed frequency"):
+        figure.add_annotation(note)
+    if any(result.reliability.few.any() for result in results):
+        figure.add_trace(few_entry())
+    return make_chart(
+        figure,
+        f"Reliability before and after calibration. {verdicts(analysis, methods)}",
+        plot_width=grid.width,
+        plot_height=grid.height,
+        top=40,
+        revision="before and after",
+    )
+
+
+def _traces(result: MethodResult, panel: int) -> list[go.Scatter]:
+    place = axis_ids(panel)
+    # The first panel's band and diagonal speak for all in the legend.
+    shared = place | {"showlegend": panel == 0}
+    curve, style = result.reliability, style_of(result.key)
+    return [
+        band(curve, LINEAR, **shared, legendgroup="band"),
+        diagonal(LINEAR, **shared, legendgroup="diagonal"),
+        dots(result.key, escaped(result.label), curve, style, LINEAR, **place),
+    ]
+
+
+def _axes(grid: Grid, panel: int) -> dict[str, object]:
+    ids, (x_key, y_key) = axis_ids(panel), layout_keys(panel)
+    across, upward = square(ids["xaxis"])
+    x_domain, y_domain = grid.domain(panel)
+    scale = LINEAR.options()
+    x_labels, y_labels = grid.is_lowest(panel), grid.is_left(panel)
+    return {
+        x_key: axis_look(
+            **scale, **across, domain=x_domain, anchor=ids["yaxis"], showticklabels=x_labels
+        ),
+        y_key: axis_look(
+            **scale, **upward, domain=y_domain, anchor=ids["xaxis"], showticklabels=y_labels
+        ),
+    }

@@ -1,0 +1,133 @@
+"""The cumulative difference: its climbs and falls are where scores are too low and too high."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.analysis import Analysis, MethodResult
+from calib.figures.chart import Chart, make_chart
+from calib.figures.theme import BAND, FRAME, LINE_WIDTH, MethodStyle, axis_look, style_of
+from calib.figures.words import escaped, verdicts
+from calib.numerics.arrays import FloatArray
+
+WIDTH, HEIGHT = 640, 300
+LEFT = 66
+
+
+def cumulative_difference_chart(analysis: Analysis, methods: Sequence[str]) -> Chart:
+    """Cumulative outcome minus cumulative score against the fractile, with the null band.
+
+    A filled marker stands where the KS error is reached; the hollow ones span the Kuiper error.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    methods : sequence of str
+        The band is that of the first.
+
+    References
+    ----------
+    Arrieta-Ibarra et al. 2022, arXiv:2205.09680.
+    """
+    results = [analysis.methods[key] for key in methods]
+    first = results[0].cumulative
+    figure = go.Figure([_band(first.null_half_width, first.confidence_level), _zero()])
+    figure.add_traces([_curve(result) for result in results])
+    figure.add_traces([_extremes(result) for result in results])
+    reached = [first.null_half_width, *(float(abs(r.cumulative.difference).max()) for r in results)]
+    limit = 1.08 * max(reached) or 1.0
+    figure.update_layout(
+        xaxis=axis_look("Fractile of scores", range=[-0.01, 1.01], nticks=6),
+        yaxis=axis_look("Cumulative outcome − score", range=[-limit, limit], nticks=7),
+    )
+    return make_chart(
+        figure,
+        f"Cumulative difference between outcomes and scores. {verdicts(analysis, methods)}",
+        plot_width=WIDTH,
+        plot_height=HEIGHT,
+        left=LEFT,
+        revision="cumulative difference",
+    )
+
+
+def _band(half_width: float, level: float) -> go.Scatter:
+    return go.Scatter(
+        x=[0.0, 1.0, 1.0, 0.0],
+        y=[-half_width, -half_width, half_width, half_width],
+        mode="lines",
+        fill="toself",
+        fillcolor=BAND,
+        line={"width": 0},
+        name=f"{100 * level:g}% of calibrated curves stay inside",
+        uid="band",
+        hoverinfo="skip",
+    )
+
+
+def _zero() -> go.Scatter:
+    return go.Scatter(
+        x=[0.0, 1.0],
+        y=[0.0, 0.0],
+        mode="lines",
+        line={"color": FRAME, "width": 1, "dash": "dot"},
+        uid="zero",
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _curve(result: MethodResult) -> go.Scatter:
+    curve, style = result.cumulative, style_of(result.key)
+    return go.Scatter(
+        x=curve.fractile.astype(np.float32),
+        y=curve.difference.astype(np.float32),
+        customdata=curve.score.astype(np.float32),
+        mode="lines",
+        name=escaped(result.label),
+        uid=f"difference {result.key}",
+        legendgroup=result.key,
+        line={"color": style.color, "width": LINE_WIDTH, "dash": style.dash},
+        hovertemplate=(
+            "fractile %{x:.3f}, score %{customdata:.3f}<br>difference %{y:+.4f}"
+            "<extra>%{fullData.name}</extra>"
+        ),
+        showlegend=True,
+    )
+
+
+def _extremes(result: MethodResult) -> go.Scatter:
+    """KS point first, then the ends of the Kuiper range."""
+    curve, style = result.cumulative, style_of(result.key)
+    difference: FloatArray = curve.difference
+    top, bottom = int(difference.argmax()), int(difference.argmin())
+    furthest = top if difference[top] >= -difference[bottom] else bottom
+    at = np.array([furthest, bottom, top])
+    kuiper = f"Kuiper error {difference[top] - difference[bottom]:.4f}"
+    said = [f"KS error {abs(difference[furthest]):.4f}", f"{kuiper}, lowest", f"{kuiper}, highest"]
+    return go.Scatter(
+        x=curve.fractile[at],
+        y=difference[at],
+        mode="markers",
+        name=escaped(result.label),
+        uid=f"extremes {result.key}",
+        legendgroup=result.key,
+        marker=_extreme_markers(style),
+        hovertext=[
+            f"{words}<br>at score {curve.score[i]:.3f}" for words, i in zip(said, at, strict=True)
+        ],
+        hovertemplate="%{hovertext}<extra>%{fullData.name}</extra>",
+        showlegend=False,
+    )
+
+
+def _extreme_markers(style: MethodStyle) -> dict[str, object]:
+    return {
+        "color": style.color,
+        "symbol": [style.symbol, style.hollow, style.hollow],
+        "size": [7, 12, 12],
+        "line": {"width": 1.25, "color": style.color},
+        "opacity": 1.0,
+    }

@@ -1,0 +1,109 @@
+"""The paired difference to the uncalibrated scores: which repairs are real, and which are noise."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.analysis import Analysis, MethodResult
+from calib.figures.chart import Chart, make_chart
+from calib.figures.theme import FRAME, axis_look, style_of
+from calib.figures.words import escaped
+
+WIDTH, ROW = 520, 38
+Loss = Literal["log_loss", "brier_score"]
+NAMES = {"log_loss": "Log loss", "brier_score": "Brier score"}
+
+
+def difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
+    """Forest plot of a loss minus that of the uncalibrated scores, paired by row; left is better.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    metric : {"log_loss", "brier_score"}
+
+    Raises
+    ------
+    ValueError
+        If `metric` is not one of the two.
+    """
+    if metric not in NAMES:
+        raise ValueError(f"metric must be 'log_loss' or 'brier_score', got {metric!r}.")
+    results = [r for key, r in analysis.methods.items() if key != "uncalibrated"]
+    figure = go.Figure([_zero(len(results)), *(_row(r, metric, i) for i, r in enumerate(results))])
+    labels = [escaped(result.label) for result in results]
+    figure.update_layout(
+        xaxis=axis_look(
+            f"{NAMES[metric]} minus uncalibrated",
+            range=_range(results, metric),
+            nticks=6,
+            tickformat="~g",
+        ),
+        yaxis=axis_look(
+            range=[len(results) - 0.5, -0.5],
+            tickvals=list(range(len(results))),
+            ticktext=labels,
+            ticks="",
+            ticklabelstandoff=6,
+            showgrid=False,
+            showline=False,
+            fixedrange=True,
+        ),
+    )
+    return make_chart(
+        figure,
+        f"{NAMES[metric]} of each method minus that of the uncalibrated scores, with intervals. "
+        f"{analysis.recommendation.sentence}",
+        plot_width=WIDTH,
+        plot_height=ROW * max(len(results), 1),
+        left=20 + round(6.8 * max(map(len, [r.label for r in results]), default=0)),
+        revision=f"differences {metric}",
+    )
+
+
+def _zero(n_rows: int) -> go.Scatter:
+    return go.Scatter(
+        x=[0.0, 0.0],
+        y=[-0.5, n_rows - 0.5],
+        mode="lines",
+        line={"color": FRAME, "width": 1.25},
+        uid="zero",
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _row(result: MethodResult, metric: str, row: int) -> go.Scatter:
+    estimate, style = result.differences[metric], style_of(result.key)
+    interval = f"{estimate.low:+.4f} to {estimate.high:+.4f}"
+    return go.Scatter(
+        x=[estimate.value],
+        y=[row],
+        mode="markers",
+        name=escaped(result.label),
+        uid=f"difference {result.key}",
+        marker={"color": style.color, "symbol": style.symbol, "size": 10},
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": [estimate.high - estimate.value],
+            "arrayminus": [estimate.value - estimate.low],
+            "color": style.color,
+            "thickness": 1.75,
+            "width": 4,
+        },
+        hovertemplate=f"%{{x:+.4f}} ({interval})<extra>%{{fullData.name}}</extra>",
+        showlegend=False,
+    )
+
+
+def _range(results: list[MethodResult], metric: str) -> list[float]:
+    """All intervals, and zero, with a margin."""
+    found = [result.differences[metric] for result in results]
+    ends = np.array([0.0, *(end for e in found for end in (e.value, e.low, e.high))])
+    low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
+    margin = 0.08 * (high - low) or 0.01
+    return [low - margin, high + margin]

@@ -1,0 +1,109 @@
+"""Calibration functions: what every method makes of a score, over the dots that it should meet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.analysis import Analysis, MethodResult
+from calib.figures.chart import Chart, make_chart
+from calib.figures.panels import diagonal, dots, few_entry, legend_entry, square
+from calib.figures.scales import LINEAR
+from calib.figures.theme import LINE_WIDTH, axis_look, style_of
+from calib.figures.words import escaped, verdicts
+
+SIDE = 400
+RUG_STEP = 0.035
+Rows = Literal["test", "fitted"]
+ROW_WORDS = {"test": "Scored rows", "fitted": "Rows fitted on"}
+
+
+def functions_chart(
+    analysis: Analysis,
+    methods: Sequence[str],
+    *,
+    rows: Rows = "test",
+    highlight_knots: bool = False,
+) -> Chart:
+    """Maps of all chosen methods over the reliability dots of the uncalibrated scores.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    methods : sequence of str
+    rows : {"test", "fitted"}
+        Dots of the rows that are scored, or of those that the maps were fitted on.
+    highlight_knots : bool
+        Mark the knots of maps that have some, as ticks along the bottom.
+
+    Raises
+    ------
+    ValueError
+        If `rows` is not one of the two.
+    """
+    if rows not in ROW_WORDS:
+        raise ValueError(f"rows must be 'test' or 'fitted', got {rows!r}.")
+    uncalibrated = analysis.uncalibrated
+    curve = uncalibrated.reliability if rows == "test" else analysis.fitted_reliability
+    style = style_of("uncalibrated")
+    results = [analysis.methods[key] for key in methods]
+    figure = go.Figure([diagonal(LINEAR)])
+    figure.add_trace(dots("rows", ROW_WORDS[rows], curve, style, LINEAR, joined=False))
+    figure.add_traces([_map(result) for result in results if result.key != "uncalibrated"])
+    if highlight_knots:
+        bent = [result for result in results if len(result.function.knots)]
+        figure.add_traces([_rug(result, row) for row, result in enumerate(bent)])
+    figure.add_trace(legend_entry("rows", ROW_WORDS[rows], style, mode="markers"))
+    if curve.few.any():
+        figure.add_trace(few_entry())
+    across, upward = square()
+    figure.update_layout(
+        xaxis=axis_look("Score", **LINEAR.options(), **across),
+        yaxis=axis_look("Calibrated probability", **LINEAR.options(), **upward),
+    )
+    return make_chart(
+        figure,
+        f"Calibration functions over the dots of the {ROW_WORDS[rows].lower()}. "
+        f"{verdicts(analysis, methods)}",
+        plot_width=SIDE,
+        plot_height=SIDE,
+        revision="functions",
+    )
+
+
+def _map(result: MethodResult) -> go.Scatter:
+    style = style_of(result.key)
+    return go.Scatter(
+        x=result.function.score.astype(np.float32),
+        y=result.function.calibrated.astype(np.float32),
+        mode="lines",
+        name=escaped(result.label),
+        uid=f"map {result.key}",
+        legendgroup=result.key,
+        line={"color": style.color, "width": LINE_WIDTH, "dash": style.dash},
+        hovertemplate="%{x:.4f} becomes %{y:.4f}<extra>%{fullData.name}</extra>",
+        showlegend=True,
+    )
+
+
+def _rug(result: MethodResult, row: int) -> go.Scatter:
+    knots = result.function.knots
+    return go.Scatter(
+        x=knots,
+        y=np.full(len(knots), RUG_STEP * row),
+        mode="markers",
+        name=escaped(result.label),
+        uid=f"knots {result.key}",
+        legendgroup=result.key,
+        marker={
+            "symbol": "line-ns-open",
+            "size": 9,
+            "color": style_of(result.key).color,
+            "line": {"width": 1.25, "color": style_of(result.key).color},
+        },
+        hovertemplate="knot at %{x:.4f}<extra>%{fullData.name}</extra>",
+        showlegend=False,
+    )

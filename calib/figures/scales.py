@@ -1,0 +1,89 @@
+"""The two scales on which a probability is drawn: as it is, or by its log-odds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from calib.curves.reliability import ReliabilityCurve
+from calib.numerics.arrays import FloatArray
+
+AxisKind = Literal["linear", "logit"]
+TAIL_TICKS = tuple(10.0**-k for k in range(1, 10))
+LOGIT_TICKS = (*reversed(TAIL_TICKS), 0.5, *(1.0 - p for p in TAIL_TICKS))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scale:
+    """Where a probability lies on an axis.
+
+    Attributes
+    ----------
+    kind : {"linear", "logit"}
+    low, high : float
+        Ends of the axis, in its own coordinates.
+    """
+
+    kind: AxisKind
+    low: float
+    high: float
+
+    def at(self, p: FloatArray) -> FloatArray:
+        """Coordinates of probabilities; beyond the ends of a logit axis, the nearer end."""
+        if self.kind == "linear":
+            return np.asarray(p, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            odds = np.log(p) - np.log1p(-np.asarray(p, dtype=np.float64))
+        return np.clip(odds, self.low, self.high)
+
+    def options(self) -> Mapping[str, Any]:
+        """Range and ticks for plotly."""
+        if self.kind == "linear":
+            ticks: Any = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+            labels = [f"{p:.1f}" for p in ticks]
+        else:
+            shown = [p for p in LOGIT_TICKS if self.low <= _log_odds(p) <= self.high]
+            ticks = [_log_odds(p) for p in shown]
+            labels = [_tick_label(p) for p in shown]
+        return {"range": [self.low, self.high], "tickvals": ticks, "ticktext": labels}
+
+
+# The margin keeps dots at 0 and 1 whole.
+LINEAR = Scale("linear", -0.02, 1.02)
+
+
+def scale_for(kind: AxisKind, curves: Iterable[ReliabilityCurve]) -> Scale:
+    """The scale on which all dots of some curves can be seen.
+
+    Raises
+    ------
+    ValueError
+        If the kind is not one of the two.
+    """
+    if kind == "linear":
+        return LINEAR
+    if kind != "logit":
+        raise ValueError(f"axis must be 'linear' or 'logit', got {kind!r}.")
+    dots = np.concatenate([part for c in curves for part in (c.mean_score, c.observed)])
+    inside = dots[(dots > 0.0) & (dots < 1.0)]
+    lowest, highest = (inside.min(), inside.max()) if len(inside) else (0.5, 0.5)
+    low = max((p for p in LOGIT_TICKS if p <= min(lowest, 0.1)), default=LOGIT_TICKS[0])
+    high = min((p for p in LOGIT_TICKS if p >= max(highest, 0.9)), default=LOGIT_TICKS[-1])
+    margin = 0.04 * (_log_odds(high) - _log_odds(low))
+    return Scale("logit", _log_odds(low) - margin, _log_odds(high) + margin)
+
+
+def _log_odds(p: float) -> float:
+    return math.log(p) - math.log1p(-p)
+
+
+def _tick_label(p: float) -> str:
+    if p < 1e-4:
+        return f"1e{math.log10(p):.0f}"
+    if p > 1.0 - 1e-4:
+        return f"1−1e{math.log10(1.0 - p):.0f}"
+    return f"{p:.10g}"

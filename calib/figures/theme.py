@@ -1,0 +1,128 @@
+"""Colours, dashes, markers and axes: one look for every figure.
+
+Nothing here fixes the colour of the background or of text in the app: Streamlit lays its light or
+dark template over the figure's, and greys with an alpha channel hold on both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+
+GREY = "#7F7F7F"
+GRID = "rgba(127, 127, 127, 0.17)"
+FRAME = "rgba(127, 127, 127, 0.55)"
+BAND = "rgba(127, 127, 127, 0.20)"
+LINE_WIDTH = 1.75
+THIN = 1.0
+TICK_SIZE, TITLE_SIZE = 12, 13
+INK = "#1F2933"
+# What came true, where a figure sets it against what was predicted. No method has this colour.
+OUTCOME = "#AA3377"
+
+CONFIG: Mapping[str, Any] = {
+    "displaylogo": False,
+    "displayModeBar": "hover",
+    "responsive": True,
+    "modeBarButtonsToRemove": ["zoomIn2d", "zoomOut2d", "autoScale2d", "select2d", "lasso2d"],
+    "toImageButtonOptions": {"format": "png", "scale": 2},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MethodStyle:
+    """How a method is drawn everywhere: each alone tells methods apart, for print and for eyes."""
+
+    color: str
+    dash: str
+    symbol: str
+
+    @property
+    def hollow(self) -> str:
+        """The marker without its fill."""
+        return f"{self.symbol}-open"
+
+
+# The first eight colours are Okabe and Ito's, the others from Tol's muted scheme: both are made for
+# colour-blind readers, and these read on white and on near-black.
+METHOD_STYLES: Mapping[str, MethodStyle] = {
+    "uncalibrated": MethodStyle(GREY, "solid", "circle"),
+    "platt": MethodStyle("#0072B2", "dash", "square"),
+    "isotonic": MethodStyle("#E69F00", "solid", "diamond"),
+    "beta": MethodStyle("#009E73", "dashdot", "triangle-up"),
+    "spline": MethodStyle("#D55E00", "solid", "triangle-down"),
+    "logistic": MethodStyle("#56B4E9", "longdash", "pentagon"),
+    "temperature": MethodStyle("#CC79A7", "dot", "cross"),
+    "beta_am": MethodStyle("#44AA99", "longdash", "triangle-left"),
+    "beta_ab": MethodStyle("#999933", "dash", "triangle-right"),
+    "splinecalib": MethodStyle("#CC6677", "dash", "x"),
+    "ks_spline": MethodStyle("#A0522D", "dashdot", "star"),
+    "ispline": MethodStyle("#88CCEE", "dashdot", "hexagon"),
+    "pwl": MethodStyle("#B08D57", "solid", "hexagram"),
+    "histogram": MethodStyle("#B8860B", "longdashdot", "octagon"),
+    "venn_abers": MethodStyle("#9467BD", "longdash", "star-square"),
+    "clip": MethodStyle("#A6A6A6", "dot", "star-triangle-up"),
+    "prior_shift": MethodStyle("#6F8FAF", "longdashdot", "star-diamond"),
+}
+OTHER_STYLE = MethodStyle("#8A7FA8", "dot", "bowtie")
+
+
+def style_of(key: str) -> MethodStyle:
+    """The style of a method; one style for all that have none of their own."""
+    return METHOD_STYLES.get(key, OTHER_STYLE)
+
+
+def faded(color: str, alpha: float) -> str:
+    """A #RRGGBB colour with an alpha channel.
+
+    Examples
+    --------
+    >>> faded("#0072B2", 0.5)
+    'rgba(0, 114, 178, 0.5)'
+    """
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, {alpha})"
+
+
+def light_template() -> go.layout.Template:
+    """Dark ink on whatever lies below: for stand-alone HTML and notebooks.
+
+    It sets only what Streamlit's own theme sets too, so that in the app nothing of it remains.
+    """
+    return go.layout.Template(
+        layout={
+            "font": {"family": "system-ui, 'Segoe UI', Roboto, sans-serif", "color": INK},
+            "paper_bgcolor": "rgba(0, 0, 0, 0)",
+            "plot_bgcolor": "rgba(0, 0, 0, 0)",
+            "hoverlabel": {
+                "bgcolor": "#FFFFFF",
+                "bordercolor": "#D9DFE5",
+                "font": {"color": INK, "size": 12},
+            },
+        }
+    )
+
+
+def axis_look(title: str = "", **options: Any) -> dict[str, Any]:
+    """An axis in the house's look: thin frame, light grid, nothing that plotly has to measure."""
+    look: dict[str, Any] = {
+        "title": {"text": title, "standoff": 10, "font": {"size": TITLE_SIZE}},
+        "automargin": False,
+        "showgrid": True,
+        "gridcolor": GRID,
+        "gridwidth": 1,
+        "zeroline": False,
+        "showline": True,
+        "mirror": True,
+        "linecolor": FRAME,
+        "linewidth": 1,
+        "ticks": "outside",
+        "ticklen": 4,
+        "tickcolor": FRAME,
+        "tickfont": {"size": TICK_SIZE},
+        "ticklabelposition": "outside",
+    }
+    return look | options

@@ -1,0 +1,73 @@
+"""Words and numbers on figures: escaped names, digits that mean something, evidence."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable
+
+from calib.analysis import Analysis, MethodResult
+from calib.verdict import p_words
+
+
+def escaped(text: str) -> str:
+    """A name as literal text: plotly would read tags, entities and %{...} in it.
+
+    Examples
+    --------
+    >>> escaped("<b>bold</b> %{x}")
+    '&lt;b&gt;bold&lt;/b&gt; %&#123;x}'
+    """
+    return html.escape(text, quote=False).replace("%{", "%&#123;")
+
+
+def probability(p: float) -> str:
+    """A probability with three decimals, and more near 0 and 1.
+
+    Examples
+    --------
+    >>> probability(0.3517), probability(0.00124), probability(0.99987), probability(1.0)
+    ('0.352', '0.0012', '0.99987', '1.000')
+    """
+    distance = min(p, 1.0 - p)
+    if distance <= 0.0:
+        return f"{p:.3f}"
+    decimals = 1 - math.floor(math.log10(distance))
+    return f"{p:.{min(max(decimals, 3), 16)}f}"
+
+
+def span(low: float, high: float) -> str:
+    """A range of scores, with decimals enough to tell its ends apart.
+
+    Examples
+    --------
+    >>> span(0.3, 0.41), span(0.0012, 0.0019)
+    ('0.30 to 0.41', '0.0012 to 0.0019')
+    """
+    width = high - low
+    decimals = 2 if width <= 0.0 else max(2, 1 - math.floor(math.log10(width) + 1e-9))
+    decimals = min(decimals, 16)
+    return f"{low:.{decimals}f} to {high:.{decimals}f}"
+
+
+def count(value: float) -> str:
+    """A number of rows or a weight.
+
+    Examples
+    --------
+    >>> count(1250.0), count(17.25)
+    ('1,250', '17.2')
+    """
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def evidence(method: MethodResult) -> str:
+    """The KS error of a method and its p-value."""
+    return f"KS {method.ks.statistic:.3f}, {p_words(method.ks.p_value)}"
+
+
+def verdicts(analysis: Analysis, methods: Iterable[str]) -> str:
+    """The verdict in a sentence, and the evidence on every calibrated method among `methods`."""
+    others = [analysis.methods[key] for key in methods if key != "uncalibrated"]
+    said = [f"After {method.label}: {evidence(method)}." for method in others]
+    return " ".join([analysis.verdict.sentence, *said])
