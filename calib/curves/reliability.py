@@ -9,7 +9,7 @@ import pandas as pd
 
 from calib.cells import ScoreCells
 from calib.numerics.arrays import BoolArray, FloatArray, lock
-from calib.numerics.binning import Strategy, bin_cells
+from calib.numerics.binning import Strategy, bin_between, bin_edges
 from calib.numerics.intervals import wilson_interval
 from calib.numerics.poisson_binomial import calibrated_rate_interval
 
@@ -117,7 +117,15 @@ def reliability_curve(
     >>> curve.mean_score, curve.observed
     (array([0.2, 0.7]), array([0., 1.]))
     """
-    bins = bin_cells(cells, n_bins, strategy)
+    edges = bin_edges(cells, n_bins, strategy)
+    return reliability_between(cells, edges, strategy=strategy, confidence_level=confidence_level)
+
+
+def reliability_between(
+    cells: ScoreCells, edges: FloatArray, *, strategy: Strategy, confidence_level: float
+) -> ReliabilityCurve:
+    """The same with the bins' edges given; `strategy` says what they were made from."""
+    bins = bin_between(cells, edges)
     low, high = wilson_interval(bins.observed, bins.effective_rows, confidence_level)
     band_low, band_high = calibrated_rate_interval(cells, bins, confidence_level)
     return ReliabilityCurve(

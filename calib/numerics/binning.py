@@ -111,7 +111,11 @@ def bin_cells(cells: Cells, n_bins: int, strategy: Strategy) -> Bins:
     ValueError
         If `n_bins` or `strategy` is not allowed.
     """
-    edges = bin_edges(cells, n_bins, strategy)
+    return bin_between(cells, bin_edges(cells, n_bins, strategy))
+
+
+def bin_between(cells: Cells, edges: FloatArray) -> Bins:
+    """Cut cells at given edges, increasing and of shape (b + 1,), and sum each bin."""
     starts = bin_starts(cells.score, edges)
     kept = starts[1:] > starts[:-1]
     first, last = starts[:-1][kept], starts[1:][kept]
