@@ -140,6 +140,12 @@ def _by_split(
 ) -> HeldOut:
     assert view.test is not None
     calibration, test = view.rows(~view.test), view.rows(view.test)
+    for name, part in (("calibration", calibration), ("test", test)):
+        if not 0 < part.outcome.sum() < len(part):
+            raise ValueError(
+                f"The {name} rows must hold rows of both classes, got {len(part)} rows with "
+                f"{int(part.outcome.sum())} positive ones. Split the data in another way."
+            )
     fitted_on = calibration.cells()
     progress(0.0, "Fitting on the calibration rows")
     maps, failures = _fit_all(fitted_on, methods, settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -19,6 +20,8 @@ Kind = Literal[
 ]
 FEW_OF_A_CLASS = 100
 SIGNIFICANCE = 0.05
+# From this share of the whole swing on, the signed end is the story, and not the slope.
+MOSTLY = 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class Verdict:
     ----------
     kind : str
         "calibrated" (no evidence against), "overconfident", "underconfident", "too high",
-        "too low", "uneven" (miscalibrated in shape only) or "unknown" (can't tell yet).
+        "too low", "uneven" (neither) or "unknown" (can't tell yet).
     sentence : str
         One sentence: what is wrong, where, and the evidence.
     """
@@ -58,9 +61,9 @@ class Recommendation:
 def judge(cells: ScoreCells) -> Verdict:
     """Test the scores against their outcomes, and say the result in a sentence.
 
-    The evidence is the KS test on the cumulative differences; the kind is read from the calibration
-    slope and the signed end; the place is the stretch of scores over which the cumulative
-    difference falls or climbs furthest (the Kuiper stretch).
+    The evidence is the KS test on the cumulative differences. The kind is "too high" or "too low"
+    where those differences mostly run one way, else it is read from the calibration slope. The
+    place is the stretch of scores over which they fall or climb furthest.
     """
     test = ks_test(cells)
     evidence = f"KS {test.statistic:.3f}, {p_words(test.p_value)}"
@@ -87,38 +90,41 @@ def _class_rows(cells: ScoreCells) -> tuple[int, int]:
 
 
 def _kind(cells: ScoreCells) -> Kind:
+    difference = cells.cumulative_positive - cells.cumulative_score
+    if abs(difference[-1]) >= MOSTLY * np.ptp(difference):
+        return "too low" if difference[-1] > 0 else "too high"
     fit = calibration_slope_intercept(cells)
     if fit.estimable and fit.slope_high < 1.0:
         return "overconfident"
     if fit.estimable and fit.slope_low > 1.0:
         return "underconfident"
-    bias = cells.base_rate - cells.mean_score
-    spread = float(np.sqrt(cells.weight_sq @ (cells.score * (1 - cells.score))))
-    if abs(bias) > 1.96 * spread / cells.total_weight:
-        return "too low" if bias > 0 else "too high"
     return "uneven"
 
 
 def _worst_stretch(cells: ScoreCells) -> str:
+    """Where the cumulative difference falls or climbs furthest, and what came true there."""
     difference = cells.cumulative_positive - cells.cumulative_score
-    ends = sorted((int(difference.argmin()), int(difference.argmax())))
-    low, high = cells.score[ends[0]], cells.score[ends[1] - 1]
-    often = "more" if difference[ends[1]] > difference[ends[0]] else "less"
-    if ends[0] == 0 and ends[1] == len(cells):
-        place = "scores of all sizes"
-    elif ends[1] == len(cells):
-        place = f"scores above {_digits(low)}"
-    elif ends[0] == 0:
-        place = f"scores below {_digits(high)}"
-    else:
-        place = f"scores between {_digits(low)} and {_digits(high)}"
-    weight = cells.cumulative_weight[ends[1]] - cells.cumulative_weight[ends[0]]
-    stated = (cells.cumulative_score[ends[1]] - cells.cumulative_score[ends[0]]) / weight
-    came = (cells.cumulative_positive[ends[1]] - cells.cumulative_positive[ends[0]]) / weight
+    start, end = sorted((int(difference.argmin()), int(difference.argmax())))
+    weight = cells.cumulative_weight[end] - cells.cumulative_weight[start]
+    stated = (cells.cumulative_score[end] - cells.cumulative_score[start]) / weight
+    came = (cells.cumulative_positive[end] - cells.cumulative_positive[start]) / weight
+    often = "more" if came > stated else "less"
+    place = _place(cells, start, end, weight / cells.total_weight)
     return (
         f"{place} come true {often} often than stated "
-        f"({_percent(came)} instead of {_percent(stated)})"
+        f"({percent_words(came)} instead of {percent_words(stated)})"
     )
+
+
+def _place(cells: ScoreCells, start: int, end: int, share: float) -> str:
+    low, high = score_words(cells.score[start]), score_words(cells.score[end - 1])
+    if share > 0.95:
+        return "scores of all sizes"
+    if end == len(cells):
+        return f"scores above {low}"
+    if start == 0:
+        return f"scores below {high}"
+    return f"scores between {low} and {high}"
 
 
 def recommend(
@@ -174,9 +180,26 @@ def p_words(p_value: float) -> str:
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
 
 
-def _digits(score: float) -> str:
-    return f"{score:.2g}" if score < 0.1 or score > 0.99 else f"{score:.2f}"
+def score_words(score: float) -> str:
+    """A score with two digits, or as many as tell it from 0 and from 1.
+
+    Examples
+    --------
+    >>> score_words(0.6543), score_words(0.00213), score_words(0.99981)
+    ('0.65', '0.002', '0.9998')
+    """
+    from_edge = min(score, 1.0 - score)
+    if from_edge <= 0.0:
+        return f"{score:.0f}"
+    return f"{score:.{min(12, max(2, math.ceil(-math.log10(from_edge))))}f}"
 
 
-def _percent(rate: float) -> str:
-    return f"{100 * rate:.1f}%" if rate >= 0.001 else f"{100 * rate:.2g}%"
+def percent_words(rate: float) -> str:
+    """A rate as a percentage with one decimal, or two digits where it is below 0.1%.
+
+    Examples
+    --------
+    >>> percent_words(0.3169), percent_words(0.000213)
+    ('31.7%', '0.021%')
+    """
+    return f"{100 * rate:.1f}%" if rate >= 0.001 or rate == 0.0 else f"{100 * rate:.2g}%"

@@ -107,9 +107,9 @@ def test_one_class_is_a_sentence():
     with pytest.raises(ValueError, match="needs at least 2 rows of each class, got 0"):
         hold_out(one_class, Settings())
     only_calibration = Predictions.from_arrays(
-        [0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4], test=[True, True, False, False]
+        [0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4], test=[False, False, True, True]
     ).view()
-    with pytest.raises(ValueError, match="one class"):
+    with pytest.raises(ValueError, match="calibration rows must hold rows of both classes, got 2"):
         hold_out(only_calibration, Settings())
 
 
