@@ -3,7 +3,9 @@
 The fits are small: a BLAS that spreads them over a busy machine makes them ten times slower.
 """
 
+from contextlib import AbstractContextManager
 from functools import cache
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -14,6 +16,6 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def single_thread():  # type: ignore[no-untyped-def]  # threadpoolctl has no types
+def single_thread() -> AbstractContextManager[Any]:
     """Context in which BLAS uses one thread."""
     return _controller().limit(limits=1, user_api="blas")

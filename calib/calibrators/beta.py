@@ -1,0 +1,83 @@
+"""Beta calibration with all three parameters."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from calib.calibrators.base import register
+from calib.calibrators.increasing import IncreasingSigmoid
+from calib.cells import ScoreCells
+from calib.numerics.arrays import FloatArray
+from calib.numerics.transforms import clip_certain
+
+
+@register(
+    "beta",
+    "Beta",
+    simplicity=40,
+    summary="Assumes that each class's scores follow a beta distribution.",
+    source="Kull, Silva Filho, Flach 2017",
+)
+class Beta(IncreasingSigmoid):
+    """1 / (1 + 1 / (e^c s^a / (1 - s)^b)) with a, b >= 0, by maximum likelihood.
+
+    It is a logistic regression on ln s and -ln(1 - s). A coefficient that comes out negative is
+    set to 0 and the rest is fitted again. Scores are clipped to [eps, 1 - eps] with float64's
+    machine epsilon 2.2e-16, as the authors' package does: a logarithm of 0 has no weight in a
+    fit, and one of 1e-300 would have nearly all.
+
+    Attributes
+    ----------
+    a_, b_, c_ : float
+        The identity has a = b = 1, c = 0; a = b is logistic calibration of the log-odds.
+    constant_ : bool
+        True where the observed rate does not rise with the score; the map is the base rate.
+    separated_ : bool
+        True where the scores separate the classes perfectly. No finite maximum exists then, and
+        the curve is fitted to Platt's softened outcomes.
+
+    References
+    ----------
+    Kull, Silva Filho, Flach 2017, "Beta calibration", AISTATS.
+
+    Examples
+    --------
+    >>> scores, y = [0.1, 0.3, 0.4, 0.6, 0.7, 0.9], [0, 0, 1, 0, 1, 1]
+    >>> fitted = Beta().fit(scores, y)
+    >>> round(fitted.a_, 3), round(fitted.b_, 3)
+    (1.505, 1.505)
+    >>> fitted.predict([0.0, 0.5, 1.0]).round(3)
+    array([0. , 0.5, 1. ])
+    """
+
+    def _columns(self, scores: FloatArray) -> list[FloatArray]:
+        clipped = clip_certain(scores)
+        columns = [np.log(clipped), -np.log1p(-clipped)]
+        return columns if self.free_ else [columns[0] + columns[1]]
+
+    def _fit(self, cells: ScoreCells) -> None:
+        # Two scores cannot tell a from b: they are then equal.
+        self.free_ = len(cells) > 2
+        super()._fit(cells)
+
+    def _name_parameters(self) -> None:
+        self.a_, self.b_ = float(self.slopes_[0]), float(self.slopes_[-1])
+        self.c_ = self.intercept_
+
+    def _expression(self) -> str:
+        return beta_expression(self.a_, self.b_, self.c_)
+
+
+def beta_expression(a: float, b: float, c: float) -> str:
+    """The beta curve in numbers.
+
+    Examples
+    --------
+    >>> beta_expression(2.0, 1.5, 0.0)
+    '1 / (1 + (1 - s)^1.5 / (1 s^2))'
+    """
+    # exp overflows beyond 709.
+    scale = f"{math.exp(c):.3g}" if abs(c) < 700.0 else f"e^{c:.3g}"
+    return f"1 / (1 + (1 - s)^{b:.3g} / ({scale} s^{a:.3g}))"

@@ -1,0 +1,80 @@
+"""What the parametric methods share: an S-curve of increasing functions of the score."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib.calibrators.base import Calibrator
+from calib.cells import ScoreCells
+from calib.numerics.arrays import FloatArray
+from calib.numerics.logistic import fit_increasing
+from calib.numerics.transforms import sigmoid
+
+
+class IncreasingSigmoid(Calibrator):
+    """sigmoid(slopes @ columns(s) + intercept) with slopes of at least 0.
+
+    Where the observed rate falls as the score rises, no increasing curve beats a constant: the
+    map is then the base rate, `constant_` is True, and the formula says so.
+    """
+
+    has_intercept = True
+    smooth_targets = False
+
+    def _columns(self, scores: FloatArray) -> list[FloatArray]:
+        """Increasing functions of the score."""
+        raise NotImplementedError
+
+    def _name_parameters(self) -> None:
+        """Set the attributes by which the method's parameters are known."""
+
+    def _expression(self) -> str:
+        """The fitted curve in numbers."""
+        raise NotImplementedError
+
+    def _fit(self, cells: ScoreCells) -> None:
+        fit = fit_increasing(
+            self._columns(cells.score),
+            cells.positive,
+            cells.weight,
+            intercept=self.has_intercept,
+            smooth=self.smooth_targets,
+        )
+        self.slopes_ = fit.slopes
+        self.intercept_ = fit.intercept
+        self.constant_ = fit.constant
+        self.separated_ = fit.separated
+        self._name_parameters()
+
+    def _base_rate(self) -> float:
+        return float(sigmoid(np.array(self.intercept_)))
+
+    def _map(self, scores: FloatArray) -> FloatArray:
+        if self.constant_:
+            return np.full(len(scores), self._base_rate())
+        linear = np.full(len(scores), self.intercept_)
+        for slope, column in zip(self.slopes_, self._columns(scores), strict=True):
+            linear += slope * column
+        return sigmoid(linear)
+
+    def formula(self) -> str:
+        """The fitted map in words and numbers."""
+        if self.constant_:
+            return f"{self._base_rate():.3g} for every score: the observed rate does not rise with the score"
+        if self.separated_:
+            return (
+                f"{self._expression()}; the scores separate the classes perfectly, so the curve "
+                "is fitted to Platt's softened outcomes"
+            )
+        return self._expression()
+
+
+def signed(value: float) -> str:
+    """A number as the last term of a sum.
+
+    Examples
+    --------
+    >>> signed(-1.0249)
+    '- 1.02'
+    """
+    return f"{'-' if value < 0 else '+'} {abs(value):.3g}"

@@ -1,0 +1,53 @@
+"""Platt scaling: a logistic curve of the raw score."""
+
+from __future__ import annotations
+
+from calib.calibrators.base import register
+from calib.calibrators.increasing import IncreasingSigmoid, signed
+from calib.numerics.arrays import FloatArray
+
+
+@register(
+    "platt",
+    "Platt",
+    simplicity=20,
+    summary="Assumes an S-shaped curve of the score itself.",
+    source="Platt 1999",
+)
+class Platt(IncreasingSigmoid):
+    """sigmoid(gamma s + delta), fitted to softened outcomes by maximum likelihood.
+
+    A positive counts as (N+ + 1)/(N+ + 2) and a negative as 1/(N- + 2), so that the fit exists
+    for separated classes too. The curve works on the score itself; `logistic` on its log-odds.
+
+    Attributes
+    ----------
+    slope_, intercept_ : float
+        gamma and delta.
+    constant_ : bool
+        True where the observed rate does not rise with the score; the map is the base rate.
+
+    References
+    ----------
+    Platt 1999, "Probabilistic outputs for support vector machines".
+    Lin, Lin, Weng 2007, "A note on Platt's probabilistic outputs", doi:10.1007/s10994-007-5018-6.
+
+    Examples
+    --------
+    >>> fitted = Platt().fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
+    >>> fitted.formula()
+    '1 / (1 + exp(-(1.84 s - 0.92)))'
+    >>> fitted.predict([0.0, 0.5]).round(3)
+    array([0.285, 0.5  ])
+    """
+
+    smooth_targets = True
+
+    def _columns(self, scores: FloatArray) -> list[FloatArray]:
+        return [scores]
+
+    def _name_parameters(self) -> None:
+        self.slope_ = float(self.slopes_[0])
+
+    def _expression(self) -> str:
+        return f"1 / (1 + exp(-({self.slope_:.3g} s {signed(self.intercept_)})))"

@@ -1,0 +1,36 @@
+"""The scores as they are."""
+
+from __future__ import annotations
+
+from calib.calibrators.base import Calibrator, register
+from calib.cells import ScoreCells
+from calib.numerics.arrays import FloatArray
+
+
+@register(
+    "uncalibrated",
+    "Uncalibrated",
+    simplicity=0,
+    summary="Keeps the scores as they are.",
+    source="",
+)
+class Uncalibrated(Calibrator):
+    """The identity: what every other method has to beat.
+
+    Examples
+    --------
+    >>> Uncalibrated().fit([0.2, 0.7], [0, 1]).predict([0.3])
+    array([0.3])
+    """
+
+    needs_both_classes = False
+
+    def _fit(self, cells: ScoreCells) -> None:
+        pass
+
+    def _map(self, scores: FloatArray) -> FloatArray:
+        return scores
+
+    def formula(self) -> str:
+        """The map in words and numbers."""
+        return "s: the score itself, multiplied by 1"

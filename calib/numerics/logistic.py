@@ -1,0 +1,332 @@
+"""Logistic regression of cells on a few columns, by Newton's method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from calib.numerics.arrays import FloatArray, lock
+
+MAX_STEPS = 30  # a separated fit moves by 1 a step for ever; after 37 steps it would round to rest
+STEP_TOLERANCE = 1e-7  # the error left is its square
+COLLINEAR = 1e-12
+SMALLEST_COLUMN = 1e-290  # the coefficient of a smaller one could overflow
+CHUNK = 8192  # cells whose temporaries stay in the processor's cache
+COARSE = 2048
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LogisticFit:
+    """A logistic regression of outcomes on features.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (d,)
+        A column that is a combination of earlier ones has coefficient 0.
+    covariance : ndarray of shape (d, d)
+        Inverse of the Fisher information; 0 for columns that were left out.
+    log_likelihood : float
+    converged : bool
+        False where no maximum exists: the features separate the two classes, wholly or in part,
+        and the coefficients are only where the search stopped.
+    """
+
+    coefficients: FloatArray
+    covariance: FloatArray
+    log_likelihood: float
+    converged: bool
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IncreasingFit:
+    """A logistic regression whose slopes are not negative.
+
+    Attributes
+    ----------
+    slopes : ndarray of shape (d,), at least 0
+    intercept : float
+    separated : bool
+        True where the classes were perfectly separated and Platt's targets gave the fit.
+    """
+
+    slopes: FloatArray
+    intercept: float
+    separated: bool
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @property
+    def constant(self) -> bool:
+        """Whether no column had a positive slope."""
+        return not self.slopes.any()
+
+
+def fit_logistic(
+    features: FloatArray,
+    positive: FloatArray,
+    weight: FloatArray,
+    *,
+    offset: FloatArray | None = None,
+) -> LogisticFit:
+    """Maximise sum of positive * eta - weight * ln(1 + exp(eta)), eta = features @ c + offset.
+
+    The result does not depend on the scale of the columns, nor on the order of the cells; cells
+    that are sorted are quicker.
+
+    Parameters
+    ----------
+    features : ndarray of shape (k, d)
+        For an intercept make the first column ones.
+    positive, weight : ndarray of shape (k,)
+        0 <= positive <= weight; a fractional share (Platt's targets) is allowed.
+    offset : ndarray of shape (k,), optional
+        A term whose coefficient is fixed at 1.
+
+    Examples
+    --------
+    Two cells and two coefficients: the fit is exact, and the slope is the log odds ratio.
+
+    >>> import numpy as np
+    >>> features = np.array([[1.0, 0.0], [1.0, 1.0]])
+    >>> fit = fit_logistic(features, positive=np.array([1.0, 3.0]), weight=np.array([4.0, 4.0]))
+    >>> np.exp(fit.coefficients).round(9)
+    array([0.33333333, 9.        ])
+    >>> fit.converged, fit_logistic(features, np.array([0.0, 4.0]), np.full(2, 4.0)).converged
+    (True, False)
+    """
+    columns, basis, kept = _orthonormal(features, weight)
+    problem = _Problem(columns, positive, weight, offset)
+    found = _newton(problem, _start(problem))
+    coefficients = np.zeros(features.shape[1])
+    coefficients[kept] = np.linalg.solve(basis, found.coefficients)
+    covariance = np.zeros((len(coefficients), len(coefficients)))
+    half = np.linalg.solve(basis, found.covariance)
+    covariance[np.ix_(kept, kept)] = np.linalg.solve(basis, half.T)
+    return LogisticFit(coefficients, covariance, found.log_likelihood, found.converged)
+
+
+def platt_targets(positive: FloatArray, weight: FloatArray) -> FloatArray:
+    """Positive weights with each outcome replaced by Platt's target.
+
+    A positive counts as (N+ + 1)/(N+ + 2), a negative as 1/(N- + 2): the posterior mean of a
+    label under a uniform prior, so that no fit runs away on separated classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> platt_targets(np.array([0.0, 2.0]), np.array([2.0, 2.0]))
+    array([0.5, 1.5])
+    """
+    n_positive = float(positive.sum())
+    n_negative = float(weight.sum()) - n_positive
+    high, low = (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (n_negative + 2.0)
+    return positive * high + (weight - positive) * low
+
+
+def fit_increasing(
+    columns: Sequence[FloatArray],
+    positive: FloatArray,
+    weight: FloatArray,
+    *,
+    intercept: bool = True,
+    smooth: bool = False,
+) -> IncreasingFit:
+    """Logistic regression on increasing functions of a score, with slopes of at least 0.
+
+    The likelihood is concave, so its maximum under the constraint is the best of the fits on
+    fewer columns that need no negative slope. If no column deserves a positive slope, the fit is
+    the constant base rate, also where `intercept` is False.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of shape (k,)
+    positive, weight : ndarray of shape (k,)
+    intercept : bool
+    smooth : bool
+        Whether to fit Platt's targets; they are used in any case where the columns separate the
+        classes, since no finite fit to the outcomes exists then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> score = np.array([0.0, 1.0])
+    >>> fit = fit_increasing([score], np.array([1.0, 3.0]), np.full(2, 4.0))
+    >>> np.exp(fit.slopes).round(6), fit.constant
+    (array([9.]), False)
+    >>> fit_increasing([score], np.array([3.0, 1.0]), np.full(2, 4.0)).constant
+    True
+    """
+    for size in range(len(columns), 0, -1):
+        fits = [
+            _fit_subset(columns, subset, positive, weight, intercept, smooth)
+            for subset in combinations(range(len(columns)), size)
+        ]
+        allowed = [(value, fit) for value, fit in fits if fit.slopes.min() >= 0.0]
+        if allowed:
+            best = max(allowed, key=lambda pair: pair[0])[1]
+            if not best.constant:
+                return best
+    n_positive = float(positive.sum())
+    base = float(np.log(n_positive) - np.log(float(weight.sum()) - n_positive))
+    return IncreasingFit(np.zeros(len(columns)), base, separated=False)
+
+
+def _fit_subset(
+    columns: Sequence[FloatArray],
+    subset: tuple[int, ...],
+    positive: FloatArray,
+    weight: FloatArray,
+    intercept: bool,
+    smooth: bool,
+) -> tuple[float, IncreasingFit]:
+    rows = [columns[i] for i in subset]
+    features = np.vstack([np.ones(len(weight)), *rows] if intercept else rows).T
+    fit = fit_logistic(features, positive, weight) if not smooth else None
+    separated = fit is not None and not fit.converged
+    if fit is None or separated:
+        fit = fit_logistic(features, platt_targets(positive, weight), weight)
+    slopes = np.zeros(len(columns))
+    slopes[list(subset)] = fit.coefficients[-len(subset) :]
+    constant = float(fit.coefficients[0]) if intercept else 0.0
+    return fit.log_likelihood, IncreasingFit(slopes, constant, separated)
+
+
+def _orthonormal(
+    features: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray, list[int]]:
+    """Columns as rows of weighted mean square 1, orthogonal: features[:, kept] = rows.T @ basis.
+
+    After it a step of 1 changes eta by about 1, whatever the units were; and log-scores that
+    hardly vary no longer drown in the intercept.
+    """
+    rows = np.array(features.T, dtype=np.float64, order="C")
+    d, total = len(rows), float(weight.sum())
+    basis, weighted = np.zeros((d, d)), np.empty_like(rows)
+    kept: list[int] = []
+    for j in range(d):
+        # Squares of scores near 1e-300 would underflow.
+        scale = float(np.abs(rows[j]).max())
+        if scale < SMALLEST_COLUMN:
+            continue
+        rows[j] /= scale
+        size = float(np.sqrt(weight @ (rows[j] * rows[j]) / total))
+        for i in kept:
+            basis[i, j] = weighted[i] @ rows[j] / total
+            rows[j] -= basis[i, j] * rows[i]
+        left = float(np.sqrt(weight @ (rows[j] * rows[j]) / total))
+        if left > COLLINEAR * size:
+            basis[: j + 1, j] *= scale
+            basis[j, j] = left * scale
+            rows[j] /= left
+            np.multiply(weight, rows[j], out=weighted[j])
+            kept.append(j)
+    if len(kept) == d:
+        return rows, basis, kept
+    return rows[kept], basis[np.ix_(kept, kept)], kept
+
+
+class _Problem:
+    """A log-likelihood with its derivatives, summed chunk by chunk."""
+
+    def __init__(
+        self,
+        rows: FloatArray,
+        positive: FloatArray,
+        weight: FloatArray,
+        offset: FloatArray | None,
+    ) -> None:
+        self.rows, self.positive, self.weight, self.offset = rows, positive, weight, offset
+        self.n_columns, self.n_cells = rows.shape
+        # A cell that holds both outcomes cannot be separated.
+        self.separable = bool(((positive <= 0.0) | (positive >= weight)).all())
+
+    def _parts(self) -> Iterator[slice]:
+        for start in range(0, self.n_cells, CHUNK):
+            yield slice(start, start + CHUNK)
+
+    def eta(self, coefficients: FloatArray, part: slice) -> FloatArray:
+        linear = coefficients @ self.rows[:, part]
+        return linear if self.offset is None else linear + self.offset[part]
+
+    def evaluate(self, coefficients: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Log-likelihood, gradient, and information."""
+        value, d = 0.0, self.n_columns
+        gradient, information = np.zeros(d), np.zeros((d, d))
+        for part in self._parts():
+            rows, weight, positive = self.rows[:, part], self.weight[part], self.positive[part]
+            eta = self.eta(coefficients, part)
+            small = np.exp(-np.abs(eta))
+            whole = 1.0 + small
+            value += float(positive @ eta - weight @ (np.maximum(eta, 0.0) + np.log(whole)))
+            p = np.where(eta >= 0.0, 1.0, small) / whole
+            gradient += rows @ (positive - weight * p)
+            information += (rows * (weight * small / (whole * whole))) @ rows.T
+        return value, gradient, information
+
+    def is_separated_by(self, coefficients: FloatArray) -> bool:
+        return self.separable and all(
+            bool(((self.eta(coefficients, part) > 0.0) == (self.positive[part] > 0.0)).all())
+            for part in self._parts()
+        )
+
+    def coarse(self) -> _Problem:
+        """Runs of neighbouring cells as one cell each, at the mean of its features."""
+        starts = np.linspace(0, self.n_cells, COARSE, endpoint=False).astype(np.intp)
+
+        def total(values: FloatArray) -> FloatArray:
+            return np.add.reduceat(values, starts)
+
+        weight = total(self.weight)
+        rows = np.vstack([total(row * self.weight) / weight for row in self.rows])
+        offset = None if self.offset is None else total(self.offset * self.weight) / weight
+        return _Problem(rows, total(self.positive), weight, offset)
+
+
+def _start(problem: _Problem) -> FloatArray:
+    # The fit of 2048 coarse cells is so near that two passes over all cells are enough.
+    start = np.zeros(problem.n_columns)
+    if problem.n_cells < 4 * COARSE:
+        return start
+    coarse = _newton(problem.coarse(), start)
+    return coarse.coefficients if coarse.converged else start
+
+
+def _newton(problem: _Problem, start: FloatArray) -> LogisticFit:
+    point = start
+    value, gradient, information = problem.evaluate(point)
+    converged = False
+    for _ in range(MAX_STEPS):
+        if problem.is_separated_by(point):
+            break
+        step = _solve(information, gradient)
+        if np.abs(step).max(initial=0.0) <= STEP_TOLERANCE * (1.0 + np.abs(point).max(initial=0.0)):
+            point, converged = point + step, True
+            break
+        point, value, gradient, information = _climb(problem, point, step, value)
+    covariance = np.asarray(np.linalg.pinv(information, hermitian=True), dtype=np.float64)
+    return LogisticFit(point, covariance, value, converged)
+
+
+def _climb(
+    problem: _Problem, point: FloatArray, step: FloatArray, value: float
+) -> tuple[FloatArray, float, FloatArray, FloatArray]:
+    """Go along a step, halving it until the log-likelihood does not fall."""
+    rounding = 1e-13 * abs(value)
+    for _ in range(40):
+        reached = problem.evaluate(point + step)
+        if reached[0] >= value - rounding:
+            break
+        step = step / 2.0
+    return point + step, *reached
+
+
+def _solve(information: FloatArray, gradient: FloatArray) -> FloatArray:
+    solution, *_ = np.linalg.lstsq(information, gradient, rcond=1e-14)
+    return np.asarray(solution, dtype=np.float64)
