@@ -83,10 +83,13 @@ class ScoreCells:
         # one they make room for the label, and one sort of integers replaces an argsort and two
         # gathers.
         # Adding 0.0 turns -0.0 into 0.0, whose bits would sort last.
-        key = ((score + 0.0).view(np.uint64) << np.uint64(1)) | outcome.view(np.uint8)
+        key = (score + 0.0).view(np.uint64)
+        key <<= np.uint64(1)
+        key |= outcome.view(np.uint8)
         key.sort()
         label = (key & np.uint64(1)).astype(np.float64)
-        ordered = (key >> np.uint64(1)).view(np.float64)
+        key >>= np.uint64(1)
+        ordered = key.view(np.float64)
         starts = _run_starts(ordered)
         if len(starts) == len(ordered):
             ones = np.ones(len(ordered))
@@ -162,7 +165,7 @@ class ScoreCells:
     @cached_property
     def cumulative_weight(self) -> FloatArray:
         """Prefix sums of `weight`, with the leading 0: shape (k + 1,)."""
-        return _prefix(self.weight)
+        return self.cumulative_rows if self.weight is self.rows else _prefix(self.weight)
 
     @cached_property
     def cumulative_positive(self) -> FloatArray:
@@ -177,7 +180,7 @@ class ScoreCells:
     @cached_property
     def cumulative_weight_sq(self) -> FloatArray:
         """Prefix sums of `weight_sq`, with the leading 0: shape (k + 1,)."""
-        return _prefix(self.weight_sq)
+        return self.cumulative_weight if self.weight_sq is self.weight else _prefix(self.weight_sq)
 
     @cached_property
     def cumulative_rows(self) -> FloatArray:

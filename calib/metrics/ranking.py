@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from calib.cells import ScoreCells
 from calib.metrics.base import metric
 
@@ -45,10 +43,10 @@ def auc(cells: ScoreCells) -> float:
     """
     if cells.one_class:
         return math.nan
-    negative = cells.negative
-    below = np.cumsum(negative) - 0.5 * negative
-    total = cells.total_positive * (cells.total_weight - cells.total_positive)
-    return float(cells.positive @ below / total)
+    # Negatives up to a cell and before it: their mean counts the cell's own by half.
+    negative = cells.cumulative_weight - cells.cumulative_positive
+    twice = cells.positive @ (negative[1:] + negative[:-1])
+    return float(0.5 * twice / (cells.total_positive * negative[-1]))
 
 
 @metric(
