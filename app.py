@@ -1,0 +1,85 @@
+"""Overview: can these probabilities be trusted, and what would repair them?"""
+
+import streamlit as st
+
+from calib.analysis import Analysis
+from calib.figures import reliability_chart
+from calib.ui import frame, widgets, words
+
+
+def four_numbers(analysis: Analysis) -> None:
+    data, scores = analysis.data, analysis.uncalibrated
+    loss = scores.metrics["log_loss"]
+    at = words.level(analysis.settings.confidence_level)
+    with st.container(key="numbers"):
+        left, right = st.columns(2)
+        left.metric(
+            "Rows",
+            f"{data.n_rows:,}",
+            f"{data.n_positive:,} positive",
+            delta_color="off",
+            delta_arrow="off",
+            help=words.set_aside(data) or "Rows that are scored.",
+        )
+        right.metric(
+            "Mean predicted, observed",
+            f"{words.percent(data.mean_score)}, {words.percent(data.base_rate)}",
+            f"{data.n_distinct:,} distinct scores",
+            delta_color="off",
+            delta_arrow="off",
+            help="Calibration in the large: a calibrated model's mean score is the observed rate.",
+        )
+        left.metric(
+            "KS error",
+            words.number(scores.metrics["ks_error"].value),
+            words.p_words(scores.ks.p_value),
+            delta_color="off",
+            delta_arrow="off",
+            help=words.meaning(analysis, "ks_error"),
+        )
+        right.metric(
+            "Log loss",
+            words.number(loss.value),
+            f"{at} interval {words.interval(loss)}",
+            delta_color="off",
+            delta_arrow="off",
+            help=words.meaning(analysis, "log_loss"),
+        )
+
+
+def next_steps() -> None:
+    st.markdown("##### Look closer")
+    for label, page, why in (
+        ("Reliability", "pages/reliability.py", "where the scores are off, bin by bin"),
+        ("Cumulative", "pages/cumulative.py", "the same without bins"),
+        ("Functions", "pages/functions.py", "what each calibrator does to a score"),
+        ("Compare", "pages/compare.py", "which calibrator is worth it"),
+        ("Data", "pages/data.py", "bring your own predictions"),
+    ):
+        st.page_link(page, label=f"**{label}**: {why}", query_params=session.link())
+
+
+session = frame.begin("Overview")
+
+with st.sidebar:
+    widgets.example(session)
+    widgets.confidence(session)
+    widgets.changed(session)
+
+frame.source(session)
+analysis = frame.analysis(session)
+
+st.markdown(f"## {words.plain(analysis.verdict.sentence)}")
+picture, numbers = st.columns([11, 10], gap="large")
+with picture:
+    frame.chart(reliability_chart(analysis), "chart_reliability")
+    st.caption(
+        "A dot is a bin of scores. In a calibrated model the dots fall into the grey band with "
+        f"probability {words.level(analysis.settings.confidence_level)} each."
+    )
+with numbers:
+    four_numbers(analysis)
+    with st.container(border=True, key="best_fix"):
+        st.markdown(f"**Best tested fix.** {words.plain(words.best_fix(analysis))}")
+        st.caption(words.protocol(analysis))
+    next_steps()

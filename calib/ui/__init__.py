@@ -1,0 +1,1 @@
+"""The dashboard's own parts: what pages share. The only room that knows Streamlit."""

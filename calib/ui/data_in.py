@@ -1,0 +1,154 @@
+"""Bringing data in: files, pasted text, and what became of them."""
+
+from __future__ import annotations
+
+import logging
+from typing import Literal
+
+import streamlit as st
+
+from calib.loading import InputError, Problem, read
+from calib.ui import state
+from calib.ui.state import Session
+from calib.ui.upload import Upload
+from calib.ui.widgets import show_value
+
+Place = Literal["data", "test"]
+UNREADABLE = Problem(
+    "unreadable",
+    "error",
+    "The file could not be read, for a reason that was not foreseen; it is in the server's log. "
+    "Save the table as plain CSV with a header line and try again.",
+)
+log = logging.getLogger(__name__)
+
+
+def uploaders(session: Session) -> None:
+    """Places to drop the predictions, and test rows of their own."""
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _uploader(session, "data", "Predictions, or the calibration rows")
+    with right:
+        _uploader(session, "test", "Test rows, if they are in a second file")
+    st.caption(
+        "CSV, TSV, Parquet, Feather or Arrow, plain or compressed: one row a prediction, with an "
+        "outcome column and a score column. The file stays on the machine that runs this app."
+    )
+
+
+def _uploader(session: Session, place: Place, label: str) -> None:
+    key = "data_file" if place == "data" else "data_test_file"
+    with st.container(key=key):
+        found = st.file_uploader(
+            label,
+            # A file kept by the widget is copied at every rerun: each read makes a new one.
+            key=f"{key}_{session.n_reads}",
+            disabled=place == "test" and session.upload is None,
+            help=None if place == "data" else "Give the calibration rows first.",
+        )
+    if found is None:
+        return
+    with st.spinner("Reading the file"):
+        receive(session, found.getvalue(), found.name, place)
+    session.n_reads += 1
+    st.rerun()
+
+
+def paste(session: Session) -> None:
+    """A place for pasted text."""
+    with st.expander("Or paste rows"):
+        st.text_area(
+            "Rows with a header",
+            key="data_paste",
+            height=140,
+            placeholder="outcome,score\n1,0.83\n0,0.12",
+        )
+        st.button("Use these rows", key="use_paste", on_click=_receive_paste, args=(session,))
+
+
+def _receive_paste(session: Session) -> None:
+    # As bytes: a text without a line break would be taken for a path on the server.
+    text = st.session_state.get("data_paste", "")
+    receive(session, text.encode(errors="replace"), "Pasted rows", "data")
+
+
+def receive(session: Session, data: bytes, name: str, place: Place) -> None:
+    """Read a file and show it; what was shown stays where it cannot be read."""
+    try:
+        table = read(data, name)
+        if place == "data":
+            session.take(Upload.of(table))
+            session.unseen = "unknown"
+        elif session.upload is not None:
+            session.take(session.upload.with_test(table))
+    except InputError as error:
+        session.file_problems = error.problems
+    except Exception:
+        log.exception("A file could not be read")
+        session.file_problems = (UNREADABLE,)
+
+
+def problems(session: Session) -> None:
+    """What is wrong, in words, each with its one-click repair."""
+    for problem in session.file_problems:
+        st.error(f"Not read: {problem.sentence}")
+    if session.upload is None:
+        return
+    drawn: set[str] = set()
+    for problem in session.upload.problems:
+        key = f"repair_{problem.code}"
+        if key in drawn:
+            key = f"{key}_{len(drawn)}"
+        drawn.add(key)
+        _problem(session, problem, key)
+
+
+def _problem(session: Session, problem: Problem, key: str) -> None:
+    draw = {"error": st.error, "warning": st.warning, "note": st.info}[problem.severity]
+    draw(problem.sentence)
+    if problem.repair is not None and session.upload is not None:
+        st.button(
+            problem.repair_label,
+            key=key,
+            type="primary",
+            icon=":material/build:",
+            on_click=_repair,
+            args=(session, problem),
+        )
+
+
+def _repair(session: Session, problem: Problem) -> None:
+    if session.upload is not None and problem.repair is not None:
+        session.take(session.upload.mapped(problem.repair))
+
+
+def remove_test(session: Session) -> None:
+    """Go back to one file."""
+    if session.upload is not None and session.upload.test_table is not None:
+        st.button("Remove the test rows", key="remove_test", on_click=_remove_test, args=(session,))
+
+
+def _remove_test(session: Session) -> None:
+    if session.upload is not None:
+        session.take(session.upload.with_test(None))
+
+
+def unseen(session: Session) -> None:
+    """Ask whether the model had seen these rows: nothing in the numbers can tell."""
+    answers = {"yes": "Yes", "no": "No", "unknown": "Don't know"}
+    show_value("unseen", session.unseen)
+    st.radio(
+        "Were these predictions made on rows the model was not trained on?",
+        list(answers),
+        format_func=answers.__getitem__,
+        horizontal=True,
+        key="unseen",
+        on_change=state.changer,
+        args=("unseen", "unseen"),
+        help="A model looks calibrated on its training rows, whatever it does on new ones.",
+    )
+    if session.unseen == "no":
+        st.warning(
+            "Then these numbers flatter the model, and a calibrator fitted here learns the wrong "
+            "map. Score rows that the model has not seen, and upload those."
+        )

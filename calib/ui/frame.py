@@ -1,0 +1,149 @@
+"""The frame of every page: title, navigation row, notices, and the way to the analysis."""
+
+from __future__ import annotations
+
+import gc
+import logging
+from collections.abc import Mapping
+from typing import NoReturn
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from calib.analysis import Analysis
+from calib.examples import EXAMPLES
+from calib.figures.chart import Chart
+from calib.figures.theme import CONFIG
+from calib.predictions import Predictions
+from calib.ui import state
+from calib.ui.state import Session
+from calib.ui.words import plain
+
+PAGES: Mapping[str, str] = {
+    "Overview": "app.py",
+    "Data": "pages/data.py",
+    "Reliability": "pages/reliability.py",
+    "Cumulative": "pages/cumulative.py",
+    "Functions": "pages/functions.py",
+    "Compare": "pages/compare.py",
+    "Reports": "pages/reports.py",
+}
+ICON = ":material/balance:"
+log = logging.getLogger(__name__)
+
+
+def begin(title: str) -> Session:
+    """Start a page: its configuration, the navigation row, and what the link was refused."""
+    st.set_page_config(page_title=f"{title} · Calibration", page_icon=ICON, layout="wide")
+    _freeze_imports()
+    session = state.current()
+    state.write_address(session)
+    _style()
+    _navigation(title)
+    _notices(session)
+    return session
+
+
+@st.cache_resource
+def _freeze_imports() -> None:
+    # Modules live as long as the server: a collection need not look at them again.
+    gc.collect()
+    gc.freeze()
+
+
+def _style() -> None:
+    st.html(
+        """<style>
+        [data-testid=stMainBlockContainer] { max-width: 1320px; padding-top: 3.5rem; }
+        .st-key-navigation { border-bottom: 1px solid rgba(127, 127, 127, .3); row-gap: 0; }
+        .st-key-navigation p { font-size: .95rem; white-space: nowrap; }
+        @media (max-width: 640px) {
+            [data-testid=stMainBlockContainer] { padding-left: 1rem; padding-right: 1rem; }
+        }
+        </style>"""
+    )
+
+
+def _navigation(title: str) -> None:
+    with st.container(horizontal=True, key="navigation", gap="small"):
+        for label, page in PAGES.items():
+            shown = f"**{label}**" if label == title else label
+            st.page_link(page, label=shown, query_params=state.current().link())
+
+
+def _notices(session: Session) -> None:
+    for sentence in session.refused:
+        st.warning(sentence)
+    if session.refused:
+        st.button("Understood", key="dismiss_refused", on_click=_dismiss)
+    if session.other_data:
+        st.info(
+            f"This link was made for other data (fingerprint {plain(session.expected)}…). It "
+            "carries the settings only: load that file on the Data page to see the same numbers."
+        )
+
+
+def _dismiss() -> None:
+    state.current().refused = ()
+
+
+def source(session: Session) -> None:
+    """One line on what is shown: an example and its story, or the name of a file."""
+    if session.upload is None:
+        example = EXAMPLES[session.example]
+        st.caption(f"Example: **{example.title}**. {example.story}")
+        return
+    st.caption(f"File: **{plain(session.upload.table.name)}**")
+
+
+def predictions(session: Session) -> Predictions:
+    """What is shown, or a sentence on what is missing and the end of the page."""
+    rows = state.predictions(session)
+    if rows is None:
+        _stop_unmapped(session)
+    return rows
+
+
+def _stop_unmapped(session: Session) -> NoReturn:
+    st.error("The file cannot be analysed as it is mapped now.")
+    assert session.upload is not None
+    for problem in session.upload.problems:
+        if problem.severity == "error":
+            st.markdown(f"- {problem.sentence}")
+    st.page_link(PAGES["Data"], label="Repair it on the Data page", icon=":material/build:")
+    st.stop()
+
+
+def analysis(session: Session) -> Analysis:
+    """The analysis of what is shown, or a sentence on why there is none and the end of the page."""
+    rows = predictions(session)
+    slot = st.empty()
+
+    def progress(share: float, text: str) -> None:
+        slot.progress(share, f"{text} …")
+
+    try:
+        found = state.analysis(session, rows, progress)
+    except ValueError as error:
+        _fail(slot, plain(str(error)))
+    except Exception:
+        log.exception("The analysis failed")
+        _fail(slot, "The analysis failed for a reason that is not the data's: it is in the log.")
+    slot.empty()
+    for warning in found.warnings:
+        st.caption(f":material/info: {plain(warning)}")
+    return found
+
+
+def _fail(slot: DeltaGenerator, sentence: str) -> NoReturn:
+    slot.empty()
+    st.error(f"No analysis: {sentence}")
+    with st.container(horizontal=True):
+        st.page_link(PAGES["Data"], label="Look at the data", icon=":material/table:")
+        st.button("Reset all settings", key="reset_failed", on_click=state.current().reset)
+    st.stop()
+
+
+def chart(shown: Chart, key: str) -> None:
+    """Draw a chart with its alternative text."""
+    st.plotly_chart(shown.figure, key=key, config=dict(CONFIG), alt=shown.alt)

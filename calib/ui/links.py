@@ -1,0 +1,225 @@
+"""Links: what a person chose, written into the address and read back, checked value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any
+
+from calib.calibrators import CALIBRATORS
+from calib.examples import EXAMPLES
+from calib.loading.problems import quoted
+from calib.settings import Settings
+
+VERSION = "1"
+LEVELS = (0.8, 0.9, 0.95, 0.99)
+AXES = ("linear", "logit")
+EPSILON_RANGE = (1e-15, 0.32)
+FINGERPRINT_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Choices that change what a page draws and nothing that is computed.
+
+    Parameters
+    ----------
+    axis : {"linear", "logit"}
+        Axes of the reliability diagram.
+    shown : tuple of str
+        Methods in the reliability diagram, by key.
+    cumulative : str
+        Method whose four cumulative panels are drawn.
+    knots : bool
+        Whether the knots of the maps are marked.
+    """
+
+    axis: str = "linear"
+    shown: tuple[str, ...] = ("uncalibrated",)
+    cumulative: str = "uncalibrated"
+    knots: bool = False
+
+    def changed(self) -> dict[str, Any]:
+        """The choices that differ from their defaults."""
+        return _changed(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """All that an address can say.
+
+    Parameters
+    ----------
+    settings : Settings
+    look : Look
+    example : str or None
+        Key of the built-in example; None for a person's own data.
+    fingerprint : str
+        First characters of the fingerprint of a person's own data, "" where unknown.
+    """
+
+    settings: Settings = field(default_factory=Settings)
+    look: Look = field(default_factory=Look)
+    example: str | None = None
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A short name in the address: what it sets, and how a value is written and read."""
+
+    attribute: str
+    write: Callable[[Any], str]
+    read: Callable[[str], Any]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError("it must be a number") from None
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError("it must be a whole number") from None
+
+
+def _epsilon(text: str) -> float:
+    low, high = EPSILON_RANGE
+    value = _number(text)
+    if not low <= value <= high:
+        raise ValueError(f"it must be between {low:g} and {high:g}")
+    return value
+
+
+def _level(text: str) -> float:
+    value = _number(text)
+    if value not in LEVELS:
+        raise ValueError(f"it must be one of {', '.join(map(str, LEVELS))}")
+    return value
+
+
+def _one_of(options: Callable[[], tuple[str, ...]]) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in options():
+            raise ValueError(f"it must be one of {', '.join(filter(None, options()))}")
+        return text
+
+    return read
+
+
+def _several(text: str) -> tuple[str, ...]:
+    read = _one_of(lambda: tuple(CALIBRATORS))
+    return tuple(read(key) for key in text.split("."))
+
+
+def _flag(text: str) -> bool:
+    return _one_of(lambda: ("0", "1"))(text) == "1"
+
+
+_method = _one_of(lambda: tuple(CALIBRATORS))
+
+# Short and never renamed: addresses that people saved must keep their meaning.
+SETTING_NAMES: Mapping[str, Name] = {
+    "view": Name("view", str, str),
+    "m": Name("methods", ".".join, _several),
+    "by": Name("strategy", str, _one_of(lambda: ("quantile", "uniform"))),
+    "bins": Name("n_bins", str, _whole),
+    "eps": Name("epsilon", "{:.6g}".format, _epsilon),
+    "folds": Name("n_folds", str, _whole),
+    "seed": Name("seed", str, _whole),
+    "level": Name("confidence_level", str, _level),
+}
+LOOK_NAMES: Mapping[str, Name] = {
+    "axis": Name("axis", str, _one_of(lambda: AXES)),
+    "show": Name("shown", ".".join, _several),
+    "cum": Name("cumulative", str, _method),
+    "knots": Name("knots", lambda on: "1" if on else "0", _flag),
+}
+
+
+def encode(link: Link) -> dict[str, str]:
+    """Names and values of an address; only what differs from the defaults.
+
+    Examples
+    --------
+    >>> encode(Link(Settings(n_bins=20), Look(axis="logit")))
+    {'v': '1', 'bins': '20', 'axis': 'logit'}
+    """
+    named = _encode(link.settings.changed(), SETTING_NAMES)
+    named |= _encode(link.look.changed(), LOOK_NAMES)
+    if link.example is not None:
+        named = {"ex": link.example, **named}
+    if link.fingerprint:
+        named = {"data": link.fingerprint[:FINGERPRINT_SHOWN], **named}
+    return {"v": VERSION, **named} if named else {}
+
+
+def _encode(changed: Mapping[str, Any], names: Mapping[str, Name]) -> dict[str, str]:
+    return {
+        short: name.write(changed[name.attribute])
+        for short, name in names.items()
+        if name.attribute in changed
+    }
+
+
+def decode(named: Mapping[str, str]) -> tuple[Link, tuple[str, ...]]:
+    """What an address says, and one sentence for every part of it that was refused.
+
+    A refused part keeps its default.
+
+    Examples
+    --------
+    >>> link, refused = decode({"bins": "7", "level": "2"})
+    >>> link.settings.n_bins, refused
+    (7, ('The link asks for `level=2`; it must be one of 0.8, 0.9, 0.95, 0.99. It keeps 0.95.',))
+    """
+    refused = []
+    link = Link()
+    version = named.get("v", VERSION)
+    if version != VERSION:
+        refused.append(
+            f"This link was written by another version ({quoted(version)}; this one reads "
+            f"{VERSION}). Check the settings."
+        )
+    for short, text in named.items():
+        try:
+            link = _with(link, short, text)
+        except ValueError as error:
+            refused.append(_refusal(short, text, str(error)))
+    return link, tuple(refused)
+
+
+def _with(link: Link, short: str, text: str) -> Link:
+    if short in SETTING_NAMES:
+        name = SETTING_NAMES[short]
+        return replace(link, settings=replace(link.settings, **{name.attribute: name.read(text)}))
+    if short in LOOK_NAMES:
+        name = LOOK_NAMES[short]
+        return replace(link, look=replace(link.look, **{name.attribute: name.read(text)}))
+    if short == "ex":
+        return replace(link, example=_one_of(lambda: tuple(EXAMPLES))(text))
+    if short == "data":
+        return replace(link, fingerprint=text[:FINGERPRINT_SHOWN])
+    if short != "v":
+        raise ValueError("no setting has that name")
+    return link
+
+
+def _refusal(short: str, text: str, reason: str) -> str:
+    asked = f"The link asks for {quoted(f'{short}={text}')}; {reason.rstrip('.')}."
+    name = SETTING_NAMES.get(short)
+    default = Settings.defaults()[name.attribute] if name else None
+    kept = isinstance(default, (int, float, str))
+    return f"{asked} It keeps {default}." if kept else asked
+
+
+def _changed(choices: Look) -> dict[str, Any]:
+    return {
+        f.name: getattr(choices, f.name)
+        for f in fields(choices)
+        if f.default is not MISSING and getattr(choices, f.name) != f.default
+    }

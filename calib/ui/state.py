@@ -1,0 +1,199 @@
+"""The session: what one person loaded and chose, and every result that is kept.
+
+One object of ours holds it, since widgets forget their values when another page is opened.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import streamlit as st
+
+from calib.analysis import Analysis, analyze
+from calib.comparison import Progress
+from calib.examples import EXAMPLES
+from calib.loading import Problem
+from calib.predictions import Predictions
+from calib.reports.document import Declared
+from calib.settings import Settings
+from calib.ui.links import FINGERPRINT_SHOWN, Link, Look, decode, encode
+from calib.ui.recent import Recent
+from calib.ui.upload import Upload
+
+SESSION = "calib"
+FIRST_EXAMPLE = next(iter(EXAMPLES))
+# More than two sessions computing at once would leave the others' sliders without a core.
+HEAVY = threading.BoundedSemaphore(2)
+
+
+@dataclass(slots=True)
+class Session:
+    """Everything of one person's visit.
+
+    Attributes
+    ----------
+    settings : Settings
+    look : Look
+    example : str
+        Key of the built-in example that is shown while there is no upload.
+    upload : Upload or None
+        A person's own data.
+    unseen : {"yes", "no", "unknown"}
+        Answer to "Were these predictions made on rows the model was not trained on?".
+    file_problems : tuple of Problem
+        Why the last file could not be read.
+    refused : tuple of str
+        What the link asked for and did not get.
+    expected : str
+        First characters of the fingerprint of the data that the link was made for.
+    n_reads : int
+        Files read so far; part of the uploaders' keys, since a kept file is copied every rerun.
+    title, author, note : str
+        Of the report.
+    analyses : Recent
+        Results on a person's own data.
+    latest : Analysis or None
+        The last result: the next one takes from it what did not change.
+    """
+
+    settings: Settings = field(default_factory=Settings)
+    look: Look = field(default_factory=Look)
+    example: str = FIRST_EXAMPLE
+    upload: Upload | None = None
+    unseen: Declared = "unknown"
+    file_problems: tuple[Problem, ...] = ()
+    refused: tuple[str, ...] = ()
+    expected: str = ""
+    n_reads: int = 0
+    title: str = ""
+    author: str = ""
+    note: str = ""
+    analyses: Recent[Analysis] = field(default_factory=lambda: Recent(most=3))
+    latest: Analysis | None = None
+
+    @classmethod
+    def from_link(cls, named: dict[str, str]) -> Session:
+        """A new session as an address describes it."""
+        link, refused = decode(named)
+        return cls(
+            link.settings,
+            link.look,
+            link.example or FIRST_EXAMPLE,
+            refused=refused,
+            expected=link.fingerprint,
+        )
+
+    def link(self) -> dict[str, str]:
+        """The address that restores this session, all but a person's own data."""
+        if self.upload is None:
+            example = None if self.example == FIRST_EXAMPLE else self.example
+            return encode(Link(self.settings, self.look, example, self.expected))
+        known = self.upload.predictions
+        return encode(
+            Link(self.settings, self.look, fingerprint=known.fingerprint if known else "")
+        )
+
+    def change(self, name: str, value: Any) -> None:
+        """Set one choice of the settings, of the look, or of the session itself."""
+        if name in _names(Settings):
+            self.settings = replace(self.settings, **{name: value})
+        elif name in _names(Look):
+            self.look = replace(self.look, **{name: value})
+        else:
+            setattr(self, name, value)
+
+    def reset(self, name: str | None = None) -> None:
+        """Put one setting, or all of them, back to the default."""
+        if name is None:
+            self.settings, self.look = Settings(), Look()
+        else:
+            self.change(name, {**Settings.defaults(), **_defaults(Look())}[name])
+
+    def choose_example(self, key: str) -> None:
+        """Show a built-in example instead of what was shown."""
+        self.example, self.upload, self.unseen, self.file_problems = key, None, "unknown", ()
+
+    def take(self, upload: Upload) -> None:
+        """Show a person's own data, as they are mapped now."""
+        self.upload, self.file_problems = upload, ()
+
+    @property
+    def other_data(self) -> bool:
+        """Whether the link was made for other data than those that are shown."""
+        if not self.expected:
+            return False
+        known = self.upload.predictions if self.upload else None
+        return known is None or known.fingerprint[:FINGERPRINT_SHOWN] != self.expected
+
+
+def _names(cls: type[Settings] | type[Look]) -> set[str]:
+    return {f.name for f in fields(cls)}
+
+
+def _defaults(look: Look) -> dict[str, Any]:
+    return {f.name: getattr(look, f.name) for f in fields(look)}
+
+
+def current() -> Session:
+    """The session; made from the address at the first run."""
+    if SESSION not in st.session_state:
+        st.session_state[SESSION] = Session.from_link(st.query_params.to_dict())
+    session: Session = st.session_state[SESSION]
+    return session
+
+
+def write_address(session: Session) -> None:
+    """Make the address say what is shown."""
+    named = session.link()
+    if st.query_params.to_dict() != named:
+        st.query_params.from_dict(named)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Making the example")
+def load_example(key: str) -> Predictions:
+    """One built-in example, shared by all sessions."""
+    return EXAMPLES[key].load()
+
+
+@st.cache_resource
+def _shared_analyses() -> Recent[Analysis]:
+    return Recent(most=12)
+
+
+def predictions(session: Session) -> Predictions | None:
+    """What is shown; None while a person's own data still have errors."""
+    if session.upload is None:
+        return load_example(session.example)
+    return session.upload.predictions
+
+
+def analysis(session: Session, rows: Predictions, progress: Progress) -> Analysis:
+    """The analysis of these rows under the session's settings; only what changed is computed."""
+    settings = session.settings
+    # Bins cost nothing to change, all else does: one result for all binnings.
+    fitting = replace(settings.fitting(), confidence_level=settings.confidence_level)
+
+    def fit() -> Analysis:
+        with HEAVY:
+            return analyze(rows, fitting, earlier=session.latest, progress=progress)
+
+    # A person's own rows are kept by their session alone and go with it.
+    kept = session.analyses if session.upload else _shared_analyses()
+    session.latest = kept.get_or_make((rows.fingerprint, fitting), fit)
+    return analyze(rows, settings, earlier=session.latest)
+
+
+def changer(name: str, key: str, convert: Callable[[Any], Any] | None = None) -> None:
+    """Write a widget's value into the session; for `on_change`."""
+    value = st.session_state[key]
+    current().change(name, convert(value) if convert else value)
+
+
+def name(session: Session) -> str:
+    """What the shown data are called."""
+    if session.upload is None:
+        return EXAMPLES[session.example].title
+    return session.upload.table.name

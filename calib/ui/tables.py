@@ -1,0 +1,125 @@
+"""Tables of the pages: exact numbers, every cell in words."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.analysis import Analysis, Column
+from calib.comparison import Estimate
+from calib.curves.reliability import ReliabilityCurve
+from calib.ui.words import interval, level, number, signed
+
+BIN_COLUMNS = {
+    "low_edge": "Above",
+    "high_edge": "Up to",
+    "rows": "Rows",
+    "positive": "Positive",
+    "mean_score": "Mean score",
+    "observed": "Observed",
+    "low": "Interval from",
+    "high": "to",
+    "band_low": "Band from",
+    "band_high": "to ",
+}
+
+
+def bins(curve: ReliabilityCurve, key: str) -> None:
+    """One row a bin, with exact numbers."""
+    formats = {name: st.column_config.NumberColumn(label) for name, label in BIN_COLUMNS.items()}
+    for name in set(BIN_COLUMNS) - {"rows", "positive"}:
+        formats[name] = st.column_config.NumberColumn(BIN_COLUMNS[name], format="%.4f")
+    st.dataframe(
+        curve.frame(),
+        column_order=list(BIN_COLUMNS),
+        column_config=formats,
+        hide_index=True,
+        key=key,
+        alt="One row a bin: its bounds, rows, mean score, observed frequency, interval and band.",
+    )
+
+
+def metrics(analysis: Analysis) -> None:
+    """The metric table, the best of every column starred."""
+    st.dataframe(
+        metric_rows(analysis),
+        hide_index=True,
+        key="table_metrics",
+        column_config={
+            "Method": st.column_config.TextColumn(pinned=True),
+            **{c.label: st.column_config.TextColumn(help=c.meaning) for c in analysis.columns},
+        },
+        alt="One row a method, one column a metric.",
+    )
+
+
+def differences(analysis: Analysis) -> None:
+    """Paired change of every method against the uncalibrated scores."""
+    st.dataframe(
+        difference_rows(analysis),
+        hide_index=True,
+        key="table_differences",
+        alt="One row a method: change of log loss and Brier score with its interval.",
+    )
+
+
+def formulas(analysis: Analysis) -> None:
+    """Every fitted map in words and numbers."""
+    st.dataframe(
+        [
+            {"Method": method.label, "Map": method.function.formula}
+            for method in analysis.methods.values()
+        ],
+        hide_index=True,
+        key="table_formulas",
+        column_config={"Map": st.column_config.TextColumn(width="large")},
+        alt="One row a method: its fitted map in words and numbers.",
+    )
+
+
+def metric_rows(analysis: Analysis) -> list[dict[str, str]]:
+    """The metric table: one row a method, every cell in words; the best one of a column marked."""
+    best = {column.key: _best(analysis, column) for column in analysis.columns}
+    rows = []
+    for key, method in analysis.methods.items():
+        row = {"Method": method.label}
+        for column in analysis.columns:
+            estimate = method.metrics[column.key]
+            value = number(estimate.value, column.digits)
+            row[column.label] = f"{value} ★" if key in best[column.key] else value
+        rows.append(row)
+    return rows
+
+
+def _best(analysis: Analysis, column: Column) -> set[str]:
+    """Methods that print the best value; none where all print the same."""
+    values = {
+        key: round(method.metrics[column.key].value, column.digits)
+        for key, method in analysis.methods.items()
+    }
+    best = max(values.values()) if column.key == "auc" else min(values.values())
+    found = {key for key, value in values.items() if value == best}
+    return set() if len(found) == len(values) else found
+
+
+def difference_rows(analysis: Analysis) -> list[dict[str, str]]:
+    """Change against the uncalibrated scores, with its interval, one row a method."""
+    at = level(analysis.settings.confidence_level)
+    columns = [c for c in analysis.columns if c.key in analysis.uncalibrated.differences]
+    rows = []
+    for key, method in analysis.methods.items():
+        if key == "uncalibrated":
+            continue
+        row = {"Method": method.label}
+        for column in columns:
+            change = method.differences[column.key]
+            row[f"{column.label}: change"] = signed(change.value, column.digits)
+            row[f"{at} interval ({column.label})"] = interval(change, column.digits, signed=True)
+            row[f"{column.label} says"] = _direction(change)
+        rows.append(row)
+    return rows
+
+
+def _direction(change: Estimate) -> str:
+    if change.high < 0:
+        return "better"
+    return "worse" if change.low > 0 else "can't tell"

@@ -1,0 +1,249 @@
+"""Sentences and numbers as the pages print them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from calib.analysis import Analysis, DataSummary, MethodResult
+from calib.calibrators import CALIBRATORS
+from calib.comparison import Estimate
+from calib.curves.functions import CompactLogitCurve
+from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
+from calib.verdict import SIGNIFICANCE, p_words
+
+SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$~:&])")
+
+
+def plain(text: str) -> str:
+    r"""Text of a person's file, made harmless for Markdown: an image in it would be loaded.
+
+    Examples
+    --------
+    >>> plain("![](http://x)")
+    '\\!\\[\\]\\(http\\://x\\)'
+    """
+    return SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number with its digits; a dash where there is none.
+
+    Examples
+    --------
+    >>> number(0.12345), number(float("nan"))
+    ('0.1235', '–')
+    """
+    return f"{value:.{digits}f}" if value == value else "–"
+
+
+def interval(estimate: Estimate, digits: int = 4, *, signed: bool = False) -> str:
+    """Bounds of an interval, "" where there is none.
+
+    Examples
+    --------
+    >>> interval(Estimate(0.1, 0.05, 0.15), 2), interval(Estimate(-0.1, -0.2, 0.0), 1, signed=True)
+    ('0.05 to 0.15', '−0.2 to +0.0')
+    """
+    if estimate.low != estimate.low:
+        return ""
+    sign = "+" if signed else ""
+    low, high = f"{estimate.low:{sign}.{digits}f}", f"{estimate.high:{sign}.{digits}f}"
+    return f"{low} to {high}".replace("-", "−")
+
+
+def signed(value: float, digits: int = 4) -> str:
+    """A difference with its sign.
+
+    Examples
+    --------
+    >>> signed(-0.25, 2)
+    '−0.25'
+    """
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
+def percent(share: float) -> str:
+    """A share of 1 in percent.
+
+    Examples
+    --------
+    >>> percent(0.1234), percent(0.0004)
+    ('12.3%', '0.04%')
+    """
+    return f"{100 * share:.1f}%" if share >= 0.001 or share == 0 else f"{100 * share:.2g}%"
+
+
+def level(share: float) -> str:
+    """A confidence level: "95%"."""
+    return f"{100 * share:g}%"
+
+
+def protocol(analysis: Analysis) -> str:
+    """Which rows the methods were fitted on, and on which they are scored."""
+    data = analysis.data
+    if data.protocol == "test rows":
+        return (
+            f"Fitted on {data.n_calibration:,} calibration rows, scored on {data.n_rows:,} test "
+            "rows."
+        )
+    return (
+        f"{analysis.settings.n_folds}-fold cross-fitted on {data.n_rows:,} rows: each row is "
+        "scored by the map that did not see it. The maps drawn are refitted on all rows."
+    )
+
+
+def best_fix(analysis: Analysis) -> str:
+    """The recommendation with the interval of what it gains."""
+    chosen = analysis.recommendation.method
+    if chosen in ("", "uncalibrated"):
+        return analysis.recommendation.sentence
+    change = analysis.methods[chosen].differences["log_loss"]
+    at = level(analysis.settings.confidence_level)
+    return (
+        f"{analysis.recommendation.sentence} Paired change {signed(change.value)}, "
+        f"{at} interval {interval(change, signed=True)}."
+    )
+
+
+def set_aside(data: DataSummary) -> str:
+    """Rows of the file that are not used, and why; "" if there are none."""
+    if not data.set_aside:
+        return ""
+    total = sum(data.set_aside.values())
+    reasons = "; ".join(f"{count:,} {reason}" for reason, count in data.set_aside.items())
+    return f"{total:,} rows are set aside: {reasons}."
+
+
+def method_label(key: str) -> str:
+    """Name of a method on the page."""
+    return CALIBRATORS[key].label
+
+
+def choice(name: str, value: Any) -> str:
+    """One changed setting, as its chip says it.
+
+    Examples
+    --------
+    >>> choice("n_bins", 20), choice("epsilon", 0.001)
+    ('20 bins', 'ε = 0.001')
+    """
+    if name == "methods":
+        return f"{len(value)} methods"
+    if name == "shown":
+        return f"{len(value)} shown"
+    if name == "cumulative":
+        return f"Panels of {method_label(value)}"
+    said = CHOICES[name]
+    shown = level(value) if name == "confidence_level" else value
+    said = said.format(shown)
+    return said[:1].upper() + said[1:]
+
+
+CHOICES: Mapping[str, str] = {
+    "view": "View {}",
+    "strategy": "{} bins",
+    "n_bins": "{} bins",
+    "epsilon": "ε = {:.3g}",
+    "n_folds": "{} folds",
+    "seed": "Seed {}",
+    "confidence_level": "{} intervals",
+    "axis": "{} axes",
+    "knots": "Knots marked",
+}
+
+
+def meaning(analysis: Analysis, key: str) -> str:
+    """What a column of the metric table means."""
+    return next(column.meaning for column in analysis.columns if column.key == key)
+
+
+def ks_said(method: MethodResult) -> str:
+    """KS error and its p-value in a sentence."""
+    test = method.ks
+    found = (
+        "evidence against calibration" if test.p_value < SIGNIFICANCE else "no evidence against it"
+    )
+    return (
+        f"**{method.label}**: KS error {number(test.statistic)}, {p_words(test.p_value)}: {found}."
+    )
+
+
+def bins_said(curve: ReliabilityCurve) -> str:
+    """Number of occupied bins, and what is to be known about the others."""
+    said = [f"{len(curve.rows)} bins with rows"]
+    if curve.n_empty:
+        said.append(f"{curve.n_empty} empty or merged")
+    n_few = int(curve.few.sum())
+    if n_few:
+        said.append(f"{n_few} with fewer than {FEW_ROWS} rows (hollow dots)")
+    return ", ".join(said) + "."
+
+
+def reliability_reading(curve: ReliabilityCurve) -> str:
+    """How to read the reliability diagram."""
+    at = level(curve.confidence_level)
+    return f"""
+- A **dot** is a bin: its mean score across, the share that came true upward. On the diagonal the
+  two agree; below it the scores are too high. Larger dots hold more rows.
+- The **line** through a dot is the {at} Wilson interval of the observed frequency.
+- The **grey band** answers another question: where would the dot of a perfectly calibrated model
+  fall, {at} of the time?
+- A **hollow dot** has fewer than {FEW_ROWS} rows: too few to trust alone.
+"""
+
+
+def compact_logit_reading(curve: CompactLogitCurve) -> str:
+    """Which epsilon is used, where it comes from, and how many rows it leaves alone."""
+    origin = (
+        "the paper's rule for these scores"
+        if curve.epsilon == curve.rule
+        else f"chosen; the paper's rule gives {curve.rule:.3g}"
+    )
+    rows = f"{curve.n_outside:,} " + ("row has" if curve.n_outside == 1 else "rows have")
+    return f"""
+- **ε = {curve.epsilon:.3g}**: {origin}.
+- **{rows}** a score nearer to 0 or 1 than ε. There the transform is the identity.
+- The compact logit stretches scores near 0 and 1 as the logit does, and stays within [0, 1]. The
+  spline is fitted on this scale, so it can bend where scores crowd together at the ends.
+"""
+
+
+CUMULATIVE_READING = """
+- Rows are sorted by score. The curve adds up **observed minus predicted** along them: no bins, no
+  smoothing.
+- It **falls** over scores that come true less often than stated and **climbs** over those that come
+  true more often. Flat is calibrated.
+- The **KS error** is its largest distance from zero. A calibrated model's curve stays in the grey
+  band with the chosen probability.
+"""
+PANELS_READING = (
+    "(a) cumulative score and cumulative outcome against the share of rows; (b) the same, with the "
+    "x-axis stretched so that the cumulative score is a straight line; (c) score and recalibrated "
+    "probability against the share of rows; (d) recalibrated probability against the score. Gupta "
+    "et al. 2021, arXiv 2006.12800."
+)
+FUNCTIONS_READING = (
+    "A line is a calibrator: a score on the x-axis becomes the probability on the y-axis. The dots "
+    "are the uncalibrated scores' bins; a good map runs through them on rows that it has not seen."
+)
+DIFFERENCE_READING = (
+    "Below zero is better than leaving the scores as they are. An interval that reaches zero says: "
+    "can't tell. Both losses of a row are compared on the same row, so the intervals are paired."
+)
+
+
+def fitted_title(analysis: Analysis) -> str:
+    """Heading of the maps over the rows that they were fitted on."""
+    data = analysis.data
+    kind = "Calibration" if data.protocol == "test rows" else "All"
+    return f"{kind} rows ({data.n_calibration:,}): fitted on these"
+
+
+def scored_title(analysis: Analysis) -> str:
+    """Heading of the maps over the rows that are scored."""
+    data = analysis.data
+    if data.protocol == "test rows":
+        return f"Test rows ({data.n_rows:,}): not seen in fitting"
+    return f"The same {data.n_rows:,} rows as they are scored"

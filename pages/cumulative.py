@@ -1,0 +1,34 @@
+"""Cumulative: calibration without bins, as differences that add up along the scores."""
+
+import streamlit as st
+
+from calib.figures import cumulative_chart, cumulative_difference_chart
+from calib.ui import frame, widgets, words
+
+session = frame.begin("Cumulative")
+
+with st.sidebar:
+    shown = widgets.shown_methods(session)
+    method = widgets.cumulative_method(session)
+    widgets.confidence(session)
+    widgets.changed(session)
+
+frame.source(session)
+analysis = frame.analysis(session)
+shown = tuple(key for key in shown if key in analysis.methods)
+method = method if method in analysis.methods else "uncalibrated"
+
+st.markdown("## Cumulative differences")
+picture, reading = st.columns([3, 2], gap="large")
+with picture:
+    frame.chart(cumulative_difference_chart(analysis, shown), "chart_difference")
+with reading:
+    for key in shown:
+        st.markdown(words.ks_said(analysis.methods[key]))
+    st.markdown("##### How to read it")
+    st.markdown(words.CUMULATIVE_READING)
+    st.caption(words.protocol(analysis))
+
+st.markdown(f"### Four panels: {words.method_label(method)}")
+frame.chart(cumulative_chart(analysis, method), "chart_cumulative")
+st.caption(words.PANELS_READING)

@@ -1,0 +1,39 @@
+"""Data: bring predictions in, say what the columns mean, and see what is wrong with them."""
+
+import streamlit as st
+
+from calib.loading import checklist
+from calib.ui import data_in, example_view, frame, mapping, widgets
+
+session = frame.begin("Data")
+
+with st.sidebar:
+    widgets.example(session)
+    widgets.changed(session)
+
+frame.source(session)
+st.markdown("## Data")
+data_in.uploaders(session)
+data_in.paste(session)
+
+if session.upload is None:
+    data_in.problems(session)
+    example_view.show(session)
+    st.stop()
+
+upload = session.upload
+st.markdown("### What the columns mean")
+mapping.columns(upload)
+data_in.problems(session)
+found = checklist(upload.table, upload.mapping, upload.test_table)
+if found:
+    with st.container(key="checklist", gap="xxsmall"):
+        for sentence in found:
+            st.markdown(f":material/check: {sentence}")
+data_in.remove_test(session)
+data_in.unseen(session)
+if upload.predictions is not None:
+    st.page_link("app.py", label="**See the verdict**", icon=":material/arrow_forward:")
+
+st.markdown("### First rows")
+mapping.preview(session)

@@ -1,0 +1,48 @@
+"""Functions: what every calibrator does to a score."""
+
+import streamlit as st
+
+from calib.figures import compact_logit_chart, functions_chart
+from calib.ui import frame, tables, widgets, words
+
+session = frame.begin("Functions")
+
+with st.sidebar:
+    widgets.methods(session)
+    below = st.container()
+    widgets.confidence(session)
+    widgets.changed(session)
+
+frame.source(session)
+analysis = frame.analysis(session)
+drawn = tuple(analysis.methods)
+
+with below:
+    widgets.epsilon(session, analysis.compact_logit.rule)
+    widgets.knots(session)
+
+st.markdown("## Calibration functions")
+fitted, scored = st.columns(2, gap="large")
+with fitted:
+    st.markdown(f"##### {words.fitted_title(analysis)}")
+    frame.chart(
+        functions_chart(analysis, drawn, rows="fitted", highlight_knots=session.look.knots),
+        "chart_functions_fitted",
+    )
+with scored:
+    st.markdown(f"##### {words.scored_title(analysis)}")
+    frame.chart(
+        functions_chart(analysis, drawn, rows="test", highlight_knots=session.look.knots),
+        "chart_functions_test",
+    )
+st.caption(words.FUNCTIONS_READING)
+
+st.markdown("### Maps in numbers")
+tables.formulas(analysis)
+
+st.markdown("### Compact logit")
+curve, reading = st.columns([3, 2], gap="large")
+with curve:
+    frame.chart(compact_logit_chart(analysis), "chart_compact_logit")
+with reading:
+    st.markdown(words.compact_logit_reading(analysis.compact_logit))

@@ -1,0 +1,23 @@
+"""Reports: take the analysis away, as one file that needs nothing else."""
+
+import streamlit as st
+
+from calib.ui import frame, reporting, widgets
+
+session = frame.begin("Reports")
+
+with st.sidebar:
+    widgets.confidence(session)
+    widgets.changed(session)
+
+frame.source(session)
+analysis = frame.analysis(session)
+
+st.markdown("## Report")
+form, contents = st.columns([3, 2], gap="large")
+with form:
+    reporting.fields(session)
+    reporting.downloads(session, analysis)
+with contents:
+    st.markdown("##### What it holds")
+    st.markdown(reporting.CONTENTS)
