@@ -122,7 +122,7 @@ def reliability_curve(
 
 
 def reliability_between(
-    cells: ScoreCells, edges: FloatArray, *, strategy: Strategy, confidence_level: float
+    cells: ScoreCells, edges: FloatArray, *, strategy: str, confidence_level: float
 ) -> ReliabilityCurve:
     """The same with the bins' edges given; `strategy` says what they were made from."""
     bins = bin_between(cells, edges)

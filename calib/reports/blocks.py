@@ -1,0 +1,73 @@
+"""What a report is made of, before it is HTML or Markdown. All text in blocks is plain text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calib.figures import Chart
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph; a lead is the sentence that matters most in its section."""
+
+    text: str
+    lead: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list of sentences."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names and their values."""
+
+    items: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A cell of a table: a number, its interval, and whether the row stands out for it."""
+
+    text: str
+    detail: str = ""
+    marked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; its first `n_text` columns hold text and the others numbers."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    n_text: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Lines of Python."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawing:
+    """A chart."""
+
+    chart: Chart
+
+
+Block = Paragraph | Bullets | Facts | Table | Code | Drawing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """A heading and what stands below it."""
+
+    title: str
+    blocks: tuple[Block, ...]

@@ -1,0 +1,170 @@
+"""What leaves the house: aggregates of at least ten rows each, never a row.
+
+Bins and histogram bars of fewer rows are merged with a neighbour, points of cumulative curves lie
+at least ten rows apart, and a point's score is the mean of the rows up to it. Bin edges and knots
+are scores of single rows: three digits of them stay.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from calib.analysis import Analysis, MethodResult
+from calib.cells import ScoreCells
+from calib.curves.cumulative import CumulativeCurve
+from calib.curves.reliability import ReliabilityCurve, reliability_between
+from calib.numerics.arrays import FloatArray
+from calib.numerics.histogram import score_histogram
+
+LEAST_ROWS = 10
+SCORE_DIGITS = 3
+
+
+def aggregated(analysis: Analysis) -> Analysis:
+    """The same analysis without its rows, and without anything drawn from fewer than ten of them.
+
+    Raises
+    ------
+    ValueError
+        If the analysis holds fewer than ten rows, or was read from a report.
+    """
+    held_out = analysis.held_out
+    if held_out is None:
+        raise ValueError(
+            "analysis must come from calib.analyze, got one that was read from a report: "
+            "use that report."
+        )
+    fewest = min(analysis.data.n_rows, held_out.fitted_on.n_rows)
+    if fewest < LEAST_ROWS:
+        raise ValueError(
+            f"A report shows no individual records, and needs at least {LEAST_ROWS} rows "
+            f"for that, got {fewest}."
+        )
+    return replace(
+        analysis,
+        methods={
+            key: _method(method, held_out.cells[key]) for key, method in analysis.methods.items()
+        },
+        fitted_reliability=_merged(analysis.fitted_reliability, held_out.fitted_on),
+        held_out=None,
+    )
+
+
+def _method(method: MethodResult, cells: ScoreCells) -> MethodResult:
+    rows = score_histogram(cells.score, cells.rows)
+    function = method.function
+    return replace(
+        method,
+        reliability=_merged(method.reliability, cells),
+        histogram=_levelled(method.histogram, rows),
+        cumulative=_spaced(method.cumulative, cells),
+        function=replace(function, knots=np.unique(_coarse(function.knots))),
+    )
+
+
+def merge_small(rows: FloatArray) -> list[slice]:
+    """Runs of neighbours that hold at least ten rows together; the smallest is merged first.
+
+    Examples
+    --------
+    >>> merge_small(np.array([3.0, 50.0, 8.0, 4.0, 20.0]))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    sizes, starts = rows.tolist(), list(range(len(rows)))
+    while len(sizes) > 1 and min(sizes) < LEAST_ROWS:
+        smallest = sizes.index(min(sizes))
+        neighbours = [i for i in (smallest - 1, smallest + 1) if 0 <= i < len(sizes)]
+        left = min(smallest, min(neighbours, key=lambda i: sizes[i]))
+        sizes[left] += sizes.pop(left + 1)
+        starts.pop(left + 1)
+    return [slice(*ends) for ends in zip(starts, [*starts[1:], len(rows)], strict=True)]
+
+
+def _merged(curve: ReliabilityCurve, cells: ScoreCells) -> ReliabilityCurve:
+    runs = merge_small(curve.rows)
+    low = [curve.low_edge[run][0] for run in runs]
+    high = [curve.high_edge[run][-1] for run in runs]
+    between = reliability_between(
+        cells,
+        np.unique(np.concatenate([low, high])),
+        strategy=curve.strategy,
+        confidence_level=curve.confidence_level,
+    )
+    return replace(
+        between,
+        low_edge=_coarse(between.low_edge),
+        high_edge=_coarse(between.high_edge),
+        n_empty=curve.n_empty,
+    )
+
+
+def _levelled(weight: FloatArray, rows: FloatArray) -> FloatArray:
+    """Bars of one merged run share its weight, or the one that is large enough alone takes it."""
+    occupied = np.flatnonzero(rows)
+    levelled = np.zeros_like(weight)
+    for run in merge_small(rows[occupied]):
+        bars = occupied[run]
+        large = bars[rows[bars] >= LEAST_ROWS]
+        receiving = large if len(large) else bars
+        levelled[receiving] = weight[bars].sum() / len(receiving)
+    return levelled
+
+
+def _spaced(curve: CumulativeCurve, cells: ScoreCells) -> CumulativeCurve:
+    at = np.searchsorted(cells.cumulative_weight / cells.total_weight, curve.fractile)
+    kept = _space(cells.cumulative_rows[at], curve.difference)
+    fractile, total = curve.fractile[kept], curve.cumulative_score[kept]
+    mean_score = np.clip(np.diff(total) / np.diff(fractile), 0.0, 1.0)
+    return replace(
+        curve,
+        fractile=fractile,
+        score=np.concatenate([mean_score[:1], mean_score]),
+        recalibrated=curve.recalibrated[kept],
+        cumulative_score=total,
+        cumulative_outcome=curve.cumulative_outcome[kept],
+    )
+
+
+def _space(rows: FloatArray, difference: FloatArray) -> list[int]:
+    """Points at least ten rows apart: both ends, the extremes where they can stay, and the rest."""
+    end = len(rows) - 1
+    anchors = [0]
+    for extreme in sorted((int(difference.argmin()), int(difference.argmax()))):
+        if rows[anchors[-1]] + LEAST_ROWS <= rows[extreme] <= rows[end] - LEAST_ROWS:
+            anchors.append(extreme)
+    anchors.append(end)
+    kept = [0]
+    for start, stop in pairwise(anchors):
+        kept += [*_between(rows, start, stop), stop]
+    return kept
+
+
+def _between(rows: FloatArray, start: int, stop: int) -> list[int]:
+    found, last = [], rows[start]
+    for i in range(start + 1, stop):
+        if last + LEAST_ROWS <= rows[i] <= rows[stop] - LEAST_ROWS:
+            found.append(i)
+            last = rows[i]
+    return found
+
+
+def _coarse(score: FloatArray) -> FloatArray:
+    """Scores with three digits of their distance from 0 or 1, whichever is nearer.
+
+    Examples
+    --------
+    >>> _coarse(np.array([0.123456, 0.9998765, 1.0]))
+    array([0.123   , 0.999877, 1.      ])
+    """
+    return np.array([_round(value) for value in score.tolist()])
+
+
+def _round(score: float) -> float:
+    distance = min(score, 1.0 - score)
+    if distance <= 0.0:
+        return score
+    return round(score, min(SCORE_DIGITS - 1 - math.floor(math.log10(distance)), 15))

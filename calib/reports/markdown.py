@@ -1,0 +1,99 @@
+"""A report as Markdown: the same sections and tables, without charts."""
+
+from __future__ import annotations
+
+import re
+from functools import singledispatch
+
+from calib.reports.blocks import (
+    Block,
+    Bullets,
+    Code,
+    Drawing,
+    Facts,
+    Paragraph,
+    Section,
+    Table,
+    Value,
+)
+from calib.reports.document import Report
+from calib.reports.sections import data_facts, sections
+from calib.reports.words import moment
+
+# What makes links, images, HTML, emphasis, code, tables or mathematics anywhere in a line ...
+SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$!#@^]|:(?=//)|(?<=www)\.", re.IGNORECASE)
+# ... and what makes a heading, a list, a rule or a quotation where a line begins.
+LEADING = re.compile(r"^(\d*)([-+=.)])(?=\s|[-=]|$)")
+
+
+def to_markdown(report: Report) -> str:
+    """The whole document."""
+    made = " · ".join(filter(None, (report.author, moment(report.date))))
+    head = [f"# {escaped(report.heading)}", escaped(made), _render(data_facts(report))]
+    note = [escaped(report.note)] if report.note else []
+    body = [_section(section) for section in sections(report)]
+    return "\n\n".join([*head, *note, *body]) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is, on one line.
+
+    Examples
+    --------
+    >>> print(escaped("![](http://x) <b> a|b"), escaped("- item"))
+    \\!\\[\\](http\\://x) \\<b\\> a\\|b \\- item
+    """
+    line = " ".join(text.split())
+    return LEADING.sub(r"\1\\\2", SPECIAL.sub(lambda found: "\\" + found[0], line))
+
+
+def _section(section: Section) -> str:
+    return "\n\n".join([f"## {escaped(section.title)}", *map(_render, section.blocks)])
+
+
+@singledispatch
+def _render(block: Block) -> str:
+    raise TypeError(f"no Markdown for {block!r}.")
+
+
+@_render.register
+def _(block: Paragraph) -> str:
+    return f"**{escaped(block.text)}**" if block.lead else escaped(block.text)
+
+
+@_render.register
+def _(block: Bullets) -> str:
+    return "\n".join(f"- {escaped(item)}" for item in block.items)
+
+
+@_render.register
+def _(block: Facts) -> str:
+    return "\n".join(f"- {escaped(name)}: {escaped(value)}" for name, value in block.items)
+
+
+@_render.register
+def _(block: Table) -> str:
+    rules = ["---" if i < block.n_text else "---:" for i in range(len(block.head))]
+    lines = [_line(list(map(escaped, block.head))), _line(rules)]
+    lines += [_line([_value(value) for value in row]) for row in block.rows]
+    return "\n".join([escaped(block.caption), "", *lines])
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _value(value: Value) -> str:
+    text = f"**{escaped(value.text)}**" if value.marked else escaped(value.text)
+    return f"{text} ({escaped(value.detail)})" if value.detail else text
+
+
+@_render.register
+def _(block: Code) -> str:
+    # Indented, not fenced: no text inside can end it.
+    return "\n".join(f"    {line}".rstrip() for line in block.text.split("\n"))
+
+
+@_render.register
+def _(block: Drawing) -> str:
+    return f"Chart: {escaped(block.chart.alt)}"

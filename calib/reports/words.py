@@ -1,0 +1,76 @@
+"""Numbers as a report prints them."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+
+from calib.comparison import Estimate
+
+MINUS = "−"
+UNKNOWN = "–"
+# strftime's names follow the machine's language; a report's do not.
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+def number(value: float, digits: int) -> str:
+    """A number with its decimals.
+
+    Examples
+    --------
+    >>> number(-0.12345, 3), number(float("nan"), 3)
+    ('−0.123', '–')
+    """
+    return UNKNOWN if math.isnan(value) else f"{value:.{digits}f}".replace("-", MINUS)
+
+
+def signed(value: float, digits: int) -> str:
+    """A difference, with its sign.
+
+    Examples
+    --------
+    >>> signed(0.5, 2), signed(-0.5, 2), signed(0.0, 2)
+    ('+0.50', '−0.50', '0.00')
+    """
+    if math.isnan(value):
+        return UNKNOWN
+    return (f"{value:+.{digits}f}" if value else f"{value:.{digits}f}").replace("-", MINUS)
+
+
+def interval(estimate: Estimate, digits: int, *, sign: bool = False) -> str:
+    """The bounds of an estimate, empty where it has none.
+
+    Examples
+    --------
+    >>> interval(Estimate(0.5, 0.4, 0.6), 2), interval(Estimate(0.5), 2)
+    ('0.40 to 0.60', '')
+    """
+    if math.isnan(estimate.low):
+        return ""
+    written = signed if sign else number
+    return f"{written(estimate.low, digits)} to {written(estimate.high, digits)}"
+
+
+def percent(rate: float) -> str:
+    """A rate in percent.
+
+    Examples
+    --------
+    >>> percent(0.2468), percent(0.00012)
+    ('24.7%', '0.012%')
+    """
+    return f"{100 * rate:.1f}%" if rate >= 0.001 or rate == 0 else f"{100 * rate:.2g}%"
+
+
+def moment(date: datetime) -> str:
+    """A date and time in UTC.
+
+    Examples
+    --------
+    >>> moment(datetime(2026, 3, 1, 9, 5))
+    '1 March 2026, 09:05 UTC'
+    """
+    return f"{date.day} {MONTHS[date.month - 1]} {date.year}, {date:%H:%M} UTC"
