@@ -2,6 +2,11 @@
 
 from calib.metrics.base import METRICS, Metric
 from calib.metrics.binned import expected_calibration_error
+from calib.metrics.classwise import (
+    adaptive_calibration_error,
+    static_calibration_error,
+    thresholded_calibration_error,
+)
 from calib.metrics.cumulative import (
     ks_error,
     ks_test,
@@ -9,11 +14,14 @@ from calib.metrics.cumulative import (
     kuiper_test,
     signed_calibration_error,
 )
-from calib.metrics.goodness_of_fit import spiegelhalter_test
+from calib.metrics.decomposition import brier_decomposition, log_loss_decomposition
+from calib.metrics.goodness_of_fit import hosmer_lemeshow_test, spiegelhalter_test
 from calib.metrics.proper import brier_score, certain_and_wrong, log_loss
 from calib.metrics.ranking import auc, distinct_scores
 from calib.metrics.regression import calibration_slope_intercept
 from calib.metrics.results import Decomposition, SlopeIntercept, TestResult
+from calib.metrics.smooth import smooth_calibration_error
+from calib.metrics.sweep import sweep_calibration_error
 
 __all__ = [
     "METRICS",
@@ -21,17 +29,25 @@ __all__ = [
     "Metric",
     "SlopeIntercept",
     "TestResult",
+    "adaptive_calibration_error",
     "auc",
+    "brier_decomposition",
     "brier_score",
     "calibration_slope_intercept",
     "certain_and_wrong",
     "distinct_scores",
     "expected_calibration_error",
+    "hosmer_lemeshow_test",
     "ks_error",
     "ks_test",
     "kuiper_error",
     "kuiper_test",
     "log_loss",
+    "log_loss_decomposition",
     "signed_calibration_error",
+    "smooth_calibration_error",
     "spiegelhalter_test",
+    "static_calibration_error",
+    "sweep_calibration_error",
+    "thresholded_calibration_error",
 ]

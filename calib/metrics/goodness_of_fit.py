@@ -1,15 +1,16 @@
-"""Classical tests of calibration: Spiegelhalter's z."""
+"""Classical tests of calibration: Spiegelhalter's z, and Hosmer and Lemeshow's chi-square."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import chdtrc, ndtr
 
 from calib.cells import ScoreCells
 from calib.metrics.base import metric
 from calib.metrics.results import TestResult
+from calib.numerics.binning import bin_cells
 
 
 @metric(
@@ -55,3 +56,53 @@ def spiegelhalter_test(cells: ScoreCells) -> TestResult:
     else:
         z = 0.0 if above == 0.0 else math.copysign(math.inf, above)
     return TestResult(z, 2.0 * float(ndtr(-abs(z))), "standard normal")
+
+
+@metric(
+    "Hosmer-Lemeshow",
+    meaning="Whether observed and expected positives differ by more than chance in equal groups.",
+    bounds=(0.0, math.inf),
+    better="lower",
+    convention="As many degrees of freedom as groups: the scores were not fitted on these rows.",
+    source="Hosmer and Lemeshow 1980, doi:10.1080/03610928008827941",
+)
+def hosmer_lemeshow_test(cells: ScoreCells, n_groups: int = 10) -> TestResult:
+    """Hosmer-Lemeshow test: sum over groups of (q - E)^2 / (E (1 - E/W)).
+
+    q and E are the observed and the expected positives of a quantile group of weight W. With
+    weights each term is scaled to the group's effective number of rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or ScoreCells
+        Outcomes, 0 or 1.
+    y_prob : array-like of shape (n,)
+        Scores in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+    n_groups : int
+        At least 1; tied scores may leave fewer, and as many fewer degrees of freedom.
+
+    Returns
+    -------
+    TestResult
+        `statistic` is the chi-square; infinite where a group of certain scores is wrong.
+
+    References
+    ----------
+    Hosmer and Lemeshow 1980, doi:10.1080/03610928008827941.
+
+    Examples
+    --------
+    >>> result = hosmer_lemeshow_test([0, 0, 1, 1] * 5, [0.1, 0.3, 0.6, 0.8] * 5, n_groups=2)
+    >>> round(result.statistic, 4), result.null
+    (6.7857, 'chi-square, 2 degrees of freedom')
+    """
+    groups = bin_cells(cells, n_groups, "quantile")
+    spread = groups.mean_score * (1.0 - groups.mean_score)
+    distance = groups.effective_rows * np.square(groups.gap)
+    # A group of certain scores has no spread: right, it adds nothing; wrong, it settles the test.
+    impossible = np.where(distance > 0.0, math.inf, 0.0)
+    terms = np.where(spread > 0.0, distance / np.where(spread > 0.0, spread, 1.0), impossible)
+    chi_square, n = float(terms.sum()), len(groups)
+    null = f"chi-square, {n} degrees of freedom"
+    return TestResult(chi_square, float(chdtrc(n, chi_square)), null)

@@ -1,0 +1,171 @@
+"""Binned errors averaged over the classes: a binary problem has two."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib.cells import ScoreCells
+from calib.metrics.base import metric
+from calib.metrics.binned import absolute_gap
+from calib.numerics.binning import Strategy, bin_cells
+
+
+@metric(
+    "ACE",
+    meaning="ECE with equal counts a bin, averaged over both classes.",
+    bounds=(0.0, 1.0),
+    better="lower",
+    convention="Quantile bins that never split ties, weighted by their count.",
+    source="Nixon et al. 2019, arXiv:1904.01685",
+)
+def adaptive_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
+    """Adaptive calibration error: class-averaged ECE with quantile bins.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or ScoreCells
+        Outcomes, 0 or 1.
+    y_prob : array-like of shape (n,)
+        Scores in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+    n_bins : int
+        At least 1.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    References
+    ----------
+    Nixon et al. 2019, arXiv:1904.01685.
+
+    Examples
+    --------
+    >>> y, s = [0, 1, 0, 1, 1], [0.1, 0.2, 0.4, 0.7, 0.9]
+    >>> round(adaptive_calibration_error(y, s, n_bins=2), 3)
+    0.14
+    """
+    return _class_average(cells, n_bins, "quantile")
+
+
+@metric(
+    "SCE",
+    meaning="ECE with equal widths of the bins, averaged over both classes; classwise ECE.",
+    bounds=(0.0, 1.0),
+    better="lower",
+    convention="Bins are right-closed for either class: a score on an edge may fall differently.",
+    source="Nixon et al. 2019, arXiv:1904.01685",
+)
+def static_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
+    """Static calibration error (classwise ECE): class-averaged ECE with uniform bins.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or ScoreCells
+        Outcomes, 0 or 1.
+    y_prob : array-like of shape (n,)
+        Scores in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+    n_bins : int
+        At least 1.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    References
+    ----------
+    Nixon et al. 2019, arXiv:1904.01685; Kull et al. 2019, arXiv:1910.12656.
+
+    Examples
+    --------
+    >>> y, s = [0, 1, 0, 1, 1], [0.1, 0.2, 0.4, 0.7, 0.9]
+    >>> round(static_calibration_error(y, s, n_bins=2), 3)
+    0.14
+    """
+    return _class_average(cells, n_bins, "uniform")
+
+
+@metric(
+    "TACE",
+    meaning="ACE without the scores near 0, which are many and easy in rare classes.",
+    bounds=(0.0, 1.0),
+    better="lower",
+    convention="Scores above the threshold only; each class divided by its own count.",
+    source="Nixon et al. 2019, arXiv:1904.01685",
+)
+def thresholded_calibration_error(
+    cells: ScoreCells, n_bins: int = 15, threshold: float = 1e-3
+) -> float:
+    """Thresholded adaptive calibration error: ACE over the scores above a threshold.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or ScoreCells
+        Outcomes, 0 or 1.
+    y_prob : array-like of shape (n,)
+        Scores in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+    n_bins : int
+        At least 1.
+    threshold : float
+        In [0, 0.5): a row's two scores cannot both be dropped.
+
+    Returns
+    -------
+    float
+        In [0, 1]; the mean over the classes that have a score above the threshold.
+
+    Raises
+    ------
+    ValueError
+        If the threshold is out of its range.
+
+    References
+    ----------
+    Nixon et al. 2019, arXiv:1904.01685.
+
+    Examples
+    --------
+    >>> y, s = [0, 0, 0, 1, 1], [0.0001, 0.2, 0.4, 0.7, 0.9]
+    >>> round(thresholded_calibration_error(y, s, n_bins=2), 3)
+    0.145
+    """
+    if not 0.0 <= threshold < 0.5:
+        raise ValueError(f"threshold must fulfil 0 <= threshold < 0.5, got {threshold}.")
+    return _class_average(cells, n_bins, "quantile", threshold)
+
+
+def _class_average(
+    cells: ScoreCells, n_bins: int, strategy: Strategy, threshold: float = -1.0
+) -> float:
+    classes = [above(view, threshold) for view in (flipped(cells), cells)]
+    errors = [absolute_gap(bin_cells(view, n_bins, strategy)) for view in classes if len(view)]
+    return float(np.mean(errors))
+
+
+def flipped(cells: ScoreCells) -> ScoreCells:
+    """The cells of the other class: scores 1 - s, outcomes 1 - y."""
+    return ScoreCells(
+        score=1.0 - cells.score[::-1],
+        rows=cells.rows[::-1],
+        weight=cells.weight[::-1],
+        positive=cells.negative[::-1],
+        weight_sq=cells.weight_sq[::-1],
+        positive_sq=(cells.weight_sq - cells.positive_sq)[::-1],
+    )
+
+
+def above(cells: ScoreCells, threshold: float) -> ScoreCells:
+    """The cells with a score above a threshold."""
+    start = int(np.searchsorted(cells.score, threshold, side="right"))
+    return ScoreCells(
+        score=cells.score[start:],
+        rows=cells.rows[start:],
+        weight=cells.weight[start:],
+        positive=cells.positive[start:],
+        weight_sq=cells.weight_sq[start:],
+        positive_sq=cells.positive_sq[start:],
+    )
