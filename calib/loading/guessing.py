@@ -33,11 +33,25 @@ PREDICTED_NAMES = (r"(y_?)?pred(icted|iction)?s?(_(label|class))?|(top_?1|label_
 WEIGHT_NAMES = (r"(sample|case|row|obs|instance)?_?weights?|w|wt|wgt",)
 GROUP_NAMES = (r"groups?|clusters?|group_id|cluster_id",)
 SPLIT_NAMES = (r"splits?|subset|partition|sets?|data_?set|fold|part|sample_type",)
-TIME_NAMES = (r"(valid_?)?(date|time|datetime)|timestamp|ts|.*_(date|time|at)|year|month|season",)
+TIME_NAMES = (
+    r"(valid_?)?(date|time|datetime)|timestamp|ts|.*_(date|time|at)",
+    r"year|month|season|period",
+)
 
 POSITIVE_WORDS = (
-    ("1", "true", "yes", "y", "t", "positive", "pos", "+", "+1"),
-    ("malignant", "bad", "default", "defaulted", "churned", "spam", "fraud", "won", "win", "event"),
+    *("1", "true", "yes", "y", "t", "positive", "pos", "+", "+1"),
+    *(
+        "malignant",
+        "bad",
+        "default",
+        "defaulted",
+        "churned",
+        "spam",
+        "fraud",
+        "won",
+        "win",
+        "event",
+    ),
 )
 TEST_WORDS = ("test", "testing", "holdout", "hold-out", "eval", "evaluation", "heldout")
 CALIBRATION_WORDS = ("cal", "calib", "calibration", "valid", "validation", "val", "dev", "train")
@@ -157,7 +171,8 @@ def _two(look: _Look) -> bool:
 
 
 def _outcome_like(look: _Look) -> bool:
-    return 1 <= look.distinct <= 50 and not look.fractional
+    # Outcomes 0, 1/2 and 1 (a draw) are labels still.
+    return 1 <= look.distinct <= 50 and (not look.fractional or look.distinct <= 5)
 
 
 def _with_outcome_and_score(guesser: _Guesser, mapping: ColumnMapping) -> ColumnMapping:
@@ -176,9 +191,10 @@ def _with_outcome_and_score(guesser: _Guesser, mapping: ColumnMapping) -> Column
 def _score(guesser: _Guesser) -> str | None:
     return (
         guesser.named(SCORE_NAMES, _probability)
-        or guesser.first(lambda look: _probability(look) and look.missing < 0.05, _probability)
+        or guesser.first(lambda look: _probability(look) and not look.missing, _probability)
         or guesser.named(SCORE_NAMES, lambda look: look.numeric)
-        or guesser.first(lambda look: look.fractional)
+        # Among many nameless numbers none is likelier to be the score than another.
+        or (guesser.first(lambda look: look.fractional) if len(guesser.frame.columns) < 5 else None)
         or guesser.named(SCORE_NAMES, lambda look: look.distinct > 0)
     )
 
@@ -245,17 +261,21 @@ def _positive(frame: pd.DataFrame, mapping: ColumnMapping) -> str | None:
     labels = as_labels(frame[mapping.outcome])
     if not 1 <= len(labels) <= 2:
         return None
-    folded = {name.casefold(): name for name in labels.names}
-    for words in POSITIVE_WORDS:
-        found = next((folded[word] for word in words if word in folded), None)
-        if found is not None:
-            return found
+    telling = telling_label(labels)
+    if telling is not None:
+        return telling
     # The only label of a column that holds one class: 0 and -1 are negative.
     if len(labels) == 1:
         return "1" if labels.name(0) in ("0", "-1") else labels.name(0)
     if labels.values.dtype.kind in "iuf":
         return labels.name(1)
     return higher_label(frame, mapping, labels)
+
+
+def telling_label(labels: Labels) -> str | None:
+    """The label that says "positive" by its name."""
+    folded = {name.casefold(): name for name in labels.names}
+    return next((folded[word] for word in POSITIVE_WORDS if word in folded), None)
 
 
 def higher_label(frame: pd.DataFrame, mapping: ColumnMapping, labels: Labels) -> str:

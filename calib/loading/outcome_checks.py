@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from calib.loading.columns import label_text
-from calib.loading.guessing import higher_label
+from calib.loading.guessing import higher_label, telling_label
 from calib.loading.problems import Problem, joined, plural, quoted
 from calib.loading.row_checks import parts
 from calib.loading.rows import Rows
@@ -63,7 +63,7 @@ def _not_labels(rows: Rows) -> Problem:
 
 def _no_positive(rows: Rows) -> Problem:
     mapping, labels = rows.mapping, rows.labels
-    best = higher_label(rows.frame, mapping, labels)
+    best = telling_label(labels) or higher_label(rows.frame, mapping, labels)
     shown = joined([quoted(name) for name in labels.names[:5]], len(labels))
     got = "" if mapping.positive is None else f" {quoted(mapping.positive)} is not among them."
     others = "all others as negative" if len(labels) > 2 else "the other as negative"

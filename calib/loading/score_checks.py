@@ -73,7 +73,12 @@ def _above(rows: Rows, lead: str, high: float) -> Problem:
         )
         return Problem("not-probabilities", "error", text)
     repair = replace(rows.mapping, transform="percent")
-    text = lead + "They look like percentages: divide them by 100."
+    # Up to 10 they could be odds or ratings as well.
+    text = lead + (
+        "They look like percentages: divide them by 100."
+        if high > 10.0
+        else "If they are percentages, divide them by 100; else choose another column."
+    )
     return Problem("percent", "error", text, repair, "Divide by 100")
 
 

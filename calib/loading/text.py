@@ -114,7 +114,9 @@ def _refuse_other_formats(sample: str) -> None:
 def _delimiter(sample: str) -> str:
     best, best_share = ",", 0.0
     for delimiter in (*DELIMITERS, WHITESPACE):
-        widths = [len(record) for record in _records(sample, delimiter)]
+        records = _records(sample, delimiter)
+        # A header may be one cell short, as R writes it.
+        widths = [len(record) for record in records[1:] or records]
         if not widths:
             continue
         width, count = Counter(widths).most_common(1)[0]
@@ -126,10 +128,11 @@ def _delimiter(sample: str) -> str:
 
 
 def _records(sample: str, delimiter: str) -> list[Record]:
-    if delimiter == WHITESPACE:
-        lines = islice(io.StringIO(sample), SAMPLE_RECORDS)
-        return [line.split() for line in lines if line.strip()]
     try:
+        if delimiter == WHITESPACE:
+            lines = islice(io.StringIO(sample, newline=None), SAMPLE_RECORDS)
+            plain = (" ".join(line.split()) for line in lines if line.strip())
+            return list(csv.reader(plain, delimiter=" "))
         return [record for _, record in islice(_read(sample, delimiter), SAMPLE_RECORDS)]
     except csv.Error:
         raise _long_cell() from None

@@ -1,0 +1,151 @@
+"""Built-in examples: real out-of-fold predictions on data that scikit-learn ships.
+
+Each is deterministic, made in a fraction of a second, and kept once it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.naive_bayes import BernoulliNB
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.threads import single_thread
+from calib.numerics.transforms import sigmoid
+from calib.predictions import Predictions
+from calib.registry import Registry
+
+N_FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A data set to look at before there is one of one's own.
+
+    Attributes
+    ----------
+    key, title : str
+    story : str
+        What the model is, and what to look for.
+    load : callable
+        Makes the predictions; the same object each time.
+    """
+
+    key: str
+    title: str
+    story: str
+    load: Callable[[], Predictions]
+
+
+EXAMPLES: Registry[Example] = Registry("example")
+
+
+def _example(key: str, title: str, story: str) -> Callable[[Callable[[], Predictions]], None]:
+    def register(load: Callable[[], Predictions]) -> None:
+        EXAMPLES.add(key, Example(key, title, story, cache(load)))
+
+    return register
+
+
+@_example(
+    "naive_bayes",
+    "Naive Bayes, overconfident",
+    "A naive Bayes model says whether a handwritten digit is even. It takes neighbouring pixels "
+    "for independent evidence and counts it many times over: look how often scores near 0 and 1 "
+    "are wrong, and how much a calibrator gains.",
+)
+def _naive_bayes() -> Predictions:
+    pixels, digit = load_digits(return_X_y=True)
+    even = digit % 2 == 0
+    score = _held_out(BernoulliNB(binarize=8), pixels, even)
+    return _predictions("naive_bayes", even, score, digit=digit)
+
+
+@_example(
+    "boosting",
+    "AdaBoost, underconfident",
+    "Boosted stumps say whether a handwritten digit is even. Their scores crowd around one half "
+    "although they rank the digits well: look for the S-shaped curve, steeper than the diagonal.",
+)
+def _boosting() -> Predictions:
+    pixels, digit = load_digits(return_X_y=True)
+    even = digit % 2 == 0
+    stumps = AdaBoostClassifier(
+        DecisionTreeClassifier(max_depth=1), n_estimators=20, random_state=0
+    )
+    return _predictions("boosting", even, _held_out(stumps, pixels, even), digit=digit)
+
+
+@_example(
+    "svm",
+    "Support vector machine, squashed scores",
+    "A linear support vector machine says whether a handwritten digit is 5 or more; its margins "
+    "went through a sigmoid, which does not make them probabilities. Look at scores around two "
+    "thirds: about nine in ten of them come true.",
+)
+def _svm() -> Predictions:
+    pixels, digit = load_digits(return_X_y=True)
+    high = digit >= 5
+    margin = _held_out(LinearSVC(), pixels / 16.0, high, method="decision_function")
+    return _predictions("svm", high, sigmoid(margin), digit=digit)
+
+
+@_example(
+    "random_forest",
+    "Random forest, timid at the ends",
+    "A random forest says whether a handwritten digit is an 8, which one in ten is. An average of "
+    "trees seldom comes near 1: look how the scores above one half, which should be wrong now "
+    "and then, always come true.",
+)
+def _random_forest() -> Predictions:
+    pixels, digit = load_digits(return_X_y=True)
+    eight = digit == 8
+    forest = RandomForestClassifier(30, max_depth=6, min_samples_leaf=5, random_state=0)
+    return _predictions("random_forest", eight, _held_out(forest, pixels, eight), digit=digit)
+
+
+@_example(
+    "logistic",
+    "Logistic regression, nearly right",
+    "A logistic regression tells malignant from benign breast tumours by their mean radius and "
+    "texture. It is fitted by the log loss and about as honest as 569 rows can show: look whether "
+    "any calibrator is really better than leaving the scores alone.",
+)
+def _logistic() -> Predictions:
+    cells, benign = load_breast_cancer(return_X_y=True)
+    malignant = benign == 0
+    score = _held_out(LogisticRegression(max_iter=1000), cells[:, :2], malignant)
+    size = np.array(["small radius", "large radius"])[(cells[:, 0] > np.median(cells[:, 0])) * 1]
+    return _predictions("logistic", malignant, score, radius=size)
+
+
+def _held_out(
+    model: ClassifierMixin,
+    features: FloatArray,
+    outcome: NDArray[np.bool_],
+    method: str = "predict_proba",
+) -> FloatArray:
+    """Each row's score by a model that was not trained on the row."""
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
+    with single_thread():
+        made = cross_val_predict(model, features, outcome, cv=folds, method=method)
+    return made[:, 1] if made.ndim == 2 else made
+
+
+def _predictions(
+    key: str, outcome: NDArray[np.bool_], score: FloatArray, **columns: IntArray | NDArray[np.str_]
+) -> Predictions:
+    return Predictions.from_arrays(
+        outcome, score, columns={name: v.astype(str) for name, v in columns.items()}, name=key
+    )

@@ -1,0 +1,176 @@
+"""From files to Predictions: the right numbers arrive, and nothing is converted unasked."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import log_loss
+
+from calib.loading import ColumnMapping, InputError, load, read, to_predictions
+
+RNG = np.random.default_rng(3)
+P = RNG.uniform(0.02, 0.98, 400)
+Y = (RNG.random(400) < P).astype(int)
+FRAME = pd.DataFrame({"y": Y, "p": P})
+
+
+def test_adult_as_two_files(shared: Path) -> None:
+    folder = shared / "data" / "adult"
+    predictions = load(folder / "adult_nb_cal.csv", test=folder / "adult_nb_test.csv")
+    test = predictions.test
+    assert test is not None
+    assert (len(predictions), int(test.sum())) == (24_422, 16_281)
+    # Table 1 of SplineCalib: 0.7448, by scikit-learn's log loss on what was loaded.
+    loss = log_loss(predictions.outcome[test], predictions.scores[test])
+    assert round(loss, 4) in (0.7448, 0.7449)
+    assert set(predictions.columns) == {"sex", "race"}
+    assert (predictions.score_name, predictions.outcome_name) == ("score", "y")
+    assert predictions.name == "adult_nb_cal"
+
+
+def test_every_source_gives_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "cal.csv"
+    FRAME.to_csv(path, index=False)
+    sources = [path, str(path), path.read_bytes(), path.read_text(), FRAME]
+    assert len({load(source).fingerprint for source in sources}) == 1
+
+
+def test_nothing_is_converted_unasked() -> None:
+    with pytest.raises(InputError, match=r"percentages.*transform='percent'"):
+        load(FRAME.assign(p=100 * P))
+    with pytest.raises(InputError, match=r"log-odds.*transform='logit'"):
+        load(FRAME.assign(p=np.log(P / (1 - P))))
+    with pytest.raises(InputError, match=r"missing in 1 row of 400: row 8\..*drop_missing=True"):
+        load(FRAME.assign(p=np.where(np.arange(400) == 7, np.nan, P)))
+
+
+@pytest.mark.parametrize(
+    ("transform", "scores"), [("percent", 100 * P), ("logit", np.log(P / (1 - P)))]
+)
+def test_transforms(transform: str, scores: np.ndarray) -> None:
+    predictions = load(FRAME.assign(p=scores), transform=transform)  # type: ignore[arg-type]
+    np.testing.assert_allclose(predictions.scores, P, rtol=1e-12)
+
+
+def test_rows_left_out_are_counted_once() -> None:
+    frame = FRAME.astype(object)
+    frame.loc[3, "y"] = None
+    frame.loc[3, "p"] = None
+    frame.loc[4, "p"] = "oops"
+    frame.loc[5, "p"] = np.inf
+    predictions = load(frame, drop_missing=True)
+    assert predictions.set_aside == {
+        "outcome missing": 1,
+        "score not a number": 1,
+        "score infinite": 1,
+    }
+    np.testing.assert_array_equal(predictions.scores, np.delete(P, [3, 4, 5]))
+    np.testing.assert_array_equal(predictions.outcome, np.delete(Y, [3, 4, 5]))
+
+
+def test_swap_and_positive() -> None:
+    frame = FRAME.assign(y=np.where(Y == 1, "spam", "ham"))
+    spam, ham = load(frame), load(frame, positive="ham", swap=True)
+    assert spam.class_names == ("ham", "spam")
+    assert ham.class_names == ("spam", "ham")
+    np.testing.assert_array_equal(spam.outcome, Y)
+    np.testing.assert_array_equal(ham.outcome, 1 - Y)
+    np.testing.assert_array_equal(ham.scores, 1 - P)
+
+
+@pytest.mark.parametrize("positive", [1, 1.0, "1", np.int64(1)])
+def test_positive_in_any_writing(positive: object) -> None:
+    np.testing.assert_array_equal(load(FRAME, positive=positive).outcome, Y)
+
+
+def test_one_against_the_rest() -> None:
+    names = np.where(Y == 1, "cat", np.where(P > 0.5, "cow", "dog"))
+    predictions = load(FRAME.assign(y=names), positive="cat")
+    assert predictions.class_names == ("not cat", "cat")
+    np.testing.assert_array_equal(predictions.outcome, Y)
+
+
+def test_split_weight_group_and_time() -> None:
+    frame = FRAME.assign(
+        part=np.tile(["cal", "holdout"], 200),
+        w=np.arange(1, 401),
+        patient=np.repeat(np.arange(100), 4),
+        day=pd.date_range("2024-01-01", periods=400).astype(str),
+        sex=np.tile(["f", None], 200),
+    )
+    predictions = load(frame, group="patient", slices=["sex"])
+    np.testing.assert_array_equal(predictions.test, np.tile([False, True], 200))
+    np.testing.assert_array_equal(predictions.weight, np.arange(1, 401))
+    np.testing.assert_array_equal(predictions.group, np.repeat(np.arange(100), 4))
+    assert predictions.columns["sex"].tolist()[:2] == ["f", "(missing)"]
+    named = load(frame, time="day", slices=["sex"])
+    assert named.columns["day"].dtype.kind == "M"
+
+
+def test_top_label(shared: Path) -> None:
+    predictions = load(shared / "data/cnn/resnet110_cifar10_top1.parquet")
+    assert predictions.class_names == ("wrong", "right")
+    # Accuracy 0.9356 and ECE 0.0475 (the file's published figure) fix mean confidence.
+    assert predictions.outcome.mean() == pytest.approx(0.9356)
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 2], ["ant", "bee", "cow"]])
+def test_one_column_a_class(labels: list[object]) -> None:
+    matrix = RNG.dirichlet(np.ones(3), 200)
+    codes = RNG.integers(0, 3, 200)
+    frame = pd.DataFrame(matrix, columns=[f"p_{label}" for label in labels])
+    frame["y"] = np.array(labels, dtype=object)[codes]
+    predictions = load(frame, outcome="y", score=[f"p_{label}" for label in labels])
+    assert predictions.class_names == tuple(map(str, labels))
+    np.testing.assert_array_equal(predictions.outcome, codes)
+    np.testing.assert_allclose(predictions.scores, matrix, rtol=1e-12)
+    with pytest.raises(InputError, match="sum to 1"):
+        load(frame, outcome="y", score=[f"p_{labels[0]}", f"p_{labels[1]}"])
+
+
+def test_labels_find_their_columns_by_name() -> None:
+    frame = pd.DataFrame({"y": ["b", "a"] * 5, "b": [0.75] * 10, "a": [0.25] * 10})
+    predictions = load(frame, outcome="y", score=["b", "a"])
+    assert predictions.class_names == ("b", "a")
+    np.testing.assert_array_equal(predictions.outcome, [0, 1] * 5)
+
+
+FULL = FRAME.assign(
+    w=1.0 + P, split=np.tile(["cal", "test"], 200), group=np.tile(np.arange(100), 4), sex="f"
+)
+MAPPING = ColumnMapping(
+    "y", "p", "1", weight="w", split="split", test_value="test", group="group", slices=("sex",)
+)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("y", 1 - Y[7]),
+        ("p", np.nextafter(P[7], 1)),
+        ("w", np.nextafter(1.0 + P[7], 9)),
+        ("split", "cal"),
+        ("group", 9),
+        ("sex", "m"),
+    ],
+)
+def test_fingerprint_sees_one_changed_cell(column: str, value: object) -> None:
+    changed = FULL.copy()
+    changed.loc[7, column] = value
+    one, two = (to_predictions(read(frame), MAPPING) for frame in (FULL, changed))
+    assert one.fingerprint != two.fingerprint
+    assert one.fingerprint == to_predictions(read(FULL.copy()), MAPPING).fingerprint
+
+
+def test_test_file_without_the_guessed_extras() -> None:
+    predictions = load(FRAME.assign(sex=np.tile(["f", "m"], 200)), test=FRAME.iloc[:50] * [1, 0.9])
+    assert predictions.columns == {}
+    with pytest.raises(InputError, match="`sex` is not in the test file"):
+        load(FRAME.assign(sex="f"), test=FRAME, slices=["sex"])
+
+
+def test_errors_carry_their_problems() -> None:
+    with pytest.raises(InputError) as caught:
+        load(FRAME.assign(p=100 * P))
+    assert [problem.code for problem in caught.value.problems] == ["percent"]

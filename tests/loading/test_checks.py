@@ -1,0 +1,201 @@
+"""Each problem is found, says where, and is gone after its repair."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.loading import ColumnMapping, Problem, checklist, guess, inspect, read
+from calib.loading.table import Table
+
+RNG = np.random.default_rng(2)
+P = RNG.uniform(0.02, 0.98, 600)
+Y = (RNG.random(600) < P).astype(int)
+LOGIT = np.log(P / (1 - P))
+
+
+def table(y: object = Y, p: object = P, **more: object) -> Table:
+    return read(pd.DataFrame({"y": y, "p": p, **more}))
+
+
+def with_cell(values: object, row: int, cell: object) -> list[object]:
+    cells = list(values)  # type: ignore[call-overload]
+    cells[row] = cell
+    return cells
+
+
+def codes(found: Table, mapping: ColumnMapping) -> set[str]:
+    return {problem.code for problem in inspect(found, mapping)}
+
+
+CASES: dict[str, tuple[Table, str, str]] = {
+    "percentages": (table(p=100 * P), "percent", "Divide by 100"),
+    "log-odds": (table(p=LOGIT), "logit", "Apply the sigmoid"),
+    "a little outside": (table(p=1.08 * P - 0.04), "slightly-outside", "Clip to [0, 1]"),
+    "missing outcome": (table(y=with_cell(Y, 4, None)), "missing", "Leave these rows out"),
+    "missing score": (table(p=with_cell(P, 4, np.nan)), "missing", "Leave these rows out"),
+    "infinite score": (table(p=with_cell(P, 4, np.inf)), "infinite", "Leave these rows out"),
+    "text": (table(p=with_cell(P, 4, "n.a.?")), "text", "Leave these rows out"),
+    "swapped": (table(p=1 - P), "swapped", "Swap the classes"),
+    "negative weight": (table(weight=with_cell(P, 4, -1)), "weights", "Leave these rows out"),
+    "missing weight": (table(weight=with_cell(P, 4, None)), "missing", "Leave these rows out"),
+    "three labels": (
+        table(y=np.where(Y == 1, "cat", np.tile(["dog", "cow"], 300))),
+        "no-positive",
+        "Count 'cat' as positive, all others as negative",
+    ),
+    "three parts": (
+        table(split=["test", "valid", "cal"] * 200),
+        "split-values",
+        "Use no split",
+    ),
+    "training rows": (table(split=["test", "train"] * 300), "train-rows", "Use no split"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_found_and_gone_after_its_repair(case: str) -> None:
+    found, code, label = CASES[case]
+    mapping = guess(found)
+    problem = next(one for one in inspect(found, mapping) if one.code == code)
+    assert problem.repair_label == label
+    assert problem.repair is not None
+    after = inspect(found, problem.repair)
+    assert code not in {one.code for one in after}
+    assert not [one for one in after if one.severity == "error"]
+
+
+def test_exchanged_columns() -> None:
+    found = table()
+    mapping = ColumnMapping(outcome="p", score="y")
+    problem = inspect(found, mapping)[0]
+    assert problem.code == "many-labels"
+    assert problem.repair == ColumnMapping(outcome="y", score="p", positive="1")
+    assert inspect(found, problem.repair) == ()
+
+
+NO_REPAIR = {
+    "constant": (table(p=np.full(600, 0.3)), "constant"),
+    "labels": (table(p=(P > 0.5).astype(int)), "labels-only"),
+    "the outcome": (table(p=Y), "labels-only"),
+    "one class": (table(y=np.ones(600)), "one-class"),
+    "single row of a class": (table(y=np.arange(600) == 3), "too-few"),
+    "few": (table(y=np.arange(600) < 40), "few"),
+    "large numbers": (table(p=1000 * P), "not-probabilities"),
+    "ratings": (table(p=np.ceil(10 * P)), "not-probabilities"),
+}
+
+
+@pytest.mark.parametrize("case", NO_REPAIR)
+def test_found(case: str) -> None:
+    found, code = NO_REPAIR[case]
+    assert code in codes(
+        found, ColumnMapping(outcome="y", score="p", positive=guess(found).positive)
+    )
+
+
+def test_a_good_table_has_no_problem() -> None:
+    assert inspect(table(), guess(table())) == ()
+
+
+def test_noise_around_half_is_not_called_swapped() -> None:
+    for seed in range(20):
+        noise = np.random.default_rng(seed).random(600)
+        assert "swapped" not in codes(table(p=noise), ColumnMapping("y", "p", "1"))
+
+
+def test_swap_tells_the_auc() -> None:
+    # Of the four pairs of a positive and a negative row, one is in order: AUC 1/4, repeated rows.
+    found = read(pd.DataFrame({"y": [1, 0, 1, 0] * 100, "p": [0.1, 0.4, 0.6, 0.8] * 100}))
+    problem = next(
+        one for one in inspect(found, ColumnMapping("y", "p", "1")) if one.code == "swapped"
+    )
+    assert "AUC 0.250" in problem.sentence
+
+
+def sentence(found: Table, code: str) -> str:
+    return next(one.sentence for one in inspect(found, guess(found)) if one.code == code)
+
+
+def test_rows_are_numbered_as_a_spreadsheet_does() -> None:
+    rows = [f"{y},{p}" for y, p in zip(Y, P, strict=True)]
+    rows[3] = "1,"
+    rows[10] = "1,"
+    text = "\n".join(rows)
+    assert "in 2 rows of 600: rows 5 and 12." in sentence(read("y,p\n" + text), "missing")
+    assert "in 2 rows of 600: rows 4 and 11." in sentence(read(text), "missing")
+
+
+def test_rows_of_the_test_file_are_told_apart() -> None:
+    second = read("y,p\n0,0.25\n1,\n1,0.9\n0,0.1\n")
+    problem = inspect(table(), ColumnMapping("y", "p", "1"), second)[0]
+    assert "in 1 row of 604: row 3 of the test file." in problem.sentence
+
+
+def test_text_shows_the_first_cells() -> None:
+    text = sentence(table(p=with_cell(P, 4, "high")), "text")
+    assert "1 cell of 600 is not a number, such as `high` in row 5." in text
+
+
+def test_percent_signs_and_decimal_commas_are_understood() -> None:
+    found = table(p=[f"{100 * p:.1f}%" for p in P])
+    assert codes(found, guess(found)) == {"rewritten"}
+    found = read(pd.DataFrame({"y": Y, "p": [f"{p:.3f}".replace(".", ",") for p in P]}))
+    assert codes(found, guess(found)) == {"rewritten"}
+
+
+def test_rounding_is_no_problem() -> None:
+    assert inspect(table(p=with_cell(P, 4, 1 + 1e-7)), ColumnMapping("y", "p", "1")) == ()
+
+
+def test_what_the_test_file_lacks() -> None:
+    second = read("y,q\n0,0.25\n1,0.7\n")
+    (problem,) = inspect(table(), ColumnMapping("y", "p", "1"), second)
+    assert problem.code == "no-column"
+    assert "`p` is not in the test file" in problem.sentence
+
+
+def test_the_same_file_twice() -> None:
+    (problem,) = inspect(table(), guess(table()), table())
+    assert (problem.code, problem.severity) == ("overlap", "warning")
+
+
+def test_both_parts_need_both_classes() -> None:
+    found = table(split=np.where(Y == 1, "cal", "test"))
+    assert [one.code for one in inspect(found, guess(found))] == ["one-class", "one-class"]
+
+
+def test_test_value_must_be_there() -> None:
+    found = table(split=["a", "b"] * 300)
+    mapping = ColumnMapping("y", "p", "1", split="split", test_value="c")
+    problem = inspect(found, mapping)[0]
+    assert problem.code == "test-value"
+    assert "`a` and `b`; got `c`" in problem.sentence
+
+
+def test_errors_stand_first() -> None:
+    order = {"error": 0, "warning": 1, "note": 2}
+    found = table(p=with_cell(with_cell(1 - P, 4, "?!"), 5, "12%"))
+    ranks = [order[one.severity] for one in inspect(found, guess(found))]
+    assert ranks == sorted(ranks)
+    assert len(set(ranks)) > 1
+
+
+def test_choices_that_are_open() -> None:
+    assert codes(table(), ColumnMapping()) == {"no-outcome", "no-score"}
+    assert codes(table(), ColumnMapping("p", "p")) == {"same-column"}
+    assert codes(table(), ColumnMapping("y", "absent")) == {"no-column"}
+
+
+def test_checklist() -> None:
+    found = read("label,p,sex\nspam,0.9,f\nham,0.25,m\nham,0.5,f\n")
+    assert checklist(found, guess(found)) == (
+        "3 rows.",
+        "Outcome `label`: 1 of 3 positive (33.3%), where `spam` counts as positive.",
+        "Scores `p` from 0.2500 to 0.9000.",
+        "Slices: `sex`.",
+    )
+
+
+def test_problems_are_values() -> None:
+    assert Problem("a", "note", "A.") == Problem("a", "note", "A.")
+    assert len({ColumnMapping("y", "p"), ColumnMapping("y", "p")}) == 1

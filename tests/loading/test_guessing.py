@@ -1,0 +1,92 @@
+"""Guesses on real files, and on tables whose meaning is plain to a person."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from calib.loading import ColumnMapping, guess, read
+
+FILES = {
+    "adult/adult_nb_cal.csv": ("y", "score", "1"),
+    "corp/SF.FC.C1.csv": ("rlz.C1", None, "1"),
+    "corp/precip_Niamey_2016.csv": ("obs", "Logistic", "1"),
+    "corp/recid.csv": ("two_year_recid", "logitpredprobs", "1"),
+    "corp/BROWARD_CLEAN.csv": ("two_year_recid", "compas_decile_score", "1"),
+    "forecasts/538_nfl_games.csv": ("prob1_outcome", "prob1", None),
+    "forecasts/538_nba_games.csv": ("prob1_outcome", "prob1", "1"),
+}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_real_files(shared: Path, file: str) -> None:
+    outcome, score, positive = FILES[file]
+    mapping = guess(read(shared / "data" / file))
+    assert mapping.outcome == outcome
+    assert score is None or mapping.score == score
+    assert mapping.positive == positive
+
+
+def test_top_label_confidence(shared: Path) -> None:
+    mapping = guess(read(shared / "data/cnn/resnet110_cifar10_top1.parquet"))
+    assert (mapping.outcome, mapping.score) == ("true_label", "confidence")
+    assert mapping.predicted == "pred_label"
+
+
+@pytest.mark.parametrize(
+    ("columns", "outcome", "score"),
+    [
+        ({"y_true": [0, 1], "y_prob": [0.2, 0.7]}, "y_true", "y_prob"),
+        ({"prob": [0.2, 0.7], "label": ["a", "b"]}, "label", "prob"),
+        ({"Target": [0, 1], "y_pred": [0, 1], "y_score": [0.3, 0.6]}, "Target", "y_score"),
+        ({"a": [0.2, 0.7], "b": [True, False]}, "b", "a"),
+        ({"class": ["no", "yes"], "P(yes)": [0.1, 0.8]}, "class", "P(yes)"),
+        ({"outcome": [0, 1], "logit": [-1.5, 2.0]}, "outcome", "logit"),
+        ({"id": [7, 8], "sex": [0, 1], "actual": [1, 0], "risk": [0.1, 0.4]}, "actual", "risk"),
+    ],
+)
+def test_names_and_contents(columns: dict[str, list[object]], outcome: str, score: str) -> None:
+    mapping = guess(read(pd.DataFrame(columns)))
+    assert (mapping.outcome, mapping.score) == (outcome, score)
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive"),
+    [
+        ([0, 1], "1"),
+        ([0.0, 1.0], "1"),
+        ([-1, 1], "1"),
+        ([True, False], "True"),
+        (["no", "Yes"], "Yes"),
+        (["malignant", "benign"], "malignant"),
+        ([1, 2], "1"),
+    ],
+)
+def test_positive_by_its_name(labels: list[object], positive: str) -> None:
+    assert guess(read(pd.DataFrame({"y": labels, "p": [0.5, 0.6]}))).positive == positive
+
+
+def test_positive_by_its_scores() -> None:
+    table = read("y,p\nham,0.1\nspinach,0.8\nham,0.3\nspinach,0.6\n")
+    assert guess(table).positive == "spinach"
+
+
+def test_split_weight_group_time_and_slices() -> None:
+    table = read(
+        "y,p,split,sample_weight,cluster,date,sex\n"
+        "0,0.1,cal,1,3,2020-01-01,f\n1,0.9,test,2,4,2020-01-02,m\n0,0.3,test,1,5,2020-01-03,f\n"
+    )
+    mapping = guess(table)
+    assert (mapping.split, mapping.test_value) == ("split", "test")
+    assert (mapping.weight, mapping.group, mapping.time) == ("sample_weight", "cluster", "date")
+    assert mapping.slices == ("sex",)
+
+
+def test_folds_are_no_split() -> None:
+    assert guess(read("y,p,fold\n0,0.1,0\n1,0.9,1\n0,0.3,2\n")).split is None
+
+
+def test_what_is_known_is_kept() -> None:
+    table = read("y,z,p,q\n0,1,0.1,0.4\n1,0,0.9,0.6\n0,1,0.2,0.7\n")
+    mapping = guess(table, ColumnMapping(outcome="z", score="q"))
+    assert (mapping.outcome, mapping.score, mapping.positive) == ("z", "q", "1")

@@ -1,0 +1,138 @@
+"""Hostile files: each is refused, or read and told about, in a sentence; never a traceback."""
+
+import gzip
+import io
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.loading import InputError, guess, inspect, load, read
+
+GOOD = "y,p\n" + "0,0.2\n1,0.7\n" * 100
+
+
+def parquet(**columns: object) -> bytes:
+    buffer = io.BytesIO()
+    pd.DataFrame(columns).to_parquet(buffer)
+    return buffer.getvalue()
+
+
+def zipped(*names: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name in names:
+            archive.writestr(name, GOOD)
+    return buffer.getvalue()
+
+
+REFUSED = {
+    "empty": (b"", "empty"),
+    "blank": (b" \n\n \n", "empty"),
+    "png": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4, "not-a-table"),
+    "random bytes": (np.random.default_rng(0).bytes(5000), "not-a-table"),
+    "bytes without zeros": (bytes(range(1, 32)) * 50, "not-a-table"),
+    "pdf": (b"%PDF-1.7\n1 0 obj\n", "not-a-table"),
+    "html": (b"<!DOCTYPE html><html><body>no</body></html>", "not-a-table"),
+    "json": (b'{"y": [0, 1], "p": [0.1, 0.9]}', "not-a-table"),
+    "zero byte": (GOOD.replace("0.7", "0.\x007", 1).encode(), "zero-bytes"),
+    "only header": (b"y,p\n", "only-header"),
+    "more cells than columns": (GOOD.replace("1,0.7", "1,0.7,extra", 1).encode(), "ragged"),
+    "ragged far below": ((GOOD * 3).replace("y,p\n", "", 0).encode() + b"1,2,3\n", "ragged"),
+    "open quotation mark": ((GOOD + '1,"0.7\n').encode(), "quotes"),
+    "million characters in one cell": (f"y,p\n0,{'x' * 1_000_000}\n".encode(), "long-cell"),
+    "million characters in a name": (f"y,{'p' * 1_000_000}\n0,1\n".encode(), "long-cell"),
+    "many members": (zipped("a.csv", "b.csv"), "many-members"),
+    "no member": (zipped(), "many-members"),
+    "workbook": (zipped("xl/workbook.xml", "a.xml"), "spreadsheet"),
+    "numpy archive": (zipped("y.npy", "p.npy"), "numpy"),
+    "gzip of nothing known": (b"\x1f\x8b" + b"garbage" * 9, "damaged"),
+    "gzip cut short": (gzip.compress(GOOD.encode() * 9)[:-12], "damaged"),
+    "xz garbage": (b"\xfd7zXZ\x00" + b"garbage" * 9, "damaged"),
+    "bzip2 garbage": (b"BZh9" + b"garbage" * 9, "damaged"),
+    "zstd garbage": (b"\x28\xb5\x2f\xfd" + b"garbage" * 9, "damaged"),
+    "zip garbage": (b"PK\x03\x04" + b"garbage" * 9, "damaged"),
+    "parquet cut short": (parquet(y=[0, 1], p=[0.1, 0.9])[:-20], "damaged"),
+    "parquet with broken data": (b"PAR1" + b"\xff" * 200 + b"PAR1", "damaged"),
+    "arrow garbage": (b"ARROW1\x00\x00" + b"garbage" * 9, "damaged"),
+    "utf-16 cut short": ("y,p\n0,1\n".encode("utf-16")[:-1], "not-a-table"),
+    "parquet of lists only": (parquet(p=[[1, 2], [3]]), "empty"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_in_a_sentence(case: str) -> None:
+    data, code = REFUSED[case]
+    with pytest.raises(InputError) as caught:
+        read(data, "file.csv")
+    (problem,) = caught.value.problems
+    assert problem.code == code
+    assert len(problem.sentence) < 400
+    assert problem.sentence.endswith(".")
+    assert caught.value.__cause__ is None
+
+
+ROWS = [f"{i % 2},{0.2 + 0.5 * (i % 2) + i / 1e4}" for i in range(200)]
+
+
+def csv(*lines: str, header: str = "y,p") -> bytes:
+    return "\n".join([header, *lines]).encode()
+
+
+READ = {
+    "one row": (csv("1,0.7"), "one-class"),
+    "one column": (b"p\n0.1\n0.2\n", "one-column"),
+    "strings in scores": (csv(*ROWS, "1,high", "0,low"), "text"),
+    "only strings in scores": (csv("0,low", "1,high", "1,high", "0,low"), "text"),
+    "formula": (csv(*ROWS, "1,=cmd|' /C calc'!A0"), "text"),
+    "dates as scores": (csv("0,2020-01-01", "1,2020-01-02", "1,2021-05-05"), "text"),
+    "thousands separators": (csv(*ROWS, '1,"1,234.5"'), "text"),
+    "missing outcome": (csv(*ROWS, ",0.5"), "missing"),
+    "missing score": (csv(*ROWS, "1,NaN"), "missing"),
+    "infinite": (csv(*ROWS, "1,inf", "0,-inf"), "infinite"),
+    "empty column": (csv(*["0,", "1,"] * 50), "no-score"),
+    "duplicate names": (csv(*[f"{row},3" for row in ROWS], header="y,p,p"), "duplicate-columns"),
+    "one class": (csv(*["1,0.7", "1,0.9"] * 50), "one-class"),
+    "mixed types": (csv("0,0.1", "1,0.4", "yes,0.3", "0,0.2", "1,0.8"), "no-positive"),
+    "latin-1": (csv(*[f"{row},caf\xe9" for row in ROWS], header="y,p,place"), None),
+    "short rows": (csv(*ROWS, "1"), "missing"),
+    "wide": (",".join(["y", "p", *(f"c{i}" for i in range(9_998))]).encode() + b"\n"
+             + (b"0,0.2" + b",1" * 9_998 + b"\n" + b"1,0.7" + b",1" * 9_998 + b"\n") * 4, "few"),
+    "thousand classes": (csv(*[f"{i},0.5" for i in range(1_000)]), "no-outcome"),
+    "long cell far below": (csv(*ROWS, f"1,{'x' * 1_000_000}"), "text"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", READ)
+def test_read_and_told(case: str) -> None:
+    data, code = READ[case]
+    table = read(data)
+    problems = inspect(table, guess(table))
+    assert code is None or code in {problem.code for problem in problems}
+    for problem in problems:
+        assert len(problem.sentence) < 600
+        assert problem.sentence.endswith(".")
+
+
+def test_names_of_a_file_cannot_act_in_a_sentence() -> None:
+    evil = "<script>alert(1)</script>"
+    link = "![x](http://example.org/`x`)"
+    table = read(csv(*ROWS, "1,oops", header=f"{evil},{link}"))
+    problems = inspect(table, guess(table))
+    text = next(problem.sentence for problem in problems if problem.code == "text")
+    # Within backticks Markdown shows everything as it is, and there is no backtick inside.
+    assert "`![x](http://example.org/'x')`" in text
+    assert "`" not in text.replace("`![x](http://example.org/'x')`", "").replace("`oops`", "")
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lambda data: data], ids=["gzip", "plain"])
+def test_a_bomb_is_not_unpacked(compress: object) -> None:
+    bomb = compress(b"0,0.1\n" * 100_000)  # type: ignore[operator]
+    with pytest.raises(InputError, match=r"larger than|more than"):
+        read(bomb, "bomb.csv.gz", limit=500_000)
+
+
+def test_a_missing_file_is_told() -> None:
+    with pytest.raises(InputError, match=r"no readable file `nowhere\.csv`"):
+        load("nowhere.csv")

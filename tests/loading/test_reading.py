@@ -1,0 +1,146 @@
+"""Whatever wraps a table, the same table comes out."""
+
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from calib.loading import InputError, read
+
+RNG = np.random.default_rng(1)
+TABLE = pd.DataFrame(
+    {
+        "y": RNG.integers(0, 2, 300),
+        "p": RNG.random(300),
+        "place": RNG.choice(["Zürich", "New York", "Aix; en"], 300),
+    }
+)
+
+
+def text(**how: object) -> str:
+    return TABLE.to_csv(index=False, **how)  # type: ignore[call-overload]
+
+
+def same(data: bytes, name: str = "upload") -> None:
+    table = read(data, name)
+    pd.testing.assert_frame_equal(table.frame, TABLE, check_dtype=False)
+    assert table.first_row == (1 if data[:4] in (b"PAR1", b"ARRO", b"\xff" * 4) else 2)
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_delimiters(delimiter: str, ending: str) -> None:
+    same(text(sep=delimiter, lineterminator=ending).encode(), "wrong-extension.parquet")
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"]
+)
+def test_encodings(encoding: str) -> None:
+    same(text().encode(encoding))
+
+
+def test_a_guessed_encoding_is_told() -> None:
+    data = text().encode("cp1252")
+    same(data)
+    assert [note.code for note in read(data).notes] == ["encoding"]
+    assert not read(text().encode()).notes
+
+
+def zstd(data: bytes) -> bytes:
+    buffer = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(buffer, "zstd") as stream:
+        stream.write(data)
+    return buffer.getvalue().to_pybytes()
+
+
+def zipped(data: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("folder/table.csv", data)
+        archive.writestr("__MACOSX/._table.csv", b"x")
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zstd, zipped])
+def test_compressions(pack: object) -> None:
+    same(pack(text().encode()))  # type: ignore[operator]
+
+
+def test_parquet_and_arrow() -> None:
+    arrow = pa.Table.from_pandas(TABLE)
+    parquet = io.BytesIO()
+    TABLE.to_parquet(parquet)
+    feather = io.BytesIO()
+    TABLE.to_feather(feather)
+    stream = pa.BufferOutputStream()
+    with pa.ipc.new_stream(stream, arrow.schema) as writer:
+        writer.write_table(arrow)
+    for data in (parquet.getvalue(), feather.getvalue(), stream.getvalue().to_pybytes()):
+        same(data, "upload.csv")
+
+
+def test_columns_of_lists_are_left_out_and_told() -> None:
+    buffer = io.BytesIO()
+    TABLE.assign(probs=[[0.1, 0.9]] * 300).to_parquet(buffer)
+    table = read(buffer.getvalue())
+    assert table.columns == ("y", "p", "place")
+    assert "`probs`" in table.notes[0].sentence
+
+
+def test_without_a_header() -> None:
+    table = read("0,0.25\n1,0.75\n")
+    assert table.columns == ("column 1", "column 2")
+    assert table.frame["column 2"].tolist() == [0.25, 0.75]
+    assert table.first_row == 1
+
+
+def test_class_names_that_are_numbers_are_a_header() -> None:
+    assert read("y,0,1\n0,0.25,0.75\n1,0.5,0.5\n").columns == ("y", "0", "1")
+
+
+def test_row_names_as_r_writes_them() -> None:
+    table = read('"y" "p"\n"1" 0 0.25\n"2" 1 0.75\n')
+    assert table.columns == ("column 1", "y", "p")
+    assert table.frame["p"].tolist() == [0.25, 0.75]
+
+
+def test_a_delimiter_at_each_end_makes_no_column() -> None:
+    assert read("y,p,\n0,0.25,\n1,0.75,\n").columns == ("y", "p")
+
+
+@pytest.mark.parametrize("first", ["", "y;p\n", "sep=;\ny;p\n"])
+def test_decimal_commas(first: str) -> None:
+    assert read(f"{first}0;0,25\n1;0,75\n").frame.iloc[:, 1].tolist() == [0.25, 0.75]
+
+
+def test_numbers_survive_to_the_last_bit() -> None:
+    p = RNG.random(5000)
+    table = read("p,q\n" + "\n".join(f"{v!r},1" for v in p.tolist()))
+    assert (table.frame["p"].to_numpy() == p).all()
+
+
+def test_long_quoted_header_over_two_lines() -> None:
+    assert read('y,"p\nof yes"\n0,0.25\n1,0.5\n').frame.iloc[:, 1].tolist() == [0.25, 0.5]
+
+
+def test_a_ragged_line_is_named() -> None:
+    with pytest.raises(InputError, match=r"2 columns.*line 4 \(3\)"):
+        read("y,p\n0,0.1\n1,0.2\n1,0.2,9\n0,0.1\n0,0.4\n0,0.3\n0,0.2\n")
+
+
+def test_frames_keep_their_names_apart() -> None:
+    frame = pd.DataFrame([[0, 0.1, 3], [1, 0.2, 4]], columns=["y", "p", "p"])
+    table = read(frame)
+    assert table.columns == ("y", "p", "p (2)")
+    assert [note.code for note in table.notes] == ["duplicate-columns"]
+
+
+def test_the_preview_counts_rows_as_a_spreadsheet() -> None:
+    assert list(read("y,p\n0,0.1\n1,0.3\n").preview().index) == [2, 3]
