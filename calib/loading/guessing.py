@@ -11,50 +11,21 @@ import pandas as pd
 
 from calib.loading.columns import Labels, as_labels, as_numbers
 from calib.loading.mapping import ColumnMapping
+from calib.loading.names import (
+    CALIBRATION_WORDS,
+    GROUP_NAMES,
+    OUTCOME_NAMES,
+    POSITIVE_WORDS,
+    PREDICTED_NAMES,
+    SCORE_NAMES,
+    SPLIT_NAMES,
+    TEST_WORDS,
+    TIME_NAMES,
+    WEIGHT_NAMES,
+    plain_name,
+)
 from calib.loading.table import Table
 
-# Most telling first: the earlier a pattern stands, the stronger it is.
-OUTCOME_NAMES = (
-    r"y_?true|true_?(label|class|y)|ground_?truth|gt",
-    r"y|labels?|targets?|outcomes?|actuals?|truth|observed|obs|response|class|event|observation",
-    r"rlz_.*|y_.*|is_.*|.*_(outcome|label|target|true|actual|observed|class)",
-    r"(outcome|label|target|true|actual|observed)_.*",
-    r".*(default|churn|recid|readmi|death|died|mortality|fraud|convert|conversion|clicked|surviv).*",
-    r"positive|won|win|hit|correct|result",
-)
-SCORE_NAMES = (
-    r"(y_?)?(prob|proba|probs|probability)|y_?(score|hat)|p_?hat|scores?|p",
-    r"(y_?)?(pred|prediction|predicted|predict)|confidence|conf|forecast",
-    r"(prob|proba|score|p|pred)_?(1|yes|true|pos|positive)|pos_prob",
-    r".*(prob|confidence|likelihood|forecast).*",
-    r".*(score|pred|risk|logit).*|p_.*",
-)
-PREDICTED_NAMES = (r"(y_?)?pred(icted|iction)?s?(_(label|class))?|(top_?1|label_pred|class_pred)",)
-WEIGHT_NAMES = (r"(sample|case|row|obs|instance)?_?weights?|w|wt|wgt",)
-GROUP_NAMES = (r"groups?|clusters?|group_id|cluster_id",)
-SPLIT_NAMES = (r"splits?|subset|partition|sets?|data_?set|fold|part|sample_type",)
-TIME_NAMES = (
-    r"(valid_?)?(date|time|datetime)|timestamp|ts|.*_(date|time|at)",
-    r"year|month|season|period",
-)
-
-POSITIVE_WORDS = (
-    *("1", "true", "yes", "y", "t", "positive", "pos", "+", "+1"),
-    *(
-        "malignant",
-        "bad",
-        "default",
-        "defaulted",
-        "churned",
-        "spam",
-        "fraud",
-        "won",
-        "win",
-        "event",
-    ),
-)
-TEST_WORDS = ("test", "testing", "holdout", "hold-out", "eval", "evaluation", "heldout")
-CALIBRATION_WORDS = ("cal", "calib", "calibration", "valid", "validation", "val", "dev", "train")
 MOST_LOOKED_AT = 200
 MOST_SLICES = 8
 MOST_SLICE_VALUES = 20
@@ -120,7 +91,7 @@ class _Guesser:
 
     def named(self, patterns: Iterable[str], fits: Callable[[_Look], bool]) -> str | None:
         """The free column that the earliest pattern names and whose content fits."""
-        plain = {column: _plain_name(column) for column in self.free()}
+        plain = {column: plain_name(column) for column in self.free()}
         for pattern in patterns:
             for column, name in plain.items():
                 if re.fullmatch(pattern, name) and fits(self.look(column)):
@@ -140,11 +111,6 @@ class _Guesser:
         if column is not None:
             self.taken.add(column)
         return column
-
-
-def _plain_name(column: str) -> str:
-    # At most 80 characters: the patterns look for words, and a name may be a whole book.
-    return re.sub(r"[^0-9a-z+]+", "_", column[:80].casefold()).strip("_")
 
 
 def _look_at(column: pd.Series) -> _Look:

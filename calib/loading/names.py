@@ -1,0 +1,58 @@
+"""Words by which a column or a label tells what it is."""
+
+import re
+
+# Most telling first: the earlier a pattern stands, the stronger it is.
+OUTCOME_NAMES = (
+    r"y_?true|true_?(label|class|y)|ground_?truth|gt",
+    r"y|labels?|targets?|outcomes?|actuals?|truth|observed|obs|response|class|event|observation",
+    r"rlz_.*|y_.*|is_.*|.*_(outcome|label|target|true|actual|observed|class)",
+    r"(outcome|label|target|true|actual|observed)_.*",
+    r".*(default|churn|recid|readmi|death|died|mortality|fraud|convert|conversion|clicked|surviv).*",
+    r"positive|won|win|hit|correct|result",
+)
+SCORE_NAMES = (
+    r"(y_?)?(prob|proba|probs|probability)|y_?(score|hat)|p_?hat|scores?|p",
+    r"(y_?)?(pred|prediction|predicted|predict)|confidence|conf|forecast",
+    r"(prob|proba|score|p|pred)_?(1|yes|true|pos|positive)|pos_prob",
+    r".*(prob|confidence|likelihood|forecast).*",
+    r".*(score|pred|risk|logit).*|p_.*",
+)
+PREDICTED_NAMES = (r"(y_?)?pred(icted|iction)?s?(_(label|class))?|(top_?1|label_pred|class_pred)",)
+WEIGHT_NAMES = (r"(sample|case|row|obs|instance)?_?weights?|w|wt|wgt",)
+GROUP_NAMES = (r"groups?|clusters?|group_id|cluster_id",)
+SPLIT_NAMES = (r"splits?|subset|partition|sets?|data_?set|fold|part|sample_type",)
+TIME_NAMES = (
+    r"(valid_?)?(date|time|datetime)|timestamp|ts|.*_(date|time|at)",
+    r"year|month|season|period",
+)
+
+POSITIVE_WORDS = (
+    *("1", "true", "yes", "y", "t", "positive", "pos", "+", "+1"),
+    *(
+        "malignant",
+        "bad",
+        "default",
+        "defaulted",
+        "churned",
+        "spam",
+        "fraud",
+        "won",
+        "win",
+        "event",
+    ),
+)
+TEST_WORDS = ("test", "testing", "holdout", "hold-out", "eval", "evaluation", "heldout")
+CALIBRATION_WORDS = ("cal", "calib", "calibration", "valid", "validation", "val", "dev", "train")
+
+
+def plain_name(column: str) -> str:
+    """A column's name in lower-case words joined by underscores.
+
+    Examples
+    --------
+    >>> plain_name("P(yes)")
+    'p_yes'
+    """
+    # At most 80 characters: the patterns look for words, and a name may be a whole book.
+    return re.sub(r"[^0-9a-z+]+", "_", column[:80].casefold()).strip("_")
