@@ -1,3 +1,57 @@
-"""Probability calibration: diagnose, repair, report."""
+"""Probability calibration: diagnose, repair, report.
+
+Examples
+--------
+>>> import calib
+>>> predictions = calib.examples.EXAMPLES["naive_bayes"].load()
+>>> analysis = calib.analyze(predictions)
+>>> analysis.verdict.kind
+'overconfident'
+"""
+
+from typing import TYPE_CHECKING
+
+from calib import examples, metrics
+from calib.analysis import Analysis, analyze
+from calib.calibrators import calibrator
+from calib.cells import ScoreCells
+from calib.loading import InputError, load
+from calib.predictions import Predictions
+from calib.settings import Settings
+
+if TYPE_CHECKING:
+    from calib.reports import Report
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Analysis",
+    "InputError",
+    "Predictions",
+    "ScoreCells",
+    "Settings",
+    "analyze",
+    "calibrator",
+    "examples",
+    "load",
+    "metrics",
+    "report",
+]
+
+
+def report(analysis: Analysis) -> "Report":
+    """A report of an analysis, to be saved as .html, .json or .md.
+
+    Parameters
+    ----------
+    analysis : Analysis
+
+    Returns
+    -------
+    Report
+        ``report.save("report.html")``.
+    """
+    # Reports draw with Plotly; the numbers alone must not need it.
+    from calib.reports import Report
+
+    return Report.from_analysis(analysis)
