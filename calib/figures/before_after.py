@@ -12,13 +12,15 @@ from calib.figures.grid import Grid, axis_ids, layout_keys, panel_title, shared_
 from calib.figures.panels import band, diagonal, dots, few_entry, square
 from calib.figures.scales import LINEAR
 from calib.figures.theme import axis_look, style_of
-from calib.figures.words import escaped, evidence, verdicts
+from calib.figures.words import escaped, verdicts
 
-SIDE = 200
+SIDE = 180
+# Few enough for panels of 80 pixels.
+TICKS = {"tickvals": [0.0, 0.5, 1.0], "ticktext": ["0", "0.5", "1"]}
 
 
 def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: int = 3) -> Chart:
-    """One reliability panel a method, each with its own band, titled with its KS test.
+    """One reliability panel a method, each with its own band, titled with its KS error.
 
     Parameters
     ----------
@@ -33,7 +35,7 @@ def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: i
     for panel, result in enumerate(results):
         figure.add_traces(_traces(result, panel))
         figure.update_layout(_axes(grid, panel))
-        title = f"<b>{escaped(result.label)}</b><br>{evidence(result)}"
+        title = f"<b>{escaped(result.label)}</b><br>KS {result.ks.statistic:.3f}"
         figure.add_annotation(panel_title(title, panel))
     for note in shared_titles("Mean predicted probability", "Observed frequency"):
         figure.add_annotation(note)
@@ -65,7 +67,7 @@ def _axes(grid: Grid, panel: int) -> dict[str, object]:
     ids, (x_key, y_key) = axis_ids(panel), layout_keys(panel)
     across, upward = square(ids["xaxis"])
     x_domain, y_domain = grid.domain(panel)
-    scale = LINEAR.options()
+    scale = dict(LINEAR.options()) | TICKS
     x_labels, y_labels = grid.is_lowest(panel), grid.is_left(panel)
     return {
         x_key: axis_look(

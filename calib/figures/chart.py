@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from dataclasses import dataclass
 
@@ -11,8 +12,8 @@ from calib.figures.theme import light_template
 
 LEFT, RIGHT, TOP, BOTTOM = 54, 12, 12, 50
 LEGEND_ROW = 20
-# A phone shows about this much; the legend's room is reserved for it, wider screens need less.
-NARROWEST = 320
+# A phone has about this much for a legend. Room is reserved for it; wider screens need less.
+NARROWEST = 270
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +67,6 @@ def make_chart(
         legend={
             "orientation": "h",
             "traceorder": "normal",
-            "itemsizing": "constant",
             "x": 0.0,
             "xanchor": "left",
             "y": -(BOTTOM - 4) / plot_height,
@@ -83,8 +83,8 @@ def legend_height(figure: go.Figure) -> int:
     if not names:
         return 0
     # Plotly sets a wrapped legend in columns as wide as the longest name.
-    column = 45 + 6.5 * max(map(len, names))
-    columns = max(1, math.floor((NARROWEST - RIGHT) / column))
+    column = 58 + 6 * max(len(html.unescape(name)) for name in names)
+    columns = max(1, math.floor(NARROWEST / column))
     return LEGEND_ROW * math.ceil(len(names) / columns) + 4
 
 

@@ -8,14 +8,15 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.analysis import Analysis, MethodResult
-from calib.figures.chart import LEFT, Chart, make_chart
+from calib.figures.chart import Chart, make_chart
 from calib.figures.grid import Grid, axis_ids, layout_keys, panel_title
 from calib.figures.panels import square
 from calib.figures.theme import FRAME, LINE_WIDTH, OUTCOME, axis_look, style_of
 from calib.figures.words import evidence
 from calib.numerics.arrays import FloatArray
 
-SIDE = 280
+SIDE = 250
+RIGHT = 36
 PROBABILITY_RANGE = (-0.02, 1.02)
 
 
@@ -29,10 +30,10 @@ class Panel:
 
 
 PANELS = (
-    Panel("(a) Cumulative sums", "Fractile of scores", "Cumulative probability"),
-    Panel("(b) Against the score's sum", "Cumulative score", "Cumulative probability"),
+    Panel("(a) Cumulative", "Fractile of scores", "Cumulative probability"),
+    Panel("(b) Straightened", "Cumulative score", ""),
     Panel("(c) By fractile", "Fractile of scores", "Probability"),
-    Panel("(d) By score", "Score", "Recalibrated probability"),
+    Panel("(d) By score", "Score", ""),
 )
 
 
@@ -66,7 +67,7 @@ def cumulative_chart(analysis: Analysis, method: str = "uncalibrated") -> Chart:
         plot_width=grid.width,
         plot_height=grid.height,
         top=26,
-        right=LEFT,
+        right=RIGHT,
         revision="cumulative",
     )
 
@@ -121,7 +122,7 @@ def _axes(result: MethodResult, grid: Grid, panel: int) -> dict[str, object]:
     side = "left" if grid.is_left(panel) else "right"
     return {
         x_key: axis_look(
-            words.across, **across, domain=x_domain, range=x_range, anchor=ids["yaxis"], nticks=6
+            words.across, **across, domain=x_domain, range=x_range, anchor=ids["yaxis"]
         ),
         y_key: axis_look(
             words.upward,
@@ -130,7 +131,6 @@ def _axes(result: MethodResult, grid: Grid, panel: int) -> dict[str, object]:
             range=y_range,
             anchor=ids["xaxis"],
             side=side,
-            nticks=6,
         ),
     }
 

@@ -36,9 +36,9 @@ def cumulative_difference_chart(analysis: Analysis, methods: Sequence[str]) -> C
     first = results[0].cumulative
     figure = go.Figure([_band(first.null_half_width, first.confidence_level), _zero()])
     figure.add_traces([_curve(result) for result in results])
-    figure.add_traces([_extremes(result) for result in results])
+    figure.add_traces([_extremes(result, named=len(results) == 1) for result in results])
     reached = [first.null_half_width, *(float(abs(r.cumulative.difference).max()) for r in results)]
-    limit = 1.08 * max(reached) or 1.0
+    limit = 1.15 * max(reached) or 1.0
     figure.update_layout(
         xaxis=axis_look("Fractile of scores", range=[-0.01, 1.01], nticks=6),
         yaxis=axis_look("Cumulative outcome − score", range=[-limit, limit], nticks=7),
@@ -61,7 +61,7 @@ def _band(half_width: float, level: float) -> go.Scatter:
         fill="toself",
         fillcolor=BAND,
         line={"width": 0},
-        name=f"{100 * level:g}% of calibrated curves stay inside",
+        name=f"{100 * level:g}% if ideal",
         uid="band",
         hoverinfo="skip",
     )
@@ -98,7 +98,7 @@ def _curve(result: MethodResult) -> go.Scatter:
     )
 
 
-def _extremes(result: MethodResult) -> go.Scatter:
+def _extremes(result: MethodResult, *, named: bool) -> go.Scatter:
     """KS point first, then the ends of the Kuiper range."""
     curve, style = result.cumulative, style_of(result.key)
     difference: FloatArray = curve.difference
@@ -110,7 +110,11 @@ def _extremes(result: MethodResult) -> go.Scatter:
     return go.Scatter(
         x=curve.fractile[at],
         y=difference[at],
-        mode="markers",
+        mode="markers+text" if named else "markers",
+        text=[f"KS {abs(difference[furthest]):.3f}", "", ""],
+        # Away from the nearer side, and above or below the curve's end.
+        textposition=("top " if furthest == top else "bottom ")
+        + ("left" if curve.fractile[furthest] > 0.5 else "right"),
         name=escaped(result.label),
         uid=f"extremes {result.key}",
         legendgroup=result.key,

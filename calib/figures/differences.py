@@ -37,10 +37,11 @@ def difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
     labels = [escaped(result.label) for result in results]
     figure.update_layout(
         xaxis=axis_look(
-            f"{NAMES[metric]} minus uncalibrated",
+            f"{NAMES[metric]} minus uncalibrated (← better)",
             range=_range(results, metric),
             nticks=6,
             tickformat="~g",
+            mirror=False,
         ),
         yaxis=axis_look(
             range=[len(results) - 0.5, -0.5],
@@ -78,7 +79,8 @@ def _zero(n_rows: int) -> go.Scatter:
 
 def _row(result: MethodResult, metric: str, row: int) -> go.Scatter:
     estimate, style = result.differences[metric], style_of(result.key)
-    interval = f"{estimate.low:+.4f} to {estimate.high:+.4f}"
+    known = estimate.low == estimate.low
+    interval = f" ({estimate.low:+.4f} to {estimate.high:+.4f})" if known else ""
     return go.Scatter(
         x=[estimate.value],
         y=[row],
@@ -95,7 +97,7 @@ def _row(result: MethodResult, metric: str, row: int) -> go.Scatter:
             "thickness": 1.75,
             "width": 4,
         },
-        hovertemplate=f"%{{x:+.4f}} ({interval})<extra>%{{fullData.name}}</extra>",
+        hovertemplate=f"%{{x:+.4f}}{interval}<extra>%{{fullData.name}}</extra>",
         showlegend=False,
     )
 

@@ -15,10 +15,10 @@ from calib.figures.scales import LINEAR
 from calib.figures.theme import LINE_WIDTH, axis_look, style_of
 from calib.figures.words import escaped, verdicts
 
-SIDE = 400
+SIDE = 380
 RUG_STEP = 0.035
 Rows = Literal["test", "fitted"]
-ROW_WORDS = {"test": "Scored rows", "fitted": "Rows fitted on"}
+ROW_WORDS = {"test": "Scored rows", "fitted": "Fitted rows"}
 
 
 def functions_chart(
@@ -50,7 +50,7 @@ def functions_chart(
     curve = uncalibrated.reliability if rows == "test" else analysis.fitted_reliability
     style = style_of("uncalibrated")
     results = [analysis.methods[key] for key in methods]
-    figure = go.Figure([diagonal(LINEAR)])
+    figure = go.Figure([diagonal(LINEAR, name="No change")])
     figure.add_trace(dots("rows", ROW_WORDS[rows], curve, style, LINEAR, joined=False))
     figure.add_traces([_map(result) for result in results if result.key != "uncalibrated"])
     if highlight_knots:

@@ -24,14 +24,14 @@ def square(x_axis: str = "x") -> tuple[dict[str, Any], dict[str, Any]]:
     return across, upward
 
 
-def diagonal(scale: Scale, **place: Any) -> go.Scatter:
+def diagonal(scale: Scale, name: str = "Ideal", **place: Any) -> go.Scatter:
     """Where observed equals predicted."""
     ends = [scale.low, scale.high]
     return go.Scatter(
         x=ends,
         y=ends,
         mode="lines",
-        name="Perfect calibration",
+        name=name,
         uid="diagonal" + place.get("xaxis", ""),
         line={"color": FRAME, "width": 1, "dash": "dot"},
         hoverinfo="skip",
@@ -51,7 +51,7 @@ def band(curve: ReliabilityCurve, scale: Scale, **place: Any) -> go.Scatter:
         fillcolor=BAND,
         # One bin alone has no area: its band is a thick stroke.
         line={"color": BAND, "width": 8 if len(x) == 1 else 0},
-        name=f"{100 * curve.confidence_level:g}% band if calibrated",
+        name=f"{100 * curve.confidence_level:g}% if ideal",
         uid="band" + place.get("xaxis", ""),
         hoverinfo="skip",
         **place,
@@ -151,7 +151,7 @@ def few_entry() -> go.Scatter:
         x=[None],
         y=[None],
         mode="markers",
-        name=f"Fewer than {FEW_ROWS} rows",
+        name=f"&lt; {FEW_ROWS} rows",
         uid="legend few",
         marker={"color": FRAME, "symbol": "circle-open", "size": 8, "line": {"width": 1.25}},
         showlegend=True,

@@ -15,7 +15,8 @@ from calib.figures.scales import AxisKind, Scale, scale_for
 from calib.figures.theme import LINE_WIDTH, axis_look, faded, style_of
 from calib.figures.words import count, escaped, span, verdicts
 
-SIDE, GAP, HISTOGRAM = 400, 14, 76
+SIDE, GAP, HISTOGRAM = 380, 14, 76
+HEIGHT = SIDE + GAP + HISTOGRAM
 
 
 def reliability_chart(
@@ -42,6 +43,28 @@ def reliability_chart(
     -------
     Chart
         Each dot's ``customdata`` is (position of its bin, key of its method).
+
+    Raises
+    ------
+    ValueError
+        If `axis` is not one of the two.
+
+    References
+    ----------
+    Bröcker and Smith 2007, doi:10.1175/WAF993.1 (consistency band).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calib.analysis import analyze
+    >>> from calib.predictions import Predictions
+    >>> from calib.settings import Settings
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(2000)
+    >>> predictions = Predictions.from_arrays(rng.random(2000) < p**2, p)
+    >>> chart = reliability_chart(analyze(predictions, Settings(methods=("platt",), n_bins=10)))
+    >>> chart.alt[:55]
+    'Reliability diagram, 10 occupied bins. Too high: scores'
     """
     results = [analysis.methods[key] for key in methods]
     scale = scale_for(axis, [result.reliability for result in results])
@@ -54,14 +77,16 @@ def reliability_chart(
     if any(result.reliability.few.any() for result in results):
         figure.add_trace(few_entry())
     if histogram:
-        figure.add_traces([_histogram(result, scale, len(results)) for result in results])
-    plot_height = _lay_out(figure, scale, histogram)
+        unit = "Weight" if analysis.data.weighted else "Rows"
+        figure.add_traces([_histogram(r, scale, unit, filled=len(results) == 1) for r in results])
+        figure.update_layout(yaxis2=_count_axis(unit))
+    figure.update_layout(_square_axes(scale, histogram))
     n_bins = len(results[0].reliability.rows)
     return make_chart(
         figure,
         f"Reliability diagram, {n_bins} occupied bins. {verdicts(analysis, methods)}",
         plot_width=SIDE,
-        plot_height=plot_height,
+        plot_height=HEIGHT if histogram else SIDE,
         revision=f"reliability {axis}",
     )
 
@@ -77,12 +102,12 @@ def _entry(result: MethodResult) -> go.Scatter:
     )
 
 
-def _histogram(result: MethodResult, scale: Scale, n_drawn: int) -> go.Scatter:
-    """Steps over equal intervals of the score; one method is filled, several are outlines."""
+def _histogram(result: MethodResult, scale: Scale, unit: str, *, filled: bool) -> go.Scatter:
+    """Steps over equal intervals of the score."""
     edges = np.linspace(0.0, 1.0, len(result.histogram) + 1)
     color = style_of(result.key).color
     said = [
-        f"scores {span(low, high)}<br>{count(weight)} rows"
+        f"scores {span(low, high)}<br>{count(weight)} {unit.lower()}"
         for low, high, weight in zip(edges[:-1], edges[1:], result.histogram, strict=True)
     ]
     return go.Scatter(
@@ -90,8 +115,8 @@ def _histogram(result: MethodResult, scale: Scale, n_drawn: int) -> go.Scatter:
         y=np.concatenate([[0.0], result.histogram, [0.0]]),
         yaxis="y2",
         mode="lines",
-        line={"shape": "hv", "width": 1 if n_drawn == 1 else LINE_WIDTH - 0.5, "color": color},
-        fill="tozeroy" if n_drawn == 1 else "none",
+        line={"shape": "hv", "width": 1 if filled else LINE_WIDTH - 0.5, "color": color},
+        fill="tozeroy" if filled else "none",
         fillcolor=faded(color, 0.35),
         name=escaped(result.label),
         uid=f"histogram {result.key}",
@@ -102,30 +127,21 @@ def _histogram(result: MethodResult, scale: Scale, n_drawn: int) -> go.Scatter:
     )
 
 
-def _lay_out(figure: go.Figure, scale: Scale, histogram: bool) -> int:
+def _square_axes(scale: Scale, histogram: bool) -> dict[str, object]:
     across, upward = square()
-    height = SIDE + GAP + HISTOGRAM if histogram else SIDE
-    figure.update_layout(
-        # One x-axis for both panels: the histogram stays under its dots at any width and zoom.
-        xaxis=axis_look(
-            "Mean predicted probability",
-            **scale.options(),
-            **across,
-            anchor="y2" if histogram else "y",
-        ),
-        yaxis=axis_look(
-            "Observed frequency", **scale.options(), **upward, domain=[1 - SIDE / height, 1]
-        ),
-    )
-    if histogram:
-        figure.update_layout(yaxis2=_count_axis(HISTOGRAM / height))
-    return height
+    # One x-axis for both panels: the histogram stays under its dots at any width and zoom.
+    below = {"anchor": "y2", "mirror": "all"} if histogram else {}
+    bottom = 1 - SIDE / HEIGHT if histogram else 0.0
+    return {
+        "xaxis": axis_look("Mean predicted probability", **scale.options(), **across, **below),
+        "yaxis": axis_look("Observed frequency", **scale.options(), **upward, domain=[bottom, 1]),
+    }
 
 
-def _count_axis(top: float) -> dict[str, object]:
+def _count_axis(unit: str) -> dict[str, object]:
     return axis_look(
-        "Rows",
-        domain=[0, top],
+        unit,
+        domain=[0, HISTOGRAM / HEIGHT],
         anchor="x",
         rangemode="tozero",
         fixedrange=True,

@@ -14,6 +14,8 @@ from calib.numerics.arrays import FloatArray
 
 AxisKind = Literal["linear", "logit"]
 TAIL_TICKS = tuple(10.0**-k for k in range(1, 10))
+# More would run into each other on a phone.
+MOST_LABELS = 7
 LOGIT_TICKS = (*reversed(TAIL_TICKS), 0.5, *(1.0 - p for p in TAIL_TICKS))
 
 
@@ -47,8 +49,12 @@ class Scale:
             labels = [f"{p:.1f}" for p in ticks]
         else:
             shown = [p for p in LOGIT_TICKS if self.low <= _log_odds(p) <= self.high]
+            # Counted from 1/2, so that both tails label the same steps.
+            middle, step = shown.index(0.5), math.ceil(len(shown) / MOST_LABELS)
             ticks = [_log_odds(p) for p in shown]
-            labels = [_tick_label(p) for p in shown]
+            labels = [
+                _tick_label(p) if (i - middle) % step == 0 else "" for i, p in enumerate(shown)
+            ]
         return {"range": [self.low, self.high], "tickvals": ticks, "ticktext": labels}
 
 
@@ -82,8 +88,8 @@ def _log_odds(p: float) -> float:
 
 
 def _tick_label(p: float) -> str:
-    if p < 1e-4:
+    if p < 0.001:
         return f"1e{math.log10(p):.0f}"
-    if p > 1.0 - 1e-4:
+    if p > 0.999:
         return f"1−1e{math.log10(1.0 - p):.0f}"
     return f"{p:.10g}"

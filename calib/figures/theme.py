@@ -123,6 +123,7 @@ def axis_look(title: str = "", **options: Any) -> dict[str, Any]:
         "ticklen": 4,
         "tickcolor": FRAME,
         "tickfont": {"size": TICK_SIZE},
+        "tickangle": 0,
         "ticklabelposition": "outside",
     }
     return look | options

@@ -42,7 +42,7 @@ def span(low: float, high: float) -> str:
     Examples
     --------
     >>> span(0.3, 0.41), span(0.0012, 0.0019)
-    ('0.30 to 0.41', '0.0012 to 0.0019')
+    ('0.30 to 0.41', '0.00120 to 0.00190')
     """
     width = high - low
     decimals = 2 if width <= 0.0 else max(2, 1 - math.floor(math.log10(width) + 1e-9))

@@ -1,0 +1,133 @@
+"""What holds for every figure."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from calib import figures
+from calib.calibrators import CALIBRATORS
+from calib.figures.theme import METHOD_STYLES, OTHER_STYLE, style_of
+
+ALL = ("uncalibrated", "platt", "isotonic", "beta")
+BUILDERS = {
+    "reliability": lambda a: figures.reliability_chart(a, ALL),
+    "reliability, logit": lambda a: figures.reliability_chart(a, ALL, axis="logit"),
+    "cumulative": lambda a: figures.cumulative_chart(a, "platt"),
+    "cumulative difference": lambda a: figures.cumulative_difference_chart(a, ALL),
+    "functions": lambda a: figures.functions_chart(a, ALL, highlight_knots=True),
+    "compact logit": figures.compact_logit_chart,
+    "before and after": lambda a: figures.before_after_chart(a, ALL),
+    "differences": figures.difference_chart,
+}
+every_figure = pytest.mark.parametrize("build", BUILDERS.values(), ids=BUILDERS)
+
+HOSTILE = "<b>bold</b><a href='http://evil.test'>x</a>%{x}<img src=http://evil.test>"
+
+
+@every_figure
+def test_it_becomes_json_and_the_same_one_each_time(analysis, build):
+    written = build(analysis).figure.to_json()
+    assert json.loads(written)["data"]
+    assert build(analysis).figure.to_json() == written
+
+
+@every_figure
+def test_nothing_has_to_be_measured_by_the_browser(analysis, build):
+    layout = json.loads(build(analysis).figure.to_json())["layout"]
+    assert layout["margin"]["autoexpand"] is False
+    axes = [value for name, value in layout.items() if name[1:5] == "axis"]
+    assert axes
+    for axis in axes:
+        assert axis["automargin"] is False
+        assert "range" in axis or axis["rangemode"] == "tozero"
+
+
+@every_figure
+def test_no_colour_is_fixed_that_a_dark_page_must_change(analysis, build):
+    layout = json.loads(build(analysis).figure.to_json())["layout"]
+    del layout["template"]
+    assert not {"paper_bgcolor", "plot_bgcolor", "font", "title"} & layout.keys()
+    fonts = [note.get("font", {}) for note in layout.get("annotations", [])]
+    assert not any("color" in font for font in [*fonts, layout["legend"]["font"]])
+
+
+@every_figure
+def test_traces_are_plain_scatters_with_names_of_their_own(analysis, build):
+    data = build(analysis).figure.data
+    assert {trace.type for trace in data} == {"scatter"}
+    uids = [trace.uid for trace in data]
+    assert all(uids)
+    assert len(set(uids)) == len(uids)
+
+
+@every_figure
+def test_hostile_labels_stay_text(analysis, build):
+    methods = {k: dataclasses.replace(r, label=HOSTILE) for k, r in analysis.methods.items()}
+    names = dict.fromkeys(("name", "score_name", "outcome_name", "positive_name"), HOSTILE)
+    hostile = dataclasses.replace(
+        analysis, methods=methods, data=dataclasses.replace(analysis.data, **names)
+    )
+    written = json.loads(build(hostile).figure.to_json())
+    said = json.dumps(written, ensure_ascii=False)
+    assert "<a " not in said
+    assert "<img" not in said
+    assert "%{x}<" not in said
+    assert "%{x}&lt;" not in said
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name in BUILDERS if name not in ("compact logit", "differences", "cumulative")],
+)
+def test_alternative_text_states_the_verdict_and_every_method(analysis, name):
+    alt = BUILDERS[name](analysis).alt
+    assert analysis.verdict.sentence in alt
+    assert f"After Platt: KS {analysis.methods['platt'].ks.statistic:.3f}" in alt
+
+
+def test_alternative_text_of_the_others_states_what_they_show(analysis):
+    assert analysis.verdict.sentence in figures.cumulative_chart(analysis).alt
+    assert f"{analysis.methods['platt'].ks.statistic:.3f}" in BUILDERS["cumulative"](analysis).alt
+    assert analysis.recommendation.sentence in figures.difference_chart(analysis).alt
+    assert f"{analysis.compact_logit.epsilon:.2g}" in figures.compact_logit_chart(analysis).alt
+
+
+@every_figure
+def test_report_copy_follows_the_page_and_leaves_the_chart_alone(analysis, build):
+    chart = build(analysis)
+    copy = figures.for_report(chart)
+    assert copy.layout.width is None
+    assert chart.figure.layout.width == chart.width
+    assert copy.layout.height == chart.height
+    assert copy.layout.template.layout.paper_bgcolor == "rgba(0, 0, 0, 0)"
+
+
+def test_every_method_has_a_colour_a_dash_and_a_marker_of_its_own():
+    styles = [*METHOD_STYLES.values(), OTHER_STYLE]
+    assert len({(s.color, s.dash, s.symbol) for s in styles}) == len(styles)
+    assert len({s.color for s in styles}) == len(styles)
+    assert len({s.symbol for s in styles}) == len(styles)
+    assert set(CALIBRATORS) <= METHOD_STYLES.keys()
+    assert style_of("made up") is OTHER_STYLE
+
+
+@pytest.mark.parametrize("background", [(255, 255, 255), (20, 24, 29)])
+def test_the_five_main_methods_can_be_seen_on_light_and_dark(background):
+    # WCAG asks 3 to 1 of graphics; isotonic's orange has 2.2 on white and is Okabe and Ito's own.
+    for key in ("uncalibrated", "platt", "beta", "spline"):
+        assert _contrast(METHOD_STYLES[key].color, background) >= 3.0, key
+    assert _contrast(METHOD_STYLES["isotonic"].color, background) >= 2.0
+
+
+def _contrast(color, background):
+    rgb = [int(color[i : i + 2], 16) for i in (1, 3, 5)]
+    one, two = sorted([_luminance(rgb), _luminance(background)])
+    return (two + 0.05) / (one + 0.05)
+
+
+def _luminance(rgb):
+    share = np.asarray(rgb) / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])

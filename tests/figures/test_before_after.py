@@ -1,0 +1,42 @@
+import numpy as np
+
+from calib.figures import before_after_chart
+
+
+def test_one_panel_a_method_each_with_its_own_dots_and_band(analysis, trace):
+    figure = before_after_chart(analysis, tuple(analysis.methods)).figure
+    for panel, (key, result) in enumerate(analysis.methods.items()):
+        axis = f"x{panel + 1}" if panel else "x"
+        dots, band = trace(figure, f"dots {key}{axis}"), trace(figure, f"band{axis}")
+        np.testing.assert_array_equal(dots.y, result.reliability.observed)
+        np.testing.assert_array_equal(
+            band.y[: len(result.reliability.rows)], result.reliability.band_low
+        )
+        assert dots.xaxis == band.xaxis == axis
+
+
+def test_axes_are_the_same_in_every_panel(analysis):
+    layout = before_after_chart(analysis, tuple(analysis.methods)).figure.layout
+    ranges = {layout[f"{name}axis{n}"].range for name in "xy" for n in ("", 2, 3, 4)}
+    assert len(ranges) == 1
+
+
+def test_panels_are_titled_with_label_and_ks_error(analysis):
+    notes = before_after_chart(analysis, ("uncalibrated", "beta")).figure.layout.annotations
+    titles = [note.text for note in notes if note.xref.endswith("domain")]
+    ks = [analysis.methods[key].ks.statistic for key in ("uncalibrated", "beta")]
+    assert titles == [f"<b>Uncalibrated</b><br>KS {ks[0]:.3f}", f"<b>Beta</b><br>KS {ks[1]:.3f}"]
+
+
+def test_rows_wrap_after_the_columns(analysis):
+    layout = before_after_chart(analysis, tuple(analysis.methods), columns=2).figure.layout
+    assert layout.xaxis3.domain == layout.xaxis.domain
+    assert layout.yaxis3.domain[1] < layout.yaxis.domain[0]
+    assert layout.xaxis3.showticklabels
+    assert not layout.xaxis.showticklabels
+
+
+def test_legend_names_each_thing_once(analysis):
+    figure = before_after_chart(analysis, tuple(analysis.methods)).figure
+    names = [t.name for t in figure.data if t.showlegend is not False]
+    assert len(names) == len(set(names)) == 3

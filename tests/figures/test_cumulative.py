@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+
+from calib.figures import cumulative_chart, cumulative_difference_chart
+
+# (panel, trace, x, y): section 4 of Gupta et al., Figure 1.
+PANELS = [
+    (0, "Predicted", "fractile", "cumulative_score"),
+    (0, "Observed", "fractile", "cumulative_outcome"),
+    (1, "Predicted", "cumulative_score", "cumulative_score"),
+    (1, "Observed", "cumulative_score", "cumulative_outcome"),
+    (2, "Predicted", "fractile", "score"),
+    (2, "Observed", "fractile", "recalibrated"),
+    (3, "Observed", "score", "recalibrated"),
+]
+
+
+@pytest.mark.parametrize(("panel", "name", "x", "y"), PANELS)
+def test_panels_draw_the_curves_of_figure_1(analysis, trace, panel, name, x, y):
+    curve = analysis.methods["platt"].cumulative
+    line = trace(cumulative_chart(analysis, "platt").figure, f"{name} {panel}")
+    np.testing.assert_allclose(line.x, getattr(curve, x), atol=1e-7)
+    np.testing.assert_allclose(line.y, getattr(curve, y), atol=1e-7)
+    assert line.x.dtype == np.float32
+    assert (line.xaxis or "x") == f"x{panel + 1 if panel else ''}"
+
+
+def test_panels_do_not_overlap_and_stay_square(analysis):
+    chart = cumulative_chart(analysis)
+    layout, margin = chart.figure.layout, chart.figure.layout.margin
+    across, upward = layout.xaxis.domain, layout.yaxis.domain
+    assert across[1] < layout.xaxis2.domain[0]
+    assert upward[0] > layout.yaxis3.domain[1]
+    width = (across[1] - across[0]) * (chart.width - margin.l - margin.r)
+    height = (upward[1] - upward[0]) * (chart.height - margin.t - margin.b)
+    assert width == pytest.approx(height)
+    for y_axis, x_axis in (("yaxis", "x"), ("yaxis2", "x2"), ("yaxis3", "x3"), ("yaxis4", "x4")):
+        assert layout[y_axis].scaleanchor == x_axis
+
+
+def test_difference_curves_are_outcome_minus_score(analysis, trace):
+    figure = cumulative_difference_chart(analysis, ("uncalibrated", "beta")).figure
+    for key in ("uncalibrated", "beta"):
+        curve, line = analysis.methods[key].cumulative, trace(figure, f"difference {key}")
+        np.testing.assert_allclose(
+            line.y, curve.cumulative_outcome - curve.cumulative_score, atol=1e-7
+        )
+        np.testing.assert_allclose(line.x, curve.fractile, atol=1e-7)
+
+
+def test_difference_band_is_the_null_of_the_first_method(analysis, trace):
+    figure = cumulative_difference_chart(analysis, ("platt", "uncalibrated")).figure
+    half = analysis.methods["platt"].cumulative.null_half_width
+    band = trace(figure, "band")
+    assert (min(band.y), max(band.y)) == (-half, half)
+
+
+def test_marked_extremes_are_the_ks_and_kuiper_errors(analysis, trace):
+    figure = cumulative_difference_chart(analysis, ("uncalibrated",)).figure
+    ks, low, high = trace(figure, "extremes uncalibrated").y
+    # The metrics are computed on all cells, the curve is thinned: its extremes must survive.
+    assert abs(ks) == pytest.approx(analysis.uncalibrated.ks.statistic, abs=1e-12)
+    difference = analysis.uncalibrated.cumulative.difference
+    assert (low, high) == (difference.min(), difference.max())
+
+
+def test_difference_stays_inside_its_fixed_axis(analysis):
+    figure = cumulative_difference_chart(analysis, tuple(analysis.methods)).figure
+    low, high = figure.layout.yaxis.range
+    for line in figure.data:
+        assert low < min(line.y)
+        assert max(line.y) < high

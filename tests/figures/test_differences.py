@@ -1,0 +1,60 @@
+import dataclasses
+import math
+
+import pytest
+
+from calib.comparison import Estimate
+from calib.figures import difference_chart
+
+
+@pytest.mark.parametrize("metric", ["log_loss", "brier_score"])
+def test_rows_are_differences_with_their_intervals(analysis, trace, metric):
+    figure = difference_chart(analysis, metric).figure
+    for row, key in enumerate(["platt", "isotonic", "beta"]):
+        estimate, dot = (
+            analysis.methods[key].differences[metric],
+            trace(figure, f"difference {key}"),
+        )
+        assert (list(dot.x), list(dot.y)) == ([estimate.value], [row])
+        assert dot.x[0] + dot.error_x.array[0] == pytest.approx(estimate.high, abs=1e-15)
+        assert dot.x[0] - dot.error_x.arrayminus[0] == pytest.approx(estimate.low, abs=1e-15)
+
+
+def test_methods_stand_in_their_order_from_the_top(analysis):
+    axis = difference_chart(analysis).figure.layout.yaxis
+    labels = [analysis.methods[key].label for key in ("platt", "isotonic", "beta")]
+    assert list(axis.ticktext) == labels
+    assert axis.range[0] > axis.range[1]
+
+
+def test_zero_and_all_intervals_are_in_view(analysis, trace):
+    figure = difference_chart(analysis).figure
+    low, high = figure.layout.xaxis.range
+    ends = [
+        end
+        for key in ("platt", "isotonic", "beta")
+        for end in dataclasses.astuple(analysis.methods[key].differences["log_loss"])
+    ]
+    assert low < min(0.0, *ends)
+    assert max(0.0, *ends) < high
+    assert set(trace(figure, "zero").x) == {0.0}
+
+
+def test_unknown_interval_is_not_drawn_and_not_claimed(analysis, trace):
+    lone = dataclasses.replace(analysis.methods["platt"], differences={"log_loss": Estimate(-0.1)})
+    methods = {"uncalibrated": analysis.uncalibrated, "platt": lone}
+    figure = difference_chart(dataclasses.replace(analysis, methods=methods)).figure
+    dot = trace(figure, "difference platt")
+    assert math.isnan(dot.error_x.array[0])
+    assert "nan" not in dot.hovertemplate
+    assert figure.layout.xaxis.range[0] < -0.1
+
+
+def test_only_uncalibrated_scores_still_give_a_chart(analysis):
+    methods = {"uncalibrated": analysis.uncalibrated}
+    assert difference_chart(dataclasses.replace(analysis, methods=methods)).height > 0
+
+
+def test_unknown_metric_is_refused(analysis):
+    with pytest.raises(ValueError, match="metric must be 'log_loss' or 'brier_score', got 'auc'"):
+        difference_chart(analysis, "auc")

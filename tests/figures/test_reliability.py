@@ -1,0 +1,149 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from calib.figures import reliability_chart
+from calib.figures.theme import METHOD_STYLES
+
+
+@pytest.mark.parametrize("key", ["uncalibrated", "isotonic"])
+def test_dots_lie_at_mean_score_and_observed_frequency(analysis, trace, key):
+    curve = analysis.methods[key].reliability
+    dots = trace(reliability_chart(analysis, [key]).figure, f"dots {key}")
+    np.testing.assert_array_equal(dots.x, curve.mean_score)
+    np.testing.assert_array_equal(dots.y, curve.observed)
+
+
+def test_interval_bars_reach_from_low_to_high(analysis, trace):
+    curve = analysis.uncalibrated.reliability
+    bars = trace(reliability_chart(analysis).figure, "dots uncalibrated").error_y
+    np.testing.assert_allclose(curve.observed + bars.array, curve.high, atol=1e-15)
+    np.testing.assert_allclose(curve.observed - bars.arrayminus, curve.low, atol=1e-15)
+
+
+def test_markers_are_hollow_where_and_only_where_rows_are_few(analysis, trace):
+    curve = analysis.uncalibrated.reliability
+    assert 0 < curve.few.sum() < len(curve.few)
+    symbols = trace(reliability_chart(analysis).figure, "dots uncalibrated").marker.symbol
+    assert [symbol.endswith("-open") for symbol in symbols] == (curve.rows < 30).tolist()
+
+
+def test_hollow_markers_are_explained_only_if_there_are_some(analysis):
+    names = [t.name for t in reliability_chart(analysis).figure.data]
+    assert "&lt; 30 rows" in names
+    result = analysis.uncalibrated
+    many = dataclasses.replace(result.reliability, rows=np.full(12, 50.0))
+    methods = {"uncalibrated": dataclasses.replace(result, reliability=many)}
+    full = dataclasses.replace(analysis, methods=methods)
+    assert "&lt; 30 rows" not in [t.name for t in reliability_chart(full).figure.data]
+
+
+def test_dots_area_follows_weight(analysis, trace):
+    curve = analysis.uncalibrated.reliability
+    marker = trace(reliability_chart(analysis).figure, "dots uncalibrated").marker
+    assert marker.sizemode == "area"
+    np.testing.assert_array_equal(marker.size, curve.weight)
+    # A bin with all the weight would be 30 pixels wide.
+    assert np.sqrt(2 * curve.weight.sum() / marker.sizeref) == pytest.approx(30.0)
+
+
+def test_band_is_the_consistency_band_of_the_first_method(analysis, trace):
+    figure = reliability_chart(analysis, ("platt", "uncalibrated")).figure
+    band, curve = trace(figure, "band"), analysis.methods["platt"].reliability
+    n = len(curve.rows)
+    np.testing.assert_array_equal(band.y[:n], curve.band_low)
+    np.testing.assert_array_equal(band.y[n:][::-1], curve.band_high)
+    np.testing.assert_array_equal(band.x[:n], curve.mean_score)
+    assert "95%" in band.name
+
+
+def test_band_of_a_single_bin_can_be_seen(analysis, trace):
+    result = analysis.uncalibrated
+    curve = result.reliability
+    arrays = {
+        name: getattr(curve, name)[:1]
+        for name in curve.__dataclass_fields__
+        if isinstance(getattr(curve, name), np.ndarray)
+    }
+    one = dataclasses.replace(result, reliability=dataclasses.replace(curve, **arrays))
+    figure = reliability_chart(dataclasses.replace(analysis, methods={"uncalibrated": one})).figure
+    assert trace(figure, "band").line.width > 0
+
+
+def test_histogram_holds_every_row_and_shares_the_x_axis(analysis, trace):
+    figure = reliability_chart(analysis, ("uncalibrated", "beta")).figure
+    for key in ("uncalibrated", "beta"):
+        steps = trace(figure, f"histogram {key}")
+        assert steps.y.sum() == analysis.data.n_rows
+        np.testing.assert_array_equal(steps.y[1:-1], analysis.methods[key].histogram)
+        assert (steps.xaxis or "x") == (trace(figure, f"dots {key}").xaxis or "x")
+    assert steps.yaxis == "y2"
+    assert figure.layout.yaxis2.domain[1] < figure.layout.yaxis.domain[0]
+
+
+def test_histogram_and_band_can_be_left_out(analysis):
+    figure = reliability_chart(analysis, histogram=False, band=False).figure
+    assert not [t.uid for t in figure.data if t.uid.startswith(("histogram", "band"))]
+
+
+def test_panel_is_square_and_both_axes_are_alike(analysis):
+    chart = reliability_chart(analysis, histogram=False)
+    layout = chart.figure.layout
+    assert layout.yaxis.scaleanchor == "x"
+    assert layout.xaxis.constrain == layout.yaxis.constrain == "domain"
+    assert layout.xaxis.range == layout.yaxis.range
+    margin = layout.margin
+    assert chart.width - margin.l - margin.r == chart.height - margin.t - margin.b
+
+
+def test_logit_axis_draws_log_odds_and_labels_probabilities(analysis, trace):
+    curve = analysis.uncalibrated.reliability
+    figure = reliability_chart(analysis, axis="logit").figure
+    dots, axis = trace(figure, "dots uncalibrated"), figure.layout.xaxis
+    np.testing.assert_allclose(
+        dots.x, np.log(curve.mean_score / (1 - curve.mean_score)), rtol=1e-12
+    )
+    at = dict(zip(axis.ticktext, axis.tickvals, strict=True))
+    assert at["0.5"] == 0.0
+    assert at["0.1"] == pytest.approx(np.log(1 / 9))
+    assert axis.range == figure.layout.yaxis.range
+
+
+def test_logit_axis_puts_certain_bins_on_its_ends(analysis, trace):
+    result = analysis.uncalibrated
+    observed = result.reliability.observed.copy()
+    observed[[0, -1]] = 0.0, 1.0
+    certain = dataclasses.replace(result.reliability, observed=observed)
+    methods = {"uncalibrated": dataclasses.replace(result, reliability=certain)}
+    figure = reliability_chart(dataclasses.replace(analysis, methods=methods), axis="logit").figure
+    y = trace(figure, "dots uncalibrated").y
+    assert (y[0], y[-1]) == figure.layout.yaxis.range
+
+
+def test_dots_say_which_bin_and_method_was_selected(analysis, trace):
+    dots = trace(reliability_chart(analysis, ("platt",)).figure, "dots platt")
+    assert list(dots.customdata[3]) == [3, "platt"]
+    assert "markers" in dots.mode
+
+
+def test_hover_says_edges_rows_mean_and_interval(analysis, trace):
+    curve = analysis.uncalibrated.reliability
+    said = trace(reliability_chart(analysis).figure, "dots uncalibrated").hovertext[0]
+    assert "scores 0.000 to 0.083" in said
+    assert f"{curve.rows[0]:.0f} rows, {curve.positive[0]:.0f} positive" in said
+    assert f"observed {curve.observed[0]:.3f} ({curve.low[0]:.3f} to {curve.high[0]:.3f})" in said
+
+
+def test_methods_keep_their_look_and_order(analysis, trace):
+    figure = reliability_chart(analysis, ("uncalibrated", "beta", "platt")).figure
+    drawn = [t.uid for t in figure.data if t.uid.startswith("dots")]
+    assert drawn == ["dots uncalibrated", "dots beta", "dots platt"]
+    for key in ("beta", "platt"):
+        dots, style = trace(figure, f"dots {key}"), METHOD_STYLES[key]
+        assert (dots.marker.color, dots.line.dash) == (style.color, style.dash)
+
+
+def test_unknown_axis_is_refused(analysis):
+    with pytest.raises(ValueError, match="axis must be 'linear' or 'logit', got 'log'"):
+        reliability_chart(analysis, axis="log")
