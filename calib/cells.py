@@ -86,7 +86,10 @@ class ScoreCells:
         key = (score + 0.0).view(np.uint64)
         key <<= np.uint64(1)
         key |= outcome.view(np.uint8)
-        key.sort()
+        # A radix sort by 16 bits leaves short runs, which the stable sort finishes in half the time
+        # of sorting them all.
+        key = key[np.argsort((score * 65535.0).astype(np.uint16), kind="stable")]
+        key.sort(kind="stable")
         label = (key & np.uint64(1)).astype(np.float64)
         key >>= np.uint64(1)
         ordered = key.view(np.float64)
@@ -219,7 +222,7 @@ def check_outcomes(y_true: ArrayLike) -> BoolArray:
     values = _one_dimensional("y_true", y_true)
     if values.dtype == np.bool_:
         return values
-    if values.dtype.kind not in "iuf" or not np.isin(values, (0, 1)).all():
+    if values.dtype.kind not in "iuf" or not ((values == 0) | (values == 1)).all():
         odd = next((v for v in values.tolist() if v not in (0, 1)), values[0])
         raise ValueError(f"y_true must hold only 0 and 1 (or booleans), got {odd!r}.")
     return values.astype(np.bool_)

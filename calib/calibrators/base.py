@@ -49,15 +49,19 @@ class Calibrator(BaseEstimator):
 
     def fit_cells(self, cells: ScoreCells) -> Self:
         """Fit the map on cells that are already counted."""
-        if self.needs_both_classes and cells.one_class:
-            only = int(cells.total_positive > 0)
-            raise ValueError(
-                f"{type(self).__name__} needs rows of both classes to fit, got only class {only}."
-            )
+        if cells.one_class:
+            self._refuse_one_class(cells.total_positive > 0.0)
         with single_thread():
             self._fit(cells)
         self.n_rows_ = cells.n_rows
         return self
+
+    def _refuse_one_class(self, only: bool) -> None:
+        if self.needs_both_classes:
+            raise ValueError(
+                f"{type(self).__name__} needs rows of both classes to fit, got only class "
+                f"{int(only)}."
+            )
 
     def predict(self, scores: ArrayLike) -> FloatArray:
         """Calibrated probabilities of new scores.

@@ -8,7 +8,6 @@ import numpy as np
 
 from calib.calibrators.base import register
 from calib.calibrators.increasing import IncreasingSigmoid
-from calib.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.transforms import clip_certain
 
@@ -57,10 +56,10 @@ class Beta(IncreasingSigmoid):
         columns = [np.log(clipped), -np.log1p(-clipped)]
         return columns if self.free_ else [columns[0] + columns[1]]
 
-    def _fit(self, cells: ScoreCells) -> None:
+    def _fit_rows(self, scores: FloatArray, positive: FloatArray, weight: FloatArray) -> None:
         # Two scores cannot tell a from b: they are then equal.
-        self.free_ = len(cells) > 2
-        super()._fit(cells)
+        self.free_ = not ((scores == scores.min()) | (scores == scores.max())).all()
+        super()._fit_rows(scores, positive, weight)
 
     def _name_parameters(self) -> None:
         self.a_, self.b_ = float(self.slopes_[0]), float(self.slopes_[-1])

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calib.calibrators.base import Calibrator
-from calib.cells import ScoreCells
+from calib.cells import (
+    ScoreCells,
+    check_outcomes,
+    check_same_length,
+    check_scores,
+    check_weights,
+)
 from calib.numerics.arrays import FloatArray
 from calib.numerics.logistic import fit_increasing
+from calib.numerics.threads import single_thread
 from calib.numerics.transforms import sigmoid
 
 
@@ -32,11 +42,35 @@ class IncreasingSigmoid(Calibrator):
         """The fitted curve in numbers."""
         raise NotImplementedError
 
+    def fit(self, scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the map on held-out scores and outcomes, as every calibrator does.
+
+        The rows are not counted into cells: a likelihood is a sum, and the sort would take
+        longer than the fit.
+        """
+        outcome, score = check_outcomes(y), check_scores(scores)
+        check_same_length(y_true=outcome, y_prob=score)
+        if sample_weight is None:
+            weight, positive = np.ones(len(score)), outcome.astype(np.float64)
+        else:
+            weight = check_weights(sample_weight)
+            check_same_length(y_true=outcome, sample_weight=weight)
+            positive = np.where(outcome, weight, 0.0)
+        if outcome.all() or not outcome.any():
+            self._refuse_one_class(bool(outcome[0]))
+        with single_thread():
+            self._fit_rows(score, positive, weight)
+        self.n_rows_ = len(score)
+        return self
+
     def _fit(self, cells: ScoreCells) -> None:
+        self._fit_rows(cells.score, cells.positive, cells.weight)
+
+    def _fit_rows(self, scores: FloatArray, positive: FloatArray, weight: FloatArray) -> None:
         fit = fit_increasing(
-            self._columns(cells.score),
-            cells.positive,
-            cells.weight,
+            self._columns(scores),
+            positive,
+            weight,
             intercept=self.has_intercept,
             smooth=self.smooth_targets,
         )
@@ -60,7 +94,8 @@ class IncreasingSigmoid(Calibrator):
     def formula(self) -> str:
         """The fitted map in words and numbers."""
         if self.constant_:
-            return f"{self._base_rate():.3g} for every score: the observed rate does not rise with the score"
+            rate = f"{self._base_rate():.3g}"
+            return f"{rate} for every score: the observed rate does not rise with the score"
         if self.separated_:
             return (
                 f"{self._expression()}; the scores separate the classes perfectly, so the curve "

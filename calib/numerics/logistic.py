@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calib.numerics.arrays import FloatArray, lock
 
 MAX_STEPS = 30  # a separated fit moves by 1 a step for ever; after 37 steps it would round to rest
-STEP_TOLERANCE = 1e-7  # the error left is its square
+STEP_TOLERANCE = 1e-6  # the error left is about its square
+SAMPLED_TOLERANCE = 1e-4  # leaves 1e-8, where the standard error is above 1e-3
 COLLINEAR = 1e-12
 SMALLEST_COLUMN = 1e-290  # the coefficient of a smaller one could overflow
 CHUNK = 8192  # cells whose temporaries stay in the processor's cache
-COARSE = 2048
+SAMPLE = 65_536
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,8 +79,8 @@ def fit_logistic(
 ) -> LogisticFit:
     """Maximise sum of positive * eta - weight * ln(1 + exp(eta)), eta = features @ c + offset.
 
-    The result does not depend on the scale of the columns, nor on the order of the cells; cells
-    that are sorted are quicker.
+    Neither the scale of the columns nor the order of the cells matters; cells need not be
+    distinct, so rows may be passed as they come.
 
     Parameters
     ----------
@@ -101,9 +103,8 @@ def fit_logistic(
     >>> fit.converged, fit_logistic(features, np.array([0.0, 4.0]), np.full(2, 4.0)).converged
     (True, False)
     """
-    columns, basis, kept = _orthonormal(features, weight)
-    problem = _Problem(columns, positive, weight, offset)
-    found = _newton(problem, _start(problem))
+    rows, basis, kept = _standardise(features.T, weight)
+    found = _maximise(_Problem(rows, positive, weight, offset))
     coefficients = np.zeros(features.shape[1])
     coefficients[kept] = np.linalg.solve(basis, found.coefficients)
     covariance = np.zeros((len(coefficients), len(coefficients)))
@@ -198,17 +199,29 @@ def _fit_subset(
     return fit.log_likelihood, IncreasingFit(slopes, constant, separated)
 
 
-def _orthonormal(
-    features: FloatArray, weight: FloatArray
+def _standardise(
+    columns: FloatArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray, list[int]]:
-    """Columns as rows of weighted mean square 1, orthogonal: features[:, kept] = rows.T @ basis.
+    """Rows near orthogonal and of mean square near 1: columns[kept] = basis.T @ rows.
 
     After it a step of 1 changes eta by about 1, whatever the units were; and log-scores that
-    hardly vary no longer drown in the intercept.
+    hardly vary no longer drown in the intercept. A sample shows the basis well enough.
     """
-    rows = np.array(features.T, dtype=np.float64, order="C")
-    d, total = len(rows), float(weight.sum())
-    basis, weighted = np.zeros((d, d)), np.empty_like(rows)
+    sample = _sample(len(weight))
+    if sample is not None:
+        _, basis, kept = _orthonormal(columns[:, sample], weight[sample])
+        if len(kept) == len(columns):
+            return np.linalg.inv(basis).T @ columns, basis, kept
+    return _orthonormal(columns, weight)
+
+
+def _orthonormal(
+    columns: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray, list[int]]:
+    """Gram and Schmidt's orthogonal rows; a column that earlier ones explain is not kept."""
+    rows = np.array(columns, dtype=np.float64, order="C")
+    d, share = len(rows), weight / weight.sum()
+    basis = np.zeros((d, d))
     kept: list[int] = []
     for j in range(d):
         # Squares of scores near 1e-300 would underflow.
@@ -216,20 +229,23 @@ def _orthonormal(
         if scale < SMALLEST_COLUMN:
             continue
         rows[j] /= scale
-        size = float(np.sqrt(weight @ (rows[j] * rows[j]) / total))
+        size = np.sqrt(share @ (rows[j] * rows[j]))
         for i in kept:
-            basis[i, j] = weighted[i] @ rows[j] / total
+            basis[i, j] = share @ (rows[i] * rows[j])
             rows[j] -= basis[i, j] * rows[i]
-        left = float(np.sqrt(weight @ (rows[j] * rows[j]) / total))
-        if left > COLLINEAR * size:
-            basis[: j + 1, j] *= scale
-            basis[j, j] = left * scale
-            rows[j] /= left
-            np.multiply(weight, rows[j], out=weighted[j])
+        basis[j, j] = np.sqrt(share @ (rows[j] * rows[j]))
+        if basis[j, j] > COLLINEAR * size:
+            rows[j] /= basis[j, j]
+            basis[:, j] *= scale
             kept.append(j)
-    if len(kept) == d:
-        return rows, basis, kept
     return rows[kept], basis[np.ix_(kept, kept)], kept
+
+
+def _sample(n_cells: int) -> NDArray[np.intp] | None:
+    # Random, so that no period in the order of the rows can fool it.
+    if n_cells <= 2 * SAMPLE:
+        return None
+    return np.random.default_rng(0).integers(n_cells, size=SAMPLE)
 
 
 class _Problem:
@@ -263,11 +279,11 @@ class _Problem:
             rows, weight, positive = self.rows[:, part], self.weight[part], self.positive[part]
             eta = self.eta(coefficients, part)
             small = np.exp(-np.abs(eta))
-            whole = 1.0 + small
-            value += float(positive @ eta - weight @ (np.maximum(eta, 0.0) + np.log(whole)))
-            p = np.where(eta >= 0.0, 1.0, small) / whole
-            gradient += rows @ (positive - weight * p)
-            information += (rows * (weight * small / (whole * whole))) @ rows.T
+            large = 1.0 / (1.0 + small)
+            small *= large  # the smaller of p and 1 - p, to full precision
+            value += float(positive @ eta - weight @ (np.maximum(eta, 0.0) - np.log(large)))
+            gradient += rows @ (positive - weight * np.where(eta >= 0.0, large, small))
+            information += (rows * (weight * small * large)) @ rows.T
         return value, gradient, information
 
     def is_separated_by(self, coefficients: FloatArray) -> bool:
@@ -276,29 +292,26 @@ class _Problem:
             for part in self._parts()
         )
 
-    def coarse(self) -> _Problem:
-        """Runs of neighbouring cells as one cell each, at the mean of its features."""
-        starts = np.linspace(0, self.n_cells, COARSE, endpoint=False).astype(np.intp)
-
-        def total(values: FloatArray) -> FloatArray:
-            return np.add.reduceat(values, starts)
-
-        weight = total(self.weight)
-        rows = np.vstack([total(row * self.weight) / weight for row in self.rows])
-        offset = None if self.offset is None else total(self.offset * self.weight) / weight
-        return _Problem(rows, total(self.positive), weight, offset)
+    def part(self, chosen: NDArray[np.intp]) -> _Problem:
+        offset = None if self.offset is None else self.offset[chosen]
+        rows = np.ascontiguousarray(self.rows[:, chosen])
+        return _Problem(rows, self.positive[chosen], self.weight[chosen], offset)
 
 
-def _start(problem: _Problem) -> FloatArray:
-    # The fit of 2048 coarse cells is so near that two passes over all cells are enough.
-    start = np.zeros(problem.n_columns)
-    if problem.n_cells < 4 * COARSE:
-        return start
-    coarse = _newton(problem.coarse(), start)
-    return coarse.coefficients if coarse.converged else start
+def _maximise(problem: _Problem) -> LogisticFit:
+    # From the fit of a sample two or three passes over all cells are enough.
+    zero = np.zeros(problem.n_columns)
+    sample = _sample(problem.n_cells)
+    if sample is not None:
+        start = _newton(problem.part(sample), zero)
+        if start.converged:
+            found = _newton(problem, start.coefficients, SAMPLED_TOLERANCE)
+            if found.converged:
+                return found
+    return _newton(problem, zero)
 
 
-def _newton(problem: _Problem, start: FloatArray) -> LogisticFit:
+def _newton(problem: _Problem, start: FloatArray, tolerance: float = STEP_TOLERANCE) -> LogisticFit:
     point = start
     value, gradient, information = problem.evaluate(point)
     converged = False
@@ -306,7 +319,7 @@ def _newton(problem: _Problem, start: FloatArray) -> LogisticFit:
         if problem.is_separated_by(point):
             break
         step = _solve(information, gradient)
-        if np.abs(step).max(initial=0.0) <= STEP_TOLERANCE * (1.0 + np.abs(point).max(initial=0.0)):
+        if np.abs(step).max(initial=0.0) <= tolerance * (1.0 + np.abs(point).max(initial=0.0)):
             point, converged = point + step, True
             break
         point, value, gradient, information = _climb(problem, point, step, value)
