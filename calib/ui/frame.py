@@ -28,7 +28,7 @@ PAGES: Mapping[str, str] = {
     "Compare": "pages/compare.py",
     "Reports": "pages/reports.py",
 }
-ICON = ":material/balance:"
+ICON = "⚖️"
 log = logging.getLogger(__name__)
 
 
@@ -37,6 +37,7 @@ def begin(title: str) -> Session:
     st.set_page_config(page_title=f"{title} · Calibration", page_icon=ICON, layout="wide")
     _freeze_imports()
     session = state.current()
+    state.arrive(session, title)
     state.write_address(session)
     _style()
     _navigation(title)

@@ -53,6 +53,8 @@ class Session:
         Files read so far; part of the uploaders' keys, since a kept file is copied every rerun.
     title, author, note : str
         Of the report.
+    page : str
+        Title of the page that is shown.
     analyses : Recent
         Results on a person's own data.
     latest : Analysis or None
@@ -71,6 +73,7 @@ class Session:
     title: str = ""
     author: str = ""
     note: str = ""
+    page: str = ""
     analyses: Recent[Analysis] = field(default_factory=lambda: Recent(most=3))
     latest: Analysis | None = None
 
@@ -143,6 +146,20 @@ def current() -> Session:
         st.session_state[SESSION] = Session.from_link(st.query_params.to_dict())
     session: Session = st.session_state[SESSION]
     return session
+
+
+def arrive(session: Session, page: str) -> None:
+    """Forget the widgets of the page that was left.
+
+    A widget of the same key on another page is a new one, but finds the old value in the state and
+    is drawn with its default instead; without it, it is given the session's value.
+    """
+    if session.page == page:
+        return
+    session.page = page
+    for key in list(st.session_state):
+        if key != SESSION:
+            del st.session_state[key]
 
 
 def write_address(session: Session) -> None:
