@@ -1,0 +1,201 @@
+"""Journeys through the dashboard in a real browser, from a file to a report."""
+
+import json
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.harness import by_key, settle, traces, visit
+
+PAGES = ["Overview", "Data", "Reliability", "Cumulative", "Functions", "Compare", "Reports"]
+
+
+def go(page: Page, label: str) -> None:
+    by_key(page, "navigation").get_by_role("link", name=label, exact=True).click()
+    settle(page)
+
+
+def upload(page: Page, key: str, *files) -> None:
+    page.locator(f".st-key-{key} input[type=file]").set_input_files(*files)
+    # The page runs once to read the file and once more to show it.
+    settle(page)
+    settle(page)
+
+
+def press(page: Page, key: str, keys: str) -> None:
+    slider = by_key(page, key).get_by_role("slider")
+    slider.focus()
+    slider.press(keys)
+    settle(page)
+
+
+def points(page: Page, key: str, name: str = "") -> list[list[float]]:
+    """Coordinates of the traces whose name holds `name`."""
+    found = traces(page, key)
+    return [[t["x"], t["y"]] for t in found if name in (t.get("name") or "")]
+
+
+def value(page: Page, key: str) -> str:
+    return by_key(page, key).get_by_role("slider").input_value()
+
+
+@pytest.fixture
+def rare(tmp_path):
+    """An overconfident model's file, with words for labels and columns nobody would guess."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(-1, 1.5, 3000)
+    y = rng.random(3000) < 1 / (1 + np.exp(-z))
+    p = 1 / (1 + np.exp(-(1.8 * z + 0.4)))
+    rows = [
+        f"{'churned' if hit else 'stayed'};{score:.8f};7" for hit, score in zip(y, p, strict=True)
+    ]
+    path = tmp_path / "customers.csv"
+    path.write_text("left?;risk;region\n" + "\n".join(rows))
+    return path
+
+
+def test_from_a_file_to_a_report_that_needs_no_network(page: Page, browser, rare, tmp_path):
+    visit(page, "/data")
+    upload(page, "data_file", rare)
+    expect(by_key(page, "map_outcome").get_by_role("combobox")).to_have_value("left?")
+    expect(by_key(page, "map_score").get_by_role("combobox")).to_have_value("risk")
+    expect(by_key(page, "checklist")).to_contain_text("3,000 rows")
+
+    go(page, "Reliability")
+    quantile = points(page, "chart_reliability", "Uncalibrated")
+    assert len(quantile[0][0]) == 15
+    by_key(page, "strategy").get_by_text("Uniform").click()
+    settle(page)
+    uniform = points(page, "chart_reliability", "Uncalibrated")
+    assert uniform != quantile
+    press(page, "n_bins", "ArrowRight")
+    assert points(page, "chart_reliability", "Uncalibrated") != uniform
+
+    go(page, "Cumulative")
+    assert points(page, "chart_difference")
+    assert points(page, "chart_cumulative")
+
+    go(page, "Functions")
+    spline = points(page, "chart_functions_fitted", "Spline")
+    platt = points(page, "chart_functions_fitted", "Platt")
+    press(page, "epsilon", "PageUp")
+    assert points(page, "chart_functions_fitted", "Spline") != spline
+    assert points(page, "chart_functions_fitted", "Platt") == platt
+
+    go(page, "Compare")
+    expect(page.get_by_text("Use ", exact=False).first).to_be_visible()
+
+    go(page, "Reports")
+    with page.expect_download() as download:
+        by_key(page, "download_html").get_by_role("button").click()
+    saved = tmp_path / "report.html"
+    download.value.save_as(saved)
+    context = browser.new_context(offline=True)
+    offline = context.new_page()
+    problems: list[str] = []
+    offline.on("pageerror", lambda error: problems.append(str(error)))
+    offline.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
+    offline.goto(saved.as_uri())
+    offline.locator(".js-plotly-plot .main-svg").first.wait_for()
+    assert "customers" in offline.locator("body").inner_text()
+    assert problems == []
+    context.close()
+
+
+def test_adult_in_two_files_gives_the_published_table(page: Page, shared, tmp_path):
+    adult = shared / "data" / "adult"
+    visit(page, "/data")
+    upload(page, "data_file", adult / "adult_nb_cal.csv")
+    upload(page, "data_test_file", adult / "adult_nb_test.csv")
+    go(page, "Compare")
+    expect(page.get_by_text("16,281 test rows").first).to_be_visible()
+    go(page, "Reports")
+    with page.expect_download() as download:
+        by_key(page, "download_json").get_by_role("button").click()
+    saved = tmp_path / "report.json"
+    download.value.save_as(saved)
+    methods = json.loads(saved.read_text())["analysis"]["methods"]
+    losses = {key: method["metrics"]["log_loss"]["value"] for key, method in methods.items()}
+    published = {"uncalibrated": 0.7448, "platt": 0.4287, "isotonic": 0.3940, "beta": 0.4031}
+    for key, value in published.items():
+        assert losses[key] == pytest.approx(value, abs=1e-4), key
+    assert losses["spline"] <= 0.3940
+
+
+def test_nothing_is_lost_by_changing_page_or_setting(page: Page, rare):
+    visit(page, "/data")
+    upload(page, "data_file", rare)
+    for label in (*PAGES, "Data"):
+        go(page, label)
+    expect(by_key(page, "map_score").get_by_role("combobox")).to_have_value("risk")
+    go(page, "Reliability")
+    press(page, "n_bins", "ArrowRight")
+    go(page, "Compare")
+    go(page, "Reliability")
+    assert value(page, "n_bins") == "16"
+
+
+def test_a_link_restores_the_settings(page: Page):
+    visit(page, "/reliability")
+    by_key(page, "strategy").get_by_text("Uniform").click()
+    settle(page)
+    press(page, "n_bins", "ArrowRight")
+    address = page.url
+    drawn = points(page, "chart_reliability")
+    other = page.context.new_page()
+    other.goto(address)
+    settle(other)
+    assert points(other, "chart_reliability") == drawn
+    assert value(other, "n_bins") == "16"
+
+
+def test_a_link_that_asks_for_the_impossible_is_refused_in_words(page: Page):
+    visit(page, "/reliability?v=1&bins=1600")
+    expect(page.get_by_test_id("stAlert").first).to_contain_text("1600")
+    assert value(page, "n_bins") == "15"
+
+
+def test_percentages_are_repaired_by_one_click(page: Page, tmp_path):
+    rng = np.random.default_rng(1)
+    p = rng.random(500)
+    lines = [f"{int(rng.random() < q)},{100 * q:.3f}" for q in p]
+    path = tmp_path / "percent.csv"
+    path.write_text("y,score\n" + "\n".join(lines))
+    visit(page, "/data")
+    upload(page, "data_file", path)
+    page.get_by_role("button", name="Divide by 100").click()
+    settle(page)
+    go(page, "Overview")
+    expect(by_key(page, "chart_reliability").locator(".js-plotly-plot")).to_be_visible()
+
+
+@pytest.mark.parametrize("name", ["empty.csv", "picture.csv", "page.csv"])
+def test_a_file_that_is_no_table_gets_its_sentence_and_costs_nothing(page: Page, tmp_path, name):
+    contents = {
+        "empty.csv": b"",
+        "picture.csv": b"\x89PNG\r\n\x1a\n" + bytes(range(256)),
+        "page.csv": b"<html><script>alert(1)</script></html>",
+    }
+    path = tmp_path / name
+    path.write_bytes(contents[name])
+    visit(page, "/data")
+    upload(page, "data_file", path)
+    expect(page.get_by_test_id("stAlert").first).to_be_visible()
+    go(page, "Overview")
+    expect(by_key(page, "chart_reliability").locator(".js-plotly-plot")).to_be_visible()
+
+
+def test_hostile_names_stay_text(page: Page, tmp_path):
+    rng = np.random.default_rng(1)
+    p = rng.random(500)
+    hostile = "<img src=x onerror=document.title='run'>"
+    lines = [f"{int(rng.random() < q)},{q:.5f},=cmd|x" for q in p]
+    path = tmp_path / "hostile.csv"
+    path.write_text(f"y,{hostile},![](http://example.com/x.png)\n" + "\n".join(lines))
+    visit(page, "/data")
+    upload(page, "data_file", path)
+    for label in PAGES:
+        go(page, label)
+        assert page.title() != "run"
+        assert page.locator("img[src=x]").count() == 0
