@@ -22,12 +22,12 @@ def four_numbers(analysis: Analysis) -> None:
             help=words.set_aside(data) or "Rows that are scored.",
         )
         right.metric(
-            "Mean predicted, observed",
+            "Predicted, observed",
             f"{words.percent(data.mean_score)}, {words.percent(data.base_rate)}",
             f"{data.n_distinct:,} distinct scores",
             delta_color="off",
             delta_arrow="off",
-            help="Calibration in the large: a calibrated model's mean score is the observed rate.",
+            help="Mean score and observed frequency: a calibrated model's are the same.",
         )
         left.metric(
             "KS error",
@@ -40,10 +40,10 @@ def four_numbers(analysis: Analysis) -> None:
         right.metric(
             "Log loss",
             words.number(loss.value),
-            f"{at} interval {words.interval(loss)}",
+            words.interval(loss),
             delta_color="off",
             delta_arrow="off",
-            help=words.meaning(analysis, "log_loss"),
+            help=f"{words.meaning(analysis, 'log_loss')} Below it: the {at} interval.",
         )
 
 

@@ -111,8 +111,8 @@ def _worst_stretch(cells: ScoreCells) -> str:
     often = "more" if came > stated else "less"
     place = _place(cells, start, end, weight / cells.total_weight)
     return (
-        f"{place} come true {often} often than stated "
-        f"({percent_words(came)} instead of {percent_words(stated)})"
+        f"{place} come true {often} often than stated, "
+        f"{percent_words(came)} instead of {percent_words(stated)}"
     )
 
 
