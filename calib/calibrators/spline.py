@@ -6,14 +6,14 @@ import numpy as np
 
 from calib.calibrators.base import Calibrator, register
 from calib.cells import ScoreCells
-from calib.numerics.aggregate import bucket_starts, bucket_sums
-from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.natural_spline import NaturalSpline
+from calib.numerics.aggregate import into_buckets
+from calib.numerics.arrays import FloatArray
+from calib.numerics.increasing_spline import increasing_coefficients
+from calib.numerics.natural_spline import NaturalSpline, choose_knots
 from calib.numerics.penalized_logistic import PenalizedLogistic
 from calib.numerics.smoothness import SmoothnessPath, choose_smoothness
 from calib.numerics.transforms import compact_logit, default_epsilon, sigmoid
 
-MOST_BUCKETS = 1024
 MOST_KNOTS = 100
 # Scores that span less than this on the axis are one score: a slope between them means nothing.
 SHORTEST_AXIS = 1e-12
@@ -41,6 +41,9 @@ class Spline(Calibrator):
     ----------
     epsilon : float or None
         Epsilon of the compact logit, in (0, 0.5); None follows the paper's rule.
+    monotone : bool
+        Whether f must not decrease. lambda is that of the free fit; an f that does not fall
+        anyway stays as it is.
 
     Attributes
     ----------
@@ -72,27 +75,33 @@ class Spline(Calibrator):
 
     monotone = False
 
-    def __init__(self, epsilon: float | None = None) -> None:
+    def __init__(self, epsilon: float | None = None, monotone: bool = False) -> None:
         self.epsilon = epsilon
+        self.monotone = monotone
 
     def _fit(self, cells: ScoreCells) -> None:
         self.epsilon_ = default_epsilon(cells.score) if self.epsilon is None else self.epsilon
-        x = compact_logit(cells.score, self.epsilon_)
+        # Where the transform changes at epsilon, rounding may swap two neighbours.
+        x = np.maximum.accumulate(compact_logit(cells.score, self.epsilon_))
         length = float(x[-1] - x[0])
         if length < SHORTEST_AXIS:
             self._fit_constant(cells, x)
             return
-        starts = bucket_starts(x, cells.weight, MOST_BUCKETS)
-        weight, positive, sums = bucket_sums(starts, cells.weight, cells.positive, cells.weight * x)
-        knots = choose_knots(x, starts, weight)
+        buckets = into_buckets(x, cells.weight, cells.positive)
+        knots = choose_knots(x, buckets, MOST_KNOTS)
         self._spline = NaturalSpline(x[knots])
         problem = PenalizedLogistic.prepare(
-            self._spline.basis(np.clip(sums / weight, x[0], x[-1])),
-            weight,
-            positive,
+            self._spline.basis(buckets.x),
+            buckets.weight,
+            buckets.positive,
             self._spline.curvature(),
         )
-        self._keep(choose_smoothness(problem, length), cells.score[knots])
+        path = choose_smoothness(problem, length)
+        self._keep(path, cells.score[knots])
+        if self.monotone:
+            self.coefficients_ = increasing_coefficients(
+                problem, path.fit.lam, path.fit.coefficients
+            )
 
     def _fit_constant(self, cells: ScoreCells, x: FloatArray) -> None:
         self._spline = NaturalSpline(x[0] + np.array([-0.5, 0.5]))
@@ -121,24 +130,12 @@ class Spline(Calibrator):
         """The fitted map in words and numbers."""
         if not len(self.lambdas_):
             rate = float(sigmoid(self.coefficients_)[0])
-            return f"constant {rate:.4g}, since all scores are equal"
+            return f"{rate:.3g} for every score: all scores were equal"
+        if self.monotone and np.ptp(self.coefficients_) < 1e-9:
+            rate = float(sigmoid(self.coefficients_)[0])
+            return f"{rate:.3g} for every score: the observed rate does not rise with the score"
         return (
             f"sigmoid(f(G(s))): f a cubic smoothing spline with {len(self.knots_)} knots, "
             f"lambda = {self.lambda_:.3g} ({self._chosen_degrees:.1f} degrees of freedom); "
             f"G the compact logit with epsilon = {self.epsilon_:.3g}"
         )
-
-
-def choose_knots(x: FloatArray, starts: IntArray, weight: FloatArray) -> IntArray:
-    """Cells to put knots at: all buckets if they are few, else a choice of them; both ends always.
-
-    Half of the choice is even on the axis, half holds equal weight. Knots closer than an eighth of
-    the mean distance are thinned: the penalty's condition grows with the inverse cube of the gap.
-    """
-    chosen = starts[bucket_starts(x[starts], weight, MOST_KNOTS)]
-    gap = (x[-1] - x[0]) / (8 * MOST_KNOTS)
-    kept = [0]
-    for cell in chosen.tolist():
-        if x[cell] - x[kept[-1]] >= gap and x[-1] - x[cell] >= gap:
-            kept.append(cell)
-    return np.array([*kept, len(x) - 1])

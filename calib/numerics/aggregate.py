@@ -2,9 +2,63 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.arrays import FloatArray, IntArray, lock
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Buckets:
+    """Runs of neighbouring cells.
+
+    Attributes
+    ----------
+    x : ndarray of shape (m,)
+        Weighted mean position.
+    weight, positive : ndarray of shape (m,)
+        Total and positive weight.
+    starts : ndarray of shape (m,)
+        First cell of each bucket.
+    """
+
+    x: FloatArray
+    weight: FloatArray
+    positive: FloatArray
+    starts: IntArray
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+
+def into_buckets(
+    x: FloatArray, weight: FloatArray, positive: FloatArray, most: int = 1024
+) -> Buckets:
+    """Sum cells into at most about `most` buckets; few cells stay as they are.
+
+    Parameters
+    ----------
+    x : ndarray of shape (k,)
+        Position of each cell, not decreasing.
+    weight, positive : ndarray of shape (k,)
+    most : int
+        At least 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ones = np.ones(10)
+    >>> into_buckets(np.arange(10.0), ones, ones, 4).x
+    array([2., 7.])
+    """
+    starts = bucket_starts(x, weight, most)
+    if len(starts) == len(x):
+        return Buckets(x, weight, positive, starts)
+    total = np.add.reduceat(weight, starts)
+    # The mean of equal numbers may round to one just beyond them.
+    mean = np.clip(np.add.reduceat(weight * x, starts) / total, x[0], x[-1])
+    return Buckets(mean, total, np.add.reduceat(positive, starts), starts)
 
 
 def bucket_starts(x: FloatArray, weight: FloatArray, most: int) -> IntArray:
@@ -35,10 +89,3 @@ def bucket_starts(x: FloatArray, weight: FloatArray, most: int) -> IntArray:
     shares = np.arange(half) * (cumulative[-1] / half)
     heavy = np.searchsorted(cumulative, shares, side="right")
     return np.unique(np.concatenate([even, heavy]))
-
-
-def bucket_sums(starts: IntArray, *values: FloatArray) -> list[FloatArray]:
-    """Sum of each array over each bucket."""
-    if len(starts) == len(values[0]):
-        return list(values)
-    return [np.add.reduceat(array, starts) for array in values]

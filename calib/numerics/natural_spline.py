@@ -6,7 +6,8 @@ import numpy as np
 from scipy.interpolate import BSpline
 from scipy.sparse import csr_array
 
-from calib.numerics.arrays import FloatArray
+from calib.numerics.aggregate import Buckets, bucket_starts
+from calib.numerics.arrays import FloatArray, IntArray
 
 ORDER = 4  # of a cubic; also the number of bands (diagonal included) of every Gram matrix
 
@@ -58,6 +59,10 @@ class NaturalSpline:
         value: FloatArray = BSpline(self._padded, padded, ORDER - 1)(inside)
         return value + slope * (x - inside)
 
+    def through(self, values: FloatArray) -> FloatArray:
+        """Coefficients of the spline that has these values at the knots."""
+        return np.asarray(np.linalg.solve(self.basis(self.knots).toarray(), values))
+
     def curvature(self) -> FloatArray:
         """Matrix P with c' P c = integral of f''^2, in lower banded storage, shape (4, k).
 
@@ -90,3 +95,53 @@ class NaturalSpline:
         fold[0, :2] = -second[0, 1:3] / second[0, 0]
         fold[-1, -2:] = -second[1, -3:-1] / second[1, -1]
         return csr_array(fold)
+
+
+def choose_knots(x: FloatArray, buckets: Buckets, most: int) -> IntArray:
+    """Cells to put knots at: all buckets if they are few, else a choice of them; both ends always.
+
+    Half of the choice is even on the axis, half holds equal weight. Knots closer than an eighth of
+    the mean distance are thinned: the penalty's condition grows with the inverse cube of the gap.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,)
+        Position of each cell, not decreasing; the first below the last.
+    buckets : Buckets
+        Of these cells.
+    most : int
+        About the most knots.
+    """
+    starts = buckets.starts
+    chosen = starts[bucket_starts(x[starts], buckets.weight, most)]
+    gap = (x[-1] - x[0]) / (8 * most)
+    kept = [0]
+    for cell in chosen.tolist():
+        if x[cell] - x[kept[-1]] >= gap and x[-1] - x[cell] >= gap:
+            kept.append(cell)
+    return np.array([*kept, len(x) - 1])
+
+
+def truncated_powers(x: FloatArray, knots: FloatArray) -> FloatArray:
+    """The textbook basis of natural cubic splines, without its constant: shape (n, k - 1).
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,)
+    knots : ndarray of shape (k,)
+        Strictly increasing; k at least 2.
+
+    References
+    ----------
+    Hastie, Tibshirani, Friedman 2009, "The Elements of Statistical Learning", equations 5.4, 5.5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> truncated_powers(np.array([1.0, 2.0]), np.array([0.0, 1.0, 2.0]))
+    array([[1. , 0.5],
+           [2. , 3. ]])
+    """
+    cubes = np.maximum(x[:, None] - knots, 0.0) ** 3
+    scaled = (cubes[:, :-1] - cubes[:, -1:]) / (knots[-1] - knots[:-1])
+    return np.column_stack([x, scaled[:, :-1] - scaled[:, -1:]])

@@ -194,6 +194,24 @@ def banded_times(banded: FloatArray, c: FloatArray) -> FloatArray:
     return np.asarray(dsbmv(len(banded) - 1, 1.0, banded, c, lower=1), dtype=np.float64)
 
 
+def dense(banded: FloatArray) -> FloatArray:
+    """The whole of a symmetric matrix in lower banded storage.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dense(np.array([[2.0, 2.0], [1.0, 0.0]]))
+    array([[2., 1.],
+           [1., 2.]])
+    """
+    k = banded.shape[1]
+    whole = np.diag(banded[0])
+    for offset in range(1, min(len(banded), k)):
+        band = banded[offset, : k - offset]
+        whole += np.diag(band, offset) + np.diag(band, -offset)
+    return whole
+
+
 def _exponential(f: FloatArray) -> tuple[FloatArray, FloatArray]:
     """exp(-|f|), and ln(1 + e^f) from the same exponential: most of a step's time goes here."""
     odds = np.exp(-np.abs(f))

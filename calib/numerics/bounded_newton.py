@@ -1,0 +1,113 @@
+"""Generalised linear fits whose coefficients have a least value: Newton's method, projected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from calib.numerics.arrays import FloatArray
+from calib.numerics.transforms import sigmoid
+
+# Value of a loss at f (one number a cell), and its first and second derivative by f.
+Loss = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
+
+MOST_STEPS = 200
+SHORTEST_STEP = 1e-10
+TOLERANCE = 1e-13
+
+
+def log_loss(weight: FloatArray, positive: FloatArray) -> Loss:
+    """Log loss of sigmoid(f), summed over cells."""
+
+    def at(f: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        p = sigmoid(f)
+        value = float(weight @ np.logaddexp(0.0, f) - positive @ f)
+        return value, weight * p - positive, weight * p * (1.0 - p)
+
+    return at
+
+
+def squared_error(weight: FloatArray, positive: FloatArray) -> Loss:
+    """Squared error of sigmoid(f), summed over cells, up to a constant.
+
+    The second derivative is Gauss and Newton's, which is never negative.
+    """
+
+    def at(f: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        p = sigmoid(f)
+        slope = p * (1.0 - p)
+        value = float(weight @ (p * p) - 2.0 * (positive @ p))
+        return value, 2.0 * (weight * p - positive) * slope, 2.0 * weight * slope * slope
+
+    return at
+
+
+def fit_bounded(
+    design: FloatArray, loss: Loss, ridge: FloatArray, least: FloatArray, start: FloatArray
+) -> FloatArray:
+    """Minimise loss(design c) + c' ridge c / 2 over c >= least.
+
+    Parameters
+    ----------
+    design : ndarray of shape (m, k)
+    loss : Loss
+    ridge : ndarray of shape (k, k)
+        Symmetric; it keeps the problem determined where the design alone does not.
+    least : ndarray of shape (k,)
+        Minus infinity for a free coefficient.
+    start : ndarray of shape (k,)
+        Within the bounds.
+
+    References
+    ----------
+    Bertsekas 1982, "Projected Newton methods for optimization problems with simple constraints",
+    doi:10.1137/0320018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> design, none = np.eye(2), np.zeros((2, 2))
+    >>> loss = log_loss(np.array([4.0, 4.0]), np.array([1.0, 3.0]))
+    >>> fit_bounded(design, loss, none, np.zeros(2), np.ones(2)).round(6)  # ln 3, if it may
+    array([0.      , 1.098612])
+    """
+    c = start
+    value, first, second = loss(design @ c)
+    value += float(c @ ridge @ c) / 2.0
+    for _ in range(MOST_STEPS):
+        gradient = design.T @ first + ridge @ c
+        free = (c > least) | (gradient < 0.0)
+        move = np.zeros(len(c))
+        hessian = (design[:, free].T * second) @ design[:, free] + ridge[np.ix_(free, free)]
+        move[free] = np.linalg.lstsq(hessian, gradient[free], rcond=1e-14)[0]
+        gain = float(gradient @ move)
+        found = _search(design, loss, ridge, least, c, move, value)
+        if found is None:
+            break
+        before = value
+        c, value, first, second = found
+        if gain <= TOLERANCE * max(1.0, abs(value)) and before - value <= TOLERANCE * abs(value):
+            break
+    return c
+
+
+def _search(
+    design: FloatArray,
+    loss: Loss,
+    ridge: FloatArray,
+    least: FloatArray,
+    c: FloatArray,
+    move: FloatArray,
+    before: float,
+) -> tuple[FloatArray, float, FloatArray, FloatArray] | None:
+    """Halve the projected step until it lowers the objective."""
+    share = 1.0
+    while share > SHORTEST_STEP:
+        tried = np.maximum(c - share * move, least)
+        value, first, second = loss(design @ tried)
+        value += float(tried @ ridge @ tried) / 2.0
+        if value < before:
+            return tried, value, first, second
+        share *= 0.5
+    return None

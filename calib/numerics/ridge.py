@@ -1,0 +1,144 @@
+"""Ridge regression, logistic or linear: its weight chosen by leaving rows out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_solve, solve_triangular
+
+from calib.numerics.arrays import FloatArray, lock
+from calib.numerics.transforms import sigmoid
+
+MOST_STEPS = 100
+TOLERANCE = 1e-13
+# Directions of the basis in which the penalty is this much stronger than all rows together.
+NEGLIGIBLE = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RidgePath:
+    """Fits over lambda, and the best.
+
+    Attributes
+    ----------
+    intercept : float
+    coefficients : ndarray of shape (k,)
+        At the chosen lambda, for the columns as they were given.
+    lambdas, losses : ndarray of shape (p,)
+        Cross-validated loss of a row by lambda.
+    chosen : int
+    """
+
+    intercept: float
+    coefficients: FloatArray
+    lambdas: FloatArray
+    losses: FloatArray
+    chosen: int
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+
+def choose_ridge(
+    columns: FloatArray,
+    weight: FloatArray,
+    positive: FloatArray,
+    lambdas: FloatArray,
+    *,
+    logistic: bool,
+) -> RidgePath:
+    """Minimise the loss of all rows plus (lambda / 2) |coefficients|^2; the intercept is free.
+
+    The loss is the log loss of sigmoid(f), or half the squared error of f. lambda has the least
+    loss when every row (a unit of weight) is left out in turn: exactly for the squared error, by
+    one Newton step for the log loss.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (m, k)
+    weight, positive : ndarray of shape (m,)
+        Total and positive weight of each cell.
+    lambdas : ndarray of shape (p,)
+        Decreasing, above 0.
+    logistic : bool
+    """
+    # In the basis' own axes the penalty is the same and all but a few dozen columns vanish.
+    left, size, right = np.linalg.svd(columns, full_matrices=False)
+    kept = size**2 * weight.sum() > NEGLIGIBLE * lambdas[-1]
+    design = np.column_stack([np.ones(len(weight)), left[:, kept] * size[kept]])
+    step = _logistic_fit if logistic else _linear_fit
+    leave_out = _logistic_left_out if logistic else _linear_left_out
+    c, fits, losses = np.zeros(design.shape[1]), [], []
+    for lam in lambdas.tolist():
+        c, factor = step(design, weight, positive, lam, c)
+        half = solve_triangular(factor, design.T, lower=True, check_finite=False)
+        leverage = np.einsum("ij,ij->j", half, half)
+        fits.append(c)
+        losses.append(leave_out(design @ c, leverage, weight, positive) / weight.sum())
+    chosen = int(np.argmin(losses))
+    best = fits[chosen]
+    return RidgePath(float(best[0]), right[kept].T @ best[1:], lambdas, np.array(losses), chosen)
+
+
+def _penalty(k: int, lam: float) -> FloatArray:
+    penalty = np.full(k, lam)
+    penalty[0] = 0.0
+    return penalty
+
+
+def _cholesky(design: FloatArray, curvature: FloatArray, penalty: FloatArray) -> FloatArray:
+    hessian = (design.T * curvature) @ design
+    hessian[np.diag_indices_from(hessian)] += penalty
+    return np.asarray(np.linalg.cholesky(hessian), dtype=np.float64)
+
+
+def _linear_fit(
+    design: FloatArray, weight: FloatArray, positive: FloatArray, lam: float, start: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    factor = _cholesky(design, weight, _penalty(len(start), lam))
+    return cho_solve((factor, True), design.T @ positive), factor
+
+
+def _logistic_fit(
+    design: FloatArray, weight: FloatArray, positive: FloatArray, lam: float, start: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    penalty = _penalty(len(start), lam)
+
+    def value(c: FloatArray) -> float:
+        f = design @ c
+        data = weight @ np.logaddexp(0.0, f) - positive @ f
+        return float(data + 0.5 * (penalty @ (c * c)))
+
+    c = start
+    reached = value(c)
+    for _ in range(MOST_STEPS):
+        p = sigmoid(design @ c)
+        factor = _cholesky(design, weight * p * (1.0 - p), penalty)
+        gradient = design.T @ (weight * p - positive) + penalty * c
+        move = cho_solve((factor, True), gradient)
+        share = 1.0
+        while value(c - share * move) > reached and share > 1e-8:
+            share *= 0.5
+        c = c - share * move
+        before, reached = reached, value(c)
+        if gradient @ move <= TOLERANCE * weight.sum() or before <= reached:
+            break
+    return c, factor
+
+
+def _logistic_left_out(
+    f: FloatArray, leverage: FloatArray, weight: FloatArray, positive: FloatArray
+) -> float:
+    p = sigmoid(f)
+    unit = np.minimum(weight, 1.0)
+    step = unit * leverage / np.maximum(1.0 - unit * leverage * p * (1.0 - p), 1e-9)
+    loss = positive @ np.logaddexp(0.0, step * (1.0 - p) - f)
+    return float(loss + (weight - positive) @ np.logaddexp(0.0, step * p + f))
+
+
+def _linear_left_out(
+    f: FloatArray, leverage: FloatArray, weight: FloatArray, positive: FloatArray
+) -> float:
+    stretch = 1.0 / np.maximum(1.0 - np.minimum(weight, 1.0) * leverage, 1e-9) ** 2
+    return float(positive @ (stretch * (1.0 - f) ** 2) + (weight - positive) @ (stretch * f * f))
