@@ -112,4 +112,5 @@ def signed(value: float) -> str:
     >>> signed(-1.0249)
     '- 1.02'
     """
+    value = round(value, 12)  # the rounding of sums that are 0 is not shown
     return f"{'-' if value < 0 else '+'} {abs(value):.3g}"

@@ -1,0 +1,48 @@
+"""Beta calibration with a = b."""
+
+from __future__ import annotations
+
+from scipy.special import logit
+
+from calib.calibrators.base import register
+from calib.calibrators.beta import beta_expression
+from calib.calibrators.increasing import IncreasingSigmoid
+from calib.numerics.arrays import FloatArray
+from calib.numerics.transforms import clip_certain
+
+
+@register(
+    "beta_am",
+    "Beta, a = b",
+    simplicity=35,
+    summary="Assumes beta-distributed scores that bend alike at both ends.",
+    source="Kull, Silva Filho, Flach 2017",
+)
+class BetaSymmetric(IncreasingSigmoid):
+    """1 / (1 + 1 / (e^c s^a / (1 - s)^a)) with a >= 0: the curve of `logistic`, in beta's terms.
+
+    Attributes
+    ----------
+    a_, c_ : float
+    constant_, separated_ : bool
+        As in `beta`.
+
+    References
+    ----------
+    Kull, Silva Filho, Flach 2017, "Beta calibration", AISTATS.
+
+    Examples
+    --------
+    >>> fitted = BetaSymmetric().fit([0.1, 0.3, 0.4, 0.6, 0.7, 0.9], [0, 0, 1, 0, 1, 1])
+    >>> fitted.formula()
+    '1 / (1 + (1 - s)^1.5 / (1 s^1.5))'
+    """
+
+    def _columns(self, scores: FloatArray) -> list[FloatArray]:
+        return [logit(clip_certain(scores))]
+
+    def _name_parameters(self) -> None:
+        self.a_, self.c_ = float(self.slopes_[0]), self.intercept_
+
+    def _expression(self) -> str:
+        return beta_expression(self.a_, self.a_, self.c_)

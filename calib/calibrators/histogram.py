@@ -1,0 +1,97 @@
+"""Histogram binning: the observed rate of each bin."""
+
+from __future__ import annotations
+
+import operator
+from typing import Literal
+
+import numpy as np
+
+from calib.calibrators.base import Calibrator, register
+from calib.cells import ScoreCells
+from calib.numerics.arrays import FloatArray
+from calib.numerics.binning import bin_between
+
+
+@register(
+    "histogram",
+    "Histogram",
+    simplicity=80,
+    summary="Assumes nothing about the shape; one rate for all scores of a bin.",
+    source="Zadrozny, Elkan 2001",
+)
+class Histogram(Calibrator):
+    """The observed rate of the bin that a score falls in.
+
+    Bins are right-closed. A bin that held no rows says nothing: the two occupied bins beside it
+    share its scores at the middle.
+
+    Parameters
+    ----------
+    n_bins : int
+        Most bins, at least 1. Tied scores share a bin, so there may be fewer.
+    strategy : {"quantile", "uniform"}
+        Bins of equal weight, cut where the weighted distribution of scores reaches each level; or
+        of equal width.
+
+    Attributes
+    ----------
+    edges_ : ndarray of shape (b - 1,)
+        Where one bin ends and the next begins.
+    rates_, weights_ : ndarray of shape (b,)
+        Observed rate and weight of each bin.
+
+    References
+    ----------
+    Zadrozny, Elkan 2001, "Obtaining calibrated probability estimates from decision trees and
+    naive Bayesian classifiers", ICML.
+
+    Examples
+    --------
+    >>> fitted = Histogram(n_bins=2).fit([0.1, 0.2, 0.3, 0.6, 0.7, 0.8], [0, 0, 1, 1, 0, 1])
+    >>> fitted.formula()
+    '2 bins with rates from 0.333 to 0.667'
+    >>> fitted.predict([0.0, 0.3, 0.31]).round(3)
+    array([0.333, 0.333, 0.667])
+    """
+
+    monotone = False
+
+    def __init__(
+        self, n_bins: int = 15, strategy: Literal["quantile", "uniform"] = "quantile"
+    ) -> None:
+        self.n_bins = n_bins
+        self.strategy = strategy
+
+    def _fit(self, cells: ScoreCells) -> None:
+        if operator.index(self.n_bins) < 1:
+            raise ValueError(f"n_bins must be at least 1, got {self.n_bins}.")
+        if self.strategy not in ("quantile", "uniform"):
+            raise ValueError(f"strategy must be 'quantile' or 'uniform', got {self.strategy!r}.")
+        level = np.linspace(0.0, 1.0, self.n_bins + 1)
+        bins = bin_between(cells, level if self.strategy == "uniform" else _cuts(cells, level))
+        self.edges_ = (bins.high_edge[:-1] + bins.low_edge[1:]) / 2.0
+        self.rates_, self.weights_ = bins.observed, bins.weight
+
+    def _map(self, scores: FloatArray) -> FloatArray:
+        return self.rates_[np.searchsorted(self.edges_, scores, side="left")]
+
+    def formula(self) -> str:
+        """The fitted map in words and numbers."""
+        low, high = self.rates_.min(), self.rates_.max()
+        return f"{len(self.rates_)} bins with rates from {low:.3g} to {high:.3g}"
+
+    def knots(self) -> FloatArray:
+        """Edges between the bins."""
+        return self.edges_
+
+
+def _cuts(cells: ScoreCells, level: FloatArray) -> FloatArray:
+    """Lowest scores at which the weighted distribution reaches each level, between 0 and 1.
+
+    NumPy's quantiles lie between two rows, and would move if a weight of 2 became two rows.
+    """
+    reached = cells.cumulative_weight[1:]
+    # The prefix sums' rounding must not push a level that is met exactly to the next score.
+    at = np.searchsorted(reached, level[1:-1] * reached[-1] * (1.0 - 1e-12), side="left")
+    return np.concatenate([[0.0], np.unique(cells.score[at]), [1.0]])

@@ -1,0 +1,55 @@
+"""Logistic calibration: a straight line on the log-odds."""
+
+from __future__ import annotations
+
+from scipy.special import logit
+
+from calib.calibrators.base import register
+from calib.calibrators.increasing import IncreasingSigmoid, signed
+from calib.numerics.arrays import FloatArray
+from calib.numerics.transforms import clip_certain
+
+
+@register(
+    "logistic",
+    "Logistic",
+    simplicity=30,
+    summary="Assumes that the log-odds are off by one factor and one shift.",
+    source="Cox 1958; Kull, Silva Filho, Flach 2017",
+)
+class Logistic(IncreasingSigmoid):
+    """sigmoid(a logit(s) + c) with a >= 0, by maximum likelihood.
+
+    It is the beta calibration with a = b. Scores are clipped to [eps, 1 - eps] with float64's
+    machine epsilon 2.2e-16, as in `beta`.
+
+    Attributes
+    ----------
+    slope_, intercept_ : float
+        a and c. The identity has 1 and 0; a slope below 1 says that the scores are overconfident.
+    constant_ : bool
+        True where the observed rate does not rise with the score; the map is the base rate.
+    separated_ : bool
+        True where the scores separate the classes perfectly; the curve is then fitted to Platt's
+        softened outcomes.
+
+    References
+    ----------
+    Cox 1958, "Two further applications of a model for binary regression", Biometrika 45.
+    Kull, Silva Filho, Flach 2017, "Beta calibration", AISTATS.
+
+    Examples
+    --------
+    >>> fitted = Logistic().fit([0.1, 0.3, 0.4, 0.6, 0.7, 0.9], [0, 0, 1, 0, 1, 1])
+    >>> fitted.formula()
+    '1 / (1 + exp(-(1.5 logit(s) + 0)))'
+    """
+
+    def _columns(self, scores: FloatArray) -> list[FloatArray]:
+        return [logit(clip_certain(scores))]
+
+    def _name_parameters(self) -> None:
+        self.slope_ = float(self.slopes_[0])
+
+    def _expression(self) -> str:
+        return f"1 / (1 + exp(-({self.slope_:.3g} logit(s) {signed(self.intercept_)})))"

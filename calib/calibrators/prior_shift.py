@@ -1,0 +1,88 @@
+"""Prior shift: undoing the re-weighting of a class."""
+
+from __future__ import annotations
+
+import math
+
+from calib.calibrators.base import Calibrator, register
+from calib.cells import ScoreCells
+from calib.numerics.arrays import FloatArray
+
+
+@register(
+    "prior_shift",
+    "Prior shift",
+    simplicity=15,
+    summary="Assumes that only the share of positives differs from that of the training rows.",
+    source="Richardson, Pospisil 2021",
+)
+class PriorShift(Calibrator):
+    """p / (p + (1 - p) r): the odds divided by r.
+
+    Where a model was trained with one class re-weighted or re-sampled, its odds are too high by
+    the factor r by which the odds of the classes were raised.
+
+    Parameters
+    ----------
+    r : float
+        That factor, above 0; 1 changes nothing.
+    base_rate : float or None
+        True share of positives, in (0, 1). If given, r is not used but computed: the odds of the
+        fitted rows' base rate over those of the true one.
+
+    Attributes
+    ----------
+    r_ : float
+        Factor in use.
+
+    References
+    ----------
+    Richardson, Pospisil 2021, "Why model calibration matters and how to achieve it".
+    Elkan 2001, "The foundations of cost-sensitive learning", IJCAI, theorem 2.
+
+    Examples
+    --------
+    Half of the training rows were positives, but one in ten truly is:
+
+    >>> fitted = PriorShift(base_rate=0.1).fit([0.2, 0.8], [0, 1])
+    >>> fitted.formula()
+    's / (s + 9 (1 - s))'
+    >>> fitted.predict([0.0, 0.5, 1.0])
+    array([0. , 0.1, 1. ])
+    """
+
+    needs_both_classes = False
+
+    def __init__(self, r: float = 1.0, base_rate: float | None = None) -> None:
+        self.r = r
+        self.base_rate = base_rate
+
+    def _fit(self, cells: ScoreCells) -> None:
+        if self.base_rate is not None:
+            self.r_ = _odds(cells) * (1.0 - self.base_rate) / _checked(self.base_rate)
+        elif 0.0 < self.r < math.inf:
+            self.r_ = float(self.r)
+        else:
+            raise ValueError(f"r must be positive and finite, got {self.r}.")
+
+    def _map(self, scores: FloatArray) -> FloatArray:
+        return scores / (scores + self.r_ * (1.0 - scores))
+
+    def formula(self) -> str:
+        """The fitted map in words and numbers."""
+        return f"s / (s + {self.r_:.3g} (1 - s))"
+
+
+def _checked(base_rate: float) -> float:
+    if not 0.0 < base_rate < 1.0:
+        raise ValueError(f"base_rate must fulfil 0 < base_rate < 1, got {base_rate}.")
+    return base_rate
+
+
+def _odds(cells: ScoreCells) -> float:
+    if cells.one_class:
+        raise ValueError(
+            "A true base rate can only be compared with rows of both classes, "
+            f"got only class {int(cells.total_positive > 0)}. Give r instead."
+        )
+    return cells.total_positive / (cells.total_weight - cells.total_positive)

@@ -1,0 +1,58 @@
+"""Temperature scaling: the log-odds divided by one number."""
+
+from __future__ import annotations
+
+import math
+
+from scipy.special import logit
+
+from calib.calibrators.base import register
+from calib.calibrators.increasing import IncreasingSigmoid
+from calib.numerics.arrays import FloatArray
+from calib.numerics.transforms import clip_certain
+
+
+@register(
+    "temperature",
+    "Temperature",
+    simplicity=10,
+    summary="Assumes that the scores are all too sure, or all too timid, by one factor.",
+    source="Guo et al. 2017, arXiv:1706.04599",
+)
+class Temperature(IncreasingSigmoid):
+    """sigmoid(logit(s) / T) with T > 0, by maximum likelihood.
+
+    Scores are clipped to [eps, 1 - eps] with float64's machine epsilon 2.2e-16. A score of 0.5
+    stays 0.5 at every temperature.
+
+    Attributes
+    ----------
+    temperature_ : float
+        T. Above 1 the scores are overconfident; infinite where the map is constant.
+    constant_ : bool
+        True where no T makes the scores better than a coin; the map is then the base rate.
+    separated_ : bool
+        True where 0.5 separates the classes perfectly; the curve is then fitted to Platt's
+        softened outcomes.
+
+    References
+    ----------
+    Guo, Pleiss, Sun, Weinberger 2017, arXiv:1706.04599.
+
+    Examples
+    --------
+    >>> fitted = Temperature().fit([0.1, 0.3, 0.4, 0.6, 0.7, 0.9], [0, 0, 1, 0, 1, 1])
+    >>> fitted.formula()
+    '1 / (1 + exp(-logit(s) / 0.665))'
+    """
+
+    has_intercept = False
+
+    def _columns(self, scores: FloatArray) -> list[FloatArray]:
+        return [logit(clip_certain(scores))]
+
+    def _name_parameters(self) -> None:
+        self.temperature_ = math.inf if self.constant_ else 1.0 / float(self.slopes_[0])
+
+    def _expression(self) -> str:
+        return f"1 / (1 + exp(-logit(s) / {self.temperature_:.3g}))"

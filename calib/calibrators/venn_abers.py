@@ -1,0 +1,92 @@
+"""Inductive Venn-Abers: isotonic regression that says how sure it is."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from calib.calibrators.base import Calibrator, register
+from calib.cells import ScoreCells, check_scores
+from calib.numerics.arrays import FloatArray
+from calib.numerics.venn_abers import lower_probabilities, upper_probabilities
+
+
+@register(
+    "venn_abers",
+    "Venn-Abers",
+    simplicity=75,
+    summary="Assumes only that the rate never falls; says how far one more row could move it.",
+    source="Vovk, Petej, Fedorova 2015, arXiv:1511.00213",
+)
+class VennAbers(Calibrator):
+    """p1 / (1 - p0 + p1) from the isotonic fits with one more row of outcome 0, and of outcome 1.
+
+    For exchangeable rows one of p0 and p1 is perfectly calibrated. The exact predictor, for every
+    score; its cost is that of a sort, not of two fits a score.
+
+    Attributes
+    ----------
+    lower_scores_, lower_ : ndarray of shape (u,) and (u + 1,)
+        p0 by steps: the i-th value holds from lower_scores_[i - 1], itself included.
+    upper_scores_, upper_ : ndarray of shape (v,) and (v + 1,)
+        p1 by steps: the i-th value holds above upper_scores_[i - 1].
+
+    References
+    ----------
+    Vovk, Petej, Fedorova 2015, arXiv:1511.00213.
+
+    Examples
+    --------
+    >>> fitted = VennAbers().fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
+    >>> p0, p1 = fitted.interval([0.5])
+    >>> p0.round(3), p1.round(3), fitted.predict([0.5]).round(3)
+    (array([0.333]), array([0.667]), array([0.5]))
+    """
+
+    def _fit(self, cells: ScoreCells) -> None:
+        lower = lower_probabilities(cells.positive, cells.weight)
+        upper = upper_probabilities(cells.positive, cells.weight)
+        self.lower_scores_, self.lower_ = _steps(cells.score, lower)
+        self.upper_scores_, self.upper_ = _steps(cells.score, upper)
+
+    def interval(self, scores: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Both probabilities of each score.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,), in [0, 1]
+
+        Returns
+        -------
+        p0, p1 : ndarray of shape (n,)
+            0 <= p0 < p1 <= 1. The interval is wide where few rows are near.
+        """
+        check_is_fitted(self, "n_rows_")
+        return self._interval(check_scores(scores, "scores"))
+
+    def _interval(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        p0 = self.lower_[np.searchsorted(self.lower_scores_, scores, side="right")]
+        p1 = self.upper_[np.searchsorted(self.upper_scores_, scores, side="left")]
+        return p0, p1
+
+    def _map(self, scores: FloatArray) -> FloatArray:
+        p0, p1 = self._interval(scores)
+        return p1 / (1.0 - p0 + p1)
+
+    def formula(self) -> str:
+        """The fitted map in words and numbers."""
+        p0, p1 = self._interval(self.knots())
+        return (
+            "p1 / (1 - p0 + p1) of isotonic fits with one more row of outcome 0 and 1; "
+            f"p1 - p0 is at most {(p1 - p0).max():.3g}"
+        )
+
+    def knots(self) -> FloatArray:
+        """Scores at which p0 or p1 has a step."""
+        return np.union1d(self.lower_scores_, self.upper_scores_)
+
+
+def _steps(score: FloatArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
+    rises = np.flatnonzero(value[1:] > value[:-1])
+    return score[rises], value[np.concatenate([[0], rises + 1])]

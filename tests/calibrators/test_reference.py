@@ -1,0 +1,83 @@
+"""Every map against the packages of the field, on a grid of 21 scores from 0 to 1."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.calibrators import calibrator
+
+DATASETS = ("tiny10", "ties200", "imbalanced2000", "smooth1000")
+# At 0 and 1 the peers clip otherwise than at 2.2e-16 (R's and netcal's grids at 1e-12, scikit-learn
+# adds 1e-12): where a row says so the ends are left out.
+INSIDE, ALL = slice(1, -1), slice(None)
+CASES = [
+    # key, parameters, record, peer, tolerance, part of the grid
+    ("isotonic", {}, "isotonic", "scikit-learn 1.9.1", 1e-12, ALL),
+    ("isotonic", {}, "isotonic", "R 4.2.2", 1e-12, ALL),
+    ("platt", {}, "platt_on_p", "scikit-learn 1.9.1", 1e-6, ALL),
+    ("logistic", {}, "platt_logit_mle", "R 4.2.2", 1e-10, INSIDE),
+    ("beta", {}, "beta_abm_mle_unconstrained", "R 4.2.2", 1e-10, INSIDE),
+    ("temperature", {}, "temperature", "scikit-learn 1.9.1", 1e-6, INSIDE),
+    ("venn_abers", {}, "venn_abers_ivap", "venn-abers 1.5.4", 1e-12, ALL),
+    # betacal stops its search early (lbfgs, tol 1e-4): R above is the sharper test of abm.
+    ("beta", {}, "beta_abm", "betacal 1.1.0; scikit-learn 1.9.1", 2e-4, ALL),
+    ("beta_am", {}, "beta_am", "betacal 1.1.0; scikit-learn 1.9.1", 2e-4, ALL),
+    ("beta_ab", {}, "beta_ab", "betacal 1.1.0; scikit-learn 1.9.1", 2e-4, ALL),
+]
+
+
+@pytest.fixture(scope="session")
+def records(shared):
+    found = json.loads((shared / "reference/reference.json").read_text())["calibrators"]
+    return {(r["dataset"], r["calibrator"], r["peer"]): r for r in found}
+
+
+@pytest.fixture
+def fit(shared):
+    def fitted(dataset, key, **parameters):
+        data = pd.read_csv(shared / f"reference/data/{dataset}.csv")
+        return calibrator(key, **parameters).fit(data.p, data.y)
+
+    return fitted
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize(
+    ("key", "parameters", "record", "peer", "tolerance", "part"),
+    CASES,
+    ids=[f"{case[0]}-{case[3].split()[0]}" for case in CASES],
+)
+def test_map(fit, records, dataset, key, parameters, record, peer, tolerance, part):
+    values = np.array(records[dataset, record, peer]["values"])
+    ours = fit(dataset, key, **parameters).predict(np.linspace(0, 1, 21))
+    assert ours[part] == pytest.approx(values[part], abs=tolerance)
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_venn_abers_interval(fit, records, dataset):
+    record = records[dataset, "venn_abers_ivap", "venn-abers 1.5.4"]
+    p0, p1 = fit(dataset, "venn_abers").interval(np.linspace(0, 1, 21))
+    assert p0 == pytest.approx(record["p0"], abs=1e-12)
+    assert p1 == pytest.approx(record["p1"], abs=1e-12)
+
+
+# netcal cuts uniform bins at the left, uncertainty-calibration between two rows: only where no
+# score lies on an edge and no rows are tied is the definition the same as ours.
+@pytest.mark.parametrize("dataset", ["imbalanced2000", "smooth1000"])
+@pytest.mark.parametrize(
+    ("strategy", "record", "peer"),
+    [
+        ("uniform", "netcal_histogram10", "netcal 1.4.0; torch 2.15.0"),
+        (
+            "quantile",
+            "uncertainty-calibration_HistogramCalibrator",
+            "uncertainty-calibration 0.1.4",
+        ),
+    ],
+)
+def test_histogram(fit, records, dataset, strategy, record, peer):
+    values = records[dataset, record, peer]["values"]
+    ours = fit(dataset, "histogram", n_bins=10, strategy=strategy)
+    assert ours.predict(np.linspace(0, 1, 21)) == pytest.approx(values, abs=1e-12)
