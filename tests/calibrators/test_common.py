@@ -1,0 +1,279 @@
+"""What holds for every calibrator of the registry."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from calib.calibrators import CALIBRATORS, Calibrator, calibrator
+from calib.cells import ScoreCells
+from calib.settings import Settings
+
+METHODS = list(CALIBRATORS)
+MONOTONE = [key for key in METHODS if CALIBRATORS[key].create().monotone]
+FITTED = [key for key in METHODS if CALIBRATORS[key].create().needs_both_classes]
+# Maps with a handful of numbers and of one shape: these fall to a constant on a falling truth.
+PARAMETRIC = ["platt", "logistic", "temperature", "beta", "beta_am", "beta_ab"]
+GRID = np.concatenate([[0.0, 5e-324, 1e-300, 1e-15], np.linspace(0.01, 0.99, 99), [1 - 1e-15, 1.0]])
+
+every = pytest.mark.parametrize("key", METHODS)
+every_fitted = pytest.mark.parametrize("key", FITTED)
+
+
+def made(key: str) -> Calibrator:
+    method = calibrator(key)
+    return method.set_params(random_state=0) if "random_state" in method.get_params() else method
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    z = rng.normal(-0.5, 1.5, 600)
+    scores = np.round(1 / (1 + np.exp(-(1.8 * z + 0.4))), 3)  # rounding makes ties
+    return scores, (rng.random(600) < 1 / (1 + np.exp(-z))).astype(int)
+
+
+def assert_probabilities(p):
+    assert p.dtype == np.float64
+    assert np.isfinite(p).all()
+    assert (p >= 0.0).all()
+    assert (p <= 1.0).all()
+
+
+@every
+def test_weights_are_repeated_rows(key, data):
+    scores, y = data
+    weight = np.random.default_rng(1).integers(1, 4, len(y))
+    weighted = made(key).fit(scores, y, weight).predict(GRID)
+    repeated = made(key).fit(np.repeat(scores, weight), np.repeat(y, weight)).predict(GRID)
+    assert weighted == pytest.approx(repeated, abs=1e-8)
+
+
+@every
+def test_order_of_rows_does_not_matter(key, data):
+    scores, y = data
+    order = np.random.default_rng(2).permutation(len(y))
+    fitted = made(key).fit(scores, y).predict(GRID)
+    assert made(key).fit(scores[order], y[order]).predict(GRID) == pytest.approx(fitted, abs=1e-8)
+
+
+@every
+def test_fit_and_fit_cells_agree(key, data):
+    scores, y = data
+    from_cells = made(key).fit_cells(ScoreCells.from_arrays(y, scores))
+    assert from_cells.predict(GRID) == pytest.approx(
+        made(key).fit(scores, y).predict(GRID), abs=1e-8
+    )
+    assert from_cells.n_rows_ == len(y)
+
+
+@every
+def test_fitting_again_gives_the_same_map(key, data):
+    fitted = made(key).fit(*data)
+    first = fitted.predict(GRID)
+    assert fitted.fit(*data).predict(GRID).tolist() == first.tolist()
+
+
+HARD = {
+    "certain scores": ([0.0, 0.0, 0.3, 0.7, 1.0, 1.0], [0, 1, 0, 1, 0, 1]),
+    "only certain scores": ([0.0, 0.0, 0.0, 1.0, 1.0, 1.0], [0, 0, 1, 0, 1, 1]),
+    "two scores": ([0.2] * 5 + [0.7] * 5, [0, 0, 0, 0, 1, 0, 1, 1, 1, 0]),
+    "two rows": ([0.2, 0.7], [0, 1]),
+    "two rows, falling": ([0.2, 0.7], [1, 0]),
+    "two rows, tied": ([0.4, 0.4], [0, 1]),
+    "separated": (np.linspace(0.01, 0.99, 40), np.arange(40) >= 20),
+    "separated in part": ([0.1, 0.2, 0.5, 0.5, 0.8, 0.9], [0, 0, 0, 1, 1, 1]),
+    "falling": (np.linspace(0.01, 0.99, 40), np.arange(40) < 20),
+    "constant": ([0.7] * 10, [0, 1] * 5),
+    "constant zero": ([0.0] * 10, [0, 1] * 5),
+    "constant one half": ([0.5] * 10, [0, 0, 0, 0, 1] * 2),
+    "tiny": ([1e-300, 2e-300, 1e-250, 3e-250, 1e-5, 0.4], [0, 0, 1, 0, 1, 1]),
+    "all tiny": (np.arange(1, 21) * 1e-300, np.arange(20) % 3 == 0),
+    "subnormal": ([5e-324, 1e-320, 1e-310, 0.9], [0, 1, 0, 1]),
+    "nearly one": (1 - np.arange(1, 21) * 1e-15, np.arange(20) % 3 == 0),
+    "narrow": (0.5 + np.arange(20) * 1e-9, np.arange(20) % 3 != 0),
+    "one far away": (np.r_[np.full(50, 1e-3), 1.0], np.r_[np.arange(50) < 5, True]),
+    "one positive": (np.linspace(0.0, 0.5, 200), np.arange(200) == 150),
+    "one negative": (np.linspace(0.0, 1.0, 200), np.arange(200) != 40),
+}
+
+
+@every
+@pytest.mark.parametrize("case", HARD)
+def test_hard_data_give_probabilities(key, case):
+    scores, y = map(np.asarray, HARD[case])
+    fitted = made(key).fit(scores, y)
+    p = fitted.predict(GRID)
+    assert_probabilities(p)
+    if fitted.monotone:
+        assert (np.diff(p) >= -1e-12).all()
+    assert_probabilities(fitted.predict(scores))
+    assert isinstance(fitted.formula(), str)
+    assert np.isfinite(fitted.knots()).all()
+
+
+@every_fitted
+@pytest.mark.parametrize("case", ["constant", "constant one half", "two rows, tied"])
+def test_constant_scores_stay_between_their_bounds(key, case):
+    scores, y = map(np.asarray, HARD[case])
+    p = made(key).fit(scores, y).predict(scores)
+    assert len(set(p.tolist())) == 1
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.one_of(st.integers(0, 6).map(lambda i: i / 6), st.floats(0, 1)),
+            st.booleans(),
+            st.floats(1e-3, 1e3),
+        ),
+        min_size=2,
+        max_size=25,
+    )
+)
+@pytest.mark.parametrize("key", MONOTONE)
+def test_any_data_give_a_monotone_map(key, rows):
+    scores, y, weight = map(np.array, zip(*rows, strict=True))
+    if y.all() or not y.any():
+        return
+    p = made(key).fit(scores, y, weight).predict(GRID)
+    assert_probabilities(p)
+    assert (np.diff(p) >= -1e-9).all()
+
+
+@pytest.mark.parametrize("key", [k for k in MONOTONE if k in FITTED and k != "clip"])
+def test_falling_truth_is_never_told_as_rising(key):
+    rng = np.random.default_rng(0)
+    scores = rng.random(3000)
+    y = rng.random(3000) < 1 - scores
+    p = made(key).fit(scores, y).predict(GRID[4:-2])
+    assert p.max() - p.min() < 0.03
+    assert p.mean() == pytest.approx(y.mean(), abs=0.02)
+
+
+@pytest.mark.parametrize("key", PARAMETRIC)
+def test_parametric_maps_fall_to_the_base_rate_and_say_so(key):
+    fitted = made(key).fit([0.1, 0.2, 0.8, 0.9, 0.95], [1, 1, 0, 0, 0])
+    assert fitted.constant_
+    assert fitted.predict(GRID) == pytest.approx(np.full(len(GRID), 0.4))
+    assert fitted.formula().startswith("0.4 for every score")
+
+
+@every
+def test_single_precision(key, data):
+    scores, y = data
+    single = made(key).fit(scores.astype(np.float32), y).predict(GRID.astype(np.float32))
+    double = made(key).fit(scores.astype(np.float32).astype(np.float64), y)
+    assert_probabilities(single)
+    assert single == pytest.approx(double.predict(GRID.astype(np.float32).astype(float)), abs=0)
+
+
+@every
+@pytest.mark.parametrize("label", [0, 1])
+def test_one_class(key, label):
+    method = made(key)
+    if method.needs_both_classes:
+        with pytest.raises(
+            ValueError, match=f"rows of both classes to fit, got only class {label}"
+        ):
+            method.fit([0.2, 0.4, 0.6], [label] * 3)
+    else:
+        assert_probabilities(method.fit([0.2, 0.4, 0.6], [label] * 3).predict(GRID))
+
+
+@every
+@pytest.mark.parametrize(
+    ("scores", "y", "weight", "message"),
+    [
+        ([], [], None, "at least one row, got none"),
+        ([0.2, np.nan], [0, 1], None, r"within \[0, 1\], got nan at index 1"),
+        ([0.2, 1.1], [0, 1], None, r"within \[0, 1\], got 1.1 at index 1"),
+        ([0.2, 0.3], [0, 2], None, "only 0 and 1 .* got 2"),
+        ([0.2, 0.3], [0.0, np.nan], None, "only 0 and 1 .* got nan"),
+        ([0.2, 0.3], [0, 1, 1], None, "same length"),
+        ([[0.2], [0.3]], [0, 1], None, "one-dimensional"),
+        ([0.2, 0.3], [0, 1], [1.0, 0.0], "positive and finite"),
+        ([0.2, 0.3], [0, 1], [1.0], "same length"),
+        (["0.2", "0.3"], [0, 1], None, "must be numbers"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(key, scores, y, weight, message):
+    with pytest.raises(ValueError, match=message) as refusal:
+        made(key).fit(scores, y, weight)
+    assert str(refusal.value).endswith(".")
+
+
+@every
+def test_predict_refuses_what_it_cannot_map(key, data):
+    fitted = made(key).fit(*data)
+    for bad in ([0.2, np.nan], [-0.1], [1.5]):
+        with pytest.raises(ValueError, match=r"scores must be within \[0, 1\]"):
+            fitted.predict(bad)
+    with pytest.raises(NotFittedError):
+        made(key).predict([0.5])
+
+
+@every
+def test_pickle(key, data):
+    fitted = made(key).fit(*data)
+    copy = pickle.loads(pickle.dumps(fitted))
+    assert copy.predict(GRID).tolist() == fitted.predict(GRID).tolist()
+    assert copy.formula() == fitted.formula()
+
+
+@every
+def test_follows_the_rules_of_scikit_learn(key, data):
+    method = made(key)
+    before = method.get_params()
+    method.fit(*data)
+    assert method.get_params() == before
+    assert clone(method).get_params() == before
+    assert not [name for name in vars(clone(method)) if name.endswith("_")]
+    signature = inspect.signature(type(method)).parameters
+    assert set(before) == set(signature)
+    public = [name for name in vars(method) if not name.startswith("_")]
+    assert {name for name in public if not name.endswith("_")} == set(before)
+
+
+@every
+def test_formula_is_words_with_numbers(key, data):
+    formula = made(key).fit(*data).formula()
+    assert any(c.isdigit() for c in formula)
+    assert "nan" not in formula
+
+
+@every
+def test_knots_are_increasing_scores(key, data):
+    knots = made(key).fit(*data).knots()
+    assert_probabilities(knots)
+    assert (np.diff(knots) >= 0).all()
+
+
+@every
+def test_documentation(key):
+    method = CALIBRATORS[key]
+    text = inspect.getdoc(method.create)
+    assert doctest.DocTestParser().get_examples(text)
+    assert "References" in text or key == "uncalibrated"
+    assert method.label
+    assert method.summary.endswith(".")
+
+
+def test_keys_and_ranks_are_unique():
+    ranks = [method.simplicity for method in CALIBRATORS.values()]
+    assert len(set(ranks)) == len(ranks)
+    assert set(Settings().methods) <= set(METHODS)
+
+
+def test_order_of_simplicity_is_that_of_the_definitions():
+    order = ["uncalibrated", "temperature", "platt", "logistic", "beta", "ispline", "spline"]
+    ranks = [CALIBRATORS[key].simplicity for key in [*order, "isotonic"] if key in CALIBRATORS]
+    assert ranks == sorted(ranks)
