@@ -12,6 +12,8 @@ from calib.metrics.base import metric
 from calib.metrics.results import TestResult
 from calib.numerics.binning import bin_cells
 
+ROUNDING = 1e-12  # of sums over bins
+
 
 @metric(
     "Spiegelhalter z",
@@ -99,10 +101,10 @@ def hosmer_lemeshow_test(cells: ScoreCells, n_groups: int = 10) -> TestResult:
     """
     groups = bin_cells(cells, n_groups, "quantile")
     spread = groups.mean_score * (1.0 - groups.mean_score)
-    distance = groups.effective_rows * np.square(groups.gap)
     # A group of certain scores has no spread: right, it adds nothing; wrong, it settles the test.
-    impossible = np.where(distance > 0.0, math.inf, 0.0)
-    terms = np.where(spread > 0.0, distance / np.where(spread > 0.0, spread, 1.0), impossible)
-    chi_square, n = float(terms.sum()), len(groups)
+    certain = spread < ROUNDING
+    wrong = np.where(np.abs(groups.gap) > ROUNDING, math.inf, 0.0)
+    terms = groups.effective_rows * np.square(groups.gap) / np.where(certain, 1.0, spread)
+    chi_square, n = float(np.where(certain, wrong, terms).sum()), len(groups)
     null = f"chi-square, {n} degrees of freedom"
     return TestResult(chi_square, float(chdtrc(n, chi_square)), null)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import chdtrc
+from scipy.optimize import brentq
+from scipy.special import chdtrc, logit
 
 from calib.cells import ScoreCells
 from calib.metrics.base import metric
@@ -91,6 +92,8 @@ def calibration_slope_intercept(
 
 Number = tuple[float, float]  # estimate, standard error
 NOTHING: Number = (math.nan, math.nan)
+# Mean of p (1 - p): below, every fitted probability is certain and no number can be told.
+NO_INFORMATION = 1e-12
 
 
 def _wald(number: Number, z: float) -> tuple[float, float]:
@@ -105,7 +108,9 @@ def _joint(cells: ScoreCells, x: FloatArray) -> tuple[Number, Number, float, boo
     fit = fit_logistic(features, cells.positive, cells.weight)
     if not fit.converged:
         return NOTHING, NOTHING, math.nan, False
-    errors = _standard_errors(cells, features, features @ fit.coefficients, fit.covariance)
+    errors = _standard_errors(cells, features, features @ fit.coefficients)
+    if errors is None:
+        return NOTHING, NOTHING, math.nan, False
     intercept, slope = zip(fit.coefficients.tolist(), errors.tolist(), strict=True)
     return slope, intercept, -fit.log_likelihood / cells.total_weight, True
 
@@ -113,12 +118,18 @@ def _joint(cells: ScoreCells, x: FloatArray) -> tuple[Number, Number, float, boo
 def _intercept_only(cells: ScoreCells, x: FloatArray) -> Number:
     if cells.one_class:
         return NOTHING
-    ones = np.ones((len(x), 1))
-    fit = fit_logistic(ones, cells.positive, cells.weight, offset=x)
-    if not fit.converged:
-        return NOTHING
-    errors = _standard_errors(cells, ones, x + fit.coefficients[0], fit.covariance)
-    return float(fit.coefficients[0]), float(errors[0])
+    # At the ends of the bracket every probability is at most, or at least, the base rate.
+    base = float(logit(cells.base_rate))
+    a = float(
+        brentq(
+            lambda a: float(cells.weight @ sigmoid(a + x)) - cells.total_positive,
+            base - float(x[-1]) - 1e-9,
+            base - float(x[0]) + 1e-9,
+            xtol=1e-13,
+        )
+    )
+    errors = _standard_errors(cells, np.ones((len(x), 1)), a + x)
+    return NOTHING if errors is None else (a, float(errors[0]))
 
 
 def _overlap(cells: ScoreCells, x: FloatArray) -> bool:
@@ -129,11 +140,12 @@ def _overlap(cells: ScoreCells, x: FloatArray) -> bool:
     return bool(positive[0] < negative[-1] and negative[0] < positive[-1])
 
 
-def _standard_errors(
-    cells: ScoreCells, features: FloatArray, eta: FloatArray, covariance: FloatArray
-) -> FloatArray:
+def _standard_errors(cells: ScoreCells, features: FloatArray, eta: FloatArray) -> FloatArray | None:
     # Variance of the weighted score equations under the fitted model; with weights of 1 the inner
     # matrix is the inverse of the outer ones, and the usual standard errors remain.
-    p = sigmoid(eta)
-    inner = features.T @ (features * (cells.weight_sq * p * (1.0 - p))[:, None])
-    return np.sqrt(np.diag(covariance @ inner @ covariance))
+    variance = sigmoid(eta) * sigmoid(-eta)
+    if cells.weight @ variance < NO_INFORMATION * cells.total_weight:
+        return None
+    outer = np.linalg.inv(features.T @ (features * (cells.weight * variance)[:, None]))
+    inner = features.T @ (features * (cells.weight_sq * variance)[:, None])
+    return np.asarray(np.sqrt(np.diag(outer @ inner @ outer)), dtype=np.float64)

@@ -11,6 +11,7 @@ from calib.numerics.binning import bin_cells
 
 # Separated classes never violate monotony, however many the bins.
 MOST_BINS = 1_000
+ROUNDING = 1e-12  # of sums over bins
 
 
 @metric(
@@ -49,7 +50,7 @@ def sweep_calibration_error(cells: ScoreCells) -> float:
     bins = bin_cells(cells, 1, "quantile")
     for n_bins in range(2, min(cells.n_rows, MOST_BINS) + 1):
         finer = bin_cells(cells, n_bins, "quantile")
-        if np.any(np.diff(finer.observed) < 0.0):
+        if np.any(np.diff(finer.observed) < -ROUNDING):
             break
         bins = finer
     return absolute_gap(bins)

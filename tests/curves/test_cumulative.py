@@ -1,0 +1,51 @@
+"""The cumulative curves, and that thinning keeps their extremes."""
+
+import numpy as np
+import pytest
+
+from calib import metrics
+from calib.cells import ScoreCells
+from calib.curves.cumulative import cumulative_curve
+
+RNG = np.random.default_rng(22)
+SCORE = RNG.random(20_000)
+CELLS = ScoreCells.from_arrays(RNG.random(20_000) < SCORE**1.5, SCORE)
+
+
+def test_a_short_curve_is_whole():
+    cells = ScoreCells.from_arrays([1, 0, 1], [0.2, 0.5, 0.5])
+    curve = cumulative_curve(cells)
+    np.testing.assert_allclose(curve.fractile, [0, 1 / 3, 1])
+    np.testing.assert_allclose(curve.cumulative_score, [0, 0.2 / 3, 1.2 / 3])
+    np.testing.assert_allclose(curve.cumulative_outcome, [0, 1 / 3, 2 / 3])
+    np.testing.assert_array_equal(curve.score, [0.2, 0.2, 0.5])
+
+
+def test_thinning_keeps_the_ks_and_kuiper_errors():
+    curve = cumulative_curve(CELLS)
+    assert len(curve.fractile) <= 900
+    assert np.abs(curve.difference).max() == pytest.approx(metrics.ks_error(CELLS))
+    assert np.ptp(curve.difference) == pytest.approx(metrics.kuiper_error(CELLS))
+    assert (curve.fractile[0], curve.fractile[-1]) == (0.0, 1.0)
+
+
+def test_recalibrated_probability_finds_the_truth():
+    curve = cumulative_curve(CELLS)
+    middle = (curve.fractile > 0.05) & (curve.fractile < 0.95)
+    error = curve.recalibrated - curve.score**1.5
+    assert np.abs(error[middle]).max() < 0.05
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_null_band_holds_what_the_test_does_not_reject(level):
+    curve = cumulative_curve(CELLS, confidence_level=level)
+    sigma = np.sqrt(SCORE @ (1 - SCORE)) / 20_000
+    quantile = {0.9: 1.959963985, 0.95: 2.241402728}[level]  # 4 P(Z > x) = 1 - level
+    assert curve.null_half_width == pytest.approx(quantile * sigma, rel=1e-4)
+
+
+def test_frame():
+    frame = cumulative_curve(CELLS).frame()
+    np.testing.assert_allclose(
+        frame["difference"], frame["cumulative_outcome"] - frame["cumulative_score"]
+    )

@@ -1,0 +1,195 @@
+"""What must hold for every metric, on any rows."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calib import metrics
+from calib.cells import ScoreCells
+from calib.metrics import METRICS
+
+# Multiples of 1/64 are exact, as are their complements, and only 0, 1/2 and 1 lie on a bin's edge.
+SCORES = st.one_of(st.integers(0, 64).map(lambda k: k / 64), st.sampled_from([0.0, 1.0]))
+ROWS = st.lists(st.tuples(st.booleans(), SCORES, st.integers(1, 3)), min_size=1, max_size=30)
+QUICK = settings(max_examples=40)
+
+# Weights are the inverse of sampling chances here, not counts: three rows tell more than one row of
+# weight 3, and these depend on how much is known.
+KNOW_THE_ROWS = {
+    "ks_test", "kuiper_test", "spiegelhalter_test", "hosmer_lemeshow_test",
+    "calibration_slope_intercept", "certain_and_wrong",
+}  # fmt: skip
+# Unequal weights put quantile edges at the inverse ECDF, repeated rows at interpolated ones.
+BY_QUANTILE = {
+    "adaptive_calibration_error", "thresholded_calibration_error", "sweep_calibration_error",
+}  # fmt: skip
+# A score on an edge belongs to the bin below it, before and after the flip; the cumulative curve of
+# the KS error begins at the lowest score; and the simulated nulls draw other numbers.
+NOT_SYMMETRIC = {
+    "ks_error", "expected_calibration_error", "sweep_calibration_error", "hosmer_lemeshow_test",
+    "ks_test", "kuiper_test",
+}  # fmt: skip
+NEGATED = {"signed_calibration_error"}
+
+
+def numbers(result):
+    """A metric's result as an array of numbers."""
+    if not dataclasses.is_dataclass(result):
+        return np.array([float(result)])
+    values = [getattr(result, field.name) for field in dataclasses.fields(result)]
+    return np.array([float(value) for value in values if not isinstance(value, str)])
+
+
+def check_same(one, two, tolerance=1e-9):
+    np.testing.assert_allclose(numbers(one), numbers(two), rtol=tolerance, atol=tolerance)
+
+
+def columns(rows):
+    outcome, score, weight = map(np.array, zip(*rows, strict=True))
+    return outcome, score, weight.astype(np.float64)
+
+
+@pytest.mark.parametrize("key", METRICS)
+@QUICK
+@given(rows=ROWS, data=st.data())
+def test_row_order_does_not_matter(key, rows, data):
+    outcome, score, weight = columns(rows)
+    order = np.array(data.draw(st.permutations(range(len(rows)))))
+    metric = getattr(metrics, key)
+    one = metric(outcome, score, sample_weight=weight)
+    check_same(one, metric(outcome[order], score[order], sample_weight=weight[order]))
+
+
+@pytest.mark.parametrize("key", [key for key in METRICS if key not in KNOW_THE_ROWS | BY_QUANTILE])
+@QUICK
+@given(rows=ROWS)
+def test_weights_are_repeated_rows(key, rows):
+    outcome, score, weight = columns(rows)
+    times = weight.astype(int)
+    metric = getattr(metrics, key)
+    repeated = metric(np.repeat(outcome, times), np.repeat(score, times))
+    check_same(metric(outcome, score, sample_weight=weight), repeated)
+
+
+@pytest.mark.parametrize("key", METRICS)
+@QUICK
+@given(rows=ROWS, scale=st.floats(1e-3, 1e3))
+def test_the_scale_of_weights_does_not_matter(key, rows, scale):
+    outcome, score, weight = columns(rows)
+    metric = getattr(metrics, key)
+    one = metric(outcome, score, sample_weight=weight)
+    check_same(one, metric(outcome, score, sample_weight=weight * scale), 1e-7)
+
+
+@pytest.mark.parametrize("key", METRICS)
+@QUICK
+@given(rows=ROWS)
+def test_equal_weights_are_no_weights(key, rows):
+    outcome, score, _ = columns(rows)
+    metric = getattr(metrics, key)
+    weight = np.full(len(score), 0.3)
+    check_same(metric(outcome, score), metric(outcome, score, sample_weight=weight), 1e-7)
+
+
+@pytest.mark.parametrize("key", [key for key in METRICS if key not in NOT_SYMMETRIC])
+@QUICK
+@given(rows=ROWS)
+def test_the_other_class_gives_the_same(key, rows):
+    outcome, score, weight = columns(rows)
+    metric = getattr(metrics, key)
+    one = numbers(metric(outcome, score, sample_weight=weight))
+    two = numbers(metric(~outcome, 1.0 - score, sample_weight=weight))
+    if key == "calibration_slope_intercept":
+        # Intercepts change their sign, and with it their bounds their place.
+        lines = [0, 1, 2, 3, 12, 13]
+        one, two = one[lines], two[lines]
+    np.testing.assert_allclose(one, -two if key in NEGATED else two, rtol=1e-7, atol=1e-9)
+
+
+@QUICK
+@given(rows=ROWS)
+def test_ece_of_the_other_class_is_the_same_off_the_edges(rows):
+    outcome, score, weight = columns(rows)
+    off = (score + 1 / 128) * (63 / 64)
+    one = metrics.expected_calibration_error(outcome, off, sample_weight=weight)
+    two = metrics.expected_calibration_error(~outcome, 1.0 - off, sample_weight=weight)
+    assert one == pytest.approx(two, abs=1e-9)
+
+
+@pytest.mark.parametrize("key", METRICS)
+@QUICK
+@given(rows=ROWS)
+def test_values_keep_their_bounds(key, rows):
+    outcome, score, weight = columns(rows)
+    result = getattr(metrics, key)(outcome, score, sample_weight=weight)
+    low, high = METRICS[key].bounds
+    value = numbers(result)[0]
+    assert np.isnan(value) or low <= value <= high + 1e-12
+    if hasattr(result, "p_value"):
+        assert np.isnan(result.p_value) or 0.0 <= result.p_value <= 1.0
+
+
+PERFECT = {
+    "auc": 1.0,
+    "certain_and_wrong": 0.0,
+    "distinct_scores": 2.0,
+    "calibration_slope_intercept": np.nan,  # the classes are separated
+}
+
+
+@pytest.mark.parametrize("weight", [None, [1.0, 2.0, 0.5, 1.0]])
+@pytest.mark.parametrize("key", METRICS)
+def test_perfect_scores(key, weight):
+    result = getattr(metrics, key)([0, 1, 1, 0], [0.0, 1.0, 1.0, 0.0], sample_weight=weight)
+    assert numbers(result)[0] == pytest.approx(PERFECT.get(key, 0.0), abs=1e-15, nan_ok=True)
+    if hasattr(result, "null"):
+        assert result.p_value == 1.0
+
+
+@given(rows=ROWS)
+def test_decompositions_add_up(rows):
+    outcome, score, weight = columns(rows)
+    cells = ScoreCells.from_arrays(outcome, score, weight)
+    for metric, decompose in (
+        (metrics.brier_score, metrics.brier_decomposition),
+        (metrics.log_loss, metrics.log_loss_decomposition),
+    ):
+        parts = decompose(cells)
+        total = parts.miscalibration - parts.discrimination + parts.uncertainty
+        assert total == pytest.approx(metric(cells), abs=1e-12)
+        assert parts.score == metric(cells)
+        assert parts.miscalibration >= 0.0
+        assert parts.discrimination >= 0.0
+
+
+@given(rows=ROWS)
+def test_errors_bound_each_other(rows):
+    outcome, score, weight = columns(rows)
+    cells = ScoreCells.from_arrays(outcome, score, weight)
+    ks, kuiper = metrics.ks_error(cells), metrics.kuiper_error(cells)
+    assert abs(metrics.signed_calibration_error(cells)) <= ks + 1e-12
+    assert ks <= kuiper + 1e-15
+    assert kuiper <= 2.0 * ks + 1e-15
+    l1, l2, largest = (
+        metrics.expected_calibration_error(cells, norm=norm) for norm in ("l1", "l2", "max")
+    )
+    assert abs(metrics.signed_calibration_error(cells)) <= l1 + 1e-12
+    assert l1 <= l2 + 1e-12
+    assert l2 <= largest + 1e-12
+
+
+@pytest.mark.parametrize("key", METRICS)
+@QUICK
+@given(rows=ROWS)
+def test_cells_of_an_aggregation_are_those_of_the_rows(key, rows):
+    outcome, score, _ = columns(rows)
+    distinct, cell = np.unique(score, return_inverse=True)
+    count = np.bincount(cell).astype(np.float64)
+    positive = np.bincount(cell, outcome)
+    # Equal but separate arrays, as a database returns them.
+    merged = ScoreCells(distinct, count, count.copy(), positive, count.copy(), positive.copy())
+    metric = getattr(metrics, key)
+    check_same(metric(outcome, score), metric(merged))

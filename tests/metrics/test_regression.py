@@ -1,0 +1,92 @@
+"""Slope and intercept: the score equations, their standard errors, and where no fit exists."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from calib import metrics
+from calib.cells import ScoreCells
+
+RNG = np.random.default_rng(9)
+SCORE = RNG.random(400).round(2).clip(0.01, 0.99)
+OUTCOME = RNG.random(400) < expit(0.4 + 0.6 * logit(SCORE))
+WEIGHT = RNG.random(400) * 3 + 0.1
+
+
+@pytest.mark.parametrize("weight", [np.ones(400), WEIGHT])
+def test_score_equations(weight):
+    fit = metrics.calibration_slope_intercept(OUTCOME, SCORE, sample_weight=weight)
+    x = logit(SCORE)
+    residual = weight * (OUTCOME - expit(fit.intercept + fit.slope * x))
+    np.testing.assert_allclose([residual.sum(), residual @ x], 0.0, atol=1e-8)
+    assert (weight * (OUTCOME - expit(fit.intercept_only + x))).sum() == pytest.approx(0, abs=1e-8)
+
+
+@pytest.mark.parametrize("weight", [np.ones(400), WEIGHT])
+def test_standard_errors_are_those_of_the_estimating_equations(weight):
+    fit = metrics.calibration_slope_intercept(OUTCOME, SCORE, sample_weight=weight)
+    x = np.column_stack([np.ones(400), logit(SCORE)])
+    p = expit(x @ [fit.intercept, fit.slope])
+    outer = np.linalg.inv(x.T @ (x * (weight * p * (1 - p))[:, None]))
+    inner = x.T @ (x * (weight**2 * p * (1 - p))[:, None])
+    errors = np.sqrt(np.diag(outer @ inner @ outer))
+    np.testing.assert_allclose([fit.intercept_error, fit.slope_error], errors, rtol=1e-9)
+    assert fit.slope_high - fit.slope == pytest.approx(1.959963985 * fit.slope_error)
+    assert fit.intercept - fit.intercept_low == pytest.approx(1.959963985 * fit.intercept_error)
+
+
+def test_confidence_level():
+    narrow = metrics.calibration_slope_intercept(OUTCOME, SCORE, confidence_level=0.5)
+    assert narrow.slope_high - narrow.slope == pytest.approx(0.67448975 * narrow.slope_error)
+
+
+def test_likelihood_ratio():
+    fit = metrics.calibration_slope_intercept(OUTCOME, SCORE)
+    fitted = expit(fit.intercept + fit.slope * logit(SCORE))
+    gain = metrics.log_loss(OUTCOME, SCORE) - metrics.log_loss(OUTCOME, fitted)
+    assert fit.statistic == pytest.approx(800 * gain, rel=1e-9)
+    assert fit.p_value == pytest.approx(math.exp(-fit.statistic / 2))  # chi-square on 2 df
+
+
+@pytest.mark.parametrize(
+    ("outcome", "score"),
+    [
+        ([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4]),  # separated
+        ([1, 1, 0, 0], [0.1, 0.2, 0.3, 0.4]),  # separated the wrong way round
+        ([0, 0, 1, 1], [0.1, 0.3, 0.3, 0.4]),  # but for one shared score
+        ([0, 1, 0, 1], [0.3, 0.3, 0.3, 0.3]),  # one score
+        ([0, 1, 0, 1], [0.0, 1e-17, 1e-18, 0.0]),  # one score after the clip
+        ([1, 1, 1, 1], [0.1, 0.2, 0.3, 0.4]),  # one class
+    ],
+)
+def test_not_estimable(outcome, score):
+    fit = metrics.calibration_slope_intercept(outcome, score)
+    assert not fit.estimable
+    for name in ("slope", "slope_low", "slope_error", "intercept", "statistic", "p_value"):
+        assert math.isnan(getattr(fit, name))
+
+
+def test_the_intercept_alone_survives_separation():
+    fit = metrics.calibration_slope_intercept([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4])
+    p = expit(fit.intercept_only + logit([0.1, 0.2, 0.3, 0.4]))
+    assert p.sum() == pytest.approx(2.0)
+    assert fit.intercept_only_low < fit.intercept_only < fit.intercept_only_high
+
+
+def test_nearly_separated_scores_are_still_fitted():
+    score = np.linspace(0.01, 0.99, 200)
+    outcome = score > 0.5
+    outcome[[99, 100]] = outcome[[100, 99]]
+    fit = metrics.calibration_slope_intercept(outcome, score)
+    assert fit.estimable
+    assert fit.slope > 10.0
+
+
+def test_certain_scores_are_clipped_as_for_the_log_loss():
+    cells = ScoreCells.from_arrays([0, 1, 0, 1, 1, 0], [0.0, 1.0, 0.6, 0.4, 0.5, 0.7])
+    eps = np.finfo(float).eps
+    moved = ScoreCells.from_arrays([0, 1, 0, 1, 1, 0], [eps, 1 - eps, 0.6, 0.4, 0.5, 0.7])
+    one, two = map(metrics.calibration_slope_intercept, (cells, moved))
+    assert one.slope == pytest.approx(two.slope)

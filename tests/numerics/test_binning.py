@@ -1,0 +1,110 @@
+"""Edges against NumPy's, sums against a plain grouping of rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calib.cells import ScoreCells
+from calib.numerics.binning import bin_cells, bin_edges, equal_weights, quantiles
+
+RNG = np.random.default_rng(5)
+SCORES = st.lists(
+    st.one_of(st.sampled_from([0.0, 0.2, 0.5, 1.0]), st.floats(0.0, 1.0)), min_size=1, max_size=60
+)
+
+
+def cells_of(score, weight=None):
+    outcome = np.arange(len(score)) % 2 == 0
+    return ScoreCells.from_arrays(outcome, score, weight)
+
+
+@given(SCORES, st.integers(1, 20))
+def test_quantiles_are_numpys_floats(score, n):
+    level = np.linspace(0.0, 1.0, n + 1)
+    np.testing.assert_array_equal(quantiles(cells_of(score), level), np.quantile(score, level))
+
+
+@given(SCORES, st.integers(1, 20))
+def test_quantile_edges(score, n_bins):
+    inner = np.quantile(score, np.linspace(0.0, 1.0, n_bins + 1)[1:-1])
+    expected = np.unique(np.concatenate([[0.0], inner, [1.0]]))
+    np.testing.assert_array_equal(bin_edges(cells_of(score), n_bins, "quantile"), expected)
+
+
+@pytest.mark.parametrize("decimals", [1, 2, 16])
+def test_fd_edges_are_numpys(decimals):
+    score = RNG.beta(0.5, 2.0, 700).round(decimals)
+    expected = np.histogram_bin_edges(score, "fd")
+    np.testing.assert_array_equal(bin_edges(cells_of(score), 3, "fd"), expected)
+
+
+def test_fd_of_one_score_and_of_no_spread_are_numpys():
+    for score in (np.full(4, 0.3), np.array([0.1, 0.5, 0.5, 0.5, 0.5, 0.5, 0.9])):
+        expected = np.histogram_bin_edges(score, "fd")
+        np.testing.assert_array_equal(bin_edges(cells_of(score), 3, "fd"), expected)
+
+
+def test_fd_stays_finite_where_half_of_the_scores_nearly_coincide():
+    score = np.concatenate([[0.0, 1.0], 0.5 + 1e-12 * np.arange(8)])
+    assert len(bin_edges(cells_of(score), 3, "fd")) == 10_001
+
+
+def test_weighted_quantiles_invert_the_weighted_ecdf():
+    score, weight = RNG.random(300).round(2), RNG.random(300) + 0.1
+    level = np.linspace(0.01, 0.99, 40)
+    expected = np.quantile(score, level, weights=weight, method="inverted_cdf")
+    np.testing.assert_array_equal(quantiles(cells_of(score, weight), level), expected)
+
+
+def test_equal_weights_of_any_size_are_no_weights():
+    score = RNG.random(300).round(2)
+    cells = cells_of(score, np.full(300, 0.1))
+    assert equal_weights(cells)
+    np.testing.assert_array_equal(
+        bin_edges(cells, 7, "quantile"), bin_edges(cells_of(score), 7, "quantile")
+    )
+    assert not equal_weights(cells_of(score, np.where(score > 0.5, 1.0, 1.01)))
+
+
+@given(SCORES, st.integers(1, 12), st.sampled_from(["uniform", "quantile", "fd"]))
+def test_sums_are_those_of_the_rows(score, n_bins, strategy):
+    score = np.array(score)
+    weight = 0.5 + np.arange(len(score)) % 3
+    outcome = np.arange(len(score)) % 2 == 0
+    cells = ScoreCells.from_arrays(outcome, score, weight)
+    bins = bin_cells(cells, n_bins, strategy)
+    edges = bin_edges(cells, n_bins, strategy)
+    number = (edges[1:-1] < score[:, None]).sum(axis=1)  # the definition, row by row
+    occupied = np.unique(number)
+    assert bins.n_empty == len(edges) - 1 - len(occupied)
+    for position, b in enumerate(occupied):
+        inside = number == b
+        w = weight[inside]
+        assert bins.rows[position] == inside.sum()
+        assert bins.weight[position] == pytest.approx(w.sum())
+        assert bins.weight_sq[position] == pytest.approx((w**2).sum())
+        assert bins.mean_score[position] == pytest.approx(w @ score[inside] / w.sum(), abs=1e-12)
+        assert bins.observed[position] == pytest.approx(w @ outcome[inside] / w.sum(), abs=1e-12)
+
+
+def test_bins_are_right_closed_and_the_first_left_closed():
+    bins = bin_cells(cells_of([0.0, 0.5, 0.5, 0.75, 1.0]), 2, "uniform")
+    np.testing.assert_array_equal(bins.rows, [3, 2])
+
+
+@pytest.mark.parametrize(
+    ("n_bins", "strategy", "sentence"),
+    [
+        (0, "uniform", r"n_bins must be at least 1, got 0\."),
+        (5, "kmeans", r"strategy must be one of uniform, quantile, fd, got 'kmeans'\."),
+    ],
+)
+def test_errors_are_sentences(n_bins, strategy, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        bin_edges(cells_of([0.2, 0.4]), n_bins, strategy)
+
+
+def test_a_fractional_number_of_bins_is_refused():
+    with pytest.raises(TypeError):
+        bin_edges(cells_of([0.2, 0.4]), 2.5, "uniform")

@@ -1,0 +1,78 @@
+"""ScoreCells: the packed sort, the sums, and the door that refuses."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calib.cells import ScoreCells
+
+HOSTILE = [0.0, -0.0, 5e-324, 2.2250738585072014e-308, 1e-300, 0.5, np.nextafter(0.5, 1), 1.0]
+SCORES = st.one_of(st.sampled_from([*HOSTILE, np.nextafter(1, 0)]), st.floats(0.0, 1.0))
+ROWS = st.lists(st.tuples(st.booleans(), SCORES), min_size=1, max_size=50)
+
+
+@given(ROWS)
+def test_packed_sort_is_a_plain_sort(rows):
+    outcome, score = map(np.array, zip(*rows, strict=True))
+    cells = ScoreCells.from_arrays(outcome, score)
+    distinct, cell = np.unique(score + 0.0, return_inverse=True)
+    np.testing.assert_array_equal(cells.score, distinct)
+    assert not np.signbit(cells.score).any()
+    np.testing.assert_array_equal(cells.rows, np.bincount(cell))
+    np.testing.assert_array_equal(cells.positive, np.bincount(cell, outcome))
+
+
+@given(ROWS)
+def test_weights_of_one_are_no_weights(rows):
+    outcome, score = map(np.array, zip(*rows, strict=True))
+    plain = ScoreCells.from_arrays(outcome, score)
+    weighted = ScoreCells.from_arrays(outcome, score, np.ones(len(score)))
+    for name in ("score", "rows", "weight", "positive", "weight_sq", "positive_sq"):
+        np.testing.assert_array_equal(getattr(plain, name), getattr(weighted, name))
+
+
+def test_weighted_sums_by_hand():
+    cells = ScoreCells.from_arrays([1, 0, 1], [0.7, 0.2, 0.2], [3.0, 0.5, 2.0])
+    np.testing.assert_array_equal(cells.score, [0.2, 0.7])
+    np.testing.assert_array_equal(cells.rows, [2, 1])
+    np.testing.assert_array_equal(cells.weight, [2.5, 3.0])
+    np.testing.assert_array_equal(cells.positive, [2.0, 3.0])
+    np.testing.assert_array_equal(cells.weight_sq, [4.25, 9.0])
+    np.testing.assert_array_equal(cells.positive_sq, [4.0, 9.0])
+    np.testing.assert_array_equal(cells.cumulative_weight, [0.0, 2.5, 5.5])
+    np.testing.assert_array_equal(cells.cumulative_weight_sq, [0.0, 4.25, 13.25])
+    np.testing.assert_array_equal(cells.cumulative_rows, [0, 2, 3])
+    assert cells.n_rows == 3
+    assert cells.mean_score == pytest.approx((2.5 * 0.2 + 3.0 * 0.7) / 5.5)
+
+
+def test_scores_given_are_left_alone():
+    score = np.array([0.7, 0.2])
+    ScoreCells.from_arrays([1, 0], score)
+    np.testing.assert_array_equal(score, [0.7, 0.2])
+
+
+def test_cells_are_read_only():
+    cells = ScoreCells.from_arrays([1, 0], [0.7, 0.2])
+    with pytest.raises(ValueError, match="read-only"):
+        cells.weight[0] = 2.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (([0, 2], [0.1, 0.2]), r"y_true must hold only 0 and 1 \(or booleans\), got 2\."),
+        (([0, 1], [0.1, 1.5]), r"y_prob must be within \[0, 1\], got 1\.5 at index 1\."),
+        (([0, 1], [0.1, np.nan]), r"y_prob must be within \[0, 1\], got nan at index 1\."),
+        (([0, 1], [0.1]), r"y_true and y_prob must have the same length, got 2 and 1\."),
+        (([], []), r"y_true must hold at least one row, got none\."),
+        (([0, 1], [[0.1], [0.2]]), r"y_prob must be one-dimensional, got shape \(2, 1\)\."),
+        (([0, 1], ["a", "b"]), r"y_prob must be numbers, got <U1 values\."),
+        (([0, 1], [0.1, 0.2], [1.0, 0.0]), r"sample_weight must be positive and finite, got 0\.0"),
+        (([0, 1], [0.1, 0.2], [1.0, np.inf]), r"sample_weight must be positive and finite"),
+    ],
+)
+def test_errors_are_sentences(arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        ScoreCells.from_arrays(*arguments)
