@@ -1,0 +1,99 @@
+"""I-splines: strictly increasing, and the minimum that SciPy finds too."""
+
+import numpy as np
+import pytest
+from scipy.interpolate import BSpline
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.metrics import brier_score_loss, log_loss
+
+from calib.calibrators.ispline import LEAST_RISE, RIDGE, ISpline
+from calib.numerics.transforms import compact_logit
+
+GRID = np.linspace(0.0, 1.0, 501)
+
+
+def draw(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(1, 60, n) / 60.0
+    return scores, rng.random(n) < 0.1 + 0.6 * (scores > 0.4)
+
+
+@pytest.mark.parametrize("loss", ["log", "brier"])
+@pytest.mark.parametrize("n_knots", [0, 5, 20])
+def test_strictly_increasing(loss, n_knots):
+    fitted = ISpline(loss, n_knots).fit(*draw())
+    assert np.diff(fitted.predict(GRID)).min() > 0.0
+    assert (fitted.coefficients_ > 0.0).all()
+
+
+def test_is_the_minimum():
+    scores, y = draw()
+    fitted = ISpline(epsilon=0.01).fit(scores, y)
+    x = compact_logit(scores, 0.01)
+    inner = compact_logit(fitted.knots_, 0.01)
+    padded = np.concatenate([[0.0] * 4, inner, [1.0] * 4])
+    n = len(padded) - 4
+    # Ramsay: the r-th I-spline is the sum of the B-splines from the r-th on.
+    rising = np.column_stack([BSpline(padded, np.arange(n) >= r, 3)(x) for r in range(1, n)])
+
+    def objective(c):
+        f = c[0] + rising @ c[1:]
+        p = expit(f)
+        value = np.logaddexp(0.0, f).sum() - f[y].sum() + RIDGE / 2 * c[1:] @ c[1:]
+        return value, np.append((p - y).sum(), rising.T @ (p - y) + RIDGE * c[1:])
+
+    bounds = [(None, None)] + [(LEAST_RISE, None)] * (n - 1)
+    found = minimize(objective, np.ones(n), jac=True, bounds=bounds, method="L-BFGS-B",
+                     options={"ftol": 1e-14, "maxiter": 5000})  # fmt: skip
+    ours = objective(np.append(fitted.intercept_, fitted.coefficients_))[0]
+    assert ours == pytest.approx(found.fun, abs=1e-4)
+    assert fitted.predict(scores) == pytest.approx(
+        expit(found.x[0] + rising @ found.x[1:]), abs=1e-3
+    )
+
+
+def test_each_loss_wins_its_own():
+    scores, y = draw()
+    log = ISpline("log").fit(scores, y).predict(scores)
+    brier = ISpline("brier").fit(scores, y).predict(scores)
+    assert log_loss(y, log) < log_loss(y, brier)
+    assert brier_score_loss(y, brier) < brier_score_loss(y, log)
+
+
+def test_falling_truth_gives_the_base_rate():
+    scores, y = draw()
+    fitted = ISpline().fit(1.0 - scores, y)
+    assert fitted.constant_
+    assert fitted.predict(GRID) == pytest.approx(np.full(501, y.mean()))
+    assert "does not rise" in fitted.formula()
+
+
+def test_weights_are_repeats_and_order_does_not_matter():
+    scores, y = draw(300)
+    weight = np.random.default_rng(1).integers(1, 5, 300)
+    rows = np.random.default_rng(2).permutation(np.repeat(np.arange(300), weight))
+    one = ISpline().fit(scores, y, weight).predict(GRID)
+    assert ISpline().fit(scores[rows], y[rows]).predict(GRID) == pytest.approx(one, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("scores", "y"),
+    [
+        ([0.2, 0.8], [0, 1]),
+        ([0.5, 0.5], [0, 1]),
+        ([0.0, 1.0, 1e-300, 0.0], [0, 1, 1, 1]),
+        (np.linspace(0, 1, 60), np.arange(60) >= 30),
+    ],
+    ids=["two", "equal", "certain", "separated"],
+)
+@pytest.mark.parametrize("loss", ["log", "brier"])
+def test_hard_data_give_probabilities(scores, y, loss):
+    p = ISpline(loss).fit(scores, y).predict(GRID)
+    assert ((p >= 0.0) & (p <= 1.0)).all()
+
+
+@pytest.mark.parametrize("parameters", [{"loss": "hinge"}, {"n_knots": -1}])
+def test_parameters_are_checked(parameters):
+    with pytest.raises(ValueError, match="must be"):
+        ISpline(**parameters).fit([0.1, 0.2], [0, 1])

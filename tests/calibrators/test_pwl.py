@@ -1,0 +1,91 @@
+"""Piecewise-linear maps: with a keypoint on every score they are isotonic regression."""
+
+import numpy as np
+import pytest
+from scipy.optimize import isotonic_regression, minimize
+
+from calib.calibrators.pwl import PiecewiseLinear
+
+GRID = np.linspace(0.0, 1.0, 101)
+
+
+def draw(n=300, distinct=12, seed=0):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(1, distinct, n) / distinct
+    return scores, rng.random(n) < 0.2 + 0.5 * scores
+
+
+@pytest.mark.parametrize("loss", ["log", "brier"])
+def test_a_keypoint_on_every_score_is_isotonic_regression(loss):
+    # Isotonic regression minimises both losses; the log loss sees one row more.
+    scores, y = draw()
+    distinct, place, count = np.unique(scores, return_inverse=True, return_counts=True)
+    positive = np.bincount(place, y)
+    if loss == "log":
+        positive, count = positive + count / 300 * y.mean(), count * (1 + 1 / 300)
+    fitted = PiecewiseLinear(loss, n_keypoints=300).fit(scores, y)
+    assert fitted.keypoints_ == pytest.approx(distinct)
+    expected = isotonic_regression(positive / count, weights=count).x
+    assert fitted.values_ == pytest.approx(expected, abs=1e-5)
+
+
+def test_is_the_least_squares_fit():
+    # Without ties of the constraint: plain least squares on hat functions.
+    rng = np.random.default_rng(1)
+    scores = rng.random(800)
+    y = rng.random(800) < scores
+    fitted = PiecewiseLinear("brier", n_keypoints=4).fit(scores, y)
+    hats = np.column_stack([np.interp(scores, fitted.keypoints_, row) for row in np.eye(4)])
+    expected = np.linalg.lstsq(hats, y.astype(float), rcond=None)[0]
+    assert (np.diff(expected) > 0).all()
+    assert fitted.values_ == pytest.approx(np.clip(expected, 0, 1), abs=1e-2)
+    bounded = minimize(lambda v: ((hats @ v - y) ** 2).mean(), np.full(4, 0.5), bounds=[(0, 1)] * 4)
+    assert fitted.values_ == pytest.approx(bounded.x, abs=1e-3)
+
+
+@pytest.mark.parametrize("loss", ["log", "brier"])
+def test_never_falls(loss):
+    scores, y = draw(2000, 500)
+    p = PiecewiseLinear(loss, 20).fit(scores, y).predict(GRID)
+    assert np.diff(p).min() >= 0.0
+
+
+def test_falling_truth_gives_the_base_rate():
+    scores, y = draw(2000)
+    fitted = PiecewiseLinear("brier").fit(1.0 - scores, y)
+    assert fitted.predict(GRID) == pytest.approx(np.full(101, y.mean()), abs=1e-6)
+
+
+def test_weights_are_repeats_and_order_does_not_matter():
+    scores, y = draw()
+    weight = np.random.default_rng(1).integers(1, 5, 300)
+    rows = np.random.default_rng(2).permutation(np.repeat(np.arange(300), weight))
+    one = PiecewiseLinear().fit(scores, y, weight).predict(GRID)
+    other = PiecewiseLinear().fit(scores[rows], y[rows]).predict(GRID)
+    assert other == pytest.approx(one, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("scores", "y"),
+    [
+        ([0.2, 0.8], [0, 1]),
+        ([0.5, 0.5], [0, 1]),
+        ([0.0, 1.0, 1e-300], [0, 1, 1]),
+        (np.linspace(0, 1, 60), np.arange(60) >= 30),
+    ],
+    ids=["two", "equal", "certain", "separated"],
+)
+@pytest.mark.parametrize("loss", ["log", "brier"])
+def test_hard_data_give_probabilities(scores, y, loss):
+    fitted = PiecewiseLinear(loss).fit(scores, y)
+    p = fitted.predict(GRID)
+    assert ((p >= 0.0) & (p <= 1.0)).all()
+    assert fitted.formula()
+    if loss == "log":
+        assert ((p > 0.0) & (p < 1.0)).all()
+
+
+@pytest.mark.parametrize("parameters", [{"loss": "hinge"}, {"n_keypoints": 1}])
+def test_parameters_are_checked(parameters):
+    with pytest.raises(ValueError, match="must be"):
+        PiecewiseLinear(**parameters).fit([0.1, 0.2], [0, 1])

@@ -1,0 +1,125 @@
+"""The penalised fit against direct minimisation, and leaving out against doing it."""
+
+import numpy as np
+import pytest
+from scipy.interpolate import CubicSpline
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from calib.numerics.natural_spline import NaturalSpline
+from calib.numerics.penalized_logistic import (
+    PenalizedLogistic,
+    banded_times,
+    dense,
+    fit_logistic,
+    leave_out,
+)
+
+X = np.array([0.0, 0.1, 0.25, 0.4, 0.5, 0.65, 0.8, 1.0])
+WEIGHT = np.array([5.0, 9.0, 4.0, 12.0, 7.0, 6.0, 8.0, 3.0])
+POSITIVE = np.array([0.0, 3.0, 2.0, 3.0, 5.0, 2.0, 6.0, 3.0])
+
+
+def problem(weight=WEIGHT, positive=POSITIVE):
+    spline = NaturalSpline(X)
+    return PenalizedLogistic.prepare(spline.basis(X), weight, positive, spline.curvature())
+
+
+def direct(values, lam, weight, positive):
+    """The objective of the values at X, with nothing of ours: SciPy's spline, Simpson's rule."""
+    total = weight.sum()
+    t = weight * (1.0 + 1.0 / total)
+    q = positive + weight / total * positive.sum() / total
+    second = CubicSpline(X, values, bc_type="natural").derivative(2)
+    left, right = second(X[:-1]), second(X[1:])
+    middle = (left + right) / 2.0
+    rough = (np.diff(X) / 6.0 * (left**2 + 4.0 * middle**2 + right**2)).sum()
+    return t @ np.logaddexp(0.0, values) - q @ values + lam / 2.0 * rough
+
+
+@pytest.mark.parametrize("lam", [1e-4, 1e-2, 1.0])
+def test_is_the_direct_minimum(lam):
+    made = problem()
+    fit = fit_logistic(made, lam, made.constant())
+    found = minimize(direct, np.zeros(8), (lam, WEIGHT, POSITIVE), "BFGS", options={"gtol": 1e-6})
+    assert fit.value == pytest.approx(found.x, abs=2e-4)
+    assert direct(fit.value, lam, WEIGHT, POSITIVE) <= found.fun + 1e-9
+
+
+def test_starts_from_anywhere():
+    made = problem()
+    one = fit_logistic(made, 1e-3, made.constant())
+    other = fit_logistic(made, 1e-3, np.linspace(-30.0, 30.0, 8))
+    assert other.value == pytest.approx(one.value, abs=1e-6)
+
+
+def test_much_curvature_penalty_leaves_the_logistic_line():
+    made = problem()
+    fit = fit_logistic(made, 1e6, made.constant())
+    slope = np.diff(fit.value) / np.diff(X)
+    assert slope == pytest.approx(np.full(7, slope[0]), rel=1e-3)
+    # The likelihood equations of a straight line.
+    residual = made.q - made.t * expit(fit.value)
+    assert residual.sum() == pytest.approx(0.0, abs=1e-4)
+    assert residual @ X == pytest.approx(0.0, abs=1e-4)
+
+
+def test_separated_classes_have_a_finite_fit():
+    made = problem(positive=np.where(X > 0.45, WEIGHT, 0.0))
+    fit = fit_logistic(made, 1e-6, made.constant())
+    assert np.abs(fit.value).max() < 15.0
+
+
+def test_leaving_out_is_one_newton_step():
+    lam = 1e-3
+    made = problem()
+    fit = fit_logistic(made, lam, made.constant())
+    basis, penalty = made.basis.toarray(), lam * dense(made.penalty)
+    total = 0.0
+    for j in range(8):
+        for label, count in ((1.0, POSITIVE[j]), (0.0, WEIGHT[j] - POSITIVE[j])):
+            t, q = made.t.copy(), made.q.copy()
+            t[j], q[j] = t[j] - 1.0, q[j] - label
+            p = expit(fit.value)
+            gradient = basis.T @ (t * p - q) + penalty @ fit.coefficients
+            # The left-out row's own curvature leaves with it.
+            hessian = (basis.T * (t * p * (1.0 - p))) @ basis + penalty
+            without = basis[j] @ (fit.coefficients - np.linalg.solve(hessian, gradient))
+            total += count * np.logaddexp(0.0, without if label == 0.0 else -without)
+    assert leave_out(made, fit).loss == pytest.approx(total / WEIGHT.sum(), rel=1e-9)
+
+
+def test_leaving_out_is_near_to_refitting():
+    lam = 1e-1
+    made = problem()
+    fit = fit_logistic(made, lam, made.constant())
+    total = 0.0
+    for j in range(8):
+        for label, count in ((1.0, POSITIVE[j]), (0.0, WEIGHT[j] - POSITIVE[j])):
+            if not count:
+                continue
+            weight, positive = WEIGHT.copy(), POSITIVE.copy()
+            weight[j], positive[j] = weight[j] - 1.0, positive[j] - label
+            fewer = problem(weight, positive)
+            f = fit_logistic(fewer, lam, fewer.constant()).value[j]
+            total += count * np.logaddexp(0.0, f if label == 0.0 else -f)
+    refitted = total / WEIGHT.sum()
+    seen = (WEIGHT @ np.logaddexp(0.0, fit.value) - POSITIVE @ fit.value) / WEIGHT.sum()
+    # The step finds all but a tenth of what the loss on seen rows hides.
+    assert leave_out(made, fit).loss == pytest.approx(refitted, abs=0.1 * (refitted - seen))
+
+
+def test_degrees_are_the_trace_of_the_smoother():
+    made = problem()
+    fit = fit_logistic(made, 1e-3, made.constant())
+    p = expit(fit.value)
+    basis = made.basis.toarray()
+    gram = (basis.T * (made.t * p * (1.0 - p))) @ basis
+    trace = np.trace(np.linalg.solve(gram + 1e-3 * dense(made.penalty), gram))
+    assert leave_out(made, fit).degrees == pytest.approx(trace, rel=1e-9)
+
+
+def test_banded_product():
+    rng = np.random.default_rng(0)
+    banded, c = rng.normal(size=(4, 9)), rng.normal(size=9)
+    assert banded_times(banded, c) == pytest.approx(dense(banded) @ c)
