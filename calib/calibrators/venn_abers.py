@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from calib.calibrators.base import Calibrator, register
 from calib.cells import ScoreCells, check_scores
 from calib.numerics.arrays import FloatArray
-from calib.numerics.venn_abers import lower_probabilities, upper_probabilities
+from calib.numerics.isotonic import increasing_blocks
+from calib.numerics.venn_abers import upper_steps
 
 
 @register(
@@ -45,10 +46,15 @@ class VennAbers(Calibrator):
     """
 
     def _fit(self, cells: ScoreCells) -> None:
-        lower = lower_probabilities(cells.positive, cells.weight)
-        upper = upper_probabilities(cells.positive, cells.weight)
-        self.lower_scores_, self.lower_ = _steps(cells.score, lower)
-        self.upper_scores_, self.upper_ = _steps(cells.score, upper)
+        x, y = cells.cumulative_weight, cells.cumulative_positive
+        ends = increasing_blocks(cells.rate, cells.weight)
+        first, self.upper_ = upper_steps(x, y, ends)
+        self.upper_scores_ = cells.score[first[1:] - 1]
+        # A new row of outcome 0 is a new positive once classes and order are exchanged.
+        negative = x - y
+        first, value = upper_steps(_reversed(x), _reversed(negative), len(cells) - ends[::-1])
+        self.lower_ = 1.0 - value[::-1]
+        self.lower_scores_ = cells.score[len(cells) - first[:0:-1]]
 
     def interval(self, scores: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Both probabilities of each score.
@@ -87,6 +93,6 @@ class VennAbers(Calibrator):
         return np.union1d(self.lower_scores_, self.upper_scores_)
 
 
-def _steps(score: FloatArray, value: FloatArray) -> tuple[FloatArray, FloatArray]:
-    rises = np.flatnonzero(value[1:] > value[:-1])
-    return score[rises], value[np.concatenate([[0], rises + 1])]
+def _reversed(prefix: FloatArray) -> FloatArray:
+    """Prefix sums of the same cells in the opposite order."""
+    return prefix[-1] - prefix[::-1]

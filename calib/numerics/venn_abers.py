@@ -6,32 +6,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.numerics.arrays import FloatArray
-from calib.numerics.isotonic import increasing_blocks
+
+Places = NDArray[np.intp]
 
 
-def upper_probabilities(positive: FloatArray, weight: FloatArray) -> FloatArray:
+def upper_steps(x: FloatArray, y: FloatArray, ends: Places) -> tuple[Places, FloatArray]:
     """Isotonic fit at a new row of outcome 1, for every place it can take among sorted cells.
 
-    The fit's value at the new row is the slope of the cumulative-sum diagram's convex minorant
-    there. A new positive lifts all that is to its right by (1, 1), so that its block keeps its
-    left end or shortens, and can only pool blocks to its right. With P_j the points of the diagram
-    and B the block of cell j, the value is
+    Place j is the score of cell j, or between those of cells j - 1 and j; place k is above all.
+    The fit at the new row is the slope of the convex minorant of the cumulative-sum diagram there.
+    A new positive lifts all points to its right by (1, 1): its block may lose cells on the left
+    and pool blocks on the right. With P_j the points of the diagram and B the block of place j,
+    the value is
 
         min over block ends b of B and after, max over a in B with a <= j,
             of the slope from P_a to P_b + (1, 1).
 
-    The running maximum over a serves every j of a block, so that a fit per place is not needed:
-    the cost is a few passes over the cells.
+    A running maximum serves all places of a block. It rises at few a, and where a further block is
+    pooled no other a can matter: the slope to its end is lower, so it touches P further left.
 
     Parameters
     ----------
-    positive, weight : ndarray of shape (k,)
+    x, y : ndarray of shape (k + 1,)
+        Prefix sums of weight and of positive weight, from 0.
+    ends : ndarray of int, shape (b + 1,)
+        Edges of the blocks of the isotonic fit, as of `increasing_blocks`.
 
     Returns
     -------
-    ndarray of shape (k + 1,)
-        Entry j holds for a new score equal to that of cell j, or between those of cells j - 1 and
-        j; entry k for a score above all. Non-decreasing; the last is 1.
+    first : ndarray of int, shape (u,)
+    value : ndarray of shape (u,)
+        The fit is ``value[i]`` from place ``first[i]`` to the place before ``first[i + 1]``; it
+        increases, and ends at 1.
 
     References
     ----------
@@ -40,50 +46,38 @@ def upper_probabilities(positive: FloatArray, weight: FloatArray) -> FloatArray:
 
     Examples
     --------
+    Scores with outcomes 0 and 1: a new 1 at or below the first score joins its 0.
+
     >>> import numpy as np
-    >>> upper_probabilities(np.array([0.0, 1.0]), np.array([1.0, 1.0])).round(3)
-    array([0.5, 1. , 1. ])
+    >>> upper_steps(np.array([0.0, 1.0, 2.0]), np.array([0.0, 0.0, 1.0]), np.array([0, 1, 2]))
+    (array([0, 1]), array([0.5, 1. ]))
     """
-    ends = increasing_blocks(positive / weight, weight)
-    x = np.concatenate([[0.0], np.cumsum(weight)])
-    y = np.concatenate([[0.0], np.cumsum(positive)])
-    upper = np.ones(len(x))
-    for block in range(len(ends) - 1):
-        inside = slice(ends[block], ends[block + 1])
-        upper[inside] = _block(x, y, inside, ends[block + 1 :])
-    # Slopes are rounded one by one, and fits that should be equal may differ in the last digit.
-    return np.minimum(np.maximum.accumulate(upper), 1.0)
+    rates = np.diff(y[ends]) / np.diff(x[ends])
+    steps = [
+        _block_steps(x, y, int(ends[b]), ends[b + 1 :], rates[b + 1 :]) for b in range(len(rates))
+    ]
+    first = np.concatenate([*(places for places, _ in steps), [len(x) - 1]])
+    value = np.concatenate([*(values for _, values in steps), [1.0]])
+    # Equal fits may differ in the last digit, since each slope is rounded by itself.
+    value = np.minimum(np.maximum.accumulate(value), 1.0)
+    rises = np.concatenate([[True], value[1:] > value[:-1]])
+    return first[rises], value[rises]
 
 
-def lower_probabilities(positive: FloatArray, weight: FloatArray) -> FloatArray:
-    """Isotonic fit at a new row of outcome 0: the same with both classes and the order exchanged.
+def _block_steps(
+    x: FloatArray, y: FloatArray, start: int, ends: Places, rates: FloatArray
+) -> tuple[Places, FloatArray]:
+    """Steps within one block; `ends` begins with its own end, `rates` with that of the next."""
 
-    Returns
-    -------
-    ndarray of shape (k + 1,)
-        Entry j holds for a new score equal to that of cell j - 1, or between those of cells j - 1
-        and j; entry 0 for a score below all. Non-decreasing; the first is 0.
+    def slope(places: Places | slice, end: int) -> FloatArray:
+        return (y[end] + 1.0 - y[places]) / (x[end] + 1.0 - x[places])
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> lower_probabilities(np.array([0.0, 1.0]), np.array([1.0, 1.0])).round(3)
-    array([0. , 0. , 0.5])
-    """
-    return 1.0 - upper_probabilities((weight - positive)[::-1], weight[::-1])[::-1]
-
-
-def _block(x: FloatArray, y: FloatArray, inside: slice, ends: NDArray[np.intp]) -> FloatArray:
-    least: FloatArray | None = None
-    for end in ends:
-        slope = (y[end] + 1.0 - y[inside]) / (x[end] + 1.0 - x[inside])
-        reached = np.maximum.accumulate(slope)
-        if least is None:
-            least = reached
-            continue
-        # The last place has the steepest fit and so pools furthest.
-        if reached[-1] > least[-1]:
+    slopes = slope(slice(start, ends[0]), ends[0])
+    record = np.flatnonzero(slopes >= np.maximum.accumulate(slopes))
+    value, places = slopes[record], record + start
+    for end, rate in zip(ends[1:], rates, strict=True):
+        pooled = int(np.searchsorted(value, rate, side="right"))
+        if pooled == len(value):
             break
-        np.minimum(least, reached, out=least)
-    assert least is not None
-    return least
+        value[pooled:] = np.maximum.accumulate(slope(places, end))[pooled:]
+    return places, value
