@@ -1,0 +1,106 @@
+"""Fitting a million rows: CPU time of the packages of the field as a multiple of ours.
+
+Install the peers with ``pip install -r benchmarks/requirements.txt``; rows of missing ones are
+skipped. Each fit starts from the arrays of scores and outcomes. One thread.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.calibration import _SigmoidCalibration
+from sklearn.isotonic import IsotonicRegression
+
+from calib.calibrators import calibrator
+from calib.numerics.threads import single_thread
+
+N_ROWS = 1_000_000
+REPEATS = 3
+
+
+@dataclass(frozen=True)
+class Race:
+    """Our method, the peer that it must beat, and by what factor."""
+
+    key: str
+    peer: str
+    at_least: float
+    fit: Callable[[np.ndarray, np.ndarray], Any]
+
+
+def _isotonic(scores: np.ndarray, y: np.ndarray) -> Any:
+    return IsotonicRegression(out_of_bounds="clip").fit(scores, y)
+
+
+def _sigmoid(scores: np.ndarray, y: np.ndarray) -> Any:
+    return _SigmoidCalibration().fit(scores, y)
+
+
+def _betacal(scores: np.ndarray, y: np.ndarray) -> Any:
+    return importlib.import_module("betacal").BetaCalibration("abm").fit(scores[:, None], y)
+
+
+def _venn_abers(scores: np.ndarray, y: np.ndarray) -> Any:
+    peer = importlib.import_module("venn_abers").VennAbers()
+    peer.fit(np.column_stack([1.0 - scores, scores]), y)
+    return peer
+
+
+RACES = (
+    Race("isotonic", "scikit-learn IsotonicRegression", 4.0, _isotonic),
+    Race("platt", "scikit-learn _SigmoidCalibration", 5.0, _sigmoid),
+    Race("beta", "betacal abm", 5.0, _betacal),
+    Race("venn_abers", "venn-abers", 50.0, _venn_abers),
+)
+
+
+def draw(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Overconfident scores: logit p ~ N(-1, 1.5), score = sigmoid(1.8 logit p + 0.4)."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(-1.0, 1.5, n_rows)
+    return expit(1.8 * z + 0.4), (rng.random(n_rows) < expit(z)).astype(np.int64)
+
+
+def cpu_seconds(run: Callable[[], object]) -> float:
+    """Least CPU time of a few calls: what disturbs a run only adds to it."""
+    spent = []
+    for _ in range(REPEATS):
+        start = time.process_time()
+        run()
+        spent.append(time.process_time() - start)
+    return min(spent)
+
+
+def main() -> int:
+    """Print the table; return the number of targets that were missed."""
+    scores, y = draw(N_ROWS)
+    missed = 0
+    print(f"{N_ROWS:,} rows, CPU ms of a fit      ours      peer   ratio  at least")
+    for race in RACES:
+        try:
+            with single_thread(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the peers' own deprecations
+                theirs = cpu_seconds(lambda race=race: race.fit(scores, y))
+        except ModuleNotFoundError as missing:
+            print(f"{race.key:12s} skipped: {missing.name} is not installed")
+            continue
+        ours = cpu_seconds(lambda race=race: calibrator(race.key).fit(scores, y))
+        ratio = theirs / ours
+        missed += ratio < race.at_least
+        print(
+            f"{race.key:12s}{race.peer:>18.18s} {1e3 * ours:9.1f} {1e3 * theirs:9.1f} "
+            f"{ratio:7.1f} {race.at_least:9.0f}"
+        )
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(), 1))
