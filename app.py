@@ -12,7 +12,7 @@ def four_numbers(analysis: Analysis) -> None:
     loss = scores.metrics["log_loss"]
     at = words.level(analysis.settings.confidence_level)
     with st.container(key="numbers"):
-        left, right = st.columns(2)
+        left, right = st.columns(2, wrap=False)
         left.metric(
             "Rows",
             f"{data.n_rows:,}",
@@ -70,7 +70,7 @@ frame.source(session)
 analysis = frame.analysis(session)
 
 st.markdown(f"## {words.plain(analysis.verdict.sentence)}")
-picture, numbers = st.columns([11, 10], gap="large")
+picture, numbers = st.columns([6, 5], gap="medium")
 with picture:
     frame.chart(reliability_chart(analysis), "chart_reliability")
     st.caption(

@@ -25,14 +25,15 @@ with st.container(border=True, key="recommendation"):
 
 st.markdown("### Metrics on held-out rows")
 tables.metrics(analysis)
+st.caption("★ best of its column. Ranks use log loss: binned errors depend on the bins.")
 
 if len(analysis.methods) > 1:
     st.markdown("### Change against the uncalibrated scores")
-    forest, said = st.columns([1, 1], gap="large")
+    forest, said = st.columns([3, 2], gap="large")
     with forest:
         frame.chart(difference_chart(analysis, "log_loss"), "chart_forest")
     with said:
-        tables.differences(analysis)
-        st.caption(words.DIFFERENCE_READING)
+        st.markdown(words.DIFFERENCE_READING)
+    tables.differences(analysis)
     st.markdown("### Before and after")
     frame.chart(before_after_chart(analysis, tuple(analysis.methods)), "chart_before_after")

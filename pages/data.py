@@ -11,8 +11,9 @@ with st.sidebar:
     widgets.example(session)
     widgets.changed(session)
 
-frame.source(session)
 st.markdown("## Data")
+if session.upload is not None:
+    frame.source(session)
 data_in.uploaders(session)
 data_in.paste(session)
 

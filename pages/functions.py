@@ -22,20 +22,22 @@ with below:
     widgets.knots(session)
 
 st.markdown("## Calibration functions")
-fitted, scored = st.columns(2, gap="large")
-with fitted:
+left, right = st.columns(2, gap="medium")
+with left:
     st.markdown(f"##### {words.fitted_title(analysis)}")
-    frame.chart(
-        functions_chart(analysis, drawn, rows="fitted", highlight_knots=session.look.knots),
-        "chart_functions_fitted",
-    )
-with scored:
-    st.markdown(f"##### {words.scored_title(analysis)}")
-    frame.chart(
-        functions_chart(analysis, drawn, rows="test", highlight_knots=session.look.knots),
-        "chart_functions_test",
-    )
-st.caption(words.FUNCTIONS_READING)
+    fitted = functions_chart(analysis, drawn, rows="fitted", highlight_knots=session.look.knots)
+    frame.chart(fitted, "chart_functions_fitted")
+with right:
+    if analysis.data.protocol == "test rows":
+        st.markdown(f"##### {words.scored_title(analysis)}")
+        scored = functions_chart(analysis, drawn, rows="test", highlight_knots=session.look.knots)
+        frame.chart(scored, "chart_functions_test")
+    else:
+        st.markdown("##### How to read it")
+        st.markdown(words.FUNCTIONS_READING)
+        st.caption(words.protocol(analysis))
+if analysis.data.protocol == "test rows":
+    st.markdown(words.FUNCTIONS_READING)
 
 st.markdown("### Maps in numbers")
 tables.formulas(analysis)

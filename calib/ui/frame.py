@@ -29,6 +29,16 @@ PAGES: Mapping[str, str] = {
     "Reports": "pages/reports.py",
 }
 ICON = "⚖️"
+STYLE = """
+[data-testid=stMainBlockContainer] { max-width: 1320px; padding: 4.25rem 3rem 4rem; }
+.st-key-navigation { border-bottom: 1px solid rgba(127, 127, 127, .3); padding-bottom: .35rem; }
+.st-key-navigation p { white-space: nowrap; }
+[data-testid=stMetricLabel] *, [data-testid=stMetricDelta] * { white-space: normal; }
+@media (max-width: 640px) {
+    [data-testid=stMainBlockContainer] { padding-left: 1rem; padding-right: 1rem; }
+    .st-key-navigation { row-gap: 0; }
+}
+"""
 log = logging.getLogger(__name__)
 
 
@@ -53,16 +63,7 @@ def _freeze_imports() -> None:
 
 
 def _style() -> None:
-    st.html(
-        """<style>
-        [data-testid=stMainBlockContainer] { max-width: 1320px; padding-top: 3.5rem; }
-        .st-key-navigation { border-bottom: 1px solid rgba(127, 127, 127, .3); row-gap: 0; }
-        .st-key-navigation p { font-size: .95rem; white-space: nowrap; }
-        @media (max-width: 640px) {
-            [data-testid=stMainBlockContainer] { padding-left: 1rem; padding-right: 1rem; }
-        }
-        </style>"""
-    )
+    st.html(f"<style>{STYLE}</style>")
 
 
 def _navigation(title: str) -> None:
@@ -94,7 +95,9 @@ def source(session: Session) -> None:
         example = EXAMPLES[session.example]
         st.caption(f"Example: **{example.title}**. {example.story}")
         return
-    st.caption(f"File: **{plain(session.upload.table.name)}**")
+    test = session.upload.test_table
+    tested = f", tested on **{plain(test.name)}**" if test else ""
+    st.caption(f"File: **{plain(session.upload.table.name)}**{tested}")
 
 
 def predictions(session: Session) -> Predictions:
@@ -147,4 +150,4 @@ def _fail(slot: DeltaGenerator, sentence: str) -> NoReturn:
 
 def chart(shown: Chart, key: str) -> None:
     """Draw a chart with its alternative text."""
-    st.plotly_chart(shown.figure, key=key, config=dict(CONFIG), alt=shown.alt)
+    st.plotly_chart(shown.figure, width="content", key=key, config=dict(CONFIG), alt=shown.alt)

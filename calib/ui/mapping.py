@@ -42,7 +42,7 @@ def columns(upload: Upload) -> None:
 
 
 def _uses_more(mapping: ColumnMapping) -> bool:
-    return bool(set(mapping.changed()) - {"outcome", "score", "positive"})
+    return bool(set(mapping.changed()) - {"outcome", "score", "positive", "slices"})
 
 
 def _more(upload: Upload) -> None:
@@ -75,7 +75,15 @@ def _select(
     if value is not None and value not in choices:
         choices.append(value)
     show_value(key, value)
-    st.selectbox(label, choices, format_func=_shown, key=key, on_change=_change, args=(role,))
+    st.selectbox(
+        label,
+        choices,
+        format_func=_shown,
+        placeholder=NONE,
+        key=key,
+        on_change=_change,
+        args=(role,),
+    )
 
 
 def _shown(option: object) -> str:

@@ -55,11 +55,12 @@ def downloads(session: Session, analysis: Analysis) -> None:
         held_out_declared=_declared(session),
     )
     stem = "calibration-report"
+    st.markdown("##### Download")
     with st.container(horizontal=True):
         for label, kind, mime in (
-            ("Download HTML", "html", "text/html"),
-            ("Download JSON", "json", "application/json"),
-            ("Download Markdown", "markdown", "text/markdown"),
+            ("HTML", "html", "text/html"),
+            ("JSON", "json", "application/json"),
+            ("Markdown", "markdown", "text/markdown"),
         ):
             st.download_button(
                 label,

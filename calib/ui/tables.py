@@ -7,7 +7,7 @@ import streamlit as st
 from calib.analysis import Analysis, Column
 from calib.comparison import Estimate
 from calib.curves.reliability import ReliabilityCurve
-from calib.ui.words import interval, level, number, signed
+from calib.ui.words import interval, level, number, plain, signed
 
 BIN_COLUMNS = {
     "low_edge": "Above",
@@ -64,16 +64,13 @@ def differences(analysis: Analysis) -> None:
 
 def formulas(analysis: Analysis) -> None:
     """Every fitted map in words and numbers."""
-    st.dataframe(
-        [
-            {"Method": method.label, "Map": method.function.formula}
-            for method in analysis.methods.values()
-        ],
-        hide_index=True,
-        key="table_formulas",
-        column_config={"Map": st.column_config.TextColumn(width="large")},
-        alt="One row a method: its fitted map in words and numbers.",
-    )
+    # Lines, not a table: a long formula must wrap, and no cell of a dataframe does.
+    lines = [
+        f"- **{method.label}**: {plain(method.function.formula)}"
+        for method in analysis.methods.values()
+    ]
+    with st.container(key="formulas"):
+        st.markdown("\n".join(lines))
 
 
 def metric_rows(analysis: Analysis) -> list[dict[str, str]]:

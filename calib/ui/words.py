@@ -224,14 +224,17 @@ PANELS_READING = (
     "probability against the share of rows; (d) recalibrated probability against the score. Gupta "
     "et al. 2021, arXiv 2006.12800."
 )
-FUNCTIONS_READING = (
-    "A line is a calibrator: a score on the x-axis becomes the probability on the y-axis. The dots "
-    "are the uncalibrated scores' bins; a good map runs through them on rows that it has not seen."
-)
-DIFFERENCE_READING = (
-    "Below zero is better than leaving the scores as they are. An interval that reaches zero says: "
-    "can't tell. Both losses of a row are compared on the same row, so the intervals are paired."
-)
+FUNCTIONS_READING = """
+- A **line** is a calibrator: a score on the x-axis becomes the probability on the y-axis.
+- The **dots** are the bins of the uncalibrated scores. A good map runs through them on rows that it
+  has not seen.
+"""
+DIFFERENCE_READING = """
+- **Left of zero** is better than leaving the scores as they are.
+- An interval that **reaches zero** says: can't tell.
+- Both losses are taken on the same rows, so the intervals are paired and narrower than those of the
+  losses themselves.
+"""
 
 
 def fitted_title(analysis: Analysis) -> str:
@@ -242,8 +245,5 @@ def fitted_title(analysis: Analysis) -> str:
 
 
 def scored_title(analysis: Analysis) -> str:
-    """Heading of the maps over the rows that are scored."""
-    data = analysis.data
-    if data.protocol == "test rows":
-        return f"Test rows ({data.n_rows:,}): not seen in fitting"
-    return f"The same {data.n_rows:,} rows as they are scored"
+    """Heading of the maps over the test rows."""
+    return f"Test rows ({analysis.data.n_rows:,}): not seen in fitting"
