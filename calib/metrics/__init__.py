@@ -19,8 +19,9 @@ from calib.metrics.goodness_of_fit import hosmer_lemeshow_test, spiegelhalter_te
 from calib.metrics.proper import brier_score, certain_and_wrong, log_loss
 from calib.metrics.ranking import auc, distinct_scores
 from calib.metrics.regression import calibration_slope_intercept
-from calib.metrics.results import Decomposition, SlopeIntercept, TestResult
+from calib.metrics.results import Decomposition, SlopeIntercept, SmoothedErrors, TestResult
 from calib.metrics.smooth import smooth_calibration_error
+from calib.metrics.smoothed import integrated_calibration_index
 from calib.metrics.sweep import sweep_calibration_error
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Decomposition",
     "Metric",
     "SlopeIntercept",
+    "SmoothedErrors",
     "TestResult",
     "adaptive_calibration_error",
     "auc",
@@ -38,6 +40,7 @@ __all__ = [
     "distinct_scores",
     "expected_calibration_error",
     "hosmer_lemeshow_test",
+    "integrated_calibration_index",
     "ks_error",
     "ks_test",
     "kuiper_error",

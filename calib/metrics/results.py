@@ -47,6 +47,24 @@ class Decomposition:
 
 
 @dataclass(frozen=True, slots=True)
+class SmoothedErrors:
+    """Distances of the scores from a smooth calibration curve, over rows.
+
+    Attributes
+    ----------
+    ici : float
+        Mean: the integrated calibration index.
+    e50, e90, emax : float
+        Median, 90th percentile, and maximum.
+    """
+
+    ici: float
+    e50: float
+    e90: float
+    emax: float
+
+
+@dataclass(frozen=True, slots=True)
 class SlopeIntercept:
     """Logistic regression of the outcome on the scores' log-odds: logit P(y = 1) = a + b logit s.
 

@@ -1,0 +1,70 @@
+"""Distances of the scores from a smooth curve through the outcomes: ICI, E50, E90 and Emax."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib.cells import ScoreCells
+from calib.metrics.base import metric
+from calib.metrics.results import SmoothedErrors
+from calib.numerics.arrays import FloatArray
+from calib.numerics.binning import quantiles
+from calib.numerics.smoothed_rate import smoothed_rate
+
+
+@metric(
+    "ICI",
+    meaning="Mean distance of the scores from a smooth calibration curve, with its median, 90th "
+    "percentile and maximum.",
+    bounds=(0.0, 1.0),
+    better="lower",
+    convention="The curve is the smoothing spline, not loess.",
+    source="Austin and Steyerberg 2019, doi:10.1002/sim.8281",
+)
+def integrated_calibration_index(cells: ScoreCells) -> SmoothedErrors:
+    """Integrated calibration index, E50, E90 and Emax.
+
+    Mean, median, 90th percentile and maximum over rows of abs(s - c(s)), c a smoothing spline of
+    the outcome on the score.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,), or ScoreCells
+        Outcomes, 0 or 1.
+    y_prob : array-like of shape (n,)
+        Scores in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+
+    Returns
+    -------
+    SmoothedErrors
+
+    References
+    ----------
+    Austin and Steyerberg 2019, doi:10.1002/sim.8281.
+
+    Examples
+    --------
+    >>> errors = integrated_calibration_index([0, 0, 0, 1] * 50, [0.25, 0.5, 0.75, 1.0] * 50)
+    >>> errors.ici <= errors.emax, errors.e50 <= errors.e90
+    (True, True)
+    """
+    # How smooth the curve should be depends on how much is known: weights sum to effective rows.
+    scale = cells.total_weight / float(cells.weight_sq.sum())
+    curve = smoothed_rate(cells.score, scale * cells.weight, scale * cells.positive)
+    distance = np.abs(cells.score - curve)
+    median, high = quantiles(_by_distance(cells, distance), np.array([0.5, 0.9]))
+    mean = float(cells.weight @ distance) / cells.total_weight
+    return SmoothedErrors(mean, float(median), float(high), float(distance.max()))
+
+
+def _by_distance(cells: ScoreCells, distance: FloatArray) -> ScoreCells:
+    order = np.argsort(distance, kind="stable")
+    return ScoreCells(
+        score=distance[order],
+        rows=cells.rows[order],
+        weight=cells.weight[order],
+        positive=cells.positive[order],
+        weight_sq=cells.weight_sq[order],
+        positive_sq=cells.positive_sq[order],
+    )

@@ -1,0 +1,63 @@
+"""ICI and its fellows against known curves."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logit
+
+from calib import metrics
+
+
+def test_a_known_curve():
+    # P(y = 1) = s^2, s uniform: the distance s - s^2 has mean 1/6, median 3/16, maximum 1/4, and
+    # its 90th percentile leaves the middle tenth of s.
+    score = (np.arange(200_000) + 0.5) / 200_000
+    outcome = np.random.default_rng(17).random(200_000) < score**2
+    errors = metrics.integrated_calibration_index(outcome, score)
+    assert errors.ici == pytest.approx(1 / 6, abs=0.004)
+    assert errors.e50 == pytest.approx(3 / 16, abs=0.006)
+    assert errors.e90 == pytest.approx(0.45 * 0.55, abs=0.006)
+    assert errors.emax == pytest.approx(1 / 4, abs=0.006)
+
+
+def test_calibrated_scores_are_near_0():
+    rng = np.random.default_rng(18)
+    score = rng.random(50_000)
+    errors = metrics.integrated_calibration_index(rng.random(50_000) < score, score)
+    assert errors.ici < 0.006
+
+
+def test_percentiles_count_rows():
+    # One score far off for one row, one near for nine: c is the rate of either.
+    score = [0.5] * 90 + [0.9] * 10
+    outcome = [1] * 45 + [0] * 45 + [1] * 2 + [0] * 8
+    errors = metrics.integrated_calibration_index(outcome, score)
+    assert errors.e50 < 0.05
+    assert errors.emax > 0.5
+
+
+@pytest.mark.parametrize("outcome", [[1, 1], [0, 0]])
+def test_one_class_is_compared_with_its_rate(outcome):
+    errors = metrics.integrated_calibration_index(outcome, [0.2, 0.4])
+    assert errors.emax == pytest.approx(abs(outcome[0] - np.array([0.2, 0.4])).max())
+
+
+def test_nearer_to_the_truth_than_loess(shared):
+    # Made as y ~ sigmoid(z), p = sigmoid(1.8 z + 0.4): the curve is known.
+    table = pd.read_csv(shared / "reference" / "data" / "smooth1000.csv")
+    p = table["p"].to_numpy()
+    distance = np.abs(p - expit((logit(p) - 0.4) / 1.8))
+    truth = [distance.mean(), np.quantile(distance, 0.5), np.quantile(distance, 0.9)]
+    records = json.loads((shared / "reference" / "reference.json").read_text())["metrics"]
+    loess = {
+        record["quantity"]: record["value"]
+        for record in records
+        if record["dataset"] == "smooth1000" and record["quantity"].endswith("_loess")
+    }
+    errors = metrics.integrated_calibration_index(table["y"], p)
+    ours = [errors.ici, errors.e50, errors.e90]
+    theirs = [loess["ICI_loess"], loess["E50_loess"], loess["E90_loess"]]
+    assert (np.abs(np.subtract(ours, truth)) < np.abs(np.subtract(theirs, truth))).all()
+    np.testing.assert_allclose(ours, truth, atol=0.005)
