@@ -47,7 +47,7 @@ def thin_indices(y: FloatArray, most: int) -> IntArray:
     --------
     >>> import numpy as np
     >>> y = np.zeros(10_000)
-    ... y[1234] = 5.0
+    >>> y[1234] = 5.0
     >>> keep = thin_indices(y, 300)
     >>> len(keep) <= 300, bool((y[keep] == 5.0).any())
     (True, True)
