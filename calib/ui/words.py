@@ -135,10 +135,10 @@ def choice(name: str, value: Any) -> str:
         return f"{len(value)} shown"
     if name == "cumulative":
         return f"Panels of {method_label(value)}"
-    said = CHOICES[name]
     shown = level(value) if name == "confidence_level" else value
-    said = said.format(shown)
-    return said[:1].upper() + said[1:]
+    said = CHOICES[name].format(shown)
+    # Only words begin with a capital: a capital ε is another letter.
+    return said[:1].upper() + said[1:] if said[:1].isascii() else said
 
 
 CHOICES: Mapping[str, str] = {

@@ -1,0 +1,189 @@
+"""Every page on every example, and what a person does on them, without a browser."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib.examples import EXAMPLES
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("data", "reliability", "cumulative", "functions", "compare", "reports")
+
+
+def start(**named: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in named.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+def go(app: AppTest, page: str) -> AppTest:
+    app.switch_page(f"pages/{page}.py" if page else "app.py").run()
+    assert not app.exception
+    return app
+
+
+def upload(app: AppTest, text: str | bytes, name: str = "mine.csv") -> AppTest:
+    go(app, "data")
+    data = text if isinstance(text, bytes) else text.encode()
+    app.file_uploader[0].upload(name, data, "text/csv").run()
+    assert not app.exception
+    return app
+
+
+def rows(n: int = 400, scale: float = 1.0) -> str:
+    rng = np.random.default_rng(0)
+    p = rng.random(n)
+    hits = rng.random(n) < p
+    lines = [f"{int(hit)},{scale * score:.5f}" for hit, score in zip(hits, p, strict=True)]
+    return "outcome,score\n" + "\n".join(lines) + "\n"
+
+
+def said(app: AppTest) -> str:
+    return " ".join(e.value for e in (*app.markdown, *app.caption, *app.error, *app.warning))
+
+
+def button(app: AppTest, key: str):
+    return next(found for found in app.button if found.key == key)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_every_page_shows_every_example(example):
+    app = start(ex=example)
+    assert not app.exception
+    assert not app.error
+    assert len(app.metric) == 4
+    for page in PAGES:
+        go(app, page)
+        assert not app.error
+
+
+def test_choices_survive_page_changes():
+    app = go(start(), "reliability")
+    app.slider(key="n_bins").set_value(23).run()
+    app.segmented_control(key="strategy").set_value("uniform").run()
+    go(app, "functions")
+    app.slider(key="epsilon").set_value(-3.0).run()
+    assert not app.toggle(key="epsilon_rule").value
+    go(app, "")
+    go(app, "reliability")
+    assert app.slider(key="n_bins").value == 23
+    assert app.segmented_control(key="strategy").value == "uniform"
+    go(app, "functions")
+    assert app.slider(key="epsilon").value == -3.0
+    assert app.query_params["eps"] == "0.001"
+
+
+def test_epsilon_returns_to_the_rule():
+    app = go(start(eps="0.01"), "functions")
+    assert "0.01**: chosen" in said(app)
+    app.toggle(key="epsilon_rule").set_value(True).run()
+    assert "the paper's rule for these scores" in said(app)
+    assert "eps" not in app.query_params
+
+
+def test_a_chip_resets_its_setting():
+    app = go(start(bins="20", by="uniform"), "reliability")
+    button(app, "reset_n_bins").click().run()
+    assert app.slider(key="n_bins").value == 15
+    assert app.segmented_control(key="strategy").value == "uniform"
+    button(app, "reset_strategy").click().run()
+    assert app.query_params == {}
+
+
+def test_a_refused_link_says_so_until_it_is_read():
+    app = start(bins="1600")
+    assert "bins=1600" in app.warning[0].value
+    button(app, "dismiss_refused").click().run()
+    assert not app.warning
+
+
+def test_removing_every_calibrator_leaves_pages_that_work():
+    app = go(start(show="spline", cum="spline"), "compare")
+    app.multiselect(key="methods").set_value([]).run()
+    assert not app.exception
+    for page in ("", *PAGES):
+        go(app, page)
+        assert not app.error
+
+
+def test_percentages_are_repaired_by_one_click():
+    app = upload(start(), rows(scale=100.0))
+    assert "Divide by 100" in button(app, "repair_percent").label
+    go(app, "")
+    assert "cannot be analysed" in app.error[0].value
+    go(app, "data")
+    button(app, "repair_percent").click().run()
+    assert not app.error
+    go(app, "")
+    assert app.metric[0].value == "400"
+
+
+def test_a_changed_mapping_changes_the_rows():
+    lines = rows().splitlines()
+    text = "\n".join([f"{lines[0]},other", *(f"{line},0.5" for line in lines[1:])])
+    app = upload(start(), text)
+    app.selectbox(key="map_score").set_value("other").run()
+    go(app, "reliability")
+    go(app, "data")
+    assert app.selectbox(key="map_score").value == "other"
+
+
+def test_an_upload_outlives_page_changes_and_an_unreadable_file():
+    app = upload(start(), rows())
+    go(app, "reliability")
+    app.slider(key="n_bins").set_value(7).run()
+    upload(app, b"\x89PNG\r\n\x1a\n", "picture.csv")
+    assert "PNG image" in app.error[0].value
+    go(app, "")
+    assert app.metric[0].value == "400"
+
+
+def test_pasted_rows_are_read_and_a_path_is_not():
+    app = go(start(), "data")
+    app.text_area(key="data_paste").set_value(rows())
+    button(app, "use_paste").click().run()
+    assert "400 rows" in said(app)
+    app.text_area(key="data_paste").set_value("/etc/hostname")
+    button(app, "use_paste").click().run()
+    assert app.error
+    assert not app.exception
+
+
+def test_a_model_judged_on_its_training_rows_is_warned_of():
+    app = upload(start(), rows())
+    app.radio(key="unseen").set_value("no").run()
+    assert "flatter" in app.warning[0].value
+    go(app, "compare")
+    go(app, "data")
+    assert app.radio(key="unseen").value == "no"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"outcome,score\n",
+        b"outcome,score\n1,0.5\n",
+        b"only\n1\n2\n",
+        b"\x00\x01\x02\xff" * 50,
+        b"outcome,score\n" + b"1,0.5\n" * 50,
+        b"outcome,score\n1,nan\n0,inf\n1,0.2\n",
+        b"outcome,score\n1,high\n0,low\n",
+    ],
+)
+def test_hostile_files_get_a_sentence_and_no_traceback(data):
+    app = upload(start(), data)
+    assert app.error
+    for page in ("", *PAGES):
+        go(app, page)
+
+
+def test_names_from_a_file_cannot_load_an_image():
+    image = "![](http://example.com/x.png)"
+    app = upload(start(), rows(), f"{image}.csv")
+    for page in ("", *PAGES):
+        go(app, page)
+        assert image not in said(app)

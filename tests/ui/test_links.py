@@ -1,0 +1,81 @@
+"""The address: what is written is read back, and what cannot be is refused in words."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calib.calibrators import CALIBRATORS
+from calib.settings import Settings
+from calib.ui.links import AXES, EPSILON_RANGE, LEVELS, Link, Look, decode, encode
+
+METHODS = st.lists(st.sampled_from(sorted(CALIBRATORS)), unique=True, min_size=1).map(tuple)
+LINKS = st.builds(
+    Link,
+    settings=st.builds(
+        Settings,
+        view=st.sampled_from(["class:1", "class:0", "top:1", "within:2"]),
+        methods=METHODS,
+        strategy=st.sampled_from(["quantile", "uniform"]),
+        n_bins=st.integers(2, 100),
+        epsilon=st.none() | st.floats(*EPSILON_RANGE).map(lambda value: float(f"{value:.6g}")),
+        n_folds=st.integers(2, 20),
+        seed=st.integers(0, 10**6),
+        confidence_level=st.sampled_from(LEVELS),
+    ),
+    look=st.builds(
+        Look,
+        axis=st.sampled_from(AXES),
+        shown=METHODS,
+        cumulative=st.sampled_from(sorted(CALIBRATORS)),
+        knots=st.booleans(),
+    ),
+    example=st.sampled_from([None, "svm", "boosting"]),
+    fingerprint=st.sampled_from(["", "0123456789ab"]),
+)
+
+
+@given(LINKS)
+def test_a_link_restores_what_it_was_made_from(link):
+    assert decode(encode(link)) == (link, ())
+
+
+def test_an_address_holds_only_what_differs():
+    assert encode(Link()) == {}
+
+
+@pytest.mark.parametrize(
+    ("named", "reason"),
+    [
+        ({"bins": "1600"}, "2 <= n_bins <= 100"),
+        ({"bins": "many"}, "whole number"),
+        ({"by": "kmeans"}, "quantile, uniform"),
+        ({"eps": "0.4"}, "between 1e-15 and 0.32"),
+        ({"eps": "nan"}, "between 1e-15 and 0.32"),
+        ({"level": "0.5"}, "0.8, 0.9, 0.95, 0.99"),
+        ({"m": "platt.magic"}, "platt"),
+        ({"show": ""}, "uncalibrated"),
+        ({"folds": "1"}, "2 <= n_folds <= 20"),
+        ({"seed": "-1"}, "at least 0"),
+        ({"axis": "log"}, "linear, logit"),
+        ({"knots": "yes"}, "0, 1"),
+        ({"ex": "iris"}, "naive_bayes"),
+        ({"colour": "red"}, "no setting has that name"),
+        ({"v": "2"}, "another version"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_keeps_the_default(named, reason):
+    link, refused = decode(named)
+    assert link == Link()
+    assert len(refused) == 1
+    assert reason in refused[0]
+
+
+def test_one_refusal_costs_no_other_setting():
+    link, refused = decode({"bins": "0", "by": "uniform", "axis": "logit"})
+    assert (link.settings.strategy, link.look.axis) == ("uniform", "logit")
+    assert len(refused) == 1
+
+
+def test_a_refusal_quotes_the_link_as_text_only():
+    _, refused = decode({"![](http://example.com/x.png)": "`<b>`"})
+    assert "`![](http://example.com/x.png)='<b>'`" in refused[0]
