@@ -20,6 +20,7 @@ from calib.cells import (
     check_weights,
 )
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.ranking import binary_problem
 
 VIEW = re.compile(r"(?P<kind>class|top|within):(?P<index>\d+)")
 ROW_SUM_TOLERANCE = 1e-3
@@ -168,7 +169,7 @@ class Predictions:
         scores = np.asarray(y_prob)
         if scores.ndim == 2:
             scores = check_score_matrix(scores)
-            outcome = _check_classes(y_true, scores.shape[1])
+            outcome = check_classes(y_true, scores.shape[1])
             n_classes = scores.shape[1]
         else:
             scores = check_scores(scores).copy()
@@ -242,15 +243,7 @@ class Predictions:
             matrix = np.column_stack([1.0 - self.scores, self.scores])
         else:
             matrix = self.scores
-        if kind == "class":
-            return np.ascontiguousarray(matrix[:, index]), self.outcome == index
-        # A stable sort of the negated scores ranks equal scores by the lower class index.
-        ranked = np.argsort(-matrix, axis=1, kind="stable")[:, :index]
-        hit = ranked == self.outcome[:, None]
-        values = np.take_along_axis(matrix, ranked, axis=1)
-        if kind == "top":
-            return np.ascontiguousarray(values[:, -1]), hit[:, -1]
-        return np.minimum(values.sum(axis=1), 1.0), hit.any(axis=1)
+        return binary_problem(matrix, self.outcome, kind, index)
 
 
 def check_view(view: str, n_classes: int) -> tuple[str, int]:
@@ -273,7 +266,7 @@ def check_score_matrix(scores: NDArray[Any]) -> FloatArray:
     matrix = np.array(scores, dtype=np.float64)
     if matrix.shape[1] < 2:
         raise ValueError(f"y_prob must have at least 2 class columns, got {matrix.shape[1]}.")
-    check_scores(matrix.ravel())
+    _check_entries(matrix)
     sums = matrix.sum(axis=1)
     bad = np.flatnonzero(np.abs(sums - 1.0) > ROW_SUM_TOLERANCE)
     if len(bad):
@@ -285,15 +278,33 @@ def check_score_matrix(scores: NDArray[Any]) -> FloatArray:
     return np.divide(matrix, sums[:, None], out=matrix)
 
 
-def _check_classes(y_true: ArrayLike, n_classes: int) -> IntArray:
+def _check_entries(matrix: FloatArray) -> None:
+    if not matrix.size:
+        raise ValueError(f"y_prob must hold at least one row, got shape {matrix.shape}.")
+    # One comparison finds NaN too: it fails every comparison.
+    if not (matrix.min() >= 0.0 and matrix.max() <= 1.0):
+        row, column = np.argwhere(~((matrix >= 0.0) & (matrix <= 1.0)))[0].tolist()
+        raise ValueError(
+            f"y_prob must be within [0, 1], got {matrix[row, column]} in row {row}, "
+            f"column {column}."
+        )
+
+
+def check_classes(y_true: ArrayLike, n_classes: int) -> IntArray:
+    """Return class indices as integers; refuse anything that is not one of 0..m-1."""
     values = np.asarray(y_true)
-    whole = values.dtype.kind in "iuf" and bool((values == np.floor(values)).all())
-    if values.ndim != 1 or not whole:
-        raise ValueError(f"y_true must hold class indices 0..{n_classes - 1}.")
+    rule = f"y_true must hold class indices 0..{n_classes - 1}"
+    if values.ndim != 1 or values.dtype.kind not in "iuf":
+        raise ValueError(f"{rule}, got {values.dtype} values of shape {values.shape}.")
+    whole = np.isfinite(values) & (values == np.floor(values))
+    if not whole.all():
+        row = int(np.flatnonzero(~whole)[0])
+        raise ValueError(f"{rule}, got {values[row]} at index {row}.")
     outcome = values.astype(np.int64)
-    if outcome.min() < 0 or outcome.max() >= n_classes:
-        odd = outcome[(outcome < 0) | (outcome >= n_classes)][0]
-        raise ValueError(f"y_true must hold class indices 0..{n_classes - 1}, got {odd}.")
+    known = (outcome >= 0) & (outcome < n_classes)
+    if not known.all():
+        row = int(np.flatnonzero(~known)[0])
+        raise ValueError(f"{rule}, got {outcome[row]} at index {row}.")
     return outcome
 
 
