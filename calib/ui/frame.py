@@ -33,6 +33,9 @@ STYLE = """
 [data-testid=stMainBlockContainer] { max-width: 1320px; padding: 4.25rem 3rem 4rem; }
 .st-key-navigation { border-bottom: 1px solid rgba(127, 127, 127, .3); padding-bottom: .35rem; }
 .st-key-navigation p { white-space: nowrap; }
+[data-variant][data-selected=true], [data-variant][data-selected=true] * {
+    color: inherit !important; font-weight: 600;
+}
 [data-testid=stMetricLabel] *, [data-testid=stMetricDelta] * { white-space: normal; }
 @media (max-width: 640px) {
     [data-testid=stMainBlockContainer] { padding-left: 1rem; padding-right: 1rem; }
