@@ -1,0 +1,203 @@
+"""Calibrated models, and calibrators in pipelines."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits, make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from calib.calibrators import calibrator
+from calib.calibrators.histogram import Histogram
+from calib.crossval import CalibratedModel, ScoreCalibrator
+
+NOT_EQUIVALENT = "folds are cut by rows: a row of weight 2 is in one fold, two rows may be in two"
+
+
+@parametrize_with_checks(
+    [CalibratedModel(LogisticRegression()), CalibratedModel(LinearSVC(), "platt", cv=2)],
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": NOT_EQUIVALENT,
+        "check_sample_weight_equivalence_on_sparse_data": NOT_EQUIVALENT,
+    },
+    xfail_strict=False,  # on little data the folds may happen to agree
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def binary():
+    return load_breast_cancer(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load_digits(return_X_y=True)
+
+
+def test_repairs_naive_bayes(binary):
+    X, y = binary
+    train, test = slice(0, 400), slice(400, None)
+    plain = GaussianNB().fit(X[train], y[train]).predict_proba(X[test])
+    ours = CalibratedModel(GaussianNB()).fit(X[train], y[train]).predict_proba(X[test])
+    assert log_loss(y[test], ours) < 0.6 * log_loss(y[test], plain)
+
+
+def test_is_algorithm_4_in_steps(binary):
+    X, y = binary
+    folds = KFold(4, shuffle=True, random_state=3)
+    out_of_fold = cross_val_predict(GaussianNB(), X, y, cv=folds, method="predict_proba")[:, 1]
+    expected = (
+        calibrator("beta")
+        .fit(out_of_fold, y)
+        .predict(GaussianNB().fit(X, y).predict_proba(X)[:, 1])
+    )
+    model = CalibratedModel(GaussianNB(), "beta", cv=folds).fit(X, y)
+    assert model.predict_proba(X)[:, 1].tolist() == expected.tolist()
+
+
+def test_multiclass_rows_are_one_against_rest_divided_by_their_sum(digits):
+    X, y = digits
+    model = CalibratedModel(GaussianNB(), "isotonic").fit(X, y)
+    scores = model.estimator_.predict_proba(X)
+    columns = np.column_stack(
+        [c.predict(s) for c, s in zip(model.calibrators_, scores.T, strict=True)]
+    )
+    p = model.predict_proba(X)
+    assert len(model.calibrators_) == 10
+    assert p.sum(axis=1) == pytest.approx(np.ones(len(y)))
+    kept = columns.sum(axis=1) > 0
+    assert p[kept] == pytest.approx(columns[kept] / columns[kept].sum(axis=1, keepdims=True))
+
+
+def test_row_whose_sum_is_zero_keeps_its_scores():
+    X, y = make_classification(
+        n_samples=300, n_classes=3, n_informative=4, class_sep=2.0, random_state=0
+    )
+    model = CalibratedModel(GaussianNB(), "isotonic").fit(X, y)
+    for fitted in model.calibrators_:
+        fitted.values_ = np.zeros_like(fitted.values_)
+    assert model.predict_proba(X) == pytest.approx(model.estimator_.predict_proba(X))
+
+
+@pytest.mark.parametrize("estimator", [LinearSVC(), RidgeClassifier(), SVC(), Perceptron()])
+def test_decisions_go_through_the_sigmoid(estimator, binary):
+    X, y = StandardScaler().fit_transform(binary[0]), binary[1]
+    model = CalibratedModel(estimator, "isotonic").fit(X, y)
+    scores = expit(model.estimator_.decision_function(X))
+    assert model.predict_proba(X)[:, 1].tolist() == model.calibrators_[0].predict(scores).tolist()
+
+
+def test_decisions_of_many_classes(digits):
+    X, y = digits
+    model = CalibratedModel(RidgeClassifier(), "logistic").fit(X / 16, y)
+    assert (model.predict(X / 16) == y).mean() > 0.9
+
+
+def test_labels_of_any_kind(binary):
+    X, y = binary
+    names = np.array(["benign", "malignant"])
+    model = CalibratedModel(GaussianNB(), "platt").fit(X, names[1 - y])
+    numbers = CalibratedModel(GaussianNB(), "platt").fit(X, 1 - y)
+    assert model.classes_.tolist() == ["benign", "malignant"]
+    assert (model.predict(X) == names[numbers.predict(X)]).all()
+
+
+def test_weights_reach_the_model_and_the_calibrator(binary):
+    X, y = binary
+    weight = np.where(y == 1, 10.0, 1.0)
+    for estimator in (GaussianNB(), KNeighborsClassifier()):
+        plain = CalibratedModel(estimator, "platt").fit(X, y).predict_proba(X)[:, 1]
+        weighted = CalibratedModel(estimator, "platt").fit(X, y, weight).predict_proba(X)[:, 1]
+        assert weighted.mean() > plain.mean() + 0.02
+
+
+def test_method_with_parameters_is_not_touched(binary):
+    X, y = binary
+    method = Histogram(n_bins=4)
+    model = CalibratedModel(GaussianNB(), method).fit(X, y)
+    assert not hasattr(method, "rates_")
+    assert len(model.calibrators_[0].rates_) <= 4
+
+
+def test_few_rows_of_a_class_make_fewer_folds():
+    X = np.arange(20.0)[:, None]
+    y = (np.arange(20) >= 17).astype(int)
+    assert CalibratedModel(GaussianNB(), "platt").fit(X, y).predict_proba(X).shape == (20, 2)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [(np.zeros(20), "at least two classes"), (np.arange(20) == 3, "at least 2 rows")],
+)
+def test_refuses_what_cannot_be_cross_fitted(y, message):
+    with pytest.raises(ValueError, match=message):
+        CalibratedModel(GaussianNB()).fit(np.arange(20.0)[:, None], y)
+
+
+def test_refuses_a_model_without_scores(binary):
+    class Mute(GaussianNB):
+        predict_proba = property()
+
+    with pytest.raises(ValueError, match="predict_proba or decision_function, got Mute"):
+        CalibratedModel(Mute()).fit(*binary)
+
+
+def test_forest_probabilities_beyond_one_by_rounding(binary):
+    X, y = binary
+    model = CalibratedModel(RandomForestClassifier(7, random_state=0), "isotonic").fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_can_be_searched(binary):
+    X, y = binary
+    search = GridSearchCV(
+        CalibratedModel(GaussianNB()), {"method": ["platt", "beta"]}, scoring="neg_log_loss", cv=3
+    )
+    assert search.fit(X, y).best_params_["method"] in {"platt", "beta"}
+
+
+def test_score_calibrator_is_the_calibrator(binary):
+    rng = np.random.default_rng(0)
+    scores = rng.random(200)
+    y = rng.random(200) < scores
+    plain = calibrator("beta").fit(scores, y).predict(scores)
+    step = ScoreCalibrator("beta").fit(scores[:, None], y)
+    assert step.transform(scores[:, None])[:, 0].tolist() == plain.tolist()
+    assert step.predict_proba(scores)[:, 1].tolist() == plain.tolist()
+    assert (step.predict(scores) == (plain > 0.5)).all()
+
+
+def test_score_calibrator_in_a_pipeline():
+    percent = np.array([[10.0], [30.0], [45.0], [60.0], [80.0], [90.0]])
+    steps = make_pipeline(FunctionTransformer(_from_percent), ScoreCalibrator("isotonic"))
+    y = ["no", "no", "yes", "no", "yes", "yes"]
+    assert steps.fit(percent, y).predict([[10.0], [90.0]]).tolist() == ["no", "yes"]
+    assert clone(steps).get_params()["scorecalibrator__method"] == "isotonic"
+
+
+def _from_percent(X):
+    return np.asarray(X) / 100.0
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ([[0.1, 0.2], [0.3, 0.4]], [0, 1], "one-dimensional"),
+        ([[0.1], [2.0]], [0, 1], r"X must be within \[0, 1\]"),
+        ([[0.1], [0.2], [0.3]], [0, 1, 2], "two classes, got 3"),
+    ],
+)
+def test_score_calibrator_refuses(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        ScoreCalibrator().fit(X, y)
