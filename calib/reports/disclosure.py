@@ -1,8 +1,9 @@
 """What leaves the house: aggregates of at least ten rows each, never a row.
 
 Bins and histogram bars of fewer rows are merged with a neighbour, points of cumulative curves lie
-at least ten rows apart, and a point's score is the mean of the rows up to it. Bin edges and knots
-are scores of single rows: three digits of them stay.
+at least ten rows apart, and a point's score is the mean of the rows up to it. The largest gap of a
+bin (MCE) is that of the merged bins: in a bin of one row it would be the row's score. Bin edges and
+knots are scores of single rows: three digits of them stay.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from calib.analysis import Analysis, MethodResult
 from calib.cells import ScoreCells
+from calib.comparison import Estimate
 from calib.curves.cumulative import CumulativeCurve
 from calib.curves.reliability import ReliabilityCurve, reliability_between
 from calib.numerics.arrays import FloatArray
@@ -22,6 +24,10 @@ from calib.numerics.histogram import score_histogram
 
 LEAST_ROWS = 10
 SCORE_DIGITS = 3
+MERGED = (
+    f"Bins of fewer than {LEAST_ROWS} rows are merged in this report, and MCE is that of the merged "
+    "bins."
+)
 
 
 def aggregated(analysis: Analysis) -> Analysis:
@@ -50,16 +56,27 @@ def aggregated(analysis: Analysis) -> Analysis:
             key: _method(method, held_out.cells[key]) for key, method in analysis.methods.items()
         },
         fitted_reliability=_merged(analysis.fitted_reliability, held_out.fitted_on),
+        warnings=(*analysis.warnings, *([MERGED] if _any_small(analysis) else [])),
         held_out=None,
     )
 
 
+def _any_small(analysis: Analysis) -> bool:
+    return any(_small(method.reliability) for method in analysis.methods.values())
+
+
+def _small(curve: ReliabilityCurve) -> bool:
+    return bool((curve.rows < LEAST_ROWS).any())
+
+
 def _method(method: MethodResult, cells: ScoreCells) -> MethodResult:
     rows = score_histogram(cells.score, cells.rows)
-    function = method.function
+    function, merged = method.function, _merged(method.reliability, cells)
+    largest = {"mce": Estimate(float(abs(merged.gap).max()))} if _small(method.reliability) else {}
     return replace(
         method,
-        reliability=_merged(method.reliability, cells),
+        metrics=dict(method.metrics) | largest,
+        reliability=merged,
         histogram=_levelled(method.histogram, rows),
         cumulative=_spaced(method.cumulative, cells),
         function=replace(function, knots=np.unique(_coarse(function.knots))),
@@ -157,8 +174,8 @@ def _coarse(score: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> _coarse(np.array([0.123456, 0.9998765, 1.0]))
-    array([0.123   , 0.999877, 1.      ])
+    >>> _coarse(np.array([0.123456, 0.9998761, 1.0]))
+    array([0.123   , 0.999876, 1.      ])
     """
     return np.array([_round(value) for value in score.tolist()])
 

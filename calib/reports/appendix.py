@@ -1,0 +1,158 @@
+"""The appendix: what someone needs to check the findings, or to make them again."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from calib.analysis import MethodResult
+from calib.curves.reliability import ReliabilityCurve
+from calib.figures.words import count, probability, span
+from calib.numerics.arrays import FloatArray
+from calib.reports.blocks import Bullets, Code, Facts, Paragraph, Section, Table, Value
+from calib.reports.document import Report
+from calib.reports.findings import shown
+from calib.reports.words import percent, signed
+
+MOST_KNOTS = 24
+
+
+def bins(report: Report) -> Section:
+    tables = (_bin_table(method) for method in shown(report))
+    return Section("Bins", tuple(tables))
+
+
+def _bin_table(method: MethodResult) -> Table:
+    curve = method.reliability
+    level = f"{curve.confidence_level:.0%} interval"
+    empty = f", {curve.n_empty} empty" if curve.n_empty else ""
+    return Table(
+        f"{method.label}: {curve.strategy} bins{empty}. Bins of fewer than ten rows are merged.",
+        ("Scores", "Rows", "Mean score", "Observed", level, "Observed − score", "If calibrated"),
+        tuple(_bin(curve, i) for i in range(len(curve.rows))),
+    )
+
+
+def _bin(curve: ReliabilityCurve, i: int) -> tuple[Value, ...]:
+    return (
+        Value(span(curve.low_edge[i], curve.high_edge[i])),
+        Value(count(curve.rows[i])),
+        Value(probability(curve.mean_score[i])),
+        Value(probability(curve.observed[i])),
+        Value(f"{curve.low[i]:.3f} to {curve.high[i]:.3f}"),
+        Value(signed(curve.gap[i], 3)),
+        Value(f"{curve.band_low[i]:.3f} to {curve.band_high[i]:.3f}"),
+    )
+
+
+def data(report: Report) -> Section:
+    data = report.analysis.data
+    items = [
+        ("Outcome column", data.outcome_name),
+        ("Score column", data.score_name),
+        ("Positive class", data.positive_name),
+        ("Rows scored", count(data.n_rows)),
+        ("Rows fitted on", count(data.n_calibration)),
+        ("Positive rows", f"{count(data.n_positive)} ({percent(data.base_rate)})"),
+        ("Distinct scores", count(data.n_distinct)),
+        ("Row weights", "yes" if data.weighted else "none"),
+        *((f"Rows set aside: {reason}", count(rows)) for reason, rows in data.set_aside.items()),
+    ]
+    return Section("Data", (Facts(tuple(items)), Paragraph(report.contains)))
+
+
+def warnings(report: Report) -> Section:
+    found = report.analysis.warnings
+    return Section("Warnings", (Bullets(found) if found else Paragraph("None."),))
+
+
+def settings(report: Report) -> Section:
+    settings = report.analysis.settings
+    rows = tuple(
+        (
+            Value(field.name),
+            Value(_written(getattr(settings, field.name))),
+            Value("changed", marked=True)
+            if field.name in report.settings_changed
+            else Value("default"),
+        )
+        for field in fields(settings)
+    )
+    table = Table("All settings of this analysis.", ("Setting", "Value", ""), rows, n_text=3)
+    return Section("Settings", (table,))
+
+
+def _written(value: object) -> str:
+    if value is None:
+        return "by rule"
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def maps(report: Report) -> Section:
+    rows = tuple(
+        (
+            Value(method.label),
+            Value(method.function.formula),
+            Value(_knots(method.function.knots)),
+        )
+        for method in report.analysis.methods.values()
+    )
+    curve = report.analysis.compact_logit
+    chosen = "set by hand" if report.analysis.settings.epsilon else "by the rule"
+    epsilon = (
+        f"Splines see scores through the compact logit with epsilon {curve.epsilon:.3g} "
+        f"({chosen}); {count(curve.n_outside)} rows lie outside, where it is the identity."
+    )
+    table = Table("Fitted maps; s is the score.", ("Method", "Map", "Knots"), rows, n_text=3)
+    return Section("Fitted maps", (table, Paragraph(epsilon)))
+
+
+def _knots(knots: FloatArray) -> str:
+    if not len(knots):
+        return "none"
+    if len(knots) > MOST_KNOTS:
+        return f"{len(knots)}, from {knots[0]:.3g} to {knots[-1]:.3g}"
+    return ", ".join(f"{knot:.3g}" for knot in knots)
+
+
+def reading(report: Report) -> Section:
+    meanings = tuple((column.label, column.meaning) for column in report.analysis.columns)
+    general = (
+        "Intervals say how far a number would move on other rows from the same source. "
+        "Methods are ranked by log loss alone: binned errors change with the bins."
+    )
+    return Section("How to read this", (Paragraph(general), Facts(meanings)))
+
+
+def reproduction(report: Report) -> Section:
+    versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    return Section(
+        "How to reproduce this",
+        (
+            Paragraph(
+                "Read the same columns, with the same repairs if there were any. The fingerprint "
+                "says whether the data are the same; then the numbers are."
+            ),
+            Code(_call(report)),
+            Paragraph(f"Computed with {versions}. Report schema {report.schema_version}."),
+        ),
+    )
+
+
+def _call(report: Report) -> str:
+    data, settings = report.analysis.data, report.analysis.settings
+    chosen = ", ".join(f"{name}={getattr(settings, name)!r}" for name in report.settings_changed)
+    names = f"outcome={data.outcome_name!r}, score={data.score_name!r}"
+    split = ["# ... with split=, or test=, as these data name their test rows"]
+    return "\n".join(
+        (
+            "import calib",
+            "",
+            f"predictions = calib.load({data.name!r}, {names})",
+            *(split if data.protocol == "test rows" else []),
+            f"fingerprint = {data.fingerprint!r}",
+            "assert predictions.fingerprint == fingerprint",
+            f"settings = calib.Settings({chosen})",
+            "analysis = calib.analyze(predictions, settings)",
+            'calib.report(analysis).save("report.html")',
+        )
+    )

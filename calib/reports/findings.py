@@ -1,0 +1,180 @@
+"""The findings: verdict, recommendation, and the charts and tables that they rest on."""
+
+from __future__ import annotations
+
+from calib.analysis import Column, MethodResult
+from calib.figures import (
+    before_after_chart,
+    cumulative_difference_chart,
+    difference_chart,
+    functions_chart,
+    reliability_chart,
+)
+from calib.figures.words import count
+from calib.reports.blocks import Block, Bullets, Drawing, Paragraph, Section, Table, Value
+from calib.reports.document import Report
+from calib.reports.words import interval, number, percent, signed
+from calib.verdict import p_words
+
+
+def after(report: Report) -> MethodResult | None:
+    """The method that "after" shows: the recommended one, else the best, if there is any."""
+    analysis = report.analysis
+    chosen = analysis.recommendation.method
+    others = [method for key, method in analysis.methods.items() if key != "uncalibrated"]
+    if chosen not in ("", "uncalibrated"):
+        return analysis.methods[chosen]
+    return min(others, key=lambda method: method.metrics["log_loss"].value, default=None)
+
+
+def shown(report: Report) -> list[MethodResult]:
+    """The methods of before and after: the uncalibrated scores, and one more if there is any."""
+    best = after(report)
+    return [report.analysis.uncalibrated, *([best] if best else [])]
+
+
+def verdict(report: Report) -> Section:
+    data = report.analysis.data
+    numbers = (
+        f"{count(data.n_rows)} rows, {count(data.n_positive)} of them positive: observed frequency "
+        f"{percent(data.base_rate)}, mean predicted probability {percent(data.mean_score)}."
+    )
+    return Section(
+        "Verdict", (Paragraph(report.analysis.verdict.sentence, lead=True), Paragraph(numbers))
+    )
+
+
+def recommendation(report: Report) -> Section:
+    advice = report.analysis.recommendation
+    return Section(
+        "Recommendation",
+        (
+            Paragraph(advice.sentence, lead=True),
+            Bullets(advice.reasons),
+            Paragraph(f"Keep in mind: {_caveat(report)}"),
+        ),
+    )
+
+
+def _caveat(report: Report) -> str:
+    """The one thing that is most likely to make these numbers wrong."""
+    if report.held_out_declared == "no":
+        return (
+            "the model was trained on these rows. Its scores fit them better than they will fit "
+            "new ones, and so does every number here."
+        )
+    if report.held_out_declared == "unknown":
+        return (
+            "nobody has declared that the model was not trained on these rows. If it was, every "
+            "number here is too good."
+        )
+    if report.analysis.data.protocol == "folds":
+        return (
+            "maps were fitted and tested on parts of the same file. They hold for data that come "
+            "from the same source at the same time."
+        )
+    return "the test rows stand for the data to come only as long as the data do not change."
+
+
+def reliability(report: Report) -> Section:
+    keys = [method.key for method in shown(report)]
+    analysis = report.analysis
+    chart = before_after_chart(analysis, keys) if len(keys) > 1 else reliability_chart(analysis)
+    text = (
+        "Dots on the diagonal are calibrated. The band is where dots of a calibrated model would "
+        f"fall by chance, {analysis.settings.confidence_level:.0%} of the time; bars are intervals "
+        "of the observed frequency."
+    )
+    title = "Reliability before and after" if len(keys) > 1 else "Reliability"
+    return Section(title, (Paragraph(text), Drawing(chart)))
+
+
+def comparison(report: Report) -> Section:
+    analysis = report.analysis
+    level = f"{analysis.settings.confidence_level:.0%}"
+    blocks: list[Block] = [Paragraph(_protocol(report)), _metric_table(report, level)]
+    if len(analysis.methods) > 1:
+        blocks += [_difference_table(report, level), Drawing(difference_chart(analysis))]
+    return Section("Methods compared", tuple(blocks))
+
+
+def _protocol(report: Report) -> str:
+    data, settings = report.analysis.data, report.analysis.settings
+    if data.protocol == "folds":
+        return (
+            f"Each row is scored by maps that were fitted without it ({settings.n_folds} "
+            f"stratified folds, seed {settings.seed}). Maps that are drawn or printed are fitted "
+            "on all rows."
+        )
+    return (
+        f"Maps are fitted on {count(data.n_calibration)} calibration rows and scored on "
+        f"{count(data.n_rows)} test rows."
+    )
+
+
+def _metric_table(report: Report, level: str) -> Table:
+    analysis = report.analysis
+    rows = tuple(
+        (_named(report, method), *(_metric(method, column) for column in analysis.columns))
+        for method in analysis.methods.values()
+    )
+    return Table(
+        f"Metrics on held-out rows; {level} intervals below the values.",
+        ("Method", *(column.label for column in analysis.columns)),
+        rows,
+    )
+
+
+def _named(report: Report, method: MethodResult) -> Value:
+    recommended = method.key == report.analysis.recommendation.method
+    return Value(method.label, "recommended" if recommended else "", marked=recommended)
+
+
+def _metric(method: MethodResult, column: Column) -> Value:
+    estimate = method.metrics[column.key]
+    detail = interval(estimate, column.digits)
+    if column.key == "ks_error":
+        detail = p_words(method.ks.p_value)
+    return Value(number(estimate.value, column.digits), detail)
+
+
+def _difference_table(report: Report, level: str) -> Table:
+    analysis = report.analysis
+    columns = [c for c in analysis.columns if c.key in analysis.uncalibrated.differences]
+    rows = tuple(
+        (_named(report, method), *(_difference(method, column) for column in columns))
+        for key, method in analysis.methods.items()
+        if key != "uncalibrated"
+    )
+    return Table(
+        f"Differences to the uncalibrated scores, paired by row, with {level} intervals. Below "
+        "zero is better; an interval that holds zero cannot be told from no change.",
+        ("Method", *(column.label for column in columns)),
+        rows,
+    )
+
+
+def _difference(method: MethodResult, column: Column) -> Value:
+    if column.key not in method.differences:
+        return Value("–")
+    estimate = method.differences[column.key]
+    digits = column.digits
+    return Value(signed(estimate.value, digits), interval(estimate, digits, sign=True))
+
+
+def cumulative(report: Report) -> Section:
+    keys = [method.key for method in shown(report)]
+    text = (
+        "No bins: the curve adds up observed minus predicted from the lowest score to the highest. "
+        "Where it climbs the scores are too low, where it falls they are too high. Its largest "
+        "distance from zero is the KS error; a calibrated model stays within the band."
+    )
+    chart = cumulative_difference_chart(report.analysis, keys)
+    return Section("Cumulative difference", (Paragraph(text), Drawing(chart)))
+
+
+def functions(report: Report) -> Section:
+    keys = list(report.analysis.methods)
+    text = "What each fitted map makes of a score, over the observed frequencies."
+    chart = functions_chart(report.analysis, keys)
+    return Section("Calibration functions", (Paragraph(text), Drawing(chart)))

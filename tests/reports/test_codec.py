@@ -1,0 +1,87 @@
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pytest
+
+from calib.numerics.arrays import FloatArray
+from calib.reports.codec import ReportError, decode, encode
+
+
+@dataclass(frozen=True)
+class Leaf:
+    values: FloatArray
+    low: float = float("nan")
+
+
+@dataclass(frozen=True)
+class Tree:
+    name: str
+    kind: Literal["oak", "elm"]
+    leaves: Mapping[str, Leaf]
+    rings: tuple[int, ...]
+    height: float | None = None
+
+    def __post_init__(self):
+        if self.name == "":
+            raise ValueError("name must not be empty, got ''.")
+
+
+TREE = Tree("a", "oak", {"x": Leaf(np.array([0.5, np.nan, np.inf]))}, (1, 2))
+DATA = {
+    "name": "a",
+    "kind": "oak",
+    "leaves": {"x": {"values": [0.5, None, None], "low": None}},
+    "rings": [1, 2],
+    "height": None,
+}
+
+
+def test_dataclasses_become_strict_json():
+    assert encode(TREE) == DATA
+    json.dumps(encode(TREE), allow_nan=False)
+
+
+def test_json_becomes_the_dataclass_again():
+    tree = decode(Tree, DATA)
+    assert (tree.name, tree.kind, tree.rings, tree.height) == ("a", "oak", (1, 2), None)
+    np.testing.assert_array_equal(tree.leaves["x"].values, [0.5, np.nan, np.nan])
+    assert np.isnan(tree.leaves["x"].low)
+
+
+def test_what_has_a_default_may_be_missing():
+    assert decode(Tree, {k: v for k, v in DATA.items() if k != "height"}).height is None
+
+
+def test_arrays_keep_nine_digits_and_single_numbers_all():
+    third = 1 / 3
+    assert encode(np.array([third])) == [0.333333333]
+    assert encode(third) == third
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": 3}, r"the report\.name must be text, got 3\."),
+        ({"kind": "fir"}, r"the report\.kind must be one of oak, elm, got 'fir'\."),
+        ({"kind": []}, r"the report\.kind must be one of oak, elm, got \[\]\."),
+        ({"rings": [1, True]}, r"the report\.rings\[1\] must be a whole number, got True\."),
+        ({"rings": {}}, r"the report\.rings must be a list, got \{\}\."),
+        ({"height": "tall"}, r"the report\.height must be a number, got 'tall'\."),
+        ({"height": float("inf")}, r"the report\.height must be a number, got inf\."),
+        ({"leaves": []}, r"the report\.leaves must be an object, got \[\]\."),
+        ({"leaves": {"x": {}}}, r"the report\.leaves\.x must have 'values', got none\."),
+        ({"fruit": 1}, r"the report must have only known entries, got 'fruit'\."),
+        ({"name": ""}, r"the report cannot be read: name must not be empty, got ''\."),
+    ],
+)
+def test_what_cannot_be_read_is_said_with_its_place(change, message):
+    with pytest.raises(ReportError, match=f"^{message}$"):
+        decode(Tree, DATA | change)
+
+
+def test_what_json_cannot_hold_is_refused():
+    with pytest.raises(TypeError, match="a report cannot hold a set"):
+        encode({"a": {1, 2}})

@@ -1,0 +1,122 @@
+import json
+
+import numpy as np
+import pytest
+
+from calib.analysis import analyze
+from calib.predictions import Predictions
+from calib.reports import Report
+from calib.reports.disclosure import LEAST_ROWS, aggregated, merge_small
+from calib.reports.disclosure import _levelled as levelled
+from calib.settings import Settings
+from tests.reports.conftest import MOMENT, overconfident
+
+
+@pytest.fixture(scope="module")
+def small():
+    """So few rows for so many bins that most bins are too small to leave."""
+    outcome, score = overconfident(150, seed=3)
+    settings = Settings(methods=("platt", "isotonic"), n_bins=60, strategy="uniform")
+    return analyze(Predictions.from_arrays(outcome, score), settings)
+
+
+@pytest.fixture(scope="module")
+def weighted():
+    """With weights a quantile edge is the score of a row."""
+    outcome, score = overconfident(400, seed=4)
+    weight = np.random.default_rng(4).random(400) + 0.5
+    return analyze(Predictions.from_arrays(outcome, score, weight), Settings(methods=("platt",)))
+
+
+def numbers(value) -> list[float]:
+    """Every number anywhere in a JSON value."""
+    if isinstance(value, dict):
+        return [n for item in value.values() for n in numbers(item)]
+    if isinstance(value, list):
+        return [n for item in value for n in numbers(item)]
+    return [value] if isinstance(value, float) else []
+
+
+@pytest.mark.parametrize("kind", ["small", "weighted"])
+def test_no_score_of_a_row_leaves(kind, request):
+    each = request.getfixturevalue(kind)
+    leaving = np.array(numbers(json.loads(Report.from_analysis(each).json())))
+    for key in ("uncalibrated", "platt"):
+        for score in each.held_out.scores[key]:
+            assert np.abs(leaving - score).min() > 1e-8
+
+
+def test_no_score_of_a_row_is_printed(small):
+    report = Report.from_analysis(small, created=MOMENT)
+    printed = report.html() + report.markdown()
+    # Without its last digit: it may be printed rounded.
+    assert not [s for s in small.held_out.scores["uncalibrated"] if f"{s:.7f}"[:-1] in printed]
+
+
+def test_bins_of_fewer_than_ten_rows_are_merged(small):
+    before, after = small.uncalibrated.reliability, aggregated(small).uncalibrated.reliability
+    assert before.rows.min() < LEAST_ROWS <= after.rows.min()
+    assert after.rows.sum() == before.rows.sum() == 150
+    assert after.positive.sum() == pytest.approx(before.positive.sum())
+    assert after.positive @ np.ones(len(after.rows)) == pytest.approx(after.rows @ after.observed)
+
+
+def test_the_largest_gap_is_that_of_the_merged_bins(small, analysis):
+    kept = aggregated(small).uncalibrated
+    assert kept.metrics["mce"].value == np.abs(kept.reliability.gap).max()
+    assert any("MCE is that of the merged bins" in text for text in aggregated(small).warnings)
+    assert aggregated(analysis).warnings == analysis.warnings
+    assert aggregated(analysis).uncalibrated.metrics == analysis.uncalibrated.metrics
+
+
+def test_bins_that_are_large_enough_stay(analysis):
+    before, after = analysis.uncalibrated.reliability, aggregated(analysis).uncalibrated.reliability
+    for name in ("rows", "mean_score", "observed", "low", "high", "band_low", "band_high"):
+        np.testing.assert_allclose(getattr(after, name), getattr(before, name), rtol=1e-12)
+
+
+def test_points_of_a_cumulative_curve_are_ten_rows_apart(small, analysis):
+    for each, n in ((small, 150), (analysis, 800)):
+        for method in aggregated(each).methods.values():
+            rows = method.cumulative.fractile * n
+            assert np.diff(rows).min() > LEAST_ROWS - 1e-6
+            assert rows[0] == 0
+            assert rows[-1] == pytest.approx(n)
+
+
+def test_a_cumulative_curve_keeps_its_extreme(analysis):
+    curve = aggregated(analysis).uncalibrated.cumulative
+    extreme = np.abs(curve.difference).max()
+    assert extreme == pytest.approx(analysis.uncalibrated.ks.statistic, rel=1e-12)
+
+
+def test_neighbours_are_merged_until_all_are_large_enough():
+    rows = np.random.default_rng(1).integers(1, 30, size=200).astype(float)
+    runs = merge_small(rows)
+    assert all(rows[run].sum() >= LEAST_ROWS for run in runs)
+    np.testing.assert_array_equal(np.concatenate([rows[run] for run in runs]), rows)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([3, 0, 0, 200], [0, 0, 0, 203]),
+        ([4, 5, 6, 0, 90], [5, 5, 5, 0, 90]),
+        ([20, 0, 30], [20, 0, 30]),
+    ],
+)
+def test_small_bars_are_levelled_or_join_a_large_one(rows, expected):
+    rows = np.array(rows, dtype=float)
+    np.testing.assert_allclose(levelled(rows, rows), expected)
+
+
+def test_a_report_needs_ten_rows():
+    predictions = Predictions.from_arrays([0, 1] * 4, np.linspace(0.1, 0.9, 8))
+    few = analyze(predictions, Settings(methods=()))
+    with pytest.raises(ValueError, match=r"needs at least 10 rows for that, got 8\.$"):
+        Report.from_analysis(few)
+
+
+def test_a_report_is_not_made_from_a_report(report):
+    with pytest.raises(ValueError, match="got one that was read from a report"):
+        Report.from_analysis(report.analysis)

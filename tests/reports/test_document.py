@@ -1,0 +1,134 @@
+import json
+from pathlib import Path
+
+import pytest
+
+import calib
+from calib.reports import Report, ReportError
+from tests.reports.conftest import MOMENT
+
+
+def test_an_opened_report_renders_as_the_fresh_one_did(report):
+    opened = Report.open(report.json())
+    assert opened.html() == report.html()
+    assert opened.markdown() == report.markdown()
+    assert opened.json() == report.json()
+
+
+def test_the_same_analysis_gives_the_same_bytes(analysis, report):
+    again = Report.from_analysis(analysis, title="March", author="Ada", created=MOMENT)
+    assert again.json() == report.json()
+    assert again.html() == report.html()
+
+
+def test_json_is_strict_and_says_what_it_holds(report):
+    def refuse(name):
+        raise AssertionError(name)
+
+    data = json.loads(report.json(), parse_constant=refuse)
+    assert data["schema_version"] == 1
+    assert data["contains"] == "This report contains no individual records."
+    assert data["versions"]["calib"] == calib.__version__
+    assert data["settings_changed"] == ["methods", "n_bins"]
+    assert data["analysis"]["settings"]["seed"] == 0
+    assert data["analysis"]["held_out"] is None
+
+
+def test_numbers_survive(analysis, report):
+    opened = Report.open(report.json()).analysis
+    for key, method in analysis.methods.items():
+        assert dict(opened.methods[key].differences) == dict(method.differences)
+        assert opened.methods[key].ks == method.ks
+        for name, estimate in method.metrics.items():
+            assert opened.methods[key].metrics[name].value == estimate.value
+    assert opened.settings == analysis.settings
+    assert opened.data == analysis.data
+    assert opened.recommendation == analysis.recommendation
+
+
+def test_save_and_open_by_path(report, tmp_path):
+    for suffix, text in (
+        (".json", report.json()),
+        (".html", report.html()),
+        (".md", report.markdown()),
+    ):
+        path = tmp_path / f"report{suffix}"
+        report.save(path)
+        assert path.read_bytes().decode() == text
+    assert Report.open(tmp_path / "report.json").json() == report.json()
+    assert Report.open(str(tmp_path / "report.json")).json() == report.json()
+    assert Report.open((tmp_path / "report.json").read_bytes()).json() == report.json()
+
+
+def test_save_refuses_another_suffix(report, tmp_path):
+    with pytest.raises(ValueError, match=r"must end in one of .html, .json, .md, got 'r.pdf'\."):
+        report.save(tmp_path / "r.pdf")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_public_function_makes_a_report(analysis, tmp_path):
+    calib.report(analysis).save(tmp_path / "report.html")
+    assert "<title>Calibration of scores.csv</title>" in (tmp_path / "report.html").read_text()
+
+
+def changed(report: Report, path: str, value: object) -> str:
+    data = json.loads(report.json())
+    *folders, last = path.split(".")
+    place = data
+    for folder in folders:
+        place = place[folder]
+    place[last] = value
+    return json.dumps(data)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (
+            "schema_version",
+            2,
+            r"written by a newer version of calib \(schema 2, .* reads up to 1\)",
+        ),
+        ("schema_version", "1", "schema_version must be a whole number above 0, got '1'"),
+        ("created", "yesterday", "created must be an ISO 8601 date, got 'yesterday'"),
+        ("held_out_declared", "maybe", "must be one of unknown, yes, no, got 'maybe'"),
+        ("analysis", [], r"the report\.analysis must be an object, got \[\]"),
+        ("analysis.settings.n_bins", 1, "n_bins must fulfil 2 <= n_bins <= 100, got 1"),
+        ("analysis.settings.n_bins", 9.5, r"analysis\.settings\.n_bins must be a whole number"),
+        ("analysis.recommendation.method", "magic", "recommended method must be in the report"),
+        ("analysis.methods.platt.key", "beta", "methods.platt must have that key, got 'beta'"),
+        ("analysis.methods.platt.metrics", {}, "must have the metric 'log_loss', got none"),
+        ("analysis.methods.platt.reliability.rows", [20], "must hold lists of one length"),
+        ("analysis.methods.platt.histogram", ["x"], r"histogram\[0\] must be a number, got 'x'"),
+        ("analysis.methods", {}, "must hold 'uncalibrated', got none"),
+    ],
+)
+def test_a_newer_or_broken_report_is_refused_in_a_sentence(report, path, value, message):
+    with pytest.raises(ReportError, match=message):
+        Report.open(changed(report, path, value))
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (b"", "not valid JSON"),
+        (b"\xff\xfe\x00", "not text in UTF-8"),
+        ("{", "not valid JSON"),
+        ('{"schema_version": NaN}', "NaN is not a JSON number"),
+        ('{"a":' * 100_000, "not valid JSON"),
+        ("{}", "it has no schema_version"),
+        (b"[1, 2]", "it has no schema_version"),
+        ("no/such/report.json", "There is no report to read at 'no/such/report.json'"),
+        (Path("no/such/report.json"), "There is no report to read"),
+    ],
+)
+def test_what_is_no_report_is_refused_in_a_sentence(source, message):
+    with pytest.raises(ReportError, match=message):
+        Report.open(source)
+
+
+def test_a_number_too_large_for_a_double_is_refused(report):
+    text = report.json().replace('"n_empty": 0', '"n_empty": 0', 1)
+    text = text.replace('"epsilon": null', '"epsilon": 1e999', 1)
+    with pytest.raises(ReportError, match="epsilon must be a number, got inf"):
+        Report.open(text)

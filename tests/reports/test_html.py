@@ -1,0 +1,105 @@
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from calib import examples
+from calib.analysis import analyze
+from calib.reports import Report
+from calib.reports.words import number
+
+MOST_BYTES = 2_500_000
+
+
+class Reader(HTMLParser):
+    """Collects tags with their attributes, and the text outside scripts and styles."""
+
+    def __init__(self, html: str):
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.comments: list[str] = []
+        self.text = ""
+        self._skip = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag in ("script", "style"):
+            self._skip = tag
+
+    def handle_endtag(self, tag):
+        if tag == self._skip:
+            self._skip = ""
+
+    def handle_data(self, data):
+        if not self._skip:
+            self.text += data
+
+    def handle_comment(self, data):
+        self.comments.append(data)
+
+
+@pytest.fixture(scope="module")
+def page(report):
+    return report.html()
+
+
+@pytest.fixture(scope="module")
+def hostile_page(hostile_report):
+    return hostile_report.html()
+
+
+def test_the_table_holds_the_analysis_numbers(page, analysis):
+    text = Reader(page).text
+    for method in analysis.methods.values():
+        for column in analysis.columns:
+            assert number(method.metrics[column.key].value, column.digits) in text
+    assert analysis.verdict.sentence in text
+    assert analysis.recommendation.sentence in text
+    assert analysis.data.fingerprint in text
+
+
+def test_head_and_sections_come_in_order(page):
+    titles = re.findall(r"<h[12]>(.*?)</h[12]>", page)
+    assert titles[:4] == ["March", "Verdict", "Recommendation", "Reliability before and after"]
+    assert titles[-1] == "How to reproduce this"
+    assert "Ada · 1 March 2026, 09:05 UTC" in page
+
+
+def test_settings_are_all_there_with_changes_marked(page):
+    text = re.sub(r"\s+", " ", Reader(page.replace("</td>", " </td>")).text)
+    assert "n_bins12 changed" in text
+    assert "seed0 default" in text
+
+
+def test_nothing_is_loaded(page, hostile_page):
+    for html in (page, hostile_page):
+        for tag, attributes in Reader(html).tags:
+            assert not {"src", "srcset", "action", "background"} & set(attributes), tag
+            assert attributes.get("href", "data:,").startswith("data:")
+        assert not re.search(r"url\(|@import", html)
+    assert "default-src 'none'" in page
+
+
+@pytest.mark.parametrize("kind", ["page", "hostile_page"])
+def test_text_makes_no_tags(kind, request):
+    html = request.getfixturevalue(kind)
+    reader = Reader(html)
+    assert "img" not in {tag for tag, _ in reader.tags}
+    assert not reader.comments
+    assert not [name for _, attributes in reader.tags for name in attributes if name[:2] == "on"]
+    # One for each chart, plotly, its configuration, and the page's own.
+    charts = sum(attributes.get("class") == "plot" for _, attributes in reader.tags)
+    assert sum(tag == "script" for tag, _ in reader.tags) == charts + 3
+
+
+def test_hostile_text_is_shown_as_it_is(hostile_page):
+    text = Reader(hostile_page).text
+    for hostile in ("<img src=x onerror=window.hacked=1>", "=cmd|' /C calc'!A1", "<!-- a -->"):
+        assert hostile in text
+
+
+def test_an_example_stays_small():
+    report = Report.from_analysis(analyze(examples.EXAMPLES["naive_bayes"].load()))
+    assert len(report.html().encode()) < MOST_BYTES
