@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from calib.numerics.arrays import BoolArray, FloatArray, lock, read_only
+from calib.numerics.sorting import run_starts, sort_labelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,21 +80,8 @@ class ScoreCells:
 
     @classmethod
     def _count(cls, outcome: BoolArray, score: FloatArray) -> ScoreCells:
-        # Floats in [0, 1] sort as their bits do and leave the two highest bits free: shifted by
-        # one they make room for the label, and one sort of integers replaces an argsort and two
-        # gathers.
-        # Adding 0.0 turns -0.0 into 0.0, whose bits would sort last.
-        key = (score + 0.0).view(np.uint64)
-        key <<= np.uint64(1)
-        key |= outcome.view(np.uint8)
-        # A radix sort by 16 bits leaves short runs, which the stable sort finishes in half the time
-        # of sorting them all.
-        key = key[np.argsort((score * 65535.0).astype(np.uint16), kind="stable")]
-        key.sort(kind="stable")
-        label = (key & np.uint64(1)).astype(np.float64)
-        key >>= np.uint64(1)
-        ordered = key.view(np.float64)
-        starts = _run_starts(ordered)
+        ordered, label = sort_labelled(score, outcome)
+        starts = run_starts(ordered)
         if len(starts) == len(ordered):
             ones = np.ones(len(ordered))
             return cls(ordered, ones, ones, label, ones, label)
@@ -106,7 +94,7 @@ class ScoreCells:
         score = score + 0.0
         order = np.argsort(score, kind="stable")
         ordered, weight, outcome = score[order], weight[order], outcome[order]
-        starts = _run_starts(ordered)
+        starts = run_starts(ordered)
 
         def total(values: NDArray[Any]) -> FloatArray:
             return np.add.reduceat(values, starts)
@@ -208,13 +196,6 @@ def _prefix(values: FloatArray) -> FloatArray:
     sums[0] = 0.0
     np.cumsum(values, out=sums[1:])
     return read_only(sums)
-
-
-def _run_starts(ordered: FloatArray) -> NDArray[np.intp]:
-    changes = np.empty(len(ordered), dtype=np.bool_)
-    changes[:1] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=changes[1:])
-    return np.flatnonzero(changes)
 
 
 def check_outcomes(y_true: ArrayLike) -> BoolArray:

@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from calib.cells import ScoreCells, check_scores
+from calib.cells import (
+    ScoreCells,
+    check_outcomes,
+    check_same_length,
+    check_scores,
+    check_weights,
+)
 from calib.numerics.arrays import FloatArray
 from calib.numerics.threads import single_thread
 from calib.registry import Registry
@@ -91,6 +97,36 @@ class Calibrator(BaseEstimator):
     def knots(self) -> FloatArray:
         """Scores at which the map bends; empty for a map that has one formula throughout."""
         return np.empty(0)
+
+
+class RowCalibrator(Calibrator):
+    """Base of calibrators that read rows in any order.
+
+    To count rows into cells takes a sort, and the sort would take longer than these fits.
+    """
+
+    def fit(self, scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the map on held-out scores and outcomes, as every calibrator does."""
+        outcome, score = check_outcomes(y), check_scores(scores)
+        check_same_length(y_true=outcome, y_prob=score)
+        if sample_weight is None:
+            weight, positive = np.ones(len(score)), outcome.astype(np.float64)
+        else:
+            weight = check_weights(sample_weight)
+            check_same_length(y_true=outcome, sample_weight=weight)
+            positive = np.where(outcome, weight, 0.0)
+        if outcome.all() or not outcome.any():
+            self._refuse_one_class(bool(outcome[0]))
+        with single_thread():
+            self._fit_rows(score, positive, weight)
+        self.n_rows_ = len(score)
+        return self
+
+    def _fit(self, cells: ScoreCells) -> None:
+        self._fit_rows(cells.score, cells.positive, cells.weight)
+
+    def _fit_rows(self, scores: FloatArray, positive: FloatArray, weight: FloatArray) -> None:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
-from numpy.typing import ArrayLike
 
-from calib.calibrators.base import Calibrator
-from calib.cells import (
-    ScoreCells,
-    check_outcomes,
-    check_same_length,
-    check_scores,
-    check_weights,
-)
+from calib.calibrators.base import RowCalibrator
 from calib.numerics.arrays import FloatArray
 from calib.numerics.logistic import fit_increasing
-from calib.numerics.threads import single_thread
 from calib.numerics.transforms import sigmoid
 
 
-class IncreasingSigmoid(Calibrator):
+class IncreasingSigmoid(RowCalibrator):
     """sigmoid(slopes @ columns(s) + intercept) with slopes of at least 0.
 
     Where the observed rate falls as the score rises, no increasing curve beats a constant: the
@@ -41,30 +30,6 @@ class IncreasingSigmoid(Calibrator):
     def _expression(self) -> str:
         """The fitted curve in numbers."""
         raise NotImplementedError
-
-    def fit(self, scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the map on held-out scores and outcomes, as every calibrator does.
-
-        The rows are not counted into cells: a likelihood is a sum, and the sort would take
-        longer than the fit.
-        """
-        outcome, score = check_outcomes(y), check_scores(scores)
-        check_same_length(y_true=outcome, y_prob=score)
-        if sample_weight is None:
-            weight, positive = np.ones(len(score)), outcome.astype(np.float64)
-        else:
-            weight = check_weights(sample_weight)
-            check_same_length(y_true=outcome, sample_weight=weight)
-            positive = np.where(outcome, weight, 0.0)
-        if outcome.all() or not outcome.any():
-            self._refuse_one_class(bool(outcome[0]))
-        with single_thread():
-            self._fit_rows(score, positive, weight)
-        self.n_rows_ = len(score)
-        return self
-
-    def _fit(self, cells: ScoreCells) -> None:
-        self._fit_rows(cells.score, cells.positive, cells.weight)
 
     def _fit_rows(self, scores: FloatArray, positive: FloatArray, weight: FloatArray) -> None:
         fit = fit_increasing(

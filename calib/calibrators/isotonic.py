@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.calibrators.base import Calibrator, register
-from calib.cells import ScoreCells
+from calib.calibrators.base import RowCalibrator, register
 from calib.numerics.arrays import FloatArray
-from calib.numerics.isotonic import increasing_blocks
+from calib.numerics.isotonic import isotonic_steps
 
 
 @register(
@@ -17,7 +16,7 @@ from calib.numerics.isotonic import increasing_blocks
     summary="Assumes only that the rate never falls as the score rises.",
     source="Zadrozny, Elkan 2002",
 )
-class Isotonic(Calibrator):
+class Isotonic(RowCalibrator):
     """The non-decreasing map nearest to the outcomes in weighted least squares.
 
     Pool-adjacent-violators on the cells; between blocks the map is linear, beyond them constant,
@@ -43,13 +42,11 @@ class Isotonic(Calibrator):
     '3 steps from 0 to 1, with straight lines between them'
     """
 
-    def _fit(self, cells: ScoreCells) -> None:
-        edges = increasing_blocks(cells.rate, cells.weight)
-        positive = np.diff(cells.cumulative_positive[edges])
-        rate = positive / np.diff(cells.cumulative_weight[edges])
-        first, last = edges[:-1], edges[1:] - 1
-        wide = np.column_stack([np.ones(len(first), dtype=np.bool_), last > first]).ravel()
-        self.knots_ = cells.score[np.column_stack([first, last]).ravel()[wide]]
+    def _fit_rows(self, scores: FloatArray, positive: FloatArray, weight: FloatArray) -> None:
+        first, last, rate = isotonic_steps(scores, positive, weight)
+        wide = np.column_stack([np.ones(len(rate), dtype=np.bool_), last > first]).ravel()
+        self.knots_ = np.column_stack([first, last]).ravel()[wide]
+        # Rates of neighbouring blocks may be equal but for their rounding.
         self.values_ = np.maximum.accumulate(np.repeat(rate, 2)[wide])
         self.n_blocks_ = len(rate)
 

@@ -1,0 +1,43 @@
+"""Isotonic fits of unsorted rows against scikit-learn's."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.isotonic import IsotonicRegression
+
+from calib.numerics import isotonic
+from calib.numerics.isotonic import isotonic_steps
+
+ROWS = st.lists(
+    st.tuples(st.integers(0, 64), st.booleans(), st.sampled_from([1.0, 1.0, 2.0, 0.3])),
+    min_size=1,
+    max_size=80,
+)
+
+
+def assert_is_the_fit(score, positive, weight):
+    first, last, rate = isotonic_steps(score, positive, weight)
+    fitted = IsotonicRegression().fit(score, positive / weight, weight)
+    at = np.searchsorted(last, score)
+    assert rate[at] == pytest.approx(fitted.predict(score), abs=1e-12)
+    assert (first[at] <= score).all()
+    assert set(first) | set(last) <= set(score)
+
+
+@pytest.mark.parametrize("buckets", [4, 16, 65_536])
+@given(rows=ROWS)
+def test_buckets_do_not_change_the_fit(buckets, rows):
+    score, y, weight = map(np.array, zip(*rows, strict=True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(isotonic, "BUCKETS", buckets)
+        assert_is_the_fit(score / 64, y * weight, weight)
+        assert_is_the_fit(score / 64, y.astype(float), np.ones(len(y)))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_rows(weighted):
+    rng = np.random.default_rng(0)
+    score = rng.random(200_000)
+    weight = rng.random(len(score)) + 0.5 if weighted else np.ones(len(score))
+    assert_is_the_fit(score, weight * (rng.random(len(score)) < score**2), weight)
