@@ -38,10 +38,14 @@ def _bin(curve: ReliabilityCurve, i: int) -> tuple[Value, ...]:
         Value(count(curve.rows[i])),
         Value(probability(curve.mean_score[i])),
         Value(probability(curve.observed[i])),
-        Value(f"{curve.low[i]:.3f} to {curve.high[i]:.3f}"),
+        Value(_range(curve.low[i], curve.high[i])),
         Value(signed(curve.gap[i], 3)),
-        Value(f"{curve.band_low[i]:.3f} to {curve.band_high[i]:.3f}"),
+        Value(_range(curve.band_low[i], curve.band_high[i])),
     )
+
+
+def _range(low: float, high: float) -> str:
+    return f"{probability(low)} to {probability(high)}"
 
 
 def data(report: Report) -> Section:
@@ -147,7 +151,8 @@ def _call(report: Report) -> str:
         (
             "import calib",
             "",
-            f"predictions = calib.load({data.name!r}, {names})",
+            f'file = "..."  # the data called {data.name!r}',
+            f"predictions = calib.load(file, {names})",
             *(split if data.protocol == "test rows" else []),
             f"fingerprint = {data.fingerprint!r}",
             "assert predictions.fingerprint == fingerprint",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 import types
 from collections.abc import Mapping
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -17,6 +18,7 @@ Result = TypeVar("Result")
 
 # A drawn curve needs no more, and a full double would carry the fingerprint of a single row.
 ARRAY_DIGITS = 9
+LARGEST = 2**63 - 1
 
 
 class ReportError(ValueError):
@@ -125,7 +127,10 @@ def _listed(data: Any, where: str) -> list[Any]:
 def _mapping(kind: Any, data: Any, where: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise _unlike("an object", data, where)
-    return {key: _decode(kind, item, f"{where}.{key}") for key, item in data.items()}
+    return {
+        _plain(str, key, where): _decode(kind, item, f"{where}.{key:.60}")
+        for key, item in data.items()
+    }
 
 
 def _dataclass(kind: Any, data: Any, where: str) -> Any:
@@ -159,16 +164,17 @@ def _plain(kind: Any, data: Any, where: str) -> Any:
     if kind not in names:
         raise _unlike("null", data, where)
     # A bool is an int to Python, and not to a reader.
-    if type(data) is not kind:
+    if type(data) is not kind or (kind is int and abs(data) > LARGEST):
         raise _unlike(names[kind], data, where)
-    return data
+    # JSON can spell half of a character (a lone surrogate), which no file can hold.
+    return data.encode("utf-8", "replace").decode() if kind is str else data
 
 
 def _float(data: Any, where: str) -> float:
     if data is None:
         return math.nan
-    # JSON's 1e999 is read as infinity.
-    if isinstance(data, bool) or not isinstance(data, int | float) or not math.isfinite(data):
+    # JSON's 1e999 is read as infinity, and its whole numbers have no bound.
+    if type(data) not in (int, float) or not abs(data) <= sys.float_info.max:
         raise _unlike("a number", data, where)
     return float(data)
 

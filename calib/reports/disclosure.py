@@ -25,8 +25,8 @@ from calib.numerics.histogram import score_histogram
 LEAST_ROWS = 10
 SCORE_DIGITS = 3
 MERGED = (
-    f"Bins of fewer than {LEAST_ROWS} rows are merged in this report, and MCE is that of the merged "
-    "bins."
+    f"Bins of fewer than {LEAST_ROWS} rows are merged in this report, and MCE is that of the "
+    "merged bins."
 )
 
 

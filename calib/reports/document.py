@@ -45,6 +45,19 @@ class Report:
         Settings that differ from the defaults of that time.
     analysis : Analysis
         Aggregates only: ``held_out`` is None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calib.analysis import analyze
+    >>> from calib.predictions import Predictions
+    >>> rng = np.random.default_rng(0)
+    >>> score = rng.random(500)
+    >>> analysis = analyze(Predictions.from_arrays(rng.random(500) < score, score))
+    >>> report = Report.from_analysis(analysis, title="March", created="2026-03-01")
+    >>> opened = Report.open(report.json())
+    >>> opened.heading, opened.html() == report.html()
+    ('March', True)
     """
 
     schema_version: int

@@ -24,7 +24,7 @@ def number(value: float, digits: int) -> str:
     >>> number(-0.12345, 3), number(float("nan"), 3)
     ('−0.123', '–')
     """
-    return UNKNOWN if math.isnan(value) else f"{value:.{digits}f}".replace("-", MINUS)
+    return _written(value, f".{digits}f")
 
 
 def signed(value: float, digits: int) -> str:
@@ -32,12 +32,18 @@ def signed(value: float, digits: int) -> str:
 
     Examples
     --------
-    >>> signed(0.5, 2), signed(-0.5, 2), signed(0.0, 2)
+    >>> signed(0.5, 2), signed(-0.5, 2), signed(-0.001, 2)
     ('+0.50', '−0.50', '0.00')
     """
+    return _written(value, f"+.{digits}f")
+
+
+def _written(value: float, form: str) -> str:
     if math.isnan(value):
         return UNKNOWN
-    return (f"{value:+.{digits}f}" if value else f"{value:.{digits}f}").replace("-", MINUS)
+    text = f"{value:{form}}"
+    # What rounds to zero has no sign.
+    return text.lstrip("+-") if float(text) == 0 else text.replace("-", MINUS)
 
 
 def interval(estimate: Estimate, digits: int, *, sign: bool = False) -> str:

@@ -71,6 +71,8 @@ def test_arrays_keep_nine_digits_and_single_numbers_all():
         ({"rings": {}}, r"the report\.rings must be a list, got \{\}\."),
         ({"height": "tall"}, r"the report\.height must be a number, got 'tall'\."),
         ({"height": float("inf")}, r"the report\.height must be a number, got inf\."),
+        ({"height": 10**400}, r"the report\.height must be a number, got 1000.*"),
+        ({"rings": [10**20]}, r"the report\.rings\[0\] must be a whole number, got 1000.*"),
         ({"leaves": []}, r"the report\.leaves must be an object, got \[\]\."),
         ({"leaves": {"x": {}}}, r"the report\.leaves\.x must have 'values', got none\."),
         ({"fruit": 1}, r"the report must have only known entries, got 'fruit'\."),
@@ -80,6 +82,12 @@ def test_arrays_keep_nine_digits_and_single_numbers_all():
 def test_what_cannot_be_read_is_said_with_its_place(change, message):
     with pytest.raises(ReportError, match=f"^{message}$"):
         decode(Tree, DATA | change)
+
+
+def test_half_a_character_is_replaced():
+    tree = decode(Tree, DATA | {"name": "a\ud800", "leaves": {"\ud800": DATA["leaves"]["x"]}})
+    assert tree.name == "a?"
+    assert list(tree.leaves) == ["?"]
 
 
 def test_what_json_cannot_hold_is_refused():

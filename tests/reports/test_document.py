@@ -128,7 +128,6 @@ def test_what_is_no_report_is_refused_in_a_sentence(source, message):
 
 
 def test_a_number_too_large_for_a_double_is_refused(report):
-    text = report.json().replace('"n_empty": 0', '"n_empty": 0', 1)
-    text = text.replace('"epsilon": null', '"epsilon": 1e999', 1)
+    text = report.json().replace('"epsilon": null', '"epsilon": 1e999', 1)
     with pytest.raises(ReportError, match="epsilon must be a number, got inf"):
         Report.open(text)

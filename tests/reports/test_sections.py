@@ -1,0 +1,69 @@
+import pandas as pd
+import pytest
+
+import calib
+from calib.analysis import analyze
+from calib.predictions import Predictions
+from calib.reports import Report
+from calib.reports.blocks import Code, Drawing, Paragraph, Section, Table
+from calib.reports.sections import sections
+from calib.settings import Settings
+from tests.reports.conftest import MOMENT, overconfident
+
+
+def made(n: int = 400, **settings) -> Report:
+    predictions = Predictions.from_arrays(*overconfident(n))
+    return Report.from_analysis(analyze(predictions, Settings(**settings)), created=MOMENT)
+
+
+def section(report: Report, title: str) -> Section:
+    return {each.title: each for each in sections(report)}[title]
+
+
+@pytest.mark.parametrize(
+    ("declared", "words"),
+    [
+        ("no", "the model was trained on these rows"),
+        ("unknown", "nobody has declared"),
+        ("yes", "parts of the same file"),
+    ],
+)
+def test_one_caveat_by_what_was_declared(analysis, declared, words):
+    report = Report.from_analysis(analysis, held_out_declared=declared)
+    text = section(report, "Recommendation").blocks[-1]
+    assert isinstance(text, Paragraph)
+    assert words in text.text
+
+
+def test_scores_alone_are_shown_without_a_comparison():
+    report = made(methods=())
+    assert section(report, "Reliability").blocks
+    kinds = [type(block) for block in section(report, "Methods compared").blocks]
+    assert Drawing not in kinds
+    assert kinds.count(Table) == 1
+
+
+def test_where_nothing_is_recommended_the_best_is_shown():
+    report = made(80, methods=("platt",))
+    assert report.analysis.recommendation.method == ""
+    captions = [block.caption for block in section(report, "Bins").blocks]
+    assert [caption.split(":")[0] for caption in captions] == ["Uncalibrated", "Platt"]
+
+
+def test_the_recommended_row_is_marked(report):
+    table = section(report, "Methods compared").blocks[1]
+    assert isinstance(table, Table)
+    marked = [row[0].text for row in table.rows if row[0].marked]
+    assert marked == [report.analysis.methods[report.analysis.recommendation.method].label]
+
+
+def test_the_printed_call_reproduces_the_report(tmp_path, monkeypatch):
+    outcome, score = overconfident(300)
+    file = tmp_path / "scores.csv"
+    pd.DataFrame({"it's": outcome.astype(int), "p": score}).to_csv(file, index=False)
+    predictions = calib.load(file, outcome="it's", score="p")
+    first = Report.from_analysis(analyze(predictions, Settings(methods=("platt",), n_bins=8)))
+    (call,) = [b for b in section(first, "How to reproduce this").blocks if isinstance(b, Code)]
+    monkeypatch.chdir(tmp_path)
+    exec(call.text.replace('"..."', "'scores.csv'"))
+    assert (tmp_path / "report.html").exists()
