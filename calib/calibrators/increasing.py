@@ -6,7 +6,7 @@ import numpy as np
 
 from calib.calibrators.base import RowCalibrator
 from calib.numerics.arrays import FloatArray
-from calib.numerics.logistic import fit_increasing
+from calib.numerics.increasing_logistic import fit_increasing
 from calib.numerics.transforms import sigmoid
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,31 +44,6 @@ class LogisticFit:
         lock(self)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class IncreasingFit:
-    """A logistic regression whose slopes are not negative.
-
-    Attributes
-    ----------
-    slopes : ndarray of shape (d,), at least 0
-    intercept : float
-    separated : bool
-        True where the classes were perfectly separated and Platt's targets gave the fit.
-    """
-
-    slopes: FloatArray
-    intercept: float
-    separated: bool
-
-    def __post_init__(self) -> None:
-        lock(self)
-
-    @property
-    def constant(self) -> bool:
-        """Whether no column had a positive slope."""
-        return not self.slopes.any()
-
-
 def fit_logistic(
     features: FloatArray,
     positive: FloatArray,
@@ -103,8 +77,8 @@ def fit_logistic(
     >>> fit.converged, fit_logistic(features, np.array([0.0, 4.0]), np.full(2, 4.0)).converged
     (True, False)
     """
-    rows, basis, kept = _standardise(features.T, weight)
-    found = _maximise(_Problem(rows, positive, weight, offset))
+    rows, units, basis, kept = _standardise(features.T, weight)
+    found = _maximise(_Problem(rows, units, positive, weight, offset))
     coefficients = np.zeros(features.shape[1])
     coefficients[kept] = np.linalg.solve(basis, found.coefficients)
     covariance = np.zeros((len(coefficients), len(coefficients)))
@@ -113,106 +87,30 @@ def fit_logistic(
     return LogisticFit(coefficients, covariance, found.log_likelihood, found.converged)
 
 
-def platt_targets(positive: FloatArray, weight: FloatArray) -> FloatArray:
-    """Positive weights with each outcome replaced by Platt's target.
-
-    A positive counts as (N+ + 1)/(N+ + 2), a negative as 1/(N- + 2): the posterior mean of a
-    label under a uniform prior, so that no fit runs away on separated classes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> platt_targets(np.array([0.0, 2.0]), np.array([2.0, 2.0]))
-    array([0.5, 1.5])
-    """
-    n_positive = float(positive.sum())
-    n_negative = float(weight.sum()) - n_positive
-    high, low = (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (n_negative + 2.0)
-    return positive * high + (weight - positive) * low
-
-
-def fit_increasing(
-    columns: Sequence[FloatArray],
-    positive: FloatArray,
-    weight: FloatArray,
-    *,
-    intercept: bool = True,
-    smooth: bool = False,
-) -> IncreasingFit:
-    """Logistic regression on increasing functions of a score, with slopes of at least 0.
-
-    The likelihood is concave, so its maximum under the constraint is the best of the fits on
-    fewer columns that need no negative slope. If no column deserves a positive slope, the fit is
-    the constant base rate, also where `intercept` is False.
-
-    Parameters
-    ----------
-    columns : sequence of ndarray of shape (k,)
-    positive, weight : ndarray of shape (k,)
-    intercept : bool
-    smooth : bool
-        Whether to fit Platt's targets; they are used in any case where the columns separate the
-        classes, since no finite fit to the outcomes exists then.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> score = np.array([0.0, 1.0])
-    >>> fit = fit_increasing([score], np.array([1.0, 3.0]), np.full(2, 4.0))
-    >>> np.exp(fit.slopes).round(6), fit.constant
-    (array([9.]), False)
-    >>> fit_increasing([score], np.array([3.0, 1.0]), np.full(2, 4.0)).constant
-    True
-    """
-    for size in range(len(columns), 0, -1):
-        fits = [
-            _fit_subset(columns, subset, positive, weight, intercept, smooth)
-            for subset in combinations(range(len(columns)), size)
-        ]
-        allowed = [(value, fit) for value, fit in fits if fit.slopes.min() >= 0.0]
-        if allowed:
-            best = max(allowed, key=lambda pair: pair[0])[1]
-            if not best.constant:
-                return best
-    n_positive = float(positive.sum())
-    base = float(np.log(n_positive) - np.log(float(weight.sum()) - n_positive))
-    return IncreasingFit(np.zeros(len(columns)), base, separated=False)
-
-
-def _fit_subset(
-    columns: Sequence[FloatArray],
-    subset: tuple[int, ...],
-    positive: FloatArray,
-    weight: FloatArray,
-    intercept: bool,
-    smooth: bool,
-) -> tuple[float, IncreasingFit]:
-    rows = [columns[i] for i in subset]
-    features = np.vstack([np.ones(len(weight)), *rows] if intercept else rows).T
-    fit = fit_logistic(features, positive, weight) if not smooth else None
-    separated = fit is not None and not fit.converged
-    if fit is None or separated:
-        fit = fit_logistic(features, platt_targets(positive, weight), weight)
-    slopes = np.zeros(len(columns))
-    slopes[list(subset)] = fit.coefficients[-len(subset) :]
-    constant = float(fit.coefficients[0]) if intercept else 0.0
-    return fit.log_likelihood, IncreasingFit(slopes, constant, separated)
-
-
 def _standardise(
     columns: FloatArray, weight: FloatArray
-) -> tuple[FloatArray, FloatArray, list[int]]:
-    """Rows near orthogonal and of mean square near 1: columns[kept] = basis.T @ rows.
+) -> tuple[FloatArray, FloatArray, FloatArray, list[int]]:
+    """Units in which a step of 1 changes eta by about 1, whatever those of the columns were.
 
-    After it a step of 1 changes eta by about 1, whatever the units were; and log-scores that
-    hardly vary no longer drown in the intercept. A sample shows the basis well enough.
+    In them log-scores that hardly vary no longer drown in the intercept.
+
+    Returns
+    -------
+    rows : ndarray of shape (d, k)
+    units, basis : ndarray of shape (d, d)
+        ``units @ c`` are the coefficients of `rows`, and ``inv(basis) @ c`` those of the columns.
+    kept : list of int
+        The columns that are used.
     """
     sample = _sample(len(weight))
     if sample is not None:
+        # A sample shows the units well enough, and spares writing new rows.
         _, basis, kept = _orthonormal(columns[:, sample], weight[sample])
         if len(kept) == len(columns):
-            return np.linalg.inv(basis).T @ columns, basis, kept
-    return _orthonormal(columns, weight)
+            units = np.asarray(np.linalg.inv(basis), dtype=np.float64)
+            return np.ascontiguousarray(columns), units, basis, kept
+    rows, basis, kept = _orthonormal(columns, weight)
+    return rows, np.eye(len(kept)), basis, kept
 
 
 def _orthonormal(
@@ -254,11 +152,13 @@ class _Problem:
     def __init__(
         self,
         rows: FloatArray,
+        units: FloatArray,
         positive: FloatArray,
         weight: FloatArray,
         offset: FloatArray | None,
     ) -> None:
-        self.rows, self.positive, self.weight, self.offset = rows, positive, weight, offset
+        self.rows, self.units = rows, units
+        self.positive, self.weight, self.offset = positive, weight, offset
         self.n_columns, self.n_cells = rows.shape
         # A cell that holds both outcomes cannot be separated.
         self.separable = bool(((positive <= 0.0) | (positive >= weight)).all())
@@ -268,7 +168,7 @@ class _Problem:
             yield slice(start, start + CHUNK)
 
     def eta(self, coefficients: FloatArray, part: slice) -> FloatArray:
-        linear = coefficients @ self.rows[:, part]
+        linear = (self.units @ coefficients) @ self.rows[:, part]
         return linear if self.offset is None else linear + self.offset[part]
 
     def evaluate(self, coefficients: FloatArray) -> tuple[float, FloatArray, FloatArray]:
@@ -284,7 +184,7 @@ class _Problem:
             value += float(positive @ eta - weight @ (np.maximum(eta, 0.0) - np.log(large)))
             gradient += rows @ (positive - weight * np.where(eta >= 0.0, large, small))
             information += (rows * (weight * small * large)) @ rows.T
-        return value, gradient, information
+        return value, self.units.T @ gradient, self.units.T @ information @ self.units
 
     def is_separated_by(self, coefficients: FloatArray) -> bool:
         return self.separable and all(
@@ -295,7 +195,7 @@ class _Problem:
     def part(self, chosen: NDArray[np.intp]) -> _Problem:
         offset = None if self.offset is None else self.offset[chosen]
         rows = np.ascontiguousarray(self.rows[:, chosen])
-        return _Problem(rows, self.positive[chosen], self.weight[chosen], offset)
+        return _Problem(rows, self.units, self.positive[chosen], self.weight[chosen], offset)
 
 
 def _maximise(problem: _Problem) -> LogisticFit:

@@ -1,0 +1,123 @@
+"""Logistic regression whose slopes are not negative, and Platt's targets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from calib.numerics.arrays import FloatArray, lock
+from calib.numerics.logistic import fit_logistic
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IncreasingFit:
+    """A logistic regression whose slopes are not negative.
+
+    Attributes
+    ----------
+    slopes : ndarray of shape (d,), at least 0
+    intercept : float
+    separated : bool
+        True where the classes were perfectly separated and Platt's targets gave the fit.
+    """
+
+    slopes: FloatArray
+    intercept: float
+    separated: bool
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @property
+    def constant(self) -> bool:
+        """Whether no column had a positive slope."""
+        return not self.slopes.any()
+
+
+def platt_targets(positive: FloatArray, weight: FloatArray) -> FloatArray:
+    """Positive weights with each outcome replaced by Platt's target.
+
+    A positive counts as (N+ + 1)/(N+ + 2), a negative as 1/(N- + 2): the posterior mean of a
+    label under a uniform prior, so that no fit runs away on separated classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> platt_targets(np.array([0.0, 2.0]), np.array([2.0, 2.0]))
+    array([0.5, 1.5])
+    """
+    n_positive = float(positive.sum())
+    n_negative = float(weight.sum()) - n_positive
+    high, low = (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (n_negative + 2.0)
+    return positive * high + (weight - positive) * low
+
+
+def fit_increasing(
+    columns: Sequence[FloatArray],
+    positive: FloatArray,
+    weight: FloatArray,
+    *,
+    intercept: bool = True,
+    smooth: bool = False,
+) -> IncreasingFit:
+    """Logistic regression on increasing functions of a score, with slopes of at least 0.
+
+    The likelihood is concave, so its maximum under the constraint is the best of the fits on
+    fewer columns that need no negative slope. If no column deserves a positive slope, the fit is
+    the constant base rate, also where `intercept` is False.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of shape (k,)
+    positive, weight : ndarray of shape (k,)
+    intercept : bool
+    smooth : bool
+        Whether to fit Platt's targets; they are used in any case where the columns separate the
+        classes, since no finite fit to the outcomes exists then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> score = np.array([0.0, 1.0])
+    >>> fit = fit_increasing([score], np.array([1.0, 3.0]), np.full(2, 4.0))
+    >>> np.exp(fit.slopes).round(6), fit.constant
+    (array([9.]), False)
+    >>> fit_increasing([score], np.array([3.0, 1.0]), np.full(2, 4.0)).constant
+    True
+    """
+    for size in range(len(columns), 0, -1):
+        fits = [
+            _fit_subset(columns, subset, positive, weight, intercept, smooth)
+            for subset in combinations(range(len(columns)), size)
+        ]
+        allowed = [(value, fit) for value, fit in fits if fit.slopes.min() >= 0.0]
+        if allowed:
+            best = max(allowed, key=lambda pair: pair[0])[1]
+            if not best.constant:
+                return best
+    n_positive = float(positive.sum())
+    base = float(np.log(n_positive) - np.log(float(weight.sum()) - n_positive))
+    return IncreasingFit(np.zeros(len(columns)), base, separated=False)
+
+
+def _fit_subset(
+    columns: Sequence[FloatArray],
+    subset: tuple[int, ...],
+    positive: FloatArray,
+    weight: FloatArray,
+    intercept: bool,
+    smooth: bool,
+) -> tuple[float, IncreasingFit]:
+    rows = [columns[i] for i in subset]
+    features = np.vstack([np.ones(len(weight)), *rows] if intercept else rows).T
+    fit = fit_logistic(features, positive, weight) if not smooth else None
+    separated = fit is not None and not fit.converged
+    if fit is None or separated:
+        fit = fit_logistic(features, platt_targets(positive, weight), weight)
+    slopes = np.zeros(len(columns))
+    slopes[list(subset)] = fit.coefficients[-len(subset) :]
+    constant = float(fit.coefficients[0]) if intercept else 0.0
+    return fit.log_likelihood, IncreasingFit(slopes, constant, separated)

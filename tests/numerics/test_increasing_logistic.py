@@ -1,0 +1,32 @@
+"""Logistic regression under its constraint: the optimality conditions of Karush, Kuhn, Tucker."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.special import expit
+
+from calib.numerics.increasing_logistic import fit_increasing, platt_targets
+
+
+def test_platt_targets_keep_order_and_exclude_certainty():
+    positive = np.array([0.0, 1.0, 1.0])
+    assert platt_targets(positive, np.ones(3)).tolist() == [1 / 3, 3 / 4, 3 / 4]
+
+
+@given(arrays(np.float64, 12, elements=st.integers(0, 3)))
+def test_increasing_fit_is_the_best_under_its_constraint(positive):
+    weight = np.full(12, 3.0)
+    score = np.linspace(0.05, 0.95, 12)
+    columns = [np.log(score), -np.log1p(-score)]
+    if not 0 < positive.sum() < 36:
+        return
+    fit = fit_increasing(columns, positive, weight)
+    if fit.separated:
+        return
+    # Slopes >= 0, their gradient <= 0, and one of both is 0.
+    eta = fit.intercept + fit.slopes @ columns
+    pull = np.array(columns) @ (positive - weight * expit(eta))
+    assert (fit.slopes >= 0).all()
+    assert (pull <= 1e-6).all()
+    assert np.abs(pull * fit.slopes).max() < 1e-6
