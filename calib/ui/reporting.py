@@ -12,11 +12,12 @@ from calib.reports.document import Declared
 from calib.ui import state
 from calib.ui.state import Session
 from calib.ui.widgets import show_value
+from calib.ui.words import plain
 
 CONTENTS = """
 - the verdict, the recommendation and its reasons
-- every chart of these pages, with the settings that you chose
-- the metric table with its intervals
+- reliability before and after, cumulative differences, calibration functions
+- the metric table with its intervals, the bins, the fitted maps
 - settings (defaults included), versions, and the fingerprint of the data
 
 Numbers of bins and methods only: **no rows** leave the app. The HTML is one file that asks the
@@ -47,13 +48,17 @@ def _field(name: str, label: str, value: str, placeholder: str) -> None:
 
 def downloads(session: Session, analysis: Analysis) -> None:
     """Buttons that make the file when they are clicked."""
-    report = Report.from_analysis(
-        analysis,
-        title=session.title or f"Calibration of {state.name(session)}",
-        author=session.author,
-        note=session.note,
-        held_out_declared=_declared(session),
-    )
+    try:
+        report = Report.from_analysis(
+            analysis,
+            title=session.title or f"Calibration of {state.name(session)}",
+            author=session.author,
+            note=session.note,
+            held_out_declared=_declared(session),
+        )
+    except ValueError as error:
+        st.error(plain(str(error)))
+        return
     stem = "calibration-report"
     st.markdown("##### Download")
     with st.container(horizontal=True):
