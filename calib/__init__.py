@@ -15,6 +15,7 @@ from calib import examples, metrics
 from calib.analysis import Analysis, analyze
 from calib.calibrators import calibrator
 from calib.cells import ScoreCells
+from calib.crossval import CalibratedModel, ScoreCalibrator
 from calib.loading import InputError, load
 from calib.predictions import Predictions
 from calib.settings import Settings
@@ -26,8 +27,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Analysis",
+    "CalibratedModel",
     "InputError",
     "Predictions",
+    "ScoreCalibrator",
     "ScoreCells",
     "Settings",
     "analyze",
