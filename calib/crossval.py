@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 from calib.calibrators import Calibrator, calibrator
 from calib.cells import check_scores
 from calib.numerics.arrays import FloatArray
+from calib.numerics.row_sums import divide_by_sum
 from calib.numerics.transforms import sigmoid
 
 
@@ -185,7 +186,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             positive = self.calibrators_[0].predict(scores[:, 1])
             return np.column_stack([1.0 - positive, positive])
         columns = [fitted.predict(scores[:, k]) for k, fitted in enumerate(self.calibrators_)]
-        return _divide_by_sum(np.column_stack(columns), scores)
+        return divide_by_sum(np.column_stack(columns), scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Most probable class of each row, shape (n,)."""
@@ -290,13 +291,6 @@ def _as_scores(response: ArrayLike, method: str, n_classes: int) -> FloatArray:
         return sigmoid(values)
     # Sums of probabilities, as a forest's, may pass 1 by their rounding.
     return np.clip(values, 0.0, 1.0)
-
-
-def _divide_by_sum(columns: FloatArray, scores: FloatArray) -> FloatArray:
-    rows = np.where(columns.sum(axis=1, keepdims=True) > 0.0, columns, scores)
-    total = rows.sum(axis=1, keepdims=True)
-    even = np.full_like(rows, 1.0 / rows.shape[1])
-    return np.divide(rows, total, out=even, where=total > 0.0)
 
 
 def _column(X: ArrayLike) -> FloatArray:

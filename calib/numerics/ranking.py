@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
+from calib.numerics.blocks import row_blocks
 
 # Up to here as many searches for the largest cost less than sorting a row of any length.
 FEW = 5
@@ -36,10 +37,12 @@ def leading_classes(scores: FloatArray, n_first: int) -> IntArray:
     if n_first > FEW:
         return np.argsort(-scores, axis=1, kind="stable")[:, :n_first]
     ranked = np.empty((len(scores), n_first), dtype=np.int64)
-    rest, rows = scores.copy(), np.arange(len(scores))
-    for place in range(n_first):
-        ranked[:, place] = rest.argmax(axis=1)
-        rest[rows, ranked[:, place]] = -1.0
+    for part in row_blocks(*scores.shape):
+        rest, rows = scores[part].copy(), np.arange(part.stop - part.start)
+        for place in range(n_first):
+            first = rest.argmax(axis=1)
+            ranked[part, place] = first
+            rest[rows, first] = -1.0
     return ranked
 
 

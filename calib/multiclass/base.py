@@ -1,0 +1,184 @@
+"""What a multiclass calibrator is: an estimator that maps rows of class scores to such rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from calib.cells import check_same_length, check_weights
+from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.threads import single_thread
+from calib.predictions import check_classes, check_score_matrix
+from calib.registry import Registry
+
+
+class MulticlassCalibrator(BaseEstimator):
+    """Base of all multiclass calibrators.
+
+    A method is one subclass in one file: parameters in ``__init__``, `_fit` that sets attributes
+    ending in an underscore, `_map` that applies them, `formula` that says the fitted map. Both
+    may write over the matrix that they are given. Methods that never change which class is first
+    say so by `keeps_accuracy`.
+
+    Attributes
+    ----------
+    n_rows_, n_classes_ : int
+        Of the rows that were fitted.
+    unseen_ : tuple of int
+        Classes that no fitted row belonged to; nothing was learnt about them.
+    """
+
+    keeps_accuracy: bool = False
+    needs_two_classes: bool = True
+
+    def fit(self, scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the map on held-out scores and labels.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n, m)
+            Uncalibrated scores in [0, 1]; rows sum to 1 within 1e-3.
+        y : array-like of shape (n,)
+            Class indices 0..m-1.
+        sample_weight : array-like of shape (n,), optional
+            A row of weight 2 counts as two rows.
+
+        Raises
+        ------
+        ValueError
+            If the arrays are empty, hold NaN or values outside their range, rows that do not sum
+            to 1, or one class only.
+        """
+        matrix = _matrix(scores)
+        label = check_classes(y, matrix.shape[1])
+        check_same_length(scores=matrix, y=label)
+        weight = None if sample_weight is None else check_weights(sample_weight)
+        if weight is not None:
+            check_same_length(scores=matrix, sample_weight=weight)
+        counts = np.bincount(label, minlength=matrix.shape[1])
+        if self.needs_two_classes and counts.max() == len(label):
+            raise ValueError(
+                f"{type(self).__name__} needs rows of at least two classes to fit, "
+                f"got only class {label[0]}."
+            )
+        self.n_rows_, self.n_classes_ = matrix.shape
+        self.unseen_ = tuple(np.flatnonzero(counts == 0).tolist())
+        with single_thread():
+            self._fit(matrix, label, weight)
+        return self
+
+    def predict(self, scores: ArrayLike) -> FloatArray:
+        """Calibrated probabilities of new rows.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n, m)
+            Rows that sum to 1 within 1e-3.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            In [0, 1]; each row sums to 1.
+
+        Raises
+        ------
+        ValueError
+            If the number of classes is not that of the fitted rows, or scores are not allowed.
+        """
+        check_is_fitted(self, "n_rows_")
+        matrix = _matrix(scores)
+        if matrix.shape[1] != self.n_classes_:
+            raise ValueError(
+                f"scores must have the {self.n_classes_} class columns that were fitted, "
+                f"got {matrix.shape[1]}."
+            )
+        with single_thread():
+            return self._map(matrix)
+
+    def _fit(self, scores: FloatArray, label: IntArray, weight: FloatArray | None) -> None:
+        raise NotImplementedError
+
+    def _map(self, scores: FloatArray) -> FloatArray:
+        raise NotImplementedError
+
+    def formula(self) -> str:
+        """The fitted map in words and numbers."""
+        raise NotImplementedError
+
+
+def _matrix(scores: ArrayLike) -> FloatArray:
+    matrix = np.asarray(scores)
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"scores must be a matrix of one column a class, got shape {matrix.shape}."
+        )
+    return check_score_matrix(matrix)
+
+
+@dataclass(frozen=True, slots=True)
+class MulticlassMethod:
+    """One entry of the registry.
+
+    Attributes
+    ----------
+    key, label : str
+        Name in code, and on the page.
+    create : callable
+        Makes the unfitted estimator.
+    simplicity : int
+        Order of simplicity (smaller is simpler) by which recommendations break ties.
+    summary, source : str
+        What the method assumes, in one sentence, and the reference.
+    """
+
+    key: str
+    label: str
+    create: Callable[..., MulticlassCalibrator]
+    simplicity: int
+    summary: str
+    source: str
+
+
+MULTICLASS_CALIBRATORS: Registry[MulticlassMethod] = Registry("multiclass calibrator")
+Class = TypeVar("Class", bound=type[MulticlassCalibrator])
+
+
+def register(
+    key: str, label: str, *, simplicity: int, summary: str, source: str
+) -> Callable[[Class], Class]:
+    """Register a MulticlassCalibrator class under a key."""
+
+    def add(cls: Class) -> Class:
+        method = MulticlassMethod(key, label, cls, simplicity, summary, source)
+        MULTICLASS_CALIBRATORS.add(key, method)
+        return cls
+
+    return add
+
+
+def multiclass_calibrator(key: str, **parameters: Any) -> MulticlassCalibrator:
+    """An unfitted multiclass calibrator by its key.
+
+    Keys of binary calibrators name the same map fitted one-vs-rest, but for those that have a
+    multiclass form of their own: uncalibrated, clip, temperature, ks_spline.
+
+    Raises
+    ------
+    KeyError
+        If no multiclass calibrator has that key.
+    TypeError
+        If the calibrator does not have such a parameter.
+
+    Examples
+    --------
+    >>> scores, y = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.8, 0.1, 0.1]], [0, 1, 2]
+    >>> multiclass_calibrator("temperature").fit(scores, y).predict([[0.8, 0.1, 0.1]]).round(3)
+    array([[0.667, 0.167, 0.167]])
+    """
+    return MULTICLASS_CALIBRATORS[key].create(**parameters)

@@ -1,0 +1,67 @@
+"""Matrix scaling: every class's log score may draw on all others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib.multiclass.base import register
+from calib.multiclass.linear import LinearSoftmax, span
+from calib.numerics.arrays import FloatArray
+from calib.numerics.softmax_regression import Full
+
+
+class FullLinear(LinearSoftmax):
+    """softmax(W ln P + b) with a full matrix W; what is penalised is the subclass's choice."""
+
+    design = Full()
+
+    def _store(self, theta: FloatArray) -> None:
+        table = theta.reshape(self.n_classes_, self.n_classes_ + 1)
+        self.weights_, self.intercepts_ = table[:, :-1].copy(), table[:, -1].copy()
+
+    def _theta(self) -> FloatArray:
+        return np.column_stack([self.weights_, self.intercepts_]).ravel()
+
+    def formula(self) -> str:
+        """The fitted map in words and numbers."""
+        off = self.weights_[~np.eye(self.n_classes_, dtype=np.bool_)]
+        return (
+            f"softmax(W ln P + b): diagonal of W {span(np.diagonal(self.weights_))}, "
+            f"the rest {span(off)}, b {span(self.intercepts_)}"
+        )
+
+
+@register(
+    "matrix",
+    "Matrix scaling",
+    simplicity=70,
+    summary="Assumes only that true log-odds are linear in all log scores; overfits many classes.",
+    source="Guo et al. 2017, arXiv:1706.04599",
+)
+class MatrixScaling(FullLinear):
+    """softmax(W ln P + b) with a full matrix W, by maximum likelihood.
+
+    Scores below float64's machine epsilon 2.2e-16 count as that before the logarithm. A pull of a
+    thousandth of a row to the identity, of one row for a class that was never seen, picks one of
+    the matrices that give the same map, and keeps the numbers finite. m (m + 1) numbers are
+    fitted: without a penalty they need many times as many rows.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (m, m)
+        W: entry (j, k) says how class k's log score counts for class j. A constant added to a
+        column changes nothing.
+    intercepts_ : ndarray of shape (m,)
+        b.
+
+    References
+    ----------
+    Guo, Pleiss, Sun, Weinberger 2017, "On calibration of modern neural networks",
+    arXiv:1706.04599.
+
+    Examples
+    --------
+    >>> fitted = MatrixScaling().fit([[0.7, 0.3], [0.3, 0.7]] * 300, [0, 1, 1, 1, 0, 0] * 100)
+    >>> fitted.predict([[0.7, 0.3]]).round(3)
+    array([[0.667, 0.333]])
+    """

@@ -1,0 +1,96 @@
+"""One-vs-rest: a binary calibrator for each class, then rows divided by their sum."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from sklearn.base import clone
+
+from calib.calibrators import CALIBRATORS, Calibrator, calibrator
+from calib.multiclass.base import (
+    MULTICLASS_CALIBRATORS,
+    MulticlassCalibrator,
+    MulticlassMethod,
+)
+from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.row_sums import divide_by_sum
+
+# These have a multiclass form of their own.
+NATIVE = ("uncalibrated", "clip", "temperature", "ks_spline")
+
+
+class OneVsRest(MulticlassCalibrator):
+    """Algorithm 3 of SplineCalib: class k's scores are calibrated against "is it k".
+
+    The calibrated rows are divided by their sum; a row whose sum is 0 keeps its uncalibrated
+    scores, and so does, before the division, a class that was never seen.
+
+    Parameters
+    ----------
+    method : str or Calibrator
+        A binary calibrator by its key, or an unfitted one with parameters of its own.
+
+    Attributes
+    ----------
+    maps_ : list of (Calibrator or None), length m
+        The fitted calibrator of each class; None for a class that was never seen.
+
+    References
+    ----------
+    Lucena 2018, "Spline-based probability calibration", Algorithm 3, arXiv:1809.07751.
+    Zadrozny, Elkan 2002, "Transforming classifier scores into accurate multiclass probability
+    estimates", doi:10.1145/775047.775151.
+
+    Examples
+    --------
+    >>> scores = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]] * 20
+    >>> fitted = OneVsRest("isotonic").fit(scores, [0, 1, 2, 0, 1, 1] * 10)
+    >>> fitted.predict([[0.1, 0.1, 0.8]]).round(3)
+    array([[0.   , 0.333, 0.667]])
+    """
+
+    def __init__(self, method: str | Calibrator = "isotonic") -> None:
+        self.method = method
+
+    def _fit(self, scores: FloatArray, label: IntArray, weight: FloatArray | None) -> None:
+        self.maps_: list[Calibrator | None] = []
+        for k in range(scores.shape[1]):
+            if k in self.unseen_:
+                self.maps_.append(None)
+                continue
+            column = np.ascontiguousarray(scores[:, k])
+            self.maps_.append(self._create().fit(column, label == k, weight))
+
+    def _create(self) -> Calibrator:
+        return calibrator(self.method) if isinstance(self.method, str) else clone(self.method)
+
+    def _map(self, scores: FloatArray) -> FloatArray:
+        calibrated = np.empty_like(scores)
+        for k, fitted in enumerate(self.maps_):
+            column = np.ascontiguousarray(scores[:, k])
+            calibrated[:, k] = column if fitted is None else fitted.predict(column)
+        return divide_by_sum(calibrated, scores)
+
+    def formula(self) -> str:
+        """The fitted map in words and numbers."""
+        first = next(fitted for fitted in self.maps_ if fitted is not None)
+        return (
+            f"{type(first).__name__} for each of {self.n_classes_} classes against the rest, then "
+            f"rows divided by their sum; the first is {first.formula()}"
+        )
+
+
+for _key, _method in CALIBRATORS.items():
+    if _key not in NATIVE:
+        MULTICLASS_CALIBRATORS.add(
+            _key,
+            MulticlassMethod(
+                _key,
+                f"{_method.label}, one-vs-rest",
+                partial(OneVsRest, _key),
+                _method.simplicity,
+                f"{_method.summary} Class by class, against the rest.",
+                _method.source,
+            ),
+        )

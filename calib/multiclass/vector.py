@@ -1,0 +1,59 @@
+"""Vector scaling: a slope and a shift for each class's log score."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib.multiclass.base import register
+from calib.multiclass.linear import LinearSoftmax, span
+from calib.numerics.arrays import FloatArray
+from calib.numerics.softmax_regression import Diagonal
+
+
+@register(
+    "vector",
+    "Vector scaling",
+    simplicity=32,
+    summary="Assumes that each class is off by a factor and a shift of its own.",
+    source="Guo et al. 2017, arXiv:1706.04599",
+)
+class VectorScaling(LinearSoftmax):
+    """softmax(w ln P + b), class by class, by maximum likelihood.
+
+    Scores below float64's machine epsilon 2.2e-16 count as that before the logarithm. A pull of a
+    thousandth of a row to the identity, of one row for a class that was never seen, keeps the
+    numbers finite.
+
+    Attributes
+    ----------
+    slopes_, intercepts_ : ndarray of shape (m,)
+        w and b. A constant added to all of b changes nothing.
+
+    References
+    ----------
+    Guo, Pleiss, Sun, Weinberger 2017, "On calibration of modern neural networks",
+    arXiv:1706.04599.
+
+    Examples
+    --------
+    A constant score can only learn how often each class comes:
+
+    >>> fitted = VectorScaling().fit([[0.5, 0.5]] * 400, [0, 1, 1, 1] * 100)
+    >>> fitted.predict([[0.5, 0.5]]).round(3)
+    array([[0.25, 0.75]])
+    """
+
+    design = Diagonal()
+
+    def _store(self, theta: FloatArray) -> None:
+        self.slopes_, self.intercepts_ = theta.reshape(-1, 2).T.copy()
+
+    def _theta(self) -> FloatArray:
+        return np.column_stack([self.slopes_, self.intercepts_]).ravel()
+
+    def formula(self) -> str:
+        """The fitted map in words and numbers."""
+        return (
+            f"softmax(w ln P + b), class by class: w {span(self.slopes_)}, "
+            f"b {span(self.intercepts_)}"
+        )

@@ -1,0 +1,332 @@
+"""Multinomial logistic regression on the class scores themselves: Newton's method, or L-BFGS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
+
+from calib.numerics.arrays import FloatArray, IntArray, lock
+from calib.numerics.blocks import row_blocks
+
+# Above, the Hessian costs more than the hundred gradients that L-BFGS takes.
+MOST_NEWTON_PARAMETERS = 700
+MOST_STEPS = 100
+TOLERANCE = 1e-13  # of the mean log loss, that one more Newton step would gain
+LBFGS_TOLERANCE = 1e-10  # relative
+SMALLEST_SHARE = 1e-9
+# Relative: directions that change nothing (a constant added to all classes) stay solvable.
+DAMPING = 1e-12
+
+
+class Design(Protocol):
+    """How coefficients and features x = ln P make eta, of which softmax is taken.
+
+    theta is a table of one row a class, laid out row by row.
+    """
+
+    def identity(self, m: int) -> FloatArray:
+        """The table, of shape (m, d), whose eta is x."""
+
+    def eta(self, theta: FloatArray, x: FloatArray) -> FloatArray:
+        """Array of shape (n, m)."""
+
+    def gradient(self, residual: FloatArray, x: FloatArray) -> FloatArray:
+        """Derivative by theta of the sum of residual times eta."""
+
+    def hessian(self, p: FloatArray, weight: FloatArray | None, x: FloatArray) -> FloatArray:
+        """Second derivative by theta of the summed log loss at probabilities p."""
+
+    def gram(self, x: FloatArray) -> FloatArray:
+        """Mean products of the features of each class, of shape (m, d, d) or (1, d, d)."""
+
+
+class Full:
+    """eta = W x + b: theta is the matrix (W, b) of shape (m, m + 1)."""
+
+    def identity(self, m: int) -> FloatArray:
+        """W = I, b = 0."""
+        return np.eye(m, m + 1)
+
+    def eta(self, theta: FloatArray, x: FloatArray) -> FloatArray:
+        """Array of shape (n, m)."""
+        m = x.shape[1]
+        table = theta.reshape(m, m + 1)
+        return x @ table[:, :m].T + table[:, m]
+
+    def gradient(self, residual: FloatArray, x: FloatArray) -> FloatArray:
+        """Derivative by theta of the sum of residual times eta."""
+        return np.column_stack([residual.T @ x, residual.sum(axis=0)]).ravel()
+
+    def hessian(self, p: FloatArray, weight: FloatArray | None, x: FloatArray) -> FloatArray:
+        """Second derivative by theta of the summed log loss at probabilities p."""
+        m = x.shape[1]
+        features = np.column_stack([x, np.ones(len(x))])
+        # Pairs of classes times pairs of features: one product of two tall matrices.
+        first, second = np.triu_indices(m)
+        between = -p[:, first] * p[:, second]
+        between[:, first == second] += p
+        if weight is not None:
+            between *= weight[:, None]
+        left, right = np.triu_indices(m + 1)
+        table = between.T @ (features[:, left] * features[:, right])
+        classes, columns = _pair_lookup(m), _pair_lookup(m + 1)
+        full = table[classes[:, None, :, None], columns[None, :, None, :]]
+        return full.reshape(m * (m + 1), m * (m + 1))
+
+    def gram(self, x: FloatArray) -> FloatArray:
+        """Mean products of the features; the same for every class."""
+        features = np.column_stack([x, np.ones(len(x))])
+        return (features.T @ features)[None] / len(x)
+
+
+class Diagonal:
+    """eta = w x + b, class by class: theta is the table (w, b) of shape (m, 2)."""
+
+    def identity(self, m: int) -> FloatArray:
+        """w = 1, b = 0."""
+        return np.tile([1.0, 0.0], (m, 1))
+
+    def eta(self, theta: FloatArray, x: FloatArray) -> FloatArray:
+        """Array of shape (n, m)."""
+        eta = x * theta[0::2]
+        eta += theta[1::2]
+        return eta
+
+    def gradient(self, residual: FloatArray, x: FloatArray) -> FloatArray:
+        """Derivative by theta of the sum of residual times eta."""
+        return np.column_stack([np.einsum("ij,ij->j", residual, x), residual.sum(axis=0)]).ravel()
+
+    def hessian(self, p: FloatArray, weight: FloatArray | None, x: FloatArray) -> FloatArray:
+        """Second derivative by theta of the summed log loss at probabilities p."""
+        n, m = x.shape
+        both = np.stack([p * x, p], axis=2).reshape(n, 2 * m)
+        weighted = both if weight is None else both * weight[:, None]
+        hessian = -(weighted.T @ both)
+        slope, constant = 2 * np.arange(m), 2 * np.arange(m) + 1
+        crossed = weighted[:, slope].sum(axis=0)
+        hessian[slope, slope] += np.einsum("ij,ij->j", weighted[:, slope], x)
+        hessian[slope, constant] += crossed
+        hessian[constant, slope] += crossed
+        hessian[constant, constant] += weighted[:, constant].sum(axis=0)
+        return hessian
+
+    def gram(self, x: FloatArray) -> FloatArray:
+        """Mean products of ln p and 1, over rows that count by p: elsewhere the class is idle."""
+        p = np.exp(x)
+        crossed = np.einsum("ij,ij->j", p, x)
+        squares = np.einsum("ij,ij,ij->j", p, x, x)
+        products = np.array([[squares, crossed], [crossed, p.sum(axis=0)]])
+        return np.moveaxis(products, 2, 0) / len(x)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pull:
+    """A penalty: the sum of strength times (theta - centre)^2, added to the mean log loss.
+
+    Attributes
+    ----------
+    strength, centre : ndarray of shape (d,)
+    """
+
+    strength: FloatArray
+    centre: FloatArray
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    def value(self, theta: FloatArray) -> float:
+        """The penalty at theta."""
+        away = theta - self.centre
+        return float(self.strength @ (away * away))
+
+    def gradient(self, theta: FloatArray) -> FloatArray:
+        """Its derivative."""
+        return 2.0 * self.strength * (theta - self.centre)
+
+    def __add__(self, other: Pull) -> Pull:
+        """Both at once, up to a constant."""
+        strength = self.strength + other.strength
+        pulled = self.strength * self.centre + other.strength * other.centre
+        return Pull(strength, pulled / np.where(strength > 0.0, strength, 1.0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SoftmaxRegression:
+    """The rows of a fit.
+
+    Attributes
+    ----------
+    design : Design
+    x : ndarray of shape (n, m)
+        ln P.
+    label : ndarray of int, shape (n,)
+    weight : ndarray of shape (n,) or None
+    """
+
+    design: Design
+    x: FloatArray
+    label: IntArray
+    weight: FloatArray | None = None
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights; the number of rows if there are none."""
+        return float(len(self.x)) if self.weight is None else float(self.weight.sum())
+
+    def rows(self, chosen: IntArray) -> SoftmaxRegression:
+        """The same of some rows."""
+        weight = None if self.weight is None else self.weight[chosen]
+        return SoftmaxRegression(self.design, self.x[chosen], self.label[chosen], weight)
+
+    def log_loss(self, theta: FloatArray) -> float:
+        """Mean log loss, without a penalty."""
+        return self._sum(theta, lambda *_: None) / self.total_weight
+
+    def slope(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Mean log loss, and its gradient."""
+        gradient = np.zeros(len(theta))
+
+        def add(p: FloatArray, part: slice) -> None:
+            gradient.__iadd__(self.design.gradient(self._residual(p, part), self.x[part]))
+
+        value = self._sum(theta, add)
+        return value / self.total_weight, gradient / self.total_weight
+
+    def curvature(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Mean log loss, its gradient, and its Hessian."""
+        gradient, hessian = np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
+
+        def add(p: FloatArray, part: slice) -> None:
+            weight = None if self.weight is None else self.weight[part]
+            hessian.__iadd__(self.design.hessian(p, weight, self.x[part]))
+            gradient.__iadd__(self.design.gradient(self._residual(p, part), self.x[part]))
+
+        value = self._sum(theta, add)
+        total = self.total_weight
+        return value / total, gradient / total, hessian / total
+
+    def _sum(self, theta: FloatArray, add: Callable[[FloatArray, slice], None]) -> float:
+        """Summed log loss; on the way each block's probabilities are handed out."""
+        value = 0.0
+        for part in row_blocks(*self.x.shape):
+            eta = self.design.eta(theta, self.x[part])
+            eta -= eta.max(axis=1, keepdims=True)
+            true = eta[np.arange(len(eta)), self.label[part]]
+            np.exp(eta, out=eta)
+            sums = eta.sum(axis=1)
+            loss = np.log(sums) - true
+            value += float(loss.sum() if self.weight is None else self.weight[part] @ loss)
+            eta /= sums[:, None]
+            add(eta, part)
+        return value
+
+    def _residual(self, p: FloatArray, part: slice) -> FloatArray:
+        p[np.arange(len(p)), self.label[part]] -= 1.0
+        if self.weight is not None:
+            p *= self.weight[part, None]
+        return p
+
+
+def fit_softmax(
+    problem: SoftmaxRegression, pull: Pull, start: FloatArray, tolerance: float = TOLERANCE
+) -> FloatArray:
+    """Minimise mean log loss + penalty, which is convex.
+
+    Parameters
+    ----------
+    problem : SoftmaxRegression
+    pull : Pull
+    start : ndarray of shape (d,)
+    tolerance : float
+        What one more Newton step would gain, at most, when the search ends.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+
+    Examples
+    --------
+    Two classes and a constant score: the map can only learn the share of each class.
+
+    >>> import numpy as np
+    >>> from calib.numerics.softmax import softmax
+    >>> x, label = np.log(np.full((4, 2), 0.5)), np.array([0, 1, 1, 1])
+    >>> weak = Pull(np.full(4, 1e-12), Diagonal().identity(2).ravel())
+    >>> theta = fit_softmax(SoftmaxRegression(Diagonal(), x, label), weak, weak.centre)
+    >>> softmax(Diagonal().eta(theta, x[:1])).round(6)
+    array([[0.25, 0.75]])
+    """
+    if len(start) > MOST_NEWTON_PARAMETERS:
+        return _descend(problem, pull, start)
+    return _newton(problem, pull, start, tolerance)
+
+
+def _newton(
+    problem: SoftmaxRegression, pull: Pull, start: FloatArray, tolerance: float
+) -> FloatArray:
+    theta = start
+    value, gradient, hessian = _penalised(problem, pull, theta)
+    for _ in range(MOST_STEPS):
+        step = -_solve(hessian, gradient)
+        gain = -float(gradient @ step) / 2.0
+        if gain <= tolerance:
+            return theta + step
+        reached = _penalised(problem, pull, theta + step)
+        while reached[0] > value and np.abs(step).max() > DAMPING:
+            step = step / 2.0
+            reached = _penalised(problem, pull, theta + step)
+        theta = theta + step
+        value, gradient, hessian = reached
+    return theta
+
+
+def _penalised(
+    problem: SoftmaxRegression, pull: Pull, theta: FloatArray
+) -> tuple[float, FloatArray, FloatArray]:
+    value, gradient, hessian = problem.curvature(theta)
+    hessian[np.diag_indices_from(hessian)] += 2.0 * pull.strength
+    return value + pull.value(theta), gradient + pull.gradient(theta), hessian
+
+
+def _solve(hessian: FloatArray, gradient: FloatArray) -> FloatArray:
+    diagonal = np.diag_indices_from(hessian)
+    damped = hessian.copy()
+    damped[diagonal] += DAMPING * hessian[diagonal].max()
+    return np.asarray(cho_solve(cho_factor(damped), gradient), dtype=np.float64)
+
+
+def _descend(problem: SoftmaxRegression, pull: Pull, start: FloatArray) -> FloatArray:
+    """L-BFGS in coordinates in which the features are uncorrelated: a fifth of the steps."""
+    m = problem.x.shape[1]
+    gram = problem.design.gram(problem.x)
+    own = np.arange(gram.shape[1])
+    gram[:, own, own] *= 1.0 + SMALLEST_SHARE
+    factor = np.asarray(np.linalg.cholesky(gram), dtype=np.float64)
+    inverse = np.asarray(np.linalg.inv(factor), dtype=np.float64)
+
+    def times(table: FloatArray, square: FloatArray) -> FloatArray:
+        return np.matmul(table.reshape(m, 1, -1), square).ravel()
+
+    def objective(white: FloatArray) -> tuple[float, FloatArray]:
+        theta = times(white, inverse)
+        value, gradient = problem.slope(theta)
+        gradient += pull.gradient(theta)
+        return value + pull.value(theta), times(gradient, np.swapaxes(inverse, 1, 2))
+
+    options = {"maxiter": 500, "maxcor": 20, "ftol": LBFGS_TOLERANCE, "gtol": 1e-7}
+    white = times(start, factor)
+    found = minimize(objective, white, jac=True, method="L-BFGS-B", options=options)
+    return times(found.x, inverse)
+
+
+def _pair_lookup(m: int) -> IntArray:
+    """Position of the pair (i, j), in either order, among the pairs of `np.triu_indices`."""
+    first, second = np.triu_indices(m)
+    lookup = np.empty((m, m), dtype=np.int64)
+    lookup[first, second] = lookup[second, first] = np.arange(len(first))
+    return lookup

@@ -1,0 +1,39 @@
+"""Data that several files of this room need."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+@pytest.fixture(scope="session")
+def problem():
+    """Scores of four classes that are twice as sure as they should be, and labels."""
+    rng = np.random.default_rng(0)
+    z = rng.normal([0.6, 0.2, 0.0, -0.4], 1.0, (800, 4))
+    label = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
+    scores = np.exp(2.0 * z)
+    return scores / scores.sum(axis=1, keepdims=True), label
+
+
+@pytest.fixture(scope="session")
+def mc3(shared):
+    data = pd.read_csv(shared / "reference/data/mc3_600.csv")
+    return data[["p0", "p1", "p2"]].to_numpy(), data.y.to_numpy()
+
+
+@pytest.fixture(scope="session")
+def peers(shared):
+    """Records of the peers on mc3_600: by (calibrator, first word of the peer)."""
+    found = json.loads((shared / "reference/reference.json").read_text())["calibrators"]
+    return {(r["calibrator"], r["peer"].split()[0]): r for r in found if r["dataset"] == "mc3_600"}
+
+
+@pytest.fixture(scope="session")
+def cnn(shared):
+    """A wide residual network on CIFAR-10, and what is known of it."""
+    folder = shared / "data/cnn"
+    data = np.load(folder / "efs_wideresnet-16-4-cifar-10.npz")
+    reference = pd.read_csv(folder / "wideresnet_reference.csv").set_index("method")
+    return data["probs"], data["y"], reference

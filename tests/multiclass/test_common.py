@@ -1,0 +1,165 @@
+"""What holds for every multiclass calibrator of the registry."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from calib.calibrators import CALIBRATORS
+from calib.multiclass import MULTICLASS_CALIBRATORS, multiclass_calibrator
+
+METHODS = list(MULTICLASS_CALIBRATORS)
+every = pytest.mark.parametrize("key", METHODS)
+# Its folds are drawn by row, so that repeated or exchanged rows fall otherwise.
+FOLDS_BY_ROW = {"dirichlet": {"strength": 0.01}, "dirichlet_l2": {"strength": 0.01}}
+
+
+def made(key):
+    return multiclass_calibrator(key, **FOLDS_BY_ROW.get(key, {}))
+
+
+def assert_probabilities(p, shape):
+    assert p.shape == shape
+    assert p.dtype == np.float64
+    assert (p >= 0.0).all()
+    assert p.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_every_binary_calibrator_is_there():
+    assert set(CALIBRATORS) <= set(METHODS)
+    assert {"vector", "matrix", "dirichlet", "dirichlet_l2"} <= set(METHODS)
+
+
+@every
+def test_predicts_probabilities_and_leaves_its_input_alone(key, problem):
+    scores, label = problem
+    before = scores.copy()
+    fitted = multiclass_calibrator(key).fit(scores, label)
+    assert_probabilities(fitted.predict(scores), scores.shape)
+    corners = np.vstack([np.eye(4), np.full(4, 0.25), [1e-300, 0.0, 0.0, 1.0], [0, 0.5, 0.5, 0]])
+    assert_probabilities(fitted.predict(corners), corners.shape)
+    assert (scores == before).all()
+    assert any(digit in fitted.formula() for digit in "0123456789")
+
+
+@every
+def test_accuracy_is_kept_where_that_is_promised(key, problem):
+    scores, label = problem
+    fitted = made(key).fit(scores[:400], label[:400])
+    kept = fitted.predict(scores).argmax(axis=1) == scores.argmax(axis=1)
+    assert not fitted.keeps_accuracy or kept.all()
+
+
+@every
+def test_weights_are_repeated_rows(key, problem):
+    scores, label = problem
+    weight = np.random.default_rng(1).integers(1, 4, len(label))
+    weighted = made(key).fit(scores, label, weight).predict(scores)
+    repeated = made(key).fit(np.repeat(scores, weight, axis=0), np.repeat(label, weight))
+    # As near as Newton's method comes on a likelihood with rounding.
+    assert weighted == pytest.approx(repeated.predict(scores), abs=1e-6)
+
+
+@every
+def test_order_of_rows_does_not_matter(key, problem):
+    scores, label = problem
+    order = np.random.default_rng(2).permutation(len(label))
+    there = made(key).fit(scores, label).predict(scores)
+    back = made(key).fit(scores[order], label[order]).predict(scores)
+    assert back == pytest.approx(there, abs=1e-6)
+
+
+# One-vs-rest treats classes alike; so do all others but for ties in rank.
+@every
+def test_names_of_the_classes_do_not_matter(key, problem):
+    scores, label = problem
+    names = np.array([2, 0, 3, 1])
+    there = made(key).fit(scores, label).predict(scores)
+    other = made(key).fit(scores[:, np.argsort(names)], names[label])
+    assert other.predict(scores[:, np.argsort(names)])[:, names] == pytest.approx(there, abs=1e-6)
+
+
+HARD = {
+    "certain scores": (np.eye(3)[[0, 1, 2, 0, 1, 2]], [0, 1, 2, 1, 2, 0]),
+    "separated": (np.full((6, 3), 0.1) + 0.7 * np.eye(3)[[0, 1, 2] * 2], [0, 1, 2] * 2),
+    "never right": (np.full((6, 3), 0.1) + 0.7 * np.eye(3)[[0, 1, 2] * 2], [1, 2, 0] * 2),
+    "constant": (np.full((6, 3), 1 / 3), [0, 1, 2, 0, 1, 1]),
+    "two rows": (np.array([[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]]), [0, 2]),
+    "two classes": (np.array([[0.5, 0.5], [0.2, 0.8], [0.9, 0.1], [0.7, 0.3]]), [0, 1, 0, 1]),
+    "tiny": (
+        np.array([[1.0, 1e-300, 0.0], [1e-320, 1.0, 0.0], [0.0, 0.0, 1.0]] * 3),
+        [0, 2, 1] * 3,
+    ),
+    "a class never seen": (np.array([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6]] * 20), [0, 1] * 20),
+    "a score never given": (np.array([[0.6, 0.4, 0.0], [0.2, 0.8, 0.0]] * 20), [0, 2, 1, 1] * 10),
+}
+
+
+@every
+@pytest.mark.parametrize("case", HARD)
+def test_hard_data_give_probabilities(key, case):
+    scores, label = HARD[case]
+    fitted = multiclass_calibrator(key).fit(scores, label)
+    assert_probabilities(fitted.predict(scores), scores.shape)
+    new = np.random.default_rng(0).dirichlet(np.full(scores.shape[1], 0.2), 50)
+    assert_probabilities(fitted.predict(new), new.shape)
+
+
+@every
+def test_a_class_never_seen_is_named_and_keeps_a_chance(key, problem):
+    scores, label = problem
+    seen = label != 3
+    fitted = made(key).fit(scores[seen], label[seen])
+    assert fitted.unseen_ == (3,)
+    assert (fitted.predict(scores)[:, 3] > 0.0).all()
+
+
+BAD = [
+    ([[0.5, 0.4], [0.5, 0.5]], [0, 1], r"sum to 1 within 0.001, got 1 rows that do not, first: 0 "),
+    ([[0.5, 0.5], [np.nan, 0.5]], [0, 1], r"within \[0, 1\], got nan in row 1, column 0\."),
+    ([[0.5, 0.5], [1.5, -0.5]], [0, 1], r"within \[0, 1\], got 1\.5 in row 1, column 0\."),
+    ([[0.5, 0.5], [0.5, 0.5]], [0, 2], r"class indices 0\.\.1, got 2 at index 1\."),
+    ([[0.5, 0.5], [0.5, 0.5]], [0, -1], r"class indices 0\.\.1, got -1 at index 1\."),
+    ([[0.5, 0.5], [0.5, 0.5]], [0, np.nan], r"class indices 0\.\.1, got nan at index 1\."),
+    ([[0.5, 0.5], [0.5, 0.5]], ["a", "b"], r"class indices 0\.\.1, got <U1 values"),
+    ([[1.0], [1.0]], [0, 0], r"at least 2 class columns, got 1\."),
+    ([0.5, 0.5], [0, 1], r"one column a class, got shape \(2,\)\."),
+    (np.empty((0, 3)), [], r"at least one row, got shape \(0, 3\)\."),
+    ([[0.5, 0.5], [0.5, 0.5]], [0], r"same length, got 2 and 1\."),
+    ([[0.5, 0.5], [0.5, 0.5]], [1, 1], r"at least two classes to fit, got only class 1\."),
+]
+
+
+@pytest.mark.parametrize(("scores", "label", "sentence"), BAD, ids=[bad[2][:30] for bad in BAD])
+def test_bad_input_gets_its_sentence(scores, label, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        multiclass_calibrator("temperature").fit(scores, label)
+
+
+def test_another_number_of_classes_is_refused(problem):
+    fitted = multiclass_calibrator("temperature").fit(*problem)
+    with pytest.raises(ValueError, match="the 4 class columns that were fitted, got 2"):
+        fitted.predict([[0.5, 0.5]])
+
+
+@every
+def test_scikit_learn_conventions(key, problem):
+    scores, label = problem
+    method = made(key)
+    with pytest.raises(NotFittedError):
+        method.predict(scores)
+    fitted = clone(method).fit(scores, label)
+    assert fitted.get_params() == method.get_params()
+    again = pickle.loads(pickle.dumps(fitted))
+    assert (again.predict(scores) == fitted.predict(scores)).all()
+    assert fitted.fit(scores, label) is fitted
+
+
+@every
+def test_entry_describes_itself(key):
+    entry = MULTICLASS_CALIBRATORS[key]
+    assert entry.key == key
+    assert entry.label
+    assert entry.summary.endswith(".")

@@ -1,0 +1,163 @@
+"""Cross-fitted comparison of multiclass calibrators."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
+
+from calib.metrics import ks_error
+from calib.multiclass import MULTICLASS_METRICS, compare_multiclass, multiclass_calibrator
+from calib.predictions import Predictions
+
+METHODS = ("temperature", "vector", "isotonic", "ks_spline")
+
+
+@pytest.fixture(scope="module")
+def predictions(problem):
+    scores, label = problem
+    return Predictions.from_arrays(label, scores, class_names=("ant", "bee", "cat", "dog"))
+
+
+@pytest.fixture(scope="module")
+def compared(predictions):
+    return compare_multiclass(predictions, METHODS)
+
+
+def test_metrics_are_those_of_scikit_learn(predictions, compared):
+    label = predictions.outcome
+    for key, result in compared.results.items():
+        matrix = compared.held_out.matrix(key)
+        assert matrix.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
+        expected = {
+            "log_loss": log_loss(label, matrix),
+            "brier_score": brier_score_loss(label, matrix, scale_by_half=False),
+            "accuracy": accuracy_score(label, matrix.argmax(axis=1)),
+        }
+        for name, value in expected.items():
+            assert result.metrics[name].value == pytest.approx(value, abs=1e-12)
+            assert result.metrics[name].low < value < result.metrics[name].high
+        assert set(result.metrics) == set(MULTICLASS_METRICS)
+
+
+def test_no_row_is_scored_by_a_map_that_saw_it(predictions, compared):
+    held_out = compared.held_out
+    rows = np.concatenate([part.rows for part in held_out.parts])
+    assert sorted(rows) == list(range(len(predictions)))
+    part = held_out.parts[2]
+    others = np.setdiff1d(np.arange(len(predictions)), part.rows)
+    again = multiclass_calibrator("vector").fit(
+        predictions.scores[others], predictions.outcome[others]
+    )
+    expected = again.predict(predictions.scores[part.rows])
+    assert held_out.matrix("vector")[part.rows] == pytest.approx(expected, abs=1e-12)
+
+
+def test_differences_are_paired(compared):
+    temperature, uncalibrated = compared.results["temperature"], compared.results["uncalibrated"]
+    for name in ("log_loss", "brier_score", "accuracy"):
+        difference = temperature.differences[name]
+        assert difference.value == pytest.approx(
+            temperature.metrics[name].value - uncalibrated.metrics[name].value, abs=1e-12
+        )
+    label, rows = compared.held_out.label, np.arange(len(compared.held_out))
+    matrices = [compared.held_out.matrix(key) for key in ("uncalibrated", "temperature")]
+    gain = np.log(matrices[0][rows, label]) - np.log(matrices[1][rows, label])
+    difference = temperature.differences["log_loss"]
+    half = 1.959963984540054 * gain.std(ddof=1) / np.sqrt(len(gain))
+    assert difference.high - difference.value == pytest.approx(half, rel=1e-9)
+    assert temperature.differences["accuracy"].value == 0.0
+    assert compared.results[compared.best].to_best.value == 0.0
+
+
+def test_the_simplest_of_the_good_is_recommended(compared):
+    # The scores are twice as sure as they should be: one number repairs them.
+    assert compared.recommended == "temperature"
+    assert compared.results["uncalibrated"].to_best.low > 0.0
+
+
+@pytest.mark.parametrize("view", ["class:2", "top:1", "top:3", "within:2"])
+def test_any_view_of_a_method(predictions, compared, view):
+    plain = compared.held_out.view("uncalibrated", view)
+    direct = predictions.view(view)
+    assert (plain.score == direct.score).all()
+    assert (plain.outcome == direct.outcome).all()
+    calibrated = compared.held_out.view("temperature", view)
+    assert len(calibrated) == len(predictions)
+
+
+def test_view_metrics_are_those_of_the_views(compared):
+    views = {"ks_top_1": "top:1", "ks_top_2": "top:2", "ks_within_2": "within:2"}
+    for name, view in views.items():
+        cells = compared.held_out.view("isotonic", view).cells()
+        value = compared.results["isotonic"].metrics[name].value
+        assert value == pytest.approx(ks_error(cells), abs=1e-12)
+
+
+def test_named_test_rows_are_scored_and_nothing_else(problem):
+    scores, label = problem
+    test = np.arange(len(label)) >= 500
+    found = compare_multiclass(Predictions.from_arrays(label, scores, test=test), ("vector",))
+    fitted = multiclass_calibrator("vector").fit(scores[:500], label[:500])
+    expected = log_loss(label[500:], fitted.predict(scores[500:]))
+    assert found.held_out.protocol == "test rows"
+    assert found.held_out.n_fitted == 500
+    assert found.results["vector"].metrics["log_loss"].value == pytest.approx(expected, abs=1e-12)
+
+
+def test_frame_has_a_row_a_method(compared):
+    frame = compared.frame()
+    assert list(frame.index) == ["uncalibrated", *METHODS]
+    assert {"method", *MULTICLASS_METRICS, "log_loss_diff_low", "accuracy_high"} <= set(frame)
+
+
+def test_groups_are_held_out_whole(problem):
+    scores, label = problem
+    group = np.arange(len(label)) // 8
+    found = compare_multiclass(Predictions.from_arrays(label, scores, group=group), ("vector",))
+    for part in found.held_out.parts:
+        rest = np.setdiff1d(np.arange(len(label)), part.rows)
+        assert not set(group[part.rows]) & set(group[rest])
+
+
+def test_classes_that_are_rare_or_never_seen_are_told(problem):
+    scores, label = problem
+    common = np.flatnonzero(label < 2)
+    rows = np.append(common, np.flatnonzero(label == 2)[:1])  # one row of class 2, none of 3
+    found = compare_multiclass(Predictions.from_arrays(label[rows], scores[rows]), METHODS)
+    assert found.held_out.unseen == (2, 3)
+    assert "2 classes have no row to calibrate on (2, 3)" in found.notes[0]
+    assert np.isfinite(found.frame()["log_loss"]).all()
+    assert not found.held_out.failures
+
+
+def test_binary_scores_are_two_classes():
+    rng = np.random.default_rng(0)
+    score = rng.random(600)
+    found = compare_multiclass(
+        Predictions.from_arrays(rng.random(600) < score**2, score), ("vector", "isotonic")
+    )
+    assert found.results["isotonic"].differences["brier_score"].high < 0.0
+    assert found.results["vector"].metrics["ks_within_2"].value == pytest.approx(0.0, abs=1e-12)
+
+
+def test_full_matrices_are_left_out_of_many_classes_and_that_is_said():
+    rng = np.random.default_rng(0)
+    scores = rng.dirichlet(np.ones(51), 300)
+    predictions = Predictions.from_arrays(rng.integers(0, 51, 300), scores)
+    found = compare_multiclass(predictions, n_folds=2)
+    assert "dirichlet" not in found.results
+    assert "51 classes it fits 2,652 numbers" in found.notes[0]
+
+
+def test_what_a_person_may_get_wrong(predictions, problem):
+    with pytest.raises(ValueError, match=r"methods must be among .*, got 'plat'\."):
+        compare_multiclass(predictions, ("plat",))
+    with pytest.raises(ValueError, match=r"n_folds must be at least 2, got 1\."):
+        compare_multiclass(predictions, n_folds=1)
+    scores, label = problem
+    all_test = Predictions.from_arrays(label, scores, test=np.ones(len(label), dtype=bool))
+    with pytest.raises(ValueError, match="got only test rows"):
+        compare_multiclass(all_test)
+    one_class = Predictions.from_arrays(np.zeros(len(label), dtype=int), scores)
+    found = compare_multiclass(one_class, ("temperature",))
+    assert "needs rows of at least two classes to fit" in found.notes[-1]
+    assert list(found.results) == ["uncalibrated"]

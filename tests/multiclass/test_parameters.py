@@ -1,0 +1,87 @@
+"""Parameters of single methods, and what is learnt about their strength."""
+
+import numpy as np
+import pytest
+
+from calib.multiclass.clip import MulticlassClip
+from calib.multiclass.dirichlet import Dirichlet
+from calib.multiclass.matrix import MatrixScaling
+from calib.multiclass.temperature import MulticlassTemperature
+from calib.multiclass.vector import VectorScaling
+
+
+def test_vector_scaling_finds_the_factors_it_was_made_with():
+    rng = np.random.default_rng(0)
+    z = rng.normal(0.0, 1.5, (60_000, 3))
+    scores = np.exp(z)
+    scores /= scores.sum(axis=1, keepdims=True)
+    eta = np.log(scores) * [0.5, 1.0, 0.8] + [0.3, 0.0, -0.2]
+    label = (eta + rng.gumbel(size=eta.shape)).argmax(axis=1)
+    fitted = VectorScaling().fit(scores, label)
+    assert fitted.slopes_ == pytest.approx([0.5, 1.0, 0.8], abs=0.03)
+    shift = fitted.intercepts_ - fitted.intercepts_[1]
+    assert shift == pytest.approx([0.3, 0.0, -0.2], abs=0.05)
+
+
+def test_dirichlet_without_penalty_is_matrix_scaling(problem):
+    free = Dirichlet(strength=0.0).fit(*problem).predict(problem[0])
+    assert free == pytest.approx(MatrixScaling().fit(*problem).predict(problem[0]), abs=1e-6)
+
+
+def test_a_strong_penalty_leaves_the_diagonal_only(problem):
+    fitted = Dirichlet(strength=1e6).fit(*problem)
+    off = fitted.weights_[~np.eye(4, dtype=bool)]
+    assert off == pytest.approx(0.0, abs=1e-6)
+    assert np.diagonal(fitted.weights_).min() > 0.3
+    flat = Dirichlet("l2", strength=1e6).fit(*problem)
+    assert flat.predict(problem[0]) == pytest.approx(0.25, abs=1e-3)
+
+
+def test_cross_validation_holds_noise_back(problem):
+    # The true map is diagonal: few rows should be fitted with a strong penalty.
+    scores, label = problem
+    fitted = Dirichlet().fit(scores[:200], label[:200])
+    path = fitted.path_
+    assert fitted.strength_ == path[path[:, 1].argmin(), 0]
+    assert fitted.strength_ * 2 * 200 >= 10.0
+    new, truth = scores[200:], label[200:]
+
+    def loss(method):
+        return -np.log(method.predict(new)[np.arange(len(new)), truth]).mean()
+
+    assert loss(fitted) < loss(MatrixScaling().fit(scores[:200], label[:200]))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"penalty": "l1"}, "penalty must be 'odir' or 'l2', got 'l1'"),
+        ({"strength": -1.0}, "strength must be at least 0 and finite, got -1.0"),
+        ({"intercept_strength": np.nan}, "intercept_strength must be at least 0 and finite"),
+    ],
+)
+def test_dirichlet_refuses(problem, parameters, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Dirichlet(**parameters).fit(*problem)
+
+
+@pytest.mark.parametrize("p_min", [0.0, 0.25, -1.0, float("nan")])
+def test_clip_refuses_a_bound_that_would_move_the_first_class(problem, p_min):
+    with pytest.raises(ValueError, match=r"p_min must fulfil 0 < p_min < 0\.25 with 4 classes"):
+        MulticlassClip(p_min).fit(*problem)
+
+
+def test_clip_takes_the_best_bound():
+    scores = np.tile([[1.0, 0.0, 0.0]], (2000, 1))
+    label = np.r_[np.zeros(1998, dtype=int), 1, 2]  # one in a thousand each
+    assert MulticlassClip().fit(scores, label).p_min_ == 1e-3
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_temperature_stays_within_its_bounds(sign):
+    order = np.array([0, 1, 2] * 50)
+    scores = np.full((150, 3), 0.3) + 0.1 * np.eye(3)[order]
+    label = order if sign > 0 else (order + 1) % 3
+    fitted = MulticlassTemperature().fit(scores, label)
+    assert 0.0099 <= fitted.temperature_ <= 100.1
+    assert (fitted.temperature_ < 0.05) == (sign > 0)
