@@ -158,7 +158,7 @@ def _by_folds(
     view: BinaryView, methods: tuple[str, ...], settings: Settings, progress: Progress
 ) -> HeldOut:
     fitted_on = view.cells()
-    folds = _folds(view, settings)
+    folds = make_folds(view, settings)
     progress(0.0, "Fitting on all rows")
     maps, failures = _fit_all(fitted_on, methods, settings)
     scores = {key: np.empty(len(view)) for key in maps}
@@ -195,7 +195,10 @@ def _fit_all(
     return maps, failures
 
 
-def _folds(view: BinaryView, settings: Settings) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+def make_folds(
+    view: BinaryView, settings: Settings
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Rows to fit on and rows to score, fold by fold: stratified, or by group, and seeded."""
     smaller = int(min(view.outcome.sum(), (~view.outcome).sum()))
     n_folds = min(settings.n_folds, smaller)
     if n_folds < 2:

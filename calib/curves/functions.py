@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,49 @@ from calib.numerics.arrays import FloatArray, lock
 from calib.numerics.transforms import compact_logit, sigmoid
 
 GRID_SIZE = 201
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LambdaPath:
+    """How smooth a map was made: its cross-validated loss over the weight of its penalty.
+
+    Attributes
+    ----------
+    lambdas, losses : ndarray of shape (p,)
+        Weight of the penalty, and the cross-validated loss of a row at it.
+    degrees : ndarray of shape (p,) or (0,)
+        Effective degrees of freedom; empty where the method does not count them.
+    chosen : int
+        Position of the lambda in use.
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ, or if `chosen` is no position.
+    """
+
+    lambdas: FloatArray
+    losses: FloatArray
+    degrees: FloatArray
+    chosen: int
+
+    def __post_init__(self) -> None:
+        n = len(self.lambdas)
+        if len(self.losses) != n or len(self.degrees) not in (0, n):
+            raise ValueError(
+                "lambdas, losses and degrees must have one length, got "
+                f"{n}, {len(self.losses)} and {len(self.degrees)}."
+            )
+        if not 0 <= self.chosen < n:
+            raise ValueError(f"chosen must fulfil 0 <= chosen < {n}, got {self.chosen}.")
+        lock(self)
+
+    def frame(self) -> pd.DataFrame:
+        """One row a lambda."""
+        table = pd.DataFrame({"lambda": self.lambdas, "loss": self.losses})
+        if len(self.degrees):
+            table["degrees"] = self.degrees
+        return table.assign(chosen=table.index == self.chosen)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,12 +68,15 @@ class CalibrationFunction:
         Scores at which the map bends, if it has knots.
     formula : str
         The map in words and numbers.
+    path : LambdaPath or None
+        How its smoothness was chosen, if it was.
     """
 
     score: FloatArray
     calibrated: FloatArray
     knots: FloatArray
     formula: str
+    path: LambdaPath | None = None
 
     def __post_init__(self) -> None:
         lock(self)
@@ -94,7 +140,22 @@ def score_grid() -> FloatArray:
 def calibration_function(fitted: FittedMap) -> CalibrationFunction:
     """Read a fitted map on the grid."""
     grid = score_grid()
-    return CalibrationFunction(grid, fitted.predict(grid), fitted.knots(), fitted.formula())
+    return CalibrationFunction(
+        grid, fitted.predict(grid), fitted.knots(), fitted.formula(), lambda_path(fitted)
+    )
+
+
+def lambda_path(fitted: Any) -> LambdaPath | None:
+    """The path of a map that has one: the attributes `lambdas_`, `cv_losses_` and `lambda_`.
+
+    A map of which all scores were equal has an empty path, and nothing to show.
+    """
+    lambdas: FloatArray = getattr(fitted, "lambdas_", np.empty(0))
+    if not len(lambdas):
+        return None
+    degrees: FloatArray = getattr(fitted, "degrees_", np.empty(0))
+    chosen = int(np.flatnonzero(lambdas == fitted.lambda_)[0])
+    return LambdaPath(lambdas, fitted.cv_losses_, degrees, chosen)
 
 
 def compact_logit_curve(epsilon: float, rule: float, n_outside: int) -> CompactLogitCurve:

@@ -6,7 +6,9 @@ from calib.figures.compact_logit import compact_logit_chart
 from calib.figures.cumulative import cumulative_chart
 from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.figures.differences import difference_chart
+from calib.figures.epsilon import epsilon_chart
 from calib.figures.functions import functions_chart
+from calib.figures.lambda_path import lambda_path_chart, with_path
 from calib.figures.reliability import reliability_chart
 from calib.figures.theme import CONFIG, METHOD_STYLES
 
@@ -19,7 +21,10 @@ __all__ = [
     "cumulative_chart",
     "cumulative_difference_chart",
     "difference_chart",
+    "epsilon_chart",
     "for_report",
     "functions_chart",
+    "lambda_path_chart",
     "reliability_chart",
+    "with_path",
 ]

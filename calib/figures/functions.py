@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 import plotly.graph_objects as go
 
 from calib.analysis import Analysis, MethodResult
+from calib.curves.functions import CalibrationFunction
 from calib.figures.chart import Chart, make_chart
 from calib.figures.panels import diagonal, dots, few_entry, legend_entry, square
 from calib.figures.scales import LINEAR
-from calib.figures.theme import LINE_WIDTH, axis_look, style_of
+from calib.figures.theme import LINE_WIDTH, axis_look, faded, style_of
 from calib.figures.words import escaped, verdicts
 
 SIDE = 380
@@ -27,6 +28,7 @@ def functions_chart(
     *,
     rows: Rows = "test",
     highlight_knots: bool = False,
+    by_rule: Mapping[str, CalibrationFunction] | None = None,
 ) -> Chart:
     """Maps of all chosen methods over the reliability dots of the uncalibrated scores.
 
@@ -38,6 +40,8 @@ def functions_chart(
         Dots of the rows that are scored, or of those that the maps were fitted on.
     highlight_knots : bool
         Mark the knots of maps that have some, as ticks along the bottom.
+    by_rule : mapping of str to CalibrationFunction, optional
+        By method, its map if epsilon followed the paper's rule: drawn faintly.
 
     Raises
     ------
@@ -52,6 +56,8 @@ def functions_chart(
     results = [analysis.methods[key] for key in methods]
     figure = go.Figure([diagonal(LINEAR, name="No change")])
     figure.add_trace(dots("rows", ROW_WORDS[rows], curve, style, LINEAR, joined=False))
+    before = by_rule or {}
+    figure.add_traces([_before(r, before[r.key]) for r in results if r.key in before])
     figure.add_traces([_map(result) for result in results if result.key != "uncalibrated"])
     if highlight_knots:
         bent = [result for result in results if len(result.function.knots)]
@@ -84,6 +90,22 @@ def _map(result: MethodResult) -> go.Scatter:
         uid=f"map {result.key}",
         legendgroup=result.key,
         line={"color": style.color, "width": LINE_WIDTH, "dash": style.dash},
+        hovertemplate="%{x:.4f} becomes %{y:.4f}<extra>%{fullData.name}</extra>",
+        showlegend=True,
+    )
+
+
+def _before(result: MethodResult, function: CalibrationFunction) -> go.Scatter:
+    style = style_of(result.key)
+    name = f"{escaped(result.label)}, ε by rule"
+    return go.Scatter(
+        x=function.score.astype(np.float32),
+        y=function.calibrated.astype(np.float32),
+        mode="lines",
+        name=name,
+        uid=f"by rule {result.key}",
+        legendgroup=result.key,
+        line={"color": faded(style.color, 0.35), "width": 2.5 * LINE_WIDTH},
         hovertemplate="%{x:.4f} becomes %{y:.4f}<extra>%{fullData.name}</extra>",
         showlegend=True,
     )

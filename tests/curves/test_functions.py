@@ -1,8 +1,22 @@
 """Calibration functions on their grid."""
 
 import numpy as np
+import pytest
 
-from calib.curves.functions import calibration_function, compact_logit_curve, score_grid
+from calib.calibrators import CALIBRATORS, calibrator
+from calib.curves.functions import (
+    LambdaPath,
+    calibration_function,
+    compact_logit_curve,
+    score_grid,
+)
+
+
+@pytest.fixture
+def rng_scores():
+    rng = np.random.default_rng(3)
+    scores = rng.random(300)
+    return scores, rng.random(300) < scores**2
 
 
 class Halved:
@@ -39,3 +53,56 @@ def test_compact_logit_runs_from_0_to_1():
     assert np.all(np.diff(curve.transformed) > 0.0)
     assert (curve.epsilon, curve.rule, curve.n_outside) == (0.01, 0.001, 7)
     assert len(curve.frame()) == len(score_grid())
+
+
+class Smoothed(Halved):
+    """A map whose smoothness was chosen among three."""
+
+    lambdas_ = np.array([10.0, 1.0, 0.1])
+    cv_losses_ = np.array([0.6, 0.5, 0.55])
+    degrees_ = np.array([2.0, 3.5, 6.0])
+    lambda_ = 1.0
+
+
+def test_a_map_without_a_path_has_none():
+    assert calibration_function(Halved()).path is None
+
+
+def test_a_path_is_read_with_the_lambda_in_use():
+    path = calibration_function(Smoothed()).path
+    np.testing.assert_array_equal(path.losses, [0.6, 0.5, 0.55])
+    assert path.lambdas[path.chosen] == 1.0
+    table = path.frame()
+    assert list(table["lambda"][table["chosen"]]) == [1.0]
+    assert list(table["degrees"]) == [2.0, 3.5, 6.0]
+
+
+def test_every_calibrator_with_a_lambda_has_a_path(rng_scores):
+    scores, y = rng_scores
+    found = {}
+    for key in CALIBRATORS:
+        fitted = calibrator(key).fit(scores, y)
+        found[key] = calibration_function(fitted).path
+        assert (found[key] is not None) == hasattr(fitted, "lambda_"), key
+    assert {"spline", "splinecalib"} <= {key for key, path in found.items() if path}
+    assert found["splinecalib"].losses.argmin() == found["splinecalib"].chosen
+
+
+def test_equal_scores_have_no_path():
+    fitted = calibrator("spline").fit([0.3] * 4, [0, 1, 0, 0])
+    assert calibration_function(fitted).path is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"losses": np.ones(2)}, "must have one length, got 3, 2 and 3"),
+        ({"degrees": np.ones(1)}, "must have one length, got 3, 3 and 1"),
+        ({"chosen": 3}, "chosen must fulfil 0 <= chosen < 3, got 3"),
+        ({"chosen": -1}, "chosen must fulfil 0 <= chosen < 3, got -1"),
+    ],
+)
+def test_a_path_that_does_not_fit_together_is_refused(change, message):
+    parts = {"lambdas": np.ones(3), "losses": np.ones(3), "degrees": np.ones(3), "chosen": 0}
+    with pytest.raises(ValueError, match=message):
+        LambdaPath(**parts | change)
