@@ -134,6 +134,11 @@ class ScoreCells:
         return float(self.weight.sum())
 
     @cached_property
+    def total_weight_sq(self) -> float:
+        """Sum of all squared weights."""
+        return float(self.weight_sq.sum())
+
+    @cached_property
     def total_positive(self) -> float:
         """Weight of all positive rows."""
         return float(self.positive.sum())
@@ -177,6 +182,11 @@ class ScoreCells:
     def cumulative_rows(self) -> FloatArray:
         """Prefix sums of `rows`, with the leading 0: shape (k + 1,)."""
         return _prefix(self.rows)
+
+    @cached_property
+    def cumulative_variance(self) -> FloatArray:
+        """Prefix sums of the variance of `positive` under y ~ Bernoulli(s): shape (k + 1,)."""
+        return _prefix(self.weight_sq * self.score * (1.0 - self.score))
 
     def frame(self) -> pd.DataFrame:
         """One row a cell: score, rows, weight, positive, rate."""

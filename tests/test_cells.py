@@ -76,3 +76,10 @@ def test_cells_are_read_only():
 def test_errors_are_sentences(arguments, sentence):
     with pytest.raises(ValueError, match=sentence):
         ScoreCells.from_arrays(*arguments)
+
+
+def test_the_variance_prefix_is_that_of_the_null():
+    cells = ScoreCells.from_arrays([0, 1, 1, 0], [0.1, 0.1, 0.4, 1.0], [1.0, 2.0, 3.0, 4.0])
+    expected = [0.0, (1 + 4) * 0.1 * 0.9, (1 + 4) * 0.1 * 0.9 + 9 * 0.4 * 0.6]
+    np.testing.assert_allclose(cells.cumulative_variance, [*expected, expected[-1]], rtol=1e-14)
+    assert cells.total_weight_sq == 30.0

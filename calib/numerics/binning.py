@@ -33,6 +33,12 @@ class Cells(Protocol):
     def weight_sq(self) -> FloatArray: ...
 
     @property
+    def total_weight(self) -> float: ...
+
+    @property
+    def total_weight_sq(self) -> float: ...
+
+    @property
     def cumulative_rows(self) -> FloatArray: ...
 
     @property
@@ -46,6 +52,9 @@ class Cells(Protocol):
 
     @property
     def cumulative_score(self) -> FloatArray: ...
+
+    @property
+    def cumulative_variance(self) -> FloatArray: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,7 +223,7 @@ def quantiles(cells: Cells, level: FloatArray) -> FloatArray:
 
 def equal_weights(cells: Cells) -> bool:
     """Whether all rows have the same weight: only then (sum w)^2 / sum w^2 is their number."""
-    effective = float(cells.weight.sum()) ** 2 / float(cells.weight_sq.sum())
+    effective = cells.total_weight**2 / cells.total_weight_sq
     return math.isclose(effective, cells.cumulative_rows[-1], rel_tol=1e-11)
 
 

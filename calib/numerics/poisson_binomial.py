@@ -107,8 +107,7 @@ def _trials(cells: Cells, first: IntArray, last: IntArray) -> FloatArray:
 
 
 def _normal(cells: Cells, bins: Bins, confidence_level: float) -> tuple[FloatArray, FloatArray]:
-    variance = cells.weight_sq * cells.score * (1.0 - cells.score)
-    prefix = np.concatenate([[0.0], np.cumsum(variance)])
+    prefix = cells.cumulative_variance
     spread = np.sqrt(np.maximum(prefix[bins.last] - prefix[bins.first], 0.0)) / bins.weight
     half = normal_quantile(confidence_level) * spread
     return np.maximum(bins.mean_score - half, 0.0), np.minimum(bins.mean_score + half, 1.0)
