@@ -126,7 +126,8 @@ class ISpline(Calibrator):
         return sigmoid(BSpline(padded, np.cumsum(steps), DEGREE)(self._axis(scores)))
 
     def _axis(self, scores: FloatArray) -> FloatArray:
-        return compact_logit(scores, self.epsilon_)
+        # Rounding may leave [0, 1], where the I-splines live.
+        return np.clip(compact_logit(scores, self.epsilon_), 0.0, 1.0)
 
     def knots(self) -> FloatArray:
         """Inner knots, as scores."""

@@ -12,6 +12,7 @@ from calib.numerics.transforms import sigmoid
 
 MOST_STEPS = 100
 TOLERANCE = 1e-13
+ROUNDING = 1e-14
 # Directions of the basis in which the penalty is this much stronger than all rows together.
 NEGLIGIBLE = 1e-12
 
@@ -89,7 +90,9 @@ def _penalty(k: int, lam: float) -> FloatArray:
 
 def _cholesky(design: FloatArray, curvature: FloatArray, penalty: FloatArray) -> FloatArray:
     hessian = (design.T * curvature) @ design
-    hessian[np.diag_indices_from(hessian)] += penalty
+    diagonal = np.diag_indices_from(hessian)
+    # A weak penalty on a long axis drowns in rounding: never below that.
+    hessian[diagonal] += np.maximum(penalty, ROUNDING * hessian[diagonal].max())
     return np.asarray(np.linalg.cholesky(hessian), dtype=np.float64)
 
 

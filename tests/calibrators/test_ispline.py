@@ -84,8 +84,9 @@ def test_weights_are_repeats_and_order_does_not_matter():
         ([0.5, 0.5], [0, 1]),
         ([0.0, 1.0, 1e-300, 0.0], [0, 1, 1, 1]),
         (np.linspace(0, 1, 60), np.arange(60) >= 30),
+        (1.0 - 10.0 ** np.linspace(-16, 0, 60), np.arange(60) % 2 == 0),
     ],
-    ids=["two", "equal", "certain", "separated"],
+    ids=["two", "equal", "certain", "separated", "near 1"],
 )
 @pytest.mark.parametrize("loss", ["log", "brier"])
 def test_hard_data_give_probabilities(scores, y, loss):

@@ -112,6 +112,10 @@ def test_heavy_weights():
     assert np.isfinite(plain.predict(GRID)).all()
     mixed = Spline().fit(scores, y, np.where(np.arange(500) < 5, 1e12, 1.0))
     assert np.isfinite(mixed.predict(GRID)).all()
+    # All that is known lies on one score: the other's slope is lost in rounding.
+    alone = Spline().fit([0.2, 0.2, 0.9], [0, 1, 1], [1e8, 1e8, 1e-8])
+    assert alone.predict([0.2]) == pytest.approx([0.5], abs=1e-6)
+    assert np.isfinite(alone.predict(GRID)).all()
 
 
 def test_epsilon_changes_the_fit_and_is_checked():

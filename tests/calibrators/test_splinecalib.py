@@ -93,8 +93,9 @@ def test_weights_are_repeats_and_order_does_not_matter(transform, loss):
         ([0.5, 0.5], [0, 1]),
         ([0.0, 1.0, 1e-300, 0.5], [0, 1, 1, 0]),
         (np.linspace(0, 1, 60), np.arange(60) >= 30),
+        (10.0 ** np.linspace(-300, 0, 300), np.arange(300) % 7 == 0),
     ],
-    ids=["two", "equal", "certain", "separated"],
+    ids=["two", "equal", "certain", "separated", "a long axis"],
 )
 def test_hard_data_give_probabilities(transform, loss, scores, y):
     fitted = SplineCalib(transform, loss).fit(scores, y)
