@@ -47,6 +47,13 @@ class Metric:
     source: str
 
 
+CELLS_DOC = "    cells : ScoreCells\n"
+ARRAYS_DOC = """    y_true : array-like of shape (n,), or ScoreCells
+        Outcomes, 0 or 1; or the rows as cells, and no further arrays.
+    y_prob : array-like of shape (n,)
+        Scores in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+"""
 METRICS: Registry[Metric] = Registry("metric")
 
 
@@ -79,6 +86,7 @@ def metric(
         ) -> Result:
             return compute(_as_cells(key, y_true, y_prob, sample_weight), **parameters)
 
+        facade.__doc__ = _facade_doc(compute)
         facade.__signature__ = _facade_signature(compute)  # type: ignore[attr-defined]
         return facade
 
@@ -98,6 +106,13 @@ def _as_cells(
     if y_prob is None:
         raise TypeError(f"{key}() needs y_prob as well, got only y_true.")
     return ScoreCells.from_arrays(y_true, y_prob, sample_weight)
+
+
+def _facade_doc(compute: Callable[..., Any]) -> str:
+    doc = compute.__doc__ or ""
+    if CELLS_DOC not in doc:
+        raise TypeError(f"{compute.__name__}'s docstring must list `cells : ScoreCells` first.")
+    return doc.replace(CELLS_DOC, ARRAYS_DOC)
 
 
 def _facade_signature(compute: Callable[..., Any]) -> inspect.Signature:

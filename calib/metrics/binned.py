@@ -37,11 +37,7 @@ def expected_calibration_error(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1].
-    sample_weight : array-like of shape (n,), optional
+    cells : ScoreCells
     n_bins : int
         At least 1.
     strategy : {"uniform", "quantile", "fd"}

@@ -23,11 +23,7 @@ def adaptive_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1].
-    sample_weight : array-like of shape (n,), optional
+    cells : ScoreCells
     n_bins : int
         At least 1.
 
@@ -62,11 +58,7 @@ def static_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1].
-    sample_weight : array-like of shape (n,), optional
+    cells : ScoreCells
     n_bins : int
         At least 1.
 
@@ -103,11 +95,7 @@ def thresholded_calibration_error(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1].
-    sample_weight : array-like of shape (n,), optional
+    cells : ScoreCells
     n_bins : int
         At least 1.
     threshold : float

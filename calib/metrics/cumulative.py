@@ -49,11 +49,7 @@ def ks_error(cells: ScoreCells) -> float:
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1].
-    sample_weight : array-like of shape (n,), optional
+    cells : ScoreCells
 
     Returns
     -------
@@ -86,11 +82,7 @@ def kuiper_error(cells: ScoreCells) -> float:
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1].
-    sample_weight : array-like of shape (n,), optional
+    cells : ScoreCells
 
     Returns
     -------
@@ -122,11 +114,7 @@ def signed_calibration_error(cells: ScoreCells) -> float:
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1].
-    sample_weight : array-like of shape (n,), optional
+    cells : ScoreCells
 
     Returns
     -------
@@ -157,11 +145,7 @@ def ks_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1].
-    sample_weight : array-like of shape (n,), optional
+    cells : ScoreCells
     random_state : int
         Seed of the simulation.
 
@@ -197,11 +181,7 @@ def kuiper_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1].
-    sample_weight : array-like of shape (n,), optional
+    cells : ScoreCells
     random_state : int
         Seed of the simulation below 100 rows.
 

@@ -31,11 +31,7 @@ def brier_decomposition(cells: ScoreCells) -> Decomposition:
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1].
-    sample_weight : array-like of shape (n,), optional
+    cells : ScoreCells
 
     Returns
     -------
@@ -74,11 +70,7 @@ def log_loss_decomposition(cells: ScoreCells) -> Decomposition:
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1].
-    sample_weight : array-like of shape (n,), optional
+    cells : ScoreCells
 
     Returns
     -------

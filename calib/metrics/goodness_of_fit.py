@@ -29,11 +29,7 @@ def spiegelhalter_test(cells: ScoreCells) -> TestResult:
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1].
-    sample_weight : array-like of shape (n,), optional
+    cells : ScoreCells
 
     Returns
     -------
@@ -76,11 +72,7 @@ def hosmer_lemeshow_test(cells: ScoreCells, n_groups: int = 10) -> TestResult:
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1].
-    sample_weight : array-like of shape (n,), optional
+    cells : ScoreCells
     n_groups : int
         At least 1; tied scores may leave fewer, and as many fewer degrees of freedom.
 

@@ -88,11 +88,7 @@ def log_loss(cells: ScoreCells) -> float:
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1], clipped by float64's machine epsilon.
-    sample_weight : array-like of shape (n,), optional
+    cells : ScoreCells
 
     Returns
     -------
@@ -124,11 +120,7 @@ def brier_score(cells: ScoreCells) -> float:
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1].
-    sample_weight : array-like of shape (n,), optional
+    cells : ScoreCells
 
     Returns
     -------
@@ -158,14 +150,11 @@ def brier_score(cells: ScoreCells) -> float:
 def certain_and_wrong(cells: ScoreCells) -> int:
     """Number of rows whose score is exactly 0 or 1, on the wrong side.
 
+    Where rows with the same score differ in weight, the number is shared out by weight.
+
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1].
-    sample_weight : array-like of shape (n,), optional
-        Where rows with the same score differ in weight, the number is shared out by weight.
+    cells : ScoreCells
 
     Returns
     -------

@@ -37,11 +37,7 @@ def calibration_slope_intercept(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1], clipped by float64's machine epsilon.
-    sample_weight : array-like of shape (n,), optional
+    cells : ScoreCells
     confidence_level : float
         Of the Wald intervals, in (0, 1).
 

@@ -29,11 +29,7 @@ def integrated_calibration_index(cells: ScoreCells) -> SmoothedErrors:
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1].
-    sample_weight : array-like of shape (n,), optional
+    cells : ScoreCells
 
     Returns
     -------

@@ -27,11 +27,7 @@ def sweep_calibration_error(cells: ScoreCells) -> float:
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1].
-    sample_weight : array-like of shape (n,), optional
+    cells : ScoreCells
 
     Returns
     -------
