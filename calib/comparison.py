@@ -229,7 +229,7 @@ def mean_estimate(values: FloatArray, view: BinaryView, confidence_level: float)
     mean = float(weight @ values / total)
     residual = weight * (values - mean)
     if view.group is not None:
-        residual = np.bincount(view.group, residual)
+        residual = np.bincount(view.group, residual).astype(np.float64)
         residual = residual[np.bincount(view.group) > 0]
     n = len(residual)
     if n < 2:
