@@ -1,0 +1,212 @@
+"""Deciding by each method's scores, and what the decisions cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from calib.cells import ScoreCells
+from calib.comparison import Estimate, HeldOut, mean_estimate
+from calib.decisions.costs import Costs
+from calib.numerics.arrays import FloatArray, lock
+from calib.predictions import BinaryView
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """Deciding by one method's scores. Counts are sums of weights: rows, where there are none.
+
+    Attributes
+    ----------
+    threshold : float
+        Rows of this score or above are flagged; under a capacity, the lowest score that is.
+    flagged : ndarray of shape (n,), in [0, 1]
+        1 for a flagged row. Under a capacity, rows tied at the threshold share what is left of it,
+        as if drawn by lot.
+    true_positives, false_positives, false_negatives, true_negatives : float
+    cost : Estimate
+        Mean cost of a row.
+    change : Estimate
+        The same minus that of deciding by the uncalibrated scores, paired by row.
+    net_benefit : Estimate
+        Mean of y - (1 - y) c_fp / c_fn over flagged rows, per row.
+    hindsight, hindsight_cost : float
+        The threshold that would have cost least on these very rows, and its cost: out of reach in
+        advance. inf where flagging no row would have cost least; NaN under a capacity.
+    """
+
+    threshold: float
+    flagged: FloatArray
+    true_positives: float
+    false_positives: float
+    false_negatives: float
+    true_negatives: float
+    cost: Estimate
+    change: Estimate
+    net_benefit: Estimate
+    hindsight: float
+    hindsight_cost: float
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @property
+    def n_flagged(self) -> float:
+        """Weight of the flagged rows."""
+        return self.true_positives + self.false_positives
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DecisionTable:
+    """Decisions by every method's held-out scores.
+
+    Attributes
+    ----------
+    costs : Costs
+    methods : mapping of str to Decision
+        By key, "uncalibrated" first.
+    treat_all, treat_none : float
+        Mean cost of flagging every row, and of flagging none.
+    confidence_level : float
+    """
+
+    costs: Costs
+    methods: Mapping[str, Decision]
+    treat_all: float
+    treat_none: float
+    confidence_level: float
+
+    def frame(self) -> pd.DataFrame:
+        """One row a method."""
+        rows = {key: _row(decision) for key, decision in self.methods.items()}
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("key")
+
+
+def _row(decision: Decision) -> dict[str, float]:
+    names = ("threshold", "true_positives", "false_positives", "false_negatives", "true_negatives")
+    row: dict[str, float] = {name: getattr(decision, name) for name in names}
+    for name in ("cost", "change", "net_benefit"):
+        estimate: Estimate = getattr(decision, name)
+        row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+    return row | {"hindsight": decision.hindsight, "hindsight_cost": decision.hindsight_cost}
+
+
+def decide(held_out: HeldOut, costs: Costs, *, confidence_level: float = 0.95) -> DecisionTable:
+    """Decide by every method's scores at the threshold that the costs ask for, and count the cost.
+
+    Parameters
+    ----------
+    held_out : HeldOut
+    costs : Costs
+    confidence_level : float
+
+    References
+    ----------
+    Elkan 2001, "The foundations of cost-sensitive learning" (threshold); Vickers and Elkin 2006,
+    doi:10.1177/0272989X06295361 (net benefit).
+
+    Examples
+    --------
+    >>> import calib
+    >>> from calib.comparison import hold_out
+    >>> view = calib.examples.EXAMPLES["naive_bayes"].load().view()
+    >>> held_out = hold_out(view, calib.Settings(methods=("beta",)))
+    >>> table = decide(held_out, Costs(false_negative=9))
+    >>> table.methods["beta"].threshold, table.methods["beta"].change.value < 0
+    (0.1, True)
+    """
+    rows = held_out.rows
+    flags = {key: _flag(rows, score, costs) for key, score in held_out.scores.items()}
+    spent = {key: _row_costs(rows, flagged, costs) for key, (_, flagged) in flags.items()}
+    methods = {
+        key: _decision(
+            rows,
+            held_out.cells[key],
+            threshold,
+            flagged,
+            costs,
+            cost=mean_estimate(spent[key], rows, confidence_level),
+            change=mean_estimate(spent[key] - spent["uncalibrated"], rows, confidence_level),
+            confidence_level=confidence_level,
+        )
+        for key, (threshold, flagged) in flags.items()
+    }
+    base_rate = held_out.cells["uncalibrated"].base_rate
+    treat_all, treat_none = (1 - base_rate) * costs.false_positive, base_rate * costs.false_negative
+    return DecisionTable(costs, methods, treat_all, treat_none, confidence_level)
+
+
+def _flag(rows: BinaryView, score: FloatArray, costs: Costs) -> tuple[float, FloatArray]:
+    """Threshold, and which rows are flagged."""
+    if costs.capacity is None:
+        return costs.threshold, (score >= costs.threshold).astype(np.float64)
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    order = np.argsort(score)[::-1]
+    wanted = costs.capacity * float(weight.sum())
+    reached = np.cumsum(weight[order])
+    # The rounding of the sum must not ask for one row more.
+    last = int(np.searchsorted(reached, wanted * (1.0 - 1e-12)))
+    threshold = float(score[order[min(last, len(order) - 1)]])
+    above, tied = score > threshold, score == threshold
+    left = (wanted - float(weight[above].sum())) / float(weight[tied].sum())
+    return threshold, above + tied * min(max(left, 0.0), 1.0)
+
+
+def _row_costs(rows: BinaryView, flagged: FloatArray, costs: Costs) -> FloatArray:
+    if_negative = costs.false_positive * flagged
+    return np.where(rows.outcome, costs.false_negative * (1.0 - flagged), if_negative)
+
+
+def _decision(
+    rows: BinaryView,
+    cells: ScoreCells,
+    threshold: float,
+    flagged: FloatArray,
+    costs: Costs,
+    *,
+    cost: Estimate,
+    change: Estimate,
+    confidence_level: float,
+) -> Decision:
+    weighted = flagged if rows.weight is None else flagged * rows.weight
+    true_positives = float(weighted[rows.outcome].sum())
+    false_positives = float(weighted.sum()) - true_positives
+    odds = costs.false_positive / costs.false_negative
+    benefit = np.where(rows.outcome, flagged, -odds * flagged)
+    hindsight, hindsight_cost = _hindsight(cells, costs)
+    return Decision(
+        threshold=threshold,
+        flagged=flagged,
+        true_positives=true_positives,
+        false_positives=false_positives,
+        false_negatives=cells.total_positive - true_positives,
+        true_negatives=cells.total_weight - cells.total_positive - false_positives,
+        cost=cost,
+        change=change,
+        net_benefit=mean_estimate(benefit, rows, confidence_level),
+        hindsight=hindsight,
+        hindsight_cost=hindsight_cost,
+    )
+
+
+def _hindsight(cells: ScoreCells, costs: Costs) -> tuple[float, float]:
+    if costs.capacity is not None:
+        return float("nan"), float("nan")
+    spent = cost_from(cells, costs)
+    # Of equally cheap thresholds: the one nearest to that of calibrated scores.
+    cheapest = np.flatnonzero(spent <= spent.min() * (1.0 + 1e-12))
+    scores = np.append(cells.score, np.inf)[cheapest]
+    best = int(np.argmin(np.abs(np.minimum(scores, 2.0) - costs.threshold)))
+    return float(scores[best]), float(spent[cheapest[best]])
+
+
+def cost_from(cells: ScoreCells, costs: Costs) -> FloatArray:
+    """Mean cost of flagging the cells from each one on, and of flagging none: shape (k + 1,)."""
+    positive_below = cells.cumulative_positive
+    negative_below = cells.cumulative_weight - positive_below
+    missed = costs.false_negative * positive_below
+    false_alarms = costs.false_positive * (negative_below[-1] - negative_below)
+    return np.asarray((missed + false_alarms) / cells.total_weight)

@@ -1,0 +1,17 @@
+"""Slices: whether the scores hold up in every part of the data."""
+
+from calib.slices.apart import Apart, calibrate_apart
+from calib.slices.error_rates import SliceErrorRates, slice_error_rates
+from calib.slices.gaps import SliceGaps, slice_gaps
+from calib.slices.slicing import Slicing, slice_by
+
+__all__ = [
+    "Apart",
+    "SliceErrorRates",
+    "SliceGaps",
+    "Slicing",
+    "calibrate_apart",
+    "slice_by",
+    "slice_error_rates",
+    "slice_gaps",
+]

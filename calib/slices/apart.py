@@ -1,0 +1,132 @@
+"""Calibrating one slice apart: does it need a map of its own?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib.calibrators import CALIBRATORS
+from calib.cells import ScoreCells
+from calib.comparison import Estimate, HeldOut, create, make_folds, mean_estimate
+from calib.metrics.proper import row_log_loss
+from calib.numerics.arrays import BoolArray, FloatArray
+from calib.predictions import BinaryView
+from calib.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Apart:
+    """A slice calibrated by a map of its own, against the map of all rows; on held-out rows.
+
+    Attributes
+    ----------
+    method : str
+        Key of the calibrator, the same for both maps.
+    rows, positives : int
+        Of the slice, among the rows that are scored.
+    together, apart : Estimate
+        Log loss on the slice under the map of all rows, and under the slice's own.
+    difference : Estimate
+        Own minus common, paired by row: below 0 the slice gains by its own map.
+    together_cells, apart_cells : ScoreCells
+        The slice's held-out scores under either map.
+    confidence_level : float
+    """
+
+    method: str
+    rows: int
+    positives: int
+    together: Estimate
+    apart: Estimate
+    difference: Estimate
+    together_cells: ScoreCells
+    apart_cells: ScoreCells
+    confidence_level: float
+
+
+def calibrate_apart(
+    view: BinaryView,
+    member: BoolArray,
+    held_out: HeldOut,
+    method: str,
+    *,
+    confidence_level: float = 0.95,
+) -> Apart:
+    """Fit a calibrator on one slice alone, and compare it with the one fitted on all rows.
+
+    Both are scored on rows that neither has seen: the slice's test rows, or, in the folds of the
+    comparison, each row by the map fitted on the slice's rows of the other folds.
+
+    Parameters
+    ----------
+    view : BinaryView
+        All rows, calibration rows included.
+    member : ndarray of bool, shape (n,)
+        Which of them are the slice.
+    held_out : HeldOut
+        The comparison of the same view.
+    method : str
+        One of its calibrators.
+    confidence_level : float
+
+    Raises
+    ------
+    ValueError
+        If the slice has too few rows of either class to be fitted, or the method is not compared.
+
+    References
+    ----------
+    Richardson and Pospisil 2021, "Why model calibration matters and how to achieve it": calibrate
+    globally, and a small number of slices as needed.
+    """
+    if method not in held_out.scores:
+        known = ", ".join(held_out.scores)
+        raise ValueError(f"method must be among those compared ({known}), got {method!r}.")
+    own = _own_scores(view, member, method, held_out)
+    scored = member if view.test is None else member[view.test]
+    if not scored.any():
+        raise ValueError("The slice has no row among those that are scored, got 0.")
+    rows, common = held_out.rows.rows(scored), held_out.scores[method][scored]
+    losses = row_log_loss(rows.outcome, common), row_log_loss(rows.outcome, own)
+    return Apart(
+        method=method,
+        rows=len(rows),
+        positives=int(rows.outcome.sum()),
+        together=mean_estimate(losses[0], rows, confidence_level),
+        apart=mean_estimate(losses[1], rows, confidence_level),
+        difference=mean_estimate(losses[1] - losses[0], rows, confidence_level),
+        together_cells=ScoreCells.from_arrays(rows.outcome, common, rows.weight),
+        apart_cells=ScoreCells.from_arrays(rows.outcome, own, rows.weight),
+        confidence_level=confidence_level,
+    )
+
+
+def _own_scores(view: BinaryView, member: BoolArray, method: str, held_out: HeldOut) -> FloatArray:
+    """Scores of the slice's held-out rows by maps fitted on its other rows."""
+    settings = held_out.settings
+    if view.test is not None:
+        return _fit_and_score(view, member & ~view.test, member & view.test, method, settings)
+    scores = np.empty(len(view))
+    for train, test in make_folds(view, settings):
+        fit_on, to_score = train[member[train]], test[member[test]]
+        if len(to_score):
+            scores[to_score] = _fit_and_score(view, fit_on, to_score, method, settings)
+    return scores[member]
+
+
+def _fit_and_score(
+    view: BinaryView,
+    fit_on: BoolArray | np.ndarray,
+    to_score: BoolArray | np.ndarray,
+    method: str,
+    settings: Settings,
+) -> FloatArray:
+    training = view.rows(fit_on)
+    positives = int(training.outcome.sum())
+    if not 0 < positives < len(training):
+        raise ValueError(
+            f"{CALIBRATORS[method].label} cannot be fitted on this slice alone: it needs training "
+            f"rows of both classes, got {len(training)} rows with {positives} positive ones."
+        )
+    return create(method, settings).fit_cells(training.cells()).predict(view.score[to_score])

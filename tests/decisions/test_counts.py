@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from calib.decisions import expected_counts
+
+
+def test_sums_over_the_rows_in_the_range(held_out):
+    counts = expected_counts(held_out, 0.2, 0.7)
+    rows = held_out.rows
+    own = (rows.score >= 0.2) & (rows.score <= 0.7)
+    assert (counts.rows, counts.observed) == (own.sum(), rows.outcome[own].sum())
+    for key, scores in held_out.scores.items():
+        assert counts.expected[key] == pytest.approx(scores[own].sum())
+        difference = (rows.outcome - scores)[own]
+        low, high = stats.norm.interval(0.95, difference.sum(), stats.sem(difference) * own.sum())
+        excess = counts.excess[key]
+        assert (excess.value, excess.low, excess.high) == pytest.approx(
+            (difference.sum(), low, high), abs=1e-9
+        )
+
+
+def test_calibrated_scores_expect_what_came(held_out):
+    excess = expected_counts(held_out, 0.5, 1.0).excess
+    assert excess["uncalibrated"].high < 0
+    assert excess["isotonic"].low < 0 < excess["isotonic"].high
+
+
+def test_weights_count(weighted):
+    counts = expected_counts(weighted)
+    weight = weighted.rows.weight
+    assert counts.weight == pytest.approx(weight.sum())
+    assert counts.observed == pytest.approx(weight @ weighted.rows.outcome)
+
+
+def test_a_range_without_rows_expects_nothing(tied):
+    counts = expected_counts(tied, 0.41, 0.42)
+    assert (counts.rows, counts.observed, counts.expected["platt"]) == (0, 0.0, 0.0)
+    assert counts.frame().loc["platt", "excess"] == 0.0
+
+
+@pytest.mark.parametrize("bounds", [(0.6, 0.5), (-0.1, 0.5), (0.1, 1.1), (np.nan, 1.0)])
+def test_refusals(held_out, bounds):
+    with pytest.raises(ValueError, match="0 <= low <= high <= 1"):
+        expected_counts(held_out, *bounds)

@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+
+from calib.decisions import Costs, cost_curves, decide, net_benefit
+
+
+@pytest.mark.parametrize("name", ["held_out", "weighted", "tied"])
+def test_net_benefit_is_vickers_formula(name, request):
+    held_out = request.getfixturevalue(name)
+    curves = net_benefit(held_out)
+    rows = held_out.rows
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    for key, benefit in curves.benefit.items():
+        for i in (0, 1, 60, 100, 151, 199):
+            t = curves.threshold[i]
+            flagged = held_out.scores[key] >= t
+            tp = weight[flagged & rows.outcome].sum() / weight.sum()
+            fp = weight[flagged & ~rows.outcome].sum() / weight.sum()
+            assert benefit[i] == pytest.approx(tp - fp * t / (1 - t), abs=1e-12)
+
+
+def test_at_zero_everyone_is_treated_and_the_benefit_is_the_base_rate(held_out):
+    curves = net_benefit(held_out)
+    base_rate = held_out.rows.outcome.mean()
+    assert curves.treat_all[0] == pytest.approx(base_rate)
+    assert curves.benefit["platt"][0] == pytest.approx(base_rate)
+    # Treating all is worth nothing where the threshold is the base rate.
+    assert np.interp(base_rate, curves.threshold, curves.treat_all) == pytest.approx(0, abs=1e-4)
+
+
+def test_cost_curves_pass_through_the_decision(held_out):
+    costs = Costs(3, 7)
+    curves, table = cost_curves(held_out, costs), decide(held_out, costs)
+    at = int(np.flatnonzero(curves.threshold == 0.3)[0])
+    for key, decision in table.methods.items():
+        assert curves.cost[key][at] == pytest.approx(decision.cost.value)
+        assert curves.cost[key].min() >= decision.hindsight_cost - 1e-12
+        assert curves.cost[key][0] == pytest.approx(table.treat_all)
+    assert (curves.treat_all, curves.treat_none) == (table.treat_all, table.treat_none)

@@ -1,0 +1,108 @@
+"""Decisions against scikit-learn's confusion matrix, and against brute force."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import confusion_matrix
+
+from calib.decisions import Costs, decide
+
+COSTS = Costs(false_positive=1.0, false_negative=4.0)
+
+
+@pytest.mark.parametrize("name", ["held_out", "weighted"])
+def test_counts_and_cost_are_those_of_the_confusion_matrix(name, request):
+    held_out = request.getfixturevalue(name)
+    rows = held_out.rows
+    total = len(rows) if rows.weight is None else rows.weight.sum()
+    for key, decision in decide(held_out, COSTS).methods.items():
+        assert decision.threshold == 0.2
+        matrix = confusion_matrix(
+            rows.outcome, held_out.scores[key] >= 0.2, sample_weight=rows.weight
+        )
+        tn, fp, fn, tp = matrix.ravel()
+        assert decision.true_negatives == pytest.approx(tn)
+        assert decision.false_positives == pytest.approx(fp)
+        assert decision.false_negatives == pytest.approx(fn)
+        assert decision.true_positives == pytest.approx(tp)
+        assert decision.n_flagged == pytest.approx(tp + fp)
+        assert decision.cost.value == pytest.approx((fp + 4 * fn) / total)
+        assert decision.net_benefit.value == pytest.approx((tp - fp * 0.2 / 0.8) / total)
+
+
+def test_net_benefit_and_cost_say_the_same_in_other_units(held_out):
+    table = decide(held_out, COSTS)
+    base_rate = held_out.rows.outcome.mean()
+    for decision in table.methods.values():
+        assert decision.net_benefit.value == pytest.approx(base_rate - decision.cost.value / 4.0)
+
+
+def test_the_change_is_paired(held_out):
+    table = decide(held_out, COSTS)
+    rows = held_out.rows
+
+    def spent(key: str) -> np.ndarray:
+        flagged = held_out.scores[key] >= 0.2
+        return np.where(rows.outcome, 4.0 * ~flagged, 1.0 * flagged)
+
+    difference = spent("platt") - spent("uncalibrated")
+    change = table.methods["platt"].change
+    half = 1.959963984540054 * difference.std(ddof=1) / np.sqrt(len(difference))
+    assert change.value == pytest.approx(difference.mean())
+    assert change.high - change.value == pytest.approx(half)
+    # These scores are overconfident, and the threshold lies where that costs.
+    assert change.high < 0
+    unchanged = table.methods["uncalibrated"].change
+    assert (unchanged.value, unchanged.low, unchanged.high) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("costs", [COSTS, Costs(1, 1), Costs(1000, 1)])
+def test_hindsight_is_the_best_of_all_thresholds(held_out, costs):
+    rows = held_out.rows
+    decision = decide(held_out, costs).methods["uncalibrated"]
+
+    def cost(threshold: float) -> float:
+        flagged = rows.score >= threshold
+        return np.where(
+            rows.outcome, costs.false_negative * ~flagged, costs.false_positive * flagged
+        ).mean()
+
+    lowest = min(cost(t) for t in [*np.unique(rows.score), np.inf])
+    assert decision.hindsight_cost == pytest.approx(lowest)
+    assert cost(decision.hindsight) == pytest.approx(lowest)
+    assert decision.hindsight_cost <= decision.cost.value + 1e-12
+
+
+@pytest.mark.parametrize("capacity", [0.01, 0.1, 1 / 3, 1.0])
+@pytest.mark.parametrize("name", ["held_out", "tied", "weighted"])
+def test_a_capacity_is_filled_exactly_and_from_the_top(name, capacity, request):
+    held_out = request.getfixturevalue(name)
+    rows = held_out.rows
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    for key, decision in decide(held_out, Costs(1, 4, capacity)).methods.items():
+        score = held_out.scores[key]
+        assert decision.n_flagged == pytest.approx(capacity * weight.sum())
+        assert (decision.flagged[score > decision.threshold] == 1).all()
+        assert (decision.flagged[score < decision.threshold] == 0).all()
+        assert len(np.unique(decision.flagged[score == decision.threshold])) == 1
+
+
+def test_ties_under_a_capacity_count_as_the_average_over_lots(tied):
+    score, outcome = tied.rows.score, tied.rows.outcome
+    decision = decide(tied, Costs(1, 4, 0.1)).methods["uncalibrated"]
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(4000):
+        order = np.lexsort((rng.random(len(score)), -score))
+        found.append(outcome[order[:300]].sum())
+    error = np.std(found) / np.sqrt(len(found))
+    assert decision.true_positives == pytest.approx(np.mean(found), abs=4 * error)
+
+
+def test_extremes_and_table(held_out):
+    table = decide(held_out, COSTS)
+    base_rate = held_out.rows.outcome.mean()
+    assert table.treat_all == pytest.approx(1 - base_rate)
+    assert table.treat_none == pytest.approx(4 * base_rate)
+    frame = table.frame()
+    assert frame.index.tolist() == ["uncalibrated", "platt", "isotonic"]
+    assert frame.loc["platt", "cost"] == table.methods["platt"].cost.value

@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from sklearn.isotonic import IsotonicRegression
+from sklearn.model_selection import StratifiedKFold
+
+from calib.comparison import hold_out
+from calib.metrics.proper import row_log_loss
+from calib.predictions import Predictions
+from calib.settings import Settings
+from calib.slices import calibrate_apart
+
+SETTINGS = Settings(methods=("platt", "isotonic"), n_folds=4, seed=3)
+
+
+def two_sites(n: int = 4000, **more):
+    """Scores that are right at one site and overconfident at the other."""
+    rng = np.random.default_rng(1)
+    truth = expit(rng.normal(0, 1.5, n))
+    south = np.arange(n) % 4 == 0
+    score = np.where(south, expit(3 * logit(truth)), truth)
+    return Predictions.from_arrays(rng.random(n) < truth, score, **more).view(), south
+
+
+def test_own_scores_are_those_of_a_peer_fitted_on_the_slices_training_rows():
+    view, south = two_sites()
+    held_out = hold_out(view, SETTINGS)
+    found = calibrate_apart(view, south, held_out, "isotonic")
+    own = np.empty(len(view))
+    folds = StratifiedKFold(4, shuffle=True, random_state=3).split(view.score, view.outcome)
+    for train, test in folds:
+        train, test = train[south[train]], test[south[test]]
+        peer = IsotonicRegression(out_of_bounds="clip").fit(view.score[train], view.outcome[train])
+        own[test] = peer.predict(view.score[test])
+    common = held_out.scores["isotonic"]
+    losses = [row_log_loss(view.outcome, score)[south] for score in (own, common)]
+    assert found.apart.value == pytest.approx(losses[0].mean(), rel=1e-9)
+    assert found.together.value == pytest.approx(losses[1].mean(), rel=1e-9)
+    assert found.difference.value == pytest.approx((losses[0] - losses[1]).mean(), rel=1e-9)
+    assert found.rows == south.sum()
+    assert found.apart_cells.n_rows == found.together_cells.n_rows == south.sum()
+
+
+def test_a_slice_that_differs_gains_and_one_at_random_does_not():
+    view, south = two_sites()
+    held_out = hold_out(view, SETTINGS)
+    assert calibrate_apart(view, south, held_out, "platt").difference.high < 0
+    anyone = np.random.default_rng(2).random(len(view)) < 0.25
+    assert calibrate_apart(view, anyone, held_out, "platt").difference.high > 0
+
+
+def test_named_test_rows_are_scored_and_never_fitted_on():
+    test = np.arange(4000) % 3 == 0
+    view, south = two_sites(test=test)
+    found = calibrate_apart(view, south, hold_out(view, SETTINGS), "isotonic")
+    fit_on = south & ~test
+    peer = IsotonicRegression(out_of_bounds="clip").fit(view.score[fit_on], view.outcome[fit_on])
+    scored = south & test
+    loss = row_log_loss(view.outcome[scored], peer.predict(view.score[scored])).mean()
+    assert found.apart.value == pytest.approx(loss, rel=1e-9)
+    assert found.rows == scored.sum()
+
+
+def test_a_slice_that_cannot_be_fitted_says_so():
+    view, _ = two_sites()
+    held_out = hold_out(view, SETTINGS)
+    with pytest.raises(ValueError, match=r"training rows of both classes, got .* with 0 positive"):
+        calibrate_apart(view, ~view.outcome, held_out, "platt")
+    with pytest.raises(ValueError, match=r"among those compared \(uncalibrated, .*got 'beta'"):
+        calibrate_apart(view, view.outcome, held_out, "beta")

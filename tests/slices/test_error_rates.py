@@ -1,0 +1,43 @@
+import numpy as np
+import pytest
+from sklearn.metrics import confusion_matrix
+
+from calib.numerics.intervals import wilson_interval
+from calib.predictions import Predictions
+from calib.slices import Slicing, slice_by, slice_error_rates
+
+
+def test_rates_are_those_of_the_confusion_matrix():
+    rng = np.random.default_rng(0)
+    score, weight = rng.random(500), rng.uniform(0.5, 2, 500)
+    codes = rng.integers(0, 3, 500)
+    view = Predictions.from_arrays(rng.random(500) < score, score, weight).view()
+    flagged = score >= 0.4
+    rates = slice_error_rates(view, flagged * 1.0, Slicing(("a",), tuple("xyz"), codes))
+    for i in range(3):
+        own = codes == i
+        (tn, fp), (fn, tp) = confusion_matrix(
+            view.outcome[own], flagged[own], sample_weight=weight[own]
+        )
+        assert rates.false_positive[i] == pytest.approx(fp / (fp + tn), abs=1e-14)
+        assert rates.false_negative[i] == pytest.approx(fn / (fn + tp), abs=1e-14)
+        assert rates.flagged[i] == pytest.approx((tp + fp) / weight[own].sum(), abs=1e-14)
+
+
+def test_intervals_are_wilsons_on_the_rows_that_can_err():
+    view = Predictions.from_arrays([0] * 40 + [1] * 10, [0.9] * 10 + [0.1] * 40).view()
+    rates = slice_error_rates(view, (view.score >= 0.5) * 1.0, Slicing.whole(50))
+    low, high = wilson_interval(np.array([0.25]), np.array([40.0]), 0.95)
+    assert (rates.false_positive_low[0], rates.false_positive_high[0]) == (low[0], high[0])
+    assert (rates.negatives[0], rates.positives[0]) == (40, 10)
+
+
+def test_a_slice_of_one_class_has_no_rate_for_the_other():
+    view = Predictions.from_arrays([0, 0, 1], [0.9, 0.1, 0.5]).view()
+    rates = slice_error_rates(
+        view, np.array([1.0, 0.0, 1.0]), slice_by({"a": np.array(["x", "x", "y"])}, ["a"])
+    )
+    assert rates.false_positive[0] == 0.5
+    for name in ("", "_low", "_high"):
+        assert np.isnan(getattr(rates, f"false_negative{name}")[0])
+        assert np.isnan(getattr(rates, f"false_positive{name}")[1])

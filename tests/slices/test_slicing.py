@@ -1,0 +1,81 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.slices import slice_by
+
+
+def test_numbers_are_ordered_by_size_also_as_text():
+    for values in (np.array(["10", "9", "2", "(missing)", "x"]), np.array([10.0, 9.0, 2.0])):
+        names = slice_by({"a": values}, ["a"]).names
+        assert names[:3] == ("2", "9", "10")
+    assert slice_by({"a": np.array([2.5, 1.0])}, ["a"]).names == ("1", "2.5")
+
+
+def test_every_row_is_in_the_slice_of_its_value():
+    rng = np.random.default_rng(0)
+    values = rng.choice(np.array(["b", "a", "c"]), 100)
+    slicing = slice_by({"letter": values}, ["letter"])
+    assert np.array(slicing.names)[slicing.codes].tolist() == values.tolist()
+
+
+@pytest.mark.parametrize("n_ranges", [2, 5, 20])
+def test_many_numbers_are_cut_as_pandas_cuts_them(n_ranges):
+    values = np.random.default_rng(1).normal(size=1000)
+    slicing = slice_by({"x": values}, ["x"], n_ranges=n_ranges)
+    assert len(slicing) == n_ranges
+    np.testing.assert_array_equal(slicing.codes, pd.qcut(values, n_ranges, labels=False))
+
+
+def test_a_number_that_is_in_half_of_the_rows_makes_fewer_ranges():
+    values = np.concatenate([np.zeros(500), np.arange(1.0, 501.0)])
+    slicing = slice_by({"x": values}, ["x"], n_ranges=4)
+    assert slicing.names == ("up to 0", "0.5 to 250", "above 250")
+    assert np.bincount(slicing.codes).tolist() == [500, 250, 250]
+
+
+def test_missing_numbers_and_dates_are_a_slice_of_their_own():
+    values = np.arange(30.0)
+    values[3] = np.nan
+    assert slice_by({"x": values}, ["x"]).names[-1] == "(missing)"
+    days = np.datetime64("2024-01-01") + np.arange(30).astype("timedelta64[D]")
+    days = days.astype("datetime64[us]")
+    days[0] = np.datetime64("NaT")
+    slicing = slice_by({"d": days}, ["d"], n_ranges=2)
+    assert slicing.names == ("up to 2024-01-16", "above 2024-01-16", "(missing)")
+    assert slice_by({"x": np.array([1.0, np.nan])}, ["x"]).names == ("1", "(missing)")
+
+
+def test_infinite_numbers_and_columns_without_numbers():
+    values = np.append(np.arange(30.0), [np.inf, -np.inf])
+    slicing = slice_by({"x": values}, ["x"], n_ranges=3)
+    assert slicing.codes[-2:].tolist() == [2, 0]
+    assert slice_by({"x": np.full(3, np.nan)}, ["x"]).names == ("(missing)",)
+
+
+def test_crossing_gives_the_pairs_that_occur():
+    columns = {"a": np.array(["u", "u", "v"]), "b": np.array(["1", "2", "2"])}
+    slicing = slice_by(columns, ["a", "b"])
+    assert slicing.names == ("u × 1", "u × 2", "v × 2")
+    assert slicing.codes.tolist() == [0, 1, 2]
+
+
+def test_names_of_close_edges_differ():
+    values = 1000.0 + np.arange(100.0) / 1000.0
+    names = slice_by({"x": values}, ["x"], n_ranges=10).names
+    assert len(set(names)) == 10
+
+
+@pytest.mark.parametrize(
+    ("names", "n_ranges", "reason"),
+    [
+        ([], 5, "one column, or two"),
+        (["a", "a"], 5, "one column, or two"),
+        (["a", "b", "c"], 5, "one column, or two"),
+        (["z"], 5, r"slice columns \(a\), got 'z'"),
+        (["a"], 1, "at least 2, got 1"),
+    ],
+)
+def test_refusals(names, n_ranges, reason):
+    with pytest.raises(ValueError, match=reason):
+        slice_by({"a": np.array(["u", "v"])}, names, n_ranges=n_ranges)
