@@ -1,0 +1,12 @@
+"""The store: saved reports of a team, in a file of SQLite or in PostgreSQL.
+
+A program that has a report calls `Store.from_environment().save(report)`; a page lists, opens and
+deletes. Nothing here changes a saved report.
+"""
+
+from calib.store.entries import Deletion, Entry
+from calib.store.errors import StoreError
+from calib.store.location import database_url
+from calib.store.store import Store
+
+__all__ = ["Deletion", "Entry", "Store", "StoreError", "database_url"]

@@ -1,0 +1,143 @@
+"""What a list of reports shows, and how a report becomes a row and a row a report."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any
+
+from calib.reports import Report, ReportError
+from calib.store.errors import StoreError
+from calib.store.search import plain, searchable
+
+LONGEST_TAG = 60
+MOST_TAGS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A saved report as a list shows it.
+
+    Attributes
+    ----------
+    id : str
+        Unguessable; the report's address ends in ``?report=ID``.
+    title, data_name, fingerprint, author, note : str
+        Of the report; as a person wrote them, so never HTML or Markdown.
+    verdict, sentence : str
+        The verdict in a word or two, and in a sentence.
+    tags : tuple of str
+        Sorted.
+    created, saved : datetime
+        Moments of the analysis and of the saving, in UTC.
+    """
+
+    id: str
+    title: str
+    data_name: str
+    fingerprint: str
+    author: str
+    note: str
+    verdict: str
+    sentence: str
+    tags: tuple[str, ...]
+    created: datetime
+    saved: datetime
+
+    @classmethod
+    def of(cls, row: Mapping[Any, Any], tags: Iterable[str]) -> Entry:
+        """The entry of a database row."""
+        values = {f.name: row[f.name] for f in fields(cls) if f.name != "tags"}
+        moments = {name: datetime.fromisoformat(row[name]) for name in ("created", "saved")}
+        return cls(**(values | moments), tags=tuple(sorted(tags)))
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """A line of the log: which report was deleted, when and by whom."""
+
+    report_id: str
+    title: str
+    deleted: datetime
+    deleted_by: str
+
+    @classmethod
+    def of(cls, row: Mapping[Any, Any]) -> Deletion:
+        """The line of a database row."""
+        values = {f.name: row[f.name] for f in fields(cls)}
+        return cls(**(values | {"deleted": datetime.fromisoformat(row["deleted"])}))
+
+
+def now() -> str:
+    """This moment in UTC, in a text that sorts as time does."""
+    return moment(datetime.now(UTC))
+
+
+def moment(date: datetime) -> str:
+    """A moment in UTC, in a text that sorts as time does.
+
+    Examples
+    --------
+    >>> moment(datetime(2026, 3, 1, 9, 5, tzinfo=UTC))
+    '2026-03-01T09:05:00.000000+00:00'
+    """
+    return date.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def row_of(report: Report, report_id: str, tags: tuple[str, ...]) -> dict[str, object]:
+    """The database row of a report."""
+    data, verdict = report.analysis.data, report.analysis.verdict
+    shown = {
+        "title": plain(report.heading),
+        "data_name": plain(data.name),
+        "author": plain(report.author),
+        "note": plain(report.note),
+        "verdict": verdict.kind,
+    }
+    return {
+        "id": report_id,
+        "saved": now(),
+        "created": moment(report.date),
+        "fingerprint": data.fingerprint,
+        "sentence": plain(verdict.sentence),
+        "searched": searchable("\n".join([*shown.values(), *tags])),
+        "content": gzip.compress(report.json().encode(), mtime=0),
+        **shown,
+    }
+
+
+def report_of(content: bytes, report_id: str) -> Report:
+    """The report of a database row; gzip's checksum tells whether it is whole."""
+    try:
+        return Report.open(gzip.decompress(content))
+    except (OSError, EOFError, zlib.error, ReportError) as error:
+        reason = str(error) if isinstance(error, ReportError) else "it is damaged."
+        raise StoreError(f"The saved report {report_id!r} cannot be opened: {reason}") from error
+
+
+def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Tags without outer and double blanks, each once, sorted.
+
+    Raises
+    ------
+    StoreError
+        If there are too many, or one is too long.
+
+    Examples
+    --------
+    >>> checked_tags([" credit  risk", "2026", "2026", ""])
+    ('2026', 'credit risk')
+    """
+    found = sorted({" ".join(plain(tag).split()) for tag in tags} - {""})
+    longest = max(found, key=len, default="")
+    if len(longest) > LONGEST_TAG:
+        raise StoreError(
+            f"A tag must have at most {LONGEST_TAG} characters, got {len(longest)} in "
+            f"{longest[:20] + '…'!r}."
+        )
+    if len(found) > MOST_TAGS:
+        raise StoreError(f"A report must have at most {MOST_TAGS} tags, got {len(found)}.")
+    return tuple(found)

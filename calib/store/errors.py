@@ -1,0 +1,110 @@
+"""StoreError: what went wrong with the database, in a sentence."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import URL
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+BUSY = "is busy: others have been writing to it all the while. Try again in a moment"
+DISK_FULL = "cannot take more: the disk is full. Free some space, then try again"
+READ_ONLY = (
+    "cannot be written to. Allow it, or name another folder by CALIB_HOME or another database by "
+    "CALIB_DATABASE_URL"
+)
+NOT_GRANTED = (
+    "does not let this user create or use its tables. Grant it CREATE and USAGE on the schema"
+)
+BROKEN = "is damaged, or is no database of SQLite. Restore it from a copy, or name another"
+
+# By primary result code, https://www.sqlite.org/rescode.html.
+SQLITE = {
+    sqlite3.SQLITE_BUSY: BUSY,
+    sqlite3.SQLITE_LOCKED: BUSY,
+    sqlite3.SQLITE_FULL: DISK_FULL,
+    sqlite3.SQLITE_READONLY: READ_ONLY,
+    sqlite3.SQLITE_CANTOPEN: READ_ONLY,
+    sqlite3.SQLITE_PERM: READ_ONLY,
+    sqlite3.SQLITE_CORRUPT: BROKEN,
+    sqlite3.SQLITE_NOTADB: BROKEN,
+}
+
+# By the first characters of SQLSTATE, https://www.postgresql.org/docs/current/errcodes-appendix.html.
+POSTGRESQL = {
+    "55P03": BUSY,
+    "40": BUSY,
+    "53100": DISK_FULL,
+    "25006": "is read-only. Name the database that takes writes by CALIB_DATABASE_URL",
+    "42501": NOT_GRANTED,
+    "3F": NOT_GRANTED,
+    "28": "refuses this user or password. Correct CALIB_DATABASE_URL",
+    "3D": "does not exist. Create it (createdb), or correct CALIB_DATABASE_URL",
+}
+
+
+class StoreError(Exception):
+    """Saved reports that cannot be read or written; the message says why and what to do."""
+
+
+@contextmanager
+def told(url: URL) -> Iterator[None]:
+    """Turn errors of the database into sentences."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise StoreError(_sentence(error, url)) from error
+
+
+def place(url: URL) -> str:
+    """Where reports are kept, in words, without user and password.
+
+    Examples
+    --------
+    >>> from sqlalchemy import make_url
+    >>> place(make_url("postgresql://ada:secret@db.example/team"))
+    "PostgreSQL database 'team' on db.example"
+    """
+    if url.get_backend_name() == "sqlite":
+        return f"database {url.database}"
+    host = url.host or url.query.get("host") or "this machine"
+    return f"PostgreSQL database {url.database!r} on {host}"
+
+
+def _sentence(error: SQLAlchemyError, url: URL) -> str:
+    where = f"The {place(url)}"
+    reason = _known(error)
+    if reason:
+        return f"{where} {reason}."
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    told_by_driver = " ".join(str(cause).split())[:300].rstrip(".")
+    if isinstance(error, DBAPIError) and _unreached(error):
+        return f"{where} cannot be reached: {told_by_driver}. Is it running?"
+    return f"{where} failed: {told_by_driver}."
+
+
+def _known(error: SQLAlchemyError) -> str | None:
+    if isinstance(error, PoolTimeout):
+        return BUSY
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    if isinstance(cause, sqlite3.Error):
+        return SQLITE.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF)
+    state = str(getattr(cause, "sqlstate", None) or _state_in_words(str(cause)))
+    return next((POSTGRESQL[start] for start in POSTGRESQL if state.startswith(start)), None)
+
+
+def _state_in_words(text: str) -> str:
+    """SQLSTATE of a refused connection, of which the driver passes on the words only."""
+    refusals = ("authentication failed", "no password supplied", 'FATAL:  role "')
+    if any(words in text for words in refusals):
+        return "28000"
+    return "3D000" if "database" in text and "does not exist" in text else ""
+
+
+def _unreached(error: DBAPIError) -> bool:
+    state = getattr(error.orig, "sqlstate", None)
+    lost = state is None or str(state).startswith(("08", "57P"))
+    return lost and not isinstance(error.orig, sqlite3.Error)

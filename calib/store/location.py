@@ -1,0 +1,98 @@
+"""Where reports are kept: a database by its address, else a file in a folder of the user's."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from calib.store.errors import StoreError
+
+FILE = "reports.db"
+FORMS = (
+    "The database's address (CALIB_DATABASE_URL) must look like "
+    "postgresql://user:password@host/database or sqlite:////folder/reports.db"
+)
+
+
+def database_url(environ: Mapping[str, str] | None = None) -> URL:
+    """Address of the database: CALIB_DATABASE_URL, else a file of SQLite.
+
+    The file lies in the folder CALIB_HOME, else in the user's data directory.
+
+    Parameters
+    ----------
+    environ : mapping of str to str, optional
+        The process's environment if None.
+
+    Raises
+    ------
+    StoreError
+        If the address is not one of PostgreSQL or of a file of SQLite, or no folder is known.
+
+    Examples
+    --------
+    >>> database_url({"CALIB_HOME": "/srv/calib"}).render_as_string()
+    'sqlite:////srv/calib/reports.db'
+    >>> database_url({"CALIB_DATABASE_URL": "postgres://db.example/team"}).drivername
+    'postgresql+psycopg'
+    """
+    environ = os.environ if environ is None else environ
+    given = environ.get("CALIB_DATABASE_URL", "").strip()
+    if given:
+        return checked_url(given)
+    home = environ.get("CALIB_HOME", "").strip()
+    try:
+        folder = Path(home).expanduser() if home else _data_directory(environ)
+    except RuntimeError:
+        raise StoreError(
+            "This user has no home folder to keep reports in: name a folder by CALIB_HOME, as a "
+            f"full path, got {home!r}."
+        ) from None
+    return URL.create("sqlite", database=str(folder / FILE))
+
+
+def checked_url(given: str | URL) -> URL:
+    """An address with the driver that it needs; refuse one that names no database we know."""
+    try:
+        url = make_url(given)
+    except (ArgumentError, ValueError):
+        # What was given may hold a password: it is not repeated.
+        raise StoreError(f"{FORMS}, got an address that cannot be read.") from None
+    kind = url.drivername.partition("+")[0]
+    if kind in ("postgresql", "postgres"):
+        return url.set(drivername="postgresql+psycopg")
+    if kind == "sqlite" and url.database and url.database != ":memory:":
+        return url.set(drivername="sqlite")
+    got = f"{url.drivername}://" + ("" if kind != "sqlite" else " without a file")
+    raise StoreError(f"{FORMS}, got {got}.")
+
+
+def _data_directory(environ: Mapping[str, str]) -> Path:
+    """The user's folder for an application's data, as each system has it."""
+    if sys.platform == "win32":
+        local = environ.get("LOCALAPPDATA")
+        return (Path(local) if local else Path.home() / "AppData" / "Local") / "calib"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "calib"
+    # A relative XDG_DATA_HOME is to be ignored: the XDG Base Directory Specification.
+    named = Path(environ.get("XDG_DATA_HOME", ""))
+    return (named if named.is_absolute() else Path.home() / ".local" / "share") / "calib"
+
+
+def make_folder(url: URL) -> None:
+    """Make the folder of a file of SQLite; a new one is for this user alone."""
+    if url.get_backend_name() != "sqlite" or url.database is None:
+        return
+    folder = Path(url.database).parent
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"The folder for reports, {folder}, cannot be made ({error.strerror}). Name another "
+            "by CALIB_HOME."
+        ) from error

@@ -1,0 +1,59 @@
+"""A small report, and a database of each kind."""
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from calib.analysis import analyze
+from calib.predictions import Predictions
+from calib.reports import Report
+from calib.settings import Settings
+from calib.store import Store
+from tests.store import postgres
+
+MOMENT = "2026-03-01T09:05:00+00:00"
+NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def report() -> Report:
+    rng = np.random.default_rng(0)
+    score = rng.random(60)
+    rows = Predictions.from_arrays(rng.random(60) < score, score, name="scores.csv")
+    analysis = analyze(rows, Settings(methods=(), n_bins=2))
+    return Report.from_analysis(analysis, title="March", author="Ada", created=MOMENT)
+
+
+@pytest.fixture(scope="session")
+def socket() -> Iterator[str]:
+    binaries = postgres.programs()
+    if binaries is None:
+        pytest.skip(postgres.MISSING)
+    with postgres.cluster(binaries) as folder:
+        yield folder
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'reports.db'}"
+
+
+@pytest.fixture
+def postgres_url(socket: str) -> str:
+    return postgres.create_schema(socket, f"calib_{next(NUMBERS)}")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest) -> str:
+    name = "sqlite_url" if request.param == "sqlite" else "postgres_url"
+    address: str = request.getfixturevalue(name)
+    return address
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    with Store(url) as opened:
+        yield opened

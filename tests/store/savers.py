@@ -1,0 +1,79 @@
+"""Processes that save, for the tests of what a confirmed save is worth.
+
+    python -m tests.store.savers together URL REPORT WRITERS SAVES
+    python -m tests.store.savers killed URL REPORT ROUNDS SECONDS
+
+Every confirmed save is one line: the id and the title. Forked from one process that has imported
+everything, since imports take longer than all the rest.
+"""
+
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from calib.reports import Report
+from calib.store import Store
+from calib.store.engine import make_engine
+from calib.store.location import checked_url
+
+
+def save(url: str, report: Report, name: str, saves: int, out: int) -> None:
+    with Store(url) as store:
+        for number in range(saves):
+            title = f"{name}-{number}"
+            report_id = store.save(replace(report, title=title), tags=["saver"])
+            os.write(out, f"{report_id} {title}\n".encode())
+
+
+def fork(work: Callable[[], None]) -> int:
+    child = os.fork()
+    if child:
+        return child
+    try:
+        work()
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        os._exit(1)
+    os._exit(0)
+
+
+def together(url: str, report: Report, writers: int, saves: int) -> int:
+    children = [
+        fork(lambda name=f"w{i}": save(url, report, name, saves, 1)) for i in range(writers)
+    ]
+    return sum(os.waitpid(child, 0)[1] != 0 for child in children)
+
+
+def killed(url: str, report: Report, rounds: int, longest: float) -> int:
+    chance = random.Random(0)
+    survivors = 0
+    for number in range(rounds):
+        told, out = os.pipe()
+        child = fork(lambda name=f"k{number}", out=out: save(url, report, name, sys.maxsize, out))
+        os.close(out)
+        # Every other one dies while it starts, the rest while it saves.
+        first = os.read(told, 1) if number % 2 else b""
+        time.sleep(chance.uniform(0.0, longest))
+        os.kill(child, signal.SIGKILL)
+        survivors += os.WTERMSIG(os.waitpid(child, 0)[1]) != signal.SIGKILL
+        with open(told, "rb") as rest:
+            sys.stdout.buffer.write(first + rest.read())
+    return survivors
+
+
+def main(mode: str, url: str, path: str, count: str, extra: str) -> int:
+    report = Report.open(Path(path))
+    # Imports the driver, and connects to nothing.
+    make_engine(checked_url(url), 1.0)
+    if mode == "together":
+        return together(url, report, int(count), int(extra))
+    return killed(url, report, int(count), float(extra))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

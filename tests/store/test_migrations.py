@@ -1,0 +1,82 @@
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import Engine, inspect, text
+
+from calib.store import Store, StoreError
+from calib.store.engine import make_engine, writing
+from calib.store.entries import row_of
+from calib.store.location import checked_url
+from calib.store.migrations import STEPS, migrate
+from calib.store.tables import metadata, reports
+
+
+@pytest.fixture
+def engine(url):
+    made = make_engine(checked_url(url), 10.0)
+    yield made
+    made.dispose()
+
+
+def versions(engine: Engine) -> list[int]:
+    with engine.connect() as connection:
+        return list(connection.scalars(text("SELECT version FROM calib_schema ORDER BY version")))
+
+
+def test_an_empty_database_gets_the_tables_that_queries_ask_for(engine):
+    migrate(engine)
+    found = inspect(engine)
+    for table in metadata.tables.values():
+        made = {column["name"]: column for column in found.get_columns(table.name)}
+        assert list(made) == [column.name for column in table.columns]
+        assert all(not made[c.name]["nullable"] for c in table.columns if not c.primary_key)
+        key = found.get_pk_constraint(table.name)["constrained_columns"]
+        assert key == [column.name for column in table.primary_key]
+    assert versions(engine) == list(range(1, len(STEPS) + 1))
+
+
+def test_a_second_start_changes_nothing(engine):
+    migrate(engine)
+    with engine.connect() as connection:
+        before = connection.execute(text("SELECT * FROM calib_schema ORDER BY version")).all()
+    migrate(engine)
+    with engine.connect() as connection:
+        after = connection.execute(text("SELECT * FROM calib_schema ORDER BY version")).all()
+    assert after == before
+
+
+@pytest.mark.parametrize("older", range(1, len(STEPS)))
+def test_reports_of_an_older_version_stay(engine, url, report, older):
+    migrate(engine, STEPS[:older])
+    with writing(engine) as connection:
+        connection.execute(reports.insert().values(row_of(report, "kept", ())))
+    with Store(url) as store:
+        assert store.open("kept").json() == report.json()
+        store.delete("kept", by="Ada")
+        assert store.deletions()[0].title == "March"
+    assert versions(engine) == list(range(1, len(STEPS) + 1))
+
+
+def test_a_step_that_fails_leaves_the_version_before_it(engine):
+    with pytest.raises(Exception, match="no_such_table"):
+        migrate(engine, [*STEPS, ("CREATE TABLE half (x INTEGER)", "DROP TABLE no_such_table")])
+    assert inspect(engine).get_table_names() == []
+    migrate(engine)
+    assert versions(engine)[-1] == len(STEPS)
+
+
+def test_a_newer_version_is_refused_in_a_sentence(engine, url):
+    migrate(engine, [*STEPS, ("CREATE TABLE calib_new (x INTEGER)",)])
+    newer = rf"by a newer version of calib \(schema {len(STEPS) + 1}, this one knows up to"
+    with pytest.raises(StoreError, match=newer):
+        Store(url)
+
+
+def test_starts_at_once_migrate_once(url, engine):
+    def start(_number: int) -> int:
+        with Store(url) as store:
+            return store.count()
+
+    with ThreadPoolExecutor(12) as threads:
+        assert list(threads.map(start, range(12))) == [0] * 12
+    assert versions(engine) == list(range(1, len(STEPS) + 1))

@@ -1,0 +1,82 @@
+"""What was confirmed is there and whole: with many writers, and with killed ones."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from calib.reports import Report
+from calib.store import Store
+
+ROOT = Path(__file__).parents[2]
+
+
+def savers(mode: str, url: str, report: Report, folder: Path, *numbers: float) -> dict[str, str]:
+    """Title by id of all that the processes were told is saved."""
+    path = folder / "report.json"
+    report.save(path)
+    command = [sys.executable, "-m", "tests.store.savers", mode, url, str(path)]
+    done = subprocess.run(
+        [*command, *map(str, numbers)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return dict(line.split() for line in done.stdout.splitlines())
+
+
+def check_whole(store: Store, report: Report, confirmed: dict[str, str]) -> None:
+    entries = {entry.id: entry for entry in store.list(limit=100_000)}
+    assert confirmed.items() <= {(key, entry.title) for key, entry in entries.items()}
+    for report_id, entry in entries.items():
+        expected = replace(report, title=entry.title).json()
+        assert store.open(report_id).json() == expected
+        assert entry.tags == ("saver",)
+
+
+def test_twenty_processes_that_start_and_save_at_once_lose_nothing(url, report, tmp_path):
+    confirmed = savers("together", url, report, tmp_path, 20, 5)
+    assert len(confirmed) == 100
+    with Store(url) as store:
+        assert store.count() == 100
+        check_whole(store, report, confirmed)
+
+
+def test_twenty_threads_of_one_store_lose_nothing(store, report):
+    def save(number: int) -> tuple[str, str]:
+        title = f"thread-{number}"
+        return store.save(replace(report, title=title), tags=["saver"]), title
+
+    with ThreadPoolExecutor(20) as threads:
+        confirmed = dict(threads.map(save, range(60)))
+    assert store.count() == 60
+    check_whole(store, report, confirmed)
+
+
+def test_killed_fifty_times_every_confirmed_report_is_whole_and_none_is_half(url, report, tmp_path):
+    confirmed = savers("killed", url, report, tmp_path, 50, 0.1)
+    # Every other process lives until it has saved one.
+    assert len(confirmed) >= 25
+    with Store(url) as store:
+        check_whole(store, report, confirmed)
+
+
+def test_a_commit_is_on_the_disk_before_it_is_confirmed(sqlite_url):
+    with Store(sqlite_url) as store, store._engine.connect() as connection:
+        settings = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous", "foreign_keys")
+        }
+    assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
+
+
+def test_a_saver_that_fails_is_seen(report, tmp_path):
+    (tmp_path / "reports.db").write_bytes(b"no database" * 1000)
+    with pytest.raises(AssertionError, match="is damaged"):
+        savers("together", f"sqlite:///{tmp_path / 'reports.db'}", report, tmp_path, 1, 1)

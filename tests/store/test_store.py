@@ -1,0 +1,191 @@
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import DBAPIError
+
+from calib.store import Store, StoreError
+from calib.store.location import checked_url
+
+HOSTILE = (
+    "<img src=x onerror=alert(1)>",
+    "'; DROP TABLE calib_reports; --",
+    '"quoted" and \\back\\slashed',
+    "100%_of_it",
+    "line\none\ttab \x1b[31m \x00 nul",
+    "Straße ﬁne İstanbul 😀",
+    "{id} %(id)s %s :id ?",
+    "x" * 100_000,
+)
+
+
+def test_an_opened_report_is_the_one_that_was_saved(store, report):
+    assert store.open(store.save(report)).json() == report.json()
+
+
+def test_ids_are_long_fit_for_an_address_and_never_the_same(store, report):
+    ids = {store.save(report) for _ in range(5)}
+    assert len(ids) == 5
+    # 16 bytes in base64: 128 random bits.
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{22}", report_id) for report_id in ids)
+
+
+def test_an_entry_says_what_the_report_says(store, report):
+    before = datetime.now(UTC)
+    report_id = store.save(replace(report, note="For the board"), tags=["q1", " credit  risk "])
+    (entry,) = store.list()
+    assert entry == store.entry(report_id)
+    assert (entry.title, entry.author, entry.note) == ("March", "Ada", "For the board")
+    assert (entry.data_name, entry.tags) == ("scores.csv", ("credit risk", "q1"))
+    assert entry.fingerprint == report.analysis.data.fingerprint
+    assert (entry.verdict, entry.sentence) == (
+        report.analysis.verdict.kind,
+        report.analysis.verdict.sentence,
+    )
+    assert entry.created == datetime(2026, 3, 1, 9, 5, tzinfo=UTC)
+    assert before <= entry.saved <= datetime.now(UTC)
+
+
+def test_a_report_without_a_title_is_listed_by_its_heading(store, report):
+    store.save(replace(report, title=""))
+    assert store.list()[0].title == "Calibration of scores.csv"
+
+
+def test_newest_first_in_pages(store, report):
+    saved = [store.save(report) for _ in range(7)]
+    pages = [store.list(limit=3, offset=offset) for offset in (0, 3, 6, 9)]
+    assert [len(page) for page in pages] == [3, 3, 1, 0]
+    assert [entry.id for page in pages for entry in page] == saved[::-1]
+
+
+@pytest.mark.parametrize(
+    ("search", "found"),
+    [
+        ("", "abc"),
+        ("churn", "a"),
+        ("CHURN", "a"),
+        ("churn scores", "a"),
+        ("churn credit", ""),
+        ("scores.csv", "abc"),
+        ("grace", "b"),
+        ("strasse", "b"),
+        ("q3", "c"),
+        ("50%", "c"),
+        ("%", "c"),
+        ("_", "b"),
+        ("a_b", "b"),
+        ("'", "c"),
+        ('"', "c"),
+        ("o'hara", "c"),
+        ("\\", "a"),
+        ("/", "b"),
+        ("\0", "abc"),
+        ("\ud800", ""),
+        ("%" * 5000, ""),
+        ("'; DROP TABLE calib_reports; --", ""),
+    ],
+)
+def test_search_takes_every_character_as_it_is(store, report, search, found):
+    for title, author, note, tags in (
+        ("a Churn", "Ada", "C:\\data", ["q1"]),
+        ("b credit", "Grace", "Straße 1/2, a_b", ["q2"]),
+        ("c credit", "Tim O'Hara", 'up by 50%, "really"', ["Q3"]),
+    ):
+        store.save(replace(report, title=title, author=author, note=note), tags=tags)
+    assert "".join(sorted(entry.title[0] for entry in store.list(search))) == found
+    assert store.count(search) == len(found)
+
+
+def test_filters_are_exact_and_add_up(store, report):
+    store.save(report, tags=["credit", "2026"])
+    store.save(replace(report, author="Grace"), tags=["credit"])
+    store.save(report)
+    kind = report.analysis.verdict.kind
+    assert store.tags() == ("2026", "credit")
+    assert store.authors() == ("Ada", "Grace")
+    assert store.verdicts() == (kind,)
+    assert store.count() == 3
+    assert store.count(tag="credit") == 2
+    assert store.count(tag="Credit") == store.count(tag="cred") == store.count(tag="%") == 0
+    assert store.count(tag="credit", author="Ada") == 1
+    assert store.count(verdict=kind) == 3
+    assert store.count(verdict="magic") == 0
+    assert len(store.list("march", tag="credit", author="Grace", verdict=kind)) == 1
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_text_is_kept_and_found_as_text(store, report, hostile):
+    given = replace(report, title=hostile, author=hostile, note=hostile)
+    report_id = store.save(given, tags=[hostile[:40]])
+    assert store.open(report_id).json() == given.json()
+    entry = store.entry(report_id)
+    # The one character that PostgreSQL cannot hold.
+    shown = hostile.replace("\0", "")
+    assert (entry.title, entry.author, entry.note) == (shown, shown, shown)
+    assert store.list(hostile[:900]) == store.list(author=hostile) == (entry,)
+    assert store.list(tag=entry.tags[0]) == (entry,)
+    store.delete(report_id, by=hostile)
+    assert store.deletions()[0].title == shown
+
+
+def test_tags_have_bounds(store, report):
+    with pytest.raises(StoreError, match="at most 60 characters, got 61 in 'xxx"):
+        store.save(report, tags=["x" * 61])
+    with pytest.raises(StoreError, match="at most 20 tags, got 21"):
+        store.save(report, tags=map(str, range(21)))
+    assert store.list() == ()
+
+
+def test_a_deleted_report_is_gone_and_the_log_says_who_did_it(store, report):
+    kept, gone = store.save(report, tags=["q1"]), store.save(report, tags=["q2"])
+    before = datetime.now(UTC)
+    store.delete(gone, by=" Grace  Hopper ")
+    assert [entry.id for entry in store.list()] == [kept]
+    assert store.tags() == ("q1",)
+    (line,) = store.deletions()
+    assert (line.report_id, line.title, line.deleted_by) == (gone, "March", "Grace Hopper")
+    assert before <= line.deleted <= datetime.now(UTC)
+    for ask in (store.open, store.entry, lambda i: store.delete(i, by="Ada")):
+        with pytest.raises(StoreError, match=f"'{gone}' was deleted on .* by Grace Hopper"):
+            ask(gone)
+    assert len(store.deletions()) == 1
+
+
+def test_a_deletion_needs_a_name(store, report):
+    report_id = store.save(report)
+    with pytest.raises(StoreError, match="by must name the person"):
+        store.delete(report_id, by=" ")
+    assert store.open(report_id).title == "March"
+
+
+@pytest.mark.parametrize("report_id", ["", "abc", "%", "' OR 1=1", "x\0", "\ud800", "z" * 10**6])
+def test_an_unknown_id_gets_a_sentence(store, report, report_id):
+    store.save(report)
+    for ask in (store.open, store.entry, lambda i: store.delete(i, by="Ada")):
+        with pytest.raises(StoreError, match="There is no saved report with the id") as caught:
+            ask(report_id)
+        assert len(str(caught.value)) < 400
+    assert store.count() == 1
+
+
+def test_a_saved_report_cannot_be_changed_even_by_hand(store, report, url):
+    report_id = store.save(report)
+    engine = create_engine(checked_url(url))
+    try:
+        with pytest.raises(DBAPIError, match="a saved report never changes"), engine.begin() as by:
+            by.execute(text("UPDATE calib_reports SET title = 'other'"))
+    finally:
+        engine.dispose()
+    assert store.entry(report_id).title == "March"
+
+
+def test_two_stores_on_one_database_show_the_same_reports(store, report, url):
+    with Store(url) as other:
+        report_id = store.save(report, tags=["q1"])
+        assert other.open(report_id).json() == report.json()
+        assert other.list() == store.list()
+        other.delete(report_id, by="Ada")
+        assert store.list() == ()
+        assert store.deletions() == other.deletions()
