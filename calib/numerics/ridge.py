@@ -64,50 +64,53 @@ def choose_ridge(
         Decreasing, above 0.
     logistic : bool
     """
-    # In the basis' own axes the penalty is the same and all but a few dozen columns vanish.
+    # In the basis' own axes, each scaled to length 1, the penalty is diagonal, all but a few dozen
+    # columns vanish, and the Hessian is as well conditioned as the weights.
     left, size, right = np.linalg.svd(columns, full_matrices=False)
     kept = size**2 * weight.sum() > NEGLIGIBLE * lambdas[-1]
-    design = np.column_stack([np.ones(len(weight)), left[:, kept] * size[kept]])
-    step = _logistic_fit if logistic else _linear_fit
+    design = np.column_stack([np.ones(len(weight)), left[:, kept]])
+    relative = np.append(0.0, 1.0 / size[kept] ** 2)
     leave_out = _logistic_left_out if logistic else _linear_left_out
     c, fits, losses = np.zeros(design.shape[1]), [], []
     for lam in lambdas.tolist():
-        c, factor = step(design, weight, positive, lam, c)
+        if logistic:
+            c, factor = _logistic_fit(design, weight, positive, lam * relative, c)
+        else:
+            c, factor = _linear_fit(design, weight, positive, lam * relative)
         half = solve_triangular(factor, design.T, lower=True, check_finite=False)
         leverage = np.einsum("ij,ij->j", half, half)
         fits.append(c)
         losses.append(leave_out(design @ c, leverage, weight, positive) / weight.sum())
     chosen = int(np.argmin(losses))
     best = fits[chosen]
-    return RidgePath(float(best[0]), right[kept].T @ best[1:], lambdas, np.array(losses), chosen)
-
-
-def _penalty(k: int, lam: float) -> FloatArray:
-    penalty = np.full(k, lam)
-    penalty[0] = 0.0
-    return penalty
+    return RidgePath(
+        float(best[0]), right[kept].T @ (best[1:] / size[kept]), lambdas, np.array(losses), chosen
+    )
 
 
 def _cholesky(design: FloatArray, curvature: FloatArray, penalty: FloatArray) -> FloatArray:
     hessian = (design.T * curvature) @ design
     diagonal = np.diag_indices_from(hessian)
-    # A weak penalty on a long axis drowns in rounding: never below that.
-    hessian[diagonal] += np.maximum(penalty, ROUNDING * hessian[diagonal].max())
+    hessian[diagonal] += penalty
+    # Weights that differ by many powers of ten leave it singular up to rounding.
+    hessian[diagonal] += ROUNDING * hessian[0, 0]
     return np.asarray(np.linalg.cholesky(hessian), dtype=np.float64)
 
 
 def _linear_fit(
-    design: FloatArray, weight: FloatArray, positive: FloatArray, lam: float, start: FloatArray
+    design: FloatArray, weight: FloatArray, positive: FloatArray, penalty: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    factor = _cholesky(design, weight, _penalty(len(start), lam))
+    factor = _cholesky(design, weight, penalty)
     return cho_solve((factor, True), design.T @ positive), factor
 
 
 def _logistic_fit(
-    design: FloatArray, weight: FloatArray, positive: FloatArray, lam: float, start: FloatArray
+    design: FloatArray,
+    weight: FloatArray,
+    positive: FloatArray,
+    penalty: FloatArray,
+    start: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    penalty = _penalty(len(start), lam)
-
     def value(c: FloatArray) -> float:
         f = design @ c
         data = weight @ np.logaddexp(0.0, f) - positive @ f
