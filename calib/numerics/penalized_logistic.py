@@ -184,33 +184,6 @@ def leave_out(problem: PenalizedLogistic, fit: LogisticFit) -> LeftOut:
     return LeftOut(float(loss) / problem.total_weight, degrees)
 
 
-def standard_error(problem: PenalizedLogistic, fit: LogisticFit, basis: csr_array) -> FloatArray:
-    """Standard deviation of f = basis c, the penalty read as a prior: the bias is allowed for.
-
-    Averaged over the points, plus or minus 1.96 of it covers the true f about 95% of the time.
-
-    Parameters
-    ----------
-    problem : PenalizedLogistic
-    fit : LogisticFit
-    basis : sparse array of shape (n, k)
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    References
-    ----------
-    Nychka 1988, doi:10.1080/01621459.1988.10478711. Marra and Wood 2012,
-    doi:10.1111/j.1467-9469.2011.00760.x.
-    """
-    p = _probability(fit.value, np.exp(-np.abs(fit.value)))
-    factor = _factor(problem, fit.lam, problem.t * p * (1.0 - p))
-    inverse = cho_solve_banded((factor, True), np.eye(basis.shape[1]), check_finite=False)
-    rows = basis.toarray()
-    return np.sqrt(np.einsum("nk,nk->n", rows @ inverse, rows))
-
-
 def banded_times(banded: FloatArray, c: FloatArray) -> FloatArray:
     """Product of a symmetric matrix in lower banded storage and a vector.
 

@@ -1,0 +1,124 @@
+"""The CORP curve: the best increasing fit to the outcomes, so that the data choose the bins."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib.cells import ScoreCells
+from calib.curves.rate import RateCurve, check_level
+from calib.numerics.aggregate import Buckets, into_buckets
+from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.intervals import wilson_interval
+from calib.numerics.isotonic import increasing_blocks, pool_adjacent_violators
+
+# A band is drawn from this many buckets of neighbouring scores: finer ones change nothing seen.
+BAND_BUCKETS = 256
+MOST_BLOCKS = 300
+
+
+def corp_curve(
+    cells: ScoreCells,
+    *,
+    confidence_level: float = 0.95,
+    n_replicates: int = 1_000,
+    random_state: int = 0,
+) -> RateCurve:
+    """Isotonic regression (PAV) of the outcome on the score, with a pointwise band.
+
+    The band is the percentile bootstrap over rows (a multinomial over cells by outcome), widened to
+    the Wilson interval of the point's own block. Alone, the bootstrap fails where a block holds one
+    outcome only, as at the ends: every resample of such a block is the same. Rows are resampled in
+    at most about 256 buckets of score, weighted ones by their effective number.
+
+    Parameters
+    ----------
+    cells : ScoreCells
+    confidence_level : float
+        In (0, 1).
+    n_replicates : int
+    random_state : int
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    RateCurve
+        Points at the lowest and the highest score of every block (of more than 300 blocks, of some
+        300), and where the band was resampled.
+
+    Raises
+    ------
+    ValueError
+        If `confidence_level` is not in (0, 1).
+
+    References
+    ----------
+    Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118.
+
+    Examples
+    --------
+    >>> cells = ScoreCells.from_arrays([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.8])
+    >>> curve = corp_curve(cells)
+    >>> curve.score, curve.observed
+    (array([0.1, 0.3, 0.6, 0.8]), array([0. , 0.5, 0.5, 1. ]))
+    """
+    check_level(confidence_level)
+    edges = increasing_blocks(cells.rate, cells.weight)
+    rate, low, high = _blocks(cells, edges, confidence_level)
+    ends = _ends(edges)
+    block = np.searchsorted(edges, ends, side="right") - 1
+    x, band_low, band_high = _bootstrap(cells, confidence_level, n_replicates, random_state)
+    score = np.union1d(cells.score[ends], x)
+
+    def along(values: FloatArray) -> FloatArray:
+        return np.interp(score, cells.score[ends], values[block])
+
+    return RateCurve(
+        kind="corp",
+        score=score,
+        observed=along(rate),
+        low=np.minimum(along(low), np.interp(score, x, band_low)),
+        high=np.maximum(along(high), np.interp(score, x, band_high)),
+        confidence_level=confidence_level,
+    )
+
+
+def _blocks(
+    cells: ScoreCells, edges: IntArray, confidence_level: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Rate of every block, and its Wilson interval."""
+    weight = np.diff(cells.cumulative_weight[edges])
+    rate = np.clip(np.diff(cells.cumulative_positive[edges]) / weight, 0.0, 1.0)
+    effective = np.square(weight) / np.diff(cells.cumulative_weight_sq[edges])
+    return rate, *wilson_interval(rate, effective, confidence_level)
+
+
+def _ends(edges: IntArray) -> IntArray:
+    """First and last cell of every block, or of some of them where they are very many."""
+    step = -(-(len(edges) - 1) // MOST_BLOCKS)
+    firsts, lasts = edges[:-1][::step], edges[1:][::step] - 1
+    return np.unique(np.concatenate([firsts, lasts, edges[-1:] - 1]))
+
+
+def _bootstrap(
+    cells: ScoreCells, confidence_level: float, n_replicates: int, random_state: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean score of every bucket, and quantiles of the refitted curves there."""
+    buckets = into_buckets(cells.score, cells.weight, cells.positive, BAND_BUCKETS)
+    share = np.concatenate([buckets.positive, buckets.weight - buckets.positive])
+    share = np.maximum(share, 0.0) / np.maximum(share, 0.0).sum()
+    n_rows = max(1, round(cells.total_weight**2 / float(cells.weight_sq.sum())))
+    rng = np.random.default_rng(random_state)
+    drawn = rng.multinomial(n_rows, share, size=n_replicates).astype(np.float64)
+    fits = np.array([_refit(buckets, counts) for counts in drawn])
+    tail = 0.5 * (1.0 - confidence_level)
+    low, high = np.quantile(fits, [tail, 1.0 - tail], axis=0)
+    return buckets.x, low, high
+
+
+def _refit(buckets: Buckets, counts: FloatArray) -> FloatArray:
+    """The increasing fit to one resample, at every bucket; between its neighbours where empty."""
+    positive, negative = np.split(counts, 2)
+    weight = positive + negative
+    drawn = weight > 0.0
+    fit = pool_adjacent_violators(positive[drawn] / weight[drawn], weight[drawn])
+    return fit if drawn.all() else np.interp(buckets.x, buckets.x[drawn], fit)
