@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.arrays import FloatArray
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import sigmoid
 from calib.predictions import Predictions
@@ -69,7 +70,7 @@ def _naive_bayes() -> Predictions:
     pixels, digit = load_digits(return_X_y=True)
     even = digit % 2 == 0
     score = _held_out(BernoulliNB(binarize=8), pixels, even)
-    return _predictions("naive_bayes", even, score, digit=digit)
+    return _predictions("naive_bayes", even, score, **_ink(pixels))
 
 
 @_example(
@@ -84,7 +85,7 @@ def _boosting() -> Predictions:
     stumps = AdaBoostClassifier(
         DecisionTreeClassifier(max_depth=1), n_estimators=20, random_state=0
     )
-    return _predictions("boosting", even, _held_out(stumps, pixels, even), digit=digit)
+    return _predictions("boosting", even, _held_out(stumps, pixels, even), **_ink(pixels))
 
 
 @_example(
@@ -98,7 +99,7 @@ def _svm() -> Predictions:
     pixels, digit = load_digits(return_X_y=True)
     high = digit >= 5
     margin = _held_out(LinearSVC(), pixels / 16.0, high, method="decision_function")
-    return _predictions("svm", high, sigmoid(margin), digit=digit)
+    return _predictions("svm", high, sigmoid(margin), **_ink(pixels))
 
 
 @_example(
@@ -112,7 +113,7 @@ def _random_forest() -> Predictions:
     pixels, digit = load_digits(return_X_y=True)
     eight = digit == 8
     forest = RandomForestClassifier(30, max_depth=6, min_samples_leaf=5, random_state=0)
-    return _predictions("random_forest", eight, _held_out(forest, pixels, eight), digit=digit)
+    return _predictions("random_forest", eight, _held_out(forest, pixels, eight), **_ink(pixels))
 
 
 @_example(
@@ -126,8 +127,22 @@ def _logistic() -> Predictions:
     cells, benign = load_breast_cancer(return_X_y=True)
     malignant = benign == 0
     score = _held_out(LogisticRegression(max_iter=1000), cells[:, :2], malignant)
-    size = np.array(["small radius", "large radius"])[(cells[:, 0] > np.median(cells[:, 0])) * 1]
-    return _predictions("logistic", malignant, score, radius=size)
+    large = cells[:, 0] > np.median(cells[:, 0])
+    # Smoothness is not among the model's features: a slice over which it cannot be right.
+    columns = {"smoothness": cells[:, 4], "radius": np.where(large, "large", "small")}
+    return _predictions("logistic", malignant, score, **columns)
+
+
+def _ink(pixels: FloatArray) -> dict[str, NDArray[Any]]:
+    """Slices of the digits that do not give the outcome away: how much ink, and where."""
+    images = pixels.reshape(-1, 8, 8)
+    upper, left = images[:, :4].sum(axis=(1, 2)), images[:, :, :4].sum(axis=(1, 2))
+    ink = images.sum(axis=(1, 2))
+    return {
+        "ink": pixels.mean(axis=1),
+        "half": np.where(2 * upper > ink, "upper", "lower"),
+        "side": np.where(2 * left > ink, "left", "right"),
+    }
 
 
 def _held_out(
@@ -144,8 +159,6 @@ def _held_out(
 
 
 def _predictions(
-    key: str, outcome: NDArray[np.bool_], score: FloatArray, **columns: IntArray | NDArray[np.str_]
+    key: str, outcome: NDArray[np.bool_], score: FloatArray, **columns: NDArray[Any]
 ) -> Predictions:
-    return Predictions.from_arrays(
-        outcome, score, columns={name: v.astype(str) for name, v in columns.items()}, name=key
-    )
+    return Predictions.from_arrays(outcome, score, columns=columns, name=key)

@@ -8,6 +8,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from calib.examples import EXAMPLES
+from calib.slices import slice_by, slice_gaps
 
 
 def slope(key: str) -> float:
@@ -54,11 +55,18 @@ def test_figures_of_the_stories() -> None:
 
 
 @pytest.mark.parametrize("key", list(EXAMPLES))
-def test_enough_rows_and_a_slice(key: str) -> None:
+def test_enough_rows_and_slices(key: str) -> None:
     example = EXAMPLES[key]
     predictions = example.load()
     assert np.bincount(predictions.outcome).min() >= 100
     assert predictions is example.load()
-    assert len(predictions.columns) == 1
+    assert len(predictions.columns) >= 2
+    for name in predictions.columns:
+        gaps = slice_gaps(
+            predictions.view(), predictions.scores, slice_by(predictions.columns, [name])
+        )
+        # No slice gives the outcome away, and each has rows to say something.
+        assert ((gaps.positives > 0) & (gaps.positives < gaps.rows)).all()
+        assert not gaps.few.any()
     assert example.story.endswith(".")
     assert predictions.name == key == example.key

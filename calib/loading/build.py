@@ -18,6 +18,8 @@ from calib.numerics.arrays import IntArray
 from calib.predictions import Predictions
 
 MISSING = "(missing)"
+# More different numbers are a quantity, to be cut in ranges, and not codes.
+MOST_CODES = 20
 
 
 def to_predictions(
@@ -114,10 +116,18 @@ def _group(rows: Rows, keep: NDArray[np.intp]) -> IntArray | None:
 
 def _columns(rows: Rows, keep: NDArray[np.intp]) -> dict[str, NDArray[np.generic]]:
     mapping = rows.mapping
-    found = {column: _texts(as_labels(rows.frame[column]), keep) for column in mapping.slices}
+    found = {column: _slices(rows.frame[column], keep) for column in mapping.slices}
     if mapping.time is not None:
         found[mapping.time] = _times(rows.frame[mapping.time], keep)
     return found
+
+
+def _slices(column: pd.Series, keep: NDArray[np.intp]) -> NDArray[np.generic]:
+    labels = as_labels(column)
+    if len(labels) > MOST_CODES and labels.values.dtype.kind in "iuf":
+        values = column.iloc[keep].to_numpy(dtype=np.float64, na_value=np.nan)
+        return np.asarray(values)
+    return _texts(labels, keep)
 
 
 def _texts(labels: Labels, keep: NDArray[np.intp]) -> NDArray[np.generic]:

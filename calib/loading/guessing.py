@@ -18,6 +18,7 @@ from calib.loading.names import (
     POSITIVE_WORDS,
     PREDICTED_NAMES,
     SCORE_NAMES,
+    SLICE_NAMES,
     SPLIT_NAMES,
     TEST_WORDS,
     TIME_NAMES,
@@ -212,12 +213,15 @@ def _test_value(labels: Labels) -> str | None:
 
 def _slices(guesser: _Guesser) -> tuple[str, ...]:
     columns = guesser.free()[:MOST_LOOKED_AT]
-    fit = [column for column in columns if _slice_like(guesser.look(column))]
+    fit = [column for column in columns if _slice_like(column, guesser.look(column))]
     return tuple(fit[:MOST_SLICES])
 
 
-def _slice_like(look: _Look) -> bool:
-    return not look.numeric and 2 <= look.distinct <= MOST_SLICE_VALUES
+def _slice_like(column: str, look: _Look) -> bool:
+    if not 2 <= look.distinct <= MOST_SLICE_VALUES:
+        return False
+    named = any(re.fullmatch(pattern, plain_name(column)) for pattern in SLICE_NAMES)
+    return named or not look.numeric
 
 
 def _positive(frame: pd.DataFrame, mapping: ColumnMapping) -> str | None:

@@ -62,8 +62,9 @@ def load(
         Column of predicted labels: a row is positive if prediction and outcome agree.
     slices : sequence of str
         Columns to slice by.
-    transform : {"none", "percent", "logit", "clip"}
-        What makes the scores probabilities: divide by 100, apply the sigmoid, clip to [0, 1].
+    transform : {"none", "percent", "tenths", "logit", "clip"}
+        What makes the scores probabilities: divide by 100, divide by 10 (ratings), apply the
+        sigmoid, clip to [0, 1].
     drop_missing : bool
         Leave out rows whose outcome, score, weight or split is missing or unreadable; they are
         counted in `Predictions.set_aside`.

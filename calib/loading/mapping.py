@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
-Transform = Literal["none", "percent", "logit", "clip"]
+Transform = Literal["none", "percent", "tenths", "logit", "clip"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,9 @@ class ColumnMapping:
         Value (as text) of `split` that means test rows; all others are calibration rows.
     slices : tuple of str
         Columns to slice by.
-    transform : {"none", "percent", "logit", "clip"}
-        What makes the scores probabilities: divide by 100, apply the sigmoid, clip to [0, 1].
+    transform : {"none", "percent", "tenths", "logit", "clip"}
+        What makes the scores probabilities: divide by 100, divide by 10 (ratings), apply the
+        sigmoid, clip to [0, 1].
     drop_missing : bool
         Leave out rows whose outcome, score, weight or split is missing or unreadable.
     swap : bool

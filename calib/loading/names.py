@@ -26,6 +26,11 @@ TIME_NAMES = (
     r"(valid_?)?(date|time|datetime)|timestamp|ts|.*_(date|time|at)",
     r"year|month|season|period",
 )
+# Codes written as numbers are slices only where the name says so.
+SLICE_NAMES = (
+    r"race|ethnicity|sex|gender|region|country|state|site|segment|cohort|class|category|type",
+    r"season|year|quarter|month|weekday",
+)
 
 POSITIVE_WORDS = (
     *("1", "true", "yes", "y", "t", "positive", "pos", "+", "+1"),

@@ -16,6 +16,7 @@ from calib.numerics.transforms import sigmoid
 
 # Float32 arithmetic leaves a probability this far outside [0, 1]; such scores are clipped silently.
 ROUNDING = 1e-6
+DIVISORS: dict[Transform, float] = {"percent": 100.0, "tenths": 10.0}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +142,8 @@ def transformed(values: FloatArray, transform: Transform) -> FloatArray:
         return sigmoid(values)
     if transform == "clip":
         return np.clip(values, 0.0, 1.0)
-    scaled = values / 100.0 if transform == "percent" else values
+    divisor = DIVISORS.get(transform)
+    scaled = values if divisor is None else values / divisor
     near = (scaled >= -ROUNDING) & (scaled <= 1.0 + ROUNDING)
     return np.where(near, np.clip(scaled, 0.0, 1.0), scaled)
 

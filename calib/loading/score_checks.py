@@ -69,9 +69,11 @@ def _above(rows: Rows, lead: str, high: float) -> Problem:
     if whole and high <= 10.0:
         text = lead + (
             "They look like ratings or classes, not probabilities. Choose the column that holds "
-            "the probability."
+            "the probability; or divide ratings by 10, and let calibration make probabilities of "
+            "them."
         )
-        return Problem("not-probabilities", "error", text)
+        repair = replace(rows.mapping, transform="tenths")
+        return Problem("ratings", "error", text, repair, "Divide by 10")
     repair = replace(rows.mapping, transform="percent")
     # Up to 10 they could be odds or ratings as well.
     text = lead + (

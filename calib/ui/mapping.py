@@ -19,6 +19,7 @@ MOST_COLUMNS = 40
 TRANSFORMS = {
     "none": "They are probabilities",
     "percent": "Percentages: divide by 100",
+    "tenths": "Ratings up to 10: divide by 10",
     "logit": "Log-odds or raw scores: apply the sigmoid",
     "clip": "Probabilities with rounding: clip to 0 and 1",
 }

@@ -174,3 +174,19 @@ def test_errors_carry_their_problems() -> None:
     with pytest.raises(InputError) as caught:
         load(FRAME.assign(p=100 * P))
     assert [problem.code for problem in caught.value.problems] == ["percent"]
+
+
+def test_codes_are_text_and_quantities_stay_numbers() -> None:
+    frame = FRAME.assign(site=np.arange(len(Y)) % 6, age=np.arange(float(len(Y))))
+    frame.loc[0, "age"] = np.nan
+    columns = load(frame, slices=["site", "age"]).columns
+    assert columns["site"].tolist()[:7] == ["0", "1", "2", "3", "4", "5", "0"]
+    assert columns["age"].dtype == np.float64
+    assert np.isnan(columns["age"][0])
+    assert columns["age"][1:4].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_ratings_become_scores() -> None:
+    frame = pd.DataFrame({"y": Y, "decile": np.tile(np.arange(1, 11), len(Y) // 10 + 1)[: len(Y)]})
+    scores = load(frame, outcome="y", score="decile", transform="tenths").scores
+    assert scores[:10].tolist() == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]

@@ -29,6 +29,7 @@ def codes(found: Table, mapping: ColumnMapping) -> set[str]:
 
 CASES: dict[str, tuple[Table, str, str]] = {
     "percentages": (table(p=100 * P), "percent", "Divide by 100"),
+    "ratings": (table(p=np.ceil(10 * P)), "ratings", "Divide by 10"),
     "log-odds": (table(p=LOGIT), "logit", "Apply the sigmoid"),
     "a little outside": (table(p=1.08 * P - 0.04), "slightly-outside", "Clip to [0, 1]"),
     "missing outcome": (table(y=with_cell(Y, 4, None)), "missing", "Leave these rows out"),
@@ -81,7 +82,6 @@ NO_REPAIR = {
     "single row of a class": (table(y=np.arange(600) == 3), "too-few"),
     "few": (table(y=np.arange(600) < 40), "few"),
     "large numbers": (table(p=1000 * P), "not-probabilities"),
-    "ratings": (table(p=np.ceil(10 * P)), "not-probabilities"),
 }
 
 

@@ -1,0 +1,50 @@
+"""Documented figures of real data."""
+
+import numpy as np
+import pandas as pd
+
+from calib.comparison import hold_out
+from calib.decisions import Costs, decide
+from calib.loading import guess, inspect, load, read, to_predictions
+from calib.periods import cut_periods, period_table
+from calib.settings import Settings
+from calib.slices import Slicing, slice_by, slice_error_rates, slice_gaps
+
+
+def test_compas_wrongs_black_and_white_defendants_differently(shared):
+    table = read(shared / "data/corp/BROWARD_CLEAN.csv")
+    mapping = guess(table)
+    assert "race" in mapping.slices
+    (problem,) = [found for found in inspect(table, mapping) if found.code == "ratings"]
+    predictions = to_predictions(table, problem.repair)
+    held_out = hold_out(predictions.view(), Settings(methods=("uncalibrated",)))
+    # High is a decile above 4: a score of 0.5 or more, the threshold of equal costs.
+    flagged = decide(held_out, Costs()).methods["uncalibrated"].flagged
+    race = slice_by(predictions.columns, ["race"])
+    rates = slice_error_rates(held_out.rows, flagged, race).frame().set_index("slice")
+    whole = slice_error_rates(held_out.rows, flagged, Slicing.whole(len(predictions))).frame()
+    documented = {"1": (23.45, 47.72), "2": (44.85, 27.99)}
+    for name, pair in documented.items():
+        found = 100 * rates.loc[name, ["false_positive", "false_negative"]].to_numpy(float)
+        assert found.round(2).tolist() == list(pair)
+    assert (100 * whole.loc[0, ["false_positive", "false_negative"]].to_numpy(float)).round(
+        2
+    ).tolist() == [32.35, 37.40]
+
+
+def test_nfl_seasons_are_slices_and_unplayed_games_are_set_aside(shared):
+    games = pd.read_csv(shared / "data/forecasts/538_nfl_games.csv")
+    per_season = games["season"].value_counts()
+    # The file's games are all played: four of the last season are made unplayed here.
+    games.loc[games.index[games["season"] == 2021][:4], "prob1_outcome"] = np.nan
+    predictions = load(games, positive=1, drop_missing=True)
+    assert dict(predictions.set_aside) == {"outcome missing": 4}
+    view = predictions.view()
+    gaps = slice_gaps(view, view.score, slice_by(predictions.columns, ["season"]))
+    assert gaps.names == tuple(map(str, range(2015, 2022)))
+    assert gaps.rows[:6].tolist() == per_season.sort_index()[:6].tolist()
+    assert gaps.rows[6] == per_season[2021] - 4
+    table = period_table(view, view.score, cut_periods(predictions.columns["date"], "year"))
+    # A season's last games are played in the next year.
+    assert table.names == tuple(map(str, range(2015, 2023)))
+    assert table.rows.sum() == len(games) - 4
