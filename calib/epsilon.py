@@ -51,6 +51,11 @@ class EpsilonCurve:
     def __post_init__(self) -> None:
         lock(self)
 
+    @property
+    def swing(self) -> float:
+        """How far the log loss moves over all epsilons."""
+        return float(self.log_loss.max() - self.log_loss.min())
+
     def frame(self) -> pd.DataFrame:
         """One row an epsilon."""
         return pd.DataFrame(

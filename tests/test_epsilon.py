@@ -97,6 +97,7 @@ def test_a_curve_has_a_point_an_epsilon():
     curve = epsilon_curve("spline", cells, lambda epsilon: 1.0 + epsilon)
     np.testing.assert_array_equal(curve.log_loss, 1.0 + curve.epsilon)
     assert (np.diff(curve.epsilon) > 0).all()
+    assert curve.swing == pytest.approx(0.3)
     assert curve.n_outside[0] == 0
     assert curve.n_outside[-1] == 2
     assert list(curve.frame().columns) == ["epsilon", "log_loss", "n_outside"]

@@ -33,4 +33,4 @@ class Uncalibrated(Calibrator):
 
     def formula(self) -> str:
         """The map in words and numbers."""
-        return "s: the score itself, multiplied by 1"
+        return "s: the score as it is"

@@ -45,7 +45,7 @@ def epsilon_chart(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> Chart:
     )
     figure.add_traces([_losses(analysis, curve, epsilon) for curve in drawn])
     figure.add_trace(_outside(drawn[0], epsilon))
-    below = {"title": "Rows left", "rangemode": "tozero", "fixedrange": True, "tickformat": "~s"}
+    below = {"title": "Outside", "rangemode": "tozero", "fixedrange": True, "tickformat": "~s"}
     figure.update_layout(stacked_axes(across, above, below))
     return make_chart(
         figure,

@@ -13,12 +13,13 @@ from calib.curves.functions import CalibrationFunction
 from calib.figures.chart import Chart, make_chart
 from calib.figures.panels import diagonal, dots, few_entry, legend_entry, square
 from calib.figures.scales import LINEAR
-from calib.figures.theme import LINE_WIDTH, axis_look, faded, style_of
+from calib.figures.theme import LINE_WIDTH, MethodStyle, axis_look, faded, style_of
 from calib.figures.words import escaped, verdicts
 
-SIDE = 380
-RUG_STEP = 0.035
+SIDE, GAP, KNOT_ROW = 380, 12, 9
 Rows = Literal["test", "fitted"]
+# No method's colour: the faint maps keep that of their method.
+_FAINT = MethodStyle("rgba(127, 127, 127, 0.5)", "solid", "circle")
 ROW_WORDS = {"test": "Scored rows", "fitted": "Fitted rows"}
 
 
@@ -39,7 +40,7 @@ def functions_chart(
     rows : {"test", "fitted"}
         Dots of the rows that are scored, or of those that the maps were fitted on.
     highlight_knots : bool
-        Mark the knots of maps that have some, as ticks along the bottom.
+        Mark the knots of maps that have some, as ticks in a strip below, one row a map.
     by_rule : mapping of str to CalibrationFunction, optional
         By method, its map if epsilon followed the paper's rule: drawn faintly.
 
@@ -58,26 +59,47 @@ def functions_chart(
     figure.add_trace(dots("rows", ROW_WORDS[rows], curve, style, LINEAR, joined=False))
     before = by_rule or {}
     figure.add_traces([_before(r, before[r.key]) for r in results if r.key in before])
+    if before:
+        figure.add_trace(legend_entry("by rule", "ε by the rule", _FAINT, mode="lines"))
     figure.add_traces([_map(result) for result in results if result.key != "uncalibrated"])
-    if highlight_knots:
-        bent = [result for result in results if len(result.function.knots)]
-        figure.add_traces([_rug(result, row) for row, result in enumerate(bent)])
+    bent = [r for r in results if highlight_knots and len(r.function.knots)]
+    figure.add_traces([_rug(result, row) for row, result in enumerate(bent)])
     figure.add_trace(legend_entry("rows", ROW_WORDS[rows], style, mode="markers"))
     if curve.few.any():
         figure.add_trace(few_entry())
-    across, upward = square()
-    figure.update_layout(
-        xaxis=axis_look("Score", **LINEAR.options(), **across),
-        yaxis=axis_look("Calibrated probability", **LINEAR.options(), **upward),
-    )
+    figure.update_layout(_axes(len(bent)))
     return make_chart(
         figure,
         f"Calibration functions over the dots of the {ROW_WORDS[rows].lower()}. "
         f"{verdicts(analysis, methods)}",
         plot_width=SIDE,
-        plot_height=SIDE,
+        plot_height=SIDE + _strip(len(bent)),
         revision="functions",
     )
+
+
+def _strip(n_rows: int) -> int:
+    """Height of the strip of knots with the gap above it."""
+    return GAP + KNOT_ROW * (n_rows + 1) if n_rows else 0
+
+
+def _axes(n_rows: int) -> dict[str, object]:
+    across, upward = square()
+    if not n_rows:
+        return {
+            "xaxis": axis_look("Score", **LINEAR.options(), **across),
+            "yaxis": axis_look("Calibrated probability", **LINEAR.options(), **upward),
+        }
+    height = SIDE + _strip(n_rows)
+    # One x-axis for both: a knot stays under the bend that it makes, at any width and zoom.
+    below = {"anchor": "y2", "mirror": "all"}
+    panel, strip = [1.0 - SIDE / height, 1.0], [0.0, 1.0 - (SIDE + GAP) / height]
+    rows = {"range": [n_rows, -1], "showticklabels": False, "ticks": "", "showgrid": False}
+    return {
+        "xaxis": axis_look("Score", **LINEAR.options(), **across, **below),
+        "yaxis": axis_look("Calibrated probability", **LINEAR.options(), **upward, domain=panel),
+        "yaxis2": axis_look("Knots", **rows, domain=strip, anchor="x", fixedrange=True),
+    }
 
 
 def _map(result: MethodResult) -> go.Scatter:
@@ -97,17 +119,16 @@ def _map(result: MethodResult) -> go.Scatter:
 
 def _before(result: MethodResult, function: CalibrationFunction) -> go.Scatter:
     style = style_of(result.key)
-    name = f"{escaped(result.label)}, ε by rule"
     return go.Scatter(
         x=function.score.astype(np.float32),
         y=function.calibrated.astype(np.float32),
         mode="lines",
-        name=name,
+        name=f"{escaped(result.label)}, ε by the rule",
         uid=f"by rule {result.key}",
-        legendgroup=result.key,
+        legendgroup="by rule",
         line={"color": faded(style.color, 0.35), "width": 2.5 * LINE_WIDTH},
         hovertemplate="%{x:.4f} becomes %{y:.4f}<extra>%{fullData.name}</extra>",
-        showlegend=True,
+        showlegend=False,
     )
 
 
@@ -115,14 +136,15 @@ def _rug(result: MethodResult, row: int) -> go.Scatter:
     knots = result.function.knots
     return go.Scatter(
         x=knots,
-        y=np.full(len(knots), RUG_STEP * row),
+        y=np.full(len(knots), row),
+        yaxis="y2",
         mode="markers",
         name=escaped(result.label),
         uid=f"knots {result.key}",
         legendgroup=result.key,
         marker={
             "symbol": "line-ns-open",
-            "size": 9,
+            "size": KNOT_ROW - 1,
             "color": style_of(result.key).color,
             "line": {"width": 1.25, "color": style_of(result.key).color},
         },

@@ -14,8 +14,8 @@ from calib.numerics.arrays import FloatArray
 WIDTH, UPPER, GAP, LOWER = 460, 220, 16, 84
 HEIGHT = UPPER + GAP + LOWER
 LEFT = 74
-# Losses that differ by less are drawn as equal.
-LEAST_SPAN = 1e-3
+# Of a loss: what differs by less is drawn as equal, and what differs by this is still drawn.
+LEAST_SPAN, WIDE_SPAN = 1e-3, 0.02
 
 
 def stacked_axes(
@@ -43,7 +43,7 @@ def log_axis(title: str, values: FloatArray) -> dict[str, Any]:
         "title": title,
         "type": "log",
         "range": [low - margin, high + margin],
-        "dtick": max(1, round((high - low) / 6)),
+        "dtick": max(1, round((high - low) / 5)),
         "exponentformat": "power",
     }
 
@@ -56,7 +56,7 @@ def loss_axis(title: str, *losses: FloatArray) -> dict[str, Any]:
     """
     values = np.concatenate(losses)
     low, middle, high = (float(np.quantile(values, share)) for share in (0.0, 0.5, 1.0))
-    top = min(high, low + 6.0 * max(middle - low, LEAST_SPAN))
+    top = min(high, low + max(6.0 * (middle - low), WIDE_SPAN))
     spare = max(LEAST_SPAN - (top - low), 0.0) / 2
     margin = 0.08 * (top - low) + spare
     return {

@@ -41,6 +41,12 @@ STYLE = """
     [data-testid=stMainBlockContainer] { padding-left: 1rem; padding-right: 1rem; }
     .st-key-navigation { row-gap: 0; }
 }
+/* Squares of 380 pixels that shrink with the width: they stand at the bottom of their place. */
+@media (max-width: 478px) {
+    [class*=st-key-chart_functions], .st-key-chart_reliability {
+        margin-top: calc(100vw - 478px); clip-path: inset(calc(478px - 100vw) 0 0 0);
+    }
+}
 """
 log = logging.getLogger(__name__)
 

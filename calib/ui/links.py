@@ -32,12 +32,15 @@ class Look:
         Method whose four cumulative panels are drawn.
     knots : bool
         Whether the knots of the maps are marked.
+    over_epsilon : tuple of str
+        Methods whose log loss over epsilon is drawn, by key.
     """
 
     axis: str = "linear"
     shown: tuple[str, ...] = ("uncalibrated",)
     cumulative: str = "uncalibrated"
     knots: bool = False
+    over_epsilon: tuple[str, ...] = ("spline",)
 
     def changed(self) -> dict[str, Any]:
         """The choices that differ from their defaults."""
@@ -138,6 +141,7 @@ LOOK_NAMES: Mapping[str, Name] = {
     "show": Name("shown", ".".join, _several),
     "cum": Name("cumulative", str, _method),
     "knots": Name("knots", lambda on: "1" if on else "0", _flag),
+    "over": Name("over_epsilon", ".".join, _several),
 }
 
 

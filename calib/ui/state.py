@@ -6,7 +6,7 @@ One object of ours holds it, since widgets forget their values when another page
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -14,6 +14,8 @@ import streamlit as st
 
 from calib.analysis import Analysis, analyze
 from calib.comparison import Progress
+from calib.curves.functions import CalibrationFunction
+from calib.epsilon import Rounds
 from calib.examples import EXAMPLES
 from calib.loading import Problem
 from calib.predictions import Predictions
@@ -59,6 +61,10 @@ class Session:
         Results on a person's own data.
     latest : Analysis or None
         The last result: the next one takes from it what did not change.
+    rounds : Recent
+        Cells of every fold, to compute a curve over epsilon.
+    rule_maps : Recent
+        Maps as they are when epsilon follows the paper's rule, by method.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -76,6 +82,10 @@ class Session:
     page: str = ""
     analyses: Recent[Analysis] = field(default_factory=lambda: Recent(most=3))
     latest: Analysis | None = None
+    rounds: Recent[Rounds] = field(default_factory=lambda: Recent(most=1))
+    rule_maps: Recent[Mapping[str, CalibrationFunction]] = field(
+        default_factory=lambda: Recent(most=4)
+    )
 
     @classmethod
     def from_link(cls, named: dict[str, str]) -> Session:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.analysis import Analysis, Column
+from calib.calibrators import CALIBRATORS
 from calib.comparison import Estimate
 from calib.curves.reliability import ReliabilityCurve
-from calib.ui.words import interval, level, number, plain, signed
+from calib.ui.words import formula, interval, level, number, plain, signed
 
 BIN_COLUMNS = {
     "low_edge": "Above",
@@ -66,7 +67,8 @@ def formulas(analysis: Analysis) -> None:
     """Every fitted map in words and numbers."""
     # Lines, not a table: a long formula must wrap, and no cell of a dataframe does.
     lines = [
-        f"- **{method.label}**: {plain(method.function.formula)}"
+        f"- **{plain(method.label)}**: {formula(method)}  \n"
+        f"  :small[:gray[{plain(CALIBRATORS[method.key].summary)}]]"
         for method in analysis.methods.values()
     ]
     with st.container(key="formulas"):

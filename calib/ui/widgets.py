@@ -13,7 +13,7 @@ from calib.examples import EXAMPLES
 from calib.ui import state
 from calib.ui.links import AXES, LEVELS
 from calib.ui.state import Session
-from calib.ui.words import choice, level, method_label
+from calib.ui.words import assumptions, choice, level, method_label
 
 LOG_EPSILON = (-15.0, -0.5)
 
@@ -93,6 +93,8 @@ def methods(session: Session) -> None:
         args=("methods", "methods", _with_uncalibrated),
         help="Simplest first. The uncalibrated scores are always among them.",
     )
+    with st.expander("What each one assumes"):
+        st.markdown(assumptions())
 
 
 def _with_uncalibrated(chosen: Sequence[str]) -> tuple[str, ...]:
@@ -144,6 +146,23 @@ def knots(session: Session) -> None:
         args=("knots", "knots"),
         help="Scores at which a map bends.",
     )
+
+
+def over_epsilon(session: Session, options: Sequence[str]) -> tuple[str, ...]:
+    """The methods whose log loss is drawn over epsilon; returns them, at least one."""
+    chosen = [key for key in options if key in session.look.over_epsilon] or list(options[:1])
+    show_value("over_epsilon", chosen)
+    st.pills(
+        "Log loss of",
+        options,
+        format_func=method_label,
+        selection_mode="multi",
+        key="over_epsilon",
+        on_change=state.changer,
+        args=("over_epsilon", "over_epsilon", tuple),
+        help="Every point is fitted anew on every fold, once: SplineCalib takes longest.",
+    )
+    return tuple(chosen)
 
 
 def epsilon(session: Session, rule: float) -> None:

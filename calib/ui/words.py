@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calib.analysis import Analysis, DataSummary, MethodResult
@@ -11,6 +11,7 @@ from calib.calibrators import CALIBRATORS
 from calib.comparison import Estimate
 from calib.curves.functions import CompactLogitCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
+from calib.epsilon import EpsilonCurve
 from calib.verdict import SIGNIFICANCE, p_words
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$~:&])")
@@ -121,6 +122,19 @@ def method_label(key: str) -> str:
     return CALIBRATORS[key].label
 
 
+def assumptions() -> str:
+    """One line a method, simplest first: what it assumes."""
+    entries = sorted(CALIBRATORS.values(), key=lambda method: method.simplicity)
+    return "\n".join(f"- **{plain(entry.label)}**: {plain(entry.summary)}" for entry in entries)
+
+
+def formula(method: MethodResult) -> str:
+    """A fitted map in words and numbers, and its knots."""
+    said = plain(method.function.formula)
+    n = len(method.function.knots)
+    return said if n == 0 or "knots" in said else f"{said} ({n} knots)"
+
+
 def choice(name: str, value: Any) -> str:
     """One changed setting, as its chip says it.
 
@@ -133,6 +147,8 @@ def choice(name: str, value: Any) -> str:
         return f"{len(value)} methods"
     if name == "shown":
         return f"{len(value)} shown"
+    if name == "over_epsilon":
+        return f"{len(value)} over ε"
     if name == "cumulative":
         return f"Panels of {method_label(value)}"
     shown = level(value) if name == "confidence_level" else value
@@ -224,6 +240,12 @@ PANELS_READING = (
     "probability against the share of rows; (d) recalibrated probability against the score. Gupta "
     "et al. 2021, arXiv 2006.12800."
 )
+LAMBDA_READING = """
+λ weighs the penalty: to the right the map is smoother, to the left it follows single rows. The loss
+is that of every row under the fit to all others. A map is fitted at the λ of the **large marker**;
+**Spline** charges every degree of freedom (d.f.) a little more than this loss does, since the least
+of a flat curve is often noise, so its marker may lie right of the lowest point.
+"""
 FUNCTIONS_READING = """
 - A **line** is a calibrator: a score on the x-axis becomes the probability on the y-axis.
 - The **dots** are the bins of the uncalibrated scores. A good map runs through them on rows that it
@@ -235,6 +257,33 @@ DIFFERENCE_READING = """
 - Both losses are taken on the same rows, so the intervals are paired and narrower than those of the
   losses themselves.
 """
+
+
+def epsilon_reading(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> str:
+    """What the curve over epsilon shows, how much it says, and against which noise."""
+    moves = " ".join(_moves(analysis, curve) for curve in curves)
+    return f"""
+- Above: log loss on **held-out rows**, {_rounds_said(analysis)}. The **large marker** is the ε in
+  use, with the number of the Compare page; the dotted line is the paper's rule.
+- Below: rows outside [ε, 1 − ε]. While there are none, ε only rescales the axis of the scores.
+- {moves} Small steps of the curve are noise.
+- To choose the ε of the least loss here, and then to quote that loss, would flatter it.
+"""
+
+
+def _moves(analysis: Analysis, curve: EpsilonCurve) -> str:
+    estimate = analysis.methods[curve.key].metrics["log_loss"]
+    at = level(analysis.settings.confidence_level)
+    return (
+        f"{method_label(curve.key)}'s log loss is {number(estimate.value)} ({at} interval "
+        f"{interval(estimate)}); over all ε it moves by {number(curve.swing)}."
+    )
+
+
+def _rounds_said(analysis: Analysis) -> str:
+    if analysis.data.protocol == "test rows":
+        return "the test rows, by maps of the calibration rows"
+    return f"each scored by a map of the other folds ({analysis.settings.n_folds} folds)"
 
 
 def fitted_title(analysis: Analysis) -> str:

@@ -8,9 +8,28 @@ import pytest
 
 from calib import figures
 from calib.calibrators import CALIBRATORS
+from calib.curves.functions import LambdaPath
+from calib.epsilon import EPSILONS, EpsilonCurve
 from calib.figures.theme import METHOD_STYLES, OTHER_STYLE, style_of
 
 ALL = ("uncalibrated", "platt", "isotonic", "beta")
+
+
+def with_spline(analysis):
+    """The analysis with a lambda path, made up, of a method "spline"."""
+    beta = analysis.methods["beta"]
+    path = LambdaPath(np.array([1.0, 0.1]), np.array([0.6, 0.5]), np.array([2.0, 3.5]), 1)
+    spline = dataclasses.replace(
+        beta, key="spline", function=dataclasses.replace(beta.function, path=path)
+    )
+    return dataclasses.replace(analysis, methods={**analysis.methods, "spline": spline})
+
+
+def over_epsilon():
+    grid = np.array(EPSILONS)
+    return EpsilonCurve("spline", grid, 0.5 + grid, np.arange(len(grid), dtype=float))
+
+
 BUILDERS = {
     "reliability": lambda a: figures.reliability_chart(a, ALL),
     "reliability, logit": lambda a: figures.reliability_chart(a, ALL, axis="logit"),
@@ -20,7 +39,10 @@ BUILDERS = {
     "compact logit": figures.compact_logit_chart,
     "before and after": lambda a: figures.before_after_chart(a, ALL),
     "differences": figures.difference_chart,
+    "lambda path": lambda a: figures.lambda_path_chart(with_spline(a), "spline"),
+    "epsilon": lambda a: figures.epsilon_chart(with_spline(a), [over_epsilon()]),
 }
+NO_VERDICT = {"compact logit", "differences", "cumulative", "lambda path", "epsilon"}
 every_figure = pytest.mark.parametrize("build", BUILDERS.values(), ids=BUILDERS)
 
 HOSTILE = "<b>bold</b><a href='http://evil.test'>x</a>%{x}<img src=http://evil.test>"
@@ -79,7 +101,7 @@ def test_hostile_labels_stay_text(analysis, build):
 
 @pytest.mark.parametrize(
     "name",
-    [name for name in BUILDERS if name not in ("compact logit", "differences", "cumulative")],
+    [name for name in BUILDERS if name not in NO_VERDICT],
 )
 def test_alternative_text_states_the_verdict_and_every_method(analysis, name):
     alt = BUILDERS[name](analysis).alt

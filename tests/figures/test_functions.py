@@ -55,3 +55,29 @@ def test_compact_logit_is_drawn_with_both_ends(analysis, trace):
 def test_compact_logit_says_how_many_rows_lie_outside(analysis, n, words):
     curve = dataclasses.replace(analysis.compact_logit, n_outside=n)
     assert words in compact_logit_chart(dataclasses.replace(analysis, compact_logit=curve)).alt
+
+
+def test_knots_lie_in_a_strip_of_their_own_one_row_a_map(analysis, trace):
+    bent = dict(analysis.methods)
+    beta = bent["beta"]
+    bent["beta"] = dataclasses.replace(
+        beta, function=dataclasses.replace(beta.function, knots=np.array([0.25]))
+    )
+    changed = dataclasses.replace(analysis, methods=bent)
+    chart = functions_chart(changed, ("isotonic", "beta"), highlight_knots=True)
+    rows = [set(trace(chart.figure, f"knots {key}").y) for key in ("isotonic", "beta")]
+    assert rows == [{0}, {1}]
+    assert trace(chart.figure, "knots beta").yaxis == "y2"
+    assert chart.figure.layout.yaxis2.domain[1] < chart.figure.layout.yaxis.domain[0]
+    assert chart.height > functions_chart(changed, ("isotonic", "beta")).height
+
+
+def test_maps_by_the_rule_are_drawn_faintly_beside_those_in_use(analysis, trace):
+    rule = dataclasses.replace(analysis.methods["beta"].function, formula="as it was")
+    figure = functions_chart(analysis, ("beta",), by_rule={"beta": rule}).figure
+    faint, line = trace(figure, "by rule beta"), trace(figure, "map beta")
+    np.testing.assert_allclose(faint.y, rule.calibrated, atol=1e-7)
+    assert faint.line.color.startswith("rgba")
+    assert list(figure.data).index(faint) < list(figure.data).index(line)
+    assert [t.name for t in figure.data if t.uid == "legend by rule"] == ["ε by the rule"]
+    assert not [t for t in functions_chart(analysis, ("beta",)).figure.data if "rule" in t.uid]

@@ -1,0 +1,59 @@
+"""Log loss over epsilon: drawn as computed, with the point in use among the others."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from calib.epsilon import EPSILONS, EpsilonCurve
+from calib.figures import epsilon_chart
+
+
+def curve(key="beta", shift=0.0):
+    grid = np.array(EPSILONS)
+    return EpsilonCurve(key, grid, 0.5 + shift + 0.1 * grid, 1000.0 * grid)
+
+
+def using(analysis, epsilon):
+    compact = dataclasses.replace(analysis.compact_logit, epsilon=epsilon, n_outside=77)
+    return dataclasses.replace(analysis, compact_logit=compact)
+
+
+def marked(line):
+    """Position of the large marker."""
+    return int(np.argmax(line.marker.size))
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 0.0025, 0.45])
+def test_the_large_marker_is_the_number_of_the_comparison(analysis, trace, epsilon):
+    figure = epsilon_chart(using(analysis, epsilon), [curve()]).figure
+    line, rows = trace(figure, "log loss beta"), trace(figure, "rows outside")
+    assert line.x[marked(line)] == rows.x[marked(rows)] == epsilon
+    assert line.y[marked(line)] == analysis.methods["beta"].metrics["log_loss"].value
+    assert rows.y[marked(rows)] == 77
+    assert (np.diff(line.x) > 0).all()
+    assert len(line.x) == len(EPSILONS) + (epsilon not in EPSILONS)
+
+
+def test_all_other_points_are_those_of_the_curve(analysis, trace):
+    figure = epsilon_chart(using(analysis, 0.0025), [curve("beta"), curve("platt", 0.1)]).figure
+    for key, shift in (("beta", 0.0), ("platt", 0.1)):
+        line = trace(figure, f"log loss {key}")
+        others = line.x != 0.0025
+        np.testing.assert_array_equal(line.x[others], EPSILONS)
+        np.testing.assert_array_equal(line.y[others], curve(key, shift).log_loss)
+    rows = trace(figure, "rows outside")
+    np.testing.assert_array_equal(rows.y[rows.x != 0.0025], curve().n_outside)
+    assert rows.yaxis == "y2"
+
+
+def test_the_rule_is_a_line_of_its_own(analysis, trace):
+    rule = trace(epsilon_chart(using(analysis, 0.1), [curve()]).figure, "rule")
+    assert set(rule.x) == {analysis.compact_logit.rule}
+
+
+def test_alternative_text_names_the_least_and_the_one_in_use(analysis):
+    alt = epsilon_chart(using(analysis, 0.1), [curve()]).alt
+    loss = analysis.methods["beta"].metrics["log_loss"].value
+    assert "0.1 in use" in alt
+    assert f"{loss:.4f} at the one in use" in alt
