@@ -8,9 +8,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib.analysis import Analysis, MethodResult
+from calib.curves.rate import RateCurve
 from calib.figures.chart import Chart, make_chart
 from calib.figures.panels import band as band_trace
 from calib.figures.panels import diagonal, dots, few_entry, legend_entry, square
+from calib.figures.rate import RATE_NAMES, rate_traces
 from calib.figures.scales import AxisKind, Scale, scale_for
 from calib.figures.theme import LINE_WIDTH, axis_look, faded, style_of
 from calib.figures.words import count, escaped, span, verdicts
@@ -26,6 +28,7 @@ def reliability_chart(
     axis: AxisKind = "linear",
     band: bool = True,
     histogram: bool = True,
+    lines: Sequence[RateCurve] = (),
 ) -> Chart:
     """Observed frequency against mean predicted probability, bin by bin.
 
@@ -38,6 +41,8 @@ def reliability_chart(
         The logit axis spreads out probabilities near 0 and 1.
     band, histogram : bool
         Whether to draw the consistency band, and the histogram of scores.
+    lines : sequence of RateCurve
+        CORP and smooth curves to draw with their bands; dots are then not joined.
 
     Returns
     -------
@@ -51,7 +56,8 @@ def reliability_chart(
 
     References
     ----------
-    Bröcker and Smith 2007, doi:10.1175/WAF993.1 (consistency band).
+    Bröcker and Smith 2007, doi:10.1175/WAF993.1 (consistency band). Dimitriadis, Gneiting and
+    Jordan 2021, doi:10.1073/pnas.2016191118 (CORP).
 
     Examples
     --------
@@ -72,7 +78,8 @@ def reliability_chart(
     if band:
         figure.add_trace(band_trace(results[0].reliability, scale))
     figure.add_trace(diagonal(scale))
-    figure.add_traces([_dots(result, scale) for result in results])
+    figure.add_traces(rate_traces(lines, scale))
+    figure.add_traces([_dots(result, scale, joined=not lines) for result in results])
     figure.add_traces([_entry(result) for result in results])
     if any(result.reliability.few.any() for result in results):
         figure.add_trace(few_entry())
@@ -81,19 +88,20 @@ def reliability_chart(
         figure.add_traces([_histogram(r, scale, unit, filled=len(results) == 1) for r in results])
         figure.update_layout(yaxis2=_count_axis(unit))
     figure.update_layout(_square_axes(scale, histogram))
-    n_bins = len(results[0].reliability.rows)
+    drawn = [f"{len(results[0].reliability.rows)} occupied bins"]
+    drawn += [RATE_NAMES[line.kind] for line in lines]
     return make_chart(
         figure,
-        f"Reliability diagram, {n_bins} occupied bins. {verdicts(analysis, methods)}",
+        f"Reliability diagram, {', '.join(drawn)}. {verdicts(analysis, methods)}",
         plot_width=SIDE,
         plot_height=HEIGHT if histogram else SIDE,
         revision=f"reliability {axis}",
     )
 
 
-def _dots(result: MethodResult, scale: Scale) -> go.Scatter:
-    style = style_of(result.key)
-    return dots(result.key, escaped(result.label), result.reliability, style, scale)
+def _dots(result: MethodResult, scale: Scale, *, joined: bool) -> go.Scatter:
+    style, name = style_of(result.key), escaped(result.label)
+    return dots(result.key, name, result.reliability, style, scale, joined=joined)
 
 
 def _entry(result: MethodResult) -> go.Scatter:

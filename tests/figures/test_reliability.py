@@ -3,8 +3,11 @@ import dataclasses
 import numpy as np
 import pytest
 
+from calib.curves.corp import corp_curve
+from calib.curves.smooth import smooth_curve
 from calib.figures import reliability_chart
 from calib.figures.theme import METHOD_STYLES
+from calib.figures.words import probability
 
 
 @pytest.mark.parametrize("key", ["uncalibrated", "isotonic"])
@@ -147,3 +150,47 @@ def test_methods_keep_their_look_and_order(analysis, trace):
 def test_unknown_axis_is_refused(analysis):
     with pytest.raises(ValueError, match="axis must be 'linear' or 'logit', got 'log'"):
         reliability_chart(analysis, axis="log")
+
+
+@pytest.fixture(scope="module")
+def lines(analysis):
+    cells = analysis.held_out.cells["uncalibrated"]
+    return corp_curve(cells, n_replicates=50), smooth_curve(cells)
+
+
+def test_lines_are_drawn_with_their_bands(analysis, trace, lines):
+    figure = reliability_chart(analysis, lines=lines).figure
+    for curve in lines:
+        line, band = trace(figure, f"rate {curve.kind}"), trace(figure, f"band {curve.kind}")
+        n = len(curve.score)
+        np.testing.assert_allclose(line.x, curve.score, rtol=1e-6)
+        np.testing.assert_allclose(line.y, curve.observed, rtol=1e-6)
+        np.testing.assert_allclose(band.y[:n], curve.low, rtol=1e-6)
+        np.testing.assert_allclose(band.y[n:][::-1], curve.high, rtol=1e-6)
+        np.testing.assert_array_equal(band.x[:n], line.x)
+    said = trace(figure, "rate smooth").hovertext[0]
+    assert f"95% interval {probability(lines[1].low[0])} to" in said
+
+
+def test_the_two_lines_differ_by_more_than_colour(analysis, trace, lines):
+    figure = reliability_chart(analysis, lines=lines).figure
+    corp, smooth = trace(figure, "rate corp"), trace(figure, "rate smooth")
+    assert corp.line.dash != smooth.line.dash
+    assert corp.name != smooth.name
+
+
+def test_dots_are_joined_only_where_no_line_is_drawn(analysis, trace, lines):
+    assert trace(reliability_chart(analysis).figure, "dots uncalibrated").mode == "lines+markers"
+    figure = reliability_chart(analysis, lines=lines[:1]).figure
+    assert trace(figure, "dots uncalibrated").mode == "markers"
+    assert "CORP line" in reliability_chart(analysis, lines=lines[:1]).alt
+
+
+def test_lines_follow_a_logit_axis_to_its_ends(analysis, trace, lines):
+    figure = reliability_chart(analysis, lines=lines, axis="logit").figure
+    low, high = figure.layout.yaxis.range
+    for uid in ("rate corp", "band corp", "rate smooth"):
+        y = trace(figure, uid).y
+        assert np.isfinite(y).all()
+        assert (y >= np.float32(low)).all()
+        assert (y <= np.float32(high)).all()
