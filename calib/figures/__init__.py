@@ -5,11 +5,14 @@ from calib.figures.chart import Chart, for_report
 from calib.figures.compact_logit import compact_logit_chart
 from calib.figures.cumulative import cumulative_chart
 from calib.figures.cumulative_difference import cumulative_difference_chart
+from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.figures.differences import difference_chart
 from calib.figures.epsilon import epsilon_chart
 from calib.figures.functions import functions_chart
 from calib.figures.lambda_path import lambda_path_chart, with_path
+from calib.figures.periods import period_chart
 from calib.figures.reliability import reliability_chart
+from calib.figures.slices import slice_chart, slice_reliability_chart
 from calib.figures.theme import CONFIG, METHOD_STYLES
 
 __all__ = [
@@ -18,6 +21,7 @@ __all__ = [
     "Chart",
     "before_after_chart",
     "compact_logit_chart",
+    "cost_chart",
     "cumulative_chart",
     "cumulative_difference_chart",
     "difference_chart",
@@ -25,6 +29,10 @@ __all__ = [
     "for_report",
     "functions_chart",
     "lambda_path_chart",
+    "net_benefit_chart",
+    "period_chart",
     "reliability_chart",
+    "slice_chart",
+    "slice_reliability_chart",
     "with_path",
 ]

@@ -11,6 +11,7 @@ from calib.calibrators import CALIBRATORS
 from calib.curves.functions import LambdaPath
 from calib.epsilon import EPSILONS, EpsilonCurve
 from calib.figures.theme import METHOD_STYLES, OTHER_STYLE, style_of
+from tests.figures import drawn
 
 ALL = ("uncalibrated", "platt", "isotonic", "beta")
 
@@ -41,6 +42,7 @@ BUILDERS = {
     "differences": figures.difference_chart,
     "lambda path": lambda a: figures.lambda_path_chart(with_spline(a), "spline"),
     "epsilon": lambda a: figures.epsilon_chart(with_spline(a), [over_epsilon()]),
+    **drawn.BUILDERS,
 }
 NO_VERDICT = {"compact logit", "differences", "cumulative", "lambda path", "epsilon"}
 every_figure = pytest.mark.parametrize("build", BUILDERS.values(), ids=BUILDERS)
@@ -101,7 +103,7 @@ def test_hostile_labels_stay_text(analysis, build):
 
 @pytest.mark.parametrize(
     "name",
-    [name for name in BUILDERS if name not in NO_VERDICT],
+    [name for name in BUILDERS if name not in NO_VERDICT and name not in drawn.BUILDERS],
 )
 def test_alternative_text_states_the_verdict_and_every_method(analysis, name):
     alt = BUILDERS[name](analysis).alt

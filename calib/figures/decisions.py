@@ -1,0 +1,177 @@
+"""Decisions: net benefit and expected cost over all thresholds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.calibrators import CALIBRATORS
+from calib.decisions import CostCurves, DecisionTable, NetBenefit
+from calib.figures.chart import Chart, make_chart
+from calib.figures.theme import FRAME, LINE_WIDTH, axis_look, style_of
+from calib.figures.words import escaped, probability
+from calib.numerics.arrays import FloatArray
+
+WIDTH, HEIGHT = 500, 300
+LEFT = 66
+
+
+def cost_chart(curves: CostCurves, table: DecisionTable, methods: Sequence[str]) -> Chart:
+    """Expected cost of a row over the threshold.
+
+    Parameters
+    ----------
+    curves : CostCurves
+    table : DecisionTable
+        Of the same costs: where each method decides, and where it would have cost least.
+    methods : sequence of str
+        Keys of the methods to draw.
+    """
+    top = 1.08 * max(curves.treat_all, curves.treat_none)
+    low = min(float(curves.cost[key].min()) for key in methods)
+    bottom = max(0.0, low - 0.25 * (top - low))
+    figure = go.Figure([_level(curves.treat_all, "Flag all", "treat all", "dash")])
+    figure.add_trace(_level(curves.treat_none, "Flag none", "treat none", "dot"))
+    figure.add_traces([_curve(key, curves.threshold, curves.cost[key], "cost") for key in methods])
+    figure.add_traces(_lowest(table, methods))
+    if table.costs.capacity is None:
+        figure.add_trace(_upright(table.costs.threshold, [bottom, top]))
+    figure.update_layout(
+        xaxis=axis_look("Threshold", range=[-0.01, 1.01], nticks=6),
+        yaxis=axis_look("Expected cost per row", range=[bottom, top], nticks=6, tickformat="~g"),
+    )
+    said = [
+        f"{CALIBRATORS[key].label}: {table.methods[key].cost.value:.4f} at its threshold."
+        for key in methods
+    ]
+    return make_chart(
+        figure,
+        f"Expected cost of a row over the threshold. {' '.join(said)}",
+        plot_width=WIDTH,
+        plot_height=HEIGHT,
+        left=LEFT,
+        revision="cost",
+    )
+
+
+def net_benefit_chart(
+    curves: NetBenefit, methods: Sequence[str], *, threshold: float | None = None
+) -> Chart:
+    """Net benefit over the threshold, with flagging all rows and flagging none.
+
+    Parameters
+    ----------
+    curves : NetBenefit
+    methods : sequence of str
+        Keys of the methods to draw.
+    threshold : float, optional
+        The one in use, marked.
+
+    References
+    ----------
+    Vickers and Elkin 2006, doi:10.1177/0272989X06295361.
+    """
+    top = 1.08 * curves.base_rate
+    bottom = -0.25 * curves.base_rate
+    treat_all = _curve("", curves.threshold, curves.treat_all, "treat all")
+    treat_all.update(
+        name="Flag all", showlegend=True, line={"color": FRAME, "width": 1.25, "dash": "dash"}
+    )
+    figure = go.Figure([_level(0.0, "Flag none", "treat none", "dot"), treat_all])
+    figure.add_traces(
+        [_curve(key, curves.threshold, curves.benefit[key], "benefit") for key in methods]
+    )
+    if threshold is not None:
+        figure.add_trace(_upright(threshold, [bottom, top]))
+    figure.update_layout(
+        xaxis=axis_look("Threshold", range=[-0.01, 1.01], nticks=6),
+        yaxis=axis_look("Net benefit per row", range=[bottom, top], nticks=6, tickformat="~g"),
+    )
+    return make_chart(
+        figure,
+        f"Net benefit over the threshold. {' '.join(_said(curves, key) for key in methods)}",
+        plot_width=WIDTH,
+        plot_height=HEIGHT,
+        left=LEFT,
+        revision="net benefit",
+    )
+
+
+def _said(curves: NetBenefit, key: str) -> str:
+    """Where a method does worse than acting without it."""
+    best_blind = np.maximum(curves.treat_all, 0.0)
+    # Rounding alone does not make a method worse.
+    worse = curves.threshold[curves.benefit[key] < best_blind - 1e-9]
+    label = CALIBRATORS[key].label
+    if not len(worse):
+        return f"{label}: nowhere below flagging all or none."
+    first, last = worse.min(), worse.max()
+    return f"{label}: below flagging all or none at thresholds from {first:g} to {last:g}."
+
+
+def _curve(key: str, threshold: FloatArray, values: FloatArray, kind: str) -> go.Scatter:
+    style = style_of(key)
+    label = escaped(CALIBRATORS[key].label) if key else ""
+    return go.Scatter(
+        x=threshold,
+        y=values,
+        mode="lines",
+        name=label,
+        uid=f"{kind} {key}".strip(),
+        legendgroup=key,
+        line={"color": style.color, "width": LINE_WIDTH, "dash": style.dash},
+        hovertemplate="threshold %{x:.3f}<br>%{y:.4f}<extra>%{fullData.name}</extra>",
+        showlegend=True,
+    )
+
+
+def _level(value: float, name: str, uid: str, dash: str) -> go.Scatter:
+    return go.Scatter(
+        x=[0.0, 1.0],
+        y=[value, value],
+        mode="lines",
+        name=name,
+        uid=uid,
+        line={"color": FRAME, "width": 1.25, "dash": dash},
+        hovertemplate="%{y:.4f}<extra>%{fullData.name}</extra>",
+    )
+
+
+def _lowest(table: DecisionTable, methods: Sequence[str]) -> list[go.Scatter]:
+    """A marker where each method would have cost least."""
+    found = []
+    for key in methods:
+        decision, style = table.methods[key], style_of(key)
+        if math.isnan(decision.hindsight):
+            continue
+        at = min(decision.hindsight, 1.0)
+        said = f"least in hindsight: {decision.hindsight_cost:.4f} from {probability(at)} on"
+        found.append(
+            go.Scatter(
+                x=[at],
+                y=[decision.hindsight_cost],
+                mode="markers",
+                name=escaped(CALIBRATORS[key].label),
+                uid=f"hindsight {key}",
+                legendgroup=key,
+                marker={"color": style.color, "symbol": style.symbol, "size": 10},
+                hovertemplate=f"{said}<extra>%{{fullData.name}}</extra>",
+                showlegend=False,
+            )
+        )
+    return found
+
+
+def _upright(x: float, span: list[float]) -> go.Scatter:
+    return go.Scatter(
+        x=[x, x],
+        y=span,
+        mode="lines",
+        name=f"Threshold {x:.3g}",
+        uid="threshold",
+        line={"color": FRAME, "width": 1.5},
+        hoverinfo="skip",
+    )

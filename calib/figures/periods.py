@@ -1,0 +1,263 @@
+"""Periods: base rate, slope, intercept and KS error over time, one panel under the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.calibrators import CALIBRATORS
+from calib.figures.chart import Chart, make_chart
+from calib.figures.grid import axis_ids, layout_keys, panel_title
+from calib.figures.panels import few_entry, legend_entry
+from calib.figures.theme import FRAME, OUTCOME, MethodStyle, axis_look, faded, style_of
+from calib.figures.words import count, escaped
+from calib.numerics.arrays import FloatArray
+from calib.periods import PeriodTable
+from calib.verdict import SIGNIFICANCE, p_words
+
+WIDTH, PANEL, GAP = 640, 120, 30
+MOST_TICKS = 6
+OBSERVED = MethodStyle(OUTCOME, "solid", "circle")
+
+
+@dataclass(frozen=True, slots=True)
+class _Panel:
+    """One panel: its title, its numbers in a PeriodTable, and the value of calibrated scores."""
+
+    title: str
+    name: str
+    ideal: float | None
+
+
+PANELS = (
+    _Panel("Observed and predicted", "base_rate", None),
+    _Panel("Calibration slope (1 is calibrated)", "slope", 1.0),
+    _Panel("Intercept (0 is calibrated)", "intercept", 0.0),
+    _Panel("KS error", "ks", None),
+)
+HEIGHT = len(PANELS) * PANEL + (len(PANELS) - 1) * GAP
+
+
+def period_chart(tables: Mapping[str, PeriodTable]) -> Chart:
+    """Calibration over time.
+
+    Parameters
+    ----------
+    tables : mapping of str to PeriodTable
+        By method, of the same periods.
+
+    Returns
+    -------
+    Chart
+        Lines with intervals; a star marks a KS error whose Holm-adjusted p-value is below 0.05,
+        hollow markers periods of fewer than 30 rows.
+    """
+    first = next(iter(tables.values()))
+    figure = go.Figure([_line("observed", "Observed", first, "base_rate", OBSERVED, 0)])
+    for key, table in tables.items():
+        figure.add_traces(_method(key, table))
+    figure.add_traces(_entries(tables))
+    for panel, each in enumerate(PANELS):
+        if each.ideal is not None:
+            figure.add_trace(_ideal(first, each.ideal, panel))
+    figure.update_layout(_axes(tables, first), annotations=_titles())
+    return make_chart(
+        figure,
+        _alt(tables, first),
+        plot_width=WIDTH,
+        plot_height=HEIGHT,
+        top=26,
+        left=62,
+        revision=f"periods {first.unit}",
+    )
+
+
+def _alt(tables: Mapping[str, PeriodTable], first: PeriodTable) -> str:
+    said = [
+        f"{CALIBRATORS[key].label}: {int((table.ks_p_adjusted < SIGNIFICANCE).sum())} periods "
+        "with evidence against calibration (KS test, Holm)."
+        for key, table in tables.items()
+    ]
+    span = f"{len(first)} periods, {first.names[0]} to {first.names[-1]}"
+    return f"Calibration over {span}. {' '.join(said)}"
+
+
+def _titles() -> list[dict[str, Any]]:
+    return [panel_title(each.title, panel) for panel, each in enumerate(PANELS)]
+
+
+def _method(key: str, table: PeriodTable) -> list[go.Scatter]:
+    name, style = escaped(CALIBRATORS[key].label), style_of(key)
+    lines = [_line(key, name, table, "mean_score", style, 0, whiskers=False)]
+    lines += [
+        _line(key, name, table, each.name, style, panel, whiskers=each.name != "ks")
+        for panel, each in enumerate(PANELS)
+        if panel > 0
+    ]
+    marked = table.ks_p_adjusted < SIGNIFICANCE
+    if marked.any():
+        lines.append(_stars(key, table, style))
+    return lines
+
+
+def _line(
+    key: str,
+    name: str,
+    table: PeriodTable,
+    what: str,
+    style: MethodStyle,
+    panel: int,
+    *,
+    whiskers: bool = True,
+) -> go.Scatter:
+    y = getattr(table, what)
+    bars = _bars(table, what, y, style) if whiskers else None
+    return go.Scatter(
+        x=table.position,
+        y=y,
+        mode="lines+markers",
+        name=name,
+        uid=f"{what} {key}",
+        legendgroup=key,
+        line={"color": faded(style.color, 0.7), "width": 1.5, "dash": style.dash},
+        marker={
+            "color": style.color,
+            "symbol": [style.hollow if few else style.symbol for few in table.few],
+            "size": 6,
+            "opacity": 1.0,
+        },
+        error_y=bars,
+        hovertext=[_describe(table, what, i) for i in range(len(table))],
+        hovertemplate="<b>%{fullData.name}</b><br>%{hovertext}<extra></extra>",
+        showlegend=False,
+        **axis_ids(panel),
+    )
+
+
+def _bars(table: PeriodTable, what: str, y: FloatArray, style: MethodStyle) -> dict[str, Any]:
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": getattr(table, f"{what}_high") - y,
+        "arrayminus": y - getattr(table, f"{what}_low"),
+        "color": faded(style.color, 0.6),
+        "thickness": 1.25,
+        "width": 0,
+    }
+
+
+def _stars(key: str, table: PeriodTable, style: MethodStyle) -> go.Scatter:
+    marked = table.ks_p_adjusted < SIGNIFICANCE
+    panel = len(PANELS) - 1
+    return go.Scatter(
+        x=table.position[marked],
+        y=table.ks[marked],
+        mode="markers",
+        name=f"p &lt; {SIGNIFICANCE:g} (Holm)",
+        uid=f"stars {key}",
+        legendgroup=key,
+        marker={"color": style.color, "symbol": "star", "size": 12},
+        hoverinfo="skip",
+        showlegend=True,
+        **axis_ids(panel),
+    )
+
+
+def _describe(table: PeriodTable, what: str, i: int) -> str:
+    value = getattr(table, what)[i]
+    said = "not estimable" if math.isnan(value) else f"{value:.4f}"
+    if what not in ("mean_score", "ks") and not math.isnan(value):
+        low, high = getattr(table, f"{what}_low")[i], getattr(table, f"{what}_high")[i]
+        said += f" ({low:.4f} to {high:.4f})"
+    if what == "ks":
+        said += f", {p_words(table.ks_p_value[i])}"
+    rows = f"{count(table.rows[i])} rows, {count(table.positives[i])} positive"
+    return f"{escaped(table.names[i])}<br>{said}<br>{rows}"
+
+
+def _entries(tables: Mapping[str, PeriodTable]) -> list[go.Scatter]:
+    mode = "lines+markers"
+    entries = [legend_entry("observed", "Observed", OBSERVED, mode)]
+    entries += [
+        legend_entry(key, escaped(CALIBRATORS[key].label), style_of(key), mode) for key in tables
+    ]
+    if any(table.few.any() for table in tables.values()):
+        entries.append(few_entry())
+    return entries
+
+
+def _ideal(table: PeriodTable, value: float, panel: int) -> go.Scatter:
+    low, high = _across(table)
+    return go.Scatter(
+        x=[low, high],
+        y=[value, value],
+        mode="lines",
+        uid=f"ideal {panel}",
+        line={"color": FRAME, "width": 1, "dash": "dot"},
+        hoverinfo="skip",
+        showlegend=False,
+        **axis_ids(panel),
+    )
+
+
+def _across(table: PeriodTable) -> list[float]:
+    margin = 0.03 * float(table.position[-1] - table.position[0]) or 0.5
+    return [float(table.position[0]) - margin, float(table.position[-1]) + margin]
+
+
+def _axes(tables: Mapping[str, PeriodTable], first: PeriodTable) -> dict[str, Any]:
+    step = math.ceil(len(first) / MOST_TICKS)
+    shown = range(0, len(first), step)
+    ticks = [escaped(first.names[i].removeprefix("week of ")) for i in shown]
+    axes: dict[str, Any] = {}
+    for panel, each in enumerate(PANELS):
+        across, upward = layout_keys(panel)
+        bottom = HEIGHT - PANEL - panel * (PANEL + GAP)
+        last = panel == len(PANELS) - 1
+        axes[across] = axis_look(
+            range=_across(first),
+            tickvals=[int(first.position[i]) for i in shown],
+            ticktext=ticks if last else [""] * len(ticks),
+            anchor=axis_ids(panel)["yaxis"],
+            **({} if panel == 0 else {"matches": "x"}),
+        )
+        axes[upward] = axis_look(
+            range=_upward(tables, each),
+            domain=[bottom / HEIGHT, (bottom + PANEL) / HEIGHT],
+            anchor=axis_ids(panel)["xaxis"],
+            nticks=4,
+            tickformat="~g",
+        )
+    return axes
+
+
+def _upward(tables: Mapping[str, PeriodTable], panel: _Panel) -> list[float]:
+    """All estimates, and their intervals as far as they do not flatten the estimates."""
+    values = [getattr(table, panel.name) for table in tables.values()]
+    if panel.name == "base_rate":
+        values += [table.mean_score for table in tables.values()]
+    if panel.name == "ks":
+        values.append(np.zeros(1))
+    if panel.ideal is not None:
+        values.append(np.array([panel.ideal]))
+    points = np.concatenate(values)
+    points = points[np.isfinite(points)]
+    low, high = float(points.min()), float(points.max())
+    reach = max(high - low, 0.05)
+    if panel.name != "ks":
+        bounds = [getattr(t, f"{panel.name}_{end}") for t in tables.values() for end in ENDS]
+        known = np.concatenate(bounds)
+        known = known[np.isfinite(known)]
+        if len(known):
+            low = max(float(min(low, known.min())), low - reach)
+            high = min(float(max(high, known.max())), high + reach)
+    margin = 0.1 * (high - low) or 0.05
+    return [low - (0.0 if panel.name == "ks" else margin), high + margin]
+
+
+ENDS = ("low", "high")

@@ -1,0 +1,241 @@
+"""Slices: observed minus predicted as a forest plot, and reliability diagrams in one square."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.calibrators import CALIBRATORS
+from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
+from calib.figures.chart import Chart, make_chart
+from calib.figures.panels import diagonal, dots, few_entry, legend_entry, square
+from calib.figures.scales import LINEAR
+from calib.figures.theme import FRAME, GREY, MethodStyle, axis_look, style_of
+from calib.figures.words import count, escaped, probability
+from calib.numerics.arrays import BoolArray, IntArray
+from calib.slices import SliceGaps
+from calib.verdict import SIGNIFICANCE, p_words
+
+WIDTH, ROW, SIDE = 460, 30, 380
+MOST_ROWS = 24
+LONGEST_NAME = 24
+# Of slices that are laid over each other: no slice is a method, but no more colours are told apart.
+SLICE_STYLES = (
+    MethodStyle("#56B4E9", "solid", "circle"),
+    MethodStyle("#D55E00", "dash", "square"),
+    MethodStyle("#009E73", "dashdot", "diamond"),
+    MethodStyle("#CC79A7", "dot", "triangle-up"),
+    MethodStyle("#999933", "longdash", "pentagon"),
+    MethodStyle(GREY, "solid", "x"),
+)
+
+
+def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MOST_ROWS) -> Chart:
+    """Forest plot of observed minus predicted, the strongest evidence on top.
+
+    Parameters
+    ----------
+    gaps : mapping of str to SliceGaps
+        By method, of the same slices; the first one's evidence orders them.
+    most : int
+        Slices to draw.
+
+    Returns
+    -------
+    Chart
+        A star stands beside an interval whose Holm-adjusted p-value is below 0.05. Slices of fewer
+        than 30 rows are grey and hollow.
+    """
+    first = next(iter(gaps.values()))
+    shown = first.order[:most]
+    figure = go.Figure([_zero(len(shown))])
+    limits = _limits(gaps, shown)
+    for place, (key, each) in enumerate(gaps.items()):
+        offset = 0.0 if len(gaps) == 1 else (place - (len(gaps) - 1) / 2) * 0.34
+        figure.add_traces(_method(key, each, shown, offset, limits))
+    if first.few[shown].any():
+        figure.add_trace(few_entry())
+    names = [first.names[i] for i in shown]
+    figure.update_layout(
+        xaxis=axis_look(
+            "Observed − predicted",
+            range=list(limits),
+            nticks=6,
+            tickformat="+~g",
+            mirror=False,
+        ),
+        yaxis=axis_look(
+            range=[len(shown) - 0.5, -0.5],
+            tickvals=list(range(len(shown))),
+            ticktext=[escaped(_short(name)) for name in names],
+            ticks="",
+            ticklabelstandoff=6,
+            showgrid=False,
+            showline=False,
+            fixedrange=True,
+        ),
+    )
+    longest = max(len(_short(name)) for name in names)
+    return make_chart(
+        figure,
+        _alt(gaps),
+        plot_width=WIDTH,
+        plot_height=max(ROW * len(shown), 2 * ROW),
+        left=24 + round(6.8 * longest),
+        revision="slices",
+    )
+
+
+def _alt(gaps: Mapping[str, SliceGaps]) -> str:
+    said = []
+    for key, each in gaps.items():
+        n = int(each.significant().sum())
+        found = f"{n} of {len(each)} slices differ from what was predicted after Holm's correction"
+        strongest = each.order[0]
+        named = f"; strongest evidence: {each.names[strongest]}, {each.gap[strongest]:+.3f}"
+        said.append(f"{CALIBRATORS[key].label}: {found}{named if n else ''}.")
+    return "Observed minus predicted of each slice, with intervals. " + " ".join(said)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+def _zero(n_rows: int) -> go.Scatter:
+    return go.Scatter(
+        x=[0.0, 0.0],
+        y=[-0.5, n_rows - 0.5],
+        mode="lines",
+        line={"color": FRAME, "width": 1.25},
+        uid="zero",
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _limits(gaps: Mapping[str, SliceGaps], shown: IntArray) -> tuple[float, float]:
+    """All intervals, and zero, with a margin for the stars."""
+    ends = [end[shown] for each in gaps.values() for end in (each.low, each.high, each.gap)]
+    low, high = min(0.0, *(e.min() for e in ends)), max(0.0, *(e.max() for e in ends))
+    margin = 0.09 * (high - low) or 0.01
+    return float(low - margin), float(high + margin)
+
+
+def _method(
+    key: str, gaps: SliceGaps, shown: IntArray, offset: float, limits: tuple[float, float]
+) -> list[go.Scatter]:
+    y = np.arange(len(shown)) + offset
+    few, marked = gaps.few[shown], gaps.significant(SIGNIFICANCE)[shown]
+    traces = [_entry(key), _dots(key, gaps, shown, y, ~few, "")]
+    if few.any():
+        traces.append(_dots(key, gaps, shown, y, few, " few"))
+    if marked.any():
+        traces.append(_stars(key, gaps, shown, y, marked, 0.035 * (limits[1] - limits[0])))
+    return traces
+
+
+def _entry(key: str) -> go.Scatter:
+    return legend_entry(key, escaped(CALIBRATORS[key].label), style_of(key), mode="markers")
+
+
+def _dots(
+    key: str, gaps: SliceGaps, shown: IntArray, y: Any, among: BoolArray, kind: str
+) -> go.Scatter:
+    chosen, style = shown[among], style_of(key)
+    color = FRAME if kind else style.color
+    return go.Scatter(
+        x=gaps.gap[chosen],
+        y=y[among],
+        mode="markers",
+        name=escaped(CALIBRATORS[key].label),
+        uid=f"gaps {key}{kind}",
+        legendgroup=key,
+        marker={"color": color, "symbol": style.hollow if kind else style.symbol, "size": 8},
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": gaps.high[chosen] - gaps.gap[chosen],
+            "arrayminus": gaps.gap[chosen] - gaps.low[chosen],
+            "color": color,
+            "thickness": 1.5,
+            "width": 3,
+        },
+        # Which slice was selected: its number in the slicing.
+        customdata=gaps.number[chosen],
+        hovertext=[_describe(gaps, int(i)) for i in chosen],
+        hovertemplate="<b>%{fullData.name}</b><br>%{hovertext}<extra></extra>",
+        showlegend=False,
+    )
+
+
+def _stars(
+    key: str, gaps: SliceGaps, shown: IntArray, y: Any, marked: BoolArray, away: float
+) -> go.Scatter:
+    chosen = shown[marked]
+    beyond = np.where(gaps.gap[chosen] > 0, gaps.high[chosen] + away, gaps.low[chosen] - away)
+    return go.Scatter(
+        x=beyond,
+        y=y[marked],
+        mode="markers",
+        name=f"p &lt; {SIGNIFICANCE:g} (Holm)",
+        uid=f"stars {key}",
+        legendgroup=key,
+        marker={"color": style_of(key).color, "symbol": "star", "size": 9},
+        hoverinfo="skip",
+        showlegend=True,
+    )
+
+
+def _describe(gaps: SliceGaps, i: int) -> str:
+    lines = [
+        escaped(gaps.names[i]),
+        f"{count(gaps.rows[i])} rows, {count(gaps.positives[i])} positive",
+        f"mean score {probability(gaps.mean_score[i])}, observed {probability(gaps.observed[i])}",
+        f"difference {gaps.gap[i]:+.4f} ({gaps.low[i]:+.4f} to {gaps.high[i]:+.4f})",
+    ]
+    if gaps.few[i]:
+        return "<br>".join([*lines, f"fewer than {FEW_ROWS} rows: not judged"])
+    return "<br>".join([*lines, f"{p_words(gaps.p_adjusted[i])} after Holm's correction"])
+
+
+def slice_reliability_chart(curves: Mapping[str, ReliabilityCurve]) -> Chart:
+    """Reliability diagrams of some slices in one square.
+
+    Parameters
+    ----------
+    curves : mapping of str to ReliabilityCurve
+        By the slices' names, at most six.
+
+    Raises
+    ------
+    ValueError
+        If there are no curves, or more than six.
+    """
+    if not 1 <= len(curves) <= len(SLICE_STYLES):
+        raise ValueError(f"curves must be 1 to {len(SLICE_STYLES)}, got {len(curves)}.")
+    named = [
+        (f"slice {i}", escaped(_short(name)), curve, style)
+        for i, ((name, curve), style) in enumerate(zip(curves.items(), SLICE_STYLES, strict=False))
+    ]
+    figure = go.Figure([diagonal(LINEAR)])
+    figure.add_traces([dots(*each, LINEAR) for each in named])
+    figure.add_traces(
+        [legend_entry(key, name, style, mode="lines+markers") for key, name, _, style in named]
+    )
+    if any(curve.few.any() for curve in curves.values()):
+        figure.add_trace(few_entry())
+    across, upward = square()
+    figure.update_layout(
+        xaxis=axis_look("Mean predicted probability", **LINEAR.options(), **across),
+        yaxis=axis_look("Observed frequency", **LINEAR.options(), **upward),
+    )
+    return make_chart(
+        figure,
+        f"Reliability diagrams of {len(curves)} slices: {', '.join(curves)}.",
+        plot_width=SIDE,
+        plot_height=SIDE,
+        revision="slice reliability",
+    )

@@ -1,0 +1,113 @@
+import json
+
+import numpy as np
+import pytest
+
+from calib.figures import period_chart, slice_chart, slice_reliability_chart
+from tests.figures.drawn import METHODS, curves, gaps, periods
+
+HOSTILE = "<b>bold</b><a href='http://evil.test'>x</a>%{x}<img src=http://evil.test>"
+
+
+def test_rows_are_gaps_with_their_intervals_strongest_evidence_on_top(analysis, trace):
+    found = gaps(analysis)
+    chart = slice_chart(found)
+    first = found["uncalibrated"]
+    axis = chart.figure.layout.yaxis
+    assert list(axis.ticktext) == [first.names[i] for i in first.order]
+    assert axis.range[0] > axis.range[1]
+    for key in METHODS:
+        dots = trace(chart.figure, f"gaps {key}")
+        for x, y, plus, minus, number in zip(
+            dots.x,
+            dots.y,
+            dots.error_x.array,
+            dots.error_x.arrayminus,
+            dots.customdata,
+            strict=True,
+        ):
+            i = int(first.order[round(y)])
+            each = found[key]
+            assert (x, number) == (each.gap[i], each.number[i])
+            assert x + plus == pytest.approx(each.high[i])
+            assert x - minus == pytest.approx(each.low[i])
+
+
+def test_few_rows_are_grey_and_hollow_and_significance_is_a_star(analysis, trace):
+    found = gaps(analysis)
+    figure = slice_chart(found).figure
+    few = trace(figure, "gaps uncalibrated few")
+    assert few.marker.symbol.endswith("-open")
+    assert len(few.x) == 1
+    assert "not judged" in few.hovertext[0]
+    first = found["uncalibrated"]
+    stars = [drawn for drawn in figure.data if drawn.uid == "stars uncalibrated"]
+    marked = np.flatnonzero(first.significant())
+    assert sum(len(star.x) for star in stars) == len(marked)
+    assert len(marked) > 0
+    low, high = figure.layout.xaxis.range
+    for star in stars:
+        assert low < min(star.x)
+        assert max(star.x) < high
+
+
+def test_only_the_strongest_are_drawn_where_there_are_many(analysis, trace):
+    found = gaps(analysis)
+    figure = slice_chart(found, most=1).figure
+    assert list(figure.layout.yaxis.ticktext) == [
+        found["uncalibrated"].names[found["uncalibrated"].order[0]]
+    ]
+
+
+def test_overlay_draws_the_curves(analysis, trace):
+    drawn = curves(analysis)
+    figure = slice_reliability_chart(drawn).figure
+    for i, curve in enumerate(drawn.values()):
+        dots = trace(figure, f"dots slice {i}")
+        np.testing.assert_array_equal(dots.x, curve.mean_score)
+        np.testing.assert_array_equal(dots.y, curve.observed)
+    styles = {trace(figure, f"legend slice {i}").marker.symbol for i in range(3)}
+    assert len(styles) == 3
+    with pytest.raises(ValueError, match="curves must be 1 to 6, got 0"):
+        slice_reliability_chart({})
+
+
+def test_periods_show_their_numbers_and_leave_gaps(analysis, trace):
+    tables = periods(analysis)
+    chart = period_chart(tables)
+    table = tables["beta"]
+    for what, name in (("slope", "slope beta"), ("ks", "ks beta"), ("mean_score", None)):
+        drawn = trace(chart.figure, name or f"{what} beta")
+        np.testing.assert_array_equal(drawn.y, getattr(table, what))
+        assert list(drawn.x) == table.position.tolist()
+    slope = trace(chart.figure, "slope beta")
+    np.testing.assert_allclose(slope.error_y.array, table.slope_high - table.slope)
+    observed = trace(chart.figure, "base_rate observed")
+    np.testing.assert_array_equal(observed.y, table.base_rate)
+    symbols = list(observed.marker.symbol)
+    assert [symbol.endswith("-open") for symbol in symbols] == table.few.tolist()
+    assert table.few.any()
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda a: slice_chart(gaps(a, names=(HOSTILE, "x", "y"))),
+        lambda a: slice_reliability_chart(curves(a, names=(HOSTILE, "x", "y"))),
+        lambda a: period_chart(periods(a, first=HOSTILE)),
+    ],
+)
+def test_hostile_names_stay_text(analysis, build):
+    said = json.dumps(json.loads(build(analysis).figure.to_json()), ensure_ascii=False)
+    for forbidden in ("<a ", "<img", "<b>bold", "%{x}<"):
+        assert forbidden not in said
+    assert "&lt;b&gt;bold" in said
+
+
+def test_alternative_text_says_how_many_slices_and_periods_stand_out(analysis):
+    found = gaps(analysis)
+    n = int(found["uncalibrated"].significant().sum())
+    assert f"Uncalibrated: {n} of 3 slices differ" in slice_chart(found).alt
+    tables = periods(analysis)
+    n = int((tables["uncalibrated"].ks_p_adjusted < 0.05).sum())
+    assert f"Uncalibrated: {n} periods" in period_chart(tables).alt
