@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
 
 from calib.calibrators import CALIBRATORS
@@ -34,26 +35,37 @@ from calib.metrics import (
     TestResult,
     auc,
     certain_and_wrong,
+    distinct_scores,
     expected_calibration_error,
     ks_error,
     ks_test,
 )
+from calib.metrics.base import Better
 from calib.numerics.arrays import FloatArray
+from calib.numerics.binning import Strategy, bin_edges
 from calib.numerics.histogram import score_histogram
 from calib.numerics.transforms import default_epsilon
 from calib.predictions import Predictions
 from calib.settings import Settings
+from calib.uncertainty import calibration_slope, percentile_estimate
 from calib.verdict import Recommendation, Verdict, judge, recommend
+
+# Below, even resampled clusters do not show how clusters vary.
+FEW_CLUSTERS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of the metric table: its key, its heading, its meaning and its digits."""
+    """One column of the metric table: its key, its heading, its meaning and its digits.
+
+    `better` says which values are good: "lower", "higher", "one" (the nearer to 1), or "none".
+    """
 
     key: str
     label: str
     meaning: str
     digits: int = 4
+    better: Better = "lower"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +113,17 @@ class MethodResult:
     ----------
     key, label : str
     metrics : mapping of str to Estimate
-        By column key: log_loss, brier_score, ece_uniform, ece_quantile, mce, ks_error, auc.
+        By column key: log_loss, brier_score, ece_uniform, ece_quantile, mce, ks_error, slope, auc,
+        distinct.
     differences : mapping of str to Estimate
-        log_loss and brier_score minus those of the uncalibrated scores, paired by row.
+        log_loss, brier_score, ks_error and auc minus those of the uncalibrated scores, paired by
+        row.
     reliability : ReliabilityCurve
     histogram : ndarray of shape (50,)
         Weight of the scores in 50 equal intervals of [0, 1].
     cumulative : CumulativeCurve
     ks : TestResult
-        KS test of the held-out scores.
+        KS test of the held-out scores, by cluster where groups are named.
     function : CalibrationFunction
         The map fitted on all calibration rows.
     """
@@ -247,7 +261,7 @@ def _evaluate(predictions: Predictions, held_out: HeldOut, settings: Settings) -
         compact_logit=compact_logit_curve(
             epsilon, rule, _rows_outside(held_out.fitted_on, epsilon)
         ),
-        verdict=judge(scored),
+        verdict=judge(scored, methods["uncalibrated"].ks),
         recommendation=_recommendation(held_out, methods, settings),
         warnings=_warnings(held_out, scored),
         held_out=held_out,
@@ -261,8 +275,7 @@ def _rebin(earlier: Analysis, held_out: HeldOut, settings: Settings) -> Analysis
         settings=settings,
         columns=_columns(settings),
         methods={
-            key: _with_bins(method, held_out.cells[key], settings)
-            for key, method in earlier.methods.items()
+            key: _with_bins(method, held_out, settings) for key, method in earlier.methods.items()
         },
         fitted_reliability=_reliability(held_out.fitted_on, settings),
     )
@@ -273,39 +286,80 @@ def _method(key: str, held_out: HeldOut, settings: Settings) -> MethodResult:
     level = settings.confidence_level
     own = losses(held_out, key)
     reference = losses(held_out, "uncalibrated")
+    curve = cumulative_curve(cells, confidence_level=level)
     return _with_bins(
         MethodResult(
             key=key,
             label=CALIBRATORS[key].label,
             metrics={name: mean_estimate(values, rows, level) for name, values in own.items()}
-            | {"ks_error": Estimate(ks_error(cells)), "auc": Estimate(auc(cells))},
+            | _resampled(held_out, key, level),
             differences={
                 name: mean_estimate(values - reference[name], rows, level)
                 for name, values in own.items()
-            },
+            }
+            | _resampled_differences(held_out, key, level),
             reliability=_reliability(cells, settings),
             histogram=score_histogram(cells.score, cells.weight),
-            cumulative=cumulative_curve(cells, confidence_level=level),
-            ks=ks_test(cells),
+            cumulative=curve if rows.group is None else _clustered_null(curve, held_out, key),
+            ks=_ks_test(held_out, key),
             function=calibration_function(held_out.maps[key]),
         ),
-        cells,
+        held_out,
         settings,
     )
 
 
-def _with_bins(method: MethodResult, cells: ScoreCells, settings: Settings) -> MethodResult:
-    n = settings.n_bins
-    binned = {
-        "ece_uniform": expected_calibration_error(cells, n_bins=n, strategy="uniform"),
-        "ece_quantile": expected_calibration_error(cells, n_bins=n, strategy="quantile"),
-        "mce": expected_calibration_error(cells, n_bins=n, strategy=settings.strategy, norm="max"),
+def _resampled(held_out: HeldOut, key: str, level: float) -> dict[str, Estimate]:
+    cells, drawn = held_out.cells[key], held_out.replicates[key]
+    return {
+        "ks_error": drawn.ks.estimate(ks_error(cells), level),
+        "slope": percentile_estimate(calibration_slope(cells), drawn.slope, level),
+        "auc": percentile_estimate(auc(cells), drawn.auc, level),
+        "distinct": Estimate(float(distinct_scores(cells))),
     }
-    return replace(
-        method,
-        metrics=dict(method.metrics) | {name: Estimate(value) for name, value in binned.items()},
-        reliability=_reliability(cells, settings),
-    )
+
+
+def _resampled_differences(held_out: HeldOut, key: str, level: float) -> dict[str, Estimate]:
+    cells, drawn = held_out.cells, held_out.replicates
+    ks = ks_error(cells[key]) - ks_error(cells["uncalibrated"])
+    gain = auc(cells[key]) - auc(cells["uncalibrated"])
+    return {
+        "ks_error": drawn[key].ks.difference(drawn["uncalibrated"].ks, ks, level),
+        "auc": percentile_estimate(gain, drawn[key].auc - drawn["uncalibrated"].auc, level),
+    }
+
+
+def _ks_test(held_out: HeldOut, key: str) -> TestResult:
+    """Rows of one cluster err together: their null is what resampled clusters show."""
+    cells = held_out.cells[key]
+    if held_out.rows.group is None:
+        return ks_test(cells)
+    errors, value = held_out.replicates[key].ks, ks_error(cells)
+    null = f"resampled clusters, {len(errors.distance):,} draws"
+    return TestResult(value, errors.p_value(value), null)
+
+
+def _clustered_null(curve: CumulativeCurve, held_out: HeldOut, key: str) -> CumulativeCurve:
+    noise = held_out.replicates[key].ks.distance
+    return replace(curve, null_half_width=float(np.quantile(noise, curve.confidence_level)))
+
+
+def _with_bins(method: MethodResult, held_out: HeldOut, settings: Settings) -> MethodResult:
+    cells, drawn = held_out.cells[method.key], held_out.replicates[method.key]
+    n, level = settings.n_bins, settings.confidence_level
+
+    def ece(strategy: Strategy) -> Estimate:
+        value = expected_calibration_error(cells, n_bins=n, strategy=strategy)
+        return drawn.ece(bin_edges(cells, n, strategy)).estimate(value, level)
+
+    curve = _reliability(cells, settings)
+    largest = drawn.mce(bin_edges(cells, n, settings.strategy))
+    binned = {
+        "ece_uniform": ece("uniform"),
+        "ece_quantile": ece("quantile"),
+        "mce": largest.estimate(float(np.abs(curve.gap).max()), level),
+    }
+    return replace(method, metrics=dict(method.metrics) | binned, reliability=curve)
 
 
 def _reliability(cells: ScoreCells, settings: Settings) -> ReliabilityCurve:
@@ -320,7 +374,7 @@ def _reliability(cells: ScoreCells, settings: Settings) -> ReliabilityCurve:
 def _columns(settings: Settings) -> tuple[Column, ...]:
     def column(key: str, metric: str, detail: str = "", digits: int = 4) -> Column:
         entry = METRICS[metric]
-        return Column(key, f"{entry.label}{detail}", entry.meaning, digits)
+        return Column(key, f"{entry.label}{detail}", entry.meaning, digits, entry.better)
 
     ece, n = "expected_calibration_error", settings.n_bins
     mce = f"Largest gap between observed frequency and mean score in {n} {settings.strategy} bins."
@@ -331,7 +385,9 @@ def _columns(settings: Settings) -> tuple[Column, ...]:
         column("ece_quantile", ece, f", {n} quantile bins"),
         Column("mce", f"MCE, {n} {settings.strategy} bins", mce),
         column("ks_error", "ks_error"),
+        column("slope", "calibration_slope_intercept", digits=3),
         column("auc", "auc"),
+        column("distinct", "distinct_scores", digits=0),
     )
 
 
@@ -377,6 +433,8 @@ def _recommendation(
 
 def _warnings(held_out: HeldOut, scored: ScoreCells) -> tuple[str, ...]:
     found = list(held_out.failures.values())
+    if held_out.rows.group is not None:
+        found.append(_clusters(len(np.unique(held_out.rows.group))))
     wrong = int(certain_and_wrong(scored))
     if wrong:
         scores = "certain score was" if wrong == 1 else "certain scores were"
@@ -389,3 +447,11 @@ def _warnings(held_out: HeldOut, scored: ScoreCells) -> tuple[str, ...]:
             f"Only {len(scored)} distinct scores: curves have that many points and no more."
         )
     return tuple(found)
+
+
+def _clusters(n: int) -> str:
+    few = f" {n:,} clusters are few: all of it is rough." if n < FEW_CLUSTERS else ""
+    return (
+        f"Rows come in {n:,} clusters. The KS test, its band and every interval of the metrics go "
+        f"by cluster; bars and bands of the reliability diagram take rows as independent.{few}"
+    )

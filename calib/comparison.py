@@ -14,20 +14,13 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from calib.calibrators import CALIBRATORS, Calibrator
 from calib.cells import ScoreCells
 from calib.metrics.proper import row_brier, row_log_loss
-from calib.numerics.arrays import FloatArray
+from calib.numerics.arrays import FloatArray, IntArray
 from calib.predictions import BinaryView
 from calib.settings import Settings
+from calib.uncertainty import Estimate as Estimate  # callers of this room find it here
+from calib.uncertainty import Replicates, replicate, resample_rows
 
 Progress = Callable[[float, str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A number and its interval; the bounds are NaN where none is computed."""
-
-    value: float
-    low: float = float("nan")
-    high: float = float("nan")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +35,8 @@ class HeldOut:
         Calibrated scores by method key, "uncalibrated" first.
     cells : mapping of str to ScoreCells
         The same scores, counted.
+    replicates : mapping of str to Replicates
+        The same scores on resampled rows, or clusters of rows; the same ones for all methods.
     maps : mapping of str to Calibrator
         Maps for drawing and for use: fitted on the calibration rows, or on all rows.
     fitted_on : ScoreCells
@@ -56,6 +51,7 @@ class HeldOut:
     rows: BinaryView
     scores: Mapping[str, FloatArray]
     cells: Mapping[str, ScoreCells]
+    replicates: Mapping[str, Replicates]
     maps: Mapping[str, Calibrator]
     fitted_on: ScoreCells
     protocol: str
@@ -117,6 +113,7 @@ def hold_out(
         fresh,
         scores=merged(fresh.scores, earlier.scores),
         cells=merged(fresh.cells, earlier.cells),
+        replicates=merged(fresh.replicates, earlier.replicates),
         maps=merged(fresh.maps, earlier.maps),
         failures=merged(fresh.failures, earlier.failures),
     )
@@ -151,7 +148,9 @@ def _by_split(
     maps, failures = _fit_all(fitted_on, methods, settings)
     scores = {key: fitted.predict(test.score) for key, fitted in maps.items()}
     cells = _count(test, scores)
-    return HeldOut(test, scores, cells, maps, fitted_on, "test rows", failures, settings)
+    progress(0.5, "Resampling the test rows")
+    drawn = _replicate(test, cells.get("uncalibrated") or test.cells(), scores, None, settings)
+    return HeldOut(test, scores, cells, drawn, maps, fitted_on, "test rows", failures, settings)
 
 
 def _by_folds(
@@ -162,17 +161,21 @@ def _by_folds(
     progress(0.0, "Fitting on all rows")
     maps, failures = _fit_all(fitted_on, methods, settings)
     scores = {key: np.empty(len(view)) for key in maps}
+    fold = np.empty(len(view), dtype=np.int64)
     for number, (train, held_out) in enumerate(folds):
-        progress((number + 1) / (len(folds) + 1), f"Fold {number + 1} of {len(folds)}")
+        progress((number + 1) / (len(folds) + 2), f"Fold {number + 1} of {len(folds)}")
         fitted, failed = _fit_all(view.rows(train).cells(), tuple(maps), settings)
         failures |= failed
+        fold[held_out] = number
         for key in fitted:
             scores[key][held_out] = fitted[key].predict(view.score[held_out])
     # A method that failed in one fold has rows without a score.
     scores = {key: values for key, values in scores.items() if key not in failures}
     maps = {key: maps[key] for key in scores}
     cells = _count(view, scores)
-    return HeldOut(view, scores, cells, maps, fitted_on, "folds", failures, settings)
+    progress((len(folds) + 1) / (len(folds) + 2), "Resampling the rows")
+    drawn = _replicate(view, fitted_on, scores, fold, settings)
+    return HeldOut(view, scores, cells, drawn, maps, fitted_on, "folds", failures, settings)
 
 
 def _count(rows: BinaryView, scores: Mapping[str, FloatArray]) -> dict[str, ScoreCells]:
@@ -180,6 +183,17 @@ def _count(rows: BinaryView, scores: Mapping[str, FloatArray]) -> dict[str, Scor
         key: ScoreCells.from_arrays(rows.outcome, values, rows.weight)
         for key, values in scores.items()
     }
+
+
+def _replicate(
+    rows: BinaryView,
+    cells: ScoreCells,
+    scores: Mapping[str, FloatArray],
+    fold: IntArray | None,
+    settings: Settings,
+) -> dict[str, Replicates]:
+    drawn = resample_rows(rows, cells, fold, random_state=settings.seed)
+    return {key: replicate(drawn, values) for key, values in scores.items()}
 
 
 def _fit_all(

@@ -14,6 +14,7 @@ from calib.cells import ScoreCells
 from calib.comparison import Estimate
 from calib.metrics.cumulative import ks_test
 from calib.metrics.regression import calibration_slope_intercept
+from calib.metrics.results import TestResult
 
 Kind = Literal[
     "calibrated", "overconfident", "underconfident", "too high", "too low", "uneven", "unknown"
@@ -58,14 +59,15 @@ class Recommendation:
     reasons: tuple[str, ...]
 
 
-def judge(cells: ScoreCells) -> Verdict:
+def judge(cells: ScoreCells, test: TestResult | None = None) -> Verdict:
     """Test the scores against their outcomes, and say the result in a sentence.
 
-    The evidence is the KS test on the cumulative differences. The kind is "too high" or "too low"
-    where those differences mostly run one way, else it is read from the calibration slope. The
-    place is the stretch of scores over which they fall or climb furthest.
+    The evidence is the KS test on the cumulative differences, or `test`, one that knows more of the
+    rows than their cells do. The kind is "too high" or "too low" where those differences mostly run
+    one way, else it is read from the calibration slope. The place is the stretch of scores over
+    which they fall or climb furthest.
     """
-    test = ks_test(cells)
+    test = test or ks_test(cells)
     evidence = f"KS {test.statistic:.3f}, {p_words(test.p_value)}"
     positives, negatives = _class_rows(cells)
     if min(positives, negatives) < FEW_OF_A_CLASS and test.p_value >= SIGNIFICANCE:

@@ -45,7 +45,10 @@ def test_the_table_has_one_row_a_method_and_intervals_where_they_exist(analysis)
     table = analysis.table()
     assert list(table.index) == ["uncalibrated", "platt", "isotonic", "beta", "spline"]
     assert {"log_loss_low", "log_loss_high", "log_loss_diff", "log_loss_diff_low"} <= set(table)
-    assert not {"auc_low", "ks_error_low"} & set(table)
+    for name in ("ece_uniform", "ece_quantile", "mce", "ks_error", "slope", "auc"):
+        assert (table[f"{name}_low"] <= table[name]).all(), name
+        assert (table[name] <= table[f"{name}_high"]).all(), name
+    assert "distinct_low" not in table
     beta = table.loc["beta"]
     difference = beta["log_loss"] - table.loc["uncalibrated", "log_loss"]
     assert beta["log_loss_diff"] == pytest.approx(difference, abs=1e-12)

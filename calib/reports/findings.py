@@ -134,7 +134,7 @@ def _metric(method: MethodResult, column: Column) -> Value:
     estimate = method.metrics[column.key]
     detail = interval(estimate, column.digits)
     if column.key == "ks_error":
-        detail = p_words(method.ks.p_value)
+        detail = f"{detail}, {p_words(method.ks.p_value)}"
     return Value(number(estimate.value, column.digits), detail)
 
 
@@ -148,7 +148,7 @@ def _difference_table(report: Report, level: str) -> Table:
     )
     return Table(
         f"Differences to the uncalibrated scores, paired by row, with {level} intervals. Below "
-        "zero is better; an interval that holds zero cannot be told from no change.",
+        "zero is better, for AUC above; an interval that holds zero cannot be told from no change.",
         ("Method", *(column.label for column in columns)),
         rows,
     )

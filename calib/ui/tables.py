@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import streamlit as st
 
 from calib.analysis import Analysis, Column
@@ -59,7 +61,7 @@ def differences(analysis: Analysis) -> None:
         difference_rows(analysis),
         hide_index=True,
         key="table_differences",
-        alt="One row a method: change of log loss and Brier score with its interval.",
+        alt="One row a method: change of log loss, Brier score, KS error and AUC with intervals.",
     )
 
 
@@ -95,7 +97,10 @@ def _best(analysis: Analysis, column: Column) -> set[str]:
         key: round(method.metrics[column.key].value, column.digits)
         for key, method in analysis.methods.items()
     }
-    best = max(values.values()) if column.key == "auc" else min(values.values())
+    known = [value for value in values.values() if value == value]
+    if column.better == "none" or not known:
+        return set()
+    best = _PICK[column.better](known)
     found = {key for key, value in values.items() if value == best}
     return set() if len(found) == len(values) else found
 
@@ -113,12 +118,21 @@ def difference_rows(analysis: Analysis) -> list[dict[str, str]]:
             change = method.differences[column.key]
             row[f"{column.label}: change"] = signed(change.value, column.digits)
             row[f"{at} interval ({column.label})"] = interval(change, column.digits, signed=True)
-            row[f"{column.label} says"] = _direction(change)
+            row[f"{column.label} says"] = _direction(change, column)
         rows.append(row)
     return rows
 
 
-def _direction(change: Estimate) -> str:
+def _direction(change: Estimate, column: Column) -> str:
+    fell, rose = ("worse", "better") if column.better == "higher" else ("better", "worse")
     if change.high < 0:
-        return "better"
-    return "worse" if change.low > 0 else "can't tell"
+        return fell
+    return rose if change.low > 0 else "can't tell"
+
+
+_PICK: Mapping[str, Callable[[list[float]], float]] = {
+    "lower": min,
+    "higher": max,
+    "one": lambda values: min(values, key=lambda value: abs(value - 1.0)),
+    "zero": lambda values: min(values, key=abs),
+}

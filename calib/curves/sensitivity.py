@@ -1,0 +1,150 @@
+"""How much ECE depends on its bins: its value and interval from few bins to many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from calib.cells import ScoreCells
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.binning import Strategy, bin_between, bin_edges
+from calib.uncertainty import Replicates
+
+FEWEST, MOST = 5, 50
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SensitivityCurve:
+    """ECE with one strategy over the number of bins; arrays of shape (m,).
+
+    Attributes
+    ----------
+    strategy : {"uniform", "quantile"}
+    n_bins : ndarray of int
+    ece : ndarray
+    low, high : ndarray
+        Its interval.
+    noise : ndarray
+        What sampling alone adds up to: calibrated scores stay below it with probability
+        `confidence_level`.
+    confidence_level : float
+    """
+
+    strategy: Strategy
+    n_bins: IntArray
+    ece: FloatArray
+    low: FloatArray
+    high: FloatArray
+    noise: FloatArray
+    confidence_level: float
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @property
+    def miscalibrated(self) -> BoolArray:
+        """Whether the error is more than calibrated scores would show: its interval excludes 0."""
+        return self.ece > self.noise
+
+    def frame(self) -> pd.DataFrame:
+        """One row a number of bins."""
+        return pd.DataFrame(
+            {
+                "strategy": self.strategy,
+                "n_bins": self.n_bins,
+                "ece": self.ece,
+                "low": self.low,
+                "high": self.high,
+                "noise": self.noise,
+                "miscalibrated": self.miscalibrated,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sensitivity:
+    """ECE over the number of bins, for both strategies.
+
+    Attributes
+    ----------
+    uniform, quantile : SensitivityCurve
+    """
+
+    uniform: SensitivityCurve
+    quantile: SensitivityCurve
+
+    @property
+    def share(self) -> float:
+        """Share of all binnings that find miscalibration."""
+        return float(
+            np.mean(np.concatenate([self.uniform.miscalibrated, self.quantile.miscalibrated]))
+        )
+
+    @property
+    def flips(self) -> bool:
+        """Whether some binnings find miscalibration and others do not."""
+        return 0.0 < self.share < 1.0
+
+    def frame(self) -> pd.DataFrame:
+        """One row a strategy and number of bins."""
+        return pd.concat([self.uniform.frame(), self.quantile.frame()], ignore_index=True)
+
+
+def ece_sensitivity(
+    cells: ScoreCells,
+    replicates: Replicates,
+    *,
+    fewest: int = FEWEST,
+    most: int = MOST,
+    confidence_level: float = 0.95,
+) -> Sensitivity:
+    """ECE with its interval, from `fewest` to `most` bins, uniform and quantile.
+
+    Parameters
+    ----------
+    cells : ScoreCells
+    replicates : Replicates
+        Of the same rows: ``analysis.held_out.replicates[key]``.
+    fewest, most : int
+        At least 1.
+    confidence_level : float
+
+    Raises
+    ------
+    ValueError
+        If the range of bins is empty.
+
+    References
+    ----------
+    Nixon et al. 2019, arXiv:1904.01685 (how ECE varies with its bins).
+
+    Examples
+    --------
+    >>> import calib
+    >>> held_out = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load()).held_out
+    >>> found = ece_sensitivity(held_out.cells["uncalibrated"], held_out.replicates["uncalibrated"])
+    >>> found.share, found.flips
+    (1.0, False)
+    """
+    if not 1 <= fewest <= most:
+        raise ValueError(f"bins must fulfil 1 <= fewest <= most, got {fewest} and {most}.")
+
+    def curve(strategy: Strategy) -> SensitivityCurve:
+        counts = np.arange(fewest, most + 1)
+        rows = [_row(cells, replicates, int(n), strategy, confidence_level) for n in counts]
+        ece, low, high, noise = np.array(rows).T
+        return SensitivityCurve(strategy, counts, ece, low, high, noise, confidence_level)
+
+    return Sensitivity(curve("uniform"), curve("quantile"))
+
+
+def _row(
+    cells: ScoreCells, replicates: Replicates, n_bins: int, strategy: Strategy, level: float
+) -> tuple[float, float, float, float]:
+    edges = bin_edges(cells, n_bins, strategy)
+    bins, errors = bin_between(cells, edges), replicates.ece(edges)
+    value = float(bins.weight @ np.abs(bins.gap)) / cells.total_weight
+    estimate = errors.estimate(value, level)
+    return value, estimate.low, estimate.high, float(np.quantile(errors.distance, level))

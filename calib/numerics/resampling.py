@@ -1,0 +1,171 @@
+"""Resampling sums instead of rows, and the intervals that are read from resamples."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray
+
+# More clusters are first lumped at random: the variance that the lumps show is theirs, to 5%.
+MOST_CLUSTERS = 1000
+
+
+def draw_sums(
+    weight: FloatArray, weight_sq: FloatArray, n_replicates: int, rng: np.random.Generator
+) -> SmallFloatArray:
+    """Total weight of each atom, a set of rows, in resamples of the rows.
+
+    A row's number of copies is Poisson with mean 1: the multinomial of the bootstrap but for the
+    number of rows, which varies too and which no ratio of sums notices. Rows of an atom are drawn
+    together, exactly where their weights are equal, with their mean and variance where not.
+
+    Parameters
+    ----------
+    weight, weight_sq : ndarray of shape (a,)
+        Sums of the rows' weights and of their squares; 0 where an atom has no rows.
+    n_replicates : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of float32, shape (a, n_replicates)
+
+    References
+    ----------
+    Hanley and MacGibbon 2006, doi:10.1016/j.cmpb.2006.04.006 (Poisson bootstrap).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([400.0, 0.0])
+    >>> drawn = draw_sums(rows, rows, 10_000, np.random.default_rng(0))
+    >>> drawn.mean(axis=1).round(), drawn.std(axis=1).round()
+    (array([400.,   0.], dtype=float32), array([20.,  0.], dtype=float32))
+    """
+    # Equal weights w: the sum is w times a count of mean n = (sum w)^2 / sum w^2.
+    unit = np.divide(weight_sq, weight, out=np.zeros(len(weight)), where=weight > 0.0)
+    mean = np.divide(weight, unit, out=np.zeros(len(weight)), where=unit > 0.0)
+    count = rng.poisson(mean[:, None], (len(weight), n_replicates))
+    return np.multiply(count, unit[:, None], dtype=np.float32)
+
+
+def draw_cluster_sums(
+    cluster: IntArray,
+    atom: IntArray,
+    weight: FloatArray,
+    n_atoms: int,
+    n_replicates: int,
+    rng: np.random.Generator,
+) -> SmallFloatArray:
+    """The same with whole clusters of rows drawn, not rows.
+
+    Parameters
+    ----------
+    cluster, atom : ndarray of int, shape (n,)
+        Cluster and atom of each row; a cluster's rows may lie in any atoms.
+    weight : ndarray of shape (n,)
+    n_atoms, n_replicates : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of float32, shape (n_atoms, n_replicates)
+
+    References
+    ----------
+    Field and Welsh 2007, doi:10.1111/j.1467-9868.2007.00593.x (cluster bootstrap);
+    Wolter 2007, doi:10.1007/978-0-387-35099-8, chapter 2 (random groups).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = np.zeros(6, dtype=np.int64)
+    >>> rng = np.random.default_rng(0)
+    >>> draw_cluster_sums(np.array([0, 0, 0, 1, 1, 1]), one, np.ones(6), 1, 3, rng)
+    array([[6., 6., 6.]], dtype=float32)
+    """
+    present, lump = np.unique(cluster, return_inverse=True)
+    n = min(len(present), MOST_CLUSTERS)
+    if len(present) > n:
+        lump = (rng.permutation(len(present)) % n)[lump]
+    sums = np.bincount(lump * n_atoms + atom, weight, minlength=n * n_atoms)
+    copies = rng.multinomial(n, np.full(n, 1.0 / n), size=n_replicates)
+    table = sums.reshape(n, n_atoms).astype(np.float32)
+    return np.ascontiguousarray(table.T @ copies.T.astype(np.float32))
+
+
+def percentile_interval(
+    value: float, deviation: FloatArray | SmallFloatArray, confidence_level: float
+) -> tuple[float, float]:
+    """Bounds between which the resamples' values fall.
+
+    Parameters
+    ----------
+    value : float
+    deviation : ndarray of shape (r,)
+        The resamples' values minus the value.
+    confidence_level : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> percentile_interval(10.0, np.linspace(-1.0, 3.0, 101), 0.5)
+    (10.0, 12.0)
+    """
+    low, high = np.quantile(deviation, _tails(confidence_level))
+    return value + float(low), value + float(high)
+
+
+def error_interval(
+    value: float,
+    deviation: FloatArray | SmallFloatArray,
+    distance: FloatArray | SmallFloatArray,
+    confidence_level: float,
+) -> tuple[float, float]:
+    """Interval of a calibration error, which is a norm of gaps and at least 0.
+
+    Noise makes an error larger, and that of a resample larger once more. So the upper bound is
+    reflected: what the resamples' errors gain is taken off. The lower bound is the error minus what
+    noise alone makes: by the triangle inequality no error falls short of the true one by more than
+    the norm of the noise. It is above 0 where calibrated scores would hardly err as much, and so
+    agrees with a test.
+
+    Parameters
+    ----------
+    value : float
+        The error, at least 0.
+    deviation : ndarray of shape (r,)
+        The resamples' errors minus the value.
+    distance : ndarray of shape (r,)
+        The same norm of the resamples' gaps minus the gaps.
+    confidence_level : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> noise = np.linspace(0.0, 1.0, 101)
+    >>> error_interval(2.0, noise - 0.5, noise, 0.9)
+    (1.1, 2.45)
+    """
+    low = value - float(np.quantile(distance, confidence_level))
+    high = value - float(np.quantile(deviation, _tails(confidence_level)[0]))
+    return max(0.0, low), max(value, high)
+
+
+def reflected_interval(
+    value: float, deviation: FloatArray | SmallFloatArray, confidence_level: float
+) -> tuple[float, float]:
+    """The basic bootstrap interval: `percentile_interval` mirrored at the value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> reflected_interval(10.0, np.linspace(-1.0, 3.0, 101), 0.5)
+    (8.0, 10.0)
+    """
+    low, high = np.quantile(deviation, _tails(confidence_level))
+    return value - float(high), value - float(low)
+
+
+def _tails(confidence_level: float) -> FloatArray:
+    return np.array([0.5 - confidence_level / 2.0, 0.5 + confidence_level / 2.0])

@@ -1,0 +1,18 @@
+"""Uncertainty: resamples of rows or clusters, and the intervals that they give."""
+
+from calib.uncertainty.bootstrap import Bootstrap
+from calib.uncertainty.estimate import Estimate
+from calib.uncertainty.replicates import Replicates, percentile_estimate, replicate
+from calib.uncertainty.rows import RowResamples, resample_rows
+from calib.uncertainty.slope import calibration_slope
+
+__all__ = [
+    "Bootstrap",
+    "Estimate",
+    "Replicates",
+    "RowResamples",
+    "calibration_slope",
+    "percentile_estimate",
+    "replicate",
+    "resample_rows",
+]

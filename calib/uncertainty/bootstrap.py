@@ -1,0 +1,214 @@
+"""The interval of any metric, from resamples that are cells themselves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calib.cells import ScoreCells
+from calib.numerics.aggregate import bucket_starts
+from calib.numerics.arrays import FloatArray, SmallFloatArray
+from calib.numerics.resampling import (
+    draw_cluster_sums,
+    draw_sums,
+    error_interval,
+    percentile_interval,
+    reflected_interval,
+)
+from calib.predictions import Predictions
+from calib.uncertainty.estimate import Estimate
+
+Kind = Literal["percentile", "reflected", "error"]
+Statistic = Callable[[ScoreCells], float]
+# Runs of cells that are drawn together; fewer cells are drawn exactly.
+MOST_CELLS = 1000
+
+
+class Bootstrap:
+    """Resamples of the rows behind some cells, drawn once for any number of metrics.
+
+    Parameters
+    ----------
+    cells : ScoreCells
+    n_replicates : int
+        At least 1.
+    random_state : int
+        Seed of the draws.
+
+    References
+    ----------
+    Efron and Tibshirani 1993, An Introduction to the Bootstrap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calib.metrics import auc, ks_error
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(2000)
+    >>> bootstrap = Bootstrap.from_arrays(rng.random(2000) < p, p)
+    >>> estimate = bootstrap.estimate(auc)
+    >>> round(estimate.low, 2), round(estimate.value, 2), round(estimate.high, 2)
+    (0.82, 0.84, 0.86)
+    >>> bootstrap.estimate(ks_error, kind="error").low
+    0.0
+    """
+
+    def __init__(
+        self, cells: ScoreCells, *, n_replicates: int = 1000, random_state: int = 0
+    ) -> None:
+        _check_replicates(n_replicates)
+        rng = np.random.default_rng(random_state)
+        self.cells, few = cells, _into_few(cells)
+        negative, negative_sq = few.negative, few.weight_sq - few.positive_sq
+        self._few = few
+        self._positive = draw_sums(few.positive, few.positive_sq, n_replicates, rng)
+        self._negative = draw_sums(negative, negative_sq, n_replicates, rng)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        group: ArrayLike | None = None,
+        n_replicates: int = 1000,
+        random_state: int = 0,
+    ) -> Bootstrap:
+        """The same from rows; where they come in clusters, `group` names each row's.
+
+        Parameters
+        ----------
+        y_true, y_prob, sample_weight, group : array-like of shape (n,)
+        n_replicates, random_state : int
+
+        Raises
+        ------
+        ValueError
+            If an array has another length, or holds a value that is not allowed.
+        """
+        rows = Predictions.from_arrays(y_true, y_prob, sample_weight, group=group).view()
+        cells = rows.cells()
+        made = cls(cells, n_replicates=n_replicates, random_state=random_state)
+        if rows.group is None:
+            return made
+        few, rng = made._few, np.random.default_rng(random_state)
+        starts = bucket_starts(cells.score, cells.weight, MOST_CELLS)
+        atom = 2 * (np.searchsorted(cells.score[starts], rows.score, side="right") - 1)
+        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+        drawn = draw_cluster_sums(
+            rows.group, atom + rows.outcome, weight, 2 * len(few), n_replicates, rng
+        )
+        made._negative, made._positive = drawn[0::2], drawn[1::2]
+        return made
+
+    def estimate(
+        self,
+        metric: Statistic,
+        *,
+        confidence_level: float = 0.95,
+        kind: Kind = "percentile",
+    ) -> Estimate:
+        """A metric with its interval.
+
+        Parameters
+        ----------
+        metric : callable
+            A number of one ScoreCells, such as ``calib.metrics.auc``, or
+            ``lambda cells: brier_decomposition(cells).discrimination``.
+        confidence_level : float
+            In (0, 1).
+        kind : {"percentile", "reflected", "error"}
+            "percentile" for what noise moves both ways; "reflected" where noise adds to it; "error"
+            for calibration errors that are a norm of gaps between outcome and score (ECE, KS,
+            Kuiper, smECE), which may be 0: see `calib.numerics.resampling.error_interval`.
+
+        Returns
+        -------
+        Estimate
+            Without bounds where no resample has a value.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is not allowed.
+        """
+        if not 0.0 < confidence_level < 1.0:
+            raise ValueError(f"confidence_level must fulfil 0 < level < 1, got {confidence_level}.")
+        if kind not in ("percentile", "reflected", "error"):
+            raise ValueError(f"kind must be 'percentile', 'reflected' or 'error', got {kind!r}.")
+        value, whole = float(metric(self.cells)), float(metric(self._few))
+        found = np.array([metric(sample) for sample in self._samples()])
+        deviation = found[np.isfinite(found)] - whole
+        if not len(deviation) or math.isnan(value):
+            return Estimate(value)
+        if kind == "percentile":
+            return Estimate(value, *percentile_interval(value, deviation, confidence_level))
+        if kind == "reflected":
+            return Estimate(value, *reflected_interval(value, deviation, confidence_level))
+        noise = np.array([metric(cells) for cells in self._noise()])
+        return Estimate(value, *error_interval(value, deviation, noise, confidence_level))
+
+    def _samples(self) -> list[ScoreCells]:
+        """Each resample's cells, without those that were not drawn."""
+        few, samples = self._few, []
+        unit = few.weight_sq / few.weight
+        for positive, negative in _columns(self._positive, self._negative):
+            weight = positive + negative
+            kept = weight > 0.0
+            if not kept.any():
+                continue
+            w, q, u = weight[kept], positive[kept], unit[kept]
+            samples.append(ScoreCells(few.score[kept], w / u, w, q, w * u, q * u))
+        return samples
+
+    def _noise(self) -> list[ScoreCells]:
+        """The cells with each resample's residuals, less their own, in place of their own."""
+        few = self._few
+        expected = few.weight * few.score
+        samples = []
+        for positive, negative in _columns(self._positive, self._negative):
+            weight = positive + negative
+            scale = few.total_weight / max(float(weight.sum()), 1e-300)
+            noise = scale * (positive - weight * few.score) - (few.positive - expected)
+            samples.append(
+                ScoreCells(
+                    few.score, few.rows, few.weight, expected + noise, few.weight_sq, few.weight_sq
+                )
+            )
+        return samples
+
+
+def _columns(
+    positive: SmallFloatArray, negative: SmallFloatArray
+) -> list[tuple[FloatArray, FloatArray]]:
+    pairs = zip(positive.T, negative.T, strict=True)
+    return [(q.astype(np.float64), r.astype(np.float64)) for q, r in pairs]
+
+
+def _into_few(cells: ScoreCells) -> ScoreCells:
+    starts = bucket_starts(cells.score, cells.weight, MOST_CELLS)
+    if len(starts) == len(cells):
+        return cells
+
+    def total(values: FloatArray) -> FloatArray:
+        return np.add.reduceat(values, starts)
+
+    weight = total(cells.weight)
+    return ScoreCells(
+        score=np.clip(total(cells.weight * cells.score) / weight, 0.0, 1.0),
+        rows=total(cells.rows),
+        weight=weight,
+        positive=total(cells.positive),
+        weight_sq=total(cells.weight_sq),
+        positive_sq=total(cells.positive_sq),
+    )
+
+
+def _check_replicates(n_replicates: int) -> None:
+    if n_replicates < 1:
+        raise ValueError(f"n_replicates must be at least 1, got {n_replicates}.")

@@ -1,0 +1,169 @@
+"""One method's calibration errors, AUC and slope in every resample of the rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib.numerics.aggregate import bucket_starts
+from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray, lock
+from calib.numerics.resampling import error_interval, percentile_interval, reflected_interval
+from calib.uncertainty.estimate import Estimate
+from calib.uncertainty.rows import RowResamples
+from calib.uncertainty.slope import log_odds, slope_deviation
+
+# Ends of bins move to the nearest of so many points; the bounds are taken around the exact value.
+MOST_POINTS = 512
+# Means of equal scores differ by their rounding.
+ROUNDING = 1e-11
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Errors:
+    """A calibration error in resamples.
+
+    Attributes
+    ----------
+    deviation : ndarray of shape (r,)
+        Error of each resample, minus that of the rows.
+    distance : ndarray of shape (r,)
+        The error's own norm of each resample's gaps minus the rows' gaps: noise alone.
+    """
+
+    deviation: FloatArray | SmallFloatArray
+    distance: FloatArray | SmallFloatArray
+
+    def estimate(self, value: float, confidence_level: float) -> Estimate:
+        """The error with its interval."""
+        bounds = error_interval(value, self.deviation, self.distance, confidence_level)
+        return Estimate(value, *bounds)
+
+    def p_value(self, value: float) -> float:
+        """How often noise alone makes so large an error."""
+        reached = int((self.distance >= value).sum())
+        return (reached + 1) / (len(self.distance) + 1)
+
+    def difference(self, other: Errors, value: float, confidence_level: float) -> Estimate:
+        """This error minus another one of the same rows, `value`, with its interval."""
+        change = self.deviation - other.deviation
+        return Estimate(value, *reflected_interval(value, change, confidence_level))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replicates:
+    """What the intervals of one method need: prefix sums over its scores, in every resample.
+
+    Attributes
+    ----------
+    score : ndarray of shape (p,)
+        Points, increasing.
+    gap : ndarray of float32, shape (p + 1, r + 1)
+        Sum of w (y - s) over the rows up to each point, as a share of the total weight. The first
+        column is that of the rows themselves.
+    weight : ndarray of float32, shape (p + 1, r + 1)
+        Share of the weight up to each point.
+    ks : Errors
+    auc, slope : ndarray of shape (r,)
+        Resamples' values minus that of the rows; NaN where one has none.
+    """
+
+    score: FloatArray
+    gap: SmallFloatArray
+    weight: SmallFloatArray
+    ks: Errors
+    auc: FloatArray
+    slope: FloatArray
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    def ece(self, edges: FloatArray) -> Errors:
+        """Weighted mean of absolute gaps between the given edges, shape (b + 1,)."""
+        gap, _ = self._between(edges)
+        error = np.abs(gap).sum(axis=0)
+        return Errors(error[1:] - error[0], np.abs(gap[:, 1:] - gap[:, :1]).sum(axis=0))
+
+    def mce(self, edges: FloatArray) -> Errors:
+        """Largest absolute gap between the given edges."""
+        gap, weight = self._between(edges)
+        mean = np.divide(gap, weight, out=np.zeros_like(gap), where=weight > 0.0)
+        error = np.abs(mean).max(axis=0)
+        noise = np.where(weight[:, 1:] > 0.0, mean[:, 1:] - mean[:, :1], 0.0)
+        return Errors(error[1:] - error[0], np.abs(noise).max(axis=0))
+
+    def _between(self, edges: FloatArray) -> tuple[SmallFloatArray, SmallFloatArray]:
+        inner = np.searchsorted(self.score, edges[1:-1] * (1.0 + ROUNDING), side="right")
+        at = np.unique(np.concatenate([[0], inner, [len(self.score)]]))
+        return np.diff(self.gap[at], axis=0), np.diff(self.weight[at], axis=0)
+
+
+def percentile_estimate(value: float, deviation: FloatArray, confidence_level: float) -> Estimate:
+    """A number with the percentile interval of its resamples; none if they have no values."""
+    known = deviation[np.isfinite(deviation)]
+    if not len(known) or math.isnan(value):
+        return Estimate(value)
+    return Estimate(value, *percentile_interval(value, known, confidence_level))
+
+
+def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
+    """Errors, AUC and slope of one method's scores of the rows, shape (n,), in every resample."""
+    mean = rows.mean(scores)
+    share, score = rows.share[0::2] + rows.share[1::2], np.empty(len(mean) // 2)
+    np.divide(rows.share[0::2] * mean[0::2] + rows.share[1::2] * mean[1::2], share, out=score)
+    order = np.argsort(score, kind="stable")
+    ends = _ends(score[order])
+    negative, positive = (_by_score(rows, order, outcome) for outcome in (0, 1))
+    auc = _auc(_prefix(positive)[ends], _prefix(negative)[ends])
+    weight = _prefix(positive + negative)[ends]
+    positive *= 1.0 - mean[1::2][order, None].astype(np.float32)
+    negative *= mean[0::2][order, None].astype(np.float32)
+    gap = _prefix(positive - negative)[ends]
+    kept = _thin(score[order][ends[1:] - 1], share[order], ends)
+    return Replicates(
+        score=score[order][ends[1:] - 1][kept[1:] - 1],
+        gap=gap[kept].astype(np.float32),
+        weight=weight[kept].astype(np.float32),
+        ks=_largest(gap),
+        auc=auc[1:] - auc[0],
+        slope=slope_deviation(rows, rows.mean(log_odds(scores))),
+    )
+
+
+def _by_score(rows: RowResamples, order: IntArray, outcome: int) -> SmallFloatArray:
+    """Shares of the rows (first column) and of the resamples, group by group in order of score."""
+    return np.concatenate(
+        [rows.share[outcome::2][order, None].astype(np.float32), rows.drawn[outcome::2][order]],
+        axis=1,
+    )
+
+
+def _prefix(values: SmallFloatArray) -> FloatArray:
+    # Methods' AUCs differ by less than what a sum of singles loses.
+    sums = np.zeros((len(values) + 1, values.shape[1]))
+    np.cumsum(values, axis=0, dtype=np.float64, out=sums[1:])
+    return sums
+
+
+def _ends(score: FloatArray) -> IntArray:
+    """Where runs of equal scores end, with the leading 0: ties are never split."""
+    last = np.flatnonzero(np.diff(score) > ROUNDING * score[1:]) + 1
+    return np.concatenate([[0], last, [len(score)]])
+
+
+def _thin(score: FloatArray, share: FloatArray, ends: IntArray) -> IntArray:
+    weight = np.add.reduceat(share, ends[:-1])
+    return np.append(bucket_starts(score, weight, MOST_POINTS), len(score))
+
+
+def _largest(gap: FloatArray) -> Errors:
+    error = np.abs(gap).max(axis=0)
+    return Errors(error[1:] - error[0], np.abs(gap[:, 1:] - gap[:, :1]).max(axis=0))
+
+
+def _auc(positive: FloatArray, negative: FloatArray) -> FloatArray:
+    pairs = positive[-1] * negative[-1]
+    midpoints = negative[1:] + negative[:-1]
+    twice = np.einsum("pr,pr->r", np.diff(positive, axis=0), midpoints)
+    return np.divide(twice, 2.0 * pairs, out=np.full(len(pairs), np.nan), where=pairs > 0.0)

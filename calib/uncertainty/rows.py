@@ -1,0 +1,96 @@
+"""The rows, resampled once for all methods: differences between methods are then paired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib.cells import ScoreCells
+from calib.numerics.aggregate import bucket_starts
+from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray, lock
+from calib.numerics.resampling import draw_cluster_sums, draw_sums
+from calib.predictions import BinaryView
+
+N_REPLICATES = 1000
+# Runs of rows that are drawn together. Up to as many rows of distinct scores it is exact.
+MOST_GROUPS = 2048
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowResamples:
+    """Resamples of rows, summed by group and outcome.
+
+    A group holds the rows of one fold in one narrow run of uncalibrated scores: whatever map a
+    method is, it gives them nearly the same score, and exactly the same if theirs are equal.
+
+    Attributes
+    ----------
+    atom : ndarray of int, shape (n,)
+        Of each row: twice its group, plus its outcome.
+    row_weight : ndarray of shape (n,)
+    share : ndarray of shape (2 * g,)
+        Share of each atom in the total weight.
+    drawn : ndarray of float32, shape (2 * g, r)
+        The same in each resample.
+    """
+
+    atom: IntArray
+    row_weight: FloatArray
+    share: FloatArray
+    drawn: SmallFloatArray
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        """Weighted mean of per-row values over each atom; 0 where an atom is empty."""
+        total = np.bincount(self.atom, self.row_weight, minlength=len(self.share))
+        sums = np.bincount(self.atom, self.row_weight * values, minlength=len(self.share))
+        return np.divide(sums, total, out=np.zeros(len(total)), where=total > 0.0)
+
+
+def resample_rows(
+    rows: BinaryView,
+    cells: ScoreCells,
+    fold: IntArray | None = None,
+    *,
+    n_replicates: int = N_REPLICATES,
+    random_state: int = 0,
+) -> RowResamples:
+    """Draw resamples of the rows, or of their clusters where groups are named.
+
+    Parameters
+    ----------
+    rows : BinaryView
+    cells : ScoreCells
+        Of the rows' scores.
+    fold : ndarray of int, shape (n,), optional
+        Which map scored each row: 0, 1, ...
+    n_replicates, random_state : int
+    """
+    rng = np.random.default_rng(random_state)
+    atom = 2 * _groups(rows.score, cells, fold) + rows.outcome
+    n_atoms = 2 * (int(atom.max()) // 2 + 1)
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    total = np.bincount(atom, weight, minlength=n_atoms).astype(np.float64)
+    if rows.group is None:
+        squares = np.bincount(atom, weight * weight, minlength=n_atoms).astype(np.float64)
+        drawn = draw_sums(total, squares, n_replicates, rng)
+    else:
+        drawn = draw_cluster_sums(rows.group, atom, weight, n_atoms, n_replicates, rng)
+    sums = drawn.sum(axis=0, dtype=np.float64)
+    # A handful of rows may be drawn no time at all.
+    drawn /= np.where(sums > 0.0, sums, 1.0).astype(np.float32)
+    return RowResamples(atom, weight, total / total.sum(), drawn)
+
+
+def _groups(score: FloatArray, cells: ScoreCells, fold: IntArray | None) -> IntArray:
+    n_folds = 1 if fold is None else int(fold.max()) + 1
+    starts = bucket_starts(cells.score, cells.weight, MOST_GROUPS // n_folds)
+    run = np.searchsorted(cells.score[starts], score, side="right") - 1
+    if fold is None:
+        return run
+    code = run * n_folds + fold
+    occupied = np.bincount(code) > 0
+    return (np.cumsum(occupied) - 1)[code]

@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+import calib
+from calib.curves.sensitivity import ece_sensitivity
+from calib.metrics import expected_calibration_error
+
+
+def held_out(power, n=2000, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    made = calib.Predictions.from_arrays(rng.random(n) < p**power, p)
+    return calib.analyze(made, calib.Settings(methods=("uncalibrated",))).held_out
+
+
+def sensitivity(found, **more):
+    return ece_sensitivity(found.cells["uncalibrated"], found.replicates["uncalibrated"], **more)
+
+
+def test_every_value_is_the_metrics():
+    found = held_out(1.5)
+    frame = sensitivity(found).frame()
+    assert len(frame) == 2 * 46
+    for row in frame.sample(12, random_state=0).itertuples():
+        expected = expected_calibration_error(
+            found.cells["uncalibrated"], n_bins=row.n_bins, strategy=row.strategy
+        )
+        assert row.ece == pytest.approx(expected, abs=1e-12)
+    assert (frame["low"] <= frame["ece"]).all()
+    assert (frame["ece"] <= frame["high"]).all()
+    assert ((frame["low"] > 0) == frame["miscalibrated"]).all()
+
+
+def test_noise_is_what_calibrated_outcomes_show():
+    found = held_out(1.0, n=4000)
+    cells, noise = found.cells["uncalibrated"], sensitivity(found, fewest=15, most=15).uniform.noise
+    rng = np.random.default_rng(5)
+    shown = [
+        expected_calibration_error(rng.random(4000) < cells.score, cells.score) for _ in range(400)
+    ]
+    assert noise[0] == pytest.approx(np.quantile(shown, 0.95), rel=0.06)
+
+
+def test_a_large_error_flips_nowhere_and_a_small_one_somewhere():
+    assert sensitivity(held_out(1.5)).share == 1.0
+    assert not sensitivity(held_out(1.5)).flips
+    borderline = [sensitivity(held_out(1.09, n=1500, seed=seed)) for seed in range(8)]
+    assert any(found.flips for found in borderline)
+
+
+def test_an_empty_range_is_refused():
+    with pytest.raises(ValueError, match="got 10 and 5"):
+        sensitivity(held_out(1.5), fewest=10, most=5)

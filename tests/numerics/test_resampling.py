@@ -1,0 +1,70 @@
+"""Draws against the laws that they follow, and intervals against their definitions."""
+
+import numpy as np
+import pytest
+from scipy.stats import poisson
+
+from calib.numerics.resampling import (
+    MOST_CLUSTERS,
+    draw_cluster_sums,
+    draw_sums,
+    error_interval,
+    percentile_interval,
+    reflected_interval,
+)
+
+N = 20_000
+
+
+def test_counts_of_equal_rows_are_poisson():
+    n = np.array([3.0])
+    drawn = draw_sums(n, n, N, np.random.default_rng(0))[0]
+    for k in range(8):
+        share = poisson.pmf(k, 3.0)
+        assert np.mean(drawn == k) == pytest.approx(share, abs=4 * np.sqrt(share / N))
+
+
+def test_weighted_sums_have_the_mean_and_variance_of_drawn_rows():
+    w = np.array([0.5, 1.0, 4.0])
+    by_rows = np.random.default_rng(1).poisson(1.0, (N, 3)) @ w
+    drawn = draw_sums(w.sum(keepdims=True), (w @ w)[None], N, np.random.default_rng(0))[0]
+    assert drawn.mean() == pytest.approx(w.sum(), rel=0.03)
+    assert drawn.var() == pytest.approx(w @ w, rel=0.05)
+    assert drawn.var() == pytest.approx(by_rows.var(), rel=0.06)
+
+
+@pytest.mark.parametrize("n_clusters", [50, 3 * MOST_CLUSTERS])
+def test_a_mean_by_cluster_varies_as_its_sandwich_variance(n_clusters):
+    rng = np.random.default_rng(2)
+    cluster = np.repeat(np.arange(n_clusters), 4)
+    outcome = (rng.random(4 * n_clusters) < np.repeat(rng.random(n_clusters), 4)).astype(np.int64)
+    weight = rng.random(4 * n_clusters) + 0.5
+    drawn = draw_cluster_sums(cluster, outcome, weight, 2, N, np.random.default_rng(3))
+    mean = weight @ outcome / weight.sum()
+    residual = np.bincount(cluster, weight * (outcome - mean))
+    error = np.sqrt(residual @ residual) / weight.sum()
+    found = drawn[1] / drawn.sum(axis=0)
+    # Lumped at random, the variance itself is known to 5%.
+    tolerance = 0.03 if n_clusters <= MOST_CLUSTERS else 0.08
+    assert found.std() == pytest.approx(error, rel=tolerance)
+    assert found.mean() == pytest.approx(mean, abs=error / 5)
+
+
+def test_the_same_seed_draws_the_same():
+    n = np.full(5, 10.0)
+    draws = [draw_sums(n, n, 7, np.random.default_rng(5)) for _ in range(2)]
+    np.testing.assert_array_equal(*draws)
+
+
+def test_a_lone_error_of_noise_reaches_down_to_zero_and_up_to_itself():
+    """An error of 0.1 where noise makes 0.1 too, and resamples 0.14."""
+    noise = np.full(100, 0.1)
+    assert error_interval(0.1, np.full(100, 0.04), noise, 0.95) == (0.0, 0.1)
+
+
+def test_reflected_and_percentile_intervals_mirror_each_other():
+    deviation = np.random.default_rng(0).exponential(size=1001)
+    low, high = percentile_interval(5.0, deviation, 0.9)
+    assert (low, high) == tuple(5.0 + np.quantile(deviation, [0.05, 0.95]))
+    mirrored = reflected_interval(5.0, deviation, 0.9)
+    assert mirrored == pytest.approx((10.0 - high, 10.0 - low), abs=1e-12)

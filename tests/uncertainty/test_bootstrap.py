@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from calib.cells import ScoreCells
+from calib.metrics import (
+    auc,
+    brier_decomposition,
+    brier_score,
+    expected_calibration_error,
+    ks_error,
+    smooth_calibration_error,
+)
+from calib.uncertainty import Bootstrap
+
+
+def made(n=3000, factor=1.5):
+    rng = np.random.default_rng(0)
+    truth = expit(rng.normal(-0.5, 1.5, n))
+    return rng.random(n) < truth, expit(factor * logit(truth))
+
+
+def test_the_interval_of_a_mean_score_is_the_normal_one():
+    y, s = made()
+    estimate = Bootstrap.from_arrays(y, s).estimate(brier_score)
+    half = 1.96 * np.std((s - y) ** 2) / np.sqrt(len(y))
+    assert estimate.value == pytest.approx(np.mean((s - y) ** 2), abs=1e-12)
+    assert estimate.high - estimate.low == pytest.approx(2 * half, rel=0.08)
+
+
+def test_weights_are_drawn_with_their_rows():
+    y, s = made()
+    w = np.random.default_rng(1).random(len(y)) + 0.1
+    estimate = Bootstrap.from_arrays(y, s, w).estimate(brier_score)
+    loss = (s - y) ** 2
+    mean = np.average(loss, weights=w)
+    half = 1.96 * np.sqrt(np.sum((w * (loss - mean)) ** 2)) / w.sum()
+    assert estimate.high - estimate.low == pytest.approx(2 * half, rel=0.1)
+
+
+def test_clusters_are_drawn_whole():
+    y, s = made(500)
+    copied = Bootstrap.from_arrays(
+        np.repeat(y, 4), np.repeat(s, 4), group=np.repeat(np.arange(500), 4)
+    ).estimate(auc)
+    single = Bootstrap.from_arrays(y, s).estimate(auc)
+    assert copied.high - copied.low == pytest.approx(single.high - single.low, rel=0.1)
+
+
+@pytest.mark.parametrize("metric", [expected_calibration_error, ks_error, smooth_calibration_error])
+def test_errors_exclude_zero_only_where_there_is_one(metric):
+    wrong = Bootstrap.from_arrays(*made(), n_replicates=200).estimate(metric, kind="error")
+    right = Bootstrap.from_arrays(*made(factor=1.0), n_replicates=200)
+    assert 0.0 < wrong.low < wrong.value < wrong.high
+    assert right.estimate(metric, kind="error").low == 0.0
+
+
+def test_any_number_of_any_result_has_an_interval():
+    y, s = made()
+    bootstrap = Bootstrap(ScoreCells.from_arrays(y, s), n_replicates=100)
+    estimate = bootstrap.estimate(lambda cells: brier_decomposition(cells).discrimination)
+    assert estimate.low < estimate.value < estimate.high
+    assert np.isnan(bootstrap.estimate(lambda _: float("nan")).low)
+
+
+def test_refusals_are_sentences():
+    cells = ScoreCells.from_arrays(*made(50))
+    with pytest.raises(ValueError, match="n_replicates must be at least 1, got 0"):
+        Bootstrap(cells, n_replicates=0)
+    with pytest.raises(ValueError, match=r"kind must be .* got 'bca'"):
+        Bootstrap(cells, n_replicates=2).estimate(auc, kind="bca")
+    with pytest.raises(ValueError, match=r"0 < level < 1, got 95"):
+        Bootstrap(cells, n_replicates=2).estimate(auc, confidence_level=95)
