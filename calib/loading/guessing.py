@@ -167,7 +167,9 @@ def _score(guesser: _Guesser) -> str | None:
 
 
 def _with_roles(guesser: _Guesser, mapping: ColumnMapping) -> ColumnMapping:
-    many = mapping.outcome is not None and guesser.look(mapping.outcome).distinct > 2
+    # A name that is not in the table is kept: `inspect` tells it.
+    there = mapping.outcome if mapping.outcome in guesser.frame else None
+    many = there is not None and guesser.look(there).distinct > 2
     predicted, weight, group = mapping.predicted, mapping.weight, mapping.group
     if predicted is None and many and mapping.positive is None:
         predicted = guesser.take(guesser.named(PREDICTED_NAMES, _outcome_like))
@@ -193,8 +195,9 @@ def _with_roles(guesser: _Guesser, mapping: ColumnMapping) -> ColumnMapping:
 
 def _split(guesser: _Guesser, mapping: ColumnMapping) -> tuple[str | None, str | None]:
     if mapping.split is not None:
-        value = mapping.test_value or _test_value(as_labels(guesser.frame[mapping.split]))
-        return mapping.split, value
+        known = mapping.test_value or mapping.split not in guesser.frame
+        guessed = None if known else _test_value(as_labels(guesser.frame[mapping.split]))
+        return mapping.split, mapping.test_value or guessed
     column = guesser.named(SPLIT_NAMES, lambda look: 2 <= look.distinct <= 5)
     if column is None:
         return None, None

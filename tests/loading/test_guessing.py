@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from calib.loading import ColumnMapping, guess, read
+from calib.loading import ColumnMapping, InputError, guess, load, read
 
 FILES = {
     "adult/adult_nb_cal.csv": ("y", "score", "1"),
@@ -90,3 +90,11 @@ def test_what_is_known_is_kept() -> None:
     table = read("y,z,p,q\n0,1,0.1,0.4\n1,0,0.9,0.6\n0,1,0.2,0.7\n")
     mapping = guess(table, ColumnMapping(outcome="z", score="q"))
     assert (mapping.outcome, mapping.score, mapping.positive) == ("z", "q", "1")
+
+
+@pytest.mark.parametrize(
+    "known", [{"outcome": "z"}, {"split": "z"}, {"outcome": "z", "score": "p", "positive": "1"}]
+)
+def test_a_name_that_is_not_there_is_told(known: dict[str, str]) -> None:
+    with pytest.raises(InputError, match=r"column `z` is not in the table"):
+        load("y,p\n0,0.2\n1,0.7\n1,0.9\n0,0.4\n", **known)
