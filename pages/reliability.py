@@ -3,28 +3,33 @@
 import streamlit as st
 
 from calib.figures import reliability_chart
-from calib.ui import frame, tables, widgets, words
+from calib.ui import curves, frame, tables, widgets, words
 
 session = frame.begin("Reliability")
 
 with st.sidebar:
     widgets.binning(session)
     shown = widgets.shown_methods(session)
+    lines = widgets.lines(session)
     widgets.axis(session)
     widgets.confidence(session)
     widgets.changed(session)
 
 frame.source(session)
 analysis = frame.analysis(session)
-shown = tuple(key for key in shown if key in analysis.methods)
+shown = tuple(key for key in shown if key in analysis.methods) or ("uncalibrated",)
+rates = curves.rates(session, analysis, shown[0], lines)
 
 st.markdown("## Reliability diagram")
 picture, reading = st.columns([3, 2], gap="large")
 with picture:
-    frame.chart(reliability_chart(analysis, shown, axis=session.look.axis), "chart_reliability")
+    diagram = reliability_chart(analysis, shown, axis=session.look.axis, lines=rates)
+    frame.chart(diagram, "chart_reliability")
 with reading:
     st.markdown("##### How to read it")
     st.markdown(words.reliability_reading(analysis.methods[shown[0]].reliability))
+    if rates:
+        st.markdown(words.lines_reading(rates, shown[0]))
     st.caption(words.protocol(analysis))
 
 st.markdown("### Bins")

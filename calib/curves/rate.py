@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import pandas as pd
 
 from calib.numerics.arrays import FloatArray, lock
 
 RateKind = Literal["corp", "smooth"]
+RATE_KINDS: tuple[RateKind, ...] = get_args(RateKind)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,6 +7,7 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any
 
 from calib.calibrators import CALIBRATORS
+from calib.curves.rate import RATE_KINDS
 from calib.examples import EXAMPLES
 from calib.loading.problems import quoted
 from calib.settings import Settings
@@ -34,6 +35,8 @@ class Look:
         Whether the knots of the maps are marked.
     over_epsilon : tuple of str
         Methods whose log loss over epsilon is drawn, by key.
+    lines : tuple of str
+        Lines beside the bins: "corp", "smooth".
     """
 
     axis: str = "linear"
@@ -41,6 +44,7 @@ class Look:
     cumulative: str = "uncalibrated"
     knots: bool = False
     over_epsilon: tuple[str, ...] = ("spline",)
+    lines: tuple[str, ...] = ()
 
     def changed(self) -> dict[str, Any]:
         """The choices that differ from their defaults."""
@@ -115,8 +119,12 @@ def _one_of(options: Callable[[], tuple[str, ...]]) -> Callable[[str], str]:
 
 
 def _several(text: str) -> tuple[str, ...]:
-    read = _one_of(lambda: tuple(CALIBRATORS))
-    return tuple(read(key) for key in text.split("."))
+    return tuple(_method(key) for key in text.split("."))
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    read = _one_of(lambda: RATE_KINDS)
+    return tuple(read(kind) for kind in text.split("."))
 
 
 def _flag(text: str) -> bool:
@@ -142,6 +150,7 @@ LOOK_NAMES: Mapping[str, Name] = {
     "cum": Name("cumulative", str, _method),
     "knots": Name("knots", lambda on: "1" if on else "0", _flag),
     "over": Name("over_epsilon", ".".join, _several),
+    "line": Name("lines", ".".join, _lines),
 }
 
 

@@ -15,6 +15,7 @@ import streamlit as st
 from calib.analysis import Analysis, analyze
 from calib.comparison import Progress
 from calib.curves.functions import CalibrationFunction
+from calib.curves.rate import RateCurve
 from calib.epsilon import Rounds
 from calib.examples import EXAMPLES
 from calib.loading import Problem
@@ -65,6 +66,8 @@ class Session:
         Cells of every fold, to compute a curve over epsilon.
     rule_maps : Recent
         Maps as they are when epsilon follows the paper's rule, by method.
+    rates : Recent
+        CORP and smooth curves that were looked at.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -86,6 +89,7 @@ class Session:
     rule_maps: Recent[Mapping[str, CalibrationFunction]] = field(
         default_factory=lambda: Recent(most=4)
     )
+    rates: Recent[RateCurve] = field(default_factory=lambda: Recent(most=12))
 
     @classmethod
     def from_link(cls, named: dict[str, str]) -> Session:

@@ -9,11 +9,12 @@ from typing import Any
 import streamlit as st
 
 from calib.calibrators import CALIBRATORS
+from calib.curves.rate import RATE_KINDS, RateKind
 from calib.examples import EXAMPLES
 from calib.ui import state
 from calib.ui.links import AXES, LEVELS
 from calib.ui.state import Session
-from calib.ui.words import assumptions, choice, level, method_label
+from calib.ui.words import assumptions, choice, level, line_label, method_label
 
 LOG_EPSILON = (-15.0, -0.5)
 
@@ -78,6 +79,24 @@ def axis(session: Session) -> None:
         args=("axis", "axis"),
         help="The logit axis spreads out probabilities near 0 and 1.",
     )
+
+
+def lines(session: Session) -> tuple[RateKind, ...]:
+    """Lines of observed frequency to draw beside the bins; returns their kinds."""
+    chosen = [kind for kind in RATE_KINDS if kind in session.look.lines]
+    show_value("lines", chosen)
+    st.pills(
+        "Line",
+        RATE_KINDS,
+        format_func=line_label,
+        selection_mode="multi",
+        key="lines",
+        on_change=state.changer,
+        args=("lines", "lines", tuple),
+        help="The observed frequency without bins, with a band around it. CORP: the best line that "
+        "never falls. Smooth: a spline.",
+    )
+    return tuple(chosen)
 
 
 def methods(session: Session) -> None:

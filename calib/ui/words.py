@@ -10,6 +10,7 @@ from calib.analysis import Analysis, DataSummary, MethodResult
 from calib.calibrators import CALIBRATORS
 from calib.comparison import Estimate
 from calib.curves.functions import CompactLogitCurve
+from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.epsilon import EpsilonCurve
 from calib.verdict import SIGNIFICANCE, p_words
@@ -122,6 +123,11 @@ def method_label(key: str) -> str:
     return CALIBRATORS[key].label
 
 
+def line_label(kind: str) -> str:
+    """Name of a line beside the bins."""
+    return {"corp": "CORP", "smooth": "Smooth"}[kind]
+
+
 def assumptions() -> str:
     """One line a method, simplest first: what it assumes."""
     entries = sorted(CALIBRATORS.values(), key=lambda method: method.simplicity)
@@ -147,6 +153,8 @@ def choice(name: str, value: Any) -> str:
         return f"{len(value)} methods"
     if name == "shown":
         return f"{len(value)} shown"
+    if name == "lines":
+        return f"Line: {', '.join(map(line_label, value))}"
     if name == "over_epsilon":
         return f"{len(value)} over ε"
     if name == "cumulative":
@@ -208,6 +216,24 @@ def reliability_reading(curve: ReliabilityCurve) -> str:
   fall, {at} of the time?
 - A **hollow dot** has fewer than {FEW_ROWS} rows: too few to trust alone.
 """
+
+
+def lines_reading(curves: Sequence[RateCurve], method: str) -> str:
+    """How to read the lines that are drawn beside the bins."""
+    said = [LINES_READING[c.kind].format(level(c.confidence_level)).strip() for c in curves]
+    return "\n".join([*said, f"- Lines and grey band are those of **{method_label(method)}**."])
+
+
+LINES_READING: Mapping[str, str] = {
+    "corp": """
+- The **CORP line** needs no bins: of all lines that never fall it is the one nearest to the
+  outcomes. Its band holds the true frequency at a score {} of the time, one score at a time.
+""",
+    "smooth": """
+- The **smooth line** is a spline, bent as far as rows that it left out bear out. Its {} band is
+  narrower than that of bins: a smooth curve learns from neighbouring scores.
+""",
+}
 
 
 def compact_logit_reading(curve: CompactLogitCurve) -> str:
