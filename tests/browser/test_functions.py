@@ -1,0 +1,83 @@
+"""Exploring epsilon and smoothness on the Functions page."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.harness import by_key, settle, traces, visit
+
+
+def trace(page: Page, key: str, name: str) -> dict:
+    (found,) = [drawn for drawn in traces(page, key) if drawn["name"] == name]
+    return found
+
+
+def names(page: Page, key: str) -> set[str]:
+    return {drawn["name"] for drawn in traces(page, key)}
+
+
+def marked(drawn: dict) -> tuple[float, float]:
+    """The point with the large marker."""
+    sizes = drawn["marker"]["size"]
+    at = sizes.index(max(sizes))
+    return drawn["x"][at], drawn["y"][at]
+
+
+def press(page: Page, keys: str) -> None:
+    slider = by_key(page, "epsilon").get_by_role("slider")
+    slider.focus()
+    slider.press(keys)
+    settle(page)
+
+
+def test_moving_epsilon_bends_the_spline_and_moves_the_marked_point(page: Page):
+    visit(page, "/functions?ex=logistic&eps=0.1")
+    spline = trace(page, "chart_functions_fitted", "Spline")["y"]
+    x, loss = marked(trace(page, "chart_epsilon", "Spline"))
+    assert x == pytest.approx(0.1)
+    press(page, "Home")
+    assert trace(page, "chart_functions_fitted", "Spline")["y"] != spline
+    moved, _ = marked(trace(page, "chart_epsilon", "Spline"))
+    assert moved == pytest.approx(1e-15)
+    _, outside = marked(trace(page, "chart_epsilon", "Rows left as they are"))
+    assert outside == 0
+    # What was drawn as one of the points is the number that the comparison gave.
+    line = trace(page, "chart_epsilon", "Spline")
+    at = min(range(len(line["x"])), key=lambda i: abs(line["x"][i] - 0.1))
+    assert line["y"][at] == pytest.approx(loss, abs=1e-9)
+
+
+def test_the_map_by_the_rule_stays_beside_the_one_in_use(page: Page):
+    visit(page, "/functions?ex=logistic")
+    ruled = trace(page, "chart_functions_fitted", "Spline")["y"]
+    assert "Spline, ε by the rule" not in names(page, "chart_functions_fitted")
+    press(page, "End")
+    faint = trace(page, "chart_functions_fitted", "Spline, ε by the rule")
+    assert faint["y"] == pytest.approx(ruled)
+    assert trace(page, "chart_functions_fitted", "Spline")["y"] != pytest.approx(ruled)
+
+
+def test_the_lambda_path_is_shown_with_the_lambda_in_use(page: Page):
+    visit(page, "/functions")
+    expect(by_key(page, "chart_lambda_spline").locator(".js-plotly-plot")).to_be_visible()
+    x, _ = marked(trace(page, "chart_lambda_spline", "Spline"))
+    at, _ = marked(trace(page, "chart_lambda_spline", "Degrees of freedom"))
+    assert x == at
+    expect(by_key(page, "formulas")).to_contain_text(f"lambda = {x:.3g}")
+
+
+def test_a_picked_method_joins_the_curve_and_the_address(page: Page):
+    visit(page, "/functions?ex=logistic&m=spline.ispline")
+    by_key(page, "over_epsilon").get_by_text("I-spline").click()
+    settle(page)
+    assert {"Spline", "I-spline"} <= names(page, "chart_epsilon")
+    assert "over=spline.ispline" in page.url or "over=ispline.spline" in page.url
+
+
+@pytest.mark.parametrize("width", [380, 1280])
+def test_every_square_chart_stays_below_its_heading(page: Page, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    visit(page, "/functions?ex=logistic")
+    heading = page.get_by_role("heading", name="fitted on these").bounding_box()
+    panel = by_key(page, "chart_functions_fitted").locator(".nsewdrag").first.bounding_box()
+    gap = panel["y"] - heading["y"] - heading["height"]
+    assert 0 <= gap < 60
