@@ -11,11 +11,11 @@ import pandas as pd
 from calib.cells import ScoreCells
 from calib.comparison import Estimate, HeldOut, mean_estimate
 from calib.decisions.costs import Costs
-from calib.numerics.arrays import FloatArray, lock
+from calib.numerics.arrays import FloatArray
 from calib.predictions import BinaryView
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Decision:
     """Deciding by one method's scores. Counts are sums of weights: rows, where there are none.
 
@@ -23,9 +23,9 @@ class Decision:
     ----------
     threshold : float
         Rows of this score or above are flagged; under a capacity, the lowest score that is.
-    flagged : ndarray of shape (n,), in [0, 1]
-        1 for a flagged row. Under a capacity, rows tied at the threshold share what is left of it,
-        as if drawn by lot.
+    tie_share : float
+        Share of the rows exactly at the threshold that are flagged: 1, but under a capacity what is
+        left of it, as if drawn by lot.
     true_positives, false_positives, false_negatives, true_negatives : float
     cost : Estimate
         Mean cost of a row.
@@ -39,7 +39,7 @@ class Decision:
     """
 
     threshold: float
-    flagged: FloatArray
+    tie_share: float
     true_positives: float
     false_positives: float
     false_negatives: float
@@ -50,13 +50,14 @@ class Decision:
     hindsight: float
     hindsight_cost: float
 
-    def __post_init__(self) -> None:
-        lock(self)
-
     @property
     def n_flagged(self) -> float:
         """Weight of the flagged rows."""
         return self.true_positives + self.false_positives
+
+    def flag(self, score: FloatArray) -> FloatArray:
+        """Decide by scores of the same method: 1 is flagged, 0 is not, between is by lot."""
+        return _flag(score, self.threshold, self.tie_share)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,30 +120,35 @@ def decide(held_out: HeldOut, costs: Costs, *, confidence_level: float = 0.95) -
     (0.1, True)
     """
     rows = held_out.rows
-    flags = {key: _flag(rows, score, costs) for key, score in held_out.scores.items()}
-    spent = {key: _row_costs(rows, flagged, costs) for key, (_, flagged) in flags.items()}
-    methods = {
-        key: _decision(
+    methods, reference = {}, None
+    for key, score in held_out.scores.items():
+        threshold, tie_share = _place(rows, score, costs)
+        flagged = _flag(score, threshold, tie_share)
+        spent = _row_costs(rows, flagged, costs)
+        reference = spent if reference is None else reference
+        methods[key] = _decision(
             rows,
             held_out.cells[key],
-            threshold,
+            (threshold, tie_share),
             flagged,
             costs,
-            cost=mean_estimate(spent[key], rows, confidence_level),
-            change=mean_estimate(spent[key] - spent["uncalibrated"], rows, confidence_level),
+            cost=mean_estimate(spent, rows, confidence_level),
+            change=mean_estimate(spent - reference, rows, confidence_level),
             confidence_level=confidence_level,
         )
-        for key, (threshold, flagged) in flags.items()
-    }
     base_rate = held_out.cells["uncalibrated"].base_rate
     treat_all, treat_none = (1 - base_rate) * costs.false_positive, base_rate * costs.false_negative
     return DecisionTable(costs, methods, treat_all, treat_none, confidence_level)
 
 
-def _flag(rows: BinaryView, score: FloatArray, costs: Costs) -> tuple[float, FloatArray]:
-    """Threshold, and which rows are flagged."""
+def _flag(score: FloatArray, threshold: float, tie_share: float) -> FloatArray:
+    return np.where(score == threshold, tie_share, (score > threshold).astype(np.float64))
+
+
+def _place(rows: BinaryView, score: FloatArray, costs: Costs) -> tuple[float, float]:
+    """The threshold, and the share of the rows exactly there that are flagged."""
     if costs.capacity is None:
-        return costs.threshold, (score >= costs.threshold).astype(np.float64)
+        return costs.threshold, 1.0
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     order = np.argsort(score)[::-1]
     wanted = costs.capacity * float(weight.sum())
@@ -152,7 +158,7 @@ def _flag(rows: BinaryView, score: FloatArray, costs: Costs) -> tuple[float, Flo
     threshold = float(score[order[min(last, len(order) - 1)]])
     above, tied = score > threshold, score == threshold
     left = (wanted - float(weight[above].sum())) / float(weight[tied].sum())
-    return threshold, above + tied * min(max(left, 0.0), 1.0)
+    return threshold, min(max(left, 0.0), 1.0)
 
 
 def _row_costs(rows: BinaryView, flagged: FloatArray, costs: Costs) -> FloatArray:
@@ -163,7 +169,7 @@ def _row_costs(rows: BinaryView, flagged: FloatArray, costs: Costs) -> FloatArra
 def _decision(
     rows: BinaryView,
     cells: ScoreCells,
-    threshold: float,
+    place: tuple[float, float],
     flagged: FloatArray,
     costs: Costs,
     *,
@@ -178,8 +184,8 @@ def _decision(
     benefit = np.where(rows.outcome, flagged, -odds * flagged)
     hindsight, hindsight_cost = _hindsight(cells, costs)
     return Decision(
-        threshold=threshold,
-        flagged=flagged,
+        threshold=place[0],
+        tie_share=place[1],
         true_positives=true_positives,
         false_positives=false_positives,
         false_negatives=cells.total_positive - true_positives,

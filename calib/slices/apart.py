@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.calibrators import CALIBRATORS
-from calib.cells import ScoreCells
 from calib.comparison import Estimate, HeldOut, create, make_folds, mean_estimate
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray
@@ -15,7 +14,7 @@ from calib.predictions import BinaryView
 from calib.settings import Settings
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Apart:
     """A slice calibrated by a map of its own, against the map of all rows; on held-out rows.
 
@@ -29,8 +28,6 @@ class Apart:
         Log loss on the slice under the map of all rows, and under the slice's own.
     difference : Estimate
         Own minus common, paired by row: below 0 the slice gains by its own map.
-    together_cells, apart_cells : ScoreCells
-        The slice's held-out scores under either map.
     confidence_level : float
     """
 
@@ -40,8 +37,6 @@ class Apart:
     together: Estimate
     apart: Estimate
     difference: Estimate
-    together_cells: ScoreCells
-    apart_cells: ScoreCells
     confidence_level: float
 
 
@@ -96,8 +91,6 @@ def calibrate_apart(
         together=mean_estimate(losses[0], rows, confidence_level),
         apart=mean_estimate(losses[1], rows, confidence_level),
         difference=mean_estimate(losses[1] - losses[0], rows, confidence_level),
-        together_cells=ScoreCells.from_arrays(rows.outcome, common, rows.weight),
-        apart_cells=ScoreCells.from_arrays(rows.outcome, own, rows.weight),
         confidence_level=confidence_level,
     )
 

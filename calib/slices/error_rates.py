@@ -60,7 +60,7 @@ def slice_error_rates(
     rows : BinaryView
     flagged : ndarray of shape (n,), in [0, 1]
         1 where a row is decided to be positive, 0 where not, and between where ties are broken by
-        lot: `Decision.flagged`.
+        lot: `Decision.flag`.
     slicing : Slicing
         Of the same rows.
     confidence_level : float

@@ -81,9 +81,11 @@ def test_a_capacity_is_filled_exactly_and_from_the_top(name, capacity, request):
     for key, decision in decide(held_out, Costs(1, 4, capacity)).methods.items():
         score = held_out.scores[key]
         assert decision.n_flagged == pytest.approx(capacity * weight.sum())
-        assert (decision.flagged[score > decision.threshold] == 1).all()
-        assert (decision.flagged[score < decision.threshold] == 0).all()
-        assert len(np.unique(decision.flagged[score == decision.threshold])) == 1
+        flagged = decision.flag(score)
+        assert weight @ flagged == pytest.approx(capacity * weight.sum())
+        assert (flagged[score > decision.threshold] == 1).all()
+        assert (flagged[score < decision.threshold] == 0).all()
+        assert len(np.unique(flagged[score == decision.threshold])) == 1
 
 
 def test_ties_under_a_capacity_count_as_the_average_over_lots(tied):

@@ -19,7 +19,7 @@ def test_compas_wrongs_black_and_white_defendants_differently(shared):
     predictions = to_predictions(table, problem.repair)
     held_out = hold_out(predictions.view(), Settings(methods=("uncalibrated",)))
     # High is a decile above 4: a score of 0.5 or more, the threshold of equal costs.
-    flagged = decide(held_out, Costs()).methods["uncalibrated"].flagged
+    flagged = decide(held_out, Costs()).methods["uncalibrated"].flag(held_out.rows.score)
     race = slice_by(predictions.columns, ["race"])
     rates = slice_error_rates(held_out.rows, flagged, race).frame().set_index("slice")
     whole = slice_error_rates(held_out.rows, flagged, Slicing.whole(len(predictions))).frame()
