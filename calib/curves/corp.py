@@ -6,10 +6,11 @@ import numpy as np
 
 from calib.cells import ScoreCells
 from calib.curves.rate import RateCurve, check_level
-from calib.numerics.aggregate import Buckets, into_buckets
+from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.intervals import wilson_interval
 from calib.numerics.isotonic import increasing_blocks, pool_adjacent_violators
+from calib.numerics.resampling import draw_sums
 
 # A band is drawn from this many buckets of neighbouring scores: finer ones change nothing seen.
 BAND_BUCKETS = 256
@@ -25,10 +26,10 @@ def corp_curve(
 ) -> RateCurve:
     """Isotonic regression (PAV) of the outcome on the score, with a pointwise band.
 
-    The band is the percentile bootstrap over rows (a multinomial over cells by outcome), widened to
-    the Wilson interval of the point's own block. Alone, the bootstrap fails where a block holds one
-    outcome only, as at the ends: every resample of such a block is the same. Rows are resampled in
-    at most about 256 buckets of score, weighted ones by their effective number.
+    The band is the percentile bootstrap over rows, widened to the Wilson interval of the point's
+    own block. Alone, the bootstrap fails where a block holds one outcome only, as at the ends:
+    every resample of such a block is the same. Rows are resampled in at most about 256 buckets of
+    score, and as independent of each other.
 
     Parameters
     ----------
@@ -104,21 +105,23 @@ def _bootstrap(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean score of every bucket, and quantiles of the refitted curves there."""
     buckets = into_buckets(cells.score, cells.weight, cells.positive, BAND_BUCKETS)
-    share = np.concatenate([buckets.positive, buckets.weight - buckets.positive])
-    share = np.maximum(share, 0.0) / np.maximum(share, 0.0).sum()
-    n_rows = max(1, round(cells.total_weight**2 / float(cells.weight_sq.sum())))
     rng = np.random.default_rng(random_state)
-    drawn = rng.multinomial(n_rows, share, size=n_replicates).astype(np.float64)
-    fits = np.array([_refit(buckets, counts) for counts in drawn])
+
+    def draw(weight: FloatArray, weight_sq: FloatArray) -> FloatArray:
+        total, squares = (np.add.reduceat(w, buckets.starts) for w in (weight, weight_sq))
+        return draw_sums(total, squares, n_replicates, rng).T.astype(np.float64)
+
+    positive = draw(cells.positive, cells.positive_sq)
+    negative = draw(cells.negative, cells.weight_sq - cells.positive_sq)
+    drawn = zip(positive, positive + negative, strict=True)
+    fits = np.array([_refit(buckets.x, q, t) for q, t in drawn if t.any()])
     tail = 0.5 * (1.0 - confidence_level)
     low, high = np.quantile(fits, [tail, 1.0 - tail], axis=0)
     return buckets.x, low, high
 
 
-def _refit(buckets: Buckets, counts: FloatArray) -> FloatArray:
+def _refit(x: FloatArray, positive: FloatArray, weight: FloatArray) -> FloatArray:
     """The increasing fit to one resample, at every bucket; between its neighbours where empty."""
-    positive, negative = np.split(counts, 2)
-    weight = positive + negative
     drawn = weight > 0.0
     fit = pool_adjacent_violators(positive[drawn] / weight[drawn], weight[drawn])
-    return fit if drawn.all() else np.interp(buckets.x, buckets.x[drawn], fit)
+    return fit if drawn.all() else np.interp(x, x[drawn], fit)
