@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from calib.numerics.arrays import FloatArray
+from calib.numerics.banded import dense
 from calib.numerics.bounded_newton import fit_bounded, log_loss
-from calib.numerics.penalized_logistic import PenalizedLogistic, dense
+from calib.numerics.penalized_logistic import PenalizedLogistic
 
 
 def increasing_coefficients(problem: PenalizedLogistic, lam: float, free: FloatArray) -> FloatArray:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_solve_banded, cholesky_banded
-from scipy.linalg.blas import dsbmv
 from scipy.sparse import csr_array
 
 from calib.numerics.arrays import FloatArray, lock
+from calib.numerics.banded import banded_times, gram_products, inverse_band
 
 MOST_STEPS = 50
 SHORTEST_STEP = 1e-6
@@ -70,7 +70,7 @@ class PenalizedLogistic:
             q=positive + share * (positive.sum() / weight.sum()),
             penalty=penalty,
             transposed=csr_array(basis.T),
-            products=_banded_products(basis, len(penalty)),
+            products=gram_products(basis, len(penalty)),
         )
 
     @property
@@ -174,7 +174,7 @@ def leave_out(problem: PenalizedLogistic, fit: LogisticFit) -> LeftOut:
     odds, _ = _exponential(f)
     p = _probability(f, odds)
     variance = p * (1.0 - p)
-    leverage = problem.products.T @ _inverse_band(_factor(problem, fit.lam, t * variance))
+    leverage = problem.products.T @ inverse_band(_factor(problem, fit.lam, t * variance))
     degrees = float((t * variance) @ leverage)
     unit = np.minimum(problem.weight, 1.0)
     # A unit's share of its own curvature is below 1, up to rounding.
@@ -182,36 +182,6 @@ def leave_out(problem: PenalizedLogistic, fit: LogisticFit) -> LeftOut:
     loss = problem.positive @ np.logaddexp(0.0, step * (1.0 - p) - f)
     loss += (problem.weight - problem.positive) @ np.logaddexp(0.0, step * p + f)
     return LeftOut(float(loss) / problem.total_weight, degrees)
-
-
-def banded_times(banded: FloatArray, c: FloatArray) -> FloatArray:
-    """Product of a symmetric matrix in lower banded storage and a vector.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> banded_times(np.array([[2.0, 2.0], [1.0, 0.0]]), np.array([1.0, 3.0]))
-    array([5., 7.])
-    """
-    return np.asarray(dsbmv(len(banded) - 1, 1.0, banded, c, lower=1), dtype=np.float64)
-
-
-def dense(banded: FloatArray) -> FloatArray:
-    """The whole of a symmetric matrix in lower banded storage.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> dense(np.array([[2.0, 2.0], [1.0, 0.0]]))
-    array([[2., 1.],
-           [1., 2.]])
-    """
-    k = banded.shape[1]
-    whole = np.diag(banded[0])
-    for offset in range(1, min(len(banded), k)):
-        band = banded[offset, : k - offset]
-        whole += np.diag(band, offset) + np.diag(band, -offset)
-    return whole
 
 
 def _exponential(f: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -276,33 +246,3 @@ def _factor(problem: PenalizedLogistic, lam: float, curvature: FloatArray) -> Fl
         except np.linalg.LinAlgError:
             jitter = max(100.0 * jitter, JITTER * float(hessian[0].max()))
             hessian[0] += jitter
-
-
-def _inverse_band(factor: FloatArray) -> FloatArray:
-    """Diagonals of the inverse as `products` reads them; a pair off the main one counts twice."""
-    bands, k = factor.shape
-    inverse = cho_solve_banded((factor, True), np.eye(k), check_finite=False)
-    stacked = np.zeros((bands, k))
-    stacked[0] = np.diagonal(inverse)
-    for offset in range(1, min(bands, k)):
-        stacked[offset, : k - offset] = 2.0 * np.diagonal(inverse, -offset)
-    return stacked.ravel()
-
-
-def _banded_products(basis: csr_array, bands: int) -> csr_array:
-    m, k = basis.shape
-    table = basis.tocoo()
-    first = np.minimum.reduceat(basis.indices, basis.indptr[:-1]).astype(np.int64)
-    local = np.zeros((m, 2 * bands))  # the second half stays 0: partners beyond a row's last entry
-    local[table.row, table.col - first[table.row]] = table.data
-    rows, values = [], []
-    for offset in range(bands):
-        for column in range(bands):
-            rows.append(offset * k + np.minimum(first + column, k - 1))
-            values.append(local[:, column] * local[:, column + offset])
-    cells = np.tile(np.arange(m), len(rows))
-    products = csr_array(
-        (np.concatenate(values), (np.concatenate(rows), cells)), shape=(bands * k, m)
-    )
-    products.eliminate_zeros()
-    return products

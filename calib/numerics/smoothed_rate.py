@@ -8,8 +8,9 @@ import numpy as np
 
 from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray
+from calib.numerics.banded import dense
 from calib.numerics.natural_spline import NaturalSpline, choose_knots
-from calib.numerics.penalized_logistic import LogisticFit, PenalizedLogistic, dense
+from calib.numerics.penalized_logistic import LogisticFit, PenalizedLogistic
 from calib.numerics.smoothness import choose_smoothness
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import compact_logit, default_epsilon, sigmoid

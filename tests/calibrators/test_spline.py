@@ -10,8 +10,8 @@ from scipy.special import expit, logit
 from sklearn.metrics import log_loss
 
 from calib.calibrators.spline import Spline
+from calib.numerics.banded import dense
 from calib.numerics.natural_spline import NaturalSpline
-from calib.numerics.penalized_logistic import dense
 from calib.numerics.transforms import compact_logit
 
 GRID = np.linspace(0.0, 1.0, 1001)

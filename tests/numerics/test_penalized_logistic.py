@@ -6,14 +6,9 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from calib.numerics.banded import dense
 from calib.numerics.natural_spline import NaturalSpline
-from calib.numerics.penalized_logistic import (
-    PenalizedLogistic,
-    banded_times,
-    dense,
-    fit_logistic,
-    leave_out,
-)
+from calib.numerics.penalized_logistic import PenalizedLogistic, fit_logistic, leave_out
 
 X = np.array([0.0, 0.1, 0.25, 0.4, 0.5, 0.65, 0.8, 1.0])
 WEIGHT = np.array([5.0, 9.0, 4.0, 12.0, 7.0, 6.0, 8.0, 3.0])
@@ -117,9 +112,3 @@ def test_degrees_are_the_trace_of_the_smoother():
     gram = (basis.T * (made.t * p * (1.0 - p))) @ basis
     trace = np.trace(np.linalg.solve(gram + 1e-3 * dense(made.penalty), gram))
     assert leave_out(made, fit).degrees == pytest.approx(trace, rel=1e-9)
-
-
-def test_banded_product():
-    rng = np.random.default_rng(0)
-    banded, c = rng.normal(size=(4, 9)), rng.normal(size=9)
-    assert banded_times(banded, c) == pytest.approx(dense(banded) @ c)

@@ -35,7 +35,7 @@ def test_linear_fit_is_scikit_learns():
 @pytest.mark.parametrize(("logistic", "tolerance"), [(False, 1e-10), (True, 2e-3)])
 def test_left_out_loss_is_that_of_refitting(logistic, tolerance):
     columns, y = rows()
-    lambdas = np.array([10.0, 1.0])
+    lambdas = np.array([2.0])
     ours = choose_ridge(columns, np.ones(60), y, lambdas, logistic=logistic)
     expected = []
     for lam in lambdas:
