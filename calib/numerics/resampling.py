@@ -124,11 +124,11 @@ def error_interval(
 ) -> tuple[float, float]:
     """Interval of a calibration error, which is a norm of gaps and at least 0.
 
-    Noise makes an error larger, and that of a resample larger once more. So the upper bound is
-    reflected: what the resamples' errors gain is taken off. The lower bound is the error minus what
-    noise alone makes: by the triangle inequality no error falls short of the true one by more than
-    the norm of the noise. It is above 0 where calibrated scores would hardly err as much, and so
-    agrees with a test.
+    Noise makes an error larger, and that of a resample larger once more. The lower bound is the
+    error minus what noise alone makes: by the triangle inequality no error exceeds the true one by
+    more than the norm of the noise. It is above 0 where calibrated scores would hardly err as much,
+    and so agrees with a test. The upper bound is as far above the error as resamples come to lie
+    above their mean. Percentile and reflected intervals do worse: see docs/uncertainty.md.
 
     Parameters
     ----------
@@ -148,8 +148,8 @@ def error_interval(
     (1.1, 2.45)
     """
     low = value - float(np.quantile(distance, confidence_level))
-    high = value - float(np.quantile(deviation, _tails(confidence_level)[0]))
-    return max(0.0, low), max(value, high)
+    above = float(np.quantile(deviation, _tails(confidence_level)[1]))
+    return max(0.0, low), max(value, value + above - float(deviation.mean()))
 
 
 def reflected_interval(

@@ -56,10 +56,16 @@ def test_the_same_seed_draws_the_same():
     np.testing.assert_array_equal(*draws)
 
 
-def test_a_lone_error_of_noise_reaches_down_to_zero_and_up_to_itself():
-    """An error of 0.1 where noise makes 0.1 too, and resamples 0.14."""
-    noise = np.full(100, 0.1)
-    assert error_interval(0.1, np.full(100, 0.04), noise, 0.95) == (0.0, 0.1)
+def test_an_error_as_large_as_its_noise_may_be_zero_and_a_larger_one_may_not():
+    spread = np.linspace(-0.02, 0.02, 101)
+    noise = 0.1 + spread
+    assert error_interval(0.1, 0.04 + spread, noise, 0.9) == pytest.approx((0.0, 0.118))
+    assert error_interval(0.2, 0.04 + spread, noise, 0.9) == pytest.approx((0.082, 0.218))
+
+
+def test_an_error_lies_in_its_interval_however_few_the_resamples():
+    low, high = error_interval(0.1, np.array([0.3]), np.array([0.05]), 0.95)
+    assert (low, high) == pytest.approx((0.05, 0.1))
 
 
 def test_reflected_and_percentile_intervals_mirror_each_other():
