@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 import pytest
 
+from calib.curves.functions import CalibrationFunction, LambdaPath
 from calib.numerics.arrays import FloatArray
 from calib.reports.codec import ReportError, decode, encode
 
@@ -93,3 +94,16 @@ def test_half_a_character_is_replaced():
 def test_what_json_cannot_hold_is_refused():
     with pytest.raises(TypeError, match="a report cannot hold a set"):
         encode({"a": {1, 2}})
+
+
+def test_a_lambda_path_comes_back_and_one_that_does_not_fit_is_refused():
+    grid = np.array([0.0, 1.0])
+    path = LambdaPath(np.array([10.0, 0.1]), np.array([0.6, 0.5]), np.empty(0), 1)
+    data = json.loads(json.dumps(encode(CalibrationFunction(grid, grid, grid, "s", path))))
+    again = decode(CalibrationFunction, data)
+    assert again.path.chosen == 1
+    np.testing.assert_array_equal(again.path.losses, [0.6, 0.5])
+    assert decode(CalibrationFunction, {k: v for k, v in data.items() if k != "path"}).path is None
+    data["path"]["losses"].pop()
+    with pytest.raises(ReportError, match="path cannot be read: lambdas, losses and degrees"):
+        decode(CalibrationFunction, data)
