@@ -1,0 +1,5 @@
+"""The command line: reports and checks for pipelines, by the numbers of the library."""
+
+from calib.cli.main import main
+
+__all__ = ["main"]

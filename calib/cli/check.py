@@ -1,0 +1,181 @@
+"""``check``: hold predictions to limits; the exit status tells a pipeline."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from calib.analysis import Analysis, analyze
+from calib.calibrators import CALIBRATORS
+from calib.cli import junit
+from calib.cli.data import predictions_of, progress_of
+from calib.cli.options import add_data, add_progress, add_settings, settings_of
+
+EXAMPLES = """examples:
+  python -m calib check predictions.parquet --outcome y --score p --max-ks 0.02
+  python -m calib check cal.csv --test test.csv --outcome y --score p --method spline \\
+      --max-ks 0.02 --min-p 0.01 --junit calibration.xml
+
+exit status:
+  0  every limit is kept        1  a limit is not kept
+  2  the input cannot be used   3  a fault of calib itself, with a traceback
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One thing that can be limited.
+
+    Attributes
+    ----------
+    option : str
+        Its name on the command line.
+    meaning : str
+    column : callable
+        The column of the metric table that holds it; None for the p-value.
+    """
+
+    option: str
+    meaning: str
+    column: Callable[[Analysis], str] | None = None
+
+    def measured(self, analysis: Analysis, method: str) -> tuple[str, float]:
+        """What it is called, and its value on held-out rows."""
+        result = analysis.methods[method]
+        if self.column is None:
+            return "p of the KS test", result.ks.p_value
+        key = self.column(analysis)
+        labels = {column.key: column.label for column in analysis.columns}
+        return labels[key], result.metrics[key].value
+
+
+LIMITS = (
+    Limit("max_ks", "largest KS error", lambda _: "ks_error"),
+    Limit(
+        "max_ece",
+        "largest expected calibration error, in the bins that the settings name",
+        lambda analysis: f"ece_{analysis.settings.strategy}",
+    ),
+    Limit("max_log_loss", "largest log loss", lambda _: "log_loss"),
+    Limit("min_p", "smallest p-value of the KS test"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A limit and what was found."""
+
+    label: str
+    value: float
+    bound: float
+    at_most: bool
+
+    @property
+    def kept(self) -> bool:
+        """Whether the value is within the bound; a value that is not a number is not."""
+        return self.value <= self.bound if self.at_most else self.value >= self.bound
+
+    @property
+    def rule(self) -> str:
+        """The limit in words."""
+        return f"{self.label} at {'most' if self.at_most else 'least'} {self.bound:g}"
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words.
+
+        Examples
+        --------
+        >>> Finding("KS error", 0.0412345678, 0.02, at_most=True).sentence
+        'KS error 0.0412346 is above 0.02'
+        """
+        kept = ("is at most", "is at least") if self.kept else ("is above", "is below")
+        relation = f"{kept[0] if self.at_most else kept[1]} {self.bound:g}"
+        # Rounding must not carry a number over the limit that it is printed beside.
+        rounded = Finding(self.label, float(f"{self.value:.6g}"), self.bound, self.at_most)
+        shown = f"{self.value:.6g}" if rounded.kept == self.kept else repr(self.value)
+        return f"{self.label} {shown} {relation}"
+
+
+def add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "check",
+        help="exit with status 1 where predictions break a limit",
+        description="Hold the scores, or a calibrator's scores on held-out rows, to limits. One "
+        "line on standard output says what was found.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add_data(parser)
+    add_settings(parser, leave_out=("methods",))
+    limits = parser.add_argument_group("limits", "At least one must be given.")
+    for limit in LIMITS:
+        option = f"--{limit.option.replace('_', '-')}"
+        limits.add_argument(option, type=_bound, metavar="NUMBER", help=limit.meaning)
+    limits.add_argument(
+        "--method",
+        choices=tuple(CALIBRATORS),
+        default="uncalibrated",
+        metavar="KEY",
+        help="whose scores are held to the limits: uncalibrated, the scores as they are (the "
+        f"default), or a calibrator's: {', '.join(CALIBRATORS)}",
+    )
+    parser.add_argument("--junit", metavar="FILE", type=Path, help="write JUnit XML, too")
+    add_progress(parser)
+    parser.set_defaults(run=run)
+
+
+def _bound(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a number of at least 0, got {text!r}.")
+    return value
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print what was found; 0 where every limit is kept, else 1."""
+    if all(getattr(given, limit.option) is None for limit in LIMITS):
+        options = ", ".join(f"--{limit.option.replace('_', '-')}" for limit in LIMITS)
+        raise ValueError(f"check must be given at least one of {options}, got none.")
+    settings = settings_of(given, methods=(given.method,))
+    analysis = analyze(predictions_of(given), settings, progress=progress_of(given))
+    if given.method not in analysis.methods:
+        raise ValueError(" ".join(analysis.warnings))
+    found = _findings(given, analysis)
+    if given.junit is not None:
+        cases = [(finding.rule, finding.sentence, finding.kept) for finding in found]
+        junit.write(given.junit, cases, _facts(analysis) | {"method": given.method})
+    print(_line(found, analysis, given.method))
+    return 0 if all(finding.kept for finding in found) else 1
+
+
+def _findings(given: argparse.Namespace, analysis: Analysis) -> list[Finding]:
+    return [
+        Finding(
+            *limit.measured(analysis, given.method),
+            bound=getattr(given, limit.option),
+            at_most=limit.option.startswith("max"),
+        )
+        for limit in LIMITS
+        if getattr(given, limit.option) is not None
+    ]
+
+
+def _line(found: list[Finding], analysis: Analysis, method: str) -> str:
+    broken = [finding.sentence for finding in found if not finding.kept]
+    word, told = ("fail", broken) if broken else ("pass", [finding.sentence for finding in found])
+    rows = f"{analysis.data.n_rows} rows"
+    return f"{word}: {'; '.join(told)} ({analysis.methods[method].label}, {rows})"
+
+
+def _facts(analysis: Analysis) -> dict[str, str]:
+    data = analysis.data
+    return {"data": data.name, "fingerprint": data.fingerprint, "rows": str(data.n_rows)}

@@ -1,0 +1,149 @@
+import math
+from xml.etree import ElementTree
+
+import pytest
+
+import calib
+from calib.cli.check import Finding
+
+
+@pytest.fixture(scope="session")
+def method(folder):
+    """The library's results on the same file."""
+    analysis = calib.analyze(calib.load(folder / "scores.csv", outcome="y", score="p"))
+    return analysis.methods.__getitem__
+
+
+def limits(method, **factors):
+    """Options with limits at a multiple of what the library found."""
+    found = {
+        "max-ks": method.metrics["ks_error"].value,
+        "max-ece": method.metrics["ece_quantile"].value,
+        "max-log-loss": method.metrics["log_loss"].value,
+        "min-p": method.ks.p_value,
+    }
+    return [
+        part
+        for name, factor in factors.items()
+        for part in (f"--{name.replace('_', '-')}", repr(found[name.replace("_", "-")] * factor))
+    ]
+
+
+@pytest.mark.parametrize("key", ["uncalibrated", "platt", "spline"])
+@pytest.mark.parametrize("limit", ["max_ks", "max_ece", "max_log_loss", "min_p"])
+def test_the_status_turns_where_the_number_of_the_library_lies(run, folder, method, key, limit):
+    command = ("check", folder / "scores.csv", "--outcome", "y", "--score", "p", "--method", key)
+    statuses = {
+        factor: run(*command, *limits(method(key), **{limit: factor})).status
+        for factor in (1 - 1e-9, 1.0, 1 + 1e-9)
+    }
+    expected = [0, 0, 1] if limit == "min_p" else [1, 0, 0]
+    assert list(statuses.values()) == expected
+
+
+def test_one_line_says_what_was_kept(run, folder, method):
+    done = run("check", folder / "scores.csv", *limits(method("uncalibrated"), max_ks=2, min_p=0.5))
+    assert done.status == 0
+    assert done.err == ""
+    value = method("uncalibrated").metrics["ks_error"].value
+    assert done.out.startswith(f"pass: KS error {value:.6g} is at most ")
+    assert "; p of the KS test " in done.out
+    assert done.out.endswith(" (Uncalibrated, 600 rows)\n")
+    assert done.out.count("\n") == 1
+
+
+def test_one_line_says_which_limits_broke_and_only_those(run, folder, method):
+    done = run(
+        "check",
+        folder / "scores.csv",
+        *limits(method("uncalibrated"), max_ks=0.5, max_ece=0.5, max_log_loss=2),
+    )
+    assert done.status == 1
+    assert done.err == ""
+    assert done.out.startswith("fail: KS error ")
+    assert "; ECE, 15 quantile bins " in done.out
+    assert "Log loss" not in done.out
+    assert done.out.count("\n") == 1
+
+
+def test_the_bins_of_the_settings_are_those_of_the_limit(run, folder):
+    settings = calib.Settings(strategy="uniform", n_bins=7)
+    analysis = calib.analyze(calib.load(folder / "scores.csv"), settings)
+    value = analysis.uncalibrated.metrics["ece_uniform"].value
+    options = ("--strategy", "uniform", "--bins", "7", "--max-ece", value * (1 - 1e-9))
+    done = run("check", folder / "scores.csv", *options)
+    assert done.status == 1
+    assert "ECE, 7 uniform bins" in done.out
+
+
+def test_test_rows_are_what_is_checked(run, folder):
+    data = calib.load(folder / "scores.csv", test=folder / "more.csv")
+    value = calib.analyze(data).methods["platt"].metrics["ks_error"].value
+    command = ("check", folder / "scores.csv", "--test", folder / "more.csv", "--method", "platt")
+    assert run(*command, "--max-ks", value).status == 0
+    done = run(*command, "--max-ks", value * (1 - 1e-9))
+    assert done.status == 1
+    assert done.out.endswith("(Platt, 400 rows)\n")
+
+
+@pytest.mark.parametrize(("value", "bound"), [(0.020000000001, 0.02), (1.0000000001, 1.0)])
+def test_rounding_never_contradicts_the_status(value, bound):
+    above = Finding("KS error", value, bound, at_most=True)
+    assert not above.kept
+    assert repr(value) in above.sentence
+
+
+def test_what_is_not_a_number_breaks_every_limit():
+    assert not Finding("AUC", math.nan, 1.0, at_most=True).kept
+    assert not Finding("AUC", math.nan, 0.0, at_most=False).kept
+
+
+def test_junit_says_the_same(run, folder, method, tmp_path):
+    path = tmp_path / "out.xml"
+    options = (*limits(method("uncalibrated"), max_ks=0.5, max_log_loss=2), "--junit", path)
+    done = run("check", folder / "scores.csv", *options)
+    assert done.status == 1
+    first = path.read_bytes()
+    (suite,) = ElementTree.fromstring(first)
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
+    broken, kept = suite.findall("testcase")
+    assert broken.get("name").startswith("KS error at most ")
+    assert broken.find("failure").get("message") in done.out
+    assert kept.find("failure") is None
+    facts = {p.get("name"): p.get("value") for p in suite.iter("property")}
+    assert facts["fingerprint"] == calib.load(folder / "scores.csv").fingerprint
+    assert (facts["data"], facts["rows"], facts["method"]) == ("scores", "600", "uncalibrated")
+    assert run("check", folder / "scores.csv", *options).status == 1
+    assert path.read_bytes() == first
+
+
+def test_junit_holds_a_hostile_name(run, folder, tmp_path):
+    name = 'a"<&>]]>\x00\x1b\ud800\uffff ✓'
+    options = ("--max-ks", "1", "--junit", tmp_path / "out.xml", "--name", name)
+    assert run("check", folder / "scores.csv", *options).status == 0
+    root = ElementTree.parse(tmp_path / "out.xml").getroot()
+    facts = {p.get("name"): p.get("value") for p in root.iter("property")}
+    assert facts["data"] == 'a"<&>]]>\ufffd\ufffd\ufffd\ufffd ✓'
+
+
+def test_an_old_junit_file_does_not_speak_for_a_run_that_failed(run, folder, tmp_path):
+    path = tmp_path / "out.xml"
+    assert run("check", folder / "scores.csv", "--max-ks", "1", "--junit", path).status == 0
+    done = run("check", folder / "percent.csv", "--max-ks", "1", "--junit", path)
+    assert done.status == 2
+    (suite,) = ElementTree.parse(path).getroot()
+    assert (suite.get("failures"), suite.get("errors")) == ("0", "1")
+    assert "look like percentages" in suite.find("testcase/error").get("message")
+
+
+def test_junit_that_cannot_be_written_is_told(run, folder, tmp_path):
+    path = tmp_path / "none" / "out.xml"
+    done = run("check", folder / "scores.csv", "--max-ks", "1", "--junit", path)
+    assert (done.status, done.out) == (2, "")
+    assert f"{path} cannot be written: No such file or directory." in done.err
+
+
+def test_a_check_needs_a_limit(run, folder):
+    done = run("check", folder / "scores.csv")
+    assert done.status == 2
+    assert "at least one of --max-ks, --max-ece, --max-log-loss, --min-p, got none." in done.err

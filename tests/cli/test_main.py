@@ -1,0 +1,146 @@
+"""Exit statuses and sentences of the whole command line."""
+
+import argparse
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import calib
+from calib.cli.main import parser
+from calib.cli.options import SHORT
+from calib.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "sentence"),
+    [
+        ("none.csv", (), "There is no readable file"),
+        ("scores.csv", ("--outcome", "z"), "The outcome column `z` is not in the table."),
+        ("percent.csv", (), "divide them by 100. On the command line: --transform percent."),
+        ("one_class.csv", (), "yes"),
+        ("scores.csv", ("--bins", "1"), "n_bins must fulfil 2 <= n_bins <= 100, got 1."),
+        ("scores.csv", ("--level", "95"), "confidence_level must fulfil 0 < level < 1, got 95.0."),
+        ("scores.csv", ("--view", "class:7"), "got 'class:7'."),
+        ("scores.csv", ("--test", "none.csv"), "There is no readable file `none.csv`."),
+    ],
+)
+def test_bad_input_is_a_sentence_and_status_2(run, folder, tmp_path, file, options, sentence):
+    for command in (("report", "-o", tmp_path / "r.json"), ("check", "--max-ks", "1")):
+        done = run(command[0], folder / file, *command[1:], *options)
+        assert (done.status, done.out) == (2, "")
+        assert done.err.startswith("python -m calib: ")
+        assert sentence in done.err
+        assert "Traceback" not in done.err
+        assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "the following arguments are required: COMMAND"),
+        (("fly",), "invalid choice: 'fly'"),
+        (("report", "x.csv"), "the following arguments are required: -o"),
+        (("check", "x.csv", "--max-ks", "nan"), "must be a number of at least 0, got 'nan'."),
+        (("check", "x.csv", "--max-ks", "-1"), "must be a number of at least 0, got '-1'."),
+        (("check", "x.csv", "--max-ks", "low"), "must be a number of at least 0, got 'low'."),
+        (("check", "x.csv", "--max-k", "1"), "unrecognized arguments: --max-k"),
+        (("check", "x.csv", "--method", "magic", "--max-ks", "1"), "invalid choice: 'magic'"),
+        (("check", "x.csv", "--bins", "many", "--max-ks", "1"), "invalid int value: 'many'"),
+    ],
+)
+def test_bad_options_are_a_sentence_and_status_2(run, arguments, sentence):
+    done = run(*arguments)
+    assert (done.status, done.out) == (2, "")
+    assert sentence in done.err
+
+
+def test_an_unknown_method_of_a_report_is_told(run, folder, tmp_path):
+    done = run("report", folder / "scores.csv", "--methods", "magic", "-o", tmp_path / "r.json")
+    assert done.status == 2
+    assert "methods must be among " in done.err
+    assert "got 'magic'." in done.err
+
+
+def test_a_fault_is_status_3_and_not_that_of_a_broken_limit(run, folder, monkeypatch):
+    def fault(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr("calib.cli.check.analyze", fault)
+    done = run("check", folder / "scores.csv", "--max-ks", "1")
+    assert (done.status, done.out) == (3, "")
+    assert "ZeroDivisionError: ours" in done.err
+
+
+def test_a_person_may_interrupt(run, folder, monkeypatch):
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("calib.cli.check.analyze", interrupt)
+    assert run("check", folder / "scores.csv", "--max-ks", "1").status == 130
+
+
+def options(command: str) -> dict[str, argparse.Action]:
+    actions = parser()._subparsers._group_actions[0].choices[command]._actions
+    return {action.dest: action for action in actions}
+
+
+def test_every_setting_has_an_option_with_words_and_no_default_of_its_own():
+    for command, left_out in (("report", set()), ("check", {"methods"})):
+        known = options(command)
+        for field in fields(Settings):
+            if field.name not in left_out:
+                action = known[field.name]
+                name = SHORT.get(field.name, field.name).replace("_", "-")
+                assert action.option_strings == [f"--{name}"]
+                assert action.default is argparse.SUPPRESS
+                assert len(action.help) > 10, f"say in MEANING what {field.name} is"
+
+
+def test_help_is_for_both_commands_and_the_whole(run):
+    for arguments in ((), ("report",), ("check",)):
+        done = run(*arguments, "--help")
+        assert (done.status, done.err) == (0, "")
+        assert "python -m calib report predictions.parquet" in done.out or arguments == ("check",)
+        assert "python -m calib check predictions.parquet" in done.out or arguments == ("report",)
+
+
+def test_the_version(run):
+    assert run("--version").out == f"calib {calib.__version__}\n"
+
+
+def commands(text: str) -> list[str]:
+    """Command lines of a page or a help text."""
+    joined = text.replace("\\\n", " ")
+    return re.findall(r"^\s*(?:\$ )?python -m calib ((?:report|check) .*)$", joined, re.MULTILINE)
+
+
+@pytest.mark.parametrize("source", ["report", "check", "README.md", "docs/reports.md"])
+def test_the_examples_of_help_and_pages_run(source, run, folder, tmp_path, monkeypatch):
+    for name in ("predictions.parquet", "cal.csv", "test.csv", "scores.csv"):
+        file = {"predictions.parquet": "scores.parquet", "test.csv": "more.csv"}.get(name)
+        kind = "percent.csv" if name == "scores.csv" else "scores.csv"
+        (tmp_path / name).write_bytes((folder / (file or kind)).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    is_page = source.endswith(".md")
+    text = (ROOT / source).read_text() if is_page else run(source, "--help").out
+    found = commands(text)
+    assert found
+    for line in found:
+        done = run(*shlex.split(line, comments=True))
+        assert done.status in (0, 1), f"{line}: {done.err}"
+
+
+def test_a_pipeline_sees_the_status_of_the_process(folder):
+    command = [sys.executable, "-m", "calib", "check", str(folder / "scores.csv"), "--max-ks"]
+    statuses = [
+        subprocess.run([*command, limit], cwd=ROOT, capture_output=True, check=False).returncode
+        for limit in ("1", "0.0001", "x")
+    ]
+    assert statuses == [0, 1, 2]

@@ -1,0 +1,157 @@
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import calib
+from calib.reports import Report
+from calib.ui.upload import Upload
+
+ROOT = Path(__file__).parents[2]
+FAST = ("--methods", "platt,isotonic")
+
+
+def undated(report: Report) -> str:
+    return replace(report, created="2026-03-01").json()
+
+
+def written(path: Path) -> str:
+    return undated(Report.open(path))
+
+
+def library(data: Path, settings: calib.Settings, words: dict[str, str], **columns) -> str:
+    analysis = calib.analyze(calib.load(data, **columns), settings)
+    return undated(Report.from_analysis(analysis, **words))
+
+
+CASES = {
+    "csv": ("scores.csv", (), {}),
+    "parquet": ("scores.parquet", (), {}),
+    "split": ("scores.csv", ("--split", "half"), {"split": "half"}),
+    "value": (
+        "scores.csv",
+        ("--split", "half", "--test-value", "train"),
+        {"split": "half", "test_value": "train"},
+    ),
+    "weight": (
+        "scores.csv",
+        ("--weight", "times", "--group", "household", "--positive", "no", "--swap"),
+        {"weight": "times", "group": "household", "positive": "no", "swap": True},
+    ),
+    "percent": ("percent.csv", ("--transform", "percent"), {"transform": "percent"}),
+    "names": (
+        "scores.csv",
+        ("--name", "March", "--slice", "half", "--drop-missing"),
+        {"name": "March", "slices": ("half",), "drop_missing": True},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_command_line_gives_the_report_of_the_library(case, folder, run, tmp_path):
+    file, options, columns = CASES[case]
+    named = ("--outcome", "y", "--score", "p", *options)
+    done = run("report", folder / file, *named, *FAST, "-o", tmp_path / "r.json")
+    assert (done.status, done.out, done.err) == (0, f"{tmp_path / 'r.json'}\n", "")
+    settings = calib.Settings(methods=("platt", "isotonic"))
+    expected = library(folder / file, settings, {}, outcome="y", score="p", **columns)
+    assert written(tmp_path / "r.json") == expected
+
+
+def test_every_setting_and_every_word_arrives(folder, run, tmp_path):
+    options = ["--methods", "platt, spline", "--strategy", "uniform", "--bins", "9", "--seed", "3"]
+    options += ["--epsilon", "0.01", "--folds", "3", "--level", "0.9", "--view", "class:0"]
+    options += ["--title", "March", "--author", "Ada", "--note", "two\nlines", "--held-out", "yes"]
+    path = tmp_path / "r.json"
+    done = run("report", folder / "scores.csv", "--test", folder / "more.csv", *options, "-o", path)
+    assert done.status == 0, done.err
+    settings = calib.Settings(
+        view="class:0",
+        methods=("platt", "spline"),
+        strategy="uniform",
+        n_bins=9,
+        epsilon=0.01,
+        n_folds=3,
+        seed=3,
+        confidence_level=0.9,
+    )
+    words = {"title": "March", "author": "Ada", "note": "two\nlines", "held_out_declared": "yes"}
+    expected = library(folder / "scores.csv", settings, words, test=folder / "more.csv")
+    assert written(path) == expected
+
+
+def test_the_page_reads_the_same_report_from_the_same_file(folder, run, tmp_path):
+    file = folder / "scores.csv"
+    assert run("report", file, *FAST, "-o", tmp_path / "r.json").status == 0
+    rows = Upload.of(calib.loading.read(file.read_bytes(), file.name)).predictions
+    # As a page does it: fitted with default bins, then binned again.
+    fitted = calib.analyze(rows, calib.Settings(methods=("platt", "isotonic")).fitting())
+    analysis = calib.analyze(rows, calib.Settings(methods=("platt", "isotonic")), earlier=fitted)
+    assert written(tmp_path / "r.json") == undated(Report.from_analysis(analysis))
+
+
+def test_twice_the_same_bytes_in_two_processes(folder, tmp_path):
+    texts = []
+    for seed in ("1", "2"):
+        path = tmp_path / f"r{seed}.json"
+        command = ["-W", "error", "-m", "calib", "report", folder / "scores.csv", *FAST, "-o", path]
+        done = subprocess.run(
+            [sys.executable, *map(str, command)],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        created = json.loads(path.read_bytes())["created"].encode()
+        texts.append(path.read_bytes().replace(created, b""))
+    assert texts[0] == texts[1]
+
+
+def test_the_suffix_decides_and_every_output_is_written(folder, run, tmp_path):
+    paths = [tmp_path / name for name in ("a.html", "b.JSON", "c.md")]
+    outputs = [part for path in paths for part in ("-o", path)]
+    done = run("report", folder / "scores.csv", "--methods", "platt", *outputs)
+    assert done.status == 0, done.err
+    assert done.out.splitlines() == [str(path) for path in paths]
+    report = Report.open(paths[1])
+    assert paths[0].read_text() == report.html()
+    assert paths[2].read_text() == report.markdown()
+
+
+def test_progress_goes_to_standard_error_on_request_or_to_a_terminal(
+    folder, run, tmp_path, monkeypatch
+):
+    command = ("report", folder / "scores.csv", *FAST, "-o", tmp_path / "r.json")
+    asked = run(*command, "--progress")
+    assert asked.out == f"{tmp_path / 'r.json'}\n"
+    assert "Fold 5 of 5" in asked.err
+    monkeypatch.setattr(type(sys.stderr), "isatty", lambda _: True)
+    assert run(*command).err == asked.err
+
+
+@pytest.mark.parametrize(
+    ("output", "sentence"),
+    [
+        ("r.pdf", "--output must end in one of .html, .json, .md, got 'r.pdf'."),
+        ("none/r.json", "--output must lie in a folder that exists, got"),
+        ("folder.json", "folder.json cannot be written: Is a directory."),
+    ],
+)
+def test_an_output_that_cannot_be_written(folder, run, tmp_path, output, sentence):
+    (tmp_path / "folder.json").mkdir()
+    done = run("report", folder / "scores.csv", "--methods", "", "-o", tmp_path / output)
+    assert (done.status, done.out) == (2, "")
+    assert sentence in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_html_without_plotly_is_refused_before_the_work(folder, run, tmp_path, monkeypatch):
+    monkeypatch.setattr("calib.cli.report.find_spec", lambda _: None)
+    done = run("report", folder / "scores.csv", "-o", tmp_path / "r.html")
+    assert done.status == 2
+    assert "drawn by plotly, which is not installed: pip install 'calib[app]'" in done.err
