@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from calib.figures import reliability_chart
+from calib.figures import reliability_chart, sensitivity_chart
 from calib.ui import curves, frame, tables, widgets, words
+from calib.ui.sensitivity_words import SENSITIVITY_READING, sensitivity_said
 
 session = frame.begin("Reliability")
 
@@ -31,6 +32,16 @@ with reading:
     if rates:
         st.markdown(words.lines_reading(rates, shown[0]))
     st.caption(words.protocol(analysis))
+
+found = curves.sensitivity(session, analysis, shown[0])
+if found:
+    st.markdown(f"### Do the bins decide? {words.method_label(shown[0])}")
+    strip, said = st.columns([3, 2], gap="large")
+    with strip:
+        frame.chart(sensitivity_chart(analysis, found, shown[0]), "chart_sensitivity")
+    with said:
+        st.markdown(sensitivity_said(analysis, found, shown[0]))
+        st.caption(SENSITIVITY_READING)
 
 st.markdown("### Bins")
 for key in shown:

@@ -12,6 +12,7 @@ from calib.figures.functions import functions_chart
 from calib.figures.lambda_path import lambda_path_chart, with_path
 from calib.figures.periods import period_chart
 from calib.figures.reliability import reliability_chart
+from calib.figures.sensitivity import sensitivity_chart
 from calib.figures.slices import slice_chart, slice_reliability_chart
 from calib.figures.theme import CONFIG, METHOD_STYLES
 
@@ -32,6 +33,7 @@ __all__ = [
     "net_benefit_chart",
     "period_chart",
     "reliability_chart",
+    "sensitivity_chart",
     "slice_chart",
     "slice_reliability_chart",
     "with_path",

@@ -9,6 +9,7 @@ from functools import partial
 from calib.analysis import Analysis
 from calib.curves.corp import corp_curve
 from calib.curves.rate import RateCurve, RateKind
+from calib.curves.sensitivity import Sensitivity, ece_sensitivity
 from calib.curves.smooth import smooth_curve
 from calib.settings import Settings
 from calib.ui.state import HEAVY, Session
@@ -33,6 +34,20 @@ def rates(
 
     key = _key(analysis, method)
     return tuple(session.rates.get_or_make((key, kind), partial(make, kind)) for kind in kinds)
+
+
+def sensitivity(session: Session, analysis: Analysis, method: str) -> Sensitivity | None:
+    """ECE of a method's held-out scores over the number of bins; None in an opened report."""
+    held_out, level = analysis.held_out, analysis.settings.confidence_level
+    if held_out is None:
+        return None
+    cells, replicates = held_out.cells[method], held_out.replicates[method]
+
+    def make() -> Sensitivity:
+        with HEAVY:
+            return ece_sensitivity(cells, replicates, confidence_level=level)
+
+    return session.sensitivities.get_or_make(_key(analysis, method), make)
 
 
 def _key(analysis: Analysis, method: str) -> Key:

@@ -16,6 +16,7 @@ from calib.analysis import Analysis, analyze
 from calib.comparison import Progress
 from calib.curves.functions import CalibrationFunction
 from calib.curves.rate import RateCurve
+from calib.curves.sensitivity import Sensitivity
 from calib.epsilon import Rounds
 from calib.examples import EXAMPLES
 from calib.loading import Problem
@@ -68,6 +69,8 @@ class Session:
         Maps as they are when epsilon follows the paper's rule, by method.
     rates : Recent
         CORP and smooth curves that were looked at.
+    sensitivities : Recent
+        ECE over the number of bins, of methods that were looked at.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -90,6 +93,7 @@ class Session:
         default_factory=lambda: Recent(most=4)
     )
     rates: Recent[RateCurve] = field(default_factory=lambda: Recent(most=12))
+    sensitivities: Recent[Sensitivity] = field(default_factory=lambda: Recent(most=8))
 
     @classmethod
     def from_link(cls, named: dict[str, str]) -> Session:

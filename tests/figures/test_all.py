@@ -8,7 +8,10 @@ import pytest
 
 from calib import figures
 from calib.calibrators import CALIBRATORS
+from calib.curves.corp import corp_curve
 from calib.curves.functions import LambdaPath
+from calib.curves.sensitivity import ece_sensitivity
+from calib.curves.smooth import smooth_curve
 from calib.epsilon import EPSILONS, EpsilonCurve
 from calib.figures.theme import METHOD_STYLES, OTHER_STYLE, style_of
 from tests.figures import drawn
@@ -31,8 +34,20 @@ def over_epsilon():
     return EpsilonCurve("spline", grid, 0.5 + grid, np.arange(len(grid), dtype=float))
 
 
+def lines_of(analysis):
+    cells = analysis.held_out.cells["uncalibrated"]
+    return corp_curve(cells, n_replicates=20), smooth_curve(cells)
+
+
+def sensitivity_of(analysis, key):
+    held_out = analysis.held_out
+    return ece_sensitivity(held_out.cells[key], held_out.replicates[key])
+
+
 BUILDERS = {
     "reliability": lambda a: figures.reliability_chart(a, ALL),
+    "reliability, lines": lambda a: figures.reliability_chart(a, ALL, lines=lines_of(a)),
+    "sensitivity": lambda a: figures.sensitivity_chart(a, sensitivity_of(a, "platt"), "platt"),
     "reliability, logit": lambda a: figures.reliability_chart(a, ALL, axis="logit"),
     "cumulative": lambda a: figures.cumulative_chart(a, "platt"),
     "cumulative difference": lambda a: figures.cumulative_difference_chart(a, ALL),
@@ -44,7 +59,14 @@ BUILDERS = {
     "epsilon": lambda a: figures.epsilon_chart(with_spline(a), [over_epsilon()]),
     **drawn.BUILDERS,
 }
-NO_VERDICT = {"compact logit", "differences", "cumulative", "lambda path", "epsilon"}
+NO_VERDICT = {
+    "compact logit",
+    "differences",
+    "cumulative",
+    "lambda path",
+    "epsilon",
+    "sensitivity",
+}
 every_figure = pytest.mark.parametrize("build", BUILDERS.values(), ids=BUILDERS)
 
 HOSTILE = "<b>bold</b><a href='http://evil.test'>x</a>%{x}<img src=http://evil.test>"

@@ -1,0 +1,173 @@
+"""The sensitivity strip: ECE over the number of bins, for both strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib.analysis import Analysis
+from calib.curves.sensitivity import Sensitivity, SensitivityCurve
+from calib.figures.chart import Chart, make_chart
+from calib.figures.theme import (
+    BAND,
+    FRAME,
+    LINE_WIDTH,
+    MethodStyle,
+    axis_look,
+    faded,
+    style_of,
+)
+from calib.numerics.arrays import FloatArray
+from calib.uncertainty import Estimate
+
+WIDTH, HEIGHT = 640, 210
+LEFT = 66
+DASHES: Mapping[str, str] = {"quantile": "solid", "uniform": "dot"}
+
+
+def sensitivity_chart(
+    analysis: Analysis, sensitivity: Sensitivity, method: str = "uncalibrated"
+) -> Chart:
+    """ECE with its interval from few bins to many, and the binning in use.
+
+    A hollow point is an error that calibrated scores would show too. The grey band is how far
+    theirs would reach with the strategy in use.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    sensitivity : Sensitivity
+        Of the same method.
+    method : str
+    """
+    settings, style = analysis.settings, style_of(method)
+    used = getattr(sensitivity, settings.strategy)
+    other = sensitivity.uniform if used is sensitivity.quantile else sensitivity.quantile
+    now = analysis.methods[method].metrics[f"ece_{settings.strategy}"]
+    figure = go.Figure([_noise(used), _interval(other, style, 0.12), _interval(used, style, 0.28)])
+    figure.add_traces([_line(other, style), _line(used, style)])
+    figure.add_traces([_reference(settings.n_bins), _choice(settings.n_bins, now, style)])
+    figure.update_layout(_axes(sensitivity, settings.n_bins, now))
+    label = analysis.methods[method].label
+    return make_chart(
+        figure,
+        f"ECE of {label} over {used.n_bins[0]} to {used.n_bins[-1]} bins: "
+        f"{_range(sensitivity.quantile)} with quantile bins, {_range(sensitivity.uniform)} with "
+        f"uniform ones; {now.value:.4f} with {settings.n_bins} {settings.strategy} bins as chosen.",
+        plot_width=WIDTH,
+        plot_height=HEIGHT,
+        left=LEFT,
+        revision=f"sensitivity {method}",
+    )
+
+
+def _range(curve: SensitivityCurve) -> str:
+    return f"{curve.ece.min():.4f} to {curve.ece.max():.4f}"
+
+
+def _area(
+    x: FloatArray, low: FloatArray, high: FloatArray, color: str, **look: object
+) -> go.Scatter:
+    return go.Scatter(
+        x=np.concatenate([x, x[::-1]]),
+        y=np.concatenate([low, high[::-1]]),
+        mode="lines",
+        fill="toself",
+        fillcolor=color,
+        line={"width": 0},
+        hoverinfo="skip",
+        **look,
+    )
+
+
+def _noise(curve: SensitivityCurve) -> go.Scatter:
+    name = f"{100 * curve.confidence_level:g}% if ideal"
+    floor = np.zeros(len(curve.noise))
+    return _area(curve.n_bins.astype(float), floor, curve.noise, BAND, name=name, uid="noise")
+
+
+def _interval(curve: SensitivityCurve, style: MethodStyle, alpha: float) -> go.Scatter:
+    return _area(
+        curve.n_bins.astype(float),
+        curve.low,
+        curve.high,
+        faded(style.color, alpha),
+        name=curve.strategy,
+        uid=f"interval {curve.strategy}",
+        legendgroup=curve.strategy,
+        showlegend=False,
+    )
+
+
+def _line(curve: SensitivityCurve, style: MethodStyle) -> go.Scatter:
+    points = zip(curve.n_bins, curve.ece, curve.low, curve.high, curve.miscalibrated, strict=True)
+    said = [
+        f"{n} {curve.strategy} bins: ECE {ece:.4f}"
+        f"<br>{100 * curve.confidence_level:g}% interval {low:.4f} to {high:.4f}"
+        f"<br>{'more than chance' if more else 'no more than calibrated scores would show'}"
+        for n, ece, low, high, more in points
+    ]
+    return go.Scatter(
+        x=curve.n_bins,
+        y=curve.ece,
+        mode="lines+markers",
+        name=f"{curve.strategy.capitalize()} bins",
+        uid=f"ece {curve.strategy}",
+        legendgroup=curve.strategy,
+        line={"color": style.color, "width": LINE_WIDTH, "dash": DASHES[curve.strategy]},
+        marker={
+            "color": style.color,
+            "symbol": ["circle" if more else "circle-open" for more in curve.miscalibrated],
+            "size": 5,
+            "opacity": 1.0,
+            "line": {"width": 1, "color": style.color},
+        },
+        hovertext=said,
+        hovertemplate="%{hovertext}<extra></extra>",
+        showlegend=True,
+    )
+
+
+def _reference(n_bins: int) -> go.Scatter:
+    return go.Scatter(
+        x=[n_bins, n_bins],
+        y=[0.0, 1.0],
+        mode="lines",
+        line={"color": FRAME, "width": 1, "dash": "dot"},
+        uid="reference",
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _choice(n_bins: int, now: Estimate, style: MethodStyle) -> go.Scatter:
+    return go.Scatter(
+        x=[n_bins],
+        y=[now.value],
+        mode="markers",
+        name="Your choice",
+        uid="choice",
+        marker={
+            "color": style.color,
+            "symbol": "diamond",
+            "size": 13,
+            "opacity": 1.0,
+            "line": {"width": 1.5, "color": style.color},
+        },
+        hovertemplate="your choice: %{x} bins, ECE %{y:.4f}<extra></extra>",
+        showlegend=True,
+    )
+
+
+def _axes(sensitivity: Sensitivity, n_bins: int, now: Estimate) -> dict[str, object]:
+    both = (sensitivity.uniform, sensitivity.quantile)
+    first = min(n_bins, *(int(curve.n_bins[0]) for curve in both))
+    last = max(n_bins, *(int(curve.n_bins[-1]) for curve in both))
+    reached = [now.value, *(float(np.max([curve.high, curve.noise])) for curve in both)]
+    margin = 0.02 * (last - first) + 0.5
+    return {
+        "xaxis": axis_look("Number of bins", range=[first - margin, last + margin], nticks=10),
+        "yaxis": axis_look("ECE", range=[0.0, 1.06 * max(reached) or 1.0], nticks=5),
+    }

@@ -1,0 +1,77 @@
+"""What the sensitivity strip says, in a sentence or two."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from calib.analysis import Analysis
+from calib.curves.sensitivity import Sensitivity, SensitivityCurve
+from calib.verdict import SIGNIFICANCE, p_words
+
+MOST_RUNS = 3
+
+
+def sensitivity_said(analysis: Analysis, sensitivity: Sensitivity, method: str) -> str:
+    """Whether the verdict of ECE depends on the bins, where it flips, and what KS says."""
+    curves = (sensitivity.quantile, sensitivity.uniform)
+    first, last = curves[0].n_bins[0], curves[0].n_bins[-1]
+    low = min(float(curve.ece.min()) for curve in curves)
+    high = max(float(curve.ece.max()) for curve in curves)
+    size = f"From {first} to {last} bins ECE lies between {low:.4f} and {high:.4f}"
+    if sensitivity.flips:
+        where = "; ".join(_where(curve) for curve in curves)
+        found = (
+            f"**The verdict flips with the bins.** {size}. It is more than calibrated scores would "
+            f"show {where}."
+        )
+    elif sensitivity.share == 1.0:
+        found = f"**The verdict never flips.** {size}, always more than calibrated scores show."
+    else:
+        found = f"**The verdict never flips.** {size}, never more than calibrated scores show."
+    return f"{found} {_without_bins(analysis, method)}"
+
+
+def _where(curve: SensitivityCurve) -> str:
+    more = [int(n) for n in curve.n_bins[curve.miscalibrated]]
+    name = f"{curve.strategy} bins"
+    if not more:
+        return f"with no number of {name}"
+    if len(more) == len(curve.n_bins):
+        return f"with every number of {name}"
+    found = runs(more)
+    if len(found) > MOST_RUNS:
+        return f"with {len(more)} of {len(curve.n_bins)} numbers of {name}"
+    return f"with {_listed(found)} {name}"
+
+
+def runs(numbers: list[int]) -> list[str]:
+    """Runs of neighbouring whole numbers, in words.
+
+    Examples
+    --------
+    >>> runs([5, 6, 7, 9, 12, 13])
+    ['5 to 7', '9', '12 to 13']
+    """
+    breaks = [i for i, (a, b) in enumerate(pairwise(numbers), start=1) if b != a + 1]
+    cuts = [0, *breaks, len(numbers)]
+    parts = [numbers[start:end] for start, end in pairwise(cuts)]
+    return [f"{p[0]} to {p[-1]}" if len(p) > 1 else str(p[0]) for p in parts]
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _without_bins(analysis: Analysis, method: str) -> str:
+    test = analysis.methods[method].ks
+    against = "evidence against" if test.p_value < SIGNIFICANCE else "no evidence against"
+    return (
+        f"The KS test, which needs no bins, finds {against} calibration ({p_words(test.p_value)})."
+    )
+
+
+SENSITIVITY_READING = (
+    "The bands are intervals of ECE, faint for the strategy not in use. Calibrated scores stay in "
+    "the grey with the chosen probability: a hollow point is one that they would show too. A "
+    "verdict that depends on the number of bins is a verdict about the bins."
+)

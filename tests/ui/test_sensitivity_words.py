@@ -1,0 +1,45 @@
+"""The sentence beside the sensitivity strip: whether the verdict flips, and where."""
+
+import numpy as np
+
+from calib.analysis import analyze
+from calib.curves.sensitivity import ece_sensitivity
+from calib.predictions import Predictions
+from calib.settings import Settings
+from calib.ui.sensitivity_words import sensitivity_said
+
+KEY = "uncalibrated"
+
+
+def scored(n, power):
+    """Scores whose outcomes come with probability score^power."""
+    rng = np.random.default_rng(2)
+    score = rng.beta(1, 1, n)
+    outcome = rng.random(n) < score**power
+    analysis = analyze(Predictions.from_arrays(outcome, score), Settings(methods=()))
+    held_out = analysis.held_out
+    return analysis, ece_sensitivity(held_out.cells[KEY], held_out.replicates[KEY])
+
+
+def test_a_clear_verdict_never_flips():
+    said = sensitivity_said(*scored(1500, 2.0), KEY)
+    assert "never flips" in said
+    assert "always more than" in said
+    assert "finds evidence against calibration (p < 0.001)" in said
+
+
+def test_no_evidence_never_flips_either():
+    analysis, found = scored(300, 1.0)
+    assert found.share == 0.0
+    said = sensitivity_said(analysis, found, KEY)
+    assert "never more than" in said
+    assert "no evidence against" in said
+
+
+def test_a_weak_verdict_says_where_it_flips():
+    analysis, found = scored(1500, 1.12)
+    assert found.flips
+    said = sensitivity_said(analysis, found, KEY)
+    assert "flips with the bins" in said
+    for curve in (found.quantile, found.uniform):
+        assert f"{curve.strategy} bins" in said
