@@ -44,6 +44,7 @@ from calib.metrics.base import Better
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import Strategy, bin_edges
 from calib.numerics.histogram import score_histogram
+from calib.numerics.threads import single_thread
 from calib.numerics.transforms import default_epsilon
 from calib.predictions import Predictions
 from calib.settings import Settings
@@ -236,7 +237,13 @@ def analyze(
     >>> analysis.verdict.kind
     'too high'
     """
-    settings = settings or Settings()
+    with single_thread():
+        return _analyze(predictions, settings or Settings(), earlier, progress)
+
+
+def _analyze(
+    predictions: Predictions, settings: Settings, earlier: Analysis | None, progress: Progress
+) -> Analysis:
     known = earlier if earlier and earlier.data.fingerprint == predictions.fingerprint else None
     held_out = known.held_out if known else None
     if known and held_out and known.settings.fitting() == settings.fitting():
