@@ -19,7 +19,7 @@ from calib.numerics.arrays import BoolArray, IntArray
 from calib.slices import SliceGaps
 from calib.verdict import SIGNIFICANCE, p_words
 
-WIDTH, ROW, SIDE = 460, 30, 380
+WIDTH, ROW, SIDE = 460, 30, 330
 MOST_ROWS = 24
 LONGEST_NAME = 24
 # Of slices that are laid over each other: no slice is a method, but no more colours are told apart.
@@ -54,7 +54,7 @@ def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MOST_ROWS) -> Char
     figure = go.Figure([_zero(len(shown))])
     limits = _limits(gaps, shown)
     for place, (key, each) in enumerate(gaps.items()):
-        offset = 0.0 if len(gaps) == 1 else (place - (len(gaps) - 1) / 2) * 0.34
+        offset = 0.0 if len(gaps) == 1 else (place - (len(gaps) - 1) / 2) * 0.32
         figure.add_traces(_method(key, each, shown, offset, limits))
     if first.few[shown].any():
         figure.add_trace(few_entry())
@@ -64,7 +64,7 @@ def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MOST_ROWS) -> Char
             "Observed − predicted",
             range=list(limits),
             nticks=6,
-            tickformat="+~g",
+            tickformat="~g",
             mirror=False,
         ),
         yaxis=axis_look(
@@ -78,12 +78,13 @@ def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MOST_ROWS) -> Char
             fixedrange=True,
         ),
     )
+    row = ROW if len(gaps) == 1 else ROW + 8
     longest = max(len(_short(name)) for name in names)
     return make_chart(
         figure,
         _alt(gaps),
         plot_width=WIDTH,
-        plot_height=max(ROW * len(shown), 2 * ROW),
+        plot_height=row * max(len(shown), 2),
         left=24 + round(6.8 * longest),
         revision="slices",
     )

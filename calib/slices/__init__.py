@@ -3,6 +3,7 @@
 from calib.slices.apart import Apart, calibrate_apart
 from calib.slices.error_rates import SliceErrorRates, slice_error_rates
 from calib.slices.gaps import SliceGaps, slice_gaps
+from calib.slices.reliability import slice_reliability
 from calib.slices.slicing import Slicing, slice_by
 
 __all__ = [
@@ -14,4 +15,5 @@ __all__ = [
     "slice_by",
     "slice_error_rates",
     "slice_gaps",
+    "slice_reliability",
 ]

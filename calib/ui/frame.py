@@ -26,6 +26,8 @@ PAGES: Mapping[str, str] = {
     "Cumulative": "pages/cumulative.py",
     "Functions": "pages/functions.py",
     "Compare": "pages/compare.py",
+    "Slices": "pages/slices.py",
+    "Decisions": "pages/decisions.py",
     "Reports": "pages/reports.py",
 }
 ICON = "⚖️"

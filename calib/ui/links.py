@@ -10,12 +10,17 @@ from calib.calibrators import CALIBRATORS
 from calib.curves.rate import RATE_KINDS
 from calib.examples import EXAMPLES
 from calib.loading.problems import quoted
+from calib.periods import UNITS
 from calib.settings import Settings
 
 VERSION = "1"
 LEVELS = (0.8, 0.9, 0.95, 0.99)
 AXES = ("linear", "logit")
 EPSILON_RANGE = (1e-15, 0.32)
+N_RANGES = (2, 20)
+MOST_SLICES = 1_000_000
+COST_RANGE = (1e-6, 1e9)
+CAPACITY_RANGE = (1e-6, 1.0)
 FINGERPRINT_SHOWN = 12
 
 
@@ -37,6 +42,25 @@ class Look:
         Methods whose log loss over epsilon is drawn, by key.
     lines : tuple of str
         Lines beside the bins: "corp", "smooth".
+    after : str
+        Calibrator set against the uncalibrated scores on Slices and Decisions; "" is the
+        recommended one.
+    slice_by, cross : str
+        Columns that are sliced by; "" is the first, and none.
+    n_ranges : int
+        Ranges of a column of many numbers.
+    picked : tuple of int
+        Slices laid over each other, by number; none are the two of the strongest evidence.
+    apart : int
+        Slice that is calibrated apart, by number; -1 is that of the strongest evidence.
+    time, unit : str
+        Time column, and length of a period; "" is the one that the data name, and automatic.
+    cost_fp, cost_fn : float
+        Cost of a false positive, and of a false negative.
+    capacity : float or None
+        Share of the rows that is flagged; None: the costs decide.
+    count_from, count_to : float
+        Range of scores over which positives are counted.
     """
 
     axis: str = "linear"
@@ -45,6 +69,19 @@ class Look:
     knots: bool = False
     over_epsilon: tuple[str, ...] = ("spline",)
     lines: tuple[str, ...] = ()
+    after: str = ""
+    slice_by: str = ""
+    cross: str = ""
+    n_ranges: int = 5
+    picked: tuple[int, ...] = ()
+    apart: int = -1
+    time: str = ""
+    unit: str = ""
+    cost_fp: float = 1.0
+    cost_fn: float = 1.0
+    capacity: float | None = None
+    count_from: float = 0.5
+    count_to: float = 1.0
 
     def changed(self) -> dict[str, Any]:
         """The choices that differ from their defaults."""
@@ -94,12 +131,19 @@ def _whole(text: str) -> int:
         raise ValueError("it must be a whole number") from None
 
 
-def _epsilon(text: str) -> float:
-    low, high = EPSILON_RANGE
-    value = _number(text)
-    if not low <= value <= high:
-        raise ValueError(f"it must be between {low:g} and {high:g}")
-    return value
+def _between(kind: type[int] | type[float], low: float, high: float) -> Callable[[str], Any]:
+    def read(text: str) -> float:
+        value = _whole(text) if kind is int else _number(text)
+        if not low <= value <= high:
+            raise ValueError(f"it must be between {low:g} and {high:g}")
+        return value
+
+    return read
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    read = _between(int, 0, MOST_SLICES)
+    return tuple(read(number) for number in text.split("."))
 
 
 def _level(text: str) -> float:
@@ -139,7 +183,7 @@ SETTING_NAMES: Mapping[str, Name] = {
     "m": Name("methods", ".".join, _several),
     "by": Name("strategy", str, _one_of(lambda: ("quantile", "uniform"))),
     "bins": Name("n_bins", str, _whole),
-    "eps": Name("epsilon", "{:.6g}".format, _epsilon),
+    "eps": Name("epsilon", "{:.6g}".format, _between(float, *EPSILON_RANGE)),
     "folds": Name("n_folds", str, _whole),
     "seed": Name("seed", str, _whole),
     "level": Name("confidence_level", str, _level),
@@ -151,6 +195,19 @@ LOOK_NAMES: Mapping[str, Name] = {
     "knots": Name("knots", lambda on: "1" if on else "0", _flag),
     "over": Name("over_epsilon", ".".join, _several),
     "line": Name("lines", ".".join, _lines),
+    "after": Name("after", str, _method),
+    "slice": Name("slice_by", str, str),
+    "cross": Name("cross", str, str),
+    "ranges": Name("n_ranges", str, _between(int, *N_RANGES)),
+    "pick": Name("picked", lambda found: ".".join(map(str, found)), _numbers),
+    "apart": Name("apart", str, _between(int, 0, MOST_SLICES)),
+    "time": Name("time", str, str),
+    "unit": Name("unit", str, _one_of(lambda: UNITS)),
+    "fp": Name("cost_fp", "{:.6g}".format, _between(float, *COST_RANGE)),
+    "fn": Name("cost_fn", "{:.6g}".format, _between(float, *COST_RANGE)),
+    "cap": Name("capacity", "{:.6g}".format, _between(float, *CAPACITY_RANGE)),
+    "from": Name("count_from", "{:.6g}".format, _between(float, 0.0, 1.0)),
+    "to": Name("count_to", "{:.6g}".format, _between(float, 0.0, 1.0)),
 }
 
 

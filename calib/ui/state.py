@@ -71,6 +71,10 @@ class Session:
         CORP and smooth curves that were looked at.
     sensitivities : Recent
         ECE over the number of bins, of methods that were looked at.
+    cuts : Recent
+        Every row's slice or period.
+    findings : Recent
+        What was found in slices and periods, and of decisions.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -94,6 +98,8 @@ class Session:
     )
     rates: Recent[RateCurve] = field(default_factory=lambda: Recent(most=12))
     sensitivities: Recent[Sensitivity] = field(default_factory=lambda: Recent(most=8))
+    cuts: Recent[Any] = field(default_factory=lambda: Recent(most=4))
+    findings: Recent[Any] = field(default_factory=lambda: Recent(most=64))
 
     @classmethod
     def from_link(cls, named: dict[str, str]) -> Session:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from calib.analysis import Analysis, DataSummary, MethodResult
@@ -149,32 +149,40 @@ def choice(name: str, value: Any) -> str:
     >>> choice("n_bins", 20), choice("epsilon", 0.001)
     ('20 bins', 'ε = 0.001')
     """
-    if name == "methods":
-        return f"{len(value)} methods"
-    if name == "shown":
-        return f"{len(value)} shown"
-    if name == "lines":
-        return f"Line: {', '.join(map(line_label, value))}"
-    if name == "over_epsilon":
-        return f"{len(value)} over ε"
-    if name == "cumulative":
-        return f"Panels of {method_label(value)}"
-    shown = level(value) if name == "confidence_level" else value
-    said = CHOICES[name].format(shown)
+    say = CHOICES[name]
+    said = say(value) if callable(say) else say.format(value)
     # Only words begin with a capital: a capital ε is another letter.
     return said[:1].upper() + said[1:] if said[:1].isascii() else said
 
 
-CHOICES: Mapping[str, str] = {
+CHOICES: Mapping[str, str | Callable[[Any], str]] = {
     "view": "View {}",
+    "methods": lambda found: f"{len(found)} methods",
     "strategy": "{} bins",
     "n_bins": "{} bins",
     "epsilon": "ε = {:.3g}",
     "n_folds": "{} folds",
     "seed": "Seed {}",
-    "confidence_level": "{} intervals",
+    "confidence_level": lambda share: f"{level(share)} intervals",
     "axis": "{} axes",
+    "shown": lambda found: f"{len(found)} shown",
+    "lines": lambda found: f"Line: {', '.join(map(line_label, found))}",
+    "over_epsilon": lambda found: f"{len(found)} over ε",
+    "cumulative": lambda key: f"Panels of {method_label(key)}",
     "knots": "Knots marked",
+    "after": lambda key: f"After {method_label(key)}",
+    "slice_by": lambda name: f"Slice by {plain(name)}",
+    "cross": lambda name: f"Crossed with {plain(name)}",
+    "n_ranges": "{} ranges",
+    "picked": lambda found: f"{len(found)} slices laid over",
+    "apart": "A slice apart",
+    "time": lambda name: f"Time: {plain(name)}",
+    "unit": "Periods: {}",
+    "cost_fp": "False positive costs {:g}",
+    "cost_fn": "False negative costs {:g}",
+    "capacity": lambda share: f"Capacity {percent(share)}",
+    "count_from": "Scores from {:g}",
+    "count_to": "Scores to {:g}",
 }
 
 

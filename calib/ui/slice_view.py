@@ -1,0 +1,281 @@
+"""What the Slices page shows of slices and periods: sentences, tables, charts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from calib.analysis import Analysis
+from calib.curves.reliability import FEW_ROWS
+from calib.decisions import DecisionTable
+from calib.figures import period_chart, slice_chart
+from calib.figures.slices import MOST_ROWS
+from calib.periods import PeriodTable
+from calib.predictions import Predictions
+from calib.slices import Apart, SliceErrorRates, SliceGaps, Slicing
+from calib.ui import frame, slicing
+from calib.ui.state import Session
+from calib.ui.words import interval, level, method_label, number, percent, plain, signed
+from calib.verdict import SIGNIFICANCE, p_words
+
+MOST_LISTED = 500
+NO_COLUMNS = (
+    "These data name no slice columns. On the Data page, open **More columns and conversions** and "
+    "choose them under **Slice by**, and a **Time** column for periods."
+)
+READING = f"""
+- A **marker** is a slice: the share that came true minus the mean score. Right of zero its scores
+  are too low, left of it too high. The line is its interval.
+- A **star** stands where p < {SIGNIFICANCE:g} after Holm's correction for looking at many slices at
+  once. Slices are sorted by evidence.
+- **Grey and hollow**: fewer than {FEW_ROWS} rows. Shown, but not judged.
+"""
+GIVES_AWAY = (
+    "In every slice all rows have the same outcome: this column gives the outcome away. It may "
+    "have been recorded after the outcome, and then says nothing about the scores."
+)
+APART_READING = (
+    "Calibrate globally, and a small number of slices as needed: a slice's own map has fewer rows "
+    "to learn from. Both maps are scored on rows that they have not seen."
+)
+NO_TIME = (
+    "Choose a column of dates or seasons to see calibration over time. In a file of your own, map "
+    "it as **Time** on the Data page."
+)
+ALIKE = "Both kinds of rate depend on the slice's base rate too, not on calibration alone."
+
+
+def forest(gaps: Mapping[str, SliceGaps]) -> None:
+    """The forest plot, what it says, and how to read it."""
+    for key, each in gaps.items():
+        st.markdown(_found(key, each))
+    first = gaps["uncalibrated"]
+    if len(first) > 1 and not ((first.positives > 0) & (first.positives < first.rows)).any():
+        st.warning(GIVES_AWAY)
+    picture, reading = st.columns([3, 2], gap="large")
+    with picture:
+        frame.chart(slice_chart(gaps), "chart_slices")
+        if len(first) > MOST_ROWS:
+            st.caption(
+                f"The {MOST_ROWS} slices with the strongest evidence, of {len(first):,}. "
+                "The table holds the others."
+            )
+    with reading:
+        st.markdown("##### How to read it")
+        st.markdown(READING)
+
+
+def _found(key: str, gaps: SliceGaps) -> str:
+    judged = int((~gaps.few).sum())
+    marked = [i for i in gaps.order if gaps.p_adjusted[i] < SIGNIFICANCE]
+    said = f"**{method_label(key)}**: {len(marked)} of {judged} slices differ from their scores"
+    if not judged:
+        return f"**{method_label(key)}**: no slice has {FEW_ROWS} rows, so none is judged."
+    if not marked:
+        return f"{said}."
+    i = int(marked[0])
+    return (
+        f"{said}, first **{plain(gaps.names[i])}**: {percent(gaps.observed[i])} came true, "
+        f"{percent(gaps.mean_score[i])} were predicted ({p_words(gaps.p_adjusted[i])})."
+    )
+
+
+def table(gaps: Mapping[str, SliceGaps]) -> None:
+    """Every slice in numbers, the strongest evidence first."""
+    first = gaps["uncalibrated"]
+    shown = [int(i) for i in first.order[:MOST_LISTED]]
+    st.dataframe(
+        [_slice_row(gaps, i) for i in shown],
+        hide_index=True,
+        key="table_slices",
+        column_config={"Slice": st.column_config.TextColumn(pinned=True)},
+        alt="One row a slice: its rows, mean score, observed frequency, and their difference.",
+    )
+    if len(first) > MOST_LISTED:
+        st.caption(f"The first {MOST_LISTED} of {len(first):,} slices.")
+
+
+def _slice_row(gaps: Mapping[str, SliceGaps], i: int) -> dict[str, object]:
+    first = gaps["uncalibrated"]
+    row: dict[str, object] = {
+        "Slice": first.names[i],
+        "Rows": int(first.rows[i]),
+        "Positive": int(first.positives[i]),
+        "Observed": number(first.observed[i]),
+        "Mean score": number(first.mean_score[i]),
+    }
+    for key, each in gaps.items():
+        name = _suffix(key)
+        at = level(each.confidence_level)
+        low, high = signed(each.low[i]), signed(each.high[i])
+        row[f"Observed − predicted{name}"] = signed(each.gap[i])
+        row[f"{at} interval{name}"] = f"{low} to {high}"
+        judged = p_words(each.p_adjusted[i]) if not each.few[i] else f"< {FEW_ROWS} rows"
+        row[f"p (Holm){name}"] = judged
+    return row
+
+
+def _suffix(key: str) -> str:
+    """What a column's heading adds for calibrated scores."""
+    return "" if key == "uncalibrated" else f", {method_label(key)}"
+
+
+def rates(
+    by_method: Mapping[str, tuple[SliceErrorRates, SliceErrorRates]], decided: DecisionTable
+) -> None:
+    """False-positive and false-negative rates of each slice, and of all rows."""
+    rows = []
+    for part in (1, 0):
+        first = by_method["uncalibrated"][part]
+        for i in range(min(len(first.names), MOST_LISTED)):
+            row: dict[str, object] = {"Slice": first.names[i], "Rows": int(first.rows[i])}
+            for key, pair in by_method.items():
+                row |= _rates_of(pair[part], i, key)
+            rows.append(row)
+    st.dataframe(
+        rows,
+        hide_index=True,
+        key="table_rates",
+        column_config={"Slice": st.column_config.TextColumn(pinned=True)},
+        alt="One row a slice: share flagged, false-positive and false-negative rate.",
+    )
+    at = level(decided.confidence_level)
+    st.caption(f"In brackets: {at} Wilson intervals. {ALIKE}")
+
+
+def _rates_of(rates: SliceErrorRates, i: int, key: str) -> dict[str, str]:
+    suffix = _suffix(key)
+    found = {}
+    for name, heading in (
+        ("false_positive", "False-positive rate"),
+        ("false_negative", "False-negative rate"),
+    ):
+        value, low, high = (getattr(rates, f"{name}{end}")[i] for end in ("", "_low", "_high"))
+        known = value == value
+        said = f"{_percent(value)} ({_percent(low)} to {_percent(high)})" if known else "–"
+        found[f"{heading}{suffix}"] = said
+    return found | {f"Flagged{suffix}": _percent(rates.flagged[i])}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}%"
+
+
+def rates_title(decided: DecisionTable) -> str:
+    """Heading of the error rates: by which rule they came."""
+    if decided.costs.capacity is None:
+        return f"Error rates at a threshold of {decided.costs.threshold:.3g}"
+    return f"Error rates if the {decided.costs.capacity:.3%} of the highest scores are flagged"
+
+
+def own_map(
+    session: Session, analysis: Analysis, rows: Predictions, cut: Slicing, number: int, method: str
+) -> None:
+    """Calibrate a slice by a map of its own, and say what it gains."""
+    try:
+        with st.spinner("Fitting the slice's own map"):
+            found = slicing.apart(session, analysis, rows, cut, number, method)
+    except ValueError as error:
+        st.info(plain(str(error)))
+        return
+    _apart(found, cut.names[number])
+
+
+def _apart(found: Apart, name: str) -> None:
+    at, change = level(found.confidence_level), found.difference
+    if change.high < 0:
+        said = "gains by a map of its own"
+    elif change.low > 0:
+        said = "loses by a map of its own"
+    else:
+        said = "cannot be told to gain by a map of its own"
+    st.markdown(
+        f"**{plain(name)}** ({found.rows:,} rows, {found.positives:,} positive) {said}: held-out "
+        f"log loss {number(found.apart.value)} under its own {method_label(found.method)}, "
+        f"{number(found.together.value)} under that of all rows. Paired change "
+        f"{signed(change.value)}, {at} interval {interval(change, signed=True)}."
+    )
+    st.caption(APART_READING)
+
+
+def over_time(
+    session: Session, analysis: Analysis, rows: Predictions, column: str, methods: Sequence[str]
+) -> None:
+    """Calibration over the periods of a column: chart, what is set aside, table."""
+    try:
+        with st.spinner("Looking at every period"):
+            cut = slicing.periods(session, rows, column)
+            tables = slicing.period_tables(session, analysis, rows, column, cut, methods)
+    except ValueError as error:
+        st.info(plain(str(error)))
+        return
+    _periods(tables, column)
+
+
+def _periods(tables: Mapping[str, PeriodTable], column: str) -> None:
+    first = tables["uncalibrated"]
+    for key, each in tables.items():
+        marked = int((each.ks_p_adjusted < SIGNIFICANCE).sum())
+        judged = int((~each.few).sum())
+        st.markdown(
+            f"**{method_label(key)}**: evidence against calibration in {marked} of {judged} "
+            "periods (KS test, after Holm's correction)."
+        )
+    frame.chart(period_chart(tables), "chart_periods")
+    said = f"{len(first)} periods of {plain(column)} ({UNITS_SAID.get(first.unit, first.unit)})."
+    if first.n_missing:
+        said += f" {first.n_missing:,} rows without a time are set aside."
+    st.caption(said)
+    _period_rows(tables)
+
+
+UNITS_SAID = {
+    "value": "each value is one",
+    "range": "ranges of about equally many rows",
+    "day": "days",
+    "week": "weeks, from Monday",
+    "month": "months",
+    "quarter": "quarters",
+    "year": "years",
+}
+
+
+def _period_rows(tables: Mapping[str, PeriodTable]) -> None:
+    first = tables["uncalibrated"]
+    rows = []
+    for i in range(len(first)):
+        row: dict[str, object] = {
+            "Period": first.names[i],
+            "Rows": int(first.rows[i]),
+            "Observed": _with_bounds(first, "base_rate", i),
+        }
+        for key, each in tables.items():
+            name = _suffix(key)
+            row[f"Mean score{name}"] = number(each.mean_score[i])
+            row[f"Slope{name}"] = _with_bounds(each, "slope", i, 2)
+            row[f"Intercept{name}"] = _with_bounds(each, "intercept", i, 2)
+            row[f"KS error{name}"] = f"{number(each.ks[i])}, {p_words(each.ks_p_value[i])}"
+        rows.append(row)
+    st.dataframe(
+        rows,
+        hide_index=True,
+        key="table_periods",
+        column_config={"Period": st.column_config.TextColumn(pinned=True)},
+        alt="One row a period: rows, observed frequency, mean score, slope, intercept, KS error.",
+    )
+
+
+def _with_bounds(table: PeriodTable, name: str, i: int, digits: int = 3) -> str:
+    value, low, high = (float(getattr(table, f"{name}{end}")[i]) for end in ("", "_low", "_high"))
+    if value != value:
+        return "not estimable"
+    said = f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+    return said.replace("-", "−")
+
+
+def unknown_columns(names: Sequence[str]) -> None:
+    """Say which columns of the link are not in these data."""
+    if names:
+        listed = ", ".join(plain(name) for name in names)
+        st.caption(f":material/info: The link asks for columns that are not here: {listed}.")

@@ -1,0 +1,67 @@
+"""Slices and time: do the scores hold up in every part of the data, and in every period?"""
+
+import streamlit as st
+
+from calib.figures import slice_reliability_chart
+from calib.ui import deciding, frame, slice_view, slicing, widgets
+
+session = frame.begin("Slices")
+rows = frame.predictions(session)
+columns: tuple[str, ...] = ()
+
+with st.sidebar:
+    if rows.columns:
+        columns = slicing.columns_control(session, rows)
+        slicing.ranges_control(session)
+    below = st.container()
+    widgets.binning(session)
+    widgets.confidence(session)
+    widgets.changed(session)
+
+frame.source(session)
+analysis = frame.analysis(session)
+with below:
+    shown = slicing.after_control(session, analysis)
+
+st.markdown("## Slices and time")
+slice_view.unknown_columns(slicing.missing_columns(session, rows))
+if not columns:
+    st.info(slice_view.NO_COLUMNS)
+    st.page_link("pages/data.py", label="**Go to Data**", query_params=session.link())
+    st.stop()
+
+cut = slicing.slicing(session, rows, columns)
+gaps = slicing.gaps(session, analysis, rows, cut, shown)
+slice_view.forest(gaps)
+slice_view.table(gaps)
+
+decided = deciding.decisions(session, analysis, rows)
+st.markdown(f"### {slice_view.rates_title(decided)}")
+st.page_link(
+    "pages/decisions.py",
+    label="Chosen on the **Decisions** page",
+    query_params=session.link(),
+)
+slice_view.rates(slicing.error_rates(session, analysis, rows, cut, decided, shown), decided)
+
+st.markdown("### Slices side by side")
+overlay, alone = st.columns(2, gap="large")
+with overlay:
+    picked = slicing.picked_control(session, gaps["uncalibrated"])
+    curves = slicing.curves(session, analysis, rows, cut, picked)
+    frame.chart(slice_reliability_chart(curves), "chart_overlay")
+with alone:
+    number = slicing.apart_control(session, gaps["uncalibrated"])
+    if len(shown) > 1:
+        slice_view.own_map(session, analysis, rows, cut, number, shown[1])
+
+st.markdown("### Over time")
+column, unit = st.columns(2, gap="large")
+with column:
+    time = slicing.time_control(session, rows)
+with unit:
+    slicing.unit_control(session, rows, time)
+if time:
+    slice_view.over_time(session, analysis, rows, time, shown)
+else:
+    st.caption(slice_view.NO_TIME)
