@@ -16,7 +16,7 @@ from calib.numerics.softmax_regression import Pull, SoftmaxRegression, fit_softm
 Penalty = Literal["odir", "l2"]
 N_FOLDS = 5
 # As the weight, in rows, of a prior: from hardly free to hardly held.
-PRIOR_ROWS = 10.0 ** np.arange(4.0, -2.1, -1.0)
+PRIOR_ROWS = 10.0 ** np.arange(5.0, -2.1, -1.0)
 # More rows than this tell no more about how strong a prior ought to be.
 MOST_ROWS = 20_000
 # On the way only the held-out loss is read.
@@ -45,7 +45,7 @@ class Dirichlet(FullLinear):
     ----------
     penalty : {"odir", "l2"}
     strength : float or None
-        At least 0; None tries the weights of 10,000 to 0.01 rows in decades, and takes that with
+        At least 0; None tries the weights of 100,000 to 0.01 rows in decades, and takes that with
         the least log loss in 5 random folds, of at most 20,000 rows.
     intercept_strength : float or None
         At least 0; None is as `strength`. Not used by "l2".

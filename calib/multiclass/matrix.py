@@ -6,14 +6,25 @@ import numpy as np
 
 from calib.multiclass.base import register
 from calib.multiclass.linear import LinearSoftmax, span
-from calib.numerics.arrays import FloatArray
+from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.softmax_regression import Full
+
+MOST_CLASSES = 300
 
 
 class FullLinear(LinearSoftmax):
     """softmax(W ln P + b) with a full matrix W; what is penalised is the subclass's choice."""
 
     design = Full()
+
+    def _fit(self, scores: FloatArray, label: IntArray, weight: FloatArray | None) -> None:
+        m = scores.shape[1]
+        if m > MOST_CLASSES:
+            raise ValueError(
+                f"{type(self).__name__} fits m (m + 1) numbers and takes at most {MOST_CLASSES} "
+                f"classes; use temperature or vector scaling, got {m:,}."
+            )
+        super()._fit(scores, label, weight)
 
     def _store(self, theta: FloatArray) -> None:
         table = theta.reshape(self.n_classes_, self.n_classes_ + 1)

@@ -85,3 +85,8 @@ def test_temperature_stays_within_its_bounds(sign):
     fitted = MulticlassTemperature().fit(scores, label)
     assert 0.0099 <= fitted.temperature_ <= 100.1
     assert (fitted.temperature_ < 0.05) == (sign > 0)
+
+
+def test_full_matrices_refuse_a_thousand_classes():
+    with pytest.raises(ValueError, match=r"at most 300 classes; .* got 1,000\."):
+        MatrixScaling().fit(np.full((2, 1000), 1e-3), [0, 1])
