@@ -85,5 +85,5 @@ def _check_output(path: Path) -> None:
     if path.suffix.lower() == ".html" and find_spec("plotly") is None:
         raise ValueError(
             "A report in HTML is drawn by plotly, which is not installed: "
-            f"pip install 'calib[app]', or choose .json or .md, got {path.name!r}."
+            f"pip install plotly, or choose .json or .md, got {path.name!r}."
         )

@@ -36,7 +36,7 @@ def make_engine(url: URL, patience: float) -> Engine:
     except ModuleNotFoundError as error:
         raise StoreError(
             f"PostgreSQL needs the package {error.name}, which is not installed: "
-            "pip install 'calib[postgres]'."
+            "pip install 'psycopg[binary]'."
         ) from error
 
 
@@ -59,12 +59,11 @@ def _sqlite(url: URL, patience: float) -> Engine:
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _record: object) -> None:
-        # Python's own transactions commit before a table is made: SQLAlchemy says BEGIN instead.
-        connection.isolation_level = None
-        _use_wal(connection, patience)
-        # FULL: a commit returns when it is on the disk. NORMAL may lose the last commits of a WAL.
-        connection.execute("PRAGMA synchronous=FULL")
-        connection.execute("PRAGMA foreign_keys=ON")
+        try:
+            _make_durable(connection, patience)
+        except sqlite3.Error:
+            connection.close()
+            raise
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
@@ -72,6 +71,15 @@ def _sqlite(url: URL, patience: float) -> Engine:
         connection.exec_driver_sql(f"BEGIN {options.get('sqlite_begin', 'DEFERRED')}")
 
     return engine
+
+
+def _make_durable(connection: sqlite3.Connection, patience: float) -> None:
+    # Python's own transactions commit before a table is made: SQLAlchemy says BEGIN instead.
+    connection.isolation_level = None
+    _use_wal(connection, patience)
+    # FULL: a commit returns when it is on the disk. NORMAL may lose the last commits of a WAL.
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
 
 
 def _use_wal(connection: sqlite3.Connection, patience: float) -> None:

@@ -154,4 +154,4 @@ def test_html_without_plotly_is_refused_before_the_work(folder, run, tmp_path, m
     monkeypatch.setattr("calib.cli.report.find_spec", lambda _: None)
     done = run("report", folder / "scores.csv", "-o", tmp_path / "r.html")
     assert done.status == 2
-    assert "drawn by plotly, which is not installed: pip install 'calib[app]'" in done.err
+    assert "drawn by plotly, which is not installed: pip install plotly" in done.err

@@ -141,6 +141,6 @@ def test_postgresql_that_forbids_tables(postgres_url):
 def test_postgresql_without_its_driver(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(
-        StoreError, match=r"needs the package psycopg.*pip install 'calib\[postgres"
+        StoreError, match=r"needs the package psycopg.*pip install 'psycopg\[binary\]"
     ):
         Store("postgresql://db/team")
