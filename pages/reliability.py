@@ -35,7 +35,7 @@ with reading:
 
 found = curves.sensitivity(session, analysis, shown[0])
 if found:
-    st.markdown(f"### Do the bins decide? {words.method_label(shown[0])}")
+    st.markdown("### Do the bins decide?")
     strip, said = st.columns([3, 2], gap="large")
     with strip:
         frame.chart(sensitivity_chart(analysis, found, shown[0]), "chart_sensitivity")

@@ -26,10 +26,10 @@ def corp_curve(
 ) -> RateCurve:
     """Isotonic regression (PAV) of the outcome on the score, with a pointwise band.
 
-    The band is the percentile bootstrap over rows, widened to the Wilson interval of the point's
-    own block. Alone, the bootstrap fails where a block holds one outcome only, as at the ends:
-    every resample of such a block is the same. Rows are resampled in at most about 256 buckets of
-    score, and as independent of each other.
+    The band is the percentile bootstrap over rows. It fails where a block holds one outcome only,
+    as at the ends: every resample of such a block is the same. There the block's Wilson interval is
+    added. Since no true frequency falls, a bound holds for all larger (or smaller) scores too. Rows
+    are resampled in at most about 256 buckets of score, and as independent of each other.
 
     Parameters
     ----------
@@ -73,12 +73,14 @@ def corp_curve(
     def along(values: FloatArray) -> FloatArray:
         return np.interp(score, cells.score[ends], values[block])
 
+    low = np.minimum(along(low), np.interp(score, x, band_low))
+    high = np.maximum(along(high), np.interp(score, x, band_high))
     return RateCurve(
         kind="corp",
         score=score,
         observed=along(rate),
-        low=np.minimum(along(low), np.interp(score, x, band_low)),
-        high=np.maximum(along(high), np.interp(score, x, band_high)),
+        low=np.maximum.accumulate(low),
+        high=np.minimum.accumulate(high[::-1])[::-1],
         confidence_level=confidence_level,
     )
 
@@ -86,11 +88,13 @@ def corp_curve(
 def _blocks(
     cells: ScoreCells, edges: IntArray, confidence_level: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Rate of every block, and its Wilson interval."""
+    """Rate of every block; where it is 0 or 1 also its Wilson interval, elsewhere no width."""
     weight = np.diff(cells.cumulative_weight[edges])
     rate = np.clip(np.diff(cells.cumulative_positive[edges]) / weight, 0.0, 1.0)
     effective = np.square(weight) / np.diff(cells.cumulative_weight_sq[edges])
-    return rate, *wilson_interval(rate, effective, confidence_level)
+    low, high = wilson_interval(rate, effective, confidence_level)
+    one_outcome = (rate <= 0.0) | (rate >= 1.0)
+    return rate, np.where(one_outcome, low, rate), np.where(one_outcome, high, rate)
 
 
 def _ends(edges: IntArray) -> IntArray:

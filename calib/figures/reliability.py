@@ -80,7 +80,7 @@ def reliability_chart(
     figure.add_trace(diagonal(scale))
     figure.add_traces(rate_traces(lines, scale))
     figure.add_traces([_dots(result, scale, joined=not lines) for result in results])
-    figure.add_traces([_entry(result) for result in results])
+    figure.add_traces([_entry(result, joined=not lines) for result in results])
     if any(result.reliability.few.any() for result in results):
         figure.add_trace(few_entry())
     if histogram:
@@ -104,10 +104,9 @@ def _dots(result: MethodResult, scale: Scale, *, joined: bool) -> go.Scatter:
     return dots(result.key, name, result.reliability, style, scale, joined=joined)
 
 
-def _entry(result: MethodResult) -> go.Scatter:
-    return legend_entry(
-        result.key, escaped(result.label), style_of(result.key), mode="lines+markers"
-    )
+def _entry(result: MethodResult, *, joined: bool) -> go.Scatter:
+    mode = "lines+markers" if joined else "markers"
+    return legend_entry(result.key, escaped(result.label), style_of(result.key), mode=mode)
 
 
 def _histogram(result: MethodResult, scale: Scale, unit: str, *, filled: bool) -> go.Scatter:

@@ -10,21 +10,16 @@ import plotly.graph_objects as go
 from calib.analysis import Analysis
 from calib.curves.sensitivity import Sensitivity, SensitivityCurve
 from calib.figures.chart import Chart, make_chart
-from calib.figures.theme import (
-    BAND,
-    FRAME,
-    LINE_WIDTH,
-    MethodStyle,
-    axis_look,
-    faded,
-    style_of,
-)
+from calib.figures.theme import BAND, FRAME, LINE_WIDTH, axis_look, faded
 from calib.numerics.arrays import FloatArray
+from calib.settings import Settings
 from calib.uncertainty import Estimate
 
 WIDTH, HEIGHT = 640, 210
 LEFT = 66
 DASHES: Mapping[str, str] = {"quantile": "solid", "uniform": "dot"}
+# Two of Tol's bright scheme: no method has them, and both read on white and on near-black.
+COLORS: Mapping[str, str] = {"quantile": "#4477AA", "uniform": "#EE6677"}
 
 
 def sensitivity_chart(
@@ -42,13 +37,13 @@ def sensitivity_chart(
         Of the same method.
     method : str
     """
-    settings, style = analysis.settings, style_of(method)
+    settings = analysis.settings
     used = getattr(sensitivity, settings.strategy)
     other = sensitivity.uniform if used is sensitivity.quantile else sensitivity.quantile
     now = analysis.methods[method].metrics[f"ece_{settings.strategy}"]
-    figure = go.Figure([_noise(used), _interval(other, style, 0.12), _interval(used, style, 0.28)])
-    figure.add_traces([_line(other, style), _line(used, style)])
-    figure.add_traces([_reference(settings.n_bins), _choice(settings.n_bins, now, style)])
+    figure = go.Figure([_noise(used), _interval(other, 0.14), _interval(used, 0.26)])
+    figure.add_traces([_line(other), _line(used)])
+    figure.add_traces([_reference(settings.n_bins), _choice(settings, now)])
     figure.update_layout(_axes(sensitivity, settings.n_bins, now))
     label = analysis.methods[method].label
     return make_chart(
@@ -88,12 +83,12 @@ def _noise(curve: SensitivityCurve) -> go.Scatter:
     return _area(curve.n_bins.astype(float), floor, curve.noise, BAND, name=name, uid="noise")
 
 
-def _interval(curve: SensitivityCurve, style: MethodStyle, alpha: float) -> go.Scatter:
+def _interval(curve: SensitivityCurve, alpha: float) -> go.Scatter:
     return _area(
         curve.n_bins.astype(float),
         curve.low,
         curve.high,
-        faded(style.color, alpha),
+        faded(COLORS[curve.strategy], alpha),
         name=curve.strategy,
         uid=f"interval {curve.strategy}",
         legendgroup=curve.strategy,
@@ -101,7 +96,8 @@ def _interval(curve: SensitivityCurve, style: MethodStyle, alpha: float) -> go.S
     )
 
 
-def _line(curve: SensitivityCurve, style: MethodStyle) -> go.Scatter:
+def _line(curve: SensitivityCurve) -> go.Scatter:
+    color = COLORS[curve.strategy]
     points = zip(curve.n_bins, curve.ece, curve.low, curve.high, curve.miscalibrated, strict=True)
     said = [
         f"{n} {curve.strategy} bins: ECE {ece:.4f}"
@@ -116,13 +112,13 @@ def _line(curve: SensitivityCurve, style: MethodStyle) -> go.Scatter:
         name=f"{curve.strategy.capitalize()} bins",
         uid=f"ece {curve.strategy}",
         legendgroup=curve.strategy,
-        line={"color": style.color, "width": LINE_WIDTH, "dash": DASHES[curve.strategy]},
+        line={"color": color, "width": LINE_WIDTH, "dash": DASHES[curve.strategy]},
         marker={
-            "color": style.color,
+            "color": color,
             "symbol": ["circle" if more else "circle-open" for more in curve.miscalibrated],
             "size": 5,
             "opacity": 1.0,
-            "line": {"width": 1, "color": style.color},
+            "line": {"width": 1, "color": color},
         },
         hovertext=said,
         hovertemplate="%{hovertext}<extra></extra>",
@@ -142,19 +138,20 @@ def _reference(n_bins: int) -> go.Scatter:
     )
 
 
-def _choice(n_bins: int, now: Estimate, style: MethodStyle) -> go.Scatter:
+def _choice(settings: Settings, now: Estimate) -> go.Scatter:
+    color = COLORS[settings.strategy]
     return go.Scatter(
-        x=[n_bins],
+        x=[settings.n_bins],
         y=[now.value],
         mode="markers",
         name="Your choice",
         uid="choice",
         marker={
-            "color": style.color,
+            "color": color,
             "symbol": "diamond",
-            "size": 13,
+            "size": 11,
             "opacity": 1.0,
-            "line": {"width": 1.5, "color": style.color},
+            "line": {"width": 1.5, "color": color},
         },
         hovertemplate="your choice: %{x} bins, ECE %{y:.4f}<extra></extra>",
         showlegend=True,

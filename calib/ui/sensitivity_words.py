@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from calib.analysis import Analysis
 from calib.curves.sensitivity import Sensitivity, SensitivityCurve
+from calib.ui.words import method_label
 from calib.verdict import SIGNIFICANCE, p_words
 
 MOST_RUNS = 3
@@ -17,7 +18,8 @@ def sensitivity_said(analysis: Analysis, sensitivity: Sensitivity, method: str) 
     first, last = curves[0].n_bins[0], curves[0].n_bins[-1]
     low = min(float(curve.ece.min()) for curve in curves)
     high = max(float(curve.ece.max()) for curve in curves)
-    size = f"From {first} to {last} bins ECE lies between {low:.4f} and {high:.4f}"
+    label = method_label(method)
+    size = f"From {first} to {last} bins the ECE of {label} runs from {low:.4f} to {high:.4f}"
     if sensitivity.flips:
         where = "; ".join(_where(curve) for curve in curves)
         found = (
