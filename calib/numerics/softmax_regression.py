@@ -65,19 +65,16 @@ class Full:
 
     def hessian(self, p: FloatArray, weight: FloatArray | None, x: FloatArray) -> FloatArray:
         """Second derivative by theta of the summed log loss at probabilities p."""
-        m = x.shape[1]
-        features = np.column_stack([x, np.ones(len(x))])
-        # Pairs of classes times pairs of features: one product of two tall matrices.
-        first, second = np.triu_indices(m)
-        between = -p[:, first] * p[:, second]
-        between[:, first == second] += p
-        if weight is not None:
-            between *= weight[:, None]
-        left, right = np.triu_indices(m + 1)
-        table = between.T @ (features[:, left] * features[:, right])
-        classes, columns = _pair_lookup(m), _pair_lookup(m + 1)
-        full = table[classes[:, None, :, None], columns[None, :, None, :]]
-        return full.reshape(m * (m + 1), m * (m + 1))
+        n, m = x.shape
+        d = m + 1
+        features = np.column_stack([x, np.ones(n)])
+        own = (p[:, :, None] * features[:, None, :]).reshape(n, m * d)
+        weighted = own if weight is None else own * weight[:, None]
+        hessian = -(weighted.T @ own)
+        for start in range(0, m * d, d):
+            block = slice(start, start + d)
+            hessian[block, block] += weighted[:, block].T @ features
+        return hessian
 
     def blocks(self, p: FloatArray, x: FloatArray) -> FloatArray:
         """Each class's own block of the mean Hessian, as if p did not depend on x."""
@@ -336,11 +333,3 @@ def _blocks(problem: SoftmaxRegression, pull: Pull, theta: FloatArray) -> FloatA
     blocks[:, own, own] *= 1.0 + BLOCK_DAMPING
     blocks[:, own, own] += 2.0 * pull.strength.reshape(len(blocks), -1)
     return blocks
-
-
-def _pair_lookup(m: int) -> IntArray:
-    """Position of the pair (i, j), in either order, among the pairs of `np.triu_indices`."""
-    first, second = np.triu_indices(m)
-    lookup = np.empty((m, m), dtype=np.int64)
-    lookup[first, second] = lookup[second, first] = np.arange(len(first))
-    return lookup
