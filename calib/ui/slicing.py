@@ -75,20 +75,32 @@ def columns_control(session: Session, rows: Predictions) -> tuple[str, ...]:
     wanted = session.look.slice_by
     first = wanted if wanted in names else names[0]
     _column("Slice by", "slice_by", names, first)
-    others = [NONE, *(name for name in names if name != first)]
-    crossed = session.look.cross if session.look.cross in others else NONE
-    if len(others) > 1:
-        _column("Crossed with", "cross", others, crossed)
-    return (first,) if crossed == NONE else (first, crossed)
+    others = [name for name in names if name != first]
+    crossed = session.look.cross if session.look.cross in others else None
+    if others:
+        _column("Crossed with", "cross", [None, *others], crossed)
+    return (first,) if crossed is None else (first, crossed)
 
 
-def _column(label: str, key: str, options: Sequence[str], value: str) -> None:
+def _column(label: str, key: str, options: Sequence[str | None], value: str | None) -> None:
     show_value(key, value)
-    st.selectbox(label, options, key=key, on_change=state.changer, args=(key, key, _name_of_column))
+    st.selectbox(
+        label,
+        options,
+        format_func=lambda name: NONE if name is None else name,
+        placeholder=NONE,
+        key=key,
+        on_change=_cut_anew,
+        args=(key,),
+    )
 
 
-def _name_of_column(chosen: str) -> str:
-    return "" if chosen == NONE else chosen
+def _cut_anew(key: str) -> None:
+    """Take a control of the cutting; numbers of the old slices mean nothing any more."""
+    session = state.current()
+    session.change(key, st.session_state[key] or "")
+    session.reset("picked")
+    session.reset("apart")
 
 
 def missing_columns(session: Session, rows: Predictions) -> list[str]:
@@ -105,8 +117,8 @@ def ranges_control(session: Session) -> None:
         "Ranges of a number",
         *N_RANGES,
         key="n_ranges",
-        on_change=state.changer,
-        args=("n_ranges", "n_ranges"),
+        on_change=_cut_anew,
+        args=("n_ranges",),
         help="A column of more than 12 different numbers is cut in ranges of about equally many "
         "rows.",
     )

@@ -8,7 +8,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.harness import by_key, settle, traces, visit
 
-PAGES = ["Overview", "Data", "Reliability", "Cumulative", "Functions", "Compare", "Reports"]
+PAGES = ["Overview", "Data", "Reliability", "Cumulative", "Functions", "Compare", "Slices"]
+PAGES += ["Decisions", "Reports"]
 
 
 def go(page: Page, label: str) -> None:

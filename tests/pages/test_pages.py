@@ -9,7 +9,16 @@ from streamlit.testing.v1 import AppTest
 from calib.examples import EXAMPLES
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("data", "reliability", "cumulative", "functions", "compare", "reports")
+PAGES = (
+    "data",
+    "reliability",
+    "cumulative",
+    "functions",
+    "compare",
+    "slices",
+    "decisions",
+    "reports",
+)
 
 
 def start(**named: str) -> AppTest:

@@ -1,0 +1,180 @@
+"""Slices and decisions as pages: what a person chooses is shown, kept, and told apart."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def start(page: str, **named: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    for name, value in named.items():
+        app.query_params[name] = value
+    app.run()
+    return go(app, page)
+
+
+def go(app: AppTest, page: str) -> AppTest:
+    app.switch_page(f"pages/{page}.py" if page else "app.py").run()
+    assert not app.exception
+    return app
+
+
+def upload(frame: pd.DataFrame, page: str) -> AppTest:
+    app = start("data")
+    app.file_uploader[0].upload("mine.csv", frame.to_csv(index=False).encode(), "text/csv").run()
+    assert not app.exception
+    return go(app, page)
+
+
+def made(n: int = 1200) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    score = rng.random(n).round(4)
+    site = rng.choice(["north", "south", "tiny"], n, p=[0.6, 0.39, 0.01])
+    outcome = rng.random(n) < np.where(site == "south", score**2, score)
+    return pd.DataFrame({"outcome": outcome * 1, "score": score, "site": site})
+
+
+def said(app: AppTest) -> str:
+    return " ".join(e.value for e in (*app.markdown, *app.caption, *app.info, *app.warning))
+
+
+def table(app: AppTest, first: str) -> pd.DataFrame:
+    (found,) = [t.value for t in app.dataframe if t.value.columns[0] == first]
+    return found
+
+
+def tables(app: AppTest, first: str) -> list[pd.DataFrame]:
+    return [t.value for t in app.dataframe if t.value.columns[0] == first]
+
+
+def test_a_slice_that_is_off_is_named_and_a_small_one_is_not_judged():
+    app = upload(made(), "slices")
+    assert "first **south**" in said(app)
+    gaps, _ = tables(app, "Slice")
+    assert gaps["Slice"].tolist()[0] == "south"
+    assert gaps["Slice"].tolist()[-1] == "tiny"
+    assert gaps["p (Holm)"].tolist()[-1] == "< 30 rows"
+
+
+def test_choices_of_slices_are_in_the_link_and_survive_page_changes():
+    app = start("slices", ex="logistic")
+    app.selectbox(key="cross").set_value("radius").run()
+    app.slider(key="n_ranges").set_value(3).run()
+    app.selectbox(key="after").set_value("isotonic").run()
+    assert not app.exception
+    assert len(tables(app, "Slice")[0]) == 6
+    wanted = {"cross": "radius", "ranges": "3", "after": "isotonic", "ex": "logistic"}
+    assert wanted.items() <= dict(app.query_params).items()
+    go(app, "decisions")
+    assert app.selectbox(key="after").value == "isotonic"
+    go(app, "slices")
+    assert app.selectbox(key="cross").value == "radius"
+    again = start("slices", **wanted)
+    pd.testing.assert_frame_equal(tables(again, "Slice")[0], tables(app, "Slice")[0])
+
+
+def test_picked_slices_are_forgotten_with_their_column():
+    app = start("slices", pick="3.1", apart="2")
+    assert app.multiselect(key="picked").value == [3, 1]
+    assert app.selectbox(key="apart").value == 2
+    app.selectbox(key="slice_by").set_value("half").run()
+    assert not app.exception
+    assert not {"pick", "apart"} & set(app.query_params)
+    assert set(app.multiselect(key="picked").value) == {0, 1}
+
+
+def test_columns_that_a_link_asks_for_in_vain_are_named():
+    app = start("slices", slice="![](http://example.com/x.png)", time="nowhere")
+    text = said(app)
+    assert "not here" in text
+    assert "nowhere" in text
+    assert "![](http" not in text
+    assert app.selectbox(key="slice_by").value == "ink"
+
+
+def test_without_columns_the_page_says_what_to_do():
+    app = upload(made().drop(columns="site"), "slices")
+    assert "name no slice columns" in said(app)
+    assert not app.error
+
+
+def test_periods_of_dates_and_rows_without_one():
+    frame = made()
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(len(frame)) // 4, unit="D")
+    frame["date"] = days.astype(str)
+    frame.loc[:6, "date"] = None
+    app = upload(frame, "slices")
+    assert "7 rows without a time are set aside" in said(app)
+    app.selectbox(key="unit").set_value("quarter").run()
+    assert table(app, "Period")["Period"].tolist() == [f"2024 Q{q}" for q in (1, 2, 3, 4)]
+    assert app.query_params["unit"] == "quarter"
+    app.selectbox(key="time").set_value("site").run()
+    assert table(app, "Period")["Period"].tolist() == ["north", "south", "tiny"]
+
+
+def test_a_column_that_gives_the_outcome_away_is_warned_of():
+    frame = made()
+    frame["site"] = np.where(frame["outcome"] == 1, "cured", "ill")
+    app = upload(frame, "slices")
+    assert "gives the outcome away" in said(app)
+    assert "training rows of both classes" in said(app)
+
+
+@pytest.mark.parametrize(
+    ("named", "rule"),
+    [
+        ({}, "from a score of **0.5**"),
+        ({"fp": "1", "fn": "4"}, "from a score of **0.2**"),
+        ({"cap": "0.25"}, "the **449** rows"),
+    ],
+)
+def test_the_rule_is_said_and_its_counts_add_up(named, rule):
+    app = start("decisions", **named)
+    assert rule in said(app)
+    row = tables(app, "Method")[0].iloc[0]
+    names = ("True positives", "False positives", "False negatives", "True negatives")
+    assert sum(float(row[name].replace(",", "")) for name in names) == pytest.approx(1797, abs=0.5)
+
+
+def test_costs_and_capacity_are_controls():
+    app = start("decisions")
+    app.number_input(key="cost_fn").set_value(9.0).run()
+    assert "from a score of **0.1**" in said(app)
+    app.segmented_control(key="decide_by").set_value("Capacity").run()
+    assert app.query_params["cap"] == "0.1"
+    app.number_input(key="capacity").set_value(20.0).run()
+    assert app.query_params["cap"] == "0.2"
+    go(app, "slices")
+    assert "Error rates if the 20" in said(app)
+    go(app, "decisions")
+    assert app.number_input(key="capacity").value == 20.0
+    app.segmented_control(key="decide_by").set_value("Costs").run()
+    assert "cap" not in app.query_params
+
+
+def test_a_range_of_scores_is_counted():
+    app = start("decisions")
+    app.slider(key="count_range").set_value((0.9, 1.0)).run()
+    assert not app.exception
+    assert "**617** rows have a score from 0.9 to 1; **566** of them came true." in said(app)
+    assert app.query_params["from"] == "0.9"
+
+
+def test_compas_error_rates_by_race(shared):
+    app = start("data")
+    data = (shared / "data/corp/BROWARD_CLEAN.csv").read_bytes()
+    app.file_uploader[0].upload("BROWARD_CLEAN.csv", data, "text/csv").run()
+    next(b for b in app.button if b.key == "repair_ratings").click().run()
+    assert not app.error
+    go(app, "slices")
+    app.selectbox(key="slice_by").set_value("race").run()
+    rates = tables(app, "Slice")[1].set_index("Slice")
+    documented = {"All rows": (32.35, 37.40), "2": (44.85, 27.99), "1": (23.45, 47.72)}
+    for name, (false_positive, false_negative) in documented.items():
+        assert rates.loc[name, "False-positive rate"].startswith(f"{false_positive:.2f}%")
+        assert rates.loc[name, "False-negative rate"].startswith(f"{false_negative:.2f}%")
