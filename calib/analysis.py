@@ -5,8 +5,9 @@ Figures, pages and reports read it and never compute.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -37,18 +38,24 @@ from calib.metrics import (
     certain_and_wrong,
     distinct_scores,
     expected_calibration_error,
+    hosmer_lemeshow_test,
     ks_error,
     ks_test,
+    kuiper_error,
+    kuiper_test,
+    spiegelhalter_test,
 )
 from calib.metrics.base import Better
+from calib.metrics.regression import line_test
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import Strategy, bin_edges
 from calib.numerics.histogram import score_histogram
+from calib.numerics.logistic import LogisticFit
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import default_epsilon
 from calib.predictions import Predictions
 from calib.settings import Settings
-from calib.uncertainty import calibration_slope, percentile_estimate
+from calib.uncertainty import fit_line, percentile_estimate
 from calib.verdict import Recommendation, Verdict, judge, recommend
 
 # Below, even resampled clusters do not show how clusters vary.
@@ -127,6 +134,10 @@ class MethodResult:
         KS test of the held-out scores, by cluster where groups are named.
     function : CalibrationFunction
         The map fitted on all calibration rows.
+    tests : mapping of str to TestResult
+        Other tests of the held-out scores: kuiper, spiegelhalter, hosmer_lemeshow, and line, the
+        likelihood-ratio test of slope 1 and intercept 0. Only kuiper where groups are named: the
+        others take rows as independent.
     """
 
     key: str
@@ -138,6 +149,7 @@ class MethodResult:
     cumulative: CumulativeCurve
     ks: TestResult
     function: CalibrationFunction
+    tests: Mapping[str, TestResult] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -294,12 +306,13 @@ def _method(key: str, held_out: HeldOut, settings: Settings) -> MethodResult:
     own = losses(held_out, key)
     reference = losses(held_out, "uncalibrated")
     curve = cumulative_curve(cells, confidence_level=level)
+    line = fit_line(cells)
     return _with_bins(
         MethodResult(
             key=key,
             label=CALIBRATORS[key].label,
             metrics={name: mean_estimate(values, rows, level) for name, values in own.items()}
-            | _resampled(held_out, key, level),
+            | _resampled(held_out, key, line, level),
             differences={
                 name: mean_estimate(values - reference[name], rows, level)
                 for name, values in own.items()
@@ -310,17 +323,21 @@ def _method(key: str, held_out: HeldOut, settings: Settings) -> MethodResult:
             cumulative=curve if rows.group is None else _clustered_null(curve, held_out, key),
             ks=_ks_test(held_out, key),
             function=calibration_function(held_out.maps[key]),
+            tests=_tests(held_out, key, line),
         ),
         held_out,
         settings,
     )
 
 
-def _resampled(held_out: HeldOut, key: str, level: float) -> dict[str, Estimate]:
+def _resampled(
+    held_out: HeldOut, key: str, line: LogisticFit | None, level: float
+) -> dict[str, Estimate]:
     cells, drawn = held_out.cells[key], held_out.replicates[key]
+    slope = math.nan if line is None else float(line.coefficients[1])
     return {
         "ks_error": drawn.ks.estimate(ks_error(cells), level),
-        "slope": percentile_estimate(calibration_slope(cells), drawn.slope, level),
+        "slope": percentile_estimate(slope, drawn.slope, level),
         "auc": percentile_estimate(auc(cells), drawn.auc, level),
         "distinct": Estimate(float(distinct_scores(cells))),
     }
@@ -344,6 +361,25 @@ def _ks_test(held_out: HeldOut, key: str) -> TestResult:
     errors, value = held_out.replicates[key].ks, ks_error(cells)
     null = f"resampled clusters, {len(errors.distance):,} draws"
     return TestResult(value, errors.p_value(value), null)
+
+
+def _tests(held_out: HeldOut, key: str, line: LogisticFit | None) -> dict[str, TestResult]:
+    cells = held_out.cells[key]
+    if held_out.rows.group is not None:
+        return {"kuiper": _clustered_kuiper(held_out, key)}
+    return {
+        "kuiper": kuiper_test(cells),
+        "spiegelhalter": spiegelhalter_test(cells),
+        "hosmer_lemeshow": hosmer_lemeshow_test(cells),
+        "line": line_test(cells, line),
+    }
+
+
+def _clustered_kuiper(held_out: HeldOut, key: str) -> TestResult:
+    value, gap = kuiper_error(held_out.cells[key]), held_out.replicates[key].gap
+    noise = np.ptp(gap[:, 1:] - gap[:, :1], axis=0)
+    p_value = (int((noise >= value).sum()) + 1) / (len(noise) + 1)
+    return TestResult(value, p_value, f"resampled clusters, {len(noise):,} draws")
 
 
 def _clustered_null(curve: CumulativeCurve, held_out: HeldOut, key: str) -> CumulativeCurve:

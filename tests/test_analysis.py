@@ -41,6 +41,38 @@ def test_held_out_metrics_agree_with_scikit_learn(analysis):
         assert metrics["auc"].value == pytest.approx(roc_auc_score(y, scores), abs=1e-12)
 
 
+def test_tests_are_those_of_the_held_out_scores(analysis):
+    held_out = analysis.held_out
+    y = held_out.rows.outcome
+    for key, scores in held_out.scores.items():
+        found = analysis.methods[key].tests
+        line = calib.metrics.calibration_slope_intercept(y, scores)
+        assert found["line"].statistic == pytest.approx(line.statistic, rel=1e-9)
+        assert found["line"].p_value == pytest.approx(line.p_value, rel=1e-6)
+        for name in ("kuiper", "spiegelhalter", "hosmer_lemeshow"):
+            assert found[name] == getattr(calib.metrics, f"{name}_test")(y, scores), name
+
+
+def test_only_tests_that_know_of_clusters_are_shown_where_rows_come_in_some():
+    rng = np.random.default_rng(3)
+    # Every cluster shares one outcome: 50 rows each, yet 80 draws in all.
+    p = rng.random(80)
+    hit = rng.random(80) < p
+    rows = calib.Predictions.from_arrays(
+        np.repeat(hit, 50), np.repeat(p, 50), group=np.repeat(np.arange(80), 50)
+    )
+    method = calib.analyze(rows, calib.Settings(methods=())).uncalibrated
+    assert set(method.tests) == {"kuiper"}
+    by_cluster, by_row = method.tests["kuiper"], calib.metrics.kuiper_test(*_columns(rows))
+    assert by_cluster.statistic == by_row.statistic
+    assert by_row.p_value < 0.001 < 0.05 < by_cluster.p_value
+
+
+def _columns(rows):
+    view = rows.view()
+    return view.outcome, view.score
+
+
 def test_the_table_has_one_row_a_method_and_intervals_where_they_exist(analysis):
     table = analysis.table()
     assert list(table.index) == ["uncalibrated", "platt", "isotonic", "beta", "spline"]

@@ -11,10 +11,10 @@ from scipy.special import chdtrc, logit
 from calib.cells import ScoreCells
 from calib.metrics.base import metric
 from calib.metrics.proper import mean_log_loss
-from calib.metrics.results import SlopeIntercept
+from calib.metrics.results import SlopeIntercept, TestResult
 from calib.numerics.arrays import FloatArray
 from calib.numerics.intervals import normal_quantile
-from calib.numerics.logistic import fit_logistic
+from calib.numerics.logistic import LogisticFit, fit_logistic
 from calib.numerics.transforms import clip_certain, safe_logit, sigmoid
 
 
@@ -67,11 +67,7 @@ def calibration_slope_intercept(
     z = normal_quantile(confidence_level)
     x = safe_logit(clip_certain(cells.score))
     slope, intercept, loss, estimable = _joint(cells, x)
-    statistic = math.nan
-    if estimable:
-        gain = max(0.0, mean_log_loss(cells, cells.score) - loss)
-        effective = cells.total_weight**2 / float(cells.weight_sq.sum())
-        statistic = 2.0 * effective * gain
+    statistic = _likelihood_ratio(cells, loss) if estimable else math.nan
     slope_low, slope_high = _wald(slope, z)
     low, high = _wald(intercept, z)
     only = _intercept_only(cells, x)
@@ -84,6 +80,32 @@ def calibration_slope_intercept(
         p_value=float(chdtrc(2.0, statistic)),
         estimable=estimable,
     )  # fmt: skip
+
+
+def line_test(cells: ScoreCells, fit: LogisticFit | None) -> TestResult:
+    """The likelihood-ratio test of `calibration_slope_intercept`, from a fit that is known already.
+
+    Parameters
+    ----------
+    cells : ScoreCells
+    fit : LogisticFit or None
+        Of the outcome on a constant and the log-odds, see `calib.uncertainty.fit_line`.
+
+    Returns
+    -------
+    TestResult
+        NaN where there is no fit.
+    """
+    loss = math.nan if fit is None else -fit.log_likelihood / cells.total_weight
+    statistic = _likelihood_ratio(cells, loss)
+    return TestResult(statistic, float(chdtrc(2.0, statistic)), "chi-square, 2 degrees of freedom")
+
+
+def _likelihood_ratio(cells: ScoreCells, loss: float) -> float:
+    """Statistic of intercept 0 and slope 1 against a fit of this mean log loss; NaN if it is."""
+    gain = mean_log_loss(cells, cells.score) - loss
+    effective = cells.total_weight**2 / float(cells.weight_sq.sum())
+    return 2.0 * effective * (gain if math.isnan(gain) else max(0.0, gain))
 
 
 Number = tuple[float, float]  # estimate, standard error

@@ -4,7 +4,7 @@ from calib.uncertainty.bootstrap import Bootstrap
 from calib.uncertainty.estimate import Estimate
 from calib.uncertainty.replicates import Replicates, percentile_estimate, replicate
 from calib.uncertainty.rows import RowResamples, resample_rows
-from calib.uncertainty.slope import calibration_slope
+from calib.uncertainty.slope import calibration_slope, fit_line
 
 __all__ = [
     "Bootstrap",
@@ -12,6 +12,7 @@ __all__ = [
     "Replicates",
     "RowResamples",
     "calibration_slope",
+    "fit_line",
     "percentile_estimate",
     "replicate",
     "resample_rows",

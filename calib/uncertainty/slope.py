@@ -8,7 +8,7 @@ import numpy as np
 
 from calib.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
-from calib.numerics.logistic import fit_logistic
+from calib.numerics.logistic import LogisticFit, fit_logistic
 from calib.numerics.transforms import clip_certain, safe_logit, sigmoid
 from calib.uncertainty.rows import RowResamples
 
@@ -29,10 +29,16 @@ def calibration_slope(cells: ScoreCells) -> float:
     >>> round(calibration_slope(cells), 3)
     0.627
     """
+    fit = fit_line(cells)
+    return math.nan if fit is None else float(fit.coefficients[1])
+
+
+def fit_line(cells: ScoreCells) -> LogisticFit | None:
+    """The regression behind it; None where it cannot be estimated."""
     if cells.one_class or len(cells) < 2:
-        return math.nan
+        return None
     fit = fit_logistic(_features(log_odds(cells.score)), cells.positive, cells.weight)
-    return float(fit.coefficients[1]) if fit.converged else math.nan
+    return fit if fit.converged else None
 
 
 def slope_deviation(rows: RowResamples, x: FloatArray) -> FloatArray:
