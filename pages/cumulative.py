@@ -3,7 +3,7 @@
 import streamlit as st
 
 from calib.figures import cumulative_chart, cumulative_difference_chart
-from calib.ui import frame, widgets, words
+from calib.ui import evidence, frame, widgets, words
 
 session = frame.begin("Cumulative")
 
@@ -15,7 +15,7 @@ with st.sidebar:
 
 frame.source(session)
 analysis = frame.analysis(session)
-shown = tuple(key for key in shown if key in analysis.methods)
+shown = tuple(key for key in shown if key in analysis.methods) or ("uncalibrated",)
 method = method if method in analysis.methods else "uncalibrated"
 
 st.markdown("## Cumulative differences")
@@ -24,10 +24,13 @@ with picture:
     frame.chart(cumulative_difference_chart(analysis, shown), "chart_difference")
 with reading:
     for key in shown:
-        st.markdown(words.ks_said(analysis.methods[key]))
+        st.markdown(evidence.errors_said(analysis.methods[key]))
     st.markdown("##### How to read it")
     st.markdown(words.CUMULATIVE_READING)
     st.caption(words.protocol(analysis))
+
+st.markdown(f"### Tests: {words.method_label(method)}")
+evidence.tests_table(analysis.methods[method])
 
 st.markdown(f"### Four panels: {words.method_label(method)}")
 frame.chart(cumulative_chart(analysis, method), "chart_cumulative")

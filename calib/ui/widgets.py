@@ -145,7 +145,7 @@ def cumulative_method(session: Session) -> str:
     chosen = wanted if wanted in options else options[0]
     show_value("cumulative", chosen)
     st.selectbox(
-        "Four panels of",
+        "Tests and panels of",
         options,
         format_func=method_label,
         key="cumulative",

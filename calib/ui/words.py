@@ -13,7 +13,7 @@ from calib.curves.functions import CompactLogitCurve
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.epsilon import EpsilonCurve
-from calib.verdict import SIGNIFICANCE, p_words
+from calib.verdict import p_words as p_words  # pages print it
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$~:&])")
 
@@ -191,17 +191,6 @@ def meaning(analysis: Analysis, key: str) -> str:
     return next(column.meaning for column in analysis.columns if column.key == key)
 
 
-def ks_said(method: MethodResult) -> str:
-    """KS error and its p-value in a sentence."""
-    test = method.ks
-    found = (
-        "evidence against calibration" if test.p_value < SIGNIFICANCE else "no evidence against it"
-    )
-    return (
-        f"**{method.label}**: KS error {number(test.statistic)}, {p_words(test.p_value)}: {found}."
-    )
-
-
 def bins_said(curve: ReliabilityCurve) -> str:
     """Number of occupied bins, and what is to be known about the others."""
     said = [f"{len(curve.rows)} bins with rows"]
@@ -265,8 +254,10 @@ CUMULATIVE_READING = """
   smoothing.
 - It **falls** over scores that come true less often than stated and **climbs** over those that come
   true more often. Flat is calibrated.
-- The **KS error** is its largest distance from zero. A calibrated model's curve stays in the grey
-  band with the chosen probability.
+- The **KS error** is its largest distance from zero (filled marker). A calibrated model's curve
+  stays in the grey band with the chosen probability.
+- The **Kuiper error** is the distance from its lowest to its highest point (hollow markers): the
+  largest gap over any stretch of scores.
 """
 PANELS_READING = (
     "(a) cumulative score and cumulative outcome against the share of rows; (b) the same, with the "

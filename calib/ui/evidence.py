@@ -1,0 +1,93 @@
+"""Tests of calibration on the Cumulative page: statistic, p-value, and what each one looks for."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+from calib.analysis import MethodResult
+from calib.metrics import TestResult
+from calib.ui.words import number
+from calib.verdict import SIGNIFICANCE, p_words
+
+NAMES = {
+    "ks": "KS",
+    "kuiper": "Kuiper",
+    "spiegelhalter": "Spiegelhalter z",
+    "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
+    "line": "Slope and intercept χ²",
+}
+LOOKS_FOR = {
+    "ks": "Do scores up to any point add up to what came true?",
+    "kuiper": "Do scores over any stretch add up to what came true?",
+    "spiegelhalter": "Is the Brier score what calibrated scores would have?",
+    "hosmer_lemeshow": "Do ten groups of equal size have as many positives as expected?",
+    "line": "Would a straight line on the log-odds scale make the scores fit better?",
+}
+TESTS_READING = (
+    "All ask whether these scores are calibrated, and none can prove it. A small p is evidence "
+    f"against; below {SIGNIFICANCE:g} counts here. With many rows a difference too small to matter "
+    "is found too: look at its size. Of five tests, one is below 0.05 by chance more often than "
+    "once in twenty."
+)
+CLUSTERED = (
+    "Rows come in clusters: the other tests take rows as independent and would find too much, so "
+    "they are left out."
+)
+
+
+def tests_table(method: MethodResult) -> None:
+    """All tests of one method."""
+    st.dataframe(
+        test_rows(method),
+        hide_index=True,
+        key="table_tests",
+        column_config={
+            "Test": st.column_config.TextColumn(pinned=True),
+            "Looks for": st.column_config.TextColumn(width="large"),
+        },
+        alt="One row a test: its statistic, its p-value in words, and what it looks for.",
+    )
+    st.caption(CLUSTERED if set(method.tests) == {"kuiper"} else TESTS_READING)
+
+
+def test_rows(method: MethodResult) -> list[dict[str, str]]:
+    """One row a test, every cell in words."""
+    found = {"ks": method.ks, **method.tests}
+    return [
+        {
+            "Test": NAMES[key],
+            "Statistic": _statistic(key, found[key]),
+            "p": _evidence(found[key]),
+            "Looks for": LOOKS_FOR[key],
+            "Reference": found[key].null,
+        }
+        for key in NAMES
+        if key in found
+    ]
+
+
+def _statistic(key: str, test: TestResult) -> str:
+    if math.isinf(test.statistic):
+        return "∞" if test.statistic > 0 else "−∞"
+    return number(test.statistic, 4 if key in ("ks", "kuiper") else 2).replace("-", "−")
+
+
+def _evidence(test: TestResult) -> str:
+    if math.isnan(test.p_value):
+        return "cannot be estimated"
+    return f"{p_words(test.p_value)}: {_against(test)}"
+
+
+def _against(test: TestResult) -> str:
+    return "evidence against" if test.p_value < SIGNIFICANCE else "no evidence against"
+
+
+def errors_said(method: MethodResult) -> str:
+    """KS and Kuiper error of a method with their p-values, in a sentence."""
+    said = [f"KS error {number(method.ks.statistic)} ({_evidence(method.ks)} calibration)"]
+    if "kuiper" in method.tests:
+        kuiper = method.tests["kuiper"]
+        said.append(f"Kuiper error {number(kuiper.statistic)} ({_evidence(kuiper)})")
+    return f"**{method.label}**: {', '.join(said)}."

@@ -1,0 +1,53 @@
+"""The table of tests: every test of the analysis, in words."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from calib.analysis import analyze
+from calib.metrics import TestResult
+from calib.predictions import Predictions
+from calib.settings import Settings
+from calib.ui.evidence import NAMES, errors_said
+from calib.ui.evidence import test_rows as rows_of
+
+
+@pytest.fixture(scope="module")
+def method():
+    rng = np.random.default_rng(0)
+    score = rng.random(900)
+    outcome = rng.random(900) < score**2
+    return analyze(Predictions.from_arrays(outcome, score), Settings(methods=())).uncalibrated
+
+
+def test_every_test_of_the_analysis_has_a_row(method):
+    rows = rows_of(method)
+    assert [row["Test"] for row in rows] == list(NAMES.values())
+    assert {"ks", *method.tests} == set(NAMES)
+    assert all(row["Looks for"] for row in rows)
+    assert rows[3]["Statistic"] == f"{method.tests['hosmer_lemeshow'].statistic:.2f}"
+    assert rows[3]["Reference"] == "chi-square, 10 degrees of freedom"
+    assert rows[0]["p"] == "p < 0.001: evidence against"
+
+
+def test_the_sentence_says_both_errors(method):
+    said = errors_said(method)
+    assert f"KS error {method.ks.statistic:.4f} (p < 0.001: evidence against calibration)" in said
+    assert f"Kuiper error {method.tests['kuiper'].statistic:.4f}" in said
+
+
+def test_what_cannot_be_estimated_or_is_infinite_is_said(method):
+    odd = {
+        "line": TestResult(math.nan, math.nan, "chi-square"),
+        "hosmer_lemeshow": TestResult(math.inf, 0.0, "chi-square"),
+        "spiegelhalter": TestResult(-1.5, 0.13, "standard normal"),
+    }
+    rows = rows_of(dataclasses.replace(method, tests=odd))
+    by_name = {row["Test"]: row for row in rows}
+    assert by_name[NAMES["line"]]["p"] == "cannot be estimated"
+    assert by_name[NAMES["hosmer_lemeshow"]]["Statistic"] == "∞"
+    assert by_name[NAMES["spiegelhalter"]]["Statistic"] == "−1.50"
+    assert by_name[NAMES["spiegelhalter"]]["p"] == "p = 0.130: no evidence against"
+    assert "Kuiper" not in by_name
