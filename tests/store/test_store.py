@@ -115,7 +115,7 @@ def test_filters_are_exact_and_add_up(store, report):
     assert len(store.list("march", tag="credit", author="Grace", verdict=kind)) == 1
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize("hostile", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_is_kept_and_found_as_text(store, report, hostile):
     given = replace(report, title=hostile, author=hostile, note=hostile)
     report_id = store.save(given, tags=[hostile[:40]])
@@ -160,7 +160,11 @@ def test_a_deletion_needs_a_name(store, report):
     assert store.open(report_id).title == "March"
 
 
-@pytest.mark.parametrize("report_id", ["", "abc", "%", "' OR 1=1", "x\0", "\ud800", "z" * 10**6])
+@pytest.mark.parametrize(
+    "report_id",
+    ["", "abc", "%", "' OR 1=1", "x\0", "\ud800", "z" * 10**6],
+    ids=["empty", "short", "percent", "quote", "nul", "surrogate", "long"],
+)
 def test_an_unknown_id_gets_a_sentence(store, report, report_id):
     store.save(report)
     for ask in (store.open, store.entry, lambda i: store.delete(i, by="Ada")):
