@@ -66,7 +66,8 @@ FEW_CLUSTERS = 40
 class Column:
     """One column of the metric table: its key, its heading, its meaning and its digits.
 
-    `better` says which values are good: "lower", "higher", "one" (the nearer to 1), or "none".
+    `better` says which values are good: "lower", "higher", "one" (the nearer to 1), or "none";
+    `convention` which choice was made where the field has several.
     """
 
     key: str
@@ -74,6 +75,7 @@ class Column:
     meaning: str
     digits: int = 4
     better: Better = "lower"
+    convention: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,7 +419,8 @@ def _reliability(cells: ScoreCells, settings: Settings) -> ReliabilityCurve:
 def _columns(settings: Settings) -> tuple[Column, ...]:
     def column(key: str, metric: str, detail: str = "", digits: int = 4) -> Column:
         entry = METRICS[metric]
-        return Column(key, f"{entry.label}{detail}", entry.meaning, digits, entry.better)
+        label = f"{entry.label}{detail}"
+        return Column(key, label, entry.meaning, digits, entry.better, entry.convention)
 
     ece, n = "expected_calibration_error", settings.n_bins
     mce = f"Largest gap between observed frequency and mean score in {n} {settings.strategy} bins."

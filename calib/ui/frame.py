@@ -29,6 +29,7 @@ PAGES: Mapping[str, str] = {
     "Slices": "pages/slices.py",
     "Decisions": "pages/decisions.py",
     "Reports": "pages/reports.py",
+    "Methods": "pages/methods.py",
 }
 ICON = "⚖️"
 STYLE = """

@@ -10,6 +10,7 @@ from calib.analysis import Analysis, Column
 from calib.calibrators import CALIBRATORS
 from calib.comparison import Estimate
 from calib.curves.reliability import ReliabilityCurve
+from calib.ui.glossary import column_help
 from calib.ui.words import formula, interval, level, number, plain, signed
 
 BIN_COLUMNS = {
@@ -49,7 +50,7 @@ def metrics(analysis: Analysis) -> None:
         key="table_metrics",
         column_config={
             "Method": st.column_config.TextColumn(pinned=True),
-            **{c.label: st.column_config.TextColumn(help=c.meaning) for c in analysis.columns},
+            **{c.label: st.column_config.TextColumn(help=column_help(c)) for c in analysis.columns},
         },
         alt="One row a method, one column a metric.",
     )

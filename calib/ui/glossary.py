@@ -1,0 +1,168 @@
+"""What every number means: the words of the registries, as the Methods page prints them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from calib.analysis import Column
+from calib.calibrators import CALIBRATORS
+from calib.metrics import METRICS, Metric
+from calib.multiclass.base import MULTICLASS_CALIBRATORS
+from calib.ui.words import SPECIAL, plain
+
+# The file that a metric lives in tells its family; a new file's metrics stand last.
+FAMILIES: Mapping[str, str] = {
+    "proper": "Proper scores",
+    "decomposition": "Proper scores",
+    "cumulative": "Cumulative errors, without bins",
+    "smooth": "Smooth errors",
+    "smoothed": "Smooth errors",
+    "binned": "Binned errors",
+    "classwise": "Binned errors",
+    "sweep": "Binned errors",
+    "goodness_of_fit": "Tests and regression",
+    "regression": "Tests and regression",
+    "ranking": "Ranking",
+}
+OTHER_FAMILY = "More"
+DIRECTIONS: Mapping[str, str] = {
+    "lower": "lower is better",
+    "higher": "higher is better",
+    "zero": "0 is calibrated",
+    "one": "1 is calibrated",
+    "none": "no better direction",
+}
+ONE_VS_REST = (
+    "With more than two classes every calibrator also works one-vs-rest: class by class, and then "
+    "divided by the row's sum."
+)
+REFERENCE = re.compile(r"(arXiv:|doi:)(\S+?)(?=[,;.)]*(?:\s|$))")
+SITES: Mapping[str, str] = {"arXiv:": "https://arxiv.org/abs/", "doi:": "https://doi.org/"}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One word of the glossary: its name, name in code, facts, explanation and source."""
+
+    name: str
+    code: str
+    facts: str
+    text: str
+    source: str
+
+    def matches(self, query: str) -> bool:
+        """Whether it holds every word that is looked for."""
+        held = f"{self.name} {self.code} {self.facts} {self.text} {self.source}".casefold()
+        return all(word in held for word in query.casefold().split())
+
+    def markdown(self) -> str:
+        """One bullet of a list."""
+        facts = f" · {plain(self.facts)}" if self.facts else ""
+        source = f" · {linked(self.source)}" if self.source else ""
+        return (
+            f"- **{plain(self.name)}**{facts}  \n  {plain(self.text)}  \n"
+            f"  :small[`{self.code}`{source}]"
+        )
+
+
+def metric_entries() -> dict[str, list[Entry]]:
+    """All registered metrics by family, in the order of the families."""
+    found: dict[str, list[Entry]] = {title: [] for title in [*FAMILIES.values(), OTHER_FAMILY]}
+    for metric in METRICS.values():
+        module = metric.compute.__module__.rsplit(".", 1)[-1]
+        found[FAMILIES.get(module, OTHER_FAMILY)].append(_metric_entry(metric))
+    return {title: entries for title, entries in found.items() if entries}
+
+
+def calibrator_entries() -> dict[str, list[Entry]]:
+    """All registered calibrators, simplest first; then those for several classes only."""
+    several = [m for key, m in MULTICLASS_CALIBRATORS.items() if key not in CALIBRATORS]
+    return {
+        "Calibrators, simplest first": [
+            Entry(m.label, m.key, "", m.summary, m.source)
+            for m in sorted(CALIBRATORS.values(), key=lambda method: method.simplicity)
+        ],
+        "For several classes": [
+            Entry(m.label, m.key, "", m.summary, m.source)
+            for m in sorted(several, key=lambda method: method.simplicity)
+        ],
+    }
+
+
+def kept(entries: Mapping[str, Iterable[Entry]], query: str) -> dict[str, list[Entry]]:
+    """The entries that hold every word that is looked for, without empty groups."""
+    found = {
+        title: [entry for entry in group if entry.matches(query)]
+        for title, group in entries.items()
+    }
+    return {title: group for title, group in found.items() if group}
+
+
+def column_help(column: Column) -> str:
+    """Tooltip of a column of the metric table."""
+    direction = DIRECTIONS[column.better]
+    said = [column.meaning, f"{direction[0].upper()}{direction[1:]}.", column.convention]
+    return " ".join(filter(None, said))
+
+
+def _metric_entry(metric: Metric) -> Entry:
+    return Entry(
+        metric.label,
+        metric.key,
+        f"{_range(*metric.bounds)}, {DIRECTIONS[metric.better]}",
+        " ".join(filter(None, [metric.meaning, metric.convention])),
+        metric.source,
+    )
+
+
+def _range(low: float, high: float) -> str:
+    """Smallest and largest value in words.
+
+    Examples
+    --------
+    >>> _range(0.0, 1.0), _range(1.0, float("inf")), _range(-float("inf"), float("inf"))
+    ('0 to 1', '1 or more', 'any number')
+    """
+    if low == -float("inf"):
+        return "any number"
+    return f"{low:g} or more" if high == float("inf") else f"{low:g} to {high:.4g}"
+
+
+def linked(source: str) -> str:
+    r"""A reference as harmless Markdown, its arXiv or DOI number a link.
+
+    Examples
+    --------
+    >>> linked("Guo et al. 2017, arXiv:1706.04599")
+    'Guo et al\\. 2017, [arXiv\\:1706\\.04599](https://arxiv.org/abs/1706.04599)'
+    """
+    parts, end = [], 0
+    for found in REFERENCE.finditer(source):
+        parts.append(_escaped(source[end : found.start()]))
+        parts.append(f"[{_escaped(found[0])}]({SITES[found[1]]}{found[2]})")
+        end = found.end()
+    return "".join([*parts, _escaped(source[end:])])
+
+
+def _escaped(text: str) -> str:
+    return SPECIAL.sub(r"\\\1", text)
+
+
+INTERVALS = """
+- **A bin's observed frequency**: Wilson's interval; weighted rows count by their effective number.
+- **Consistency band**: where a calibrated model's dot would fall; outcomes drawn from the scores
+  themselves, exactly (Poisson-binomial) up to 1,000 rows a bin, normal beyond.
+- **Log loss, Brier score and their change**: normal, from what each row adds; changes are paired by
+  row.
+- **AUC, slope, and their change**: 1,000 resamples of the rows, shared by all methods, percentiles.
+- **ECE, MCE, KS error**: noise can only add to them. The lower bound takes off what noise alone
+  makes, and is above 0 only where calibrated scores would hardly err as much; the upper bound comes
+  from the resamples.
+- **CORP line**: resamples, with Wilson's interval where a block holds one outcome only. **Smooth
+  line**: normal on the log-odds scale, wide enough for what smoothing bends.
+- **Cumulative curve**: the grey band is the null of the KS test, Brownian motion.
+- Where a **group column** is named, resamples and standard errors go by group. Everything is
+  seeded: the same data and settings give the same numbers.
+"""

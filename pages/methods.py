@@ -1,0 +1,33 @@
+"""Methods: what every number means, which convention it follows, and where it comes from."""
+
+import streamlit as st
+
+from calib.ui import frame, glossary
+
+session = frame.begin("Methods")
+
+st.markdown("## Methods")
+query = st.text_input(
+    "Find",
+    placeholder="ECE, isotonic, arXiv, Guo …",
+    key="methods_filter",
+    help="Every word is looked for in names, explanations and sources.",
+)
+metrics = glossary.kept(glossary.metric_entries(), query)
+calibrators = glossary.kept(glossary.calibrator_entries(), query)
+
+left, right = st.columns(2, gap="large")
+with left, st.container(key="glossary_metrics"):
+    for title, entries in metrics.items():
+        st.markdown(f"#### {title}")
+        st.markdown("\n".join(entry.markdown() for entry in entries))
+with right, st.container(key="glossary_calibrators"):
+    for title, entries in calibrators.items():
+        st.markdown(f"#### {title}")
+        st.markdown("\n".join(entry.markdown() for entry in entries))
+    if not query:
+        st.caption(glossary.ONE_VS_REST)
+        st.markdown("#### How the intervals are made")
+        st.markdown(glossary.INTERVALS)
+if not metrics and not calibrators:
+    st.info("Nothing here holds all of these words.")

@@ -1,0 +1,83 @@
+"""The Methods page's words come from the registries, whole, and can be found."""
+
+import numpy as np
+import pytest
+
+from calib.analysis import analyze
+from calib.calibrators import CALIBRATORS
+from calib.metrics import METRICS
+from calib.predictions import Predictions
+from calib.settings import Settings
+from calib.ui.glossary import (
+    DIRECTIONS,
+    FAMILIES,
+    OTHER_FAMILY,
+    Entry,
+    calibrator_entries,
+    column_help,
+    kept,
+    linked,
+    metric_entries,
+)
+
+
+def listed(groups):
+    return [entry for group in groups.values() for entry in group]
+
+
+def test_every_registered_metric_and_calibrator_is_there_once():
+    assert sorted(entry.code for entry in listed(metric_entries())) == sorted(METRICS)
+    codes = [entry.code for entry in listed(calibrator_entries())]
+    assert set(CALIBRATORS) <= set(codes)
+    assert len(codes) == len(set(codes))
+
+
+@pytest.mark.parametrize("key", METRICS)
+def test_a_metric_is_told_with_meaning_range_direction_convention_and_source(key):
+    metric = METRICS[key]
+    (entry,) = [entry for entry in listed(metric_entries()) if entry.code == key]
+    assert metric.meaning in entry.text
+    assert metric.convention in entry.text
+    assert entry.source == metric.source
+    assert DIRECTIONS[metric.better] in entry.facts
+    assert len(entry.facts.split(", ")[0]) >= len("0 to 1")
+
+
+def test_families_are_in_order_and_no_known_metric_is_left_over():
+    titles = list(metric_entries())
+    assert titles == list(dict.fromkeys(FAMILIES.values()))
+    assert OTHER_FAMILY not in titles
+
+
+def test_calibrators_stand_simplest_first():
+    first, *_ = calibrator_entries().values()
+    order = [CALIBRATORS[entry.code].simplicity for entry in first]
+    assert order == sorted(order)
+
+
+def test_every_word_of_a_query_must_be_held():
+    found = listed(kept(metric_entries(), "NIXON threshold"))
+    assert [entry.code for entry in found] == ["thresholded_calibration_error"]
+    assert kept(metric_entries(), "no such words") == {}
+    assert kept(metric_entries(), "") == metric_entries()
+
+
+def test_references_become_links_and_everything_else_stays_text():
+    said = linked("![x](http://evil.test), doi:10.1093/biomet/45.3-4.562; arXiv:1706.04599.")
+    assert "(https://doi.org/10.1093/biomet/45.3-4.562)" in said
+    assert "(https://arxiv.org/abs/1706.04599)" in said
+    assert "](http" not in said.replace("](https://doi.org", "").replace("](https://arxiv", "")
+    hostile = Entry("**x**", "x", "", "![x](http://evil.test)", "").markdown()
+    assert "![x](http" not in hostile
+
+
+def test_tooltips_of_the_metric_table_are_the_same_words():
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    analysis = analyze(Predictions.from_arrays(rng.random(300) < p, p), Settings(methods=()))
+    by_key = {column.key: column_help(column) for column in analysis.columns}
+    for key in ("log_loss", "brier_score", "ks_error", "auc"):
+        assert METRICS[key].meaning in by_key[key]
+        assert METRICS[key].convention in by_key[key]
+    assert "Higher is better." in by_key["auc"]
+    assert "1 is calibrated." in by_key["slope"]
