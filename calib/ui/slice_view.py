@@ -133,13 +133,14 @@ def rates(
             for key, pair in by_method.items():
                 row |= _rates_of(pair[part], i, key)
             rows.append(row)
-    st.dataframe(
-        rows,
-        hide_index=True,
-        key="table_rates",
-        column_config={"Slice": st.column_config.TextColumn(pinned=True)},
-        alt="One row a slice: share flagged, false-positive and false-negative rate.",
-    )
+    with st.container(key="rates"):
+        st.dataframe(
+            rows,
+            hide_index=True,
+            key="table_rates",
+            column_config={"Slice": st.column_config.TextColumn(pinned=True)},
+            alt="One row a slice: share flagged, false-positive and false-negative rate.",
+        )
     at = level(decided.confidence_level)
     st.caption(f"In brackets: {at} Wilson intervals. {ALIKE}")
 
