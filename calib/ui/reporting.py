@@ -51,7 +51,7 @@ def downloads(session: Session, analysis: Analysis) -> None:
     try:
         report = Report.from_analysis(
             analysis,
-            title=session.title or f"Calibration of {state.name(session)}",
+            title=session.title,
             author=session.author,
             note=session.note,
             held_out_declared=_declared(session),
