@@ -126,8 +126,7 @@ class MethodResult:
         By column key: log_loss, brier_score, ece_uniform, ece_quantile, mce, ks_error, slope, auc,
         distinct.
     differences : mapping of str to Estimate
-        log_loss, brier_score, ks_error and auc minus those of the uncalibrated scores, paired by
-        row.
+        log_loss, brier_score and auc minus those of the uncalibrated scores, paired by row.
     reliability : ReliabilityCurve
     histogram : ndarray of shape (50,)
         Weight of the scores in 50 equal intervals of [0, 1].
@@ -346,13 +345,11 @@ def _resampled(
 
 
 def _resampled_differences(held_out: HeldOut, key: str, level: float) -> dict[str, Estimate]:
+    # Not of calibration errors: differences of biased numbers have no interval that holds.
     cells, drawn = held_out.cells, held_out.replicates
-    ks = ks_error(cells[key]) - ks_error(cells["uncalibrated"])
     gain = auc(cells[key]) - auc(cells["uncalibrated"])
-    return {
-        "ks_error": drawn[key].ks.difference(drawn["uncalibrated"].ks, ks, level),
-        "auc": percentile_estimate(gain, drawn[key].auc - drawn["uncalibrated"].auc, level),
-    }
+    change = drawn[key].auc - drawn["uncalibrated"].auc
+    return {"auc": percentile_estimate(gain, change, level)}
 
 
 def _ks_test(held_out: HeldOut, key: str) -> TestResult:
@@ -361,7 +358,7 @@ def _ks_test(held_out: HeldOut, key: str) -> TestResult:
     if held_out.rows.group is None:
         return ks_test(cells)
     errors, value = held_out.replicates[key].ks, ks_error(cells)
-    null = f"resampled clusters, {len(errors.distance):,} draws"
+    null = f"resampled clusters, {len(errors.noise):,} draws"
     return TestResult(value, errors.p_value(value), null)
 
 
@@ -385,7 +382,7 @@ def _clustered_kuiper(held_out: HeldOut, key: str) -> TestResult:
 
 
 def _clustered_null(curve: CumulativeCurve, held_out: HeldOut, key: str) -> CumulativeCurve:
-    noise = held_out.replicates[key].ks.distance
+    noise = held_out.replicates[key].ks.noise
     return replace(curve, null_half_width=float(np.quantile(noise, curve.confidence_level)))
 
 

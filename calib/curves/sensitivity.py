@@ -147,4 +147,4 @@ def _row(
     bins, errors = bin_between(cells, edges), replicates.ece(edges)
     value = float(bins.weight @ np.abs(bins.gap)) / cells.total_weight
     estimate = errors.estimate(value, level)
-    return value, estimate.low, estimate.high, float(np.quantile(errors.distance, level))
+    return value, estimate.low, estimate.high, float(np.quantile(errors.noise, level))

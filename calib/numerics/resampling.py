@@ -94,6 +94,41 @@ def draw_cluster_sums(
     return np.ascontiguousarray(table.T @ copies.T.astype(np.float32))
 
 
+def draw_noise(
+    score: FloatArray,
+    weight: FloatArray,
+    weight_sq: FloatArray,
+    n_replicates: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Positive weight minus expected weight, cell by cell, of outcomes y ~ Bernoulli(s).
+
+    What calibrated scores would show. A resample does not show it: a cell without any positive row
+    has none in its resamples either.
+
+    Parameters
+    ----------
+    score, weight, weight_sq : ndarray of shape (k,)
+        Of each cell; where its rows' weights differ it counts as (sum w)^2 / sum w^2 equal ones.
+    n_replicates : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (k, n_replicates)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = np.array([1.0])
+    >>> draw_noise(np.array([0.25]), one, one, 4, np.random.default_rng(1))
+    array([[-0.25,  0.75, -0.25,  0.75]])
+    """
+    n = np.round(np.square(weight) / weight_sq).astype(np.int64)
+    count = rng.binomial(n[:, None], score[:, None], (len(score), n_replicates))
+    return (weight / n)[:, None] * count - (weight * score)[:, None]
+
+
 def percentile_interval(
     value: float, deviation: FloatArray | SmallFloatArray, confidence_level: float
 ) -> tuple[float, float]:
@@ -137,7 +172,7 @@ def error_interval(
     deviation : ndarray of shape (r,)
         The resamples' errors minus the value.
     distance : ndarray of shape (r,)
-        The same norm of the resamples' gaps minus the gaps.
+        The same norm of noise alone, such as outcomes of calibrated scores show.
     confidence_level : float
 
     Examples

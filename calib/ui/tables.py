@@ -62,7 +62,7 @@ def differences(analysis: Analysis) -> None:
         difference_rows(analysis),
         hide_index=True,
         key="table_differences",
-        alt="One row a method: change of log loss, Brier score, KS error and AUC with intervals.",
+        alt="One row a method: change of log loss, Brier score and AUC with intervals.",
     )
 
 

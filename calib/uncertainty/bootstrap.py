@@ -14,6 +14,7 @@ from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, SmallFloatArray
 from calib.numerics.resampling import (
     draw_cluster_sums,
+    draw_noise,
     draw_sums,
     error_interval,
     percentile_interval,
@@ -64,7 +65,7 @@ class Bootstrap:
         rng = np.random.default_rng(random_state)
         self.cells, few = cells, _into_few(cells)
         negative, negative_sq = few.negative, few.weight_sq - few.positive_sq
-        self._few = few
+        self._few, self._seed, self._clustered = few, random_state, False
         self._positive = draw_sums(few.positive, few.positive_sq, n_replicates, rng)
         self._negative = draw_sums(negative, negative_sq, n_replicates, rng)
 
@@ -103,7 +104,7 @@ class Bootstrap:
         drawn = draw_cluster_sums(
             rows.group, atom + rows.outcome, weight, 2 * len(few), n_replicates, rng
         )
-        made._negative, made._positive = drawn[0::2], drawn[1::2]
+        made._negative, made._positive, made._clustered = drawn[0::2], drawn[1::2], True
         return made
 
     def estimate(
@@ -167,20 +168,28 @@ class Bootstrap:
         return samples
 
     def _noise(self) -> list[ScoreCells]:
-        """The cells with each resample's residuals, less their own, in place of their own."""
+        """The cells with outcomes of calibrated scores, or noise as the resampled clusters show."""
         few = self._few
         expected = few.weight * few.score
-        samples = []
-        for positive, negative in _columns(self._positive, self._negative):
-            weight = positive + negative
-            scale = few.total_weight / max(float(weight.sum()), 1e-300)
-            noise = scale * (positive - weight * few.score) - (few.positive - expected)
-            samples.append(
-                ScoreCells(
-                    few.score, few.rows, few.weight, expected + noise, few.weight_sq, few.weight_sq
-                )
+        if self._clustered:
+            noise = self._clusters_noise()
+        else:
+            n_replicates = self._positive.shape[1]
+            rng = np.random.default_rng([self._seed, 1])
+            noise = draw_noise(few.score, few.weight, few.weight_sq, n_replicates, rng)
+        return [
+            ScoreCells(
+                few.score, few.rows, few.weight, expected + column, few.weight_sq, few.weight_sq
             )
-        return samples
+            for column in noise.T
+        ]
+
+    def _clusters_noise(self) -> FloatArray:
+        few, score = self._few, self._few.score[:, None]
+        drawn = self._positive * (1.0 - score) - self._negative * score
+        total = (self._positive + self._negative).sum(axis=0)
+        own = few.positive - few.weight * few.score
+        return drawn * (few.total_weight / total) - own[:, None]
 
 
 def _columns(

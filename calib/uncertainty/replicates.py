@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray, lock
-from calib.numerics.resampling import error_interval, percentile_interval, reflected_interval
+from calib.numerics.resampling import draw_noise, error_interval, percentile_interval
 from calib.uncertainty.estimate import Estimate
 from calib.uncertainty.rows import RowResamples
 from calib.uncertainty.slope import log_odds, slope_deviation
@@ -28,27 +28,22 @@ class Errors:
     ----------
     deviation : ndarray of shape (r,)
         Error of each resample, minus that of the rows.
-    distance : ndarray of shape (r,)
-        The error's own norm of each resample's gaps minus the rows' gaps: noise alone.
+    noise : ndarray of shape (r,)
+        Errors that calibrated scores would show.
     """
 
     deviation: FloatArray | SmallFloatArray
-    distance: FloatArray | SmallFloatArray
+    noise: FloatArray | SmallFloatArray
 
     def estimate(self, value: float, confidence_level: float) -> Estimate:
         """The error with its interval."""
-        bounds = error_interval(value, self.deviation, self.distance, confidence_level)
+        bounds = error_interval(value, self.deviation, self.noise, confidence_level)
         return Estimate(value, *bounds)
 
     def p_value(self, value: float) -> float:
         """How often noise alone makes so large an error."""
-        reached = int((self.distance >= value).sum())
-        return (reached + 1) / (len(self.distance) + 1)
-
-    def difference(self, other: Errors, value: float, confidence_level: float) -> Estimate:
-        """This error minus another one of the same rows, `value`, with its interval."""
-        change = self.deviation - other.deviation
-        return Estimate(value, *reflected_interval(value, change, confidence_level))
+        reached = int((self.noise >= value).sum())
+        return (reached + 1) / (len(self.noise) + 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +59,9 @@ class Replicates:
         column is that of the rows themselves.
     weight : ndarray of float32, shape (p + 1, r + 1)
         Share of the weight up to each point.
+    noise : ndarray of float32, shape (p + 1, r)
+        The gaps of calibrated scores: of outcomes y ~ Bernoulli(s), or, where clusters are drawn
+        and outcomes are not independent, of each resample minus those of the rows.
     ks : Errors
     auc, slope : ndarray of shape (r,)
         Resamples' values minus that of the rows; NaN where one has none.
@@ -72,6 +70,7 @@ class Replicates:
     score: FloatArray
     gap: SmallFloatArray
     weight: SmallFloatArray
+    noise: SmallFloatArray
     ks: Errors
     auc: FloatArray
     slope: FloatArray
@@ -81,22 +80,22 @@ class Replicates:
 
     def ece(self, edges: FloatArray) -> Errors:
         """Weighted mean of absolute gaps between the given edges, shape (b + 1,)."""
-        gap, _ = self._between(edges)
-        error = np.abs(gap).sum(axis=0)
-        return Errors(error[1:] - error[0], np.abs(gap[:, 1:] - gap[:, :1]).sum(axis=0))
+        at = self._ends(edges)
+        error = np.abs(np.diff(self.gap[at], axis=0)).sum(axis=0)
+        return Errors(error[1:] - error[0], np.abs(np.diff(self.noise[at], axis=0)).sum(axis=0))
 
     def mce(self, edges: FloatArray) -> Errors:
         """Largest absolute gap between the given edges."""
-        gap, weight = self._between(edges)
+        at = self._ends(edges)
+        gap, weight = np.diff(self.gap[at], axis=0), np.diff(self.weight[at], axis=0)
         mean = np.divide(gap, weight, out=np.zeros_like(gap), where=weight > 0.0)
         error = np.abs(mean).max(axis=0)
-        noise = np.where(weight[:, 1:] > 0.0, mean[:, 1:] - mean[:, :1], 0.0)
+        noise = np.diff(self.noise[at], axis=0) / weight[:, :1]
         return Errors(error[1:] - error[0], np.abs(noise).max(axis=0))
 
-    def _between(self, edges: FloatArray) -> tuple[SmallFloatArray, SmallFloatArray]:
+    def _ends(self, edges: FloatArray) -> IntArray:
         inner = np.searchsorted(self.score, edges[1:-1] * (1.0 + ROUNDING), side="right")
-        at = np.unique(np.concatenate([[0], inner, [len(self.score)]]))
-        return np.diff(self.gap[at], axis=0), np.diff(self.weight[at], axis=0)
+        return np.unique(np.concatenate([[0], inner, [len(self.score)]]))
 
 
 def percentile_estimate(value: float, deviation: FloatArray, confidence_level: float) -> Estimate:
@@ -110,8 +109,8 @@ def percentile_estimate(value: float, deviation: FloatArray, confidence_level: f
 def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
     """Errors, AUC and slope of one method's scores of the rows, shape (n,), in every resample."""
     mean = rows.mean(scores)
-    share, score = rows.share[0::2] + rows.share[1::2], np.empty(len(mean) // 2)
-    np.divide(rows.share[0::2] * mean[0::2] + rows.share[1::2] * mean[1::2], share, out=score)
+    share = rows.share_of_group
+    score = (rows.share[0::2] * mean[0::2] + rows.share[1::2] * mean[1::2]) / share
     order = np.argsort(score, kind="stable")
     ends = _ends(score[order])
     negative, positive = (_by_score(rows, order, outcome) for outcome in (0, 1))
@@ -121,11 +120,18 @@ def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
     negative *= mean[0::2][order, None].astype(np.float32)
     gap = _prefix(positive - negative)[ends]
     kept = _thin(score[order][ends[1:] - 1], share[order], ends)
+    noise = (
+        gap[kept][:, 1:] - gap[kept][:, :1]
+        if rows.clustered
+        else _null(rows, score, order, ends[kept])
+    )
+    error = np.abs(gap).max(axis=0)
     return Replicates(
         score=score[order][ends[1:] - 1][kept[1:] - 1],
         gap=gap[kept].astype(np.float32),
         weight=weight[kept].astype(np.float32),
-        ks=_largest(gap),
+        noise=noise.astype(np.float32),
+        ks=Errors(error[1:] - error[0], np.abs(noise).max(axis=0)),
         auc=auc[1:] - auc[0],
         slope=slope_deviation(rows, rows.mean(log_odds(scores))),
     )
@@ -139,7 +145,7 @@ def _by_score(rows: RowResamples, order: IntArray, outcome: int) -> SmallFloatAr
     )
 
 
-def _prefix(values: SmallFloatArray) -> FloatArray:
+def _prefix(values: FloatArray | SmallFloatArray) -> FloatArray:
     # Methods' AUCs differ by less than what a sum of singles loses.
     sums = np.zeros((len(values) + 1, values.shape[1]))
     np.cumsum(values, axis=0, dtype=np.float64, out=sums[1:])
@@ -157,9 +163,21 @@ def _thin(score: FloatArray, share: FloatArray, ends: IntArray) -> IntArray:
     return np.append(bucket_starts(score, weight, MOST_POINTS), len(score))
 
 
-def _largest(gap: FloatArray) -> Errors:
-    error = np.abs(gap).max(axis=0)
-    return Errors(error[1:] - error[0], np.abs(gap[:, 1:] - gap[:, :1]).max(axis=0))
+def _null(rows: RowResamples, score: FloatArray, order: IntArray, ends: IntArray) -> FloatArray:
+    """Gaps of outcomes y ~ Bernoulli(s) up to each end."""
+    group = rows.atom // 2
+
+    def total(values: FloatArray) -> FloatArray:
+        by_group = np.bincount(group, values, minlength=len(score)).astype(np.float64)
+        return np.add.reduceat(by_group[order], ends[:-1])
+
+    weight, weight_sq = total(rows.row_weight), total(np.square(rows.row_weight))
+    mean = np.add.reduceat((rows.share_of_group * score)[order], ends[:-1]) / np.add.reduceat(
+        rows.share_of_group[order], ends[:-1]
+    )
+    rng = np.random.default_rng([rows.seed, 1])
+    noise = draw_noise(np.minimum(mean, 1.0), weight, weight_sq, rows.drawn.shape[1], rng)
+    return _prefix(noise / weight.sum())
 
 
 def _auc(positive: FloatArray, negative: FloatArray) -> FloatArray:

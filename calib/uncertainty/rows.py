@@ -29,6 +29,9 @@ class RowResamples:
     atom : ndarray of int, shape (n,)
         Of each row: twice its group, plus its outcome.
     row_weight : ndarray of shape (n,)
+    clustered : bool
+        Whether clusters were drawn, not rows.
+    seed : int
     share : ndarray of shape (2 * g,)
         Share of each atom in the total weight.
     drawn : ndarray of float32, shape (2 * g, r)
@@ -37,11 +40,18 @@ class RowResamples:
 
     atom: IntArray
     row_weight: FloatArray
+    clustered: bool
+    seed: int
     share: FloatArray
     drawn: SmallFloatArray
 
     def __post_init__(self) -> None:
         lock(self)
+
+    @property
+    def share_of_group(self) -> FloatArray:
+        """Share of each group in the total weight, shape (g,)."""
+        return self.share[0::2] + self.share[1::2]
 
     def mean(self, values: FloatArray) -> FloatArray:
         """Weighted mean of per-row values over each atom; 0 where an atom is empty."""
@@ -56,6 +66,7 @@ def resample_rows(
     fold: IntArray | None = None,
     *,
     n_replicates: int = N_REPLICATES,
+    most_groups: int = MOST_GROUPS,
     random_state: int = 0,
 ) -> RowResamples:
     """Draw resamples of the rows, or of their clusters where groups are named.
@@ -67,10 +78,13 @@ def resample_rows(
         Of the rows' scores.
     fold : ndarray of int, shape (n,), optional
         Which map scored each row: 0, 1, ...
-    n_replicates, random_state : int
+    n_replicates : int
+    most_groups : int
+        Up to as many rows of distinct scores are drawn exactly.
+    random_state : int
     """
     rng = np.random.default_rng(random_state)
-    atom = 2 * _groups(rows.score, cells, fold) + rows.outcome
+    atom = 2 * _groups(rows.score, cells, fold, most_groups) + rows.outcome
     n_atoms = 2 * (int(atom.max()) // 2 + 1)
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     total = np.bincount(atom, weight, minlength=n_atoms).astype(np.float64)
@@ -82,12 +96,13 @@ def resample_rows(
     sums = drawn.sum(axis=0, dtype=np.float64)
     # A handful of rows may be drawn no time at all.
     drawn /= np.where(sums > 0.0, sums, 1.0).astype(np.float32)
-    return RowResamples(atom, weight, total / total.sum(), drawn)
+    clustered = rows.group is not None
+    return RowResamples(atom, weight, clustered, random_state, total / total.sum(), drawn)
 
 
-def _groups(score: FloatArray, cells: ScoreCells, fold: IntArray | None) -> IntArray:
+def _groups(score: FloatArray, cells: ScoreCells, fold: IntArray | None, most: int) -> IntArray:
     n_folds = 1 if fold is None else int(fold.max()) + 1
-    starts = bucket_starts(cells.score, cells.weight, MOST_GROUPS // n_folds)
+    starts = bucket_starts(cells.score, cells.weight, most // n_folds)
     run = np.searchsorted(cells.score[starts], score, side="right") - 1
     if fold is None:
         return run

@@ -29,7 +29,7 @@ def test_tables_keep_their_columns(kind, request):
             widths.add(n_cells)
             n_cells = 0
     # Settings and maps; differences; bins; metrics.
-    assert widths == {3, 5, 7, 10}
+    assert widths == {3, 4, 7, 10}
 
 
 def test_hostile_text_makes_no_markup(hostile_report):

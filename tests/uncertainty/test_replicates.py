@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit, logit
+from scipy.stats import binom
 from sklearn.metrics import roc_auc_score
 
 from calib.cells import ScoreCells
@@ -62,15 +63,36 @@ def test_errors_vary_as_those_of_drawn_rows_do(n, decimals):
         assert deviation.std() == pytest.approx(expected.std(), rel=0.12), name
 
 
-def test_noise_is_the_distance_between_a_resamples_curve_and_the_rows_own():
-    """Resamples of a group of equal scores: gaps are those of one binomial count."""
+def test_noise_is_that_of_outcomes_drawn_from_the_scores():
+    """One score: its gap is that of a binomial count, in resamples and under the null."""
     rows = Predictions.from_arrays([0] * 60 + [1] * 40, np.full(100, 0.7)).view()
     found = replicates(rows)
-    expected = np.sqrt(0.4 * 0.6 / 100)
     signed = found.gap[-1, 1:] - found.gap[-1, 0]
     assert found.gap[-1, 0] == pytest.approx(0.4 - 0.7, abs=1e-6)
-    assert signed.std() == pytest.approx(expected, rel=0.08)
-    np.testing.assert_allclose(found.ks.distance, np.abs(signed), atol=1e-6)
+    assert signed.std() == pytest.approx(np.sqrt(0.4 * 0.6 / 100), rel=0.08)
+    for noise in (found.ks.noise, found.ece(np.array([0.0, 0.5, 1.0])).noise):
+        for k in range(3, 12, 2):
+            at_least = binom.sf(70 + k - 1, 100, 0.7) + binom.cdf(70 - k, 100, 0.7)
+            assert np.mean(noise >= (k - 0.5) / 100) == pytest.approx(at_least, abs=0.06)
+
+
+def test_noise_does_not_vanish_where_no_row_is_positive():
+    rows = Predictions.from_arrays([0] * 300 + [1], np.r_[np.full(300, 0.01), 0.5]).view()
+    found = replicates(rows).ece(np.array([0.0, 0.1, 1.0]))
+    assert np.mean(found.noise) > 0.003
+
+
+def test_noise_of_clusters_is_wider_than_that_of_rows():
+    single = made(400)
+    group = np.repeat(np.arange(400), 5)
+    copied = Predictions.from_arrays(
+        np.repeat(single.outcome, 5), np.repeat(single.score, 5), group=group
+    ).view()
+    unnamed = Predictions.from_arrays(copied.outcome, copied.score).view()
+    ratio = np.quantile(replicates(copied).ks.noise, 0.9) / np.quantile(
+        replicates(unnamed).ks.noise, 0.9
+    )
+    assert ratio == pytest.approx(np.sqrt(5), rel=0.1)
 
 
 def test_the_auc_varies_as_delongs_formula_says():
@@ -115,8 +137,8 @@ def test_ties_are_one_score_in_every_fold():
     np.testing.assert_allclose(found.score, rows.cells().score, rtol=1e-9)
     edges = bin_edges(rows.cells(), 10, "quantile")
     exact = expected_calibration_error(rows.cells(), n_bins=10, strategy="quantile")
-    gap, _ = found._between(edges)
-    assert np.abs(gap[:, 0]).sum() == pytest.approx(exact, abs=1e-6)
+    gap = np.diff(found.gap[found._ends(edges), 0])
+    assert np.abs(gap).sum() == pytest.approx(exact, abs=1e-6)
 
 
 def test_many_rows_need_few_points():
@@ -136,9 +158,6 @@ def test_copies_that_are_named_as_clusters_carry_no_more_evidence():
     one, five = replicates(single), replicates(copied)
     assert five.auc.std() == pytest.approx(one.auc.std(), rel=0.1)
     assert five.slope.std() == pytest.approx(one.slope.std(), rel=0.1)
-    assert np.quantile(five.ks.distance, 0.95) == pytest.approx(
-        np.quantile(one.ks.distance, 0.95), rel=0.1
-    )
     unnamed = Predictions.from_arrays(copied.outcome, copied.score).view()
     assert replicates(unnamed).auc.std() < 0.6 * one.auc.std()
 
@@ -167,4 +186,4 @@ def test_what_cannot_be_estimated_is_nan():
     two = Predictions.from_arrays([0, 1], [0.4, 0.6]).view()
     found = replicates(two)
     assert np.isnan(found.auc).any()
-    assert np.isfinite(found.ks.distance).all()
+    assert np.isfinite(found.ks.noise).all()
