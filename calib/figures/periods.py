@@ -21,7 +21,7 @@ from calib.periods import PeriodTable
 from calib.verdict import SIGNIFICANCE, p_words
 
 WIDTH, PANEL, GAP = 640, 120, 30
-MOST_TICKS = 6
+MOST_TICKS = 5
 OBSERVED = MethodStyle(OUTCOME, "solid", "circle")
 
 
@@ -211,8 +211,7 @@ def _across(table: PeriodTable) -> list[float]:
 
 
 def _axes(tables: Mapping[str, PeriodTable], first: PeriodTable) -> dict[str, Any]:
-    step = math.ceil(len(first) / MOST_TICKS)
-    shown = range(0, len(first), step)
+    shown = _ticks(first)
     ticks = [escaped(first.names[i].removeprefix("week of ")) for i in shown]
     axes: dict[str, Any] = {}
     for panel, each in enumerate(PANELS):
@@ -236,21 +235,35 @@ def _axes(tables: Mapping[str, PeriodTable], first: PeriodTable) -> dict[str, An
     return axes
 
 
+def _ticks(table: PeriodTable) -> list[int]:
+    """Periods that are named on the axis: far enough apart for a phone."""
+    span = float(table.position[-1] - table.position[0])
+    shown = [0]
+    for i in range(1, len(table)):
+        if table.position[i] - table.position[shown[-1]] >= span / MOST_TICKS:
+            shown.append(i)
+    return shown
+
+
 def _upward(tables: Mapping[str, PeriodTable], panel: _Panel) -> list[float]:
-    """All estimates, and their intervals as far as they do not flatten the estimates."""
-    values = [getattr(table, panel.name) for table in tables.values()]
+    """All estimates that are judged, and their intervals as far as they do not flatten them."""
+    few = next(iter(tables.values())).few
+    judged = ~few if (~few).any() else few
+    values = [getattr(table, panel.name)[judged] for table in tables.values()]
     if panel.name == "base_rate":
-        values += [table.mean_score for table in tables.values()]
+        values += [table.mean_score[judged] for table in tables.values()]
     if panel.name == "ks":
         values.append(np.zeros(1))
     if panel.ideal is not None:
         values.append(np.array([panel.ideal]))
     points = np.concatenate(values)
     points = points[np.isfinite(points)]
-    low, high = float(points.min()), float(points.max())
+    low, high = (float(points.min()), float(points.max())) if len(points) else (0.0, 1.0)
     reach = max(high - low, 0.05)
     if panel.name != "ks":
-        bounds = [getattr(t, f"{panel.name}_{end}") for t in tables.values() for end in ENDS]
+        bounds = [
+            getattr(t, f"{panel.name}_{end}")[judged] for t in tables.values() for end in ENDS
+        ]
         known = np.concatenate(bounds)
         known = known[np.isfinite(known)]
         if len(known):
