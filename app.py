@@ -54,6 +54,8 @@ def next_steps() -> None:
         ("Cumulative", "pages/cumulative.py", "the same without bins"),
         ("Functions", "pages/functions.py", "what each calibrator does to a score"),
         ("Compare", "pages/compare.py", "which calibrator is worth it"),
+        ("Slices", "pages/slices.py", "whether every part of the data is served alike"),
+        ("Decisions", "pages/decisions.py", "which threshold, and what it costs"),
         ("Data", "pages/data.py", "bring your own predictions"),
     ):
         st.page_link(page, label=f"**{label}**: {why}", query_params=session.link())

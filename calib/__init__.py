@@ -11,7 +11,7 @@ Examples
 
 from typing import TYPE_CHECKING
 
-from calib import examples, metrics
+from calib import decisions, examples, metrics, periods, slices
 from calib.analysis import Analysis, analyze
 from calib.calibrators import calibrator
 from calib.cells import ScoreCells
@@ -35,10 +35,13 @@ __all__ = [
     "Settings",
     "analyze",
     "calibrator",
+    "decisions",
     "examples",
     "load",
     "metrics",
+    "periods",
     "report",
+    "slices",
 ]
 
 
