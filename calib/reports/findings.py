@@ -16,6 +16,8 @@ from calib.reports.document import Report
 from calib.reports.words import interval, number, percent, signed
 from calib.verdict import p_words
 
+ERRORS = ("ece_uniform", "ece_quantile", "mce", "ks_error")
+
 
 def after(report: Report) -> MethodResult | None:
     """The method that "after" shows: the recommended one, else the best, if there is any."""
@@ -92,7 +94,15 @@ def reliability(report: Report) -> Section:
 def comparison(report: Report) -> Section:
     analysis = report.analysis
     level = f"{analysis.settings.confidence_level:.0%}"
-    blocks: list[Block] = [Paragraph(_protocol(report)), _metric_table(report, level)]
+    # Two tables: one of all columns would not fit a page.
+    errors = tuple(column for column in analysis.columns if column.key in ERRORS)
+    others = tuple(column for column in analysis.columns if column.key not in ERRORS)
+    intervals = f"on held-out rows; {level} intervals below the values."
+    blocks: list[Block] = [
+        Paragraph(_protocol(report)),
+        _metric_table(report, f"Metrics {intervals}", others),
+        _metric_table(report, f"Calibration errors {intervals}", errors),
+    ]
     if len(analysis.methods) > 1:
         blocks += [_difference_table(report, level), Drawing(difference_chart(analysis))]
     return Section("Methods compared", tuple(blocks))
@@ -112,17 +122,12 @@ def _protocol(report: Report) -> str:
     )
 
 
-def _metric_table(report: Report, level: str) -> Table:
-    analysis = report.analysis
+def _metric_table(report: Report, title: str, columns: tuple[Column, ...]) -> Table:
     rows = tuple(
-        (_named(report, method), *(_metric(method, column) for column in analysis.columns))
-        for method in analysis.methods.values()
+        (_named(report, method), *(_metric(method, column) for column in columns))
+        for method in report.analysis.methods.values()
     )
-    return Table(
-        f"Metrics on held-out rows; {level} intervals below the values.",
-        ("Method", *(column.label for column in analysis.columns)),
-        rows,
-    )
+    return Table(title, ("Method", *(column.label for column in columns)), rows)
 
 
 def _named(report: Report, method: MethodResult) -> Value:
