@@ -22,15 +22,14 @@ shown = tuple(key for key in shown if key in analysis.methods) or ("uncalibrated
 rates = curves.rates(session, analysis, shown[0], lines)
 
 st.markdown("## Reliability diagram")
-picture, reading = st.columns([3, 2], gap="large")
+picture, beside = st.columns([3, 2], gap="large")
 with picture:
     diagram = reliability_chart(analysis, shown, axis=session.look.axis, lines=rates)
     frame.chart(diagram, "chart_reliability")
-with reading:
+with beside:
     st.markdown("##### How to read it")
-    st.markdown(words.reliability_reading(analysis.methods[shown[0]].reliability))
-    if rates:
-        st.markdown(words.lines_reading(rates, shown[0]))
+    reading = words.reliability_reading(analysis.methods[shown[0]].reliability)
+    st.markdown(reading + (words.lines_reading(rates, shown[0]) if rates else ""))
     st.caption(words.protocol(analysis))
 
 found = curves.sensitivity(session, analysis, shown[0])

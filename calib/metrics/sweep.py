@@ -7,7 +7,7 @@ import numpy as np
 from calib.cells import ScoreCells
 from calib.metrics.base import metric
 from calib.metrics.binned import absolute_gap
-from calib.numerics.binning import bin_cells
+from calib.numerics.binning import Strategy, bin_cells
 
 # Separated classes never violate monotony, however many the bins.
 MOST_BINS = 1_000
@@ -43,10 +43,34 @@ def sweep_calibration_error(cells: ScoreCells) -> float:
     >>> round(sweep_calibration_error([0, 1, 0, 1, 1], [0.1, 0.2, 0.4, 0.7, 0.9]), 3)
     0.14
     """
-    bins = bin_cells(cells, 1, "quantile")
-    for n_bins in range(2, min(cells.n_rows, MOST_BINS) + 1):
-        finer = bin_cells(cells, n_bins, "quantile")
-        if np.any(np.diff(finer.observed) < -ROUNDING):
-            break
-        bins = finer
-    return absolute_gap(bins)
+    n_bins = increasing_bins(cells)
+    return absolute_gap(bin_cells(cells, n_bins, "quantile"))
+
+
+def increasing_bins(
+    cells: ScoreCells, strategy: Strategy = "quantile", most: int = MOST_BINS
+) -> int:
+    """The largest number of bins before observed frequencies first decrease from bin to bin.
+
+    Parameters
+    ----------
+    cells : ScoreCells
+    strategy : {"quantile", "uniform"}
+    most : int
+        At least 1; where to stop.
+
+    References
+    ----------
+    Roelofs et al. 2022, arXiv:2012.08668, algorithm 1.
+
+    Examples
+    --------
+    >>> cells = ScoreCells.from_arrays([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9])
+    >>> increasing_bins(cells), increasing_bins(cells, "uniform")
+    (3, 2)
+    """
+    for n_bins in range(2, min(cells.n_rows, most) + 1):
+        observed = bin_cells(cells, n_bins, strategy).observed
+        if np.any(np.diff(observed) < -ROUNDING):
+            return n_bins - 1
+    return max(1, min(cells.n_rows, most))

@@ -1,4 +1,4 @@
-"""Tests of calibration on the Cumulative page: statistic, p-value, and what each one looks for."""
+"""Tests of calibration on the Cumulative page: statistic, p-value, and what each one looks at."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ NAMES = {
     "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
     "line": "Slope and intercept χ²",
 }
-LOOKS_FOR = {
-    "ks": "Do scores up to any point add up to what came true?",
-    "kuiper": "Do scores over any stretch add up to what came true?",
-    "spiegelhalter": "Is the Brier score what calibrated scores would have?",
-    "hosmer_lemeshow": "Do ten groups of equal size have as many positives as expected?",
-    "line": "Would a straight line on the log-odds scale make the scores fit better?",
+LOOKS_AT = {
+    "ks": "Positives up to any score, against the sum of the scores",
+    "kuiper": "The same over any stretch of scores",
+    "spiegelhalter": "Brier score, against that of calibrated scores",
+    "hosmer_lemeshow": "Positives in ten equal groups, against those expected",
+    "line": "Log-odds, stretched and shifted to fit better",
 }
 TESTS_READING = (
     "All ask whether these scores are calibrated, and none can prove it. A small p is evidence "
@@ -45,9 +45,8 @@ def tests_table(method: MethodResult) -> None:
         key="table_tests",
         column_config={
             "Test": st.column_config.TextColumn(pinned=True),
-            "Looks for": st.column_config.TextColumn(width="large"),
         },
-        alt="One row a test: its statistic, its p-value in words, and what it looks for.",
+        alt="One row a test: its statistic, its p-value in words, and what it looks at.",
     )
     st.caption(CLUSTERED if set(method.tests) == {"kuiper"} else TESTS_READING)
 
@@ -60,8 +59,8 @@ def test_rows(method: MethodResult) -> list[dict[str, str]]:
             "Test": NAMES[key],
             "Statistic": _statistic(key, found[key]),
             "p": _evidence(found[key]),
-            "Looks for": LOOKS_FOR[key],
-            "Reference": found[key].null,
+            "Looks at": LOOKS_AT[key],
+            "p is read from": found[key].null,
         }
         for key in NAMES
         if key in found

@@ -146,6 +146,9 @@ def analysis(session: Session) -> Analysis:
         log.exception("The analysis failed")
         _fail(slot, "The analysis failed for a reason that is not the data's: it is in the log.")
     slot.empty()
+    # The slider above was drawn before the data were known.
+    if state.follow_auto(session):
+        st.rerun()
     for warning in found.warnings:
         st.caption(f":material/info: {plain(warning)}")
     return found

@@ -42,6 +42,8 @@ class Look:
         Methods whose log loss over epsilon is drawn, by key.
     lines : tuple of str
         Lines beside the bins: "corp", "smooth".
+    auto_bins : bool
+        Whether the data choose the number of bins.
     after : str
         Calibrator set against the uncalibrated scores on Slices and Decisions; "" is the
         recommended one.
@@ -69,6 +71,7 @@ class Look:
     knots: bool = False
     over_epsilon: tuple[str, ...] = ("spline",)
     lines: tuple[str, ...] = ()
+    auto_bins: bool = False
     after: str = ""
     slice_by: str = ""
     cross: str = ""
@@ -195,6 +198,7 @@ LOOK_NAMES: Mapping[str, Name] = {
     "knots": Name("knots", lambda on: "1" if on else "0", _flag),
     "over": Name("over_epsilon", ".".join, _several),
     "line": Name("lines", ".".join, _lines),
+    "auto": Name("auto_bins", lambda on: "1" if on else "0", _flag),
     "after": Name("after", str, _method),
     "slice": Name("slice_by", str, str),
     "cross": Name("cross", str, str),

@@ -20,6 +20,7 @@ from calib.curves.sensitivity import Sensitivity
 from calib.epsilon import Rounds
 from calib.examples import EXAMPLES
 from calib.loading import Problem
+from calib.metrics.sweep import increasing_bins
 from calib.predictions import Predictions
 from calib.reports.document import Declared
 from calib.settings import Settings
@@ -29,6 +30,7 @@ from calib.ui.upload import Upload
 
 SESSION = "calib"
 FIRST_EXAMPLE = next(iter(EXAMPLES))
+FEWEST_BINS, MOST_BINS = 2, 100
 # More than two sessions computing at once would leave the others' sliders without a core.
 HEAVY = threading.BoundedSemaphore(2)
 
@@ -71,6 +73,8 @@ class Session:
         CORP and smooth curves that were looked at.
     sensitivities : Recent
         ECE over the number of bins, of methods that were looked at.
+    auto_counts : Recent
+        Numbers of bins that the data chose.
     cuts : Recent
         Every row's slice or period.
     findings : Recent
@@ -98,6 +102,7 @@ class Session:
     )
     rates: Recent[RateCurve] = field(default_factory=lambda: Recent(most=12))
     sensitivities: Recent[Sensitivity] = field(default_factory=lambda: Recent(most=8))
+    auto_counts: Recent[int] = field(default_factory=lambda: Recent(most=8))
     cuts: Recent[Any] = field(default_factory=lambda: Recent(most=4))
     findings: Recent[Any] = field(default_factory=lambda: Recent(most=64))
 
@@ -225,6 +230,22 @@ def analysis(session: Session, rows: Predictions, progress: Progress) -> Analysi
     kept = session.analyses if session.upload else _shared_analyses()
     session.latest = kept.get_or_make((rows.fingerprint, fitting), fit)
     return analyze(rows, settings, earlier=session.latest)
+
+
+def follow_auto(session: Session) -> bool:
+    """Set the number of bins to what the data choose, if asked to; whether that changed it."""
+    latest, settings = session.latest, session.settings
+    if not session.look.auto_bins or latest is None or latest.held_out is None:
+        return False
+    cells = latest.held_out.cells["uncalibrated"]
+
+    def count() -> int:
+        return max(FEWEST_BINS, increasing_bins(cells, settings.strategy, MOST_BINS))
+
+    key = (latest.data.fingerprint, settings.view, settings.strategy)
+    chosen = session.auto_counts.get_or_make(key, count)
+    session.change("n_bins", chosen)
+    return chosen != settings.n_bins
 
 
 def changer(name: str, key: str, convert: Callable[[Any], Any] | None = None) -> None:

@@ -48,7 +48,22 @@ def binning(session: Session) -> None:
     )
     show_value("n_bins", session.settings.n_bins)
     st.slider(
-        "Number of bins", 2, 100, key="n_bins", on_change=state.changer, args=("n_bins", "n_bins")
+        "Number of bins",
+        state.FEWEST_BINS,
+        state.MOST_BINS,
+        key="n_bins",
+        on_change=state.changer,
+        args=("n_bins", "n_bins"),
+        disabled=session.look.auto_bins,
+    )
+    show_value("auto_bins", session.look.auto_bins)
+    st.toggle(
+        "Auto",
+        key="auto_bins",
+        on_change=state.changer,
+        args=("auto_bins", "auto_bins"),
+        help="As many bins as the observed frequencies still increase over, from 2 up "
+        "(Roelofs et al. 2022).",
     )
 
 
@@ -243,6 +258,8 @@ def _choose_example() -> None:
 def changed(session: Session) -> None:
     """A chip for every choice that is not the default, each a click away from it."""
     found = session.settings.changed() | session.look.changed()
+    if session.look.auto_bins:
+        found.pop("n_bins", None)  # no choice of the person's
     if not found:
         return
     st.caption("Changed from default")

@@ -170,6 +170,7 @@ CHOICES: Mapping[str, str | Callable[[Any], str]] = {
     "over_epsilon": lambda found: f"{len(found)} over ε",
     "cumulative": lambda key: f"Panels of {method_label(key)}",
     "knots": "Knots marked",
+    "auto_bins": "Auto bins",
     "after": lambda key: f"After {method_label(key)}",
     "slice_by": lambda name: f"Slice by {plain(name)}",
     "cross": lambda name: f"Crossed with {plain(name)}",

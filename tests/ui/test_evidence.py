@@ -26,9 +26,9 @@ def test_every_test_of_the_analysis_has_a_row(method):
     rows = rows_of(method)
     assert [row["Test"] for row in rows] == list(NAMES.values())
     assert {"ks", *method.tests} == set(NAMES)
-    assert all(row["Looks for"] for row in rows)
+    assert all(row["Looks at"] for row in rows)
     assert rows[3]["Statistic"] == f"{method.tests['hosmer_lemeshow'].statistic:.2f}"
-    assert rows[3]["Reference"] == "chi-square, 10 degrees of freedom"
+    assert rows[3]["p is read from"] == "chi-square, 10 degrees of freedom"
     assert rows[0]["p"] == "p < 0.001: evidence against"
 
 

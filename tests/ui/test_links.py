@@ -29,6 +29,7 @@ LINKS = st.builds(
         cumulative=st.sampled_from(sorted(CALIBRATORS)),
         knots=st.booleans(),
         lines=st.sampled_from([(), ("corp",), ("smooth", "corp")]),
+        auto_bins=st.booleans(),
         after=st.sampled_from(["", "platt"]),
         slice_by=st.sampled_from(["", "race", "a column, with = & % ü"]),
         cross=st.sampled_from(["", "sex"]),
