@@ -1,0 +1,77 @@
+"""Lines, the sensitivity strip and the Methods page in a real browser."""
+
+import numpy as np
+from playwright.sync_api import Page, expect
+
+from calib.calibrators import CALIBRATORS
+from calib.metrics import METRICS
+from tests.browser.harness import by_key, settle, traces, visit
+
+
+def named(page: Page, chart: str, name: str) -> list[dict]:
+    return [trace for trace in traces(page, chart) if trace.get("name") == name]
+
+
+def test_the_corp_line_appears_with_a_band_that_holds_it(page: Page):
+    visit(page, "/reliability")
+    assert not named(page, "chart_reliability", "CORP line")
+    by_key(page, "lines").get_by_text("CORP").click()
+    settle(page)
+    band, line = named(page, "chart_reliability", "CORP line")
+    assert band["fill"] == "toself"
+    assert np.all(np.diff(line["y"]) >= 0)
+    n = len(line["x"])
+    assert np.all(np.array(band["y"][:n]) <= np.array(line["y"]) + 1e-6)
+    assert np.all(np.array(band["y"][n:][::-1]) >= np.array(line["y"]) - 1e-6)
+    expect(page.get_by_text("of all lines that never fall")).to_be_visible()
+
+
+def test_the_strip_marks_the_choice_and_moves_with_the_slider(page: Page):
+    visit(page, "/reliability?v=1&bins=20")
+    (mark,) = named(page, "chart_sensitivity", "Your choice")
+    (curve,) = named(page, "chart_sensitivity", "Quantile bins")
+    assert mark["x"] == [20]
+    assert mark["y"][0] == curve["y"][curve["x"].index(20)]
+    slider = by_key(page, "n_bins").get_by_role("slider")
+    slider.focus()
+    slider.press("ArrowRight")
+    settle(page)
+    (moved,) = named(page, "chart_sensitivity", "Your choice")
+    assert moved["x"] == [21]
+    assert named(page, "chart_sensitivity", "Quantile bins")[0]["y"] == curve["y"]
+    by_key(page, "strategy").get_by_text("Uniform").click()
+    settle(page)
+    (uniform,) = named(page, "chart_sensitivity", "Uniform bins")
+    (chosen,) = named(page, "chart_sensitivity", "Your choice")
+    assert chosen["y"][0] == uniform["y"][uniform["x"].index(21)]
+
+
+def test_auto_takes_the_slider_over(page: Page):
+    visit(page, "/reliability")
+    by_key(page, "auto_bins").locator("label").click()
+    settle(page)
+    expect(by_key(page, "n_bins").get_by_role("slider")).to_be_disabled()
+    n_bins = int(by_key(page, "n_bins").get_by_role("slider").input_value())
+    assert len(named(page, "chart_reliability", "Uncalibrated")[0]["x"]) == n_bins
+    assert named(page, "chart_sensitivity", "Your choice")[0]["x"] == [n_bins]
+
+
+def test_the_methods_page_lists_everything_and_finds_it(page: Page):
+    visit(page)
+    by_key(page, "navigation").get_by_role("link", name="Methods", exact=True).click()
+    settle(page)
+    metrics, methods = by_key(page, "glossary_metrics"), by_key(page, "glossary_calibrators")
+    assert set(METRICS) <= set(metrics.locator("code").all_inner_texts())
+    assert set(CALIBRATORS) <= set(methods.locator("code").all_inner_texts())
+    link = metrics.get_by_role("link", name="arXiv:1706.04599")
+    expect(link).to_have_attribute("href", "https://arxiv.org/abs/1706.04599")
+    box = by_key(page, "methods_filter").get_by_role("textbox")
+    box.fill("nixon classwise")
+    box.press("Enter")
+    settle(page)
+    assert metrics.locator("code").all_inner_texts() == ["static_calibration_error"]
+    expect(methods.locator("code")).to_have_count(0)
+    box.fill("no such words")
+    box.press("Enter")
+    settle(page)
+    expect(page.get_by_text("Nothing here holds all of these words.")).to_be_visible()
