@@ -3,7 +3,7 @@
 import streamlit as st
 
 from calib.figures import cost_chart, net_benefit_chart
-from calib.ui import deciding, decision_view, frame, slicing, widgets
+from calib.ui import deciding, decision_view, frame, slice_controls, widgets
 
 session = frame.begin("Decisions")
 
@@ -17,7 +17,7 @@ frame.source(session)
 rows = frame.predictions(session)
 analysis = frame.analysis(session)
 with below:
-    shown = slicing.after_control(session, analysis)
+    shown = slice_controls.after_control(session, analysis)
 
 decided = deciding.decisions(session, analysis, rows)
 st.markdown("## Decisions")

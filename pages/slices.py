@@ -3,7 +3,7 @@
 import streamlit as st
 
 from calib.figures import slice_reliability_chart
-from calib.ui import deciding, frame, slice_view, slicing, widgets
+from calib.ui import deciding, frame, slice_controls, slice_view, slicing, widgets
 
 session = frame.begin("Slices")
 rows = frame.predictions(session)
@@ -11,8 +11,8 @@ columns: tuple[str, ...] = ()
 
 with st.sidebar:
     if rows.columns:
-        columns = slicing.columns_control(session, rows)
-        slicing.ranges_control(session)
+        columns = slice_controls.columns_control(session, rows)
+        slice_controls.ranges_control(session)
     below = st.container()
     widgets.binning(session)
     widgets.confidence(session)
@@ -21,10 +21,10 @@ with st.sidebar:
 frame.source(session)
 analysis = frame.analysis(session)
 with below:
-    shown = slicing.after_control(session, analysis)
+    shown = slice_controls.after_control(session, analysis)
 
 st.markdown("## Slices and time")
-slice_view.unknown_columns(slicing.missing_columns(session, rows))
+slice_view.unknown_columns(slice_controls.missing_columns(session, rows))
 if not columns:
     st.info(slice_view.NO_COLUMNS)
     st.page_link("pages/data.py", label="**Go to Data**", query_params=session.link())
@@ -47,20 +47,20 @@ slice_view.rates(slicing.error_rates(session, analysis, rows, cut, decided, show
 st.markdown("### Slices side by side")
 overlay, alone = st.columns(2, gap="large")
 with overlay:
-    picked = slicing.picked_control(session, gaps["uncalibrated"])
+    picked = slice_controls.picked_control(session, gaps["uncalibrated"])
     curves = slicing.curves(session, analysis, rows, cut, picked)
     frame.chart(slice_reliability_chart(curves), "chart_overlay")
 with alone:
-    number = slicing.apart_control(session, gaps["uncalibrated"])
+    number = slice_controls.apart_control(session, gaps["uncalibrated"])
     if len(shown) > 1:
         slice_view.own_map(session, analysis, rows, cut, number, shown[1])
 
 st.markdown("### Over time")
 column, unit = st.columns(2, gap="large")
 with column:
-    time = slicing.time_control(session, rows)
+    time = slice_controls.time_control(session, rows)
 with unit:
-    slicing.unit_control(session, rows, time)
+    slice_controls.unit_control(session, rows, time)
 if time:
     slice_view.over_time(session, analysis, rows, time, shown)
 else:
