@@ -157,3 +157,64 @@ def test_progress_is_told_and_ends_below_one():
     assert min(shares) >= 0
     assert max(shares) <= 1
     assert all(text for _, text in told)
+
+
+def clustered(copies=5, n=400, seed=0):
+    """Rows whose copies are named as clusters, and the same rows without the names."""
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    y, group = rng.random(n) < p**1.15, np.repeat(np.arange(n), copies)
+    columns = np.repeat(y, copies), np.repeat(p, copies)
+    settings = calib.Settings(methods=("uncalibrated",))
+    return (
+        calib.analyze(calib.Predictions.from_arrays(*columns, group=group), settings),
+        calib.analyze(calib.Predictions.from_arrays(*columns), settings),
+        calib.analyze(calib.Predictions.from_arrays(y, p), settings),
+    )
+
+
+def test_copies_named_as_clusters_prove_no_more_than_the_rows():
+    named, unnamed, single = (analysis.uncalibrated for analysis in clustered())
+    assert named.ks.null == "resampled clusters, 1,000 draws"
+    assert named.ks.p_value == pytest.approx(single.ks.p_value, abs=0.05)
+    assert unnamed.ks.p_value < 0.2 * named.ks.p_value
+    for curves in (named, single):
+        assert curves.cumulative.null_half_width == pytest.approx(
+            np.sqrt(5) * unnamed.cumulative.null_half_width, rel=0.12
+        )
+    for name in ("log_loss", "auc", "slope", "ks_error"):
+        assert width(named, name) == pytest.approx(width(single, name), rel=0.12), name
+        assert width(unnamed, name) < 0.65 * width(named, name), name
+
+
+def width(method, name):
+    return method.metrics[name].high - method.metrics[name].low
+
+
+def test_clusters_are_told_and_so_is_what_takes_no_notice_of_them():
+    named, unnamed, _ = clustered(n=30)
+    told = [warning for warning in named.warnings if "clusters" in warning]
+    assert len(told) == 1
+    assert "Rows come in 30 clusters." in told[0]
+    assert "take rows as independent" in told[0]
+    assert "30 clusters are few" in told[0]
+    assert not any("clusters" in warning for warning in unnamed.warnings)
+    assert named.verdict.sentence.endswith(f"p = {named.uncalibrated.ks.p_value:.3f}).")
+
+
+def test_rising_maps_of_test_rows_change_no_auc_and_flat_ones_do(predictions):
+    test = np.arange(3000) % 2 == 0
+    split = calib.Predictions.from_arrays(predictions.outcome, predictions.scores, test=test)
+    table = calib.analyze(split).table()
+    assert abs(table.loc["platt", ["auc_diff", "auc_diff_low", "auc_diff_high"]]).max() < 1e-9
+    assert table.loc["isotonic", "auc_diff_low"] < table.loc["isotonic", "auc_diff_high"]
+    assert table.loc["isotonic", "auc_diff_low"] <= table.loc["isotonic", "auc_diff"]
+
+
+def test_the_seed_makes_the_intervals(predictions):
+    settings = calib.Settings(methods=("uncalibrated",))
+    table = calib.analyze(predictions, settings).table()
+    pd.testing.assert_frame_equal(table, calib.analyze(predictions, settings).table())
+    other = calib.analyze(predictions, calib.Settings(methods=("uncalibrated",), seed=1)).table()
+    assert table.loc["uncalibrated", "auc"] == other.loc["uncalibrated", "auc"]
+    assert table.loc["uncalibrated", "auc_low"] != other.loc["uncalibrated", "auc_low"]

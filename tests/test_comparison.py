@@ -97,6 +97,7 @@ def test_one_changed_parameter_refits_only_what_it_touches(fits):
     assert list(second.scores) == list(fresh.scores)
     for key, scores in fresh.scores.items():
         np.testing.assert_array_equal(second.scores[key], scores)
+        np.testing.assert_array_equal(second.replicates[key].gap, fresh.replicates[key].gap)
     fits.clear()
     hold_out(view, Settings(seed=1), earlier=first)
     assert len(set(fits)) == 5
