@@ -55,16 +55,17 @@ def make_chart(
     legend = legend_height(figure)
     bottom = BOTTOM + legend
     height, width = top + plot_height + bottom, left + plot_width + right
-    figure.update_layout(
-        template=light_template(),
-        height=height,
-        width=width,
-        margin={"l": left, "r": right, "t": top, "b": bottom, "pad": 0, "autoexpand": False},
-        hovermode="closest",
-        hoverlabel={"align": "left", "namelength": -1},
-        uirevision=revision,
-        showlegend=legend > 0,
-        legend={
+    # One assignment: update_layout takes ten times as long.
+    figure.layout = figure.layout.to_plotly_json() | {
+        "template": light_template(),
+        "height": height,
+        "width": width,
+        "margin": {"l": left, "r": right, "t": top, "b": bottom, "pad": 0, "autoexpand": False},
+        "hovermode": "closest",
+        "hoverlabel": {"align": "left", "namelength": -1},
+        "uirevision": revision,
+        "showlegend": legend > 0,
+        "legend": {
             "orientation": "h",
             "traceorder": "normal",
             "x": 0.0,
@@ -73,7 +74,7 @@ def make_chart(
             "yanchor": "top",
             "font": {"size": 12},
         },
-    )
+    }
     return Chart(figure, alt, height, width)
 
 

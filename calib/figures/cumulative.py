@@ -55,14 +55,15 @@ def cumulative_chart(analysis: Analysis, method: str = "uncalibrated") -> Chart:
     """
     result = analysis.methods[method]
     grid = Grid(len(PANELS), 2, SIDE, gap_x=22, gap_y=84)
-    figure = go.Figure(_traces(result))
-    for panel, words in enumerate(PANELS):
-        figure.update_layout(_axes(result, grid, panel))
-        figure.add_annotation(panel_title(f"<b>{words.title}</b>", panel))
+    layout: dict[str, object] = {
+        "annotations": [panel_title(f"<b>{p.title}</b>", i) for i, p in enumerate(PANELS)]
+    }
+    for panel in range(len(PANELS)):
+        layout |= _axes(result, grid, panel)
     plain = method == "uncalibrated"
     said = analysis.verdict.sentence if plain else f"{result.label}: {evidence(result)}."
     return make_chart(
-        figure,
+        go.Figure(_traces(result), layout),
         f"Cumulative calibration in four panels, without bins. {said}",
         plot_width=grid.width,
         plot_height=grid.height,

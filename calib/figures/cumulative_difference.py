@@ -34,17 +34,17 @@ def cumulative_difference_chart(analysis: Analysis, methods: Sequence[str]) -> C
     """
     results = [analysis.methods[key] for key in methods]
     first = results[0].cumulative
-    figure = go.Figure([_band(first.null_half_width, first.confidence_level), _zero()])
-    figure.add_traces([_curve(result) for result in results])
-    figure.add_traces([_extremes(result, named=len(results) == 1) for result in results])
+    traces = [_band(first.null_half_width, first.confidence_level), _zero()]
+    traces += [_curve(result) for result in results]
+    traces += [_extremes(result, named=len(results) == 1) for result in results]
     reached = [first.null_half_width, *(float(abs(r.cumulative.difference).max()) for r in results)]
     limit = 1.15 * max(reached) or 1.0
-    figure.update_layout(
-        xaxis=axis_look("Fractile of scores", range=[-0.01, 1.01], nticks=6),
-        yaxis=axis_look("Cumulative outcome − score", range=[-limit, limit], nticks=7),
-    )
+    layout = {
+        "xaxis": axis_look("Fractile of scores", range=[-0.01, 1.01], nticks=6),
+        "yaxis": axis_look("Cumulative outcome − score", range=[-limit, limit], nticks=7),
+    }
     return make_chart(
-        figure,
+        go.Figure(traces, layout),
         f"Cumulative difference between outcomes and scores. {verdicts(analysis, methods)}",
         plot_width=WIDTH,
         plot_height=HEIGHT,

@@ -74,24 +74,21 @@ def reliability_chart(
     """
     results = [analysis.methods[key] for key in methods]
     scale = scale_for(axis, [result.reliability for result in results])
-    figure = go.Figure()
-    if band:
-        figure.add_trace(band_trace(results[0].reliability, scale))
-    figure.add_trace(diagonal(scale))
-    figure.add_traces(rate_traces(lines, scale))
-    figure.add_traces([_dots(result, scale, joined=not lines) for result in results])
-    figure.add_traces([_entry(result, joined=not lines) for result in results])
+    traces = [band_trace(results[0].reliability, scale)] if band else []
+    traces += [diagonal(scale), *rate_traces(lines, scale)]
+    traces += [_dots(result, scale, joined=not lines) for result in results]
+    traces += [_entry(result, joined=not lines) for result in results]
     if any(result.reliability.few.any() for result in results):
-        figure.add_trace(few_entry())
+        traces.append(few_entry())
+    layout = _square_axes(scale, histogram)
     if histogram:
         unit = "Weight" if analysis.data.weighted else "Rows"
-        figure.add_traces([_histogram(r, scale, unit, filled=len(results) == 1) for r in results])
-        figure.update_layout(yaxis2=_count_axis(unit))
-    figure.update_layout(_square_axes(scale, histogram))
+        traces += [_histogram(r, scale, unit, filled=len(results) == 1) for r in results]
+        layout["yaxis2"] = _count_axis(unit)
     drawn = [f"{len(results[0].reliability.rows)} occupied bins"]
     drawn += [RATE_NAMES[line.kind] for line in lines]
     return make_chart(
-        figure,
+        go.Figure(traces, layout),
         f"Reliability diagram, {', '.join(drawn)}. {verdicts(analysis, methods)}",
         plot_width=SIDE,
         plot_height=HEIGHT if histogram else SIDE,

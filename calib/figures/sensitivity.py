@@ -41,13 +41,12 @@ def sensitivity_chart(
     used = getattr(sensitivity, settings.strategy)
     other = sensitivity.uniform if used is sensitivity.quantile else sensitivity.quantile
     now = analysis.methods[method].metrics[f"ece_{settings.strategy}"]
-    figure = go.Figure([_noise(used), _interval(other, 0.14), _interval(used, 0.26)])
-    figure.add_traces([_line(other), _line(used)])
-    figure.add_traces([_reference(settings.n_bins), _choice(settings, now)])
-    figure.update_layout(_axes(sensitivity, settings.n_bins, now))
+    traces = [_noise(used), _interval(other, 0.14), _interval(used, 0.26)]
+    traces += [_line(other), _line(used)]
+    traces += [_reference(settings.n_bins), _choice(settings, now)]
     label = analysis.methods[method].label
     return make_chart(
-        figure,
+        go.Figure(traces, _axes(sensitivity, settings.n_bins, now)),
         f"ECE of {label} over {used.n_bins[0]} to {used.n_bins[-1]} bins: "
         f"{_range(sensitivity.quantile)} with quantile bins, {_range(sensitivity.uniform)} with "
         f"uniform ones; {now.value:.4f} with {settings.n_bins} {settings.strategy} bins as chosen.",
