@@ -19,17 +19,17 @@ NAMES = {
     "line": "Slope and intercept χ²",
 }
 LOOKS_AT = {
-    "ks": "Positives up to any score, against the sum of the scores",
-    "kuiper": "The same over any stretch of scores",
-    "spiegelhalter": "Brier score, against that of calibrated scores",
-    "hosmer_lemeshow": "Positives in ten equal groups, against those expected",
-    "line": "Log-odds, stretched and shifted to fit better",
+    "ks": "Positives up to any score",
+    "kuiper": "Positives over any stretch of scores",
+    "spiegelhalter": "Brier score of calibrated scores",
+    "hosmer_lemeshow": "Positives in ten equal groups",
+    "line": "Log-odds, stretched and shifted",
 }
 TESTS_READING = (
-    "All ask whether these scores are calibrated, and none can prove it. A small p is evidence "
-    f"against; below {SIGNIFICANCE:g} counts here. With many rows a difference too small to matter "
-    "is found too: look at its size. Of five tests, one is below 0.05 by chance more often than "
-    "once in twenty."
+    "All compare what came true with what the scores expect; none can prove calibration. A small p "
+    f"is evidence against; below {SIGNIFICANCE:g} counts here. With many rows a difference too "
+    "small to matter is found too: look at its size. Of five tests, one is below 0.05 by chance "
+    "more often than once in twenty."
 )
 CLUSTERED = (
     "Rows come in clusters: the other tests take rows as independent and would find too much, so "

@@ -50,6 +50,12 @@ STYLE = """
         margin-top: calc(100vw - 478px); clip-path: inset(calc(478px - 100vw) 0 0 0);
     }
 }
+/* The same for two squares of 250 pixels side by side, 90 beside and 22 between them. */
+@media (max-width: 640px) {
+    .st-key-chart_cumulative {
+        margin-top: calc(47.9vw - 308px); clip-path: inset(calc(308px - 47.9vw) 0 0 0);
+    }
+}
 """
 log = logging.getLogger(__name__)
 

@@ -21,10 +21,12 @@ def sensitivity_said(analysis: Analysis, sensitivity: Sensitivity, method: str) 
     label = method_label(method)
     size = f"From {first} to {last} bins the ECE of {label} runs from {low:.4f} to {high:.4f}"
     if sensitivity.flips:
-        where = "; ".join(_where(curve) for curve in curves)
+        where = " and ".join(_where(curve) for curve in curves)
+        n_more = sum(int(curve.miscalibrated.sum()) for curve in curves)
+        n_all = sum(len(curve.n_bins) for curve in curves)
         found = (
             f"**The verdict flips with the bins.** {size}. It is more than calibrated scores would "
-            f"show {where}."
+            f"show in {n_more} of {n_all} binnings: {where}."
         )
     elif sensitivity.share == 1.0:
         found = f"**The verdict never flips.** {size}, always more than calibrated scores show."
