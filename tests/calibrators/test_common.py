@@ -246,7 +246,8 @@ def test_follows_the_rules_of_scikit_learn(key, data):
 @every
 def test_formula_is_words_with_numbers(key, data):
     formula = made(key).fit(*data).formula()
-    assert any(c.isdigit() for c in formula)
+    # The identity alone has no number to tell.
+    assert key == "uncalibrated" or any(c.isdigit() for c in formula)
     assert "nan" not in formula
 
 
