@@ -4,14 +4,15 @@ import streamlit as st
 
 from calib.analysis import Analysis
 from calib.figures import reliability_chart
-from calib.ui import frame, widgets, words
+from calib.ui import frame, state, widgets, words
+from calib.ui.frame import Model
 
 
 def four_numbers(analysis: Analysis) -> None:
     data, scores = analysis.data, analysis.uncalibrated
     loss = scores.metrics["log_loss"]
     at = words.level(analysis.settings.confidence_level)
-    with st.container(key="numbers"):
+    with st.container(key=state.key("numbers")):
         left, right = st.columns(2, wrap=False)
         left.metric(
             "Rows",
@@ -68,20 +69,23 @@ with st.sidebar:
     widgets.confidence(session)
     widgets.changed(session)
 
-frame.source(session)
-analysis = frame.analysis(session)
 
-st.markdown(f"## {words.plain(analysis.verdict.sentence)}")
-picture, numbers = st.columns([6, 5], gap="medium")
-with picture:
-    frame.chart(reliability_chart(analysis), "chart_reliability")
-    st.caption(
-        "A dot is a bin of scores. In a calibrated model the dots fall into the grey band with "
-        f"probability {words.level(analysis.settings.confidence_level)} each."
-    )
-with numbers:
-    four_numbers(analysis)
-    with st.container(border=True, key="best_fix"):
-        st.markdown(f"**Best tested fix.** {words.plain(words.best_fix(analysis))}")
-        st.caption(words.protocol(analysis))
-    next_steps()
+def body(model: Model) -> None:
+    analysis = model.analysis
+    st.markdown(f"## {words.plain(analysis.verdict.sentence)}")
+    picture, numbers = st.columns([6, 5], gap="medium")
+    with picture:
+        frame.chart(reliability_chart(analysis), "chart_reliability")
+        st.caption(
+            "A dot is a bin of scores. In a calibrated model the dots fall into the grey band with "
+            f"probability {words.level(analysis.settings.confidence_level)} each."
+        )
+    with numbers:
+        four_numbers(analysis)
+        with st.container(border=True, key=state.key("best_fix")):
+            st.markdown(f"**Best tested fix.** {words.plain(words.best_fix(analysis))}")
+            st.caption(words.protocol(analysis))
+        next_steps()
+
+
+frame.show(session, frame.models(session), body)

@@ -2,8 +2,10 @@
 
 import streamlit as st
 
+from calib.analysis import Analysis
 from calib.figures import before_after_chart, difference_chart
-from calib.ui import frame, tables, widgets, words
+from calib.ui import frame, state, tables, widgets, words
+from calib.ui.frame import Model
 
 session = frame.begin("Compare")
 
@@ -13,21 +15,27 @@ with st.sidebar:
     widgets.confidence(session)
     widgets.changed(session)
 
-frame.source(session)
-analysis = frame.analysis(session)
 
-st.markdown("## Compare calibrators")
-with st.container(border=True, key="recommendation"):
-    st.markdown(f"#### {words.plain(analysis.recommendation.sentence)}")
-    for reason in analysis.recommendation.reasons:
-        st.markdown(f"- {words.plain(reason)}")
-    st.caption(words.protocol(analysis))
+def body(model: Model) -> None:
+    analysis = model.analysis
+    st.markdown("## Compare calibrators")
+    recommendation(analysis)
+    st.markdown("### Metrics on held-out rows")
+    tables.metrics(analysis)
+    st.caption("★ best of its column. Ranks use log loss: binned errors depend on the bins.")
+    if len(analysis.methods) > 1:
+        changes(analysis)
 
-st.markdown("### Metrics on held-out rows")
-tables.metrics(analysis)
-st.caption("★ best of its column. Ranks use log loss: binned errors depend on the bins.")
 
-if len(analysis.methods) > 1:
+def recommendation(analysis: Analysis) -> None:
+    with st.container(border=True, key=state.key("recommendation")):
+        st.markdown(f"#### {words.plain(analysis.recommendation.sentence)}")
+        for reason in analysis.recommendation.reasons:
+            st.markdown(f"- {words.plain(reason)}")
+        st.caption(words.protocol(analysis))
+
+
+def changes(analysis: Analysis) -> None:
     st.markdown("### Change against the uncalibrated scores")
     forest, said = st.columns([3, 2], gap="large")
     with forest:
@@ -37,3 +45,6 @@ if len(analysis.methods) > 1:
     tables.differences(analysis)
     st.markdown("### Before and after")
     frame.chart(before_after_chart(analysis, tuple(analysis.methods)), "chart_before_after")
+
+
+frame.show(session, frame.models(session), body)

@@ -4,34 +4,38 @@ import streamlit as st
 
 from calib.figures import cumulative_chart, cumulative_difference_chart
 from calib.ui import evidence, frame, widgets, words
+from calib.ui.frame import Model
 
 session = frame.begin("Cumulative")
 
 with st.sidebar:
-    shown = widgets.shown_methods(session)
-    method = widgets.cumulative_method(session)
+    chosen = widgets.shown_methods(session)
+    examined = widgets.cumulative_method(session)
     widgets.confidence(session)
     widgets.changed(session)
 
-frame.source(session)
-analysis = frame.analysis(session)
-shown = tuple(key for key in shown if key in analysis.methods) or ("uncalibrated",)
-method = method if method in analysis.methods else "uncalibrated"
 
-st.markdown("## Cumulative differences")
-picture, reading = st.columns([3, 2], gap="large")
-with picture:
-    frame.chart(cumulative_difference_chart(analysis, shown), "chart_difference")
-with reading:
-    for key in shown:
-        st.markdown(evidence.errors_said(analysis.methods[key]))
-    st.markdown("##### How to read it")
-    st.markdown(words.CUMULATIVE_READING)
-    st.caption(words.protocol(analysis))
+def body(model: Model) -> None:
+    analysis = model.analysis
+    shown = tuple(key for key in chosen if key in analysis.methods) or ("uncalibrated",)
+    method = examined if examined in analysis.methods else "uncalibrated"
+    st.markdown("## Cumulative differences")
+    picture, reading = st.columns([3, 2], gap="large")
+    with picture:
+        frame.chart(cumulative_difference_chart(analysis, shown), "chart_difference")
+    with reading:
+        for key in shown:
+            st.markdown(evidence.errors_said(analysis.methods[key]))
+        st.markdown("##### How to read it")
+        st.markdown(words.CUMULATIVE_READING)
+        st.caption(words.protocol(analysis))
 
-st.markdown(f"### Tests: {words.method_label(method)}")
-evidence.tests_table(analysis.methods[method])
+    st.markdown(f"### Tests: {words.method_label(method)}")
+    evidence.tests_table(analysis.methods[method])
 
-st.markdown(f"### Four panels: {words.method_label(method)}")
-frame.chart(cumulative_chart(analysis, method), "chart_cumulative")
-st.caption(words.PANELS_READING)
+    st.markdown(f"### Four panels: {words.method_label(method)}")
+    frame.chart(cumulative_chart(analysis, method), "chart_cumulative")
+    st.caption(words.PANELS_READING)
+
+
+frame.show(session, frame.models(session), body)

@@ -3,7 +3,8 @@
 import streamlit as st
 
 from calib.figures import cost_chart, net_benefit_chart
-from calib.ui import deciding, decision_view, frame, slice_controls, widgets
+from calib.ui import deciding, decision_view, frame, slice_controls, state, widgets
+from calib.ui.frame import Model
 
 session = frame.begin("Decisions")
 
@@ -13,35 +14,41 @@ with st.sidebar:
     widgets.confidence(session)
     widgets.changed(session)
 
-frame.source(session)
-rows = frame.predictions(session)
-analysis = frame.analysis(session)
+
+def body(model: Model) -> None:
+    rows, analysis = model.rows, model.analysis
+    decided = deciding.decisions(session, analysis, rows)
+    st.markdown("## Decisions")
+    with st.container(border=True, key=state.key("decision")):
+        st.markdown(decision_view.verdict(decided, shown))
+
+    cost, benefit = deciding.curves(session, analysis, rows)
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown("##### Expected cost")
+        frame.chart(cost_chart(cost, decided, shown), "chart_cost")
+        st.markdown(decision_view.COST_READING)
+    with right:
+        st.markdown("##### Net benefit")
+        at = None if costs.capacity else costs.threshold
+        frame.chart(net_benefit_chart(benefit, shown, threshold=at), "chart_benefit")
+        st.markdown(decision_view.BENEFIT_READING)
+
+    st.markdown("### Every method's decisions")
+    decision_view.table(decided, weighted=analysis.data.weighted)
+    expected_counts(model)
+
+
+def expected_counts(model: Model) -> None:
+    st.markdown("### Expected and observed counts")
+    low, high = deciding.range_control(session)
+    counts = deciding.counts(session, model.analysis, model.rows, low, high)
+    st.markdown(decision_view.counts_said(counts, shown))
+    decision_view.counts_table(counts, session.settings.confidence_level)
+    st.caption(decision_view.COUNT_READING)
+
+
+models = frame.models(session)
 with below:
-    shown = slice_controls.after_control(session, analysis)
-
-decided = deciding.decisions(session, analysis, rows)
-st.markdown("## Decisions")
-with st.container(border=True, key="decision"):
-    st.markdown(decision_view.verdict(decided, shown))
-
-cost, benefit = deciding.curves(session, analysis, rows)
-left, right = st.columns(2, gap="large")
-with left:
-    st.markdown("##### Expected cost")
-    frame.chart(cost_chart(cost, decided, shown), "chart_cost")
-    st.markdown(decision_view.COST_READING)
-with right:
-    st.markdown("##### Net benefit")
-    at = None if costs.capacity else costs.threshold
-    frame.chart(net_benefit_chart(benefit, shown, threshold=at), "chart_benefit")
-    st.markdown(decision_view.BENEFIT_READING)
-
-st.markdown("### Every method's decisions")
-decision_view.table(decided, weighted=analysis.data.weighted)
-
-st.markdown("### Expected and observed counts")
-low, high = deciding.range_control(session)
-counts = deciding.counts(session, analysis, rows, low, high)
-st.markdown(decision_view.counts_said(counts, shown))
-decision_view.counts_table(counts, session.settings.confidence_level)
-st.caption(decision_view.COUNT_READING)
+    shown = slice_controls.after_control(session, models[0].analysis)
+frame.show(session, models, body)

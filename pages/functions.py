@@ -1,7 +1,10 @@
 """Functions: what every calibrator does to a score."""
 
+from functools import partial
+
 import streamlit as st
 
+from calib.analysis import Analysis
 from calib.figures import (
     compact_logit_chart,
     functions_chart,
@@ -9,6 +12,7 @@ from calib.figures import (
     with_path,
 )
 from calib.ui import epsilon, frame, tables, widgets, words
+from calib.ui.frame import Model
 
 session = frame.begin("Functions")
 
@@ -18,39 +22,52 @@ with st.sidebar:
     widgets.confidence(session)
     widgets.changed(session)
 
-frame.source(session)
-analysis = frame.analysis(session)
-drawn = tuple(analysis.methods)
-by_rule = epsilon.rule_maps(session, analysis)
-look = {"highlight_knots": session.look.knots, "by_rule": by_rule}
 
-with below:
-    widgets.epsilon(session, analysis.compact_logit.rule)
-    widgets.knots(session)
+def body(model: Model) -> None:
+    analysis = model.analysis
+    st.markdown("## Calibration functions")
+    maps(analysis)
+    st.markdown("### Maps in numbers")
+    tables.formulas(analysis)
+    smoothness(analysis)
+    st.markdown("### Epsilon of the compact logit")
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown("##### The scale that splines live on")
+        frame.chart(compact_logit_chart(analysis), "chart_compact_logit")
+        st.markdown(words.compact_logit_reading(analysis.compact_logit))
+    # Last: everything else can be read while its points are computed.
+    with right:
+        st.markdown("##### What it decides")
+        epsilon.over_epsilon(session, model.rows, analysis)
 
-st.markdown("## Calibration functions")
-left, right = st.columns(2, gap="medium")
-with left:
-    st.markdown(f"##### {words.fitted_title(analysis)}")
-    fitted = functions_chart(analysis, drawn, rows="fitted", **look)
-    frame.chart(fitted, "chart_functions_fitted")
-with right:
-    if analysis.data.protocol == "test rows":
-        st.markdown(f"##### {words.scored_title(analysis)}")
-        scored = functions_chart(analysis, drawn, rows="test", **look)
-        frame.chart(scored, "chart_functions_test")
-    else:
-        st.markdown("##### How to read it")
+
+def maps(analysis: Analysis) -> None:
+    by_rule = epsilon.rule_maps(session, analysis)
+    draw = partial(functions_chart, highlight_knots=session.look.knots, by_rule=by_rule)
+    drawn, tested = tuple(analysis.methods), analysis.data.protocol == "test rows"
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown(f"##### {words.fitted_title(analysis)}")
+        fitted = draw(analysis, drawn, rows="fitted")
+        frame.chart(fitted, "chart_functions_fitted")
+    with right:
+        if tested:
+            st.markdown(f"##### {words.scored_title(analysis)}")
+            scored = draw(analysis, drawn, rows="test")
+            frame.chart(scored, "chart_functions_test")
+        else:
+            st.markdown("##### How to read it")
+            st.markdown(words.FUNCTIONS_READING)
+            st.caption(words.protocol(analysis))
+    if tested:
         st.markdown(words.FUNCTIONS_READING)
-        st.caption(words.protocol(analysis))
-if analysis.data.protocol == "test rows":
-    st.markdown(words.FUNCTIONS_READING)
 
-st.markdown("### Maps in numbers")
-tables.formulas(analysis)
 
-smoothed = with_path(analysis)
-if smoothed:
+def smoothness(analysis: Analysis) -> None:
+    smoothed = with_path(analysis)
+    if not smoothed:
+        return
     st.markdown("### How smooth?")
     columns = st.columns(2, gap="medium")
     for column, key in zip(columns, smoothed, strict=False):
@@ -60,13 +77,9 @@ if smoothed:
     with columns[1] if len(smoothed) == 1 else st.container():
         st.markdown(words.LAMBDA_READING)
 
-st.markdown("### Epsilon of the compact logit")
-left, right = st.columns(2, gap="medium")
-with left:
-    st.markdown("##### The scale that splines live on")
-    frame.chart(compact_logit_chart(analysis), "chart_compact_logit")
-    st.markdown(words.compact_logit_reading(analysis.compact_logit))
-# Last: everything else can be read while its points are computed.
-with right:
-    st.markdown("##### What it decides")
-    epsilon.over_epsilon(session, analysis)
+
+models = frame.models(session)
+with below:
+    widgets.epsilon(session, models[0].analysis.compact_logit.rule)
+    widgets.knots(session)
+frame.show(session, models, body)

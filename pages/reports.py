@@ -10,8 +10,7 @@ with st.sidebar:
     widgets.confidence(session)
     widgets.changed(session)
 
-frame.source(session)
-analysis = frame.analysis(session)
+analysis = frame.models(session)[0].analysis
 
 st.markdown("## Report")
 form, contents = st.columns([3, 2], gap="large")

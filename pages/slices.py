@@ -4,64 +4,71 @@ import streamlit as st
 
 from calib.figures import slice_reliability_chart
 from calib.ui import deciding, frame, slice_controls, slice_view, slicing, widgets
+from calib.ui.frame import Model
 
 session = frame.begin("Slices")
-rows = frame.predictions(session)
+named = frame.predictions(session)
 columns: tuple[str, ...] = ()
 
 with st.sidebar:
-    if rows.columns:
-        columns = slice_controls.columns_control(session, rows)
+    if named.columns:
+        columns = slice_controls.columns_control(session, named)
         slice_controls.ranges_control(session)
     below = st.container()
     widgets.binning(session)
     widgets.confidence(session)
     widgets.changed(session)
 
-frame.source(session)
-analysis = frame.analysis(session)
+
+def body(model: Model) -> None:
+    rows, analysis = model.rows, model.analysis
+    st.markdown("## Slices and time")
+    slice_view.unknown_columns(slice_controls.missing_columns(session, rows))
+    if not columns:
+        st.info(slice_view.NO_COLUMNS)
+        st.page_link("pages/data.py", label="**Go to Data**", query_params=session.link())
+        return
+    cut = slicing.slicing(session, rows, columns)
+    gaps = slicing.gaps(session, analysis, rows, cut, shown)
+    slice_view.forest(gaps)
+    slice_view.table(gaps)
+
+    decided = deciding.decisions(session, analysis, rows)
+    st.markdown(f"### {slice_view.rates_title(decided)}")
+    st.page_link(
+        "pages/decisions.py",
+        label="Chosen on the **Decisions** page",
+        query_params=session.link(),
+    )
+    slice_view.rates(slicing.error_rates(session, analysis, rows, cut, decided, shown), decided)
+
+    st.markdown("### Slices side by side")
+    overlay, alone = st.columns(2, gap="large")
+    with overlay:
+        picked = slice_controls.picked_control(session, gaps["uncalibrated"])
+        curves = slicing.curves(session, analysis, rows, cut, picked)
+        frame.chart(slice_reliability_chart(curves), "chart_overlay")
+    with alone:
+        number = slice_controls.apart_control(session, gaps["uncalibrated"])
+        if len(shown) > 1:
+            slice_view.own_map(session, analysis, rows, cut, number, shown[1])
+    over_time(model)
+
+
+def over_time(model: Model) -> None:
+    st.markdown("### Over time")
+    column, unit = st.columns(2, gap="large")
+    with column:
+        time = slice_controls.time_control(session, model.rows)
+    with unit:
+        slice_controls.unit_control(session, model.rows, time)
+    if time:
+        slice_view.over_time(session, model.analysis, model.rows, time, shown)
+    else:
+        st.caption(slice_view.NO_TIME)
+
+
+models = frame.models(session)
 with below:
-    shown = slice_controls.after_control(session, analysis)
-
-st.markdown("## Slices and time")
-slice_view.unknown_columns(slice_controls.missing_columns(session, rows))
-if not columns:
-    st.info(slice_view.NO_COLUMNS)
-    st.page_link("pages/data.py", label="**Go to Data**", query_params=session.link())
-    st.stop()
-
-cut = slicing.slicing(session, rows, columns)
-gaps = slicing.gaps(session, analysis, rows, cut, shown)
-slice_view.forest(gaps)
-slice_view.table(gaps)
-
-decided = deciding.decisions(session, analysis, rows)
-st.markdown(f"### {slice_view.rates_title(decided)}")
-st.page_link(
-    "pages/decisions.py",
-    label="Chosen on the **Decisions** page",
-    query_params=session.link(),
-)
-slice_view.rates(slicing.error_rates(session, analysis, rows, cut, decided, shown), decided)
-
-st.markdown("### Slices side by side")
-overlay, alone = st.columns(2, gap="large")
-with overlay:
-    picked = slice_controls.picked_control(session, gaps["uncalibrated"])
-    curves = slicing.curves(session, analysis, rows, cut, picked)
-    frame.chart(slice_reliability_chart(curves), "chart_overlay")
-with alone:
-    number = slice_controls.apart_control(session, gaps["uncalibrated"])
-    if len(shown) > 1:
-        slice_view.own_map(session, analysis, rows, cut, number, shown[1])
-
-st.markdown("### Over time")
-column, unit = st.columns(2, gap="large")
-with column:
-    time = slice_controls.time_control(session, rows)
-with unit:
-    slice_controls.unit_control(session, rows, time)
-if time:
-    slice_view.over_time(session, analysis, rows, time, shown)
-else:
-    st.caption(slice_view.NO_TIME)
+    shown = slice_controls.after_control(session, models[0].analysis)
+frame.show(session, models, body)

@@ -94,20 +94,22 @@ def _six_digits(value: float) -> float:
 def range_control(session: Session) -> tuple[float, float]:
     """Range of scores over which positives are counted; returns it."""
     low, high = sorted((session.look.count_from, session.look.count_to))
-    show_value("count_range", (low, high))
+    key = state.key("count_range")
+    show_value(key, (low, high))
     st.slider(
         "Range of uncalibrated scores",
         0.0,
         1.0,
         step=0.01,
-        key="count_range",
+        key=key,
         on_change=_change_range,
+        args=(key,),
     )
     return low, high
 
 
-def _change_range() -> None:
-    low, high = st.session_state["count_range"]
+def _change_range(key: str) -> None:
+    low, high = st.session_state[key]
     session = state.current()
     session.change("count_from", _six_digits(low))
     session.change("count_to", _six_digits(high))

@@ -8,6 +8,7 @@ import streamlit as st
 
 from calib.comparison import Estimate
 from calib.decisions import Decision, DecisionTable, ExpectedCounts
+from calib.ui import state
 from calib.ui.words import interval, level, method_label, number, signed
 
 COST_READING = """
@@ -65,7 +66,7 @@ def table(decided: DecisionTable, *, weighted: bool) -> None:
     st.dataframe(
         [_row(decided, key) for key in decided.methods],
         hide_index=True,
-        key="table_decisions",
+        key=state.key("table_decisions"),
         column_config={"Method": st.column_config.TextColumn(pinned=True)},
         alt="One row a method: its threshold, its right and wrong decisions, and their cost.",
     )
@@ -137,6 +138,6 @@ def counts_table(counts: ExpectedCounts, confidence_level: float) -> None:
             for key, excess in counts.excess.items()
         ],
         hide_index=True,
-        key="table_counts",
+        key=state.key("table_counts"),
         alt="One row a method: expected and observed positives, and their difference.",
     )

@@ -47,14 +47,13 @@ def rule_maps(session: Session, analysis: Analysis) -> Mapping[str, CalibrationF
     return session.rule_maps.get_or_make(key, lambda: by_rule(held_out, methods(analysis)))
 
 
-def over_epsilon(session: Session, analysis: Analysis) -> None:
+def over_epsilon(session: Session, rows: Predictions, analysis: Analysis) -> None:
     """Log loss over epsilon of the methods that a person picks; progress until it is there."""
     options = methods(analysis)
     if not options:
         st.caption("None of the chosen methods is fitted on this scale: add Spline to see more.")
         return
     chosen = widgets.over_epsilon(session, options) if len(options) > 1 else options
-    rows = frame.predictions(session)
     slot = st.empty()
 
     def progress(share: float, text: str) -> None:

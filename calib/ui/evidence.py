@@ -8,6 +8,7 @@ import streamlit as st
 
 from calib.analysis import MethodResult
 from calib.metrics import TestResult
+from calib.ui import state
 from calib.ui.words import number
 from calib.verdict import SIGNIFICANCE, p_words
 
@@ -42,7 +43,7 @@ def tests_table(method: MethodResult) -> None:
     st.dataframe(
         test_rows(method),
         hide_index=True,
-        key="table_tests",
+        key=state.key("table_tests"),
         column_config={
             "Test": st.column_config.TextColumn(pinned=True),
         },

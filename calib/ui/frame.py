@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NoReturn
 
 import streamlit as st
@@ -60,6 +61,17 @@ STYLE = """
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One model's rows, and their analysis: what the body of a page draws."""
+
+    rows: Predictions
+    analysis: Analysis
+
+
+Body = Callable[[Model], None]
+
+
 def begin(title: str) -> Session:
     """Start a page: its configuration, the navigation row, and what the link was refused."""
     st.set_page_config(page_title=f"{title} · Calibration", page_icon=ICON, layout="wide")
@@ -107,6 +119,21 @@ def _dismiss() -> None:
     state.current().refused = ()
 
 
+def models(session: Session) -> tuple[Model, ...]:
+    """Everything that is shown, analysed; or a sentence on why not and the end of the page."""
+    source(session)
+    rows = predictions(session)
+    return (Model(rows, analysis(session, rows)),)
+
+
+def show(session: Session, found: Sequence[Model], body: Body) -> None:
+    """Draw the body of a page, once a model."""
+    for number, model in enumerate(found):
+        session.drawn = number
+        body(model)
+    session.drawn = 0
+
+
 def source(session: Session) -> None:
     """One line on what is shown: an example and its story, or the name of a file."""
     if session.upload is None:
@@ -136,9 +163,8 @@ def _stop_unmapped(session: Session) -> NoReturn:
     st.stop()
 
 
-def analysis(session: Session) -> Analysis:
-    """The analysis of what is shown, or a sentence on why there is none and the end of the page."""
-    rows = predictions(session)
+def analysis(session: Session, rows: Predictions) -> Analysis:
+    """The analysis of these rows, or a sentence on why there is none and the end of the page."""
     slot = st.empty()
 
     def progress(share: float, text: str) -> None:
@@ -171,4 +197,6 @@ def _fail(slot: DeltaGenerator, sentence: str) -> NoReturn:
 
 def chart(shown: Chart, key: str) -> None:
     """Draw a chart with its alternative text."""
-    st.plotly_chart(shown.figure, width="content", key=key, config=dict(CONFIG), alt=shown.alt)
+    st.plotly_chart(
+        shown.figure, width="content", key=state.key(key), config=dict(CONFIG), alt=shown.alt
+    )

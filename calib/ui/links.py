@@ -9,6 +9,7 @@ from typing import Any
 from calib.calibrators import CALIBRATORS
 from calib.curves.rate import RATE_KINDS
 from calib.examples import EXAMPLES
+from calib.figures.scales import AxisKind
 from calib.loading.problems import quoted
 from calib.periods import UNITS
 from calib.settings import Settings
@@ -65,7 +66,7 @@ class Look:
         Range of scores over which positives are counted.
     """
 
-    axis: str = "linear"
+    axis: AxisKind = "linear"
     shown: tuple[str, ...] = ("uncalibrated",)
     cumulative: str = "uncalibrated"
     knots: bool = False

@@ -113,15 +113,16 @@ def picked_control(session: Session, gaps: SliceGaps) -> tuple[int, ...]:
     """Pick slices to lay over each other; returns their numbers, the two strongest at first."""
     numbers = _offered(gaps)
     chosen = [number for number in session.look.picked if number in numbers] or numbers[:2]
-    show_value("picked", chosen)
+    key = state.key("picked")
+    show_value(key, chosen)
     st.multiselect(
         "Slices laid over each other",
         numbers,
         format_func=_namer(gaps),
         max_selections=MOST_PICKED,
-        key="picked",
+        key=key,
         on_change=state.changer,
-        args=("picked", "picked", tuple),
+        args=("picked", key, tuple),
     )
     return tuple(chosen[:MOST_PICKED])
 
@@ -130,14 +131,15 @@ def apart_control(session: Session, gaps: SliceGaps) -> int:
     """Pick the slice that is calibrated apart; returns its number, the strongest at first."""
     numbers = _offered(gaps)
     chosen = session.look.apart if session.look.apart in numbers else numbers[0]
-    show_value("apart", chosen)
+    key = state.key("apart")
+    show_value(key, chosen)
     st.selectbox(
         "Slice with a map of its own",
         numbers,
         format_func=_namer(gaps),
-        key="apart",
+        key=key,
         on_change=state.changer,
-        args=("apart", "apart"),
+        args=("apart", key),
     )
     return chosen
 
@@ -157,15 +159,16 @@ def time_control(session: Session, rows: Predictions) -> str:
     mapped = session.upload.mapping.time if session.upload else None
     wanted = session.look.time or mapped
     chosen = wanted if wanted in names else None
-    show_value("time", chosen)
+    key = state.key("time")
+    show_value(key, chosen)
     st.selectbox(
         "Time column",
         names,
         index=None,
         placeholder=NONE,
-        key="time",
+        key=key,
         on_change=state.changer,
-        args=("time", "time", lambda name: name or ""),
+        args=("time", key, lambda name: name or ""),
         help="Dates, seasons, or any column whose order is that of time.",
     )
     return chosen or ""
@@ -175,13 +178,14 @@ def unit_control(session: Session, rows: Predictions, column: str) -> None:
     """Pick the length of a period, where the column holds dates."""
     if not column or rows.columns[column].dtype.kind != "M":
         return
-    show_value("unit", session.look.unit or AUTOMATIC)
+    key = state.key("unit")
+    show_value(key, session.look.unit or AUTOMATIC)
     st.selectbox(
         "Period",
         [AUTOMATIC, *UNITS],
         format_func=str.capitalize,
-        key="unit",
+        key=key,
         on_change=state.changer,
-        args=("unit", "unit", lambda unit: "" if unit == AUTOMATIC else unit),
+        args=("unit", key, lambda unit: "" if unit == AUTOMATIC else unit),
         help="Automatic: the shortest with at most 36 periods of 100 rows in the median.",
     )

@@ -14,7 +14,7 @@ from calib.figures.slices import MOST_ROWS
 from calib.periods import PeriodTable
 from calib.predictions import Predictions
 from calib.slices import Apart, SliceErrorRates, SliceGaps, Slicing
-from calib.ui import frame, slicing
+from calib.ui import frame, slicing, state
 from calib.ui.state import Session
 from calib.ui.words import interval, level, method_label, number, percent, plain, signed
 from calib.verdict import SIGNIFICANCE, p_words
@@ -88,7 +88,7 @@ def table(gaps: Mapping[str, SliceGaps]) -> None:
     st.dataframe(
         [_slice_row(gaps, i) for i in shown],
         hide_index=True,
-        key="table_slices",
+        key=state.key("table_slices"),
         column_config={"Slice": st.column_config.TextColumn(pinned=True)},
         alt="One row a slice: its rows, mean score, observed frequency, and their difference.",
     )
@@ -133,11 +133,11 @@ def rates(
             for key, pair in by_method.items():
                 row |= _rates_of(pair[part], i, key)
             rows.append(row)
-    with st.container(key="rates"):
+    with st.container(key=state.key("rates")):
         st.dataframe(
             rows,
             hide_index=True,
-            key="table_rates",
+            key=state.key("table_rates"),
             column_config={"Slice": st.column_config.TextColumn(pinned=True)},
             alt="One row a slice: share flagged, false-positive and false-negative rate.",
         )
@@ -261,7 +261,7 @@ def _period_rows(tables: Mapping[str, PeriodTable]) -> None:
     st.dataframe(
         rows,
         hide_index=True,
-        key="table_periods",
+        key=state.key("table_periods"),
         column_config={"Period": st.column_config.TextColumn(pinned=True)},
         alt="One row a period: rows, observed frequency, mean score, slope, intercept, KS error.",
     )

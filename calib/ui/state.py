@@ -61,6 +61,8 @@ class Session:
         Of the report.
     page : str
         Title of the page that is shown.
+    drawn : int
+        Number of the model that the body of the page is being drawn for.
     analyses : Recent
         Results on a person's own data.
     latest : Analysis or None
@@ -94,6 +96,7 @@ class Session:
     author: str = ""
     note: str = ""
     page: str = ""
+    drawn: int = 0
     analyses: Recent[Analysis] = field(default_factory=lambda: Recent(most=3))
     latest: Analysis | None = None
     rounds: Recent[Rounds] = field(default_factory=lambda: Recent(most=1))
@@ -246,6 +249,12 @@ def follow_auto(session: Session) -> bool:
     chosen = session.auto_counts.get_or_make(key, count)
     session.change("n_bins", chosen)
     return chosen != settings.n_bins
+
+
+def key(name: str) -> str:
+    """The key of a chart, a table or a control in the body of a page: its own for every model."""
+    number = current().drawn
+    return f"{name}_{number}" if number else name
 
 
 def changer(name: str, key: str, convert: Callable[[Any], Any] | None = None) -> None:

@@ -10,6 +10,7 @@ from calib.analysis import Analysis, Column
 from calib.calibrators import CALIBRATORS
 from calib.comparison import Estimate
 from calib.curves.reliability import ReliabilityCurve
+from calib.ui import state
 from calib.ui.glossary import column_help
 from calib.ui.words import formula, interval, level, number, plain, signed
 
@@ -37,7 +38,7 @@ def bins(curve: ReliabilityCurve, key: str) -> None:
         column_order=list(BIN_COLUMNS),
         column_config=formats,
         hide_index=True,
-        key=key,
+        key=state.key(key),
         alt="One row a bin: its bounds, rows, mean score, observed frequency, interval and band.",
     )
 
@@ -47,7 +48,7 @@ def metrics(analysis: Analysis) -> None:
     st.dataframe(
         metric_rows(analysis),
         hide_index=True,
-        key="table_metrics",
+        key=state.key("table_metrics"),
         column_config={
             "Method": st.column_config.TextColumn(pinned=True),
             **{c.label: st.column_config.TextColumn(help=column_help(c)) for c in analysis.columns},
@@ -61,7 +62,7 @@ def differences(analysis: Analysis) -> None:
     st.dataframe(
         difference_rows(analysis),
         hide_index=True,
-        key="table_differences",
+        key=state.key("table_differences"),
         alt="One row a method: change of log loss, Brier score and AUC with intervals.",
     )
 
@@ -74,7 +75,7 @@ def formulas(analysis: Analysis) -> None:
         f"  :small[:gray[{plain(CALIBRATORS[method.key].summary)}]]"
         for method in analysis.methods.values()
     ]
-    with st.container(key="formulas"):
+    with st.container(key=state.key("formulas")):
         st.markdown("\n".join(lines))
 
 

@@ -185,15 +185,16 @@ def knots(session: Session) -> None:
 def over_epsilon(session: Session, options: Sequence[str]) -> tuple[str, ...]:
     """The methods whose log loss is drawn over epsilon; returns them, at least one."""
     chosen = [key for key in options if key in session.look.over_epsilon] or list(options[:1])
-    show_value("over_epsilon", chosen)
+    key = state.key("over_epsilon")
+    show_value(key, chosen)
     st.pills(
         "Log loss of",
         options,
         format_func=method_label,
         selection_mode="multi",
-        key="over_epsilon",
+        key=key,
         on_change=state.changer,
-        args=("over_epsilon", "over_epsilon", tuple),
+        args=("over_epsilon", key, tuple),
         help="Every point is fitted anew on every fold, once: SplineCalib takes longest.",
     )
     return tuple(chosen)
