@@ -98,6 +98,8 @@ class Predictions:
         Names of the columns that were read.
     set_aside : mapping of str to int
         Reason -> number of rows of the file that are not among these rows.
+    time_name : str
+        Which of `columns` is time, "" where none is.
     fingerprint : str
         SHA-256 over all bytes of all columns; computed.
     """
@@ -113,6 +115,7 @@ class Predictions:
     score_name: str = "score"
     outcome_name: str = "outcome"
     set_aside: Mapping[str, int] = field(default_factory=dict)
+    time_name: str = ""
     fingerprint: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
@@ -134,6 +137,7 @@ class Predictions:
         score_name: str = "score",
         outcome_name: str = "outcome",
         set_aside: Mapping[str, int] | None = None,
+        time_name: str = "",
     ) -> Predictions:
         """Validate arrays.
 
@@ -154,6 +158,8 @@ class Predictions:
         name, score_name, outcome_name : str
         set_aside : mapping of str to int, optional
             Reason -> number of rows that were left out.
+        time_name : str
+            Which of `columns` is time, "" where none is.
 
         Raises
         ------
@@ -199,6 +205,7 @@ class Predictions:
             score_name,
             outcome_name,
             dict(set_aside or {}),
+            time_name,
         )
 
     def __len__(self) -> int:

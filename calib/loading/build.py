@@ -63,6 +63,7 @@ def to_predictions(
             score_name=", ".join(mapping.score_columns),
             outcome_name=mapping.outcome or "",
             set_aside={reason: int(found.sum()) for reason, found in rows.unusable.items()},
+            time_name=mapping.time or "",
         )
     except ValueError as error:
         raise refuse("invalid", str(error)) from None
