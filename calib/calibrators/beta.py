@@ -75,8 +75,9 @@ def beta_expression(a: float, b: float, c: float) -> str:
     Examples
     --------
     >>> beta_expression(2.0, 1.5, 0.0)
-    '1 / (1 + (1 - s)^1.5 / (1 s^2))'
+    '1 / (1 + (1 - s)^1.5 / s^2)'
     """
     # exp overflows beyond 709.
     scale = f"{math.exp(c):.3g}" if abs(c) < 700.0 else f"e^{c:.3g}"
-    return f"1 / (1 + (1 - s)^{b:.3g} / ({scale} s^{a:.3g}))"
+    odds = f"s^{a:.3g}" if scale == "1" else f"({scale} s^{a:.3g})"
+    return f"1 / (1 + (1 - s)^{b:.3g} / {odds})"

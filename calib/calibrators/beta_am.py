@@ -35,7 +35,7 @@ class BetaSymmetric(IncreasingSigmoid):
     --------
     >>> fitted = BetaSymmetric().fit([0.1, 0.3, 0.4, 0.6, 0.7, 0.9], [0, 0, 1, 0, 1, 1])
     >>> fitted.formula()
-    '1 / (1 + (1 - s)^1.5 / (1 s^1.5))'
+    '1 / (1 + (1 - s)^1.5 / s^1.5)'
     """
 
     def _columns(self, scores: FloatArray) -> list[FloatArray]:

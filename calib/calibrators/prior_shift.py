@@ -70,7 +70,8 @@ class PriorShift(Calibrator):
 
     def formula(self) -> str:
         """The fitted map in words and numbers."""
-        return f"s / (s + {self.r_:.3g} (1 - s))"
+        r = f"{self.r_:.3g}"
+        return "s: the score as it is" if r == "1" else f"s / (s + {r} (1 - s))"
 
 
 def _checked(base_rate: float) -> float:

@@ -33,4 +33,4 @@ class MulticlassUncalibrated(MulticlassCalibrator):
 
     def formula(self) -> str:
         """The map in words and numbers."""
-        return "P: the scores themselves, multiplied by 1"
+        return "P: the scores themselves"

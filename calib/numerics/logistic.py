@@ -44,14 +44,8 @@ class LogisticFit:
         lock(self)
 
 
-def fit_logistic(
-    features: FloatArray,
-    positive: FloatArray,
-    weight: FloatArray,
-    *,
-    offset: FloatArray | None = None,
-) -> LogisticFit:
-    """Maximise sum of positive * eta - weight * ln(1 + exp(eta)), eta = features @ c + offset.
+def fit_logistic(features: FloatArray, positive: FloatArray, weight: FloatArray) -> LogisticFit:
+    """Maximise sum of positive * eta - weight * ln(1 + exp(eta)), eta = features @ c.
 
     Neither the scale of the columns nor the order of the cells matters; cells need not be
     distinct, so rows may be passed as they come.
@@ -62,8 +56,6 @@ def fit_logistic(
         For an intercept make the first column ones.
     positive, weight : ndarray of shape (k,)
         0 <= positive <= weight; a fractional share (Platt's targets) is allowed.
-    offset : ndarray of shape (k,), optional
-        A term whose coefficient is fixed at 1.
 
     Examples
     --------
@@ -78,7 +70,7 @@ def fit_logistic(
     (True, False)
     """
     rows, units, basis, kept = _standardise(features.T, weight)
-    found = _maximise(_Problem(rows, units, positive, weight, offset))
+    found = _maximise(_Problem(rows, units, positive, weight))
     coefficients = np.zeros(features.shape[1])
     coefficients[kept] = np.linalg.solve(basis, found.coefficients)
     covariance = np.zeros((len(coefficients), len(coefficients)))
@@ -150,15 +142,10 @@ class _Problem:
     """A log-likelihood with its derivatives, summed chunk by chunk."""
 
     def __init__(
-        self,
-        rows: FloatArray,
-        units: FloatArray,
-        positive: FloatArray,
-        weight: FloatArray,
-        offset: FloatArray | None,
+        self, rows: FloatArray, units: FloatArray, positive: FloatArray, weight: FloatArray
     ) -> None:
         self.rows, self.units = rows, units
-        self.positive, self.weight, self.offset = positive, weight, offset
+        self.positive, self.weight = positive, weight
         self.n_columns, self.n_cells = rows.shape
         # A cell that holds both outcomes cannot be separated.
         self.separable = bool(((positive <= 0.0) | (positive >= weight)).all())
@@ -168,8 +155,7 @@ class _Problem:
             yield slice(start, start + CHUNK)
 
     def eta(self, coefficients: FloatArray, part: slice) -> FloatArray:
-        linear = (self.units @ coefficients) @ self.rows[:, part]
-        return linear if self.offset is None else linear + self.offset[part]
+        return np.asarray((self.units @ coefficients) @ self.rows[:, part])
 
     def evaluate(self, coefficients: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Log-likelihood, gradient, and information."""
@@ -193,9 +179,8 @@ class _Problem:
         )
 
     def part(self, chosen: NDArray[np.intp]) -> _Problem:
-        offset = None if self.offset is None else self.offset[chosen]
         rows = np.ascontiguousarray(self.rows[:, chosen])
-        return _Problem(rows, self.units, self.positive[chosen], self.weight[chosen], offset)
+        return _Problem(rows, self.units, self.positive[chosen], self.weight[chosen])
 
 
 def _maximise(problem: _Problem) -> LogisticFit:

@@ -33,3 +33,7 @@ def test_refuses_parameters(parameters):
 def test_base_rate_needs_both_classes():
     with pytest.raises(ValueError, match="both classes"):
         PriorShift(base_rate=0.1).fit([0.2, 0.8], [1, 1])
+
+
+def test_a_factor_of_1_is_not_written():
+    assert PriorShift().fit([0.2, 0.8], [0, 1]).formula() == "s: the score as it is"
