@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from calib.calibrators import CALIBRATORS, Calibrator
 from calib.cells import ScoreCells
 from calib.metrics.proper import row_brier, row_log_loss
 from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.intervals import mean_interval
 from calib.predictions import BinaryView
 from calib.settings import Settings
 from calib.uncertainty import Estimate as Estimate  # callers of this room find it here
@@ -228,7 +228,9 @@ def make_folds(
 
 
 def mean_estimate(values: FloatArray, view: BinaryView, confidence_level: float) -> Estimate:
-    """Weighted mean of per-row values with its normal interval, by cluster where groups are named.
+    """Weighted mean of per-row values with its interval, by cluster where groups are named.
+
+    Student's interval with Hall's correction for skewness, see `calib.numerics.intervals`.
 
     Parameters
     ----------
@@ -245,12 +247,7 @@ def mean_estimate(values: FloatArray, view: BinaryView, confidence_level: float)
     if view.group is not None:
         residual = np.bincount(view.group, residual).astype(np.float64)
         residual = residual[np.bincount(view.group) > 0]
-    n = len(residual)
-    if n < 2:
-        return Estimate(mean)
-    error = float(np.sqrt(residual @ residual * n / (n - 1)) / total)
-    half = float(norm.ppf(0.5 + confidence_level / 2)) * error
-    return Estimate(mean, mean - half, mean + half)
+    return Estimate(mean, *mean_interval(mean, residual, float(total), confidence_level))
 
 
 LOSSES: Mapping[str, Callable[..., FloatArray]] = {

@@ -41,7 +41,8 @@ def test_predicts_probabilities_and_leaves_its_input_alone(key, problem):
     corners = np.vstack([np.eye(4), np.full(4, 0.25), [1e-300, 0.0, 0.0, 1.0], [0, 0.5, 0.5, 0]])
     assert_probabilities(fitted.predict(corners), corners.shape)
     assert (scores == before).all()
-    assert any(digit in fitted.formula() for digit in "0123456789")
+    # The scores as they are have no number to tell.
+    assert key == "uncalibrated" or any(digit in fitted.formula() for digit in "0123456789")
 
 
 @every
