@@ -10,6 +10,7 @@ import pandas as pd
 from calib.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, lock, thin_indices
 from calib.numerics.brownian import null_standard_deviation, supremum_quantile
+from calib.numerics.calibrated_null import few_scores, simulated_differences
 from calib.numerics.cumulative_spline import recalibrated_probability
 
 MOST_POINTS = 900
@@ -91,6 +92,14 @@ def cumulative_curve(cells: ScoreCells, *, confidence_level: float = 0.95) -> Cu
         recalibrated=recalibrated_probability(fractile, outcome, fractile[kept]),
         cumulative_score=cells.cumulative_score[kept] / total,
         cumulative_outcome=outcome[kept],
-        null_half_width=supremum_quantile(confidence_level) * null_standard_deviation(cells),
+        null_half_width=_null_half_width(cells, confidence_level),
         confidence_level=confidence_level,
     )
+
+
+def _null_half_width(cells: ScoreCells, confidence_level: float) -> float:
+    """The KS error that calibrated scores stay below, as the KS test has it."""
+    if few_scores(cells):
+        largest = np.abs(simulated_differences(cells, random_state=0)).max(axis=0)
+        return float(np.quantile(largest, confidence_level))
+    return supremum_quantile(confidence_level) * null_standard_deviation(cells)

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from calib import metrics
 from calib.cells import ScoreCells
@@ -49,10 +50,20 @@ def test_simulation_is_seeded():
     assert one.p_value != two.p_value
 
 
-def test_the_limit_is_used_from_100_rows():
+def test_the_limit_is_used_from_100_distinct_scores():
     outcome, score = np.arange(100) % 2, np.full(100, 0.4) + np.arange(100) / 1000
     assert metrics.ks_test(outcome, score).null == "supremum of Brownian motion"
     assert metrics.ks_test(outcome[:99], score[:99]).null == "simulation, 4,999 draws"
+    tied = metrics.kuiper_test(np.tile(outcome, 9), np.tile(score.round(2), 9))
+    assert tied.null == "simulation, 4,999 draws"
+
+
+@pytest.mark.parametrize("test", [metrics.ks_test, metrics.kuiper_test])
+def test_one_score_is_a_binomial_test(test):
+    # 400 rows of score 0.3 with 140 positives: as far from 120 is at most 100 or at least 140.
+    result = test([1] * 140 + [0] * 260, [0.3] * 400)
+    exact = binom.cdf(100, 400, 0.3) + binom.sf(139, 400, 0.3)
+    assert result.p_value == pytest.approx(exact, abs=4 * np.sqrt(exact / 4999))
 
 
 def test_the_limit_continues_the_simulation():

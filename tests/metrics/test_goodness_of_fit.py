@@ -4,9 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
+from scipy.special import expit
+from scipy.stats import binom, chi2
 
 from calib import metrics
+from calib.cells import ScoreCells
+from calib.metrics.goodness_of_fit import _simulated_gaps
+from calib.numerics.binning import bin_cells
 
 
 def test_spiegelhalter_with_weights_by_the_rows():
@@ -25,12 +29,41 @@ def test_spiegelhalter_without_spread():
 
 
 def test_hosmer_lemeshow_by_hand():
-    # Two groups of 10: expected 2 and 8, observed 3 and 6; variance 1.6 each.
-    score = [0.2] * 10 + [0.8] * 10
-    outcome = [1] * 3 + [0] * 7 + [1] * 6 + [0] * 4
+    # Two groups of 40: expected 8 and 32, observed 12 and 29; variance 6.4 each.
+    score = [0.2] * 40 + [0.8] * 40
+    outcome = [1] * 12 + [0] * 28 + [1] * 29 + [0] * 11
     result = metrics.hosmer_lemeshow_test(outcome, score, n_groups=2)
-    assert result.statistic == pytest.approx(1 / 1.6 + 4 / 1.6)
-    assert result.p_value == pytest.approx(chi2.sf(5 / 1.6, 2))
+    assert result.statistic == pytest.approx(16 / 6.4 + 9 / 6.4)
+    assert result.p_value == pytest.approx(chi2.sf(25 / 6.4, 2))
+
+
+def test_hosmer_lemeshow_of_few_expected_is_simulated():
+    # 20 rows of score 0.1, 4 of them positive: as far from 2 is 0 or at least 4.
+    result = metrics.hosmer_lemeshow_test([1] * 4 + [0] * 16, [0.1] * 20)
+    exact = binom.pmf(0, 20, 0.1) + binom.sf(3, 20, 0.1)
+    assert result.statistic == pytest.approx(2**2 / 1.8)
+    assert result.p_value == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 4999))
+    assert result.null == "simulation, 4,999 draws"
+
+
+def test_simulated_hosmer_lemeshow_rejects_rare_events_as_often_as_it_says():
+    rng, rejected = np.random.default_rng(0), 0
+    for _ in range(400):
+        score = expit(rng.normal(-5.0, 1.0, 300))
+        outcome = rng.random(300) < score
+        rejected += metrics.hosmer_lemeshow_test(outcome, score).p_value < 0.05
+    # 20 give or take 4.4; the chi-square rejects about 60.
+    assert 6 <= rejected <= 36
+
+
+def test_runs_of_many_scores_are_drawn_together():
+    score = np.sort(np.random.default_rng(1).beta(0.5, 20.0, 3000))
+    cells = ScoreCells.from_arrays(np.arange(3000) % 50 == 0, score)
+    groups = bin_cells(cells, 10, "quantile")
+    gaps = _simulated_gaps(cells, groups, 0)
+    variance = [(s * (1 - s)).sum() for s in np.split(score, groups.last[:-1])]
+    np.testing.assert_allclose(gaps[5:].std(axis=1), np.sqrt(variance[5:]) / 300, rtol=0.05)
+    np.testing.assert_allclose(gaps.mean(axis=1), 0.0, atol=4 * gaps.std() / np.sqrt(4999))
 
 
 def test_hosmer_lemeshow_of_certain_scores():
