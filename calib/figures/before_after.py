@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import plotly.graph_objects as go
+from typing import Any
 
 from calib.analysis import Analysis, MethodResult
 from calib.figures.chart import Chart, make_chart
@@ -12,6 +11,7 @@ from calib.figures.grid import Grid, axis_ids, layout_keys, panel_title, shared_
 from calib.figures.panels import band, diagonal, dots, few_entry, square
 from calib.figures.scales import LINEAR
 from calib.figures.theme import axis_look, style_of
+from calib.figures.trace import Trace
 from calib.figures.words import escaped, verdicts
 
 SIDE = 180
@@ -31,18 +31,20 @@ def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: i
     """
     results = [analysis.methods[key] for key in methods]
     grid = Grid(len(results), min(columns, len(results)), SIDE, gap_x=22, gap_y=48)
-    figure = go.Figure()
+    traces: list[Trace] = []
+    layout: dict[str, Any] = {}
+    notes = []
     for panel, result in enumerate(results):
-        figure.add_traces(_traces(result, panel))
-        figure.update_layout(_axes(grid, panel))
+        traces += _traces(result, panel)
+        layout |= _axes(grid, panel)
         title = f"<b>{escaped(result.label)}</b><br>KS {result.ks.statistic:.3f}"
-        figure.add_annotation(panel_title(title, panel))
-    for note in shared_titles("Mean predicted probability", "Observed frequency"):
-        figure.add_annotation(note)
+        notes.append(panel_title(title, panel))
+    notes += shared_titles("Mean predicted probability", "Observed frequency")
     if any(result.reliability.few.any() for result in results):
-        figure.add_trace(few_entry())
+        traces.append(few_entry())
     return make_chart(
-        figure,
+        traces,
+        layout | {"annotations": notes},
         f"Reliability before and after calibration. {verdicts(analysis, methods)}",
         plot_width=grid.width,
         plot_height=grid.height,
@@ -51,7 +53,7 @@ def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: i
     )
 
 
-def _traces(result: MethodResult, panel: int) -> list[go.Scatter]:
+def _traces(result: MethodResult, panel: int) -> list[Trace]:
     place = axis_ids(panel)
     # The first panel's band and diagonal speak for all in the legend.
     shared = place | {"showlegend": panel == 0}

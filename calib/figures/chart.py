@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
+from plotly.basedatatypes import BaseFigure
 
-from calib.figures.theme import light_template
+from calib.figures.theme import LIGHT
+from calib.figures.trace import Trace
 
 LEFT, RIGHT, TOP, BOTTOM = 54, 12, 12, 50
 LEGEND_ROW = 20
@@ -22,7 +28,8 @@ class Chart:
 
     Attributes
     ----------
-    figure : plotly.graph_objects.Figure
+    spec : mapping
+        Traces and layout as plotly takes them, under "data" and "layout".
     alt : str
         What the figure shows, in a sentence: its alternative text. Plain text, not HTML.
     height, width : int
@@ -30,14 +37,45 @@ class Chart:
         width, and more width than the natural one only adds empty space.
     """
 
-    figure: go.Figure
+    spec: Mapping[str, Any]
     alt: str
     height: int
     width: int
 
+    @property
+    def figure(self) -> go.Figure:
+        """The same as plotly's figure, every property checked."""
+        return go.Figure(self.spec)
+
+    @property
+    def unchecked(self) -> BaseFigure:
+        """The same for `st.plotly_chart`, which would have a dictionary checked at every rerun."""
+        return _Unchecked(self.spec)
+
+
+class _Unchecked(BaseFigure):
+    """A figure of which nothing is read but its dictionary."""
+
+    def __init__(self, spec: Mapping[str, Any]) -> None:
+        self._spec = spec
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(self._spec, data=[_packed(trace) for trace in self._spec["data"]])
+
+
+def _packed(value: Any) -> Any:
+    """A trace with its numbers as bytes: a third of the JSON, and nothing for plotly to parse."""
+    if isinstance(value, dict):
+        return {name: _packed(part) for name, part in value.items()}
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        numbers = base64.b64encode(value.tobytes()).decode()
+        return {"dtype": value.dtype.str[1:], "bdata": numbers}
+    return value
+
 
 def make_chart(
-    figure: go.Figure,
+    traces: Sequence[Trace],
+    layout: Mapping[str, Any],
     alt: str,
     *,
     plot_width: int,
@@ -47,17 +85,16 @@ def make_chart(
     top: int = TOP,
     revision: str,
 ) -> Chart:
-    """Lay out a figure around a plot area of the given size, with its legend below.
+    """Lay out traces around a plot area of the given size, with their legend below.
 
     `revision` names what must not change for a reader's zoom to be kept.
     """
     # Fixed margins: letting plotly measure its labels costs a second layout pass at every redraw.
-    legend = legend_height(figure)
+    legend = legend_height(traces)
     bottom = BOTTOM + legend
     height, width = top + plot_height + bottom, left + plot_width + right
-    # One assignment: update_layout takes ten times as long.
-    figure.layout = figure.layout.to_plotly_json() | {
-        "template": light_template(),
+    common = {
+        "template": LIGHT,
         "height": height,
         "width": width,
         "margin": {"l": left, "r": right, "t": top, "b": bottom, "pad": 0, "autoexpand": False},
@@ -75,22 +112,22 @@ def make_chart(
             "font": {"size": 12},
         },
     }
-    return Chart(figure, alt, height, width)
+    return Chart({"data": list(traces), "layout": {**layout, **common}}, alt, height, width)
 
 
-def legend_height(figure: go.Figure) -> int:
+def legend_height(traces: Sequence[Trace]) -> int:
     """Room for the legend where it wraps most, on a narrow screen."""
-    names = [trace.name for trace in figure.data if trace.showlegend is not False]
+    names = [trace.get("name") for trace in traces if trace.get("showlegend") is not False]
     if not names:
         return 0
     # Plotly sets a wrapped legend in columns as wide as the longest name.
-    column = 58 + 6 * max(len(html.unescape(name)) for name in names)
+    column = 58 + 6 * max(len(html.unescape(name or "")) for name in names)
     columns = max(1, math.floor(NARROWEST / column))
     return LEGEND_ROW * math.ceil(len(names) / columns) + 4
 
 
 def for_report(chart: Chart) -> go.Figure:
     """A copy that follows the width of what holds it, for a page of plain HTML."""
-    figure = go.Figure(chart.figure)
+    figure = chart.figure
     figure.update_layout(width=None, autosize=True)
     return figure

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 
 from calib.analysis import Analysis
 from calib.curves.functions import CompactLogitCurve
@@ -11,6 +10,7 @@ from calib.figures.chart import Chart, make_chart
 from calib.figures.panels import square
 from calib.figures.scales import LINEAR
 from calib.figures.theme import FRAME, LINE_WIDTH, axis_look, style_of
+from calib.figures.trace import Trace, scatter
 
 SIDE = 300
 
@@ -27,14 +27,15 @@ def compact_logit_chart(analysis: Analysis) -> Chart:
     Lucena 2018, section 5.1, arXiv:1809.07751.
     """
     curve = analysis.compact_logit
-    figure = go.Figure([_identity(), *_ends(curve), _transform(curve)])
+    traces = [_identity(), *_ends(curve), _transform(curve)]
     across, upward = square()
-    figure.update_layout(
-        xaxis=axis_look("Score", **LINEAR.options(), **across),
-        yaxis=axis_look("Transformed score", **LINEAR.options(), **upward),
-    )
+    layout = {
+        "xaxis": axis_look("Score", **LINEAR.options(), **across),
+        "yaxis": axis_look("Transformed score", **LINEAR.options(), **upward),
+    }
     return make_chart(
-        figure,
+        traces,
+        layout,
         _alt(curve),
         plot_width=SIDE,
         plot_height=SIDE,
@@ -51,8 +52,8 @@ def _alt(curve: CompactLogitCurve) -> str:
     )
 
 
-def _identity() -> go.Scatter:
-    return go.Scatter(
+def _identity() -> Trace:
+    return scatter(
         x=[0.0, 1.0],
         y=[0.0, 1.0],
         mode="lines",
@@ -64,10 +65,10 @@ def _identity() -> go.Scatter:
     )
 
 
-def _ends(curve: CompactLogitCurve) -> list[go.Scatter]:
+def _ends(curve: CompactLogitCurve) -> list[Trace]:
     places = {"epsilon": curve.epsilon, "1 − epsilon": 1.0 - curve.epsilon}
     return [
-        go.Scatter(
+        scatter(
             x=[place, place],
             y=[LINEAR.low, LINEAR.high],
             mode="lines",
@@ -81,8 +82,8 @@ def _ends(curve: CompactLogitCurve) -> list[go.Scatter]:
     ]
 
 
-def _transform(curve: CompactLogitCurve) -> go.Scatter:
-    return go.Scatter(
+def _transform(curve: CompactLogitCurve) -> Trace:
+    return scatter(
         x=curve.score.astype(np.float32),
         y=curve.transformed.astype(np.float32),
         mode="lines",

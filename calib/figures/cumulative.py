@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import plotly.graph_objects as go
 
 from calib.analysis import Analysis, MethodResult
 from calib.figures.chart import Chart, make_chart
 from calib.figures.grid import Grid, axis_ids, layout_keys, panel_title
 from calib.figures.panels import square
 from calib.figures.theme import FRAME, LINE_WIDTH, OUTCOME, axis_look, style_of
+from calib.figures.trace import Trace, scatter
 from calib.figures.words import evidence
 from calib.numerics.arrays import FloatArray
 
@@ -63,7 +63,8 @@ def cumulative_chart(analysis: Analysis, method: str = "uncalibrated") -> Chart:
     plain = method == "uncalibrated"
     said = analysis.verdict.sentence if plain else f"{result.label}: {evidence(result)}."
     return make_chart(
-        go.Figure(_traces(result), layout),
+        _traces(result),
+        layout,
         f"Cumulative calibration in four panels, without bins. {said}",
         plot_width=grid.width,
         plot_height=grid.height,
@@ -73,7 +74,7 @@ def cumulative_chart(analysis: Analysis, method: str = "uncalibrated") -> Chart:
     )
 
 
-def _traces(result: MethodResult) -> list[go.Scatter]:
+def _traces(result: MethodResult) -> list[Trace]:
     curve, color = result.cumulative, style_of(result.key).color
     score, outcome, by = curve.cumulative_score, curve.cumulative_outcome, curve.fractile
     return [
@@ -88,9 +89,9 @@ def _traces(result: MethodResult) -> list[go.Scatter]:
     ]
 
 
-def _line(panel: int, x: FloatArray, y: FloatArray, name: str, color: str) -> go.Scatter:
+def _line(panel: int, x: FloatArray, y: FloatArray, name: str, color: str) -> Trace:
     reference = name == "Diagonal"
-    return go.Scatter(
+    return scatter(
         x=x.astype(np.float32),
         y=y.astype(np.float32),
         mode="lines",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
 from calib.analysis import Analysis, MethodResult
 from calib.figures.chart import Chart, make_chart
 from calib.figures.theme import BAND, FRAME, LINE_WIDTH, MethodStyle, axis_look, style_of
+from calib.figures.trace import Trace, scatter
 from calib.figures.words import escaped, verdicts
 from calib.numerics.arrays import FloatArray
 
@@ -44,7 +44,8 @@ def cumulative_difference_chart(analysis: Analysis, methods: Sequence[str]) -> C
         "yaxis": axis_look("Cumulative outcome − score", range=[-limit, limit], nticks=7),
     }
     return make_chart(
-        go.Figure(traces, layout),
+        traces,
+        layout,
         f"Cumulative difference between outcomes and scores. {verdicts(analysis, methods)}",
         plot_width=WIDTH,
         plot_height=HEIGHT,
@@ -53,8 +54,8 @@ def cumulative_difference_chart(analysis: Analysis, methods: Sequence[str]) -> C
     )
 
 
-def _band(half_width: float, level: float) -> go.Scatter:
-    return go.Scatter(
+def _band(half_width: float, level: float) -> Trace:
+    return scatter(
         x=[0.0, 1.0, 1.0, 0.0],
         y=[-half_width, -half_width, half_width, half_width],
         mode="lines",
@@ -67,8 +68,8 @@ def _band(half_width: float, level: float) -> go.Scatter:
     )
 
 
-def _zero() -> go.Scatter:
-    return go.Scatter(
+def _zero() -> Trace:
+    return scatter(
         x=[0.0, 1.0],
         y=[0.0, 0.0],
         mode="lines",
@@ -79,9 +80,9 @@ def _zero() -> go.Scatter:
     )
 
 
-def _curve(result: MethodResult) -> go.Scatter:
+def _curve(result: MethodResult) -> Trace:
     curve, style = result.cumulative, style_of(result.key)
-    return go.Scatter(
+    return scatter(
         x=curve.fractile.astype(np.float32),
         y=curve.difference.astype(np.float32),
         customdata=curve.score.astype(np.float32),
@@ -98,7 +99,7 @@ def _curve(result: MethodResult) -> go.Scatter:
     )
 
 
-def _extremes(result: MethodResult, *, named: bool) -> go.Scatter:
+def _extremes(result: MethodResult, *, named: bool) -> Trace:
     """KS point first, then the ends of the Kuiper range."""
     curve, style = result.cumulative, style_of(result.key)
     difference: FloatArray = curve.difference
@@ -107,7 +108,7 @@ def _extremes(result: MethodResult, *, named: bool) -> go.Scatter:
     at = np.array([furthest, bottom, top])
     kuiper = f"Kuiper error {difference[top] - difference[bottom]:.4f}"
     said = [f"KS error {abs(difference[furthest]):.4f}", f"{kuiper}, lowest", f"{kuiper}, highest"]
-    return go.Scatter(
+    return scatter(
         x=curve.fractile[at],
         y=difference[at],
         mode="markers+text" if named else "markers",

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
 from calib.calibrators import CALIBRATORS
 from calib.decisions import CostCurves, DecisionTable, NetBenefit
 from calib.figures.chart import Chart, make_chart
 from calib.figures.theme import FRAME, LINE_WIDTH, axis_look, style_of
+from calib.figures.trace import Trace, scatter
 from calib.figures.words import escaped, probability
 from calib.numerics.arrays import FloatArray
 
@@ -33,22 +33,23 @@ def cost_chart(curves: CostCurves, table: DecisionTable, methods: Sequence[str])
     top = 1.08 * max(curves.treat_all, curves.treat_none)
     low = min(float(curves.cost[key].min()) for key in methods)
     bottom = max(0.0, low - 0.25 * (top - low))
-    figure = go.Figure([_level(curves.treat_all, "Flag all", "treat all", "dash")])
-    figure.add_trace(_level(curves.treat_none, "Flag none", "treat none", "dot"))
-    figure.add_traces([_curve(key, curves.threshold, curves.cost[key], "cost") for key in methods])
-    figure.add_traces(_lowest(table, methods))
+    traces = [_level(curves.treat_all, "Flag all", "treat all", "dash")]
+    traces.append(_level(curves.treat_none, "Flag none", "treat none", "dot"))
+    traces += [_curve(key, curves.threshold, curves.cost[key], "cost") for key in methods]
+    traces += _lowest(table, methods)
     if table.costs.capacity is None:
-        figure.add_trace(_upright(table.costs.threshold, [bottom, top]))
-    figure.update_layout(
-        xaxis=axis_look("Threshold", range=[-0.01, 1.01], nticks=6),
-        yaxis=axis_look("Expected cost per row", range=[bottom, top], nticks=6, tickformat="~g"),
-    )
+        traces.append(_upright(table.costs.threshold, [bottom, top]))
+    layout = {
+        "xaxis": axis_look("Threshold", range=[-0.01, 1.01], nticks=6),
+        "yaxis": axis_look("Expected cost per row", range=[bottom, top], nticks=6, tickformat="~g"),
+    }
     said = [
         f"{CALIBRATORS[key].label}: {table.methods[key].cost.value:.4f} at its threshold."
         for key in methods
     ]
     return make_chart(
-        figure,
+        traces,
+        layout,
         f"Expected cost of a row over the threshold. {' '.join(said)}",
         plot_width=WIDTH,
         plot_height=HEIGHT,
@@ -80,18 +81,17 @@ def net_benefit_chart(
     treat_all.update(
         name="Flag all", showlegend=True, line={"color": FRAME, "width": 1.25, "dash": "dash"}
     )
-    figure = go.Figure([_level(0.0, "Flag none", "treat none", "dot"), treat_all])
-    figure.add_traces(
-        [_curve(key, curves.threshold, curves.benefit[key], "benefit") for key in methods]
-    )
+    traces = [_level(0.0, "Flag none", "treat none", "dot"), treat_all]
+    traces += [_curve(key, curves.threshold, curves.benefit[key], "benefit") for key in methods]
     if threshold is not None:
-        figure.add_trace(_upright(threshold, [bottom, top]))
-    figure.update_layout(
-        xaxis=axis_look("Threshold", range=[-0.01, 1.01], nticks=6),
-        yaxis=axis_look("Net benefit per row", range=[bottom, top], nticks=6, tickformat="~g"),
-    )
+        traces.append(_upright(threshold, [bottom, top]))
+    layout = {
+        "xaxis": axis_look("Threshold", range=[-0.01, 1.01], nticks=6),
+        "yaxis": axis_look("Net benefit per row", range=[bottom, top], nticks=6, tickformat="~g"),
+    }
     return make_chart(
-        figure,
+        traces,
+        layout,
         f"Net benefit over the threshold. {' '.join(_said(curves, key) for key in methods)}",
         plot_width=WIDTH,
         plot_height=HEIGHT,
@@ -112,10 +112,10 @@ def _said(curves: NetBenefit, key: str) -> str:
     return f"{label}: below flagging all or none at thresholds from {first:g} to {last:g}."
 
 
-def _curve(key: str, threshold: FloatArray, values: FloatArray, kind: str) -> go.Scatter:
+def _curve(key: str, threshold: FloatArray, values: FloatArray, kind: str) -> Trace:
     style = style_of(key)
     label = escaped(CALIBRATORS[key].label) if key else ""
-    return go.Scatter(
+    return scatter(
         x=threshold,
         y=values,
         mode="lines",
@@ -128,8 +128,8 @@ def _curve(key: str, threshold: FloatArray, values: FloatArray, kind: str) -> go
     )
 
 
-def _level(value: float, name: str, uid: str, dash: str) -> go.Scatter:
-    return go.Scatter(
+def _level(value: float, name: str, uid: str, dash: str) -> Trace:
+    return scatter(
         x=[0.0, 1.0],
         y=[value, value],
         mode="lines",
@@ -140,7 +140,7 @@ def _level(value: float, name: str, uid: str, dash: str) -> go.Scatter:
     )
 
 
-def _lowest(table: DecisionTable, methods: Sequence[str]) -> list[go.Scatter]:
+def _lowest(table: DecisionTable, methods: Sequence[str]) -> list[Trace]:
     """A marker where each method would have cost least."""
     found = []
     for key in methods:
@@ -150,7 +150,7 @@ def _lowest(table: DecisionTable, methods: Sequence[str]) -> list[go.Scatter]:
         at = min(decision.hindsight, 1.0)
         said = f"least in hindsight: {decision.hindsight_cost:.4f} from {probability(at)} on"
         found.append(
-            go.Scatter(
+            scatter(
                 x=[at],
                 y=[decision.hindsight_cost],
                 mode="markers",
@@ -165,8 +165,8 @@ def _lowest(table: DecisionTable, methods: Sequence[str]) -> list[go.Scatter]:
     return found
 
 
-def _upright(x: float, span: list[float]) -> go.Scatter:
-    return go.Scatter(
+def _upright(x: float, span: list[float]) -> Trace:
+    return scatter(
         x=[x, x],
         y=span,
         mode="lines",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import plotly.graph_objects as go
 
 from calib.analysis import Analysis, MethodResult
 from calib.figures.chart import Chart, make_chart
 from calib.figures.theme import FRAME, axis_look, style_of
+from calib.figures.trace import Trace, scatter
 from calib.figures.words import escaped
 
 WIDTH, ROW = 520, 38
@@ -33,17 +33,17 @@ def difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
     if metric not in NAMES:
         raise ValueError(f"metric must be 'log_loss' or 'brier_score', got {metric!r}.")
     results = [r for key, r in analysis.methods.items() if key != "uncalibrated"]
-    figure = go.Figure([_zero(len(results)), *(_row(r, metric, i) for i, r in enumerate(results))])
+    traces = [_zero(len(results)), *(_row(r, metric, i) for i, r in enumerate(results))]
     labels = [escaped(result.label) for result in results]
-    figure.update_layout(
-        xaxis=axis_look(
+    layout = {
+        "xaxis": axis_look(
             f"{NAMES[metric]} minus uncalibrated (← better)",
             range=_range(results, metric),
             nticks=6,
             tickformat="~g",
             mirror=False,
         ),
-        yaxis=axis_look(
+        "yaxis": axis_look(
             range=[len(results) - 0.5, -0.5],
             tickvals=list(range(len(results))),
             ticktext=labels,
@@ -53,9 +53,10 @@ def difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
             showline=False,
             fixedrange=True,
         ),
-    )
+    }
     return make_chart(
-        figure,
+        traces,
+        layout,
         f"{NAMES[metric]} of each method minus that of the uncalibrated scores, with intervals. "
         f"{analysis.recommendation.sentence}",
         plot_width=WIDTH,
@@ -65,8 +66,8 @@ def difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
     )
 
 
-def _zero(n_rows: int) -> go.Scatter:
-    return go.Scatter(
+def _zero(n_rows: int) -> Trace:
+    return scatter(
         x=[0.0, 0.0],
         y=[-0.5, n_rows - 0.5],
         mode="lines",
@@ -77,11 +78,11 @@ def _zero(n_rows: int) -> go.Scatter:
     )
 
 
-def _row(result: MethodResult, metric: str, row: int) -> go.Scatter:
+def _row(result: MethodResult, metric: str, row: int) -> Trace:
     estimate, style = result.differences[metric], style_of(result.key)
     known = estimate.low == estimate.low
     interval = f" ({estimate.low:+.4f} to {estimate.high:+.4f})" if known else ""
-    return go.Scatter(
+    return scatter(
         x=[estimate.value],
         y=[row],
         mode="markers",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
 from calib.analysis import Analysis
 from calib.epsilon import EpsilonCurve
@@ -21,6 +20,7 @@ from calib.figures.stacked import (
     upright,
 )
 from calib.figures.theme import METHOD_STYLES, style_of
+from calib.figures.trace import Trace, scatter
 from calib.figures.words import escaped
 from calib.numerics.arrays import FloatArray
 
@@ -40,15 +40,14 @@ def epsilon_chart(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> Chart:
     across = log_axis("ε", curves[0].epsilon)
     above = loss_axis("Held-out log loss", *(curve.log_loss for curve in drawn))
     rule, epsilon = analysis.compact_logit.rule, analysis.compact_logit.epsilon
-    figure = go.Figure(
-        [upright(rule, above["range"], f"rule: ε = {rule:.2g}", "rule", showlegend=True)]
-    )
-    figure.add_traces([_losses(analysis, curve, epsilon) for curve in drawn])
-    figure.add_trace(_outside(drawn[0], epsilon))
+    traces = [upright(rule, above["range"], f"rule: ε = {rule:.2g}", "rule", showlegend=True)]
+    traces += [_losses(analysis, curve, epsilon) for curve in drawn]
+    traces.append(_outside(drawn[0], epsilon))
     below = {"title": "Outside", "rangemode": "tozero", "fixedrange": True, "tickformat": "~s"}
-    figure.update_layout(stacked_axes(across, above, below))
+    layout = stacked_axes(across, above, below)
     return make_chart(
-        figure,
+        traces,
+        layout,
         _alt(analysis, drawn),
         plot_width=WIDTH,
         plot_height=HEIGHT,
@@ -79,8 +78,8 @@ def _position(curve: EpsilonCurve, epsilon: float) -> int:
     return int(np.flatnonzero(curve.epsilon == epsilon)[0])
 
 
-def _losses(analysis: Analysis, curve: EpsilonCurve, epsilon: float) -> go.Scatter:
-    return go.Scatter(
+def _losses(analysis: Analysis, curve: EpsilonCurve, epsilon: float) -> Trace:
+    return scatter(
         x=curve.epsilon,
         y=curve.log_loss,
         name=escaped(analysis.methods[curve.key].label),
@@ -91,8 +90,8 @@ def _losses(analysis: Analysis, curve: EpsilonCurve, epsilon: float) -> go.Scatt
     )
 
 
-def _outside(curve: EpsilonCurve, epsilon: float) -> go.Scatter:
-    return go.Scatter(
+def _outside(curve: EpsilonCurve, epsilon: float) -> Trace:
+    return scatter(
         x=curve.epsilon,
         y=curve.n_outside,
         yaxis="y2",

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
-import plotly.graph_objects as go
 
 from calib.analysis import Analysis, MethodResult
 from calib.curves.functions import CalibrationFunction
@@ -14,6 +13,7 @@ from calib.figures.chart import Chart, make_chart
 from calib.figures.panels import diagonal, dots, few_entry, legend_entry, square
 from calib.figures.scales import LINEAR
 from calib.figures.theme import LINE_WIDTH, MethodStyle, axis_look, faded, style_of
+from calib.figures.trace import Trace, scatter
 from calib.figures.words import escaped, verdicts
 
 SIDE, GAP, KNOT_ROW = 380, 12, 9
@@ -55,21 +55,22 @@ def functions_chart(
     curve = uncalibrated.reliability if rows == "test" else analysis.fitted_reliability
     style = style_of("uncalibrated")
     results = [analysis.methods[key] for key in methods]
-    figure = go.Figure([diagonal(LINEAR, name="No change")])
-    figure.add_trace(dots("rows", ROW_WORDS[rows], curve, style, LINEAR, joined=False))
+    traces = [diagonal(LINEAR, name="No change")]
+    traces.append(dots("rows", ROW_WORDS[rows], curve, style, LINEAR, joined=False))
     before = by_rule or {}
-    figure.add_traces([_before(r, before[r.key]) for r in results if r.key in before])
+    traces += [_before(r, before[r.key]) for r in results if r.key in before]
     if before:
-        figure.add_trace(legend_entry("by rule", "ε by the rule", _FAINT, mode="lines"))
-    figure.add_traces([_map(result) for result in results if result.key != "uncalibrated"])
+        traces.append(legend_entry("by rule", "ε by the rule", _FAINT, mode="lines"))
+    traces += [_map(result) for result in results if result.key != "uncalibrated"]
     bent = [r for r in results if highlight_knots and len(r.function.knots)]
-    figure.add_traces([_rug(result, row) for row, result in enumerate(bent)])
-    figure.add_trace(legend_entry("rows", ROW_WORDS[rows], style, mode="markers"))
+    traces += [_rug(result, row) for row, result in enumerate(bent)]
+    traces.append(legend_entry("rows", ROW_WORDS[rows], style, mode="markers"))
     if curve.few.any():
-        figure.add_trace(few_entry())
-    figure.update_layout(_axes(len(bent)))
+        traces.append(few_entry())
+    layout = _axes(len(bent))
     return make_chart(
-        figure,
+        traces,
+        layout,
         f"Calibration functions over the dots of the {ROW_WORDS[rows].lower()}. "
         f"{verdicts(analysis, methods)}",
         plot_width=SIDE,
@@ -102,9 +103,9 @@ def _axes(n_rows: int) -> dict[str, object]:
     }
 
 
-def _map(result: MethodResult) -> go.Scatter:
+def _map(result: MethodResult) -> Trace:
     style = style_of(result.key)
-    return go.Scatter(
+    return scatter(
         x=result.function.score.astype(np.float32),
         y=result.function.calibrated.astype(np.float32),
         mode="lines",
@@ -117,9 +118,9 @@ def _map(result: MethodResult) -> go.Scatter:
     )
 
 
-def _before(result: MethodResult, function: CalibrationFunction) -> go.Scatter:
+def _before(result: MethodResult, function: CalibrationFunction) -> Trace:
     style = style_of(result.key)
-    return go.Scatter(
+    return scatter(
         x=function.score.astype(np.float32),
         y=function.calibrated.astype(np.float32),
         mode="lines",
@@ -132,9 +133,9 @@ def _before(result: MethodResult, function: CalibrationFunction) -> go.Scatter:
     )
 
 
-def _rug(result: MethodResult, row: int) -> go.Scatter:
+def _rug(result: MethodResult, row: int) -> Trace:
     knots = result.function.knots
-    return go.Scatter(
+    return scatter(
         x=knots,
         y=np.full(len(knots), row),
         yaxis="y2",

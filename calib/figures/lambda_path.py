@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
-
 from calib.analysis import Analysis, MethodResult
 from calib.curves.functions import LambdaPath
 from calib.figures.chart import Chart, make_chart
@@ -19,6 +17,7 @@ from calib.figures.stacked import (
     upright,
 )
 from calib.figures.theme import axis_look, style_of
+from calib.figures.trace import Trace, scatter
 from calib.figures.words import escaped
 
 
@@ -48,15 +47,16 @@ def lambda_path_chart(analysis: Analysis, method: str) -> Chart:
     counted = len(path.degrees) > 0
     across = log_axis("Weight λ of the penalty (smoother →)", path.lambdas)
     above = loss_axis("Cross-validated loss", path.losses)
-    figure = go.Figure([_in_use(path, above["range"]), _losses(result, path)])
+    traces = [_in_use(path, above["range"]), _losses(result, path)]
     if counted:
-        figure.add_trace(_degrees(result, path))
+        traces.append(_degrees(result, path))
         below = {"title": "d.f.", "rangemode": "tozero", "fixedrange": True}
-        figure.update_layout(stacked_axes(across, above, below))
+        layout = stacked_axes(across, above, below)
     else:
-        figure.update_layout(xaxis=axis_look(**across), yaxis=axis_look(**above))
+        layout = {"xaxis": axis_look(**across), "yaxis": axis_look(**above)}
     return make_chart(
-        figure,
+        traces,
+        layout,
         _alt(result, path),
         plot_width=WIDTH,
         plot_height=HEIGHT if counted else UPPER,
@@ -75,14 +75,14 @@ def _alt(result: MethodResult, path: LambdaPath) -> str:
     )
 
 
-def _in_use(path: LambdaPath, span: list[float]) -> go.Scatter:
+def _in_use(path: LambdaPath, span: list[float]) -> Trace:
     at = float(path.lambdas[path.chosen])
     return upright(at, span, f"in use: λ = {at:.3g}", "in use", showlegend=True)
 
 
-def _losses(result: MethodResult, path: LambdaPath) -> go.Scatter:
+def _losses(result: MethodResult, path: LambdaPath) -> Trace:
     counted = len(path.degrees) > 0
-    return go.Scatter(
+    return scatter(
         x=path.lambdas,
         y=path.losses,
         customdata=path.degrees if counted else None,
@@ -96,8 +96,8 @@ def _losses(result: MethodResult, path: LambdaPath) -> go.Scatter:
     )
 
 
-def _degrees(result: MethodResult, path: LambdaPath) -> go.Scatter:
-    return go.Scatter(
+def _degrees(result: MethodResult, path: LambdaPath) -> Trace:
+    return scatter(
         x=path.lambdas,
         y=path.degrees,
         yaxis="y2",

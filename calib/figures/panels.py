@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.figures.scales import Scale
 from calib.figures.theme import BAND, FRAME, LINE_WIDTH, MethodStyle, faded
+from calib.figures.trace import Trace, scatter
 from calib.figures.words import count, probability, span
 
 # Area of a dot that holds all the weight, as a squared diameter in pixels.
@@ -24,10 +24,10 @@ def square(x_axis: str = "x") -> tuple[dict[str, Any], dict[str, Any]]:
     return across, upward
 
 
-def diagonal(scale: Scale, name: str = "Ideal", **place: Any) -> go.Scatter:
+def diagonal(scale: Scale, name: str = "Ideal", **place: Any) -> Trace:
     """Where observed equals predicted."""
     ends = [scale.low, scale.high]
-    return go.Scatter(
+    return scatter(
         x=ends,
         y=ends,
         mode="lines",
@@ -39,11 +39,11 @@ def diagonal(scale: Scale, name: str = "Ideal", **place: Any) -> go.Scatter:
     )
 
 
-def band(curve: ReliabilityCurve, scale: Scale, **place: Any) -> go.Scatter:
+def band(curve: ReliabilityCurve, scale: Scale, **place: Any) -> Trace:
     """The consistency band of a curve, shaded from bin to bin."""
     x = scale.at(curve.mean_score)
     low, high = scale.at(curve.band_low), scale.at(curve.band_high)
-    return go.Scatter(
+    return scatter(
         x=np.concatenate([x, x[::-1]]),
         y=np.concatenate([low, high[::-1]]),
         mode="lines",
@@ -67,10 +67,10 @@ def dots(
     *,
     joined: bool = True,
     **place: Any,
-) -> go.Scatter:
+) -> Trace:
     """The bins of a curve: area by weight, interval bars, hollow where a bin holds few rows."""
     y, low, high = scale.at(curve.observed), scale.at(curve.low), scale.at(curve.high)
-    return go.Scatter(
+    return scatter(
         x=scale.at(curve.mean_score),
         y=y,
         mode="lines+markers" if joined else "markers",
@@ -127,12 +127,12 @@ def _describe_bin(curve: ReliabilityCurve, i: int) -> str:
     return "<br>".join(lines)
 
 
-def legend_entry(key: str, name: str, style: MethodStyle, mode: str) -> go.Scatter:
+def legend_entry(key: str, name: str, style: MethodStyle, mode: str) -> Trace:
     """A method's line in the legend.
 
     Dots have no entry of their own: plotly would show the first bin's marker, which may be hollow.
     """
-    return go.Scatter(
+    return scatter(
         x=[None],
         y=[None],
         mode=mode,
@@ -145,9 +145,9 @@ def legend_entry(key: str, name: str, style: MethodStyle, mode: str) -> go.Scatt
     )
 
 
-def few_entry() -> go.Scatter:
+def few_entry() -> Trace:
     """What a hollow marker means."""
-    return go.Scatter(
+    return scatter(
         x=[None],
         y=[None],
         mode="markers",

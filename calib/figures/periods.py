@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from calib.calibrators import CALIBRATORS
 from calib.figures.chart import Chart, make_chart
 from calib.figures.grid import axis_ids, layout_keys, panel_title
 from calib.figures.panels import few_entry, legend_entry
 from calib.figures.theme import FRAME, OUTCOME, MethodStyle, axis_look, faded, style_of
+from calib.figures.trace import Trace, scatter
 from calib.figures.words import count, escaped
 from calib.numerics.arrays import FloatArray
 from calib.periods import PeriodTable
@@ -58,16 +58,17 @@ def period_chart(tables: Mapping[str, PeriodTable]) -> Chart:
         hollow markers periods of fewer than 30 rows.
     """
     first = next(iter(tables.values()))
-    figure = go.Figure([_line("observed", "Observed", first, "base_rate", OBSERVED, 0)])
+    traces = [_line("observed", "Observed", first, "base_rate", OBSERVED, 0)]
     for key, table in tables.items():
-        figure.add_traces(_method(key, table))
-    figure.add_traces(_entries(tables))
+        traces += _method(key, table)
+    traces += _entries(tables)
     for panel, each in enumerate(PANELS):
         if each.ideal is not None:
-            figure.add_trace(_ideal(first, each.ideal, panel))
-    figure.update_layout(_axes(tables, first), annotations=_titles())
+            traces.append(_ideal(first, each.ideal, panel))
+    layout = _axes(tables, first) | {"annotations": _titles()}
     return make_chart(
-        figure,
+        traces,
+        layout,
         _alt(tables, first),
         plot_width=WIDTH,
         plot_height=HEIGHT,
@@ -91,7 +92,7 @@ def _titles() -> list[dict[str, Any]]:
     return [panel_title(each.title, panel) for panel, each in enumerate(PANELS)]
 
 
-def _method(key: str, table: PeriodTable) -> list[go.Scatter]:
+def _method(key: str, table: PeriodTable) -> list[Trace]:
     name, style = escaped(CALIBRATORS[key].label), style_of(key)
     lines = [_line(key, name, table, "mean_score", style, 0, whiskers=False)]
     lines += [
@@ -114,10 +115,10 @@ def _line(
     panel: int,
     *,
     whiskers: bool = True,
-) -> go.Scatter:
+) -> Trace:
     y = getattr(table, what)
     bars = _bars(table, what, y, style) if whiskers else None
-    return go.Scatter(
+    return scatter(
         x=table.position,
         y=y,
         mode="lines+markers",
@@ -151,10 +152,10 @@ def _bars(table: PeriodTable, what: str, y: FloatArray, style: MethodStyle) -> d
     }
 
 
-def _stars(key: str, table: PeriodTable, style: MethodStyle) -> go.Scatter:
+def _stars(key: str, table: PeriodTable, style: MethodStyle) -> Trace:
     marked = table.ks_p_adjusted < SIGNIFICANCE
     panel = len(PANELS) - 1
-    return go.Scatter(
+    return scatter(
         x=table.position[marked],
         y=table.ks[marked],
         mode="markers",
@@ -180,7 +181,7 @@ def _describe(table: PeriodTable, what: str, i: int) -> str:
     return f"{escaped(table.names[i])}<br>{said}<br>{rows}"
 
 
-def _entries(tables: Mapping[str, PeriodTable]) -> list[go.Scatter]:
+def _entries(tables: Mapping[str, PeriodTable]) -> list[Trace]:
     mode = "lines+markers"
     entries = [legend_entry("observed", "Observed", OBSERVED, mode)]
     entries += [
@@ -191,9 +192,9 @@ def _entries(tables: Mapping[str, PeriodTable]) -> list[go.Scatter]:
     return entries
 
 
-def _ideal(table: PeriodTable, value: float, panel: int) -> go.Scatter:
+def _ideal(table: PeriodTable, value: float, panel: int) -> Trace:
     low, high = _across(table)
-    return go.Scatter(
+    return scatter(
         x=[low, high],
         y=[value, value],
         mode="lines",

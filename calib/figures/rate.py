@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-import plotly.graph_objects as go
 
 from calib.curves.rate import RateCurve
 from calib.figures.scales import Scale
 from calib.figures.theme import LINE_WIDTH, OUTCOME, faded
+from calib.figures.trace import Trace, scatter
 from calib.figures.words import probability
 
 RATE_NAMES: Mapping[str, str] = {"corp": "CORP line", "smooth": "Smooth line"}
@@ -17,15 +17,15 @@ RATE_DASHES: Mapping[str, str] = {"corp": "solid", "smooth": "dash"}
 BAND_ALPHA = 0.16
 
 
-def rate_traces(curves: Iterable[RateCurve], scale: Scale) -> list[go.Scatter]:
+def rate_traces(curves: Iterable[RateCurve], scale: Scale) -> list[Trace]:
     """Bands of all curves, and above them the curves."""
     drawn = tuple(curves)
     return [_band(curve, scale) for curve in drawn] + [_line(curve, scale) for curve in drawn]
 
 
-def _band(curve: RateCurve, scale: Scale) -> go.Scatter:
+def _band(curve: RateCurve, scale: Scale) -> Trace:
     x, low, high = (scale.at(part) for part in (curve.score, curve.low, curve.high))
-    return go.Scatter(
+    return scatter(
         x=np.concatenate([x, x[::-1]]).astype(np.float32),
         y=np.concatenate([low, high[::-1]]).astype(np.float32),
         mode="lines",
@@ -41,14 +41,14 @@ def _band(curve: RateCurve, scale: Scale) -> go.Scatter:
     )
 
 
-def _line(curve: RateCurve, scale: Scale) -> go.Scatter:
+def _line(curve: RateCurve, scale: Scale) -> Trace:
     points = zip(curve.score, curve.observed, curve.low, curve.high, strict=True)
     said = [
         f"score {probability(s)}: observed {probability(p)}"
         f"<br>{100 * curve.confidence_level:g}% interval {probability(low)} to {probability(high)}"
         for s, p, low, high in points
     ]
-    return go.Scatter(
+    return scatter(
         x=scale.at(curve.score).astype(np.float32),
         y=scale.at(curve.observed).astype(np.float32),
         mode="lines",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
 from calib.analysis import Analysis, MethodResult
 from calib.curves.rate import RateCurve
@@ -15,6 +14,7 @@ from calib.figures.panels import diagonal, dots, few_entry, legend_entry, square
 from calib.figures.rate import RATE_NAMES, rate_traces
 from calib.figures.scales import AxisKind, Scale, scale_for
 from calib.figures.theme import LINE_WIDTH, axis_look, faded, style_of
+from calib.figures.trace import Trace, scatter
 from calib.figures.words import count, escaped, span, verdicts
 
 SIDE, GAP, HISTOGRAM = 380, 14, 76
@@ -88,7 +88,8 @@ def reliability_chart(
     drawn = [f"{len(results[0].reliability.rows)} occupied bins"]
     drawn += [RATE_NAMES[line.kind] for line in lines]
     return make_chart(
-        go.Figure(traces, layout),
+        traces,
+        layout,
         f"Reliability diagram, {', '.join(drawn)}. {verdicts(analysis, methods)}",
         plot_width=SIDE,
         plot_height=HEIGHT if histogram else SIDE,
@@ -96,17 +97,17 @@ def reliability_chart(
     )
 
 
-def _dots(result: MethodResult, scale: Scale, *, joined: bool) -> go.Scatter:
+def _dots(result: MethodResult, scale: Scale, *, joined: bool) -> Trace:
     style, name = style_of(result.key), escaped(result.label)
     return dots(result.key, name, result.reliability, style, scale, joined=joined)
 
 
-def _entry(result: MethodResult, *, joined: bool) -> go.Scatter:
+def _entry(result: MethodResult, *, joined: bool) -> Trace:
     mode = "lines+markers" if joined else "markers"
     return legend_entry(result.key, escaped(result.label), style_of(result.key), mode=mode)
 
 
-def _histogram(result: MethodResult, scale: Scale, unit: str, *, filled: bool) -> go.Scatter:
+def _histogram(result: MethodResult, scale: Scale, unit: str, *, filled: bool) -> Trace:
     """Steps over equal intervals of the score."""
     edges = np.linspace(0.0, 1.0, len(result.histogram) + 1)
     color = style_of(result.key).color
@@ -114,7 +115,7 @@ def _histogram(result: MethodResult, scale: Scale, unit: str, *, filled: bool) -
         f"scores {span(low, high)}<br>{count(weight)} {unit.lower()}"
         for low, high, weight in zip(edges[:-1], edges[1:], result.histogram, strict=True)
     ]
-    return go.Scatter(
+    return scatter(
         x=scale.at(np.concatenate([[0.0], edges])),
         y=np.concatenate([[0.0], result.histogram, [0.0]]),
         yaxis="y2",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import plotly.graph_objects as go
 
 from calib.analysis import Analysis
 from calib.curves.sensitivity import Sensitivity, SensitivityCurve
 from calib.figures.chart import Chart, make_chart
 from calib.figures.theme import BAND, FRAME, LINE_WIDTH, axis_look, faded
+from calib.figures.trace import Trace, scatter
 from calib.numerics.arrays import FloatArray
 from calib.settings import Settings
 from calib.uncertainty import Estimate
@@ -46,7 +46,8 @@ def sensitivity_chart(
     traces += [_reference(settings.n_bins), _choice(settings, now)]
     label = analysis.methods[method].label
     return make_chart(
-        go.Figure(traces, _axes(sensitivity, settings.n_bins, now)),
+        traces,
+        _axes(sensitivity, settings.n_bins, now),
         f"ECE of {label} over {used.n_bins[0]} to {used.n_bins[-1]} bins: "
         f"{_range(sensitivity.quantile)} with quantile bins, {_range(sensitivity.uniform)} with "
         f"uniform ones; {now.value:.4f} with {settings.n_bins} {settings.strategy} bins as chosen.",
@@ -61,10 +62,8 @@ def _range(curve: SensitivityCurve) -> str:
     return f"{curve.ece.min():.4f} to {curve.ece.max():.4f}"
 
 
-def _area(
-    x: FloatArray, low: FloatArray, high: FloatArray, color: str, **look: object
-) -> go.Scatter:
-    return go.Scatter(
+def _area(x: FloatArray, low: FloatArray, high: FloatArray, color: str, **look: object) -> Trace:
+    return scatter(
         x=np.concatenate([x, x[::-1]]),
         y=np.concatenate([low, high[::-1]]),
         mode="lines",
@@ -76,13 +75,13 @@ def _area(
     )
 
 
-def _noise(curve: SensitivityCurve) -> go.Scatter:
+def _noise(curve: SensitivityCurve) -> Trace:
     name = f"{100 * curve.confidence_level:g}% if ideal"
     floor = np.zeros(len(curve.noise))
     return _area(curve.n_bins.astype(float), floor, curve.noise, BAND, name=name, uid="noise")
 
 
-def _interval(curve: SensitivityCurve, alpha: float) -> go.Scatter:
+def _interval(curve: SensitivityCurve, alpha: float) -> Trace:
     return _area(
         curve.n_bins.astype(float),
         curve.low,
@@ -95,7 +94,7 @@ def _interval(curve: SensitivityCurve, alpha: float) -> go.Scatter:
     )
 
 
-def _line(curve: SensitivityCurve) -> go.Scatter:
+def _line(curve: SensitivityCurve) -> Trace:
     color = COLORS[curve.strategy]
     points = zip(curve.n_bins, curve.ece, curve.low, curve.high, curve.miscalibrated, strict=True)
     said = [
@@ -104,7 +103,7 @@ def _line(curve: SensitivityCurve) -> go.Scatter:
         f"<br>{'more than chance' if more else 'no more than calibrated scores would show'}"
         for n, ece, low, high, more in points
     ]
-    return go.Scatter(
+    return scatter(
         x=curve.n_bins,
         y=curve.ece,
         mode="lines+markers",
@@ -125,8 +124,8 @@ def _line(curve: SensitivityCurve) -> go.Scatter:
     )
 
 
-def _reference(n_bins: int) -> go.Scatter:
-    return go.Scatter(
+def _reference(n_bins: int) -> Trace:
+    return scatter(
         x=[n_bins, n_bins],
         y=[0.0, 1.0],
         mode="lines",
@@ -137,9 +136,9 @@ def _reference(n_bins: int) -> go.Scatter:
     )
 
 
-def _choice(settings: Settings, now: Estimate) -> go.Scatter:
+def _choice(settings: Settings, now: Estimate) -> Trace:
     color = COLORS[settings.strategy]
-    return go.Scatter(
+    return scatter(
         x=[settings.n_bins],
         y=[now.value],
         mode="markers",

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from calib.calibrators import CALIBRATORS
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
@@ -14,6 +13,7 @@ from calib.figures.chart import Chart, make_chart
 from calib.figures.panels import diagonal, dots, few_entry, legend_entry, square
 from calib.figures.scales import LINEAR
 from calib.figures.theme import FRAME, GREY, MethodStyle, axis_look, style_of
+from calib.figures.trace import Trace, scatter
 from calib.figures.words import count, escaped, probability
 from calib.numerics.arrays import BoolArray, IntArray
 from calib.slices import SliceGaps
@@ -51,23 +51,23 @@ def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MOST_ROWS) -> Char
     """
     first = next(iter(gaps.values()))
     shown = first.order[:most]
-    figure = go.Figure([_zero(len(shown))])
+    traces = [_zero(len(shown))]
     limits = _limits(gaps, shown)
     for place, (key, each) in enumerate(gaps.items()):
         offset = 0.0 if len(gaps) == 1 else (place - (len(gaps) - 1) / 2) * 0.32
-        figure.add_traces(_method(key, each, shown, offset, limits))
+        traces += _method(key, each, shown, offset, limits)
     if first.few[shown].any():
-        figure.add_trace(few_entry())
+        traces.append(few_entry())
     names = [first.names[i] for i in shown]
-    figure.update_layout(
-        xaxis=axis_look(
+    layout = {
+        "xaxis": axis_look(
             "Observed − predicted",
             range=list(limits),
             nticks=6,
             tickformat="~g",
             mirror=False,
         ),
-        yaxis=axis_look(
+        "yaxis": axis_look(
             range=[len(shown) - 0.5, -0.5],
             tickvals=list(range(len(shown))),
             ticktext=[escaped(_short(name)) for name in names],
@@ -77,11 +77,12 @@ def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MOST_ROWS) -> Char
             showline=False,
             fixedrange=True,
         ),
-    )
+    }
     row = ROW if len(gaps) == 1 else ROW + 8
     longest = max(len(_short(name)) for name in names)
     return make_chart(
-        figure,
+        traces,
+        layout,
         _alt(gaps),
         plot_width=WIDTH,
         plot_height=row * max(len(shown), 2),
@@ -105,8 +106,8 @@ def _short(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
-def _zero(n_rows: int) -> go.Scatter:
-    return go.Scatter(
+def _zero(n_rows: int) -> Trace:
+    return scatter(
         x=[0.0, 0.0],
         y=[-0.5, n_rows - 0.5],
         mode="lines",
@@ -127,7 +128,7 @@ def _limits(gaps: Mapping[str, SliceGaps], shown: IntArray) -> tuple[float, floa
 
 def _method(
     key: str, gaps: SliceGaps, shown: IntArray, offset: float, limits: tuple[float, float]
-) -> list[go.Scatter]:
+) -> list[Trace]:
     y = np.arange(len(shown)) + offset
     few, marked = gaps.few[shown], gaps.significant(SIGNIFICANCE)[shown]
     traces = [_entry(key), _dots(key, gaps, shown, y, ~few, "")]
@@ -138,16 +139,14 @@ def _method(
     return traces
 
 
-def _entry(key: str) -> go.Scatter:
+def _entry(key: str) -> Trace:
     return legend_entry(key, escaped(CALIBRATORS[key].label), style_of(key), mode="markers")
 
 
-def _dots(
-    key: str, gaps: SliceGaps, shown: IntArray, y: Any, among: BoolArray, kind: str
-) -> go.Scatter:
+def _dots(key: str, gaps: SliceGaps, shown: IntArray, y: Any, among: BoolArray, kind: str) -> Trace:
     chosen, style = shown[among], style_of(key)
     color = FRAME if kind else style.color
-    return go.Scatter(
+    return scatter(
         x=gaps.gap[chosen],
         y=y[among],
         mode="markers",
@@ -174,10 +173,10 @@ def _dots(
 
 def _stars(
     key: str, gaps: SliceGaps, shown: IntArray, y: Any, marked: BoolArray, away: float
-) -> go.Scatter:
+) -> Trace:
     chosen = shown[marked]
     beyond = np.where(gaps.gap[chosen] > 0, gaps.high[chosen] + away, gaps.low[chosen] - away)
-    return go.Scatter(
+    return scatter(
         x=beyond,
         y=y[marked],
         mode="markers",
@@ -221,20 +220,21 @@ def slice_reliability_chart(curves: Mapping[str, ReliabilityCurve]) -> Chart:
         (f"slice {i}", escaped(_short(name)), curve, style)
         for i, ((name, curve), style) in enumerate(zip(curves.items(), SLICE_STYLES, strict=False))
     ]
-    figure = go.Figure([diagonal(LINEAR)])
-    figure.add_traces([dots(*each, LINEAR) for each in named])
-    figure.add_traces(
-        [legend_entry(key, name, style, mode="lines+markers") for key, name, _, style in named]
-    )
+    traces = [diagonal(LINEAR)]
+    traces += [dots(*each, LINEAR) for each in named]
+    traces += [
+        legend_entry(key, name, style, mode="lines+markers") for key, name, _, style in named
+    ]
     if any(curve.few.any() for curve in curves.values()):
-        figure.add_trace(few_entry())
+        traces.append(few_entry())
     across, upward = square()
-    figure.update_layout(
-        xaxis=axis_look("Mean predicted probability", **LINEAR.options(), **across),
-        yaxis=axis_look("Observed frequency", **LINEAR.options(), **upward),
-    )
+    layout = {
+        "xaxis": axis_look("Mean predicted probability", **LINEAR.options(), **across),
+        "yaxis": axis_look("Observed frequency", **LINEAR.options(), **upward),
+    }
     return make_chart(
-        figure,
+        traces,
+        layout,
         f"Reliability diagrams of {len(curves)} slices: {', '.join(curves)}.",
         plot_width=SIDE,
         plot_height=SIDE,

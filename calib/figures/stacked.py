@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from calib.figures.theme import FRAME, MethodStyle, axis_look, faded
+from calib.figures.trace import Trace, scatter
 from calib.numerics.arrays import FloatArray
 
 WIDTH, UPPER, GAP, LOWER = 460, 220, 16, 84
@@ -67,9 +67,9 @@ def loss_axis(title: str, *losses: FloatArray) -> dict[str, Any]:
     }
 
 
-def upright(x: float, span: list[float], name: str, uid: str, **place: Any) -> go.Scatter:
+def upright(x: float, span: list[float], name: str, uid: str, **place: Any) -> Trace:
     """A dotted line across a panel, with its entry in the legend."""
-    return go.Scatter(
+    return scatter(
         x=[x, x],
         y=span,
         mode="lines",

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import plotly.graph_objects as go
-
 GREY = "#7F7F7F"
 GRID = "rgba(127, 127, 127, 0.17)"
 FRAME = "rgba(127, 127, 127, 0.55)"
@@ -87,23 +85,20 @@ def faded(color: str, alpha: float) -> str:
     return f"rgba({red}, {green}, {blue}, {alpha})"
 
 
-def light_template() -> go.layout.Template:
-    """Dark ink on whatever lies below: for stand-alone HTML and notebooks.
-
-    It sets only what Streamlit's own theme sets too, so that in the app nothing of it remains.
-    """
-    return go.layout.Template(
-        layout={
-            "font": {"family": "system-ui, 'Segoe UI', Roboto, sans-serif", "color": INK},
-            "paper_bgcolor": "rgba(0, 0, 0, 0)",
-            "plot_bgcolor": "rgba(0, 0, 0, 0)",
-            "hoverlabel": {
-                "bgcolor": "#FFFFFF",
-                "bordercolor": "#D9DFE5",
-                "font": {"color": INK, "size": 12},
-            },
-        }
-    )
+# Dark ink on whatever lies below: for stand-alone HTML and notebooks. It sets only what Streamlit's
+# own theme sets too, so that in the app nothing of it remains.
+LIGHT: Mapping[str, Any] = {
+    "layout": {
+        "font": {"family": "system-ui, 'Segoe UI', Roboto, sans-serif", "color": INK},
+        "paper_bgcolor": "rgba(0, 0, 0, 0)",
+        "plot_bgcolor": "rgba(0, 0, 0, 0)",
+        "hoverlabel": {
+            "bgcolor": "#FFFFFF",
+            "bordercolor": "#D9DFE5",
+            "font": {"color": INK, "size": 12},
+        },
+    }
+}
 
 
 def axis_look(title: str = "", **options: Any) -> dict[str, Any]:

@@ -142,7 +142,8 @@ def source(session: Session) -> None:
         return
     test = session.upload.test_table
     tested = f", tested on **{plain(test.name)}**" if test else ""
-    st.caption(f"File: **{plain(session.upload.table.name)}**{tested}")
+    files = "File" if len(session.upload.tables) == 1 else "Files"
+    st.caption(f"{files}: **{plain(session.upload.name)}**{tested}")
 
 
 def predictions(session: Session) -> Predictions:
@@ -198,5 +199,5 @@ def _fail(slot: DeltaGenerator, sentence: str) -> NoReturn:
 def chart(shown: Chart, key: str) -> None:
     """Draw a chart with its alternative text."""
     st.plotly_chart(
-        shown.figure, width="content", key=state.key(key), config=dict(CONFIG), alt=shown.alt
+        shown.unchecked, width="content", key=state.key(key), config=dict(CONFIG), alt=shown.alt
     )

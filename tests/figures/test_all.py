@@ -1,9 +1,11 @@
 """What holds for every figure."""
 
+import base64
 import dataclasses
 import json
 
 import numpy as np
+import plotly.io as pio
 import pytest
 
 from calib import figures
@@ -77,6 +79,24 @@ def test_it_becomes_json_and_the_same_one_each_time(analysis, build):
     written = build(analysis).figure.to_json()
     assert json.loads(written)["data"]
     assert build(analysis).figure.to_json() == written
+
+
+def unpacked(value):
+    """A figure's JSON with numbers for bytes, and without what is null."""
+    if isinstance(value, list):
+        return [unpacked(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if "bdata" in value:
+        return np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"]).tolist()
+    return {name: unpacked(part) for name, part in value.items() if part is not None}
+
+
+@every_figure
+def test_the_unchecked_figure_is_the_checked_one(analysis, build):
+    chart = build(analysis)
+    sent = json.loads(pio.to_json(chart.unchecked.to_dict(), validate=False))
+    assert unpacked(sent) == unpacked(json.loads(chart.figure.to_json()))
 
 
 @every_figure
