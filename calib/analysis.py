@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from calib.calibrators import CALIBRATORS
+from calib.calibrators import Calibrator
 from calib.cells import ScoreCells
 from calib.comparison import (
     Estimate,
@@ -29,8 +29,13 @@ from calib.curves.functions import (
     CompactLogitCurve,
     calibration_function,
     compact_logit_curve,
+    without_curve,
 )
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
+from calib.matrices.comparison import MulticlassComparison, compare
+from calib.matrices.defaults import default_settings
+from calib.matrices.views import hold_out_view
+from calib.methods import method_of
 from calib.metrics import (
     METRICS,
     TestResult,
@@ -46,14 +51,16 @@ from calib.metrics import (
     spiegelhalter_test,
 )
 from calib.metrics.base import Better
+from calib.metrics.ranking import row_auc
 from calib.metrics.regression import line_test
+from calib.multiclass import MulticlassCalibrator
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import Strategy, bin_edges
 from calib.numerics.histogram import score_histogram
 from calib.numerics.logistic import LogisticFit
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import default_epsilon
-from calib.predictions import Predictions
+from calib.predictions import Predictions, check_view
 from calib.settings import Settings
 from calib.uncertainty import fit_line, percentile_estimate
 from calib.verdict import Recommendation, Verdict, judge, recommend
@@ -134,7 +141,7 @@ class MethodResult:
     ks : TestResult
         KS test of the held-out scores, by cluster where groups are named.
     function : CalibrationFunction
-        The map fitted on all calibration rows.
+        The map fitted on all calibration rows; no curve where whole rows of a matrix are mapped.
     tests : mapping of str to TestResult
         Other tests of the held-out scores: kuiper, spiegelhalter, hosmer_lemeshow, and line, the
         likelihood-ratio test of slope 1 and intercept 0. Only kuiper where groups are named: the
@@ -164,7 +171,7 @@ class Analysis:
     columns : tuple of Column
         Columns of the metric table, in order.
     methods : mapping of str to MethodResult
-        By key, "uncalibrated" first.
+        By key, "uncalibrated" first; of a matrix, in the view of the settings.
     fitted_reliability : ReliabilityCurve
         The uncalibrated scores of the rows that the maps were fitted on.
     compact_logit : CompactLogitCurve
@@ -173,6 +180,8 @@ class Analysis:
     warnings : tuple of str
     held_out : HeldOut or None
         The held-out scores and fitted maps; None in an opened report.
+    multiclass : MulticlassComparison or None
+        The whole matrix, whatever the view; None where there is one score a row.
     """
 
     settings: Settings
@@ -185,6 +194,7 @@ class Analysis:
     recommendation: Recommendation
     warnings: tuple[str, ...]
     held_out: HeldOut | None = None
+    multiclass: MulticlassComparison | None = None
 
     @property
     def uncalibrated(self) -> MethodResult:
@@ -227,8 +237,9 @@ def analyze(
     Parameters
     ----------
     predictions : Predictions
+        A matrix is calibrated as a whole, and looked at in the view of the settings.
     settings : Settings, optional
-        Defaults if None.
+        `default_settings` of the predictions if None.
     earlier : Analysis, optional
         An analysis of the same predictions under other settings: what does not change between the
         two is taken from it, so that moving a bin slider does not refit anything.
@@ -238,7 +249,8 @@ def analyze(
     Raises
     ------
     ValueError
-        If the rows hold one class only, or too few rows to cross-fit.
+        If the rows hold one class only, or too few rows to cross-fit; if the view is not one of
+        these classes.
 
     Examples
     --------
@@ -251,7 +263,7 @@ def analyze(
     'too high'
     """
     with single_thread():
-        return _analyze(predictions, settings or Settings(), earlier, progress)
+        return _analyze(predictions, settings or default_settings(predictions), earlier, progress)
 
 
 def _analyze(
@@ -262,9 +274,39 @@ def _analyze(
     if known and held_out and known.settings.fitting() == settings.fitting():
         if known.settings.confidence_level == settings.confidence_level:
             return _rebin(known, held_out, settings)
-        return _evaluate(predictions, held_out, settings)
+        evaluated = _evaluate(predictions, held_out, settings)
+        if known.multiclass is None:
+            return evaluated
+        return _of_matrix(evaluated, compare(predictions, settings, quiet, known.multiclass))
+    if predictions.is_matrix:
+        return _analyze_matrix(predictions, settings, known, progress)
     view = predictions.view(settings.view)
     return _evaluate(predictions, hold_out(view, settings, progress, held_out), settings)
+
+
+def _analyze_matrix(
+    predictions: Predictions, settings: Settings, known: Analysis | None, progress: Progress
+) -> Analysis:
+    """The matrix is fitted and compared once; then it is looked at in the view of the settings."""
+    check_view(settings.view, predictions.n_classes)
+    compared = compare(predictions, settings, progress, known.multiclass if known else None)
+    assert compared.held_out is not None
+    held_out = hold_out_view(compared.held_out, predictions, settings, progress)
+    return _of_matrix(_evaluate(predictions, held_out, settings), compared)
+
+
+def _of_matrix(analysis: Analysis, compared: MulticlassComparison) -> Analysis:
+    """The analysis of a view, with what is known of the whole matrix."""
+    assert compared.held_out is not None
+    results = compared.results
+    advice = recommend(
+        {key: result.metrics["log_loss"] for key, result in results.items()},
+        {key: result.to_best for key, result in results.items()},
+        compared.held_out.view("uncalibrated", "top:1").cells(),
+        ("rows whose first class came true", "rows whose first class did not come true"),
+    )
+    warnings = dict.fromkeys((*compared.notes, *analysis.warnings))
+    return replace(analysis, multiclass=compared, recommendation=advice, warnings=tuple(warnings))
 
 
 def _evaluate(predictions: Predictions, held_out: HeldOut, settings: Settings) -> Analysis:
@@ -311,7 +353,7 @@ def _method(key: str, held_out: HeldOut, settings: Settings) -> MethodResult:
     return _with_bins(
         MethodResult(
             key=key,
-            label=CALIBRATORS[key].label,
+            label=method_of(key).label,
             metrics={name: mean_estimate(values, rows, level) for name, values in own.items()}
             | _resampled(held_out, key, line, level),
             differences={
@@ -323,12 +365,18 @@ def _method(key: str, held_out: HeldOut, settings: Settings) -> MethodResult:
             histogram=score_histogram(cells.score, cells.weight),
             cumulative=curve if rows.group is None else _clustered_null(curve, held_out, key),
             ks=_ks_test(held_out, key),
-            function=calibration_function(held_out.maps[key]),
+            function=_function(held_out.maps[key]),
             tests=_tests(held_out, key, line),
         ),
         held_out,
         settings,
     )
+
+
+def _function(fitted: Calibrator | MulticlassCalibrator) -> CalibrationFunction:
+    if isinstance(fitted, Calibrator):
+        return calibration_function(fitted)
+    return without_curve(fitted.formula())
 
 
 def _resampled(
@@ -347,9 +395,17 @@ def _resampled(
 def _resampled_differences(held_out: HeldOut, key: str, level: float) -> dict[str, Estimate]:
     # Not of calibration errors: differences of biased numbers have no interval that holds.
     cells, drawn = held_out.cells, held_out.replicates
+    if not held_out.paired:
+        own, reference = _row_auc(held_out, key), _row_auc(held_out, "uncalibrated")
+        return {"auc": mean_estimate(own - reference, held_out.rows, level)}
     gain = auc(cells[key]) - auc(cells["uncalibrated"])
     change = drawn[key].auc - drawn["uncalibrated"].auc
     return {"auc": percentile_estimate(gain, change, level)}
+
+
+def _row_auc(held_out: HeldOut, key: str) -> FloatArray:
+    rows = held_out.view(key)
+    return row_auc(held_out.cells[key], rows.outcome, rows.score)
 
 
 def _ks_test(held_out: HeldOut, key: str) -> TestResult:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from calib.calibrators import CALIBRATORS, Calibrator
 from calib.cells import ScoreCells
+from calib.methods import method_of
 from calib.metrics.proper import row_brier, row_log_loss
-from calib.numerics.arrays import FloatArray, IntArray
+from calib.multiclass import MulticlassCalibrator
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.intervals import mean_interval
 from calib.predictions import BinaryView
 from calib.settings import Settings
@@ -21,6 +24,7 @@ from calib.uncertainty import Estimate as Estimate  # callers of this room find 
 from calib.uncertainty import Replicates, replicate, resample_rows
 
 Progress = Callable[[float, str], None]
+Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,8 +41,9 @@ class HeldOut:
         The same scores, counted.
     replicates : mapping of str to Replicates
         The same scores on resampled rows, or clusters of rows; the same ones for all methods.
-    maps : mapping of str to Calibrator
-        Maps for drawing and for use: fitted on the calibration rows, or on all rows.
+    maps : mapping of str to Calibrator or MulticlassCalibrator
+        Maps for drawing and for use: fitted on the calibration rows, or on all rows. In a view of a
+        matrix they map whole rows.
     fitted_on : ScoreCells
         The cells that `maps` were fitted on.
     protocol : {"test rows", "folds"}
@@ -46,17 +51,29 @@ class HeldOut:
         Methods that could not be fitted, with the reason.
     settings : Settings
         The settings that the methods were fitted with.
+    outcomes : mapping of str to ndarray of bool, shape (n,)
+        Outcomes of the methods whose outcomes are not those of `rows`: the class that comes r-th
+        is another where a method ranks the classes of a row otherwise.
+    paired : bool
+        Whether the replicates of all methods are of the same resamples.
     """
 
     rows: BinaryView
     scores: Mapping[str, FloatArray]
     cells: Mapping[str, ScoreCells]
     replicates: Mapping[str, Replicates]
-    maps: Mapping[str, Calibrator]
+    maps: Mapping[str, Calibrator | MulticlassCalibrator]
     fitted_on: ScoreCells
     protocol: str
     failures: Mapping[str, str]
     settings: Settings
+    outcomes: Mapping[str, BoolArray] = field(default_factory=dict)
+    paired: bool = True
+
+    def view(self, key: str) -> BinaryView:
+        """The rows with one method's scores, and the outcomes that these are about."""
+        outcome = self.outcomes.get(key, self.rows.outcome)
+        return replace(self.rows, outcome=outcome, score=self.scores[key])
 
 
 def quiet(_share: float, _text: str) -> None:
@@ -64,8 +81,22 @@ def quiet(_share: float, _text: str) -> None:
 
 
 def create(key: str, settings: Settings) -> Calibrator:
-    """An unfitted calibrator with the parameters that the settings give it."""
-    made = CALIBRATORS[key].create()
+    """An unfitted calibrator with the parameters that the settings give it.
+
+    Raises
+    ------
+    ValueError
+        If the method calibrates matrices only.
+    """
+    if key not in CALIBRATORS:
+        raise ValueError(
+            f"{method_of(key).label} calibrates a matrix of one score a class, got one score a row."
+        )
+    return with_settings(CALIBRATORS[key].create(), settings)
+
+
+def with_settings(made: Estimator, settings: Settings) -> Estimator:
+    """Give an unfitted estimator those parameters of the settings that it has."""
     wanted = {"epsilon": settings.epsilon, "random_state": settings.seed}
     known = made.get_params()
     made.set_params(**{name: value for name, value in wanted.items() if name in known})
@@ -128,7 +159,8 @@ def _still_valid(earlier: HeldOut | None, settings: Settings) -> set[str]:
     return {
         key
         for key in (*earlier.scores, *earlier.failures)
-        if create(key, old).get_params() == create(key, settings).get_params()
+        if key in CALIBRATORS
+        and create(key, old).get_params() == create(key, settings).get_params()
     }
 
 
@@ -205,7 +237,7 @@ def _fit_all(
         try:
             maps[key] = create(key, settings).fit_cells(cells)
         except ValueError as error:
-            failures[key] = f"{CALIBRATORS[key].label} could not be fitted: {error}"
+            failures[key] = f"{method_of(key).label} could not be fitted: {error}"
     return maps, failures
 
 
@@ -258,6 +290,5 @@ LOSSES: Mapping[str, Callable[..., FloatArray]] = {
 
 def losses(held_out: HeldOut, key: str) -> dict[str, FloatArray]:
     """Per-row log loss and Brier score of one method."""
-    return {
-        name: loss(held_out.rows.outcome, held_out.scores[key]) for name, loss in LOSSES.items()
-    }
+    rows = held_out.view(key)
+    return {name: loss(rows.outcome, rows.score) for name, loss in LOSSES.items()}

@@ -212,6 +212,11 @@ class Predictions:
         return len(self.outcome)
 
     @property
+    def is_matrix(self) -> bool:
+        """Whether there is one score a class, and not one score a row."""
+        return self.scores.ndim == 2
+
+    @property
     def n_classes(self) -> int:
         """Number of classes; 2 for one score column."""
         return len(self.class_names)
@@ -270,7 +275,7 @@ def check_view(view: str, n_classes: int) -> tuple[str, int]:
 
 def check_score_matrix(scores: NDArray[Any]) -> FloatArray:
     """Return class scores whose rows sum to exactly 1; refuse rows that are not near it."""
-    matrix = np.array(scores, dtype=np.float64)
+    matrix = np.array(scores, dtype=np.float64, order="C")
     if matrix.shape[1] < 2:
         raise ValueError(f"y_prob must have at least 2 class columns, got {matrix.shape[1]}.")
     _check_entries(matrix)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, Literal
 
-from calib.calibrators import CALIBRATORS
+from calib.methods import method_keys
 
 Strategy = Literal["quantile", "uniform"]
 DEFAULT_METHODS = ("uncalibrated", "platt", "isotonic", "beta", "spline")
@@ -97,9 +97,10 @@ class Settings:
 
 
 def _check_methods(methods: tuple[str, ...]) -> tuple[str, ...]:
-    unknown = [key for key in methods if key not in CALIBRATORS]
+    known = method_keys()
+    unknown = [key for key in methods if key not in known]
     if unknown:
-        raise ValueError(f"methods must be among {', '.join(CALIBRATORS)}, got {unknown[0]!r}.")
+        raise ValueError(f"methods must be among {', '.join(known)}, got {unknown[0]!r}.")
     chosen = dict.fromkeys(("uncalibrated", *methods))
     return tuple(chosen)
 

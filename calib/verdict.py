@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from calib.calibrators import CALIBRATORS
 from calib.cells import ScoreCells
 from calib.comparison import Estimate
+from calib.methods import method_of
 from calib.metrics.cumulative import ks_test
 from calib.metrics.regression import calibration_slope_intercept
 from calib.metrics.results import TestResult
@@ -133,6 +133,7 @@ def recommend(
     losses: Mapping[str, Estimate],
     differences: Mapping[str, Estimate],
     cells: ScoreCells,
+    outcomes: tuple[str, str] = ("positives", "negatives"),
 ) -> Recommendation:
     """The simplest method whose log loss cannot be told from the best one's.
 
@@ -144,10 +145,12 @@ def recommend(
         Log loss of each method minus that of the best one, paired.
     cells : ScoreCells
         Of the uncalibrated scores.
+    outcomes : (str, str)
+        What positive and negative rows are called.
     """
     positives, negatives = _class_rows(cells)
     if min(positives, negatives) < FEW_OF_A_CLASS:
-        rarer = "positives" if positives <= negatives else "negatives"
+        rarer = outcomes[positives > negatives]
         return Recommendation(
             "",
             "Not enough data to tell which calibrator helps.",
@@ -155,9 +158,9 @@ def recommend(
         )
     best = min(losses, key=lambda key: losses[key].value)
     as_good = [key for key in losses if key == best or differences[key].low <= 0.0]
-    chosen = min(as_good, key=lambda key: CALIBRATORS[key].simplicity)
-    label = CALIBRATORS[chosen].label
-    reasons = [f"Lowest held-out log loss: {CALIBRATORS[best].label}, {losses[best].value:.4f}."]
+    chosen = min(as_good, key=lambda key: method_of(key).simplicity)
+    label = method_of(chosen).label
+    reasons = [f"Lowest held-out log loss: {method_of(best).label}, {losses[best].value:.4f}."]
     if chosen != best:
         gap = differences[chosen]
         reasons.append(

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -17,3 +18,13 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("../shared is not here: skipped")
     return folder
+
+
+@pytest.fixture(scope="session")
+def problem():
+    """Scores of four classes that are twice as sure as they should be, and labels."""
+    rng = np.random.default_rng(0)
+    z = rng.normal([0.6, 0.2, 0.0, -0.4], 1.0, (800, 4))
+    label = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
+    scores = np.exp(2.0 * z)
+    return scores / scores.sum(axis=1, keepdims=True), label

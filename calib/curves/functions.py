@@ -64,6 +64,7 @@ class CalibrationFunction:
     Attributes
     ----------
     score, calibrated : ndarray of shape (g,)
+        Empty where the map reads whole rows of a matrix, which no curve of one score can show.
     knots : ndarray of shape (k,)
         Scores at which the map bends, if it has knots.
     formula : str
@@ -143,6 +144,12 @@ def calibration_function(fitted: FittedMap) -> CalibrationFunction:
     return CalibrationFunction(
         grid, fitted.predict(grid), fitted.knots(), fitted.formula(), lambda_path(fitted)
     )
+
+
+def without_curve(formula: str) -> CalibrationFunction:
+    """A map of whole rows: its formula alone."""
+    nothing = np.empty(0)
+    return CalibrationFunction(nothing, nothing, nothing, formula)
 
 
 def lambda_path(fitted: Any) -> LambdaPath | None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from calib.cells import ScoreCells
 from calib.metrics.base import metric
+from calib.numerics.arrays import BoolArray, FloatArray
 
 
 @metric(
@@ -43,6 +46,47 @@ def auc(cells: ScoreCells) -> float:
     negative = cells.cumulative_weight - cells.cumulative_positive
     twice = cells.positive @ (negative[1:] + negative[:-1])
     return float(0.5 * twice / (cells.total_positive * negative[-1]))
+
+
+def row_auc(cells: ScoreCells, outcome: BoolArray, score: FloatArray) -> FloatArray:
+    """Contributions of the rows to AUC: their weighted mean is AUC, and their spread is its noise.
+
+    A positive row contributes the share of the negatives below it, a negative one the share of the
+    positives above, both as far from AUC as their class is rare. Differences between two scores
+    are thereby paired by row, also where the two are about different outcomes.
+
+    Parameters
+    ----------
+    cells : ScoreCells
+        Of these rows.
+    outcome : ndarray of bool, shape (n,)
+    score : ndarray of shape (n,)
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        NaN where the rows are of one class.
+
+    References
+    ----------
+    DeLong, DeLong and Clarke-Pearson 1988, doi:10.2307/2531595.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> outcome, score = np.array([0, 1, 0, 1], dtype=bool), np.array([0.1, 0.4, 0.4, 0.8])
+    >>> float(row_auc(ScoreCells.from_arrays(outcome, score), outcome, score).mean())
+    0.875
+    """
+    if cells.one_class:
+        return np.full(len(score), math.nan)
+    area, share = auc(cells), cells.base_rate
+    positive = cells.cumulative_positive
+    negative = cells.cumulative_weight - positive
+    place = np.searchsorted(cells.score, score)
+    beaten = 0.5 * (negative[place] + negative[place + 1]) / negative[-1]
+    beating = 1.0 - 0.5 * (positive[place] + positive[place + 1]) / positive[-1]
+    return area + np.where(outcome, (beaten - area) / share, (beating - area) / (1.0 - share))
 
 
 @metric(

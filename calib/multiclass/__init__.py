@@ -1,4 +1,4 @@
-"""Multiclass: calibrators of score matrices, their errors by class, and their comparison."""
+"""Multiclass: calibrators of score matrices, and their errors, class by class and overall."""
 
 from calib.multiclass.base import (
     MULTICLASS_CALIBRATORS,
@@ -7,12 +7,6 @@ from calib.multiclass.base import (
     multiclass_calibrator,
 )
 from calib.multiclass.by_class import Classwise, classwise
-from calib.multiclass.comparison import (
-    MulticlassComparison,
-    MulticlassResult,
-    compare_multiclass,
-)
-from calib.multiclass.held_out import MulticlassHeldOut
 from calib.multiclass.metrics import MULTICLASS_METRICS, multiclass_metrics
 from calib.registry import import_all
 
@@ -23,12 +17,8 @@ __all__ = [
     "MULTICLASS_METRICS",
     "Classwise",
     "MulticlassCalibrator",
-    "MulticlassComparison",
-    "MulticlassHeldOut",
     "MulticlassMethod",
-    "MulticlassResult",
     "classwise",
-    "compare_multiclass",
     "multiclass_calibrator",
     "multiclass_metrics",
 ]

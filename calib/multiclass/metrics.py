@@ -13,10 +13,10 @@ from calib.cells import ScoreCells, check_same_length, check_weights
 from calib.metrics import expected_calibration_error, ks_error
 from calib.metrics.base import Better
 from calib.multiclass.by_class import class_errors
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray
+from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.ranking import leading_classes
 from calib.numerics.transforms import MACHINE_EPSILON
-from calib.predictions import check_classes, check_score_matrix
+from calib.predictions import BinaryView, check_classes, check_score_matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,37 +143,36 @@ ROW_METRICS: Mapping[str, Callable[[FloatArray, IntArray], FloatArray]] = {
 }
 
 
-def view_metrics(
-    scores: FloatArray, label: IntArray, weight: FloatArray | None, n_bins: int
-) -> dict[str, float]:
-    """The metrics that are binary ones of views, by key; rows are trusted to be valid."""
-    top_1, top_2, within_2 = _leading_cells(scores, label, weight)
-    return {
-        "ece_top_label": expected_calibration_error(top_1, n_bins=n_bins),
-        "ece_classwise": float(class_errors(scores, label, weight, n_bins).ece.mean()),
-        "ks_top_1": ks_error(top_1),
-        "ks_top_2": ks_error(top_2),
-        "ks_within_2": ks_error(within_2),
-    }
-
-
-def _leading_cells(
+def leading_views(
     scores: FloatArray, label: IntArray, weight: FloatArray | None
-) -> tuple[ScoreCells, ScoreCells, ScoreCells]:
-    """Cells of top-1, top-2 and within-top-2: one search for the leading classes serves all."""
+) -> dict[str, BinaryView]:
+    """Top-1, top-2 and within-top-2: one search for the leading classes serves all."""
     ranked = leading_classes(scores, 2)
     values = np.take_along_axis(scores, ranked, axis=1)
     hit = ranked == label[:, None]
-
-    def cells(outcome: BoolArray, score: FloatArray) -> ScoreCells:
-        return ScoreCells.from_arrays(outcome, score, weight)
-
     both = np.minimum(values.sum(axis=1), 1.0)
-    return (
-        cells(hit[:, 0], values[:, 0]),
-        cells(hit[:, 1], values[:, 1]),
-        cells(hit.any(axis=1), both),
-    )
+    return {
+        "top:1": BinaryView(hit[:, 0], values[:, 0], weight),
+        "top:2": BinaryView(hit[:, 1], values[:, 1], weight),
+        "within:2": BinaryView(hit.any(axis=1), both, weight),
+    }
+
+
+def view_metrics(views: Mapping[str, ScoreCells], n_bins: int) -> dict[str, float]:
+    """The metrics that are binary ones of the leading views, by key."""
+    return {
+        "ece_top_label": expected_calibration_error(views["top:1"], n_bins=n_bins),
+        "ks_top_1": ks_error(views["top:1"]),
+        "ks_top_2": ks_error(views["top:2"]),
+        "ks_within_2": ks_error(views["within:2"]),
+    }
+
+
+def classwise_ece(
+    scores: FloatArray, label: IntArray, weight: FloatArray | None, n_bins: int
+) -> float:
+    """ECE of every class's own score, averaged; rows are trusted to be valid."""
+    return float(class_errors(scores, label, weight, n_bins).ece.mean())
 
 
 def multiclass_metrics(
@@ -220,4 +219,7 @@ def multiclass_metrics(
         key: float(np.average(rows(scores, label), weights=weight))
         for key, rows in ROW_METRICS.items()
     }
-    return means | view_metrics(scores, label, weight, n_bins)
+    views = {name: view.cells() for name, view in leading_views(scores, label, weight).items()}
+    found = means | view_metrics(views, n_bins)
+    found["ece_classwise"] = classwise_ece(scores, label, weight, n_bins)
+    return {key: found[key] for key in MULTICLASS_METRICS}

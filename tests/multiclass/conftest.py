@@ -8,16 +8,6 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def problem():
-    """Scores of four classes that are twice as sure as they should be, and labels."""
-    rng = np.random.default_rng(0)
-    z = rng.normal([0.6, 0.2, 0.0, -0.4], 1.0, (800, 4))
-    label = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
-    scores = np.exp(2.0 * z)
-    return scores / scores.sum(axis=1, keepdims=True), label
-
-
-@pytest.fixture(scope="session")
 def mc3(shared):
     data = pd.read_csv(shared / "reference/data/mc3_600.csv")
     return data[["p0", "p1", "p2"]].to_numpy(), data.y.to_numpy()

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
+from sklearn import config_context
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from calib.comparison import Progress, quiet
-from calib.multiclass.base import (
-    MULTICLASS_CALIBRATORS,
-    MulticlassCalibrator,
-    multiclass_calibrator,
-)
+from calib.comparison import Progress, create, quiet, with_settings
+from calib.multiclass import MULTICLASS_CALIBRATORS, MulticlassCalibrator, multiclass_calibrator
 from calib.multiclass.by_class import score_matrix
+from calib.multiclass.one_vs_rest import OneVsRest
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.ranking import binary_problem
 from calib.predictions import BinaryView, Predictions, check_view
+from calib.settings import Settings
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +65,8 @@ class MulticlassHeldOut:
         guess.
     failures : mapping of str to str
         Methods that could not be fitted, with the reason.
+    settings : Settings
+        The settings that the methods were fitted with.
     """
 
     scores: FloatArray
@@ -75,6 +79,7 @@ class MulticlassHeldOut:
     n_fitted: int
     unseen: tuple[int, ...]
     failures: Mapping[str, str]
+    settings: Settings
 
     def __post_init__(self) -> None:
         lock(self)
@@ -108,24 +113,92 @@ class MulticlassHeldOut:
         return BinaryView(outcome, score, self.weight, None, self.group)
 
 
+def create_multiclass(key: str, settings: Settings) -> MulticlassCalibrator:
+    """An unfitted multiclass calibrator with the parameters that the settings give it."""
+    made = multiclass_calibrator(key)
+    return (
+        OneVsRest(create(key, settings))
+        if type(made) is OneVsRest
+        else with_settings(made, settings)
+    )
+
+
 def hold_out_multiclass(
     predictions: Predictions,
-    methods: tuple[str, ...],
-    n_folds: int,
-    seed: int,
+    settings: Settings,
     progress: Progress = quiet,
+    earlier: MulticlassHeldOut | None = None,
 ) -> MulticlassHeldOut:
     """Fit every method so that each row can be scored by a map that has not seen it.
 
     With calibration and test rows: fit on the one, score the other. Else stratified, seeded folds
     (by group where groups are named), and the maps for use are refitted on all rows.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    settings : Settings
+        Their view plays no part.
+    progress : callable
+        Called with (share done, what is being done).
+    earlier : MulticlassHeldOut, optional
+        Of the same predictions: methods whose parameters and folds are the same are not fitted
+        again.
+
+    Raises
+    ------
+    ValueError
+        If there are too few rows, or only test rows.
     """
+    kept = _still_valid(earlier, settings)
+    missing = tuple(key for key in settings.methods if key not in kept)
+    if earlier is not None and kept and not missing:
+        same = earlier.settings.methods == settings.methods
+        return earlier if same else _merged(earlier, earlier, settings)
     data = _Rows(
         score_matrix(predictions), predictions.outcome, predictions.weight, predictions.group
     )
     if predictions.test is None:
-        return _by_folds(data, methods, n_folds, seed, progress)
-    return _by_split(data, predictions.test, methods, seed, progress)
+        fresh = _by_folds(data, missing, settings, progress)
+    else:
+        fresh = _by_split(data, predictions.test, missing, settings, progress)
+    return fresh if earlier is None or not kept else _merged(fresh, earlier, settings)
+
+
+def _still_valid(earlier: MulticlassHeldOut | None, settings: Settings) -> set[str]:
+    if earlier is None:
+        return set()
+    old = earlier.settings
+    if (old.n_folds, old.seed) != (settings.n_folds, settings.seed):
+        return set()
+    return {
+        key
+        for key in (*earlier.maps, *earlier.failures)
+        if _parameters(key, old) == _parameters(key, settings)
+    }
+
+
+def _parameters(key: str, settings: Settings) -> str:
+    # Of nested estimators too; they compare by identity, and print all that they are given.
+    with config_context(print_changed_only=False):
+        return repr(create_multiclass(key, settings))
+
+
+def _merged(
+    fresh: MulticlassHeldOut, earlier: MulticlassHeldOut, settings: Settings
+) -> MulticlassHeldOut:
+    """The methods of the settings, from both; the folds are the same."""
+
+    def both(ours: Mapping[str, Found], theirs: Mapping[str, Found]) -> dict[str, Found]:
+        found = {**theirs, **ours}
+        return {key: found[key] for key in settings.methods if key in found}
+
+    parts = tuple(
+        Part(part.rows, both(part.maps, old.maps))
+        for part, old in zip(fresh.parts, earlier.parts, strict=True)
+    )
+    maps, failures = both(fresh.maps, earlier.maps), both(fresh.failures, earlier.failures)
+    return replace(fresh, parts=parts, maps=maps, failures=failures, settings=settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +219,7 @@ class _Rows:
 
 
 def _by_split(
-    data: _Rows, test: BoolArray, methods: tuple[str, ...], seed: int, progress: Progress
+    data: _Rows, test: BoolArray, methods: tuple[str, ...], settings: Settings, progress: Progress
 ) -> MulticlassHeldOut:
     if test.all() or not test.any():
         only = "test" if test.all() else "calibration"
@@ -155,85 +228,93 @@ def _by_split(
             "Split the data in another way."
         )
     calibration, scored = data.of(np.flatnonzero(~test)), data.of(np.flatnonzero(test))
-    progress(0.0, "Fitting on the calibration rows")
-    maps, failures = _fit_all(calibration, methods, seed)
+    steps = _Steps(len(methods), progress)
+    maps, failures = _fit_all(calibration, methods, settings, steps)
     part = Part(np.arange(len(scored.label)), maps)
-    unseen = tuple(sorted(calibration.unseen()))
-    return _held_out(scored, (part,), maps, "test rows", len(calibration.label), unseen, failures)
+    return MulticlassHeldOut(
+        scores=scored.scores,
+        label=scored.label,
+        weight=scored.weight,
+        group=scored.group,
+        parts=(part,),
+        maps=maps,
+        protocol="test rows",
+        n_fitted=len(calibration.label),
+        unseen=tuple(sorted(calibration.unseen())),
+        failures=failures,
+        settings=settings,
+    )
 
 
 def _by_folds(
-    data: _Rows, methods: tuple[str, ...], n_folds: int, seed: int, progress: Progress
+    data: _Rows, methods: tuple[str, ...], settings: Settings, progress: Progress
 ) -> MulticlassHeldOut:
-    folds = _folds(data, n_folds, seed)
-    progress(0.0, "Fitting on all rows")
-    maps, failures = _fit_all(data, methods, seed)
+    folds = _folds(data, settings)
+    steps = _Steps(len(methods) * (len(folds) + 1), progress)
+    maps, failures = _fit_all(data, methods, settings, steps)
     parts, unseen = [], data.unseen()
     for number, (train, rows) in enumerate(folds):
-        progress((number + 1) / (len(folds) + 1), f"Fold {number + 1} of {len(folds)}")
         seen = data.of(train)
-        fitted, failed = _fit_all(seen, tuple(maps), seed)
+        steps.place = f", fold {number + 1} of {len(folds)}"
+        fitted, failed = _fit_all(seen, tuple(maps), settings, steps)
         failures |= failed
         unseen |= seen.unseen()
         parts.append(Part(rows, fitted))
     # A method that failed in one fold has rows without a score.
     maps = {key: fitted for key, fitted in maps.items() if key not in failures}
-    return _held_out(
-        data, tuple(parts), maps, "folds", len(data.label), tuple(sorted(unseen)), failures
-    )
-
-
-def _held_out(
-    rows: _Rows,
-    parts: tuple[Part, ...],
-    maps: Mapping[str, MulticlassCalibrator],
-    protocol: str,
-    n_fitted: int,
-    unseen: tuple[int, ...],
-    failures: Mapping[str, str],
-) -> MulticlassHeldOut:
     return MulticlassHeldOut(
-        rows.scores,
-        rows.label,
-        rows.weight,
-        rows.group,
-        parts,
-        maps,
-        protocol,
-        n_fitted,
-        unseen,
-        failures,
+        scores=data.scores,
+        label=data.label,
+        weight=data.weight,
+        group=data.group,
+        parts=tuple(parts),
+        maps=maps,
+        protocol="folds",
+        n_fitted=len(data.label),
+        unseen=tuple(sorted(unseen)),
+        failures=failures,
+        settings=settings,
     )
+
+
+class _Steps:
+    """Counts fits, and says which one is next."""
+
+    def __init__(self, n_fits: int, progress: Progress) -> None:
+        self.n_fits, self.progress, self.done, self.place = n_fits, progress, 0, ""
+
+    def next(self, key: str) -> None:
+        label = MULTICLASS_CALIBRATORS[key].label
+        self.progress(self.done / self.n_fits, f"Fitting {label}{self.place}")
+        self.done += 1
 
 
 def _fit_all(
-    rows: _Rows, methods: tuple[str, ...], seed: int
+    rows: _Rows, methods: tuple[str, ...], settings: Settings, steps: _Steps
 ) -> tuple[dict[str, MulticlassCalibrator], dict[str, str]]:
     """Fitted calibrators by key, and the reasons of those that could not be fitted."""
     maps, failures = {}, {}
     for key in methods:
-        made = multiclass_calibrator(key)
-        if "random_state" in made.get_params():
-            made.set_params(random_state=seed)
+        steps.next(key)
         try:
-            maps[key] = made.fit(rows.scores, rows.label, rows.weight)
+            maps[key] = create_multiclass(key, settings).fit(rows.scores, rows.label, rows.weight)
         except ValueError as error:
             label = MULTICLASS_CALIBRATORS[key].label
             failures[key] = f"{label} could not be fitted: {error}"
     return maps, failures
 
 
-def _folds(data: _Rows, n_folds: int, seed: int) -> list[tuple[IntArray, IntArray]]:
+def _folds(data: _Rows, settings: Settings) -> list[tuple[IntArray, IntArray]]:
     n_units = len(data.label) if data.group is None else len(np.unique(data.group))
     if n_units < 2:
         unit = "row" if data.group is None else "group"
         raise ValueError(f"Cross-fitting needs at least 2 {unit}s, got {n_units}.")
-    n_folds = min(n_folds, n_units)
+    n_folds = min(settings.n_folds, n_units)
     # Classes with fewer rows than folds cannot be spread evenly: they count as the commonest one.
     counts = np.bincount(data.label)
     strata = np.where(counts[data.label] < n_folds, counts.argmax(), data.label)
     if np.bincount(strata).max() < n_folds:
         strata = np.zeros_like(strata)
     kind = StratifiedKFold if data.group is None else StratifiedGroupKFold
-    splitter = kind(n_folds, shuffle=True, random_state=seed)
+    splitter = kind(n_folds, shuffle=True, random_state=settings.seed)
     return list(splitter.split(strata, strata, data.group))

@@ -1,0 +1,14 @@
+"""Matrices: multiclass calibrators on held-out rows, compared, and seen from every side."""
+
+from calib.matrices.comparison import MulticlassComparison, MulticlassResult, compare_multiclass
+from calib.matrices.defaults import default_methods, default_settings
+from calib.matrices.held_out import MulticlassHeldOut
+
+__all__ = [
+    "MulticlassComparison",
+    "MulticlassHeldOut",
+    "MulticlassResult",
+    "compare_multiclass",
+    "default_methods",
+    "default_settings",
+]

@@ -1,0 +1,309 @@
+"""Comparing multiclass calibrators on held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+
+from calib.comparison import Estimate, Progress, mean_estimate, quiet
+from calib.matrices.defaults import default_methods
+from calib.matrices.held_out import MulticlassHeldOut, hold_out_multiclass
+from calib.matrices.views import replicate_view
+from calib.multiclass import MULTICLASS_CALIBRATORS, MULTICLASS_METRICS
+from calib.multiclass.metrics import ROW_METRICS, classwise_ece, leading_views, view_metrics
+from calib.numerics.arrays import FloatArray
+from calib.predictions import BinaryView, Predictions
+from calib.settings import Settings
+from calib.uncertainty.replicates import Errors
+
+# Both ECE keep the number of bins that the field reports: a moved slider asks no matrix again.
+N_BINS = 15
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MulticlassResult:
+    """All metrics of one method, on held-out rows.
+
+    Attributes
+    ----------
+    key, label : str
+    metrics : mapping of str to Estimate
+        By the keys of `MULTICLASS_METRICS`; all but the classwise ECE have intervals.
+    differences : mapping of str to Estimate
+        log_loss, brier_score and accuracy minus those of the uncalibrated scores, paired by row.
+    to_best : Estimate
+        Log loss minus that of the method with the least, paired by row.
+    """
+
+    key: str
+    label: str
+    metrics: Mapping[str, Estimate]
+    differences: Mapping[str, Estimate]
+    to_best: Estimate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """One method's calibrated matrix, read once.
+
+    Attributes
+    ----------
+    rows : mapping of str to ndarray of shape (n,)
+        Log loss, Brier score and correctness of each row.
+    views : mapping of str to float
+        The other metrics.
+    errors : mapping of str to Errors
+        Those of them that have an interval, in resamples.
+    """
+
+    rows: Mapping[str, FloatArray]
+    views: Mapping[str, float]
+    errors: Mapping[str, Errors]
+
+    def estimates(self, confidence_level: float) -> dict[str, Estimate]:
+        """The metrics of views, with their intervals where they have one."""
+        return {
+            name: self.errors[name].estimate(value, confidence_level)
+            if name in self.errors
+            else Estimate(value)
+            for name, value in self.views.items()
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MulticlassComparison:
+    """Every method's metrics on held-out rows.
+
+    Attributes
+    ----------
+    results : mapping of str to MulticlassResult
+        By key, "uncalibrated" first.
+    best : str
+        Key of the method with the least log loss.
+    recommended : str
+        Key of the simplest method whose log loss cannot be told from the least.
+    notes : tuple of str
+        What to know before believing it: methods that failed or were left out, unseen classes.
+    n_bins : int
+        Uniform bins of both ECE.
+    confidence_level : float
+    held_out : MulticlassHeldOut or None
+        The fitted maps; ``held_out.matrix(key)`` and ``held_out.view(key, view)`` are the
+        calibrated scores. None in an opened report.
+    scored : mapping of str to Scored
+        What the metrics are means of; empty in an opened report.
+    """
+
+    results: Mapping[str, MulticlassResult]
+    best: str
+    recommended: str
+    notes: tuple[str, ...]
+    n_bins: int
+    confidence_level: float
+    held_out: MulticlassHeldOut | None = None
+    scored: Mapping[str, Scored] = field(default_factory=dict)
+
+    def frame(self) -> pd.DataFrame:
+        """One row a method; columns metric, and metric_low / metric_high / metric_diff ..."""
+        rows = {}
+        for key, result in self.results.items():
+            row: dict[str, object] = {"method": result.label}
+            for name in MULTICLASS_METRICS:
+                row |= _named(name, result.metrics[name])
+                if name in result.differences:
+                    row |= _named(f"{name}_diff", result.differences[name])
+            rows[key] = row
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("key")
+
+
+def _named(name: str, estimate: Estimate) -> dict[str, object]:
+    named: dict[str, object] = {name: estimate.value}
+    if estimate.low == estimate.low:
+        named |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+    return named
+
+
+def compare_multiclass(
+    predictions: Predictions,
+    methods: Sequence[str] | None = None,
+    *,
+    n_folds: int = 5,
+    seed: int = 0,
+    confidence_level: float = 0.95,
+    progress: Progress = quiet,
+) -> MulticlassComparison:
+    """Compare multiclass calibrators on rows that they were not fitted on.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        With named calibration and test rows the one are fitted and the other scored; else rows
+        are cross-fitted in stratified folds, by group where groups are named.
+    methods : sequence of str, optional
+        Keys of `MULTICLASS_CALIBRATORS`; "uncalibrated" is always among them, and first. By
+        default those of `calib.default_settings`.
+    n_folds : int
+        From 2 to 20. Unused with named test rows.
+    seed : int
+        Of the folds, and of the methods that draw.
+    confidence_level : float
+        In (0, 1).
+    progress : callable
+        Called with (share done, what is being done).
+
+    Returns
+    -------
+    MulticlassComparison
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, the rows to fit on hold one class only, or there are
+        too few rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.normal(0.0, 1.0, (900, 3))
+    >>> y = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
+    >>> p = np.exp(2.0 * z)  # twice as sure as it should be
+    >>> predictions = Predictions.from_arrays(y, p / p.sum(axis=1, keepdims=True))
+    >>> found = compare_multiclass(predictions, ("temperature", "isotonic"))
+    >>> found.recommended, found.frame()["log_loss"].round(3).to_dict()
+    ('temperature', {'uncalibrated': 0.943, 'temperature': 0.848, 'isotonic': 0.967})
+    """
+    settings = Settings(
+        methods=default_methods(predictions) if methods is None else tuple(methods),
+        n_folds=n_folds,
+        seed=seed,
+        confidence_level=confidence_level,
+    )
+    return compare(predictions, settings, progress)
+
+
+def compare(
+    predictions: Predictions,
+    settings: Settings,
+    progress: Progress = quiet,
+    earlier: MulticlassComparison | None = None,
+) -> MulticlassComparison:
+    """The same under settings, with all that an earlier comparison of the same data can spare.
+
+    Another view or another number of bins changes nothing; one more method is fitted alone.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    settings : Settings
+    progress : callable
+    earlier : MulticlassComparison, optional
+        Of the same predictions.
+    """
+    known = earlier.held_out if earlier else None
+    held_out = hold_out_multiclass(predictions, settings, progress, known)
+    scored = _scored(held_out, earlier, progress)
+    rows = _rows(held_out)
+
+    def mean(values: FloatArray) -> Estimate:
+        return mean_estimate(values, rows, settings.confidence_level)
+
+    results = _results(scored, mean, settings.confidence_level)
+    best = min(results, key=lambda key: results[key].metrics["log_loss"].value)
+    unseen = _unseen_note(held_out.unseen, predictions.class_names)
+    return MulticlassComparison(
+        results=results,
+        best=best,
+        recommended=_simplest(results),
+        notes=(*unseen, *held_out.failures.values()),
+        n_bins=N_BINS,
+        confidence_level=settings.confidence_level,
+        held_out=held_out,
+        scored=scored,
+    )
+
+
+def _scored(
+    held_out: MulticlassHeldOut, earlier: MulticlassComparison | None, progress: Progress
+) -> dict[str, Scored]:
+    found = {}
+    for number, (key, fitted) in enumerate(held_out.maps.items()):
+        old = earlier.held_out.maps.get(key) if earlier and earlier.held_out else None
+        if earlier and old is fitted:
+            found[key] = earlier.scored[key]
+            continue
+        label = MULTICLASS_CALIBRATORS[key].label
+        progress(number / len(held_out.maps), f"Scoring {label}")
+        found[key] = _score(held_out, held_out.matrix(key))
+    return found
+
+
+def _score(held_out: MulticlassHeldOut, matrix: FloatArray) -> Scored:
+    label, weight = held_out.label, held_out.weight
+    views = {
+        name: replace(view, group=held_out.group)
+        for name, view in leading_views(matrix, label, weight).items()
+    }
+    cells = {name: view.cells() for name, view in views.items()}
+    drawn = {
+        name: replicate_view(view, cells[name], held_out.settings.seed)
+        for name, view in views.items()
+    }
+    found = view_metrics(cells, N_BINS)
+    found["ece_classwise"] = classwise_ece(matrix, label, weight, N_BINS)
+    return Scored(
+        rows={name: row(matrix, label) for name, row in ROW_METRICS.items()},
+        views=found,
+        errors={
+            "ece_top_label": drawn["top:1"].ece(np.linspace(0.0, 1.0, N_BINS + 1)),
+            "ks_top_1": drawn["top:1"].ks,
+            "ks_top_2": drawn["top:2"].ks,
+            "ks_within_2": drawn["within:2"].ks,
+        },
+    )
+
+
+def _results(
+    scored: Mapping[str, Scored], mean: Callable[[FloatArray], Estimate], level: float
+) -> dict[str, MulticlassResult]:
+    reference = scored["uncalibrated"].rows
+    losses = {key: one.rows["log_loss"] for key, one in scored.items()}
+    least = losses[min(losses, key=lambda key: mean(losses[key]).value)]
+    return {
+        key: MulticlassResult(
+            key=key,
+            label=MULTICLASS_CALIBRATORS[key].label,
+            metrics={name: mean(values) for name, values in one.rows.items()}
+            | one.estimates(level),
+            differences={name: mean(values - reference[name]) for name, values in one.rows.items()},
+            to_best=mean(losses[key] - least),
+        )
+        for key, one in scored.items()
+    }
+
+
+def _unseen_note(unseen: tuple[int, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+    if not unseen:
+        return ()
+    shown = ", ".join(names[k] for k in unseen[:3]) + (", ..." if len(unseen) > 3 else "")
+    classes = "class has" if len(unseen) == 1 else "classes have"
+    return (
+        f"{len(unseen):,} {classes} no row to calibrate on ({shown}): nothing could be learnt "
+        "about them.",
+    )
+
+
+def _rows(held_out: MulticlassHeldOut) -> BinaryView:
+    """The weights and groups of the scored rows, as means and their intervals want them."""
+    correct = held_out.label == held_out.scores.argmax(axis=1)
+    top = held_out.scores.max(axis=1)
+    return BinaryView(correct, top, held_out.weight, None, held_out.group)
+
+
+def _simplest(results: Mapping[str, MulticlassResult]) -> str:
+    """The simplest method whose log loss cannot be told from the least one."""
+    as_good = [key for key, result in results.items() if result.to_best.low <= 0.0]
+    return min(as_good, key=lambda key: MULTICLASS_CALIBRATORS[key].simplicity)

@@ -1,0 +1,58 @@
+"""Where to begin with a matrix of scores: its view, and methods that end in reasonable time."""
+
+from __future__ import annotations
+
+from calib.predictions import Predictions
+from calib.settings import Settings
+
+# Cheap at any size.
+ALWAYS = ("uncalibrated", "clip", "temperature", "ks_spline")
+# Others by the entries of the matrix, rows times classes, up to which they end within seconds.
+UP_TO = {"vector": 2e7, "isotonic": 2e6, "beta": 2e6, "dirichlet": 2e6}
+# Dirichlet calibration fits m (m + 1) numbers.
+MOST_CLASSES_OF_FULL = 50
+FIRST_VIEW = "top:1"
+
+
+def default_methods(predictions: Predictions) -> tuple[str, ...]:
+    """Methods that a comparison of these rows begins with, in seconds and not minutes.
+
+    Parameters
+    ----------
+    predictions : Predictions
+
+    Examples
+    --------
+    >>> small = Predictions.from_arrays([0, 1, 2], [[0.8, 0.1, 0.1]] * 3)
+    >>> default_methods(small)[-4:]
+    ('vector', 'isotonic', 'beta', 'dirichlet')
+    """
+    m = predictions.n_classes
+    quick = [key for key, most in UP_TO.items() if len(predictions) * m <= most]
+    if m > MOST_CLASSES_OF_FULL and "dirichlet" in quick:
+        quick.remove("dirichlet")
+    return (*ALWAYS, *quick)
+
+
+def default_settings(predictions: Predictions) -> Settings:
+    """Settings to begin with: those of one score, or a matrix's.
+
+    Parameters
+    ----------
+    predictions : Predictions
+
+    Returns
+    -------
+    Settings
+        Of a matrix: the view of the first class ("top:1") and `default_methods`.
+
+    Examples
+    --------
+    >>> default_settings(Predictions.from_arrays([0, 1], [0.2, 0.7])) == Settings()
+    True
+    >>> default_settings(Predictions.from_arrays([0, 1, 2], [[0.8, 0.1, 0.1]] * 3)).view
+    'top:1'
+    """
+    if not predictions.is_matrix:
+        return Settings()
+    return Settings(view=FIRST_VIEW, methods=default_methods(predictions))

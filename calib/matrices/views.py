@@ -1,0 +1,85 @@
+"""One view of a matrix comparison: every method's scores on it, as of any binary problem."""
+
+from __future__ import annotations
+
+from calib.cells import ScoreCells
+from calib.comparison import HeldOut, Progress, quiet
+from calib.matrices.held_out import MulticlassHeldOut
+from calib.multiclass import MULTICLASS_CALIBRATORS
+from calib.predictions import BinaryView, Predictions
+from calib.settings import Settings
+from calib.uncertainty import Replicates, replicate, resample_rows
+
+# Every method draws for itself, so with fewer groups than one drawing for all: the bounds differ by
+# less than another seed makes them.
+MOST_GROUPS = 512
+
+
+def hold_out_view(
+    held_out: MulticlassHeldOut,
+    predictions: Predictions,
+    settings: Settings,
+    progress: Progress = quiet,
+) -> HeldOut:
+    """Every method's held-out scores in the view of the settings; nothing is fitted.
+
+    Rows of equal uncalibrated scores may come out of a method with different ones, and outcomes of
+    a top-r view are a method's own: each method is resampled by its own scores and outcomes.
+
+    Parameters
+    ----------
+    held_out : MulticlassHeldOut
+    predictions : Predictions
+        The rows that it was made of.
+    settings : Settings
+        Its view, methods and seed are used.
+    progress : callable
+
+    Raises
+    ------
+    ValueError
+        If the view is not one of these classes, or its rows all have one outcome.
+    """
+    view = predictions.view(settings.view)
+    rows = view if view.test is None else view.rows(view.test)
+    _check_both_outcomes(rows, predictions, settings.view)
+    fitted_on = view.cells() if view.test is None else view.rows(~view.test).cells()
+    views, cells, replicates = {}, {}, {}
+    for number, key in enumerate(held_out.maps):
+        label = MULTICLASS_CALIBRATORS[key].label
+        progress(number / len(held_out.maps), f"Looking at {label}")
+        views[key] = held_out.view(key, settings.view)
+        cells[key] = views[key].cells()
+        replicates[key] = replicate_view(views[key], cells[key], settings.seed)
+    outcomes = {
+        key: own.outcome for key, own in views.items() if (own.outcome != rows.outcome).any()
+    }
+    return HeldOut(
+        rows=rows,
+        scores={key: own.score for key, own in views.items()},
+        cells=cells,
+        replicates=replicates,
+        maps=held_out.maps,
+        fitted_on=fitted_on,
+        protocol=held_out.protocol,
+        failures=held_out.failures,
+        settings=settings,
+        outcomes=outcomes,
+        paired=False,
+    )
+
+
+def replicate_view(rows: BinaryView, cells: ScoreCells, seed: int) -> Replicates:
+    """One method's errors in resamples of its own rows."""
+    drawn = resample_rows(rows, cells, most_groups=MOST_GROUPS, random_state=seed)
+    return replicate(drawn, rows.score)
+
+
+def _check_both_outcomes(rows: BinaryView, predictions: Predictions, view: str) -> None:
+    positives = int(rows.outcome.sum())
+    if not 0 < positives < len(rows):
+        raise ValueError(
+            f"The view of {predictions.view_label(view)} must hold rows of both outcomes, got "
+            f"{positives:,} positive ones among the {len(rows):,} that are scored. Choose another "
+            "view."
+        )

@@ -1,0 +1,138 @@
+"""A view of a matrix, analysed: every method by its own outcomes, and nothing fitted twice."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.metrics import log_loss, roc_auc_score
+
+from calib.analysis import analyze
+from calib.comparison import mean_estimate
+from calib.metrics import ks_error
+from calib.predictions import Predictions
+from calib.settings import Settings
+
+SETTINGS = Settings(view="top:1", methods=("temperature", "isotonic"))
+
+
+@pytest.fixture(scope="module")
+def predictions(problem):
+    scores, label = problem
+    return Predictions.from_arrays(label, scores, class_names=("ant", "bee", "cat", "dog"))
+
+
+@pytest.fixture(scope="module")
+def analysis(predictions):
+    return analyze(predictions, SETTINGS)
+
+
+def test_outcomes_are_those_of_the_class_that_each_method_ranks_first(predictions, analysis):
+    for key in ("uncalibrated", "temperature", "isotonic"):
+        matrix = analysis.multiclass.held_out.matrix(key)
+        right = matrix.argmax(axis=1) == predictions.outcome
+        view = analysis.held_out.view(key)
+        assert (view.outcome == right).all()
+        assert (view.score == matrix.max(axis=1)).all()
+        expected = log_loss(right, matrix.max(axis=1))
+        assert analysis.methods[key].metrics["log_loss"].value == pytest.approx(expected)
+        assert analysis.methods[key].metrics["ks_error"].value == ks_error(right, view.score)
+    # Isotonic regression ranks some rows otherwise, and only it.
+    assert set(analysis.held_out.outcomes) == {"isotonic"}
+
+
+def test_differences_are_paired_by_row_though_outcomes_differ(analysis):
+    rows = [analysis.held_out.view(key) for key in ("isotonic", "uncalibrated")]
+    losses = [-np.log(np.where(r.outcome, r.score, 1.0 - r.score)) for r in rows]
+    expected = mean_estimate(losses[0] - losses[1], rows[0], 0.95)
+    assert analysis.methods["isotonic"].differences["log_loss"] == expected
+
+
+def test_change_of_auc_is_delongs(analysis):
+    rows = {key: analysis.held_out.view(key) for key in ("temperature", "uncalibrated")}
+    area = {key: roc_auc_score(r.outcome, r.score) for key, r in rows.items()}
+    change = analysis.methods["temperature"].differences["auc"]
+    assert change.value == pytest.approx(area["temperature"] - area["uncalibrated"], abs=1e-12)
+    placements = {}
+    for key, r in rows.items():
+        above = r.score[r.outcome][:, None] - r.score[~r.outcome]
+        wins = (above > 0) + 0.5 * (above == 0)
+        placements[key] = wins.mean(axis=1), wins.mean(axis=0)
+    pairs = zip(placements["temperature"], placements["uncalibrated"], strict=True)
+    variance = sum(np.var(a - b, ddof=1) / len(a) for a, b in pairs)
+    width = change.high - change.low
+    assert width == pytest.approx(2 * 1.96 * np.sqrt(variance), rel=0.02)
+
+
+def test_another_view_fits_nothing(predictions, analysis):
+    other = analyze(predictions, replace(SETTINGS, view="class:2"), earlier=analysis)
+    assert other.multiclass.held_out is analysis.multiclass.held_out
+    assert other.data.positive_name == "cat"
+    fresh = analyze(predictions, replace(SETTINGS, view="class:2"))
+    assert other.table().equals(fresh.table())
+    assert other.recommendation == analysis.recommendation
+
+
+def test_a_moved_slider_keeps_the_matrix(predictions, analysis):
+    other = analyze(predictions, replace(SETTINGS, n_bins=7), earlier=analysis)
+    assert other.multiclass is analysis.multiclass
+    assert other.held_out is analysis.held_out
+    assert len(other.uncalibrated.reliability.rows) == 7
+
+
+def test_another_level_widens_the_matrix_too(predictions, analysis):
+    other = analyze(predictions, replace(SETTINGS, confidence_level=0.99), earlier=analysis)
+    wide = other.multiclass.results["temperature"].metrics
+    narrow = analysis.multiclass.results["temperature"].metrics
+    for name in ("log_loss", "accuracy", "ks_top_2"):
+        assert wide[name].high > narrow[name].high
+
+
+def test_recommendation_is_that_of_the_matrix(analysis):
+    assert analysis.recommendation.method == analysis.multiclass.recommended == "temperature"
+
+
+def test_test_rows_are_those_of_the_view(problem):
+    scores, label = problem
+    test = np.arange(len(label)) % 2 == 0
+    found = analyze(Predictions.from_arrays(label, scores, test=test), SETTINGS)
+    assert found.data.protocol == "test rows"
+    assert (found.data.n_rows, found.data.n_calibration) == (400, 400)
+    right = scores[test].argmax(axis=1) == label[test]
+    assert (found.held_out.rows.outcome == right).all()
+
+
+def test_clusters_reach_every_interval(problem):
+    scores, label = problem
+    twice = np.repeat(np.arange(len(label)), 2)
+    rows = Predictions.from_arrays(label[twice], scores[twice], group=twice)
+    found, plain = (
+        analyze(rows, SETTINGS),
+        analyze(Predictions.from_arrays(label, scores), SETTINGS),
+    )
+    clustered, single = (
+        a.multiclass.results["uncalibrated"].metrics["ks_top_1"] for a in (found, plain)
+    )
+    assert clustered.value == pytest.approx(single.value, abs=1e-12)
+    assert clustered.high - clustered.low == pytest.approx(single.high - single.low, rel=0.15)
+
+
+def test_a_view_of_one_outcome_is_told(problem):
+    scores, label = problem
+    rows = Predictions.from_arrays(
+        np.where(label == 3, 0, label), scores, class_names=("ant", "bee", "cat", "dog")
+    )
+    with pytest.raises(ValueError, match=r"of dog must hold rows of both .* got 0 positive ones"):
+        analyze(rows, replace(SETTINGS, view="class:3"))
+    with pytest.raises(ValueError, match=r"0 <= r <= 3 with 4 classes, got 'class:4'"):
+        analyze(rows, replace(SETTINGS, view="class:4"))
+
+
+def test_methods_of_a_matrix_cannot_calibrate_one_score():
+    rng = np.random.default_rng(0)
+    score = rng.random(400)
+    rows = Predictions.from_arrays(rng.random(400) < score, score)
+    first = analyze(rows, Settings(methods=("platt", "vector")))
+    assert list(first.methods) == ["uncalibrated", "platt"]
+    assert "Vector scaling calibrates a matrix of one score a class" in first.warnings[0]
+    again = analyze(rows, Settings(methods=("platt", "vector", "beta")), earlier=first)
+    assert list(again.methods) == ["uncalibrated", "platt", "beta"]
