@@ -16,7 +16,7 @@ from calib.analysis import Analysis, analyze
 from calib.calibrators import calibrator
 from calib.cells import ScoreCells
 from calib.crossval import CalibratedModel, ScoreCalibrator
-from calib.loading import InputError, load
+from calib.loading import InputError, load, load_models
 from calib.predictions import Predictions
 from calib.settings import Settings
 
@@ -38,6 +38,7 @@ __all__ = [
     "decisions",
     "examples",
     "load",
+    "load_models",
     "metrics",
     "periods",
     "report",

@@ -22,7 +22,7 @@ from calib.cells import (
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.ranking import binary_problem
 
-VIEW = re.compile(r"(?P<kind>class|top|within):(?P<index>\d+)")
+VIEW = re.compile(r"(?P<kind>class|top|within):(?P<index>[0-9]{1,6})")
 ROW_SUM_TOLERANCE = 1e-3
 
 
@@ -258,12 +258,17 @@ class Predictions:
         return binary_problem(matrix, self.outcome, kind, index)
 
 
-def check_view(view: str, n_classes: int) -> tuple[str, int]:
-    """Return (kind, index) of a view's name; refuse one that these classes do not have."""
+def parse_view(view: str) -> tuple[str, int]:
+    """Return (kind, index) of a view's name; refuse what is none, whatever the classes are."""
     match = VIEW.fullmatch(view)
     if match is None:
         raise ValueError(f"view must look like 'class:1', 'top:1' or 'within:2', got {view!r}.")
-    kind, index = match["kind"], int(match["index"])
+    return match["kind"], int(match["index"])
+
+
+def check_view(view: str, n_classes: int) -> tuple[str, int]:
+    """Return (kind, index) of a view's name; refuse one that these classes do not have."""
+    kind, index = parse_view(view)
     low, high = (0, n_classes - 1) if kind == "class" else (1, n_classes)
     if not low <= index <= high:
         raise ValueError(

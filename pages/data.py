@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from calib.loading import checklist
 from calib.ui import data_in, example_view, frame, mapping, widgets
 
 session = frame.begin("Data")
@@ -26,14 +25,13 @@ upload = session.upload
 st.markdown("### What the columns mean")
 mapping.columns(upload)
 data_in.problems(session)
-found = checklist(upload.table, upload.mapping, upload.test_table)
-if found:
+if upload.checklist:
     with st.container(key="checklist", gap="xxsmall"):
-        for sentence in found:
+        for sentence in upload.checklist:
             st.markdown(f":material/check: {sentence}")
 data_in.remove_test(session)
 data_in.unseen(session)
-if upload.predictions is not None:
+if upload.models:
     st.page_link("app.py", label="**See the verdict**", icon=":material/arrow_forward:")
 
 st.markdown("### First rows")

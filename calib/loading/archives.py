@@ -73,11 +73,6 @@ def _zip(data: bytes, most: int) -> bytes:
                 "spreadsheet",
                 "This is an Excel workbook. In Excel choose Save as, CSV UTF-8, and upload that.",
             )
-        if names and all(name.endswith(".npy") for name in names):
-            raise refuse(
-                "numpy",
-                "This is a NumPy archive. Save its arrays as columns of a CSV or Parquet file.",
-            )
         if len(members) != 1:
             raise refuse(
                 "many-members",

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from calib.loading.checks import examine
+from calib.loading.class_columns import shortened
 from calib.loading.columns import Labels, as_labels
 from calib.loading.mapping import ColumnMapping
-from calib.loading.problems import InputError, joined, quoted, refuse
+from calib.loading.problems import InputError, refuse
 from calib.loading.rows import Rows
 from calib.loading.table import Table
 from calib.numerics.arrays import IntArray
@@ -48,19 +47,30 @@ def to_predictions(
     errors = [problem for problem in problems if problem.severity == "error"]
     if rows is None or errors:
         raise InputError(errors)
+    return from_rows(rows, name or table.name)
+
+
+def from_rows(rows: Rows, name: str) -> Predictions:
+    """The usable rows of a table in which no error was found.
+
+    Raises
+    ------
+    InputError
+        If there is one all the same.
+    """
+    mapping = rows.mapping
     keep = np.flatnonzero(rows.usable)
-    outcome, class_names = _classes(rows)
     try:
         return Predictions.from_arrays(
-            outcome[keep],
-            rows.score[keep],
+            rows.outcome[keep],
+            rows.score if len(keep) == len(rows.score) else rows.score[keep],
             None if rows.weight is None else rows.weight.values[keep],
             test=None if rows.test is None else rows.test[keep],
             group=_group(rows, keep),
             columns=_columns(rows, keep),
-            class_names=class_names,
-            name=name or table.name,
-            score_name=", ".join(mapping.score_columns),
+            class_names=_class_names(rows),
+            name=name,
+            score_name=shortened(mapping.score_columns),
             outcome_name=mapping.outcome or "",
             set_aside={reason: int(found.sum()) for reason, found in rows.unusable.items()},
             time_name=mapping.time or "",
@@ -69,41 +79,15 @@ def to_predictions(
         raise refuse("invalid", str(error)) from None
 
 
-def _classes(rows: Rows) -> tuple[IntArray, tuple[str, ...]]:
+def _class_names(rows: Rows) -> tuple[str, ...]:
     mapping, names = rows.mapping, rows.labels.names
-    if not isinstance(mapping.score, str):
-        order = _class_of_label(names, mapping.score_columns)
-        lookup = np.array([*order.values(), -1], dtype=np.int64)
-        by_class = {index: label for label, index in order.items()}
-        return lookup[rows.outcome], tuple(
-            by_class.get(i, column) for i, column in enumerate(mapping.score_columns)
-        )
+    if rows.classes is not None:
+        return rows.classes.names
     if mapping.predicted is not None:
-        return rows.outcome, ("wrong", "right")
+        return "wrong", "right"
     positive = names[rows.labels.find(mapping.positive) or 0]
     others = [name for name in names if name != positive]
-    return rows.outcome, (others[0] if len(others) == 1 else f"not {positive}", positive)
-
-
-def _class_of_label(names: Sequence[str], columns: Sequence[str]) -> dict[str, int]:
-    """Index of each label's score column: by its name, else labels 0..m-1, else sorted order."""
-    by_name = {
-        name: i
-        for name in names
-        for i, column in enumerate(columns)
-        if column == name or column.endswith((f"_{name}", f".{name}", f" {name}"))
-    }
-    if len(by_name) == len(names):
-        return by_name
-    if all(name.isdecimal() and int(name) < len(columns) for name in names):
-        return {name: int(name) for name in names}
-    if len(names) == len(columns):
-        return {name: i for i, name in enumerate(names)}
-    raise refuse(
-        "class-columns",
-        f"The labels {joined([quoted(name) for name in names[:5]], len(names))} do not tell which "
-        "score column belongs to which class. Name each column after its label.",
-    )
+    return others[0] if len(others) == 1 else f"not {positive}", positive
 
 
 def _group(rows: Rows, keep: NDArray[np.intp]) -> IntArray | None:

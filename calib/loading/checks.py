@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from calib.loading.mapping import ColumnMapping
+from calib.loading.class_columns import shortened
+from calib.loading.mapping import OF_ROWS, ColumnMapping
+from calib.loading.matrix_checks import matrix_problems
 from calib.loading.outcome_checks import outcome_problems
 from calib.loading.problems import Problem, joined, plural, quoted
 from calib.loading.row_checks import row_problems
@@ -17,6 +20,7 @@ from calib.loading.table import Table
 
 ORDER = {"error": 0, "warning": 1, "note": 2}
 MOST_COMPARED = 200_000
+MOST_CELLS_COMPARED = 20
 
 
 def inspect(
@@ -58,8 +62,11 @@ def examine(
     if not any(problem.severity == "error" for problem in structure):
         rows = map_rows(table, mapping, test_table)
         found += row_problems(rows)
-        found += outcome_problems(rows)
-        found += score_problems(rows)
+        if rows.classes is None:
+            found += outcome_problems(rows)
+            found += score_problems(rows)
+        else:
+            found += matrix_problems(rows)
         found += _overlap(table, test_table)
     return tuple(sorted(found, key=lambda problem: ORDER[problem.severity])), rows
 
@@ -83,6 +90,7 @@ def _structure(table: Table, mapping: ColumnMapping, test_table: Table | None) -
             f"Outcome and score are the same column, {quoted(mapping.outcome)}. Choose another "
             "column for one of them.",
         )
+    yield from _class_structure(mapping)
     for column, role in mapping.columns().items():
         if column not in table.frame.columns:
             yield _absent(column, role, "the table")
@@ -94,6 +102,28 @@ def _structure(table: Table, mapping: ColumnMapping, test_table: Table | None) -
             "split-unused",
             "note",
             f"With a test file, the split column {quoted(mapping.split)} is not used.",
+        )
+
+
+def _class_structure(mapping: ColumnMapping) -> Iterator[Problem]:
+    if isinstance(mapping.score, tuple) and len(mapping.score) == 1:
+        (column,) = mapping.score
+        yield Problem(
+            "one-class-column",
+            "error",
+            f"A single class column, {quoted(column)}, is no matrix of classes. Choose the columns "
+            "of all classes, or read it as the score of the positive class.",
+            replace(mapping, score=column),
+            "Read it as the positive class's score",
+        )
+    elif isinstance(mapping.score, str) and mapping.transform in OF_ROWS:
+        yield Problem(
+            "not-a-matrix",
+            "error",
+            f"The transform {mapping.transform!r} needs one column a class; "
+            f"{quoted(mapping.score)} is a single score.",
+            replace(mapping, transform="none"),
+            "Undo the transform",
         )
 
 
@@ -110,6 +140,8 @@ def _overlap(table: Table, test_table: Table | None) -> Iterator[Problem]:
     if test_table is None or len(table) + len(test_table) > MOST_COMPARED:
         return
     shared = [column for column in table.columns if column in test_table.frame.columns]
+    # Rows that agree in so many cells agree.
+    shared = shared[:MOST_CELLS_COMPARED]
     first = table.frame[shared].astype(str)
     second = test_table.frame[shared].astype(str)
     hashes = pd.util.hash_pandas_object(first, index=False)
@@ -137,7 +169,11 @@ def checklist(
     >>> checklist(table, ColumnMapping(outcome="y", score="p", positive="1"))[1]
     'Outcome `y`: 1 of 2 positive (50.0%), where `1` counts as positive.'
     """
-    rows = examine(table, mapping, test_table)[1]
+    return told(examine(table, mapping, test_table)[1])
+
+
+def told(rows: Rows | None) -> tuple[str, ...]:
+    """The checklist of rows that are mapped already."""
     if rows is None or not rows.usable.any():
         return ()
     return (*_counts(rows), *_outcome_and_score(rows), *_roles(rows))
@@ -154,8 +190,14 @@ def _counts(rows: Rows) -> Iterator[str]:
 
 def _outcome_and_score(rows: Rows) -> Iterator[str]:
     mapping = rows.mapping
-    outcome, score = rows.outcome[rows.usable], rows.score[rows.usable]
-    if isinstance(mapping.score, str) and np.isin(outcome, (0, 1)).all():
+    usable = rows.usable
+    score = rows.score if usable.all() else rows.score[usable]
+    outcome = rows.outcome[usable]
+    if rows.classes is not None:
+        names = [quoted(name) for name in rows.classes.names[:5]]
+        total = len(rows.classes.names)
+        yield f"Outcome {quoted(mapping.outcome)}: {total:,} classes, {joined(names, total)}."
+    elif np.isin(outcome, (0, 1)).all():
         n_positive, total = int(outcome.sum()), len(outcome)
         counts = (
             f"rows where {quoted(mapping.predicted)} is right count as positive"
@@ -167,8 +209,8 @@ def _outcome_and_score(rows: Rows) -> Iterator[str]:
             f"({n_positive / total:.1%}), where {counts}."
         )
     if score.min() >= 0.0 and score.max() <= 1.0:
-        names = joined([quoted(name) for name in mapping.score_columns[:3]], score[0].size)
-        yield f"Scores {names} from {score.min():.4f} to {score.max():.4f}."
+        columns = quoted(shortened(mapping.score_columns))
+        yield f"Scores {columns} from {score.min():.4f} to {score.max():.4f}."
 
 
 def _roles(rows: Rows) -> Iterator[str]:

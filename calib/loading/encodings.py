@@ -38,6 +38,9 @@ def to_utf8(data: bytes) -> tuple[bytes, tuple[Problem, ...]]:
         raise _zero_bytes(line) if _mostly_text(data) else _not_text()
     if not _mostly_text(data):
         raise _not_text()
+    # Nearly every large table is ASCII: no need to make a text of it.
+    if data.isascii():
+        return data, ()
     try:
         data.decode()
     except UnicodeDecodeError:

@@ -9,11 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from calib.loading.class_columns import find_class_columns, rows_sum
 from calib.loading.columns import Labels, as_labels, as_numbers
 from calib.loading.mapping import ColumnMapping
 from calib.loading.names import (
     CALIBRATION_WORDS,
     GROUP_NAMES,
+    MODEL_NAMES,
+    MODEL_SCORE,
     OUTCOME_NAMES,
     POSITIVE_WORDS,
     PREDICTED_NAMES,
@@ -31,6 +34,8 @@ MOST_LOOKED_AT = 200
 MOST_SLICES = 8
 MOST_SLICE_VALUES = 20
 LOOK_ROWS = 10_000
+MOST_CLASSES = 1_000
+MOST_MODELS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,9 @@ class _Look:
     missing: float
 
 
-def guess(table: Table, known: ColumnMapping | None = None) -> ColumnMapping:
+def guess(
+    table: Table, known: ColumnMapping | None = None, *, models: bool = False
+) -> ColumnMapping:
     """Guess what the columns mean.
 
     Parameters
@@ -52,6 +59,8 @@ def guess(table: Table, known: ColumnMapping | None = None) -> ColumnMapping:
     table : Table
     known : ColumnMapping, optional
         What is decided already; only its empty fields are guessed.
+    models : bool
+        Whether to look for several models: a column of their names, or one score column each.
 
     Returns
     -------
@@ -67,9 +76,12 @@ def guess(table: Table, known: ColumnMapping | None = None) -> ColumnMapping:
     """
     mapping = known or ColumnMapping()
     guesser = _Guesser(table.frame, set(mapping.columns()))
+    if models:
+        mapping = _with_models(guesser, mapping)
     mapping = _with_outcome_and_score(guesser, mapping)
     mapping = _with_roles(guesser, mapping)
-    if mapping.predicted is None and mapping.positive is None:
+    binary = not isinstance(mapping.score, tuple)
+    if binary and mapping.predicted is None and mapping.positive is None:
         mapping = replace(mapping, positive=_positive(table.frame, mapping))
     return mapping
 
@@ -144,15 +156,75 @@ def _outcome_like(look: _Look) -> bool:
 
 def _with_outcome_and_score(guesser: _Guesser, mapping: ColumnMapping) -> ColumnMapping:
     outcome, score = mapping.outcome, mapping.score
+    if score is None and not mapping.models:
+        score = _class_columns(guesser, outcome)
+    if isinstance(score, tuple):
+        if outcome is None:
+            outcome = guesser.take(_class_outcome(guesser, len(score)))
+        return replace(mapping, outcome=outcome, score=score)
     if outcome is None:
         outcome = guesser.take(guesser.named(OUTCOME_NAMES, _two))
-    if score is None:
+    if score is None and not mapping.models:
         score = guesser.take(_score(guesser))
     if outcome is None:
         outcome = guesser.take(
             guesser.named(OUTCOME_NAMES, _outcome_like) or guesser.first(_two, _outcome_like)
         )
     return replace(mapping, outcome=outcome, score=score)
+
+
+def _with_models(guesser: _Guesser, mapping: ColumnMapping) -> ColumnMapping:
+    """Look for a column that names models; else for score columns of like names."""
+    if mapping.model or mapping.models or mapping.score:
+        return mapping
+    n_rows = len(guesser.frame)
+    sure, perhaps = MODEL_NAMES
+    found = guesser.named(
+        (sure,), lambda look: 2 <= look.distinct <= MOST_MODELS and 10 * look.distinct <= n_rows
+    )
+    if found is None:
+        # Words of many meanings: only where every model has scored the same number of rows.
+        found = guesser.named((perhaps,), lambda look: 2 <= look.distinct <= MOST_MODELS)
+        if found is not None and len(set(as_labels(guesser.frame[found]).counts().tolist())) > 1:
+            found = None
+    if found is not None:
+        return replace(mapping, model=guesser.take(found))
+    if _class_columns(_Guesser(guesser.frame, set(guesser.taken)), mapping.outcome):
+        return mapping
+    return replace(mapping, models=_score_columns(guesser))
+
+
+def _score_columns(guesser: _Guesser) -> tuple[str, ...]:
+    """Score columns of several models: a score word, then a name; none if there is only one."""
+    named: dict[str, list[str]] = {}
+    for column in guesser.free()[:MOST_LOOKED_AT]:
+        found = re.fullmatch(MODEL_SCORE, plain_name(column))
+        if found and _probability(guesser.look(column)):
+            named.setdefault(found["word"], []).append(column)
+    several = max(named.values(), key=len, default=[])
+    if len(several) < 2 or rows_sum(guesser.frame[several]):
+        return ()
+    guesser.taken.update(several)
+    return tuple(several)
+
+
+def _class_columns(guesser: _Guesser, outcome: str | None) -> tuple[str, ...] | None:
+    """The columns of one score a class, if there are any."""
+    known = outcome or guesser.named(OUTCOME_NAMES, _class_like(MOST_CLASSES))
+    labels = as_labels(guesser.frame[known]) if known in guesser.frame else None
+    taken = guesser.taken if known is None else guesser.taken | {known}
+    found = find_class_columns(guesser.frame, taken, labels)
+    guesser.taken.update(found)
+    return tuple(found) or None
+
+
+def _class_outcome(guesser: _Guesser, n_classes: int) -> str | None:
+    fits = _class_like(n_classes)
+    return guesser.named(OUTCOME_NAMES, fits) or guesser.first(fits)
+
+
+def _class_like(most: int) -> Callable[[_Look], bool]:
+    return lambda look: 1 <= look.distinct <= most and not look.fractional
 
 
 def _score(guesser: _Guesser) -> str | None:
@@ -169,7 +241,8 @@ def _score(guesser: _Guesser) -> str | None:
 def _with_roles(guesser: _Guesser, mapping: ColumnMapping) -> ColumnMapping:
     # A name that is not in the table is kept: `inspect` tells it.
     there = mapping.outcome if mapping.outcome in guesser.frame else None
-    many = there is not None and guesser.look(there).distinct > 2
+    binary = not isinstance(mapping.score, tuple)
+    many = binary and there is not None and guesser.look(there).distinct > 2
     predicted, weight, group = mapping.predicted, mapping.weight, mapping.group
     if predicted is None and many and mapping.positive is None:
         predicted = guesser.take(guesser.named(PREDICTED_NAMES, _outcome_like))

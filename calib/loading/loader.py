@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any, TypedDict, Unpack
 
 import pandas as pd
 
@@ -13,6 +14,7 @@ from calib.loading.guessing import guess
 from calib.loading.mapping import ColumnMapping, Transform
 from calib.loading.problems import InputError, Problem
 from calib.loading.reading import Source, read
+from calib.loading.several import assess
 from calib.loading.table import Table
 from calib.predictions import Predictions
 
@@ -45,7 +47,8 @@ def load(
     Parameters
     ----------
     data : path, str, bytes or DataFrame
-        CSV, TSV, Parquet, Feather or Arrow, compressed or not; a str with a line break is text.
+        CSV, TSV, Parquet, Feather or Arrow, compressed or not, or a NumPy archive (.npz) of
+        arrays such as ``probs`` and ``y``; a str with a line break is text.
     outcome : str, optional
         Column of labels.
     score : str or sequence of str, optional
@@ -62,9 +65,10 @@ def load(
         Column of predicted labels: a row is positive if prediction and outcome agree.
     slices : sequence of str
         Columns to slice by.
-    transform : {"none", "percent", "tenths", "logit", "clip"}
+    transform : {"none", "percent", "tenths", "logit", "clip", "softmax", "normalize"}
         What makes the scores probabilities: divide by 100, divide by 10 (ratings), apply the
-        sigmoid, clip to [0, 1].
+        sigmoid, clip to [0, 1]; of one column a class: apply the softmax to each row of logits,
+        divide each row by its sum.
     drop_missing : bool
         Leave out rows whose outcome, score, weight or split is missing or unreadable; they are
         counted in `Predictions.set_aside`.
@@ -79,6 +83,10 @@ def load(
         A ValueError. Its message says what is wrong, where, and which argument repairs it; its
         `problems` hold the same one by one. Rows are counted as a spreadsheet shows them.
 
+    See Also
+    --------
+    load_models : The scores of several models.
+
     Examples
     --------
     >>> predictions = load("y,p\\n0,0.2\\n1,0.7\\n1,0.9\\n0,0.4\\n")
@@ -91,16 +99,16 @@ def load(
 first in rows 2, 3, 4 and 1 more. They look like percentages: divide them by 100. In Python: \
 transform='percent'.
     """
-    known = ColumnMapping(
+    known = _mapping(
         outcome=outcome,
-        score=score if score is None or isinstance(score, str) else tuple(score),
-        positive=_as_label(positive),
+        score=score,
+        positive=positive,
         predicted=predicted,
         weight=weight,
         group=group,
         split=split,
-        test_value=_as_label(test_value),
-        slices=tuple(slices),
+        test_value=test_value,
+        slices=slices,
         time=time,
         transform=transform,
         drop_missing=drop_missing,
@@ -116,6 +124,113 @@ transform='percent'.
     except InputError as error:
         told = " ".join(_with_argument(problem, mapping) for problem in error.problems)
         raise InputError(error.problems, told) from None
+
+
+class Columns(TypedDict, total=False):
+    """The arguments of `load` that say what columns mean."""
+
+    outcome: str | None
+    score: str | Sequence[str] | None
+    weight: str | None
+    group: str | None
+    split: str | None
+    test_value: object
+    positive: object
+    predicted: str | None
+    slices: Sequence[str]
+    time: str | None
+    transform: Transform
+    drop_missing: bool
+    swap: bool
+
+
+def load_models(
+    data: Source | Sequence[Source] | Mapping[str, Source],
+    *,
+    model: str | None = None,
+    models: Sequence[str] = (),
+    test: Source | None = None,
+    name: str | None = None,
+    **columns: Unpack[Columns],
+) -> dict[str, Predictions]:
+    """Load the predictions of several models or checkpoints.
+
+    They stand below each other, told apart by a column; or side by side, one score column a model;
+    or in several files, one a model. What is not named is guessed, as in `load`.
+
+    Parameters
+    ----------
+    data : path, str, bytes or DataFrame, or several of them
+        A mapping gives several their names; else each has its file's name.
+    model : str, optional
+        Column that names the model of each row.
+    models : sequence of str
+        Score columns, one a model.
+    test : path, str, bytes or DataFrame, optional
+        Test rows of a single file, in the same columns.
+    name : str, optional
+        What the data are called.
+    **columns
+        The other arguments of `load`: outcome, score, weight, group, split, test_value, positive,
+        predicted, slices, time, transform, drop_missing, swap.
+
+    Returns
+    -------
+    dict of str to Predictions
+        By the models' names: numbers in increasing order, others as they come.
+
+    Raises
+    ------
+    InputError
+        A ValueError that says what is wrong and with which model.
+
+    See Also
+    --------
+    load : The scores of one model.
+
+    Examples
+    --------
+    >>> text = "model,y,p\\nold,0,0.2\\nold,1,0.7\\nold,1,0.9\\nold,0,0.4\\n"
+    >>> text += "new,0,0.1\\nnew,1,0.8\\nnew,1,0.9\\nnew,0,0.3\\n"
+    >>> found = load_models(text, model="model")
+    >>> {name: predictions.scores.tolist() for name, predictions in found.items()}
+    {'old': [0.2, 0.7, 0.9, 0.4], 'new': [0.1, 0.8, 0.9, 0.3]}
+    """
+    known = replace(_mapping(**columns), model=model, models=tuple(models))
+    tables = _tables(data)
+    test_table = None if test is None else read(test)
+    mapping = guess(tables[0], known, models=len(tables) == 1)
+    if test_table is not None:
+        mapping = for_test_file(mapping, test_table, known)
+    found = assess(tables, mapping, test_table, name=name)
+    errors = [problem for problem in found.problems if problem.severity == "error"]
+    if errors:
+        raise InputError(errors, " ".join(_with_argument(each, mapping) for each in errors))
+    return dict(found.models)
+
+
+def _tables(data: Source | Sequence[Source] | Mapping[str, Source]) -> list[Table]:
+    if isinstance(data, Mapping):
+        tables = [replace(read(source), name=name) for name, source in data.items()]
+    elif isinstance(data, list | tuple):
+        tables = [read(source) for source in data]
+    else:
+        tables = [read(data)]
+    if not tables:
+        raise ValueError(f"data must hold at least one file, got {data!r}.")
+    return tables
+
+
+def _mapping(**columns: Unpack[Columns]) -> ColumnMapping:
+    score = columns.get("score")
+    plain: dict[str, Any] = {
+        **columns,
+        "score": score if score is None or isinstance(score, str) else tuple(score),
+        "slices": tuple(columns.get("slices", ())),
+        "positive": _as_label(columns.get("positive")),
+        "test_value": _as_label(columns.get("test_value")),
+    }
+    return ColumnMapping(**plain)
 
 
 def _as_label(value: object) -> str | None:

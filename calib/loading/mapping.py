@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
-Transform = Literal["none", "percent", "tenths", "logit", "clip"]
+Transform = Literal["none", "percent", "tenths", "logit", "clip", "softmax", "normalize"]
+# These read a whole row of class scores.
+OF_ROWS = ("softmax", "normalize")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +33,18 @@ class ColumnMapping:
         Value (as text) of `split` that means test rows; all others are calibration rows.
     slices : tuple of str
         Columns to slice by.
-    transform : {"none", "percent", "tenths", "logit", "clip"}
+    transform : {"none", "percent", "tenths", "logit", "clip", "softmax", "normalize"}
         What makes the scores probabilities: divide by 100, divide by 10 (ratings), apply the
-        sigmoid, clip to [0, 1].
+        sigmoid, clip to [0, 1]; of one column a class: apply the softmax to each row, divide each
+        row by its sum.
     drop_missing : bool
         Leave out rows whose outcome, score, weight or split is missing or unreadable.
     swap : bool
         Use 1 - score: the scores are those of the other class.
+    models : tuple of str
+        Columns of the scores of several models, one column a model; `score` is then not used.
+    model : str or None
+        Column that names the model of each row, where several models scored rows.
 
     Raises
     ------
@@ -63,6 +70,8 @@ class ColumnMapping:
     transform: Transform = "none"
     drop_missing: bool = False
     swap: bool = False
+    models: tuple[str, ...] = ()
+    model: str | None = None
 
     def __post_init__(self) -> None:
         known = get_args(Transform)
@@ -72,7 +81,9 @@ class ColumnMapping:
 
     @property
     def score_columns(self) -> tuple[str, ...]:
-        """Names of the score columns: none, one, or one a class."""
+        """Names of the score columns: none, one, one a class, or one a model."""
+        if self.models:
+            return self.models
         if self.score is None:
             return ()
         return (self.score,) if isinstance(self.score, str) else self.score
@@ -90,6 +101,7 @@ class ColumnMapping:
         """Column -> what it is for, of every column that is named."""
         one = {
             "outcome": self.outcome,
+            "model": self.model,
             "predicted label": self.predicted,
             "weight": self.weight,
             "group": self.group,

@@ -19,6 +19,19 @@ SCORE_NAMES = (
     r".*(score|pred|risk|logit).*|p_.*",
 )
 PREDICTED_NAMES = (r"(y_?)?pred(icted|iction)?s?(_(label|class))?|(top_?1|label_pred|class_pred)",)
+# Arrays of one score a class; one of class names; columns that tell several models apart.
+SCORE_ARRAYS = (
+    r"(y_?)?(probs?|probas?|probabilities|softmax)|y_?(scores?|hat)|scores|p",
+    r"(y_?)?(logits|preds?|predictions|outputs?)|log_?probs?",
+    r".*(prob|softmax).*",
+    r".*(logit|score|pred).*",
+)
+NAMES_OF_CLASSES = r"(class(es)?|label|target|category|categories)(_?names?)?"
+MODEL_NAMES = (
+    r"models?|model_?(name|id|version)|checkpoint|ckpt",
+    r"classifier|estimator|algorithm|epochs?|steps?|iteration|run",
+)
+MODEL_SCORE = r"(?P<word>(y_?)?(prob|proba|probability|score|pred|p))_.+"
 WEIGHT_NAMES = (r"(sample|case|row|obs|instance)?_?weights?|w|wt|wgt",)
 GROUP_NAMES = (r"groups?|clusters?|group_id|cluster_id",)
 SPLIT_NAMES = (r"splits?|subset|partition|sets?|data_?set|fold|part|sample_type",)

@@ -25,8 +25,6 @@ def outcome_problems(rows: Rows) -> Iterator[Problem]:
             "error",
             f"The outcome column {quoted(rows.mapping.outcome)} is empty. Choose another column.",
         )
-    elif not isinstance(rows.mapping.score, str):
-        return
     elif rows.mapping.predicted is not None:
         yield from _classes(rows)
     elif len(rows.labels) > MOST_LABELS:

@@ -11,11 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from calib.loading.archives import unpack
+from calib.loading.numpy_archive import is_numpy_archive, read_numpy_archive
 from calib.loading.problems import InputError, Problem, joined, quoted, refuse
 from calib.loading.table import Table, make_table
 from calib.loading.text import read_text
 
-MOST_BYTES = 2**29
+# The page's upload widget says the same number, and so does .streamlit/config.toml.
+MOST_BYTES = 2**30
 MOST_CELLS = 200_000_000
 SUFFIXES = {".gz", ".zip", ".bz2", ".xz", ".zst"}
 Source: TypeAlias = str | bytes | os.PathLike[str] | pd.DataFrame | Table
@@ -28,7 +30,7 @@ OTHER_FORMATS = {
     b"%PDF": "a PDF document",
     b"\xd0\xcf\x11\xe0": "an old Excel or Word file",
     b"SQLite format 3": "an SQLite database",
-    b"\x93NUMPY": "a NumPy array",
+    b"\x93NUMPY": "a NumPy array without labels (save both by numpy.savez)",
     b"\x89HDF": "an HDF5 file",
     b"Obj\x01": "an Avro file",
     b"ORC": "an ORC file",
@@ -44,8 +46,8 @@ def read(data: Source, name: str | None = None, *, limit: int = MOST_BYTES) -> T
     ----------
     data : path, str, bytes, DataFrame or Table
         A str with a line break is pasted text, any other a path. CSV, TSV and other delimited
-        text, Parquet, Feather and Arrow files are told apart by their content, so are gzip, zip,
-        bzip2, xz and zstd.
+        text, Parquet, Feather and Arrow files and NumPy archives (.npz) are told apart by their
+        content, so are gzip, zip, bzip2, xz and zstd.
     name : str, optional
         File name, for messages and reports.
     limit : int
@@ -109,6 +111,8 @@ def _from_bytes(data: bytes, name: str, limit: int) -> Table:
             f"The file is larger than {limit / 2**20:,.0f} MB. Upload fewer rows, only the columns "
             "that are needed, or Parquet.",
         )
+    if is_numpy_archive(data):
+        return read_numpy_archive(data, name, limit)
     content = unpack(data, limit)
     if not content.strip():
         raise refuse("empty", "The file is empty. Upload a table with a header and rows.")
@@ -116,7 +120,8 @@ def _from_bytes(data: bytes, name: str, limit: int) -> Table:
         if content.startswith(magic):
             raise refuse(
                 "not-a-table",
-                f"This is {kind}, not a table that can be read. Upload CSV, TSV, Parquet or Arrow.",
+                f"This is {kind}, not a table that can be read. Upload CSV, TSV, Parquet, Arrow "
+                "or a NumPy archive.",
             )
     if content.startswith(b"PAR1"):
         return _from_arrow(_guarded("Parquet", _parquet, content), name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from calib.loading.class_columns import shortened
 from calib.loading.columns import Numbers
 from calib.loading.problems import Problem, joined, plural, quoted
 from calib.loading.rows import Rows
@@ -12,6 +13,7 @@ from calib.numerics.arrays import BoolArray
 
 LEAVE_OUT = "Leave these rows out"
 MOST_SPLIT_VALUES = 10
+OUTSIDE = "none of the classes"
 
 
 def row_problems(rows: Rows) -> Iterator[Problem]:
@@ -67,7 +69,8 @@ def _rewritten(column: str, numbers: Numbers) -> Iterator[Problem]:
 def _missing(rows: Rows) -> Iterator[Problem]:
     for reason, found in rows.unusable.items():
         role, _, state = reason.partition(" ")
-        if state == "not a number":
+        # These have sentences of their own.
+        if state in ("not a number", OUTSIDE):
             continue
         count = int(found.sum())
         column = _column_of(rows, reason)
@@ -91,8 +94,7 @@ def _column_of(rows: Rows, reason: str) -> str:
         "split": mapping.split,
     }
     chosen = names.get(role)
-    columns = mapping.score_columns if role == "score" else (chosen,)
-    return joined([quoted(column) for column in columns[:3]], len(columns))
+    return quoted(shortened(mapping.score_columns) if role == "score" else chosen)
 
 
 def _left_out(rows: Rows) -> Iterator[Problem]:

@@ -6,17 +6,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from calib.loading.class_columns import Classes, match_classes
 from calib.loading.columns import Labels, Numbers, as_labels, as_numbers
-from calib.loading.mapping import ColumnMapping, Transform
+from calib.loading.mapping import ColumnMapping
 from calib.loading.problems import joined
+from calib.loading.scores import read_scores, transformed
 from calib.loading.table import Table
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.numerics.transforms import sigmoid
-
-# Float32 arithmetic leaves a probability this far outside [0, 1]; such scores are clipped silently.
-ROUNDING = 1e-6
-DIVISORS: dict[Transform, float] = {"percent": 100.0, "tenths": 10.0}
+from calib.numerics.arrays import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,37 +25,40 @@ class Rows:
     ----------
     mapping : ColumnMapping
     frame : DataFrame
-        The mapped columns.
+        With the mapped columns.
     labels : Labels
         Of the outcome column.
     outcome : ndarray of int, shape (n,)
-        1 for positive, 0 for negative; label codes where no label is positive; -1 where missing.
+        1 for positive, 0 for negative; with one column a class the class, -1 where the label is
+        none of them; label codes where no label is positive; -1 where missing.
+    classes : Classes or None
+        With one column a class.
     raw : dict of str to Numbers
-        Score columns, as written.
+        Score columns, as written; of many columns those that hold more than plain numbers.
     score : ndarray of shape (n,) or (n, m)
-        Scores after the mapping's transform and swap.
+        Scores after the mapping's transform and swap; a matrix of float32 stays one.
     weight : Numbers or None
     split : Labels or None
     test : ndarray of bool, shape (n,), or None
     unusable : dict of str to ndarray of bool
         Reason -> rows; each row stands under its first reason only.
-    n_first, first_row, test_first_row : int
-        Where the test table begins, and the number of either table's first row.
+    table, test_table : Table
+        Whose rows these are; the second one's stand below the first one's.
     """
 
     mapping: ColumnMapping
     frame: pd.DataFrame
     labels: Labels
     outcome: IntArray
+    classes: Classes | None
     raw: dict[str, Numbers]
-    score: FloatArray
+    score: NDArray[np.floating]
     weight: Numbers | None
     split: Labels | None
     test: BoolArray | None
     unusable: dict[str, BoolArray]
-    n_first: int
-    first_row: int = 1
-    test_first_row: int = 1
+    table: Table
+    test_table: Table | None = None
     usable: BoolArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,50 +75,59 @@ class Rows:
         return f"{'row' if len(rows) == 1 else 'rows'} {joined(numbers, len(rows))}"
 
     def _number(self, row: int) -> str:
-        if row < self.n_first:
-            return f"{row + self.first_row:,}"
-        return f"{row - self.n_first + self.test_first_row:,} of the test file"
+        if self.test_table is None or row < len(self.table):
+            return f"{self.table.number(row):,}"
+        return f"{self.test_table.number(row - len(self.table)):,} of the test file"
 
 
 def map_rows(table: Table, mapping: ColumnMapping, test_table: Table | None = None) -> Rows:
     """Read the mapped columns; the mapping must name columns that exist in both tables."""
     frame = _stacked(table, mapping, test_table)
     labels = as_labels(frame[mapping.outcome])
-    raw = {column: as_numbers(frame[column]) for column in mapping.score_columns}
+    classes = None
+    if isinstance(mapping.score, tuple):
+        classes = match_classes(mapping.score, labels)
+    outcome = _outcome(frame, mapping, labels, classes)
+    raw, written = read_scores(frame, mapping)
     weight = None if mapping.weight is None else as_numbers(frame[mapping.weight])
     use_split = mapping.split is not None and test_table is None
     split = as_labels(frame[mapping.split]) if use_split else None
+    score = transformed(written, mapping.transform)
     return Rows(
         mapping=mapping,
         frame=frame,
         labels=labels,
-        outcome=_outcome(frame, mapping, labels),
+        outcome=outcome,
+        classes=classes,
         raw=raw,
-        score=_scores(raw, mapping),
+        score=1.0 - score if mapping.swap else score,
         weight=weight,
         split=split,
         test=_test_rows(len(table), len(frame), mapping, split),
-        unusable=_unusable(labels, frame, mapping, raw, weight, split),
-        n_first=len(table),
-        first_row=table.first_row,
-        test_first_row=1 if test_table is None else test_table.first_row,
+        unusable=_unusable(labels, outcome, frame, mapping, (raw, written, score), weight, split),
+        table=table,
+        test_table=test_table,
     )
 
 
 def _stacked(table: Table, mapping: ColumnMapping, test_table: Table | None) -> pd.DataFrame:
-    columns = list(mapping.columns())
     if test_table is None:
-        return table.frame[columns]
+        return table.frame
+    columns = list(mapping.columns())
     # Both files need all columns but the split, which two files replace.
     columns = [column for column in columns if column in test_table.frame.columns]
     return pd.concat([table.frame[columns], test_table.frame[columns]], ignore_index=True)
 
 
-def _outcome(frame: pd.DataFrame, mapping: ColumnMapping, labels: Labels) -> IntArray:
+def _outcome(
+    frame: pd.DataFrame, mapping: ColumnMapping, labels: Labels, classes: Classes | None
+) -> IntArray:
+    if classes is not None:
+        return classes.index[labels.codes]
     if mapping.predicted is not None:
         return _agreement(labels, as_labels(frame[mapping.predicted]))
     positive = labels.find(mapping.positive)
-    if positive is None or not isinstance(mapping.score, str):
+    if positive is None:
         return labels.codes
     return np.where(labels.codes < 0, -1, labels.codes == positive).astype(np.int64)
 
@@ -128,24 +138,6 @@ def _agreement(labels: Labels, predicted: Labels) -> IntArray:
     codes = np.where(predicted.codes < len(lookup) - 1, predicted.codes, -1)
     agree = (lookup[codes] == labels.codes).astype(np.int64)
     return np.where((labels.codes < 0) | (predicted.codes < 0), -1, agree)
-
-
-def _scores(raw: dict[str, Numbers], mapping: ColumnMapping) -> FloatArray:
-    columns = [transformed(numbers.values, mapping.transform) for numbers in raw.values()]
-    score = columns[0] if isinstance(mapping.score, str) else np.column_stack(columns)
-    return 1.0 - score if mapping.swap else score
-
-
-def transformed(values: FloatArray, transform: Transform) -> FloatArray:
-    """Make probabilities of scores, and undo what rounding did."""
-    if transform == "logit":
-        return sigmoid(values)
-    if transform == "clip":
-        return np.clip(values, 0.0, 1.0)
-    divisor = DIVISORS.get(transform)
-    scaled = values if divisor is None else values / divisor
-    near = (scaled >= -ROUNDING) & (scaled <= 1.0 + ROUNDING)
-    return np.where(near, np.clip(scaled, 0.0, 1.0), scaled)
 
 
 def _test_rows(
@@ -161,17 +153,23 @@ def _test_rows(
 
 def _unusable(
     labels: Labels,
+    outcome: IntArray,
     frame: pd.DataFrame,
     mapping: ColumnMapping,
-    raw: dict[str, Numbers],
+    scores: tuple[dict[str, Numbers], NDArray[np.floating], NDArray[np.floating]],
     weight: Numbers | None,
     split: Labels | None,
 ) -> dict[str, BoolArray]:
     found = {"outcome missing": labels.codes < 0}
+    if isinstance(mapping.score, tuple):
+        found["outcome none of the classes"] = (labels.codes >= 0) & (outcome < 0)
     if mapping.predicted is not None:
         found["predicted label missing"] = as_labels(frame[mapping.predicted]).codes < 0
+    raw, written, made = scores
     for numbers in raw.values():
-        _add(found, "score", numbers, infinite=mapping.transform != "logit")
+        _add(found, "score", numbers, infinite=mapping.transform not in ("logit", "softmax"))
+    if written.ndim == 2:
+        _add_matrix(found, written, made if mapping.transform == "softmax" else None)
     if weight is not None:
         _add(found, "weight", weight, infinite=True)
         found["weight not positive"] = weight.values <= 0.0
@@ -189,6 +187,28 @@ def _add(found: dict[str, BoolArray], role: str, numbers: Numbers, *, infinite: 
     if infinite:
         masks[f"{role} infinite"] = np.isinf(numbers.values)
     for reason, rows in masks.items():
+        found[reason] = found[reason] | rows if reason in found else rows
+
+
+def _add_matrix(
+    found: dict[str, BoolArray],
+    written: NDArray[np.floating],
+    softmax: NDArray[np.floating] | None,
+) -> None:
+    # A sum of finite numbers is finite, all but in overflow: one pass and no mask of the matrix.
+    with np.errstate(invalid="ignore", over="ignore"):
+        suspects = np.flatnonzero(~np.isfinite(written.sum(axis=1)))
+    missing = np.isnan(written[suspects]).any(axis=1)
+    # A logit of minus infinity is a probability of 0.
+    infinite = np.isinf(written[suspects]) if softmax is None else np.isnan(softmax[suspects])
+    text = found.get("score not a number", np.zeros(len(written), dtype=np.bool_))
+    for reason, of_suspects in (
+        ("score missing", missing),
+        ("score infinite", infinite.any(axis=1) & ~missing),
+    ):
+        rows = np.zeros(len(written), dtype=np.bool_)
+        rows[suspects] = of_suspects
+        rows &= ~text
         found[reason] = found[reason] | rows if reason in found else rows
 
 

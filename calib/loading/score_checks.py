@@ -11,8 +11,7 @@ import numpy as np
 from calib.cells import ScoreCells
 from calib.loading.problems import Problem, plural, quoted
 from calib.loading.rows import Rows
-from calib.numerics.arrays import BoolArray, FloatArray
-from calib.predictions import ROW_SUM_TOLERANCE
+from calib.numerics.arrays import FloatArray
 
 # So far outside [0, 1] a score may lie and still be meant as a probability.
 LITTLE = 0.05
@@ -21,7 +20,7 @@ CLEARLY = 4.0
 
 def score_problems(rows: Rows) -> Iterator[Problem]:
     """Problems of the range of the scores and of their relation to the outcome."""
-    score = rows.score[rows.usable]
+    score = np.asarray(rows.score[rows.usable], dtype=np.float64)
     if not len(score):
         return
     low, high = float(score.min()), float(score.max())
@@ -29,19 +28,16 @@ def score_problems(rows: Rows) -> Iterator[Problem]:
         yield _outside(rows, low, high)
     elif low == high:
         yield _constant(rows, low)
-    elif isinstance(rows.mapping.score, str):
+    else:
         yield from _labels_only(rows, score)
         yield from _swapped(rows, score)
-    else:
-        yield from _row_sums(rows)
 
 
 def _outside(rows: Rows, low: float, high: float) -> Problem:
-    found = rows.usable & _any_column((rows.score < 0.0) | (rows.score > 1.0))
-    name = ", ".join(quoted(column) for column in rows.mapping.score_columns[:3])
+    found = rows.usable & ((rows.score < 0.0) | (rows.score > 1.0))
     lead = (
-        f"Column {name} has {plural(int(found.sum()), 'value')} outside [0, 1] "
-        f"(from {low:.4g} to {high:.4g}), first in {rows.where(found)}. "
+        f"Column {quoted(rows.mapping.score)} has {plural(int(found.sum()), 'value')} outside "
+        f"[0, 1] (from {low:.4g} to {high:.4g}), first in {rows.where(found)}. "
     )
     if rows.mapping.transform != "none" or rows.mapping.swap:
         none = replace(rows.mapping, transform="none", swap=False)
@@ -84,17 +80,12 @@ def _above(rows: Rows, lead: str, high: float) -> Problem:
     return Problem("percent", "error", text, repair, "Divide by 100")
 
 
-def _any_column(found: BoolArray) -> BoolArray:
-    return found if found.ndim == 1 else np.asarray(found.any(axis=1))
-
-
 def _constant(rows: Rows, value: float) -> Problem:
-    columns = ", ".join(quoted(column) for column in rows.mapping.score_columns[:3])
     return Problem(
         "constant",
         "warning",
-        f"All scores of {columns} are {value:.4g}. Only their mean can be compared with "
-        "the outcome; choose another column if this is not meant.",
+        f"All scores of {quoted(rows.mapping.score)} are {value:.4g}. Only their mean can be "
+        "compared with the outcome; choose another column if this is not meant.",
     )
 
 
@@ -143,14 +134,3 @@ def _auc(cells: ScoreCells) -> tuple[float, float]:
     pairs = n_positive * n_negative
     auc = float(cells.positive @ (below + cells.negative / 2.0)) / pairs
     return auc, math.sqrt((n_positive + n_negative + 1.0) / (12.0 * pairs))
-
-
-def _row_sums(rows: Rows) -> Iterator[Problem]:
-    off = rows.usable & (np.abs(rows.score.sum(axis=1) - 1.0) > ROW_SUM_TOLERANCE)
-    if off.any():
-        yield Problem(
-            "row-sums",
-            "error",
-            f"The class scores of {plural(int(off.sum()), 'row')} do not sum to 1 within "
-            f"{ROW_SUM_TOLERANCE}, first in {rows.where(off)}. Name the columns of all classes.",
-        )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from calib.loading.problems import Problem, joined, quoted
+from calib.numerics.arrays import IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,6 +24,8 @@ class Table:
         What the file is called.
     first_row : int
         Number of the first data row as a spreadsheet shows it: 2 below a header line, else 1.
+    places : ndarray of int or None
+        Where the rows stand in the file, 0 for the first, if they are not all of its rows.
     notes : tuple of Problem
         What reading it brought to light: a guessed encoding, columns renamed or left out.
     """
@@ -31,6 +34,7 @@ class Table:
     name: str = "data"
     first_row: int = 1
     notes: tuple[Problem, ...] = ()
+    places: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -39,6 +43,15 @@ class Table:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns."""
         return tuple(self.frame.columns)
+
+    def number(self, row: int) -> int:
+        """Number of a row as a spreadsheet shows it."""
+        return self.first_row + (row if self.places is None else int(self.places[row]))
+
+    def chosen(self, rows: IntArray) -> Table:
+        """Some of the rows, under the numbers that they have in the file."""
+        frame = self.frame.take(rows).reset_index(drop=True)
+        return replace(self, frame=frame, places=rows)
 
     def preview(self, n_rows: int = 8) -> pd.DataFrame:
         """The first rows, indexed by the row numbers that sentences use."""

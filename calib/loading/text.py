@@ -15,6 +15,8 @@ from calib.loading.layout import WHITESPACE, Layout, find_layout, long_cell, rea
 from calib.loading.problems import InputError, joined, refuse
 from calib.loading.table import Table, make_table
 
+# Bytes from which on a text is read in parts, and of each part.
+LARGE, PART = 2**25, 2**23
 EXCEL_HINT = re.compile(rb'\s*"?sep=(.)"?\r?\n')
 
 
@@ -44,22 +46,48 @@ def read_text(data: bytes, name: str) -> Table:
 
 def _parse(text: bytes, layout: Layout) -> pd.DataFrame:
     try:
-        return pd.read_csv(
-            io.BytesIO(text[layout.start :] if layout.start else text),
-            sep=layout.delimiter,
-            header=None,
-            names=list(range(layout.n_columns)),
-            index_col=False,
-            decimal=layout.decimal,
-            skipinitialspace=layout.delimiter != "\t",
-            # One pass over the whole column: no column of mixed types, no warning about it.
-            low_memory=False,
-            encoding="utf-8",
-        )
+        return _in_parts(text, layout) if len(text) > LARGE else _read_csv(text, layout)
     except pd.errors.EmptyDataError:
         raise refuse("empty", "The file holds no rows. Upload the rows as well.") from None
     except (pd.errors.ParserError, pd.errors.ParserWarning, ValueError, OverflowError):
         raise _unreadable(text.decode(), layout) from None
+
+
+def _read_csv(text: bytes, layout: Layout, chunksize: int | None = None) -> Any:
+    stream = io.BytesIO(text)
+    stream.seek(layout.start)
+    return pd.read_csv(
+        stream,
+        sep=layout.delimiter,
+        header=None,
+        names=list(range(layout.n_columns)),
+        index_col=False,
+        decimal=layout.decimal,
+        skipinitialspace=layout.delimiter != "\t",
+        # One pass over the whole column: no column of mixed types, no warning about it.
+        low_memory=False,
+        encoding="utf-8",
+        chunksize=chunksize,
+    )
+
+
+def _in_parts(text: bytes, layout: Layout) -> pd.DataFrame:
+    """The same in half the time and memory, where every part finds the same kinds of columns."""
+    # Rows are of about one length; the parser holds every cell of a part as text.
+    n_rows = max(1, text.count(b"\n") * PART // len(text))
+    with _read_csv(text, layout, n_rows) as parts:
+        frames = list(parts)
+    if any(not _like(frames[0], frame) for frame in frames):
+        return _read_csv(text, layout)
+    return pd.concat(frames, ignore_index=True)
+
+
+def _like(first: pd.DataFrame, second: pd.DataFrame) -> bool:
+    # Whole numbers and fractions become fractions together, as they do in one pass.
+    return all(
+        a == b or (a.kind in "if" and b.kind in "if")
+        for a, b in zip(first.dtypes, second.dtypes, strict=True)
+    )
 
 
 def _unreadable(text: str, layout: Layout) -> InputError:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Literal
 
 import streamlit as st
 
-from calib.loading import InputError, Problem, read
+from calib.loading import MOST_BYTES, InputError, Problem, read
 from calib.ui import state
 from calib.ui.state import Session
 from calib.ui.upload import Upload
@@ -32,7 +33,9 @@ def uploaders(session: Session) -> None:
         _uploader(session, "test", "Test rows, if they are in a second file")
     st.caption(
         "CSV, TSV, Parquet, Feather or Arrow, plain or compressed: one row a prediction, with an "
-        "outcome column and a score column. The file stays on the machine that runs this app."
+        "outcome column and a score column, or one score column a class or a model. NumPy: an .npz "
+        "of `probs` or `logits` and `y`. Several files at once: each a model. Files stay on the "
+        "machine that runs this app."
     )
 
 
@@ -43,13 +46,16 @@ def _uploader(session: Session, place: Place, label: str) -> None:
             label,
             # A file kept by the widget is copied at every rerun: each read makes a new one.
             key=f"{key}_{session.n_reads}",
+            accept_multiple_files=place == "data",
+            max_upload_size=MOST_BYTES // 2**20,
             disabled=place == "test" and session.upload is None,
             help=None if place == "data" else "Give the calibration rows first.",
         )
-    if found is None:
+    if not found:
         return
-    with st.spinner("Reading the file"):
-        receive(session, found.getvalue(), found.name, place)
+    files = found if isinstance(found, list) else [found]
+    with st.spinner("Reading the file" if len(files) == 1 else "Reading the files"):
+        receive(session, [(file.name, file.getvalue()) for file in files], place)
     session.n_reads += 1
     st.rerun()
 
@@ -69,18 +75,18 @@ def paste(session: Session) -> None:
 def _receive_paste(session: Session) -> None:
     # As bytes: a text without a line break would be taken for a path on the server.
     text = st.session_state.get("data_paste", "")
-    receive(session, text.encode(errors="replace"), "Pasted rows", "data")
+    receive(session, [("Pasted rows", text.encode(errors="replace"))], "data")
 
 
-def receive(session: Session, data: bytes, name: str, place: Place) -> None:
-    """Read a file and show it; what was shown stays where it cannot be read."""
+def receive(session: Session, files: Sequence[tuple[str, bytes]], place: Place) -> None:
+    """Read files and show them; what was shown stays where one cannot be read."""
     try:
-        table = read(data, name)
+        tables = [read(data, name) for name, data in files]
         if place == "data":
-            session.take(Upload.of(table))
+            session.take(Upload.of(*tables))
             session.unseen = "unknown"
         elif session.upload is not None:
-            session.take(session.upload.with_test(table))
+            session.take(session.upload.with_test(tables[0]))
     except InputError as error:
         session.file_problems = error.problems
     except Exception:

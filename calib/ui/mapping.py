@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from calib.loading import ColumnMapping, Table, as_labels, guess
-from calib.ui import state
+from calib.ui import column_ranges, state
 from calib.ui.state import Session
 from calib.ui.upload import Upload
 from calib.ui.widgets import show_value
 
 MOST_LABELS = 200
-MOST_COLUMNS = 40
+MOST_COLUMNS, MOST_SCORES = 40, 12
+ONE, BY_CLASS, BY_MODEL = "One column", "A column a class", "A column a model"
 TRANSFORMS = {
     "none": "They are probabilities",
     "percent": "Percentages: divide by 100",
@@ -23,31 +24,86 @@ TRANSFORMS = {
     "logit": "Log-odds or raw scores: apply the sigmoid",
     "clip": "Probabilities with rounding: clip to 0 and 1",
 }
+OF_CLASSES = {
+    "none": "They are probabilities",
+    "softmax": "Logits: apply the softmax to each row",
+    "normalize": "Each class against the rest: divide each row by its sum",
+    "percent": "Percentages: divide by 100",
+    "clip": "Probabilities with rounding: clip to 0 and 1",
+}
 NONE = "None"
 
 
 def columns(upload: Upload) -> None:
     """Selectboxes for every role, the guessed ones filled in."""
-    mapping, names = upload.mapping, upload.table.columns
+    mapping, kind = upload.mapping, _kind(upload.mapping)
     first, second, third = st.columns(3, gap="medium")
     with first:
-        _select("outcome", "Outcome", names, mapping.outcome)
+        _select("outcome", "Outcome", _other_names(upload), mapping.outcome)
+        if kind != BY_CLASS:
+            labels = _labels(upload.table, mapping.outcome)
+            _select("positive", "Positive class", labels, mapping.positive, optional=True)
     with second:
-        several = [mapping.score] if isinstance(mapping.score, tuple) else []
-        _select("score", "Score", [*names, *several], mapping.score)
+        _kind_control(kind)
     with third:
-        labels = _labels(upload.table, mapping.outcome)
-        _select("positive", "Positive class", labels, mapping.positive, optional=True)
+        _scores(upload, kind)
     with st.expander("More columns and conversions", expanded=_uses_more(mapping)):
         _more(upload)
 
 
+def _kind(mapping: ColumnMapping) -> str:
+    if mapping.models:
+        return BY_MODEL
+    return BY_CLASS if isinstance(mapping.score, tuple) else ONE
+
+
+def _other_names(upload: Upload) -> list[str]:
+    """Columns that are not scores of a class: there can be a thousand of those."""
+    classes = upload.mapping.score if isinstance(upload.mapping.score, tuple) else ()
+    taken = set(classes)
+    return [name for name in upload.table.columns if name not in taken]
+
+
+def _kind_control(kind: str) -> None:
+    show_value("map_kind", kind)
+    st.segmented_control(
+        "Scores",
+        (ONE, BY_CLASS, BY_MODEL),
+        required=True,
+        key="map_kind",
+        on_change=_change_kind,
+        help="One column: the score of the positive class. A column a class: a matrix, such as a "
+        "network's probabilities or logits. A column a model: several models of the same rows.",
+    )
+
+
+def _scores(upload: Upload, kind: str) -> None:
+    mapping, names = upload.mapping, upload.table.columns
+    if kind == ONE:
+        _select("score", "Score", names, mapping.score)
+    elif kind == BY_MODEL:
+        show_value("map_models", list(mapping.models))
+        st.multiselect(
+            "Scores of models", names, key="map_models", on_change=_change, args=("models",)
+        )
+    else:
+        show_value("map_classes", column_ranges.written(mapping.score_columns, names))
+        st.text_input(
+            f"Class columns ({len(mapping.score_columns):,})",
+            key="map_classes",
+            on_change=_change_classes,
+            help="Names with commas between them, ranges such as `p_0 … p_9` (three dots do), or a "
+            "star for any text: `p_*`.",
+        )
+
+
 def _uses_more(mapping: ColumnMapping) -> bool:
-    return bool(set(mapping.changed()) - {"outcome", "score", "positive", "slices"})
+    return bool(set(mapping.changed()) - {"outcome", "score", "models", "positive", "slices"})
 
 
 def _more(upload: Upload) -> None:
-    mapping, names = upload.mapping, upload.table.columns
+    mapping, names = upload.mapping, _other_names(upload)
+    classes = isinstance(mapping.score, tuple)
     left, middle, right = st.columns(3, gap="medium")
     with left:
         _select("split", "Split: calibration or test", names, mapping.split, optional=True)
@@ -57,14 +113,17 @@ def _more(upload: Upload) -> None:
                 "test_value", "Value that means test", labels, mapping.test_value, optional=True
             )
         _select("weight", "Row weight", names, mapping.weight, optional=True)
+        _select("model", "Model of the row", names, mapping.model, optional=True)
     with middle:
         _select("group", "Group: rows that belong together", names, mapping.group, optional=True)
         _select("time", "Time", names, mapping.time, optional=True)
-        _select("predicted", "Predicted label", names, mapping.predicted, optional=True)
+        if not classes:
+            _select("predicted", "Predicted label", names, mapping.predicted, optional=True)
     with right:
         _slices(names, mapping)
         _transform(mapping)
-        _switch("swap", "Scores are those of the other class", mapping.swap)
+        if not classes:
+            _switch("swap", "Scores are those of the other class", mapping.swap)
         _switch("drop_missing", "Leave out rows with missing values", mapping.drop_missing)
 
 
@@ -88,9 +147,7 @@ def _select(
 
 
 def _shown(option: object) -> str:
-    if option is None:
-        return NONE
-    return ", ".join(option) if isinstance(option, tuple) else str(option)
+    return NONE if option is None else str(option)
 
 
 def _slices(names: Sequence[str], mapping: ColumnMapping) -> None:
@@ -101,11 +158,14 @@ def _slices(names: Sequence[str], mapping: ColumnMapping) -> None:
 
 
 def _transform(mapping: ColumnMapping) -> None:
+    known: Mapping[str, str] = OF_CLASSES if isinstance(mapping.score, tuple) else TRANSFORMS
+    # What fits no more is still shown: a problem above says so.
+    words = {**known, mapping.transform: known.get(mapping.transform, mapping.transform)}
     show_value("map_transform", mapping.transform)
     st.selectbox(
         "The scores as written",
-        list(TRANSFORMS),
-        format_func=TRANSFORMS.__getitem__,
+        list(words),
+        format_func=words.__getitem__,
         key="map_transform",
         on_change=_change,
         args=("transform",),
@@ -126,6 +186,32 @@ def _change(role: str) -> None:
     value: Any = tuple(chosen) if isinstance(chosen, list) else chosen
     mapping = replace(session.upload.mapping, **{role: value})
     session.take(session.upload.mapped(_with_labels(session.upload.table, mapping, role)))
+
+
+def _change_kind() -> None:
+    session = state.current()
+    if session.upload is None:
+        return
+    kind, old = st.session_state["map_kind"], session.upload.mapping
+    table, scores = session.upload.table, old.score_columns
+    plain = replace(old, score=None, models=(), transform="none", swap=False)
+    if kind == BY_CLASS:
+        guessed = guess(table, ColumnMapping(outcome=old.outcome)).score
+        mapping = replace(plain, score=guessed if isinstance(guessed, tuple) else scores)
+        mapping = replace(mapping, positive=None, predicted=None)
+    elif kind == BY_MODEL:
+        mapping = replace(plain, models=scores, model=None)
+    else:
+        mapping = replace(plain, score=scores[0] if scores else None)
+    session.take(session.upload.mapped(_with_labels(table, mapping, "outcome")))
+
+
+def _change_classes() -> None:
+    session = state.current()
+    if session.upload is not None:
+        names = session.upload.table.columns
+        chosen = column_ranges.read(st.session_state["map_classes"], names)
+        session.take(session.upload.mapped(replace(session.upload.mapping, score=chosen)))
 
 
 def _with_labels(table: Table, mapping: ColumnMapping, role: str) -> ColumnMapping:
@@ -151,7 +237,8 @@ def preview(session: Session) -> None:
         return
     upload = session.upload
     roles = upload.mapping.columns()
-    mapped = [name for name in upload.table.columns if name in roles]
+    scores = set(upload.mapping.score_columns[MOST_SCORES:])
+    mapped = [name for name in upload.table.columns if name in roles and name not in scores]
     others = [name for name in upload.table.columns if name not in roles]
     order = [*mapped, *others][:MOST_COLUMNS]
     st.dataframe(

@@ -13,6 +13,7 @@ from typing import Any
 import streamlit as st
 
 from calib.analysis import Analysis, analyze
+from calib.calibrators import CALIBRATORS
 from calib.comparison import Progress
 from calib.curves.functions import CalibrationFunction
 from calib.curves.rate import RateCurve
@@ -20,8 +21,9 @@ from calib.curves.sensitivity import Sensitivity
 from calib.epsilon import Rounds
 from calib.examples import EXAMPLES
 from calib.loading import Problem
+from calib.matrices import default_settings
 from calib.metrics.sweep import increasing_bins
-from calib.predictions import Predictions
+from calib.predictions import Predictions, check_view
 from calib.reports.document import Declared
 from calib.settings import Settings
 from calib.ui.links import FINGERPRINT_SHOWN, Link, Look, decode, encode
@@ -42,6 +44,10 @@ class Session:
     Attributes
     ----------
     settings : Settings
+    start : Settings
+        Where the shown data begin: their defaults.
+    chosen : set of str
+        Settings that a person or a link chose: they stay when other data are shown.
     look : Look
     example : str
         Key of the built-in example that is shown while there is no upload.
@@ -84,6 +90,8 @@ class Session:
     """
 
     settings: Settings = field(default_factory=Settings)
+    start: Settings = field(default_factory=Settings)
+    chosen: set[str] = field(default_factory=set)
     look: Look = field(default_factory=Look)
     example: str = FIRST_EXAMPLE
     upload: Upload | None = None
@@ -114,9 +122,10 @@ class Session:
         """A new session as an address describes it."""
         link, refused = decode(named)
         return cls(
-            link.settings,
-            link.look,
-            link.example or FIRST_EXAMPLE,
+            settings=link.settings,
+            chosen=set(link.named),
+            look=link.look,
+            example=link.example or FIRST_EXAMPLE,
             refused=refused,
             expected=link.fingerprint,
         )
@@ -125,16 +134,15 @@ class Session:
         """The address that restores this session, all but a person's own data."""
         if self.upload is None:
             example = None if self.example == FIRST_EXAMPLE else self.example
-            return encode(Link(self.settings, self.look, example, self.expected))
-        known = self.upload.predictions
-        return encode(
-            Link(self.settings, self.look, fingerprint=known.fingerprint if known else "")
-        )
+            return encode(Link(self.settings, self.look, example, self.expected, self.start))
+        known = self.upload.fingerprint
+        return encode(Link(self.settings, self.look, fingerprint=known, start=self.start))
 
     def change(self, name: str, value: Any) -> None:
         """Set one choice of the settings, of the look, or of the session itself."""
         if name in _names(Settings):
             self.settings = replace(self.settings, **{name: value})
+            self.chosen.add(name)
         elif name in _names(Look):
             self.look = replace(self.look, **{name: value})
         else:
@@ -143,9 +151,35 @@ class Session:
     def reset(self, name: str | None = None) -> None:
         """Put one setting, or all of them, back to the default."""
         if name is None:
-            self.settings, self.look = Settings(), Look()
+            self.settings, self.look = self.start, Look()
+            self.chosen.clear()
+        elif name in _names(Settings):
+            self.settings = replace(self.settings, **{name: getattr(self.start, name)})
+            self.chosen.discard(name)
         else:
-            self.change(name, {**Settings.defaults(), **_defaults(Look())}[name])
+            self.change(name, _defaults(Look())[name])
+
+    def suit(self, rows: Predictions) -> None:
+        """Begin where these rows begin, but for what was chosen and fits them."""
+        start = default_settings(rows)
+        if start != self.start:
+            kept = {name: getattr(self.settings, name) for name in self.chosen}
+            self.start, self.settings = start, replace(start, **kept)
+        self._suit_view(rows)
+        known = [key for key in self.settings.methods if rows.is_matrix or key in CALIBRATORS]
+        if len(known) < len(self.settings.methods):
+            self.settings = replace(self.settings, methods=tuple(known))
+
+    def _suit_view(self, rows: Predictions) -> None:
+        view, start = self.settings.view, self.start.view
+        try:
+            check_view(view, rows.n_classes)
+        except ValueError as error:
+            self.refused = (
+                *self.refused,
+                f"{error} It shows {start}.".replace("view", "The view", 1),
+            )
+            self.reset("view")
 
     def choose_example(self, key: str) -> None:
         """Show a built-in example instead of what was shown."""
@@ -160,8 +194,8 @@ class Session:
         """Whether the link was made for other data than those that are shown."""
         if not self.expected:
             return False
-        known = self.upload.predictions if self.upload else None
-        return known is None or known.fingerprint[:FINGERPRINT_SHOWN] != self.expected
+        known = self.upload.fingerprint if self.upload else ""
+        return known[:FINGERPRINT_SHOWN] != self.expected
 
 
 def _names(cls: type[Settings] | type[Look]) -> set[str]:
@@ -267,4 +301,4 @@ def name(session: Session) -> str:
     """What the shown data are called."""
     if session.upload is None:
         return EXAMPLES[session.example].title
-    return session.upload.table.name
+    return session.upload.name

@@ -46,7 +46,7 @@ REFUSED = {
     "many members": (zipped("a.csv", "b.csv"), "many-members"),
     "no member": (zipped(), "many-members"),
     "workbook": (zipped("xl/workbook.xml", "a.xml"), "spreadsheet"),
-    "numpy archive": (zipped("y.npy", "p.npy"), "numpy"),
+    "numpy archive": (zipped("y.npy", "p.npy"), "damaged"),
     "gzip of nothing known": (b"\x1f\x8b" + b"garbage" * 9, "damaged"),
     "gzip cut short": (gzip.compress(GOOD.encode() * 9)[:-12], "damaged"),
     "xz garbage": (b"\xfd7zXZ\x00" + b"garbage" * 9, "damaged"),

@@ -4,15 +4,18 @@ import bz2
 import gzip
 import io
 import lzma
+import tomllib
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
-from calib.loading import InputError, read
+from calib.loading import MOST_BYTES, InputError, read
 
+ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(1)
 TABLE = pd.DataFrame(
     {
@@ -144,3 +147,21 @@ def test_frames_keep_their_names_apart() -> None:
 
 def test_the_preview_counts_rows_as_a_spreadsheet() -> None:
     assert list(read("y,p\n0,0.1\n1,0.3\n").preview().index) == [2, 3]
+
+
+@pytest.mark.parametrize("last", ["0,0.5,a", "0,high,a", "maybe,0.5,7", "3.5,,"])
+def test_a_large_text_read_in_parts_is_the_same_table(
+    last: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = (text() + last + "\n").encode()
+    whole = read(data).frame
+    monkeypatch.setattr("calib.loading.text.LARGE", 100)
+    monkeypatch.setattr("calib.loading.text.PART", 500)
+    pd.testing.assert_frame_equal(read(data).frame, whole)
+    with pytest.raises(InputError, match="more cells"):
+        read(data + b"1,2,3,4\n")
+
+
+def test_the_page_and_the_server_take_files_as_large_as_the_reader() -> None:
+    config = tomllib.loads((ROOT / ".streamlit/config.toml").read_text())
+    assert config["server"]["maxUploadSize"] * 2**20 == MOST_BYTES

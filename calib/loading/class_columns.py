@@ -1,0 +1,198 @@
+"""One column a class: which columns those are, which class each is, and which each label means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, takewhile
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from calib.loading.columns import Labels
+from calib.numerics.arrays import IntArray
+
+FEWEST = 3
+LOOK_ROWS = 1_000
+SEPARATORS = " _.-:/([{"
+CLOSING = ")]}"
+SCORE_WORDS = (
+    r"(y_?)?(probs?|probas?|probabilit(y|ies)|p|scores?|logits?|log_?probs?|pred(ict(ion|ed))?s?"
+    r"|softmax|confidence|conf|outputs?|class)([ _.-]class)?"
+)
+SPELLED = re.compile(rf"(?P<stem>{SCORE_WORDS})(?P<mark>[ _.\-:(\[]+).+", re.IGNORECASE)
+NUMBERED = re.compile(r"(?P<stem>.*?)\d+[)\]]?")
+
+Match = Literal["name", "index", "order"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Classes:
+    """Which class every score column and every label is.
+
+    Attributes
+    ----------
+    names : tuple of str, length m
+    index : ndarray of int
+        Class of each label code, -1 for a label that is none of the classes; one more entry, also
+        -1, for a missing label.
+    match : {"name", "index", "order"}
+        How labels were found: by the columns' names, as numbers 0..m-1, or by both orders.
+    """
+
+    names: tuple[str, ...]
+    index: IntArray
+    match: Match
+
+
+def match_classes(columns: Sequence[str], labels: Labels) -> Classes:
+    """The classes of score columns, and the class of each label.
+
+    Labels are looked for among the columns' names first; else they are numbers 0..m-1; else, where
+    columns have numbers and there are as many labels, these are in sorted order, as scikit-learn
+    has them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from calib.loading.columns import as_labels
+    >>> found = match_classes(["p_ant", "p_bee", "p_cow"], as_labels(pd.Series(["cow", "ant"])))
+    >>> found.names, found.index, found.match
+    (('ant', 'bee', 'cow'), array([ 0,  2, -1]), 'name')
+    """
+    written = labels.names
+    names, places = _named(columns, written)
+    by_name = [places.get(name, -1) for name in written]
+    # Beyond the labels that have names there are too many to be classes.
+    rest = [-1] * (len(labels) - len(written) + 1)
+    if all(index >= 0 for index in by_name):
+        return Classes(names, _codes(by_name, rest), "name")
+    by_number = [_number(name, len(columns)) for name in written]
+    if all(index >= 0 for index in by_number) and len(written) == len(labels):
+        return Classes(names, _codes(by_number, rest), "index")
+    n_named, n_numbers = (sum(i >= 0 for i in found) for found in (by_name, by_number))
+    numbered = all(name.isdecimal() for name in names)
+    if numbered and not n_named and not n_numbers and len(labels) == len(columns):
+        return Classes(written, _codes(list(range(len(columns))), rest), "order")
+    if n_named >= n_numbers:
+        return Classes(names, _codes(by_name, rest), "name")
+    return Classes(names, _codes(by_number, rest), "index")
+
+
+def _codes(found: list[int], rest: list[int]) -> IntArray:
+    return np.array([*found, *rest], dtype=np.int64)
+
+
+def _number(label: str, n_classes: int) -> int:
+    plain = label.isascii() and label.isdecimal() and len(label) < 9
+    return int(label) if plain and int(label) < n_classes else -1
+
+
+def _named(columns: Sequence[str], labels: Sequence[str]) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Names of the classes, and the place of every name that a label may have."""
+    places = {column: i for i, column in enumerate(columns)}
+    if all(label in places for label in labels):
+        return tuple(columns), places
+    wanted = set(labels)
+    cuts = [tuple(_bare(column[cut:]) for column in columns) for cut in _cuts(columns)]
+    # The longest cut of those under which most labels are found: "p_New York" is New York.
+    names = max(reversed(cuts), key=lambda names: len(wanted.intersection(names)))
+    if len(set(names)) < len(names):
+        names = tuple(columns)
+    return names, places | {name: i for i, name in enumerate(names)}
+
+
+def _cuts(columns: Sequence[str]) -> list[int]:
+    """Lengths of the beginnings that all columns share and that may be left out, shortest first."""
+    alike = takewhile(
+        lambda pair: pair[0] == pair[1], zip(min(columns), max(columns), strict=False)
+    )
+    shared = "".join(first for first, _ in alike)
+    cuts = [i + 1 for i, mark in enumerate(shared) if mark in SEPARATORS]
+    letters = shared.rstrip("0123456789")
+    numbered = all(_bare(column[len(letters) :]).isdecimal() for column in columns)
+    return sorted({0, *cuts, *([len(letters)] if numbered else [])})
+
+
+def _bare(name: str) -> str:
+    plain = name.strip()
+    opened = any(mark in plain for mark in "([{")
+    return (plain if opened else plain.rstrip(CLOSING)).strip() or name
+
+
+def find_class_columns(frame: pd.DataFrame, taken: set[str], labels: Labels | None) -> list[str]:
+    """Columns that hold one score a class; none where nothing says so.
+
+    Columns of like names, or standing side by side, whose rows sum to 1 (or to 100); else, as
+    logits do not, those after which the labels are named.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    taken : set of str
+        Columns that are something else.
+    labels : Labels or None
+        Of the column that looks most like the outcome.
+    """
+    numeric = [
+        column
+        for column, dtype in frame.dtypes.items()
+        if column not in taken
+        and pd.api.types.is_numeric_dtype(dtype)
+        and not pd.api.types.is_bool_dtype(dtype)
+    ]
+    groups = [group for group in _groups(frame, numeric) if len(group) >= FEWEST]
+    for group in groups:
+        if rows_sum(frame[group]):
+            return group
+    for group in groups:
+        if labels is not None and _answers(group, labels):
+            return group
+    return []
+
+
+def _groups(frame: pd.DataFrame, numeric: list[str]) -> Iterator[list[str]]:
+    """Numeric columns with the same beginning, the most first; then runs of fractions."""
+    stems: dict[str, list[str]] = {}
+    for column in numeric:
+        found = SPELLED.fullmatch(column[:200]) or NUMBERED.fullmatch(column[:200])
+        if found:
+            stems.setdefault("".join(found.group("stem")).casefold(), []).append(column)
+    yield from sorted(stems.values(), key=len, reverse=True)
+    fractions = {column for column in numeric if frame[column].dtype.kind == "f"}
+    for inside, run in groupby(frame.columns, key=fractions.__contains__):
+        if inside:
+            yield list(run)
+
+
+def rows_sum(scores: pd.DataFrame) -> bool:
+    """Whether most of the first rows sum to 1, or to 100."""
+    head = scores.head(LOOK_ROWS).to_numpy(dtype=np.float64, na_value=np.nan)
+    sums = head.sum(axis=1)
+    known = sums[np.isfinite(sums)]
+    if not len(known) or np.nanmin(head) < -1e-3:
+        return False
+    return bool(any(np.mean(np.abs(known / whole - 1.0) < 1e-2) > 0.5 for whole in (1.0, 100.0)))
+
+
+def _answers(columns: Sequence[str], labels: Labels) -> bool:
+    """Whether more than two labels all have a column."""
+    if not 2 < len(labels) <= len(columns):
+        return False
+    found = match_classes(columns, labels)
+    return found.match != "order" and bool((found.index[:-1] >= 0).all())
+
+
+def shortened(columns: Sequence[str]) -> str:
+    """Names of columns in few words.
+
+    Examples
+    --------
+    >>> shortened(["p_0", "p_1"]), shortened([f"p_{i}" for i in range(1000)])
+    ('p_0, p_1', 'p_0 … p_999')
+    """
+    if len(columns) <= FEWEST:
+        return ", ".join(columns)
+    return f"{columns[0]} … {columns[-1]}"

@@ -1,0 +1,198 @@
+"""NumPy archives (.npz): a matrix of scores, labels, and whatever has one value a row."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from calib.loading.names import NAMES_OF_CLASSES, OUTCOME_NAMES, SCORE_ARRAYS, plain_name
+from calib.loading.problems import InputError, Problem, joined, quoted, refuse
+from calib.loading.table import Table, make_table
+
+Arrays = Mapping[str, NDArray[Any]]
+HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
+
+def is_numpy_archive(data: bytes) -> bool:
+    """Whether these bytes are a zip archive of arrays."""
+    if not data.startswith(b"PK\x03\x04"):
+        return False
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = archive.namelist()
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        return False
+    return bool(names) and all(name.endswith(".npy") for name in names)
+
+
+def read_numpy_archive(data: bytes, name: str, limit: int) -> Table:
+    """Arrays of one value a row, and one matrix of scores, as columns.
+
+    Objects are never unpickled: an array that holds them is refused.
+
+    Parameters
+    ----------
+    data : bytes
+    name : str
+    limit : int
+        Largest number of unpacked bytes.
+
+    Raises
+    ------
+    InputError
+        If the archive is damaged or too large, or holds no scores.
+    """
+    arrays = _arrays(data, limit)
+    matrix = _matrix(arrays)
+    n_rows = len(arrays[matrix]) if matrix else _commonest_length(arrays)
+    columns: dict[str, Any] = {}
+    left_out = []
+    for key, values in arrays.items():
+        if values.dtype.kind not in "biufUSM":
+            left_out.append(key)
+        elif key == matrix or values.shape == (n_rows,):
+            columns[key] = values
+        elif values.shape == (n_rows, 1):
+            columns[key] = values[:, 0]
+        elif _one_hot(key, values, n_rows):
+            columns[key] = values.argmax(axis=1)
+        elif not re.fullmatch(NAMES_OF_CLASSES, plain_name(key)):
+            left_out.append(key)
+    if not columns or not n_rows:
+        raise refuse(
+            "empty", "The NumPy archive holds no array with one value or one row of scores a row."
+        )
+    return _table(columns, _class_names(arrays, matrix), name, left_out)
+
+
+def _arrays(data: bytes, limit: int) -> dict[str, NDArray[Any]]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.infolist()
+            if sum(member.file_size for member in members) > limit:
+                raise refuse(
+                    "too-large",
+                    f"The NumPy archive holds more than {limit / 2**20:,.0f} MB when unpacked. "
+                    "Save fewer rows, or float32 instead of float64.",
+                )
+            return {
+                member.filename.removesuffix(".npy"): _array(archive, member) for member in members
+            }
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile):
+        raise _damaged() from None
+    # A password, an exotic packing.
+    except (RuntimeError, NotImplementedError, MemoryError):
+        raise _damaged() from None
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    content = archive.read(member)
+    stream = io.BytesIO(content)
+    shape, fortran, dtype = _header(stream)
+    count = math.prod(shape)
+    if dtype.hasobject:
+        raise refuse(
+            "pickled",
+            f"The array {quoted(member.filename.removesuffix('.npy'))} holds Python objects, which "
+            "are never unpickled. Save numbers, or text of a fixed width (astype('str')).",
+        )
+    # What the header promises need not be there.
+    if (
+        min(shape, default=0) < 0
+        or not dtype.itemsize
+        or count * dtype.itemsize > len(content) - stream.tell()
+    ):
+        raise _damaged()
+    flat = np.frombuffer(content, dtype, count, stream.tell())
+    return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
+
+
+def _header(stream: io.BytesIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    try:
+        return HEADERS[npy.read_magic(stream)](stream)
+    except (KeyError, TypeError, ValueError, SyntaxError, RecursionError):
+        raise _damaged() from None
+
+
+def _damaged() -> InputError:
+    return refuse(
+        "damaged",
+        "The file starts like a NumPy archive but cannot be read: it is damaged, cut short or "
+        "packed in another way. Save it again by numpy.savez.",
+    )
+
+
+def _matrix(arrays: Arrays) -> str | None:
+    """The array of one score a class and row: the one that its name tells, else the largest."""
+    wide = {
+        key: values
+        for key, values in arrays.items()
+        if values.ndim == 2 and values.shape[1] > 1 and values.dtype.kind == "f"
+    }
+    plain = {key: plain_name(key) for key in wide}
+    for pattern in SCORE_ARRAYS:
+        for key, name in plain.items():
+            if re.fullmatch(pattern, name):
+                return key
+    return max(wide, key=lambda key: wide[key].size, default=None)
+
+
+def _commonest_length(arrays: Arrays) -> int:
+    lengths = [len(values) for values in arrays.values() if values.ndim > 0]
+    return max(lengths, key=lengths.count, default=0)
+
+
+def _one_hot(key: str, values: NDArray[Any], n_rows: int) -> bool:
+    """Whether these are labels as rows of zeros with a single one."""
+    named = any(re.fullmatch(pattern, plain_name(key)) for pattern in OUTCOME_NAMES[:2])
+    if not named or values.ndim != 2 or len(values) != n_rows or values.dtype.kind in "USM":
+        return False
+    return bool(((values == 0) | (values == 1)).all() and (values.sum(axis=1) == 1).all())
+
+
+def _class_names(arrays: Arrays, matrix: str | None) -> Sequence[str] | None:
+    if matrix is None:
+        return None
+    shape = (arrays[matrix].shape[1],)
+    for key, values in arrays.items():
+        if re.fullmatch(NAMES_OF_CLASSES, plain_name(key)) and values.shape == shape:
+            texts = values.astype(str).tolist() if values.dtype.kind in "USiu" else None
+            if texts is not None and len(set(texts)) == len(texts):
+                return texts
+    return None
+
+
+def _table(
+    columns: Arrays, class_names: Sequence[str] | None, name: str, left_out: Sequence[str]
+) -> Table:
+    frames, names = [], []
+    for key, values in columns.items():
+        native = values.astype(values.dtype.newbyteorder("="), copy=False)
+        if native.dtype == np.float16:
+            native = native.astype(np.float32)
+        if native.dtype.kind == "S":
+            native = np.char.decode(native, "utf-8", "replace")
+        # Read-only bytes stand behind it: the frame must be no copy of a large matrix.
+        frames.append(pd.DataFrame(native, copy=False))
+        classes = class_names or range(native.shape[1] if native.ndim == 2 else 0)
+        names += [f"{key}_{each}" for each in classes] if native.ndim == 2 else [key]
+    together = pd.concat(frames, axis=1)
+    return make_table(together, names, name=name, notes=_note(left_out))
+
+
+def _note(left_out: Sequence[str]) -> tuple[Problem, ...]:
+    if not left_out:
+        return ()
+    shown = joined([quoted(key) for key in left_out[:3]], len(left_out))
+    sentence = f"{shown} of the NumPy archive do not have one value a row, and were left out."
+    return (Problem("left-out-columns", "note", sentence),)

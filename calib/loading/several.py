@@ -1,0 +1,272 @@
+"""Several models in one table or in several: one problem a model, and what is wrong in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from calib.loading.build import from_rows
+from calib.loading.checks import ORDER, examine, told
+from calib.loading.columns import Labels, as_labels
+from calib.loading.guessing import guess
+from calib.loading.mapping import ColumnMapping
+from calib.loading.problems import InputError, Problem, joined, plural, quoted
+from calib.loading.rows import Rows
+from calib.loading.table import Table
+from calib.predictions import Predictions
+
+MOST_MODELS = 100
+# Repairs that leave rows alone in which nothing is wrong.
+HARMLESS = {"drop_missing"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """Where the rows of one model are.
+
+    Attributes
+    ----------
+    table : Table
+    mapping : ColumnMapping
+        Of this model alone.
+    test_table : Table or None
+    """
+
+    table: Table
+    mapping: ColumnMapping
+    test_table: Table | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assessment:
+    """What came of a table and a mapping.
+
+    Attributes
+    ----------
+    problems : tuple of Problem
+        Errors first.
+    models : mapping of str to Predictions
+        One entry a model; the only one of a single model has the name of the data. Empty while a
+        problem is an error.
+    checklist : tuple of str
+        Short sentences of what is fine.
+    """
+
+    problems: tuple[Problem, ...]
+    models: Mapping[str, Predictions]
+    checklist: tuple[str, ...]
+
+
+def assess(
+    tables: Sequence[Table],
+    mapping: ColumnMapping,
+    test_table: Table | None = None,
+    *,
+    name: str | None = None,
+) -> Assessment:
+    """Check tables under a mapping, and make the predictions of every model.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        Several are one model each.
+    mapping : ColumnMapping
+        Of the first table; others that lack its columns are mapped by a guess.
+    test_table : Table, optional
+        Test rows below those of a single table.
+    name : str, optional
+        What the data are called; the first file's name by default.
+    """
+    called = name or tables[0].name
+    refused = list(_structure(tables, mapping, test_table))
+    if refused:
+        return Assessment(tuple(refused), {}, ())
+    sources = _sources(tables, mapping, test_table)
+    found: dict[str, tuple[Problem, ...]] = {}
+    models: dict[str, Predictions] = {}
+    checklist: tuple[str, ...] = ()
+    for model, source in sources.items():
+        problems, rows = examine(source.table, source.mapping, source.test_table)
+        checklist = checklist or told(rows)
+        if rows is not None and not _wrong(problems):
+            own = called if len(sources) == 1 else f"{called}: {model}"
+            problems = (*problems, *_made(rows, model, own, models))
+        found[model] = problems
+    problems = _together(found, mapping, sources)
+    if _wrong(problems):
+        models = {}
+    single = {called: next(iter(models.values()))} if len(sources) == 1 and models else models
+    return Assessment(problems, single, (*_counted(models), *checklist))
+
+
+def _wrong(problems: Iterable[Problem]) -> bool:
+    return any(problem.severity == "error" for problem in problems)
+
+
+def _made(rows: Rows, model: str, name: str, models: dict[str, Predictions]) -> tuple[Problem, ...]:
+    try:
+        models[model] = from_rows(rows, name)
+    except InputError as error:
+        return error.problems
+    return ()
+
+
+def _structure(
+    tables: Sequence[Table], mapping: ColumnMapping, test_table: Table | None
+) -> Iterable[Problem]:
+    """What stands in the way of telling models apart."""
+    if len(tables) > 1 and test_table is not None:
+        yield Problem(
+            "files-and-test",
+            "error",
+            f"Test rows of their own go with one file, got {len(tables)}. Remove them, and tell "
+            "test rows from calibration rows by a column.",
+        )
+    if mapping.model is None:
+        return
+    for table in tables:
+        if mapping.model not in table.columns:
+            sentence = f"The model column {quoted(mapping.model)} is not in {quoted(table.name)}."
+        elif len(labels := as_labels(table.frame[mapping.model])) > MOST_MODELS:
+            sentence = (
+                f"The model column {quoted(mapping.model)} names {len(labels):,} models; at most "
+                f"{MOST_MODELS} are compared."
+            )
+        elif not len(labels):
+            sentence = f"The model column {quoted(mapping.model)} is empty."
+        else:
+            continue
+        none = replace(mapping, model=None)
+        yield Problem(
+            "model-column",
+            "error",
+            f"{sentence} Choose another column, or none.",
+            none,
+            "Use no model column",
+        )
+
+
+def _sources(
+    tables: Sequence[Table], mapping: ColumnMapping, test_table: Table | None
+) -> dict[str, Source]:
+    """Every model's own rows, by its name; a single one has the table's name."""
+    if len(tables) == 1:
+        return _of_table(Source(tables[0], mapping, test_table))
+    found: dict[str, Source] = {}
+    for table in tables:
+        own = _of_table(Source(table, _fitting(table, mapping)))
+        for model, source in own.items():
+            name = table.name if len(own) == 1 else f"{table.name}: {model}"
+            found[_unused(name, found)] = source
+    return found
+
+
+def _unused(name: str, taken: Mapping[str, object]) -> str:
+    chosen, number = name, 2
+    while chosen in taken:
+        chosen, number = f"{name} ({number})", number + 1
+    return chosen
+
+
+def _fitting(table: Table, mapping: ColumnMapping) -> ColumnMapping:
+    """The mapping where the table has all its columns; else a guess, with the same repairs."""
+    if all(column in table.columns for column in mapping.columns()):
+        return mapping
+    kept = {"transform": mapping.transform, "drop_missing": mapping.drop_missing}
+    return guess(table, ColumnMapping(**kept, positive=mapping.positive))  # type: ignore[arg-type]
+
+
+def _of_table(source: Source) -> dict[str, Source]:
+    mapping = source.mapping
+    if mapping.models:
+        return {
+            column: replace(source, mapping=replace(mapping, score=column, models=()))
+            for column in mapping.models
+        }
+    if mapping.model is None:
+        return {source.table.name: source}
+    labels = as_labels(source.table.frame[mapping.model])
+    tests = None
+    if source.test_table is not None and mapping.model in source.test_table.columns:
+        tests = as_labels(source.test_table.frame[mapping.model])
+    alone = replace(mapping, model=None)
+    return {
+        labels.name(code): Source(
+            source.table.chosen(np.flatnonzero(labels.codes == code)),
+            alone,
+            _tests(source.test_table, tests, labels.name(code)),
+        )
+        for code in _in_order(labels)
+    }
+
+
+def _in_order(labels: Labels) -> list[int]:
+    """Numbers in increasing order, names as the file first has them."""
+    codes = list(range(len(labels)))
+    if labels.values.dtype.kind in "iuf":
+        return codes
+    known = labels.codes[labels.codes >= 0]
+    first = np.full(len(labels), len(known))
+    np.minimum.at(first, known, np.arange(len(known)))
+    return sorted(codes, key=lambda code: int(first[code]))
+
+
+def _tests(table: Table | None, labels: Labels | None, model: str) -> Table | None:
+    if table is None or labels is None:
+        return table
+    code = labels.find(model)
+    return table.chosen(np.flatnonzero(labels.codes == code)) if code is not None else None
+
+
+def _together(
+    found: Mapping[str, tuple[Problem, ...]], mapping: ColumnMapping, sources: Mapping[str, Source]
+) -> tuple[Problem, ...]:
+    """The problems of all models, each kind told once."""
+    if len(found) == 1 and not mapping.models and mapping.model is None:
+        return next(iter(found.values()))
+    first: dict[str, tuple[str, Problem]] = {}
+    sentences: dict[str, list[str]] = {}
+    for model, problems in found.items():
+        for problem in problems:
+            first.setdefault(problem.code, (model, problem))
+            sentences.setdefault(problem.code, []).append(problem.sentence)
+    merged = []
+    for code, (model, problem) in first.items():
+        told_by = sentences[code]
+        everywhere = len(told_by) >= len(found)
+        repair = _lifted(problem, sources[model].mapping, mapping, everywhere=everywhere)
+        sentence = problem.sentence
+        if not (everywhere and len(set(told_by)) == 1):
+            others = len(told_by) - 1
+            more = f" (and {plural(others, 'other')})" if others else ""
+            sentence = f"Model {quoted(model)}{more}: {sentence}"
+        label = problem.repair_label if repair else ""
+        merged.append(Problem(code, problem.severity, sentence, repair, label))
+    return tuple(sorted(merged, key=lambda problem: ORDER[problem.severity]))
+
+
+def _lifted(
+    problem: Problem, own: ColumnMapping, mapping: ColumnMapping, *, everywhere: bool
+) -> ColumnMapping | None:
+    """A repair of one model's mapping as one of all; none where it would harm another model."""
+    if problem.repair is None:
+        return None
+    changed = problem.repair.changed(own)
+    if "score" in changed or not (everywhere or set(changed) <= HARMLESS):
+        return None
+    return replace(mapping, **changed)
+
+
+def _counted(models: Mapping[str, Predictions]) -> tuple[str, ...]:
+    if len(models) < 2:
+        return ()
+    names = [quoted(model) for model in list(models)[:5]]
+    rows = {len(predictions) for predictions in models.values()}
+    each = f"{plural(rows.pop(), 'row')} each" if len(rows) == 1 else "different numbers of rows"
+    said = f"{len(models)} models, {joined(names, len(models))}, of {each}"
+    distinct = Counter(predictions.outcome.tobytes() for predictions in models.values())
+    same = ", with the same outcomes in the same order" if len(distinct) == 1 else ""
+    return (f"{said}{same}. Of the first one:",)

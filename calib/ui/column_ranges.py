@@ -1,0 +1,57 @@
+"""Many columns in few words, to be read and typed: "p_0 … p_99", "p_*", "cat, dog"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+TO = "…"
+
+
+def written(columns: Sequence[str], names: Sequence[str]) -> str:
+    """Columns of a table as ranges of neighbours.
+
+    Examples
+    --------
+    >>> written(["b", "c", "d", "f"], ["a", "b", "c", "d", "e", "f"])
+    'b … d, f'
+    """
+    place = {name: i for i, name in enumerate(names)}
+    runs: list[list[str]] = []
+    for column in columns:
+        if runs and place.get(column) == place.get(runs[-1][-1], -2) + 1:
+            runs[-1].append(column)
+        else:
+            runs.append([column])
+    return ", ".join(_run(run) for run in runs)
+
+
+def _run(run: list[str]) -> str:
+    return f"{run[0]} {TO} {run[-1]}" if len(run) > 2 else ", ".join(run)
+
+
+def read(text: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The columns that a text means; a part that means none is kept, so that it is told.
+
+    Examples
+    --------
+    >>> names = ["y", "p_a", "p_b", "p_c"]
+    >>> read("p_a … p_c", names), read("p_*", names), read("p_c, z", names)
+    (('p_a', 'p_b', 'p_c'), ('p_a', 'p_b', 'p_c'), ('p_c', 'z'))
+    """
+    found: dict[str, None] = {}
+    for part in text.replace("...", TO).split(","):
+        plain = part.strip()
+        if plain:
+            found |= dict.fromkeys(_part(plain, names))
+    return tuple(found)
+
+
+def _part(part: str, names: Sequence[str]) -> Sequence[str]:
+    if part in names:
+        return [part]
+    first, to, last = (each.strip() for each in part.partition(TO))
+    if to and first in names and last in names:
+        start, end = sorted((names.index(first), names.index(last)))
+        return names[start : end + 1]
+    return [name for name in names if fnmatchcase(name, part)] or [part]

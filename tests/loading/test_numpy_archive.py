@@ -1,0 +1,137 @@
+"""NumPy archives: the arrays that people save, and those that must not be opened."""
+
+import io
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from calib.loading import InputError, guess, inspect, load, read
+
+RNG = np.random.default_rng(5)
+LOGITS = RNG.normal(0.0, 2.0, (200, 5)).astype(np.float32)
+P = softmax(LOGITS, axis=1)
+LABEL = RNG.integers(0, 5, 200)
+
+
+def npz(*, compressed: bool = False, **arrays) -> bytes:
+    stream = io.BytesIO()
+    (np.savez_compressed if compressed else np.savez)(stream, **arrays)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize(
+    ("scores", "labels"),
+    [("probs", "y"), ("y_prob", "y_true"), ("predictions", "labels"), ("arr_0", "targets")],
+)
+def test_names_that_people_use(scores, labels, compressed) -> None:
+    predictions = load(npz(compressed=compressed, **{scores: P, labels: LABEL}))
+    assert predictions.class_names == ("0", "1", "2", "3", "4")
+    np.testing.assert_array_equal(predictions.outcome, LABEL)
+    np.testing.assert_allclose(predictions.scores, P, rtol=1e-6)
+
+
+def test_cnn(shared) -> None:
+    path = shared / "data/cnn/efs_wideresnet-16-4-cifar-10.npz"
+    predictions = load(path)
+    with np.load(path) as data:
+        np.testing.assert_array_equal(predictions.outcome, data["y"])
+        np.testing.assert_allclose(predictions.scores, data["probs"], rtol=1e-6, atol=1e-30)
+
+
+def test_logits_are_asked_for() -> None:
+    table = read(npz(logits=LOGITS, y=LABEL))
+    (problem,) = [p for p in inspect(table, guess(table)) if p.severity == "error"]
+    assert problem.repair.transform == "softmax"
+    scores = load(npz(logits=LOGITS, y=LABEL), transform="softmax").scores
+    np.testing.assert_allclose(scores, P, rtol=1e-5)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_class_names_one_hot_labels_and_columns(order) -> None:
+    names = np.array(["ant", "bee", "cow", "dog", "eel"])
+    split = np.where(np.arange(200) % 2, "test", "cal")
+    data = npz(probs=np.asarray(P, order=order), y=np.eye(5)[LABEL], class_names=names, split=split)
+    predictions = load(data)
+    assert predictions.class_names == tuple(names)
+    np.testing.assert_array_equal(predictions.outcome, LABEL)
+    np.testing.assert_allclose(predictions.scores, P, rtol=1e-6)
+    np.testing.assert_array_equal(predictions.test, np.arange(200) % 2 == 1)
+
+
+def test_binary_archives() -> None:
+    y = LABEL % 2
+    for scores in (P[:, 0], P[:, :1]):
+        predictions = load(npz(probs=scores, y=y))
+        np.testing.assert_allclose(predictions.scores, P[:, 0], rtol=1e-6)
+        np.testing.assert_array_equal(predictions.outcome, y)
+
+
+def test_arrays_of_other_shapes_are_left_out_and_told() -> None:
+    table = read(npz(probs=P, y=LABEL, images=np.zeros((200, 2, 2)), threshold=np.float64(0.5)))
+    assert "`images` and `threshold`" in table.notes[0].sentence
+    assert table.columns == (*(f"probs_{k}" for k in range(5)), "y")
+
+
+def test_half_precision_and_other_byte_orders() -> None:
+    for kind in (np.float16, ">f4", ">f8"):
+        np.testing.assert_allclose(load(npz(probs=P.astype(kind), y=LABEL)).scores, P, atol=1e-3)
+
+
+class Bomb:
+    def __reduce__(self):
+        return (pytest.fail, ("it was unpickled",))
+
+
+def test_objects_are_never_unpickled() -> None:
+    hostile = np.empty(200, dtype=object)
+    hostile[:] = [Bomb()] * 200
+    with pytest.raises(InputError, match="never unpickled"):
+        read(npz(probs=P, y=hostile))
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("y.npy", pickle.dumps([1, 2, 3]))
+    with pytest.raises(InputError, match="damaged"):
+        read(stream.getvalue())
+
+
+def member(content: bytes) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("y.npy", content)
+    return stream.getvalue()
+
+
+def header(shape: str, descr: str = "<f8") -> bytes:
+    text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x93NUMPY\x01\x00",
+        header("(1000000000000,)"),
+        header("(3,)") + b"\0" * 8,
+        header("(-1,)") + b"\0" * 64,
+        header("(2,)", "|S0") + b"\0" * 64,
+        header("__import__('os')") + b"\0" * 64,
+        b"\x93NUMPY\x09\x00" + b"\0" * 64,
+    ],
+)
+def test_damaged_arrays(content) -> None:
+    with pytest.raises(InputError) as caught:
+        read(member(content))
+    assert caught.value.problems[0].code in ("damaged", "empty")
+    assert caught.value.__cause__ is None
+
+
+def test_a_large_archive_is_not_unpacked() -> None:
+    data = npz(compressed=True, probs=np.zeros((100_000, 10)), y=np.zeros(100_000))
+    assert len(data) < 100_000
+    with pytest.raises(InputError, match="more than"):
+        read(data, limit=1_000_000)
