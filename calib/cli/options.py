@@ -8,11 +8,13 @@ from dataclasses import fields
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from calib.decisions import Costs
 from calib.loading.mapping import Transform
+from calib.periods import UNITS
+from calib.reports import Parts
+from calib.reports.command import SHORT
 from calib.settings import Settings
 
-# Option by the field of Settings, where the field's own name would be long to type.
-SHORT = {"n_bins": "bins", "n_folds": "folds", "confidence_level": "level"}
 MEANING = {
     "view": "binary problem to look at: class:k, top:r or within:r",
     "methods": "calibrators to compare, by key, with commas between them",
@@ -71,6 +73,42 @@ def add_settings(parser: argparse.ArgumentParser, leave_out: Iterable[str] = ())
                 help=_meaning(field.name, defaults.get(field.name)),
                 **_kind(hints[field.name]),
             )
+
+
+def add_parts(parser: argparse.ArgumentParser) -> None:
+    """Options of slices, periods and decisions."""
+    parts = parser.add_argument_group(
+        "slices, time and decisions",
+        "Every column to slice by is in the report, and the column of time; decisions are where "
+        "costs or a capacity are given.",
+    )
+    defaults = Costs()
+    crossed = "two columns to slice by together; may be repeated"
+    parts.add_argument(
+        "--cross", nargs=2, metavar="COLUMN", action="append", default=[], help=crossed
+    )
+    ranges = "ranges of a column of many numbers (default: %(default)s)"
+    parts.add_argument(
+        "--ranges", type=int, metavar="NUMBER", default=Parts().n_ranges, help=ranges
+    )
+    parts.add_argument("--unit", choices=UNITS, help="length of a period of dates")
+    for option, meaning in (
+        ("cost-fp", f"cost of a false positive (default: {defaults.false_positive:g})"),
+        ("cost-fn", f"cost of a false negative (default: {defaults.false_negative:g})"),
+        ("capacity", "share of rows that can be flagged, instead of a threshold by costs"),
+    ):
+        parts.add_argument(f"--{option}", type=float, metavar="NUMBER", help=meaning)
+
+
+def costs_of(given: argparse.Namespace) -> Costs | None:
+    """The costs that the options name; None where they name none."""
+    named = {
+        "false_positive": given.cost_fp,
+        "false_negative": given.cost_fn,
+        "capacity": given.capacity,
+    }
+    chosen = {name: value for name, value in named.items() if value is not None}
+    return Costs(**chosen) if chosen else None
 
 
 def add_progress(parser: argparse.ArgumentParser) -> None:

@@ -7,18 +7,28 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import get_args
 
-from calib.analysis import analyze
+from calib.analysis import Analysis, analyze
 from calib.cli.data import predictions_of, progress_of
-from calib.cli.options import add_data, add_progress, add_settings, settings_of
-from calib.reports import Report
-from calib.reports.document import Declared
+from calib.cli.options import (
+    add_data,
+    add_parts,
+    add_progress,
+    add_settings,
+    costs_of,
+    settings_of,
+)
+from calib.decisions import Costs
+from calib.predictions import Predictions
+from calib.reports import Declared, Parts, Report, parts_of
+from calib.reports.document import FORMATS
 
-SUFFIXES = (".html", ".json", ".md")
 EXAMPLES = """examples:
   python -m calib report predictions.parquet --outcome y --score p -o report.html
   python -m calib report cal.csv --test test.csv --outcome y --score p --methods platt,spline \\
       --title "Churn, March" --author Ada -o report.html -o report.json
   python -m calib report scores.csv --outcome y --score p --transform percent --bins 20 -o report.md
+  python -m calib report predictions.parquet --outcome y --score p --slice half --cost-fn 4 \\
+      -o report.html -o tables.zip
 """
 
 
@@ -26,7 +36,7 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the command to the parser."""
     parser = commands.add_parser(
         "report",
-        help="write a report as HTML, JSON or Markdown",
+        help="write a report as HTML, JSON, Markdown or tables",
         description="Analyse predictions and write a report. The paths of what was written go to "
         "standard output, one a line.",
         epilog=EXAMPLES,
@@ -35,6 +45,7 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add_data(parser)
     add_settings(parser)
+    add_parts(parser)
     words = parser.add_argument_group("report")
     for name in ("title", "author", "note"):
         words.add_argument(f"--{name}", metavar="TEXT", default="", help=f"{name} of the report")
@@ -51,7 +62,8 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         action="append",
         required=True,
         type=Path,
-        help="file to write, ending in .html, .json or .md; may be repeated",
+        help="file to write, ending in .html, .json, .md, or .zip for the tables as CSV; may be "
+        "repeated",
     )
     add_progress(parser)
     parser.set_defaults(run=run, junit=None)
@@ -61,10 +73,11 @@ def run(given: argparse.Namespace) -> int:
     """Write the report; 0."""
     for path in given.output:
         _check_output(path)
-    settings = settings_of(given)
-    analysis = analyze(predictions_of(given), settings, progress=progress_of(given))
+    predictions, costs = predictions_of(given), costs_of(given)
+    analysis = analyze(predictions, settings_of(given), progress=progress_of(given))
     report = Report.from_analysis(
         analysis,
+        parts=_parts(given, predictions, analysis, costs),
         title=given.title,
         author=given.author,
         note=given.note,
@@ -76,14 +89,29 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
+def _parts(
+    given: argparse.Namespace, predictions: Predictions, analysis: Analysis, costs: Costs | None
+) -> Parts:
+    single = [(name,) for name in predictions.columns if name != predictions.time_name]
+    return parts_of(
+        predictions,
+        analysis,
+        slices=[*single, *map(tuple, given.cross)],
+        n_ranges=given.ranges,
+        unit=given.unit,
+        costs=costs,
+    )
+
+
 def _check_output(path: Path) -> None:
     """Refuse before the work what could not be written after it."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"--output must end in one of {', '.join(SUFFIXES)}, got {path.name!r}.")
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
+        raise ValueError(f"--output must end in one of {', '.join(FORMATS)}, got {path.name!r}.")
     if not path.parent.is_dir():
         raise ValueError(f"--output must lie in a folder that exists, got {str(path)!r}.")
-    if path.suffix.lower() == ".html" and find_spec("plotly") is None:
+    if suffix in (".html", ".md") and find_spec("plotly") is None:
         raise ValueError(
-            "A report in HTML is drawn by plotly, which is not installed: "
-            f"pip install plotly, or choose .json or .md, got {path.name!r}."
+            "A report in HTML or Markdown is drawn by plotly, which is not installed: "
+            f"pip install plotly, or choose .json or .zip, got {path.name!r}."
         )

@@ -6,18 +6,19 @@ from dataclasses import fields
 
 from calib.analysis import MethodResult
 from calib.curves.reliability import ReliabilityCurve
+from calib.figures import functions_chart
 from calib.figures.words import count, probability, span
 from calib.numerics.arrays import FloatArray
-from calib.reports.blocks import Bullets, Code, Facts, Paragraph, Section, Table, Value
-from calib.reports.document import Report
-from calib.reports.findings import shown
+from calib.reports.blocks import Bullets, Code, Drawing, Facts, Paragraph, Section, Table, Value
+from calib.reports.command import command_line, library_call
+from calib.reports.contents import Contents
 from calib.reports.words import percent, signed
 
 MOST_KNOTS = 24
 
 
-def bins(report: Report) -> Section:
-    tables = (_bin_table(method) for method in shown(report))
+def bins(report: Contents) -> Section:
+    tables = (_bin_table(method) for method in report.shown)
     return Section("Bins", tuple(tables))
 
 
@@ -48,7 +49,7 @@ def _range(low: float, high: float) -> str:
     return f"{probability(low)} to {probability(high)}"
 
 
-def data(report: Report) -> Section:
+def data(report: Contents) -> Section:
     data = report.analysis.data
     items = [
         ("Outcome column", data.outcome_name),
@@ -64,12 +65,12 @@ def data(report: Report) -> Section:
     return Section("Data", (Facts(tuple(items)), Paragraph(report.contains)))
 
 
-def warnings(report: Report) -> Section:
-    found = report.analysis.warnings
+def warnings(report: Contents) -> Section:
+    found = (*report.analysis.warnings, *(report.parts.notes if report.parts else ()))
     return Section("Warnings", (Bullets(found) if found else Paragraph("None."),))
 
 
-def settings(report: Report) -> Section:
+def settings(report: Contents) -> Section:
     settings = report.analysis.settings
     rows = tuple(
         (
@@ -91,7 +92,7 @@ def _written(value: object) -> str:
     return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
-def maps(report: Report) -> Section:
+def maps(report: Contents) -> Section:
     rows = tuple(
         (
             Value(method.label),
@@ -107,7 +108,9 @@ def maps(report: Report) -> Section:
         f"({chosen}); {count(curve.n_outside)} rows lie outside, where it is the identity."
     )
     table = Table("Fitted maps; s is the score.", ("Method", "Map", "Knots"), rows, n_text=3)
-    return Section("Fitted maps", (table, Paragraph(epsilon)))
+    text = "What each fitted map makes of a score, over the observed frequencies."
+    chart = Drawing(functions_chart(report.analysis, list(report.analysis.methods)))
+    return Section("Fitted maps", (Paragraph(text), chart, table, Paragraph(epsilon)))
 
 
 def _knots(knots: FloatArray) -> str:
@@ -118,7 +121,7 @@ def _knots(knots: FloatArray) -> str:
     return ", ".join(f"{knot:.3g}" for knot in knots)
 
 
-def reading(report: Report) -> Section:
+def reading(report: Contents) -> Section:
     meanings = tuple((column.label, column.meaning) for column in report.analysis.columns)
     general = (
         "Intervals say how far a number would move on other rows from the same source. "
@@ -127,37 +130,27 @@ def reading(report: Report) -> Section:
     return Section("How to read this", (Paragraph(general), Facts(meanings)))
 
 
-def reproduction(report: Report) -> Section:
+def reproduction(report: Contents) -> Section:
     versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
     return Section(
         "How to reproduce this",
         (
             Paragraph(
                 "Read the same columns, with the same repairs if there were any. The fingerprint "
-                "says whether the data are the same; then the numbers are."
+                f"says whether the data are the same; then the numbers are.{_more_columns(report)}"
             ),
-            Code(_call(report)),
+            Code(library_call(report)),
+            Paragraph("Or, from the command line:"),
+            Code(command_line(report)),
             Paragraph(f"Computed with {versions}. Report schema {report.schema_version}."),
         ),
     )
 
 
-def _call(report: Report) -> str:
-    data, settings = report.analysis.data, report.analysis.settings
-    chosen = ", ".join(f"{name}={getattr(settings, name)!r}" for name in report.settings_changed)
-    names = f"outcome={data.outcome_name!r}, score={data.score_name!r}"
-    split = ["# ... with split=, or test=, as these data name their test rows"]
-    return "\n".join(
-        (
-            "import calib",
-            "",
-            f'file = "..."  # the data called {data.name!r}',
-            f"predictions = calib.load(file, {names})",
-            *(split if data.protocol == "test rows" else []),
-            f"fingerprint = {data.fingerprint!r}",
-            "assert predictions.fingerprint == fingerprint",
-            f"settings = calib.Settings({chosen})",
-            "analysis = calib.analyze(predictions, settings)",
-            'calib.report(analysis).save("report.html")',
-        )
-    )
+def _more_columns(report: Contents) -> str:
+    data = report.analysis.data
+    split = data.protocol == "test rows"
+    found = [*(["weight"] if data.weighted else []), *(["split, or test,"] if split else [])]
+    if not found:
+        return ""
+    return f" Name also {' and '.join(found)} as these data have it, where it is not guessed."

@@ -28,7 +28,7 @@ class ReportError(ValueError):
 def encode(value: Any) -> Any:
     """Turn a dataclass, and all that it holds, into values that strict JSON can write.
 
-    Arrays are rounded to nine significant digits.
+    Arrays of floats are rounded to nine significant digits.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: encode(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
-        return [_number(float(f"{item:.{ARRAY_DIGITS}g}")) for item in value.tolist()]
+        return [_item(item) for item in value.tolist()]
     if isinstance(value, tuple | list):
         return [encode(item) for item in value]
     if isinstance(value, float):
@@ -48,6 +48,10 @@ def encode(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     raise TypeError(f"a report cannot hold a {type(value).__name__}, got {value!r}.")
+
+
+def _item(value: float) -> float | None:
+    return value if isinstance(value, int) else _number(float(f"{value:.{ARRAY_DIGITS}g}"))
 
 
 def _number(value: float) -> float | None:
@@ -89,7 +93,7 @@ def _decode(kind: Any, data: Any, where: str) -> Any:
     if origin is Literal:
         return _one_of(get_args(kind), data, where)
     if origin is np.ndarray:
-        return np.array(_floats(data, where), dtype=np.float64)
+        return _array(get_args(get_args(kind)[1])[0], data, where)
     if origin is tuple:
         return tuple(_items(get_args(kind)[0], data, where))
     if origin is Mapping or origin is dict:
@@ -110,8 +114,10 @@ def _one_of(allowed: tuple[Any, ...], data: Any, where: str) -> Any:
     return data
 
 
-def _floats(data: Any, where: str) -> list[float]:
-    return [_plain(float, item, f"{where}[{i}]") for i, item in enumerate(_listed(data, where))]
+def _array(kind: type[np.generic], data: Any, where: str) -> Any:
+    number = int if issubclass(kind, np.integer) else float
+    values = [_plain(number, item, f"{where}[{i}]") for i, item in enumerate(_listed(data, where))]
+    return np.array(values, dtype=kind)
 
 
 def _items(kind: Any, data: Any, where: str) -> list[Any]:

@@ -21,8 +21,8 @@ from calib.curves.cumulative import CumulativeCurve
 from calib.curves.reliability import ReliabilityCurve, reliability_between
 from calib.numerics.arrays import FloatArray
 from calib.numerics.histogram import score_histogram
+from calib.reports.grouping import LEAST_ROWS, merge_small
 
-LEAST_ROWS = 10
 SCORE_DIGITS = 3
 MERGED = (
     f"Bins of fewer than {LEAST_ROWS} rows are merged in this report, and MCE is that of the "
@@ -79,26 +79,8 @@ def _method(method: MethodResult, cells: ScoreCells) -> MethodResult:
         reliability=merged,
         histogram=_levelled(method.histogram, rows),
         cumulative=_spaced(method.cumulative, cells),
-        function=replace(function, knots=np.unique(_coarse(function.knots))),
+        function=replace(function, knots=np.unique(coarse(function.knots))),
     )
-
-
-def merge_small(rows: FloatArray) -> list[slice]:
-    """Runs of neighbours that hold at least ten rows together; the smallest is merged first.
-
-    Examples
-    --------
-    >>> merge_small(np.array([3.0, 50.0, 8.0, 4.0, 20.0]))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
-    sizes, starts = rows.tolist(), list(range(len(rows)))
-    while len(sizes) > 1 and min(sizes) < LEAST_ROWS:
-        smallest = sizes.index(min(sizes))
-        neighbours = [i for i in (smallest - 1, smallest + 1) if 0 <= i < len(sizes)]
-        left = min(smallest, min(neighbours, key=lambda i: sizes[i]))
-        sizes[left] += sizes.pop(left + 1)
-        starts.pop(left + 1)
-    return [slice(*ends) for ends in zip(starts, [*starts[1:], len(rows)], strict=True)]
 
 
 def _merged(curve: ReliabilityCurve, cells: ScoreCells) -> ReliabilityCurve:
@@ -113,8 +95,8 @@ def _merged(curve: ReliabilityCurve, cells: ScoreCells) -> ReliabilityCurve:
     )
     return replace(
         between,
-        low_edge=_coarse(between.low_edge),
-        high_edge=_coarse(between.high_edge),
+        low_edge=coarse(between.low_edge),
+        high_edge=coarse(between.high_edge),
         n_empty=curve.n_empty,
     )
 
@@ -169,18 +151,19 @@ def _between(rows: FloatArray, start: int, stop: int) -> list[int]:
     return found
 
 
-def _coarse(score: FloatArray) -> FloatArray:
-    """Scores with three digits of their distance from 0 or 1, whichever is nearer.
+def coarse(score: FloatArray) -> FloatArray:
+    """Scores with three digits each.
 
     Examples
     --------
-    >>> _coarse(np.array([0.123456, 0.9998761, 1.0]))
+    >>> coarse(np.array([0.123456, 0.9998761, 1.0]))
     array([0.123   , 0.999876, 1.      ])
     """
-    return np.array([_round(value) for value in score.tolist()])
+    return np.array([coarse_score(value) for value in score.tolist()])
 
 
-def _round(score: float) -> float:
+def coarse_score(score: float) -> float:
+    """A score with three digits of its distance from 0 or 1, whichever is nearer."""
     distance = min(score, 1.0 - score)
     if distance <= 0.0:
         return score

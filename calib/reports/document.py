@@ -4,47 +4,42 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal, cast
-
-import numpy as np
+from typing import Any
 
 import calib
-from calib.analysis import Analysis, MethodResult
+from calib.analysis import Analysis
+from calib.reports.checks import check_contents
 from calib.reports.codec import ReportError, decode, encode
+from calib.reports.contents import Contents, Declared
 from calib.reports.disclosure import aggregated
+from calib.reports.files import write_whole
+from calib.reports.parts import Parts
+from calib.reports.schema import SCHEMA_VERSION, upgraded
+from calib.reports.tables import to_zip
 
-SCHEMA_VERSION = 1
 CONTAINS = "This report contains no individual records."
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas")
-Declared = Literal["unknown", "yes", "no"]
+# Suffix of a file -> the method that writes it.
+FORMATS = {".html": "html", ".json": "json", ".md": "markdown", ".zip": "tables"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Report:
+class Report(Contents):
     """A report of one analysis; it never changes. Make one with `calib.report` or `from_analysis`.
 
     Attributes
     ----------
     schema_version : int
-    contains : str
-        What is known about records of single rows: there are none.
-    title, author, note : str
-    created : str
-        Moment of making, ISO 8601, UTC.
+    contains, title, author, note, created : str
     held_out_declared : {"unknown", "yes", "no"}
-        The person's answer to "Were these predictions made on rows that the model was not trained
-        on?".
     versions : mapping of str to str
-        What the numbers were computed with.
     settings_changed : tuple of str
-        Settings that differ from the defaults of that time.
     analysis : Analysis
-        Aggregates only: ``held_out`` is None.
+    parts : Parts or None
+        All of them as in `Contents`.
 
     Examples
     --------
@@ -60,22 +55,14 @@ class Report:
     ('March', True)
     """
 
-    schema_version: int
-    contains: str
-    title: str
-    author: str
-    note: str
-    created: str
-    held_out_declared: Declared
-    versions: Mapping[str, str]
-    settings_changed: tuple[str, ...]
-    analysis: Analysis
+    __slots__ = ()
 
     @classmethod
     def from_analysis(
         cls,
         analysis: Analysis,
         *,
+        parts: Parts | None = None,
         title: str = "",
         author: str = "",
         note: str = "",
@@ -87,6 +74,8 @@ class Report:
         Parameters
         ----------
         analysis : Analysis
+        parts : Parts, optional
+            Slices, periods and decisions to take along: `calib.reports.parts_of`.
         title, author, note : str
             Printed as they are, on top of the report.
         held_out_declared : {"unknown", "yes", "no"}
@@ -107,18 +96,19 @@ class Report:
             title=title,
             author=author,
             note=note,
-            created=created or datetime.now(UTC).isoformat(timespec="seconds"),
+            created=created or _now(),
             held_out_declared=held_out_declared,
             versions=_versions(),
             settings_changed=tuple(analysis.settings.changed()),
             analysis=aggregated(analysis),
+            parts=parts,
         )
         # Read back what will be written: a fresh report and an opened one are then the same.
         return cls._read(encode(made))
 
     @classmethod
     def open(cls, source: str | bytes | Path) -> Report:
-        """Read report.json back.
+        """Read report.json back, of this version or an earlier one.
 
         Parameters
         ----------
@@ -135,25 +125,25 @@ class Report:
             data = json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
             raise ReportError(f"This is no report: it is not valid JSON ({error}).") from error
-        return cls._read(data)
+        return cls._read(upgraded(data))
 
     @classmethod
     def _read(cls, data: Any) -> Report:
-        _check_version(data)
         report = decode(cls, data)
-        _check_created(report.created)
-        _check_analysis(report.analysis)
+        check_contents(report)
         return report
 
-    @property
-    def heading(self) -> str:
-        """The title, or what stands for one."""
-        return self.title or f"Calibration of {self.analysis.data.name}"
+    def edited(self, *, title: str, author: str, note: str, created: str | None = None) -> Report:
+        """A new report with the same numbers under other words; this one stays as it is.
 
-    @property
-    def date(self) -> datetime:
-        """Moment of making, in UTC."""
-        return _moment(self.created)
+        Parameters
+        ----------
+        title, author, note : str
+        created : str, optional
+            ISO 8601; now if None.
+        """
+        created = created or _now()
+        return replace(self, title=title, author=author, note=note, created=created)
 
     def json(self) -> str:
         """The report as strict JSON: the same report gives the same text."""
@@ -161,6 +151,7 @@ class Report:
 
     def html(self) -> str:
         """The report as one self-contained HTML page."""
+        # Pages draw with Plotly; the numbers alone must not need it.
         from calib.reports.html import to_html
 
         return to_html(self)
@@ -171,19 +162,29 @@ class Report:
 
         return to_markdown(self)
 
+    def tables(self) -> bytes:
+        """The tables as CSV in an archive of ZIP: the same report gives the same bytes."""
+        return to_zip(self)
+
     def save(self, path: str | Path) -> None:
-        """Write the report, in the format that the path's suffix names: .html, .json or .md.
+        """Write the report, in the format that the path's suffix names: .html, .json, .md or .zip.
 
         Raises
         ------
         ValueError
             If the suffix is another.
+        OSError
+            If the file cannot be written; what was there before stays.
         """
         path = Path(path)
-        writers = {".html": self.html, ".json": self.json, ".md": self.markdown}
-        if path.suffix.lower() not in writers:
-            raise ValueError(f"path must end in one of {', '.join(writers)}, got {path.name!r}.")
-        path.write_text(writers[path.suffix.lower()](), encoding="utf-8", newline="\n")
+        if path.suffix.lower() not in FORMATS:
+            raise ValueError(f"path must end in one of {', '.join(FORMATS)}, got {path.name!r}.")
+        content = getattr(self, FORMATS[path.suffix.lower()])()
+        write_whole(path, content.encode() if isinstance(content, str) else content)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _versions() -> dict[str, str]:
@@ -205,64 +206,3 @@ def _text(source: str | bytes | Path) -> str:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
-
-
-def _check_version(data: Any) -> None:
-    if not isinstance(data, dict) or "schema_version" not in data:
-        raise ReportError("This is no report: it has no schema_version.")
-    version = data["schema_version"]
-    if type(version) is not int or version < 1:
-        raise ReportError(f"schema_version must be a whole number above 0, got {version!r:.60}.")
-    if version > SCHEMA_VERSION:
-        raise ReportError(
-            f"This report was written by a newer version of calib (schema {version}, this one "
-            f"reads up to {SCHEMA_VERSION}): update calib to open it."
-        )
-
-
-def _moment(created: str) -> datetime:
-    moment = datetime.fromisoformat(created)
-    return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
-
-
-def _check_created(created: str) -> None:
-    try:
-        _moment(created)
-    except (ValueError, OverflowError) as error:
-        raise ReportError(f"created must be an ISO 8601 date, got {created[:60]!r}.") from error
-
-
-def _check_analysis(analysis: Analysis) -> None:
-    """Check what the types alone do not say, so that every table and chart can be drawn."""
-    if "uncalibrated" not in analysis.methods:
-        raise ReportError("the report's methods must hold 'uncalibrated', got none.")
-    recommended = analysis.recommendation.method
-    if recommended and recommended not in analysis.methods:
-        raise ReportError(f"the recommended method must be in the report, got {recommended!r:.60}.")
-    _check_lengths("fitted_reliability", analysis.fitted_reliability)
-    _check_lengths("compact_logit", analysis.compact_logit)
-    for key, method in analysis.methods.items():
-        _check_method(key, method, [column.key for column in analysis.columns])
-
-
-def _check_method(key: str, method: MethodResult, columns: list[str]) -> None:
-    if method.key != key:
-        raise ReportError(f"methods.{key} must have that key, got {method.key!r:.60}.")
-    missing = [name for name in columns if name not in method.metrics]
-    if missing:
-        raise ReportError(f"methods.{key} must have the metric {missing[0]!r:.60}, got none.")
-    for name in ("reliability", "cumulative", "function"):
-        _check_lengths(f"methods.{key}.{name}", getattr(method, name))
-
-
-def _check_lengths(where: str, curve: Any) -> None:
-    lengths = {
-        f.name: len(value)
-        for f in fields(cast("Any", curve))
-        if isinstance(value := getattr(curve, f.name), np.ndarray) and f.name != "knots"
-    }
-    if len(set(lengths.values())) > 1 or 0 in lengths.values():
-        raise ReportError(
-            f"{where} must hold lists of one length, got "
-            f"{', '.join(f'{name} of {n}' for name, n in lengths.items())}."
-        )

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
+import math
+
 from calib.analysis import Column, MethodResult
 from calib.figures import (
     before_after_chart,
     cumulative_difference_chart,
     difference_chart,
-    functions_chart,
     reliability_chart,
 )
 from calib.figures.words import count
+from calib.metrics import TestResult
 from calib.reports.blocks import Block, Bullets, Drawing, Paragraph, Section, Table, Value
-from calib.reports.document import Report
+from calib.reports.contents import Contents
 from calib.reports.words import interval, number, percent, signed
 from calib.verdict import p_words
 
+TESTS = {
+    "ks": "KS",
+    "kuiper": "Kuiper",
+    "spiegelhalter": "Spiegelhalter z",
+    "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
+    "line": "Slope and intercept χ²",
+}
 ERRORS = ("ece_uniform", "ece_quantile", "mce", "ks_error")
 
 
-def after(report: Report) -> MethodResult | None:
-    """The method that "after" shows: the recommended one, else the best, if there is any."""
-    analysis = report.analysis
-    chosen = analysis.recommendation.method
-    others = [method for key, method in analysis.methods.items() if key != "uncalibrated"]
-    if chosen not in ("", "uncalibrated"):
-        return analysis.methods[chosen]
-    return min(others, key=lambda method: method.metrics["log_loss"].value, default=None)
-
-
-def shown(report: Report) -> list[MethodResult]:
-    """The methods of before and after: the uncalibrated scores, and one more if there is any."""
-    best = after(report)
-    return [report.analysis.uncalibrated, *([best] if best else [])]
-
-
-def verdict(report: Report) -> Section:
+def verdict(report: Contents) -> Section:
     data = report.analysis.data
     numbers = (
         f"{count(data.n_rows)} rows, {count(data.n_positive)} of them positive: observed frequency "
@@ -46,7 +39,7 @@ def verdict(report: Report) -> Section:
     )
 
 
-def recommendation(report: Report) -> Section:
+def recommendation(report: Contents) -> Section:
     advice = report.analysis.recommendation
     return Section(
         "Recommendation",
@@ -58,7 +51,7 @@ def recommendation(report: Report) -> Section:
     )
 
 
-def _caveat(report: Report) -> str:
+def _caveat(report: Contents) -> str:
     """The one thing that is most likely to make these numbers wrong."""
     if report.held_out_declared == "no":
         return (
@@ -78,8 +71,8 @@ def _caveat(report: Report) -> str:
     return "the test rows stand for the data to come only as long as the data do not change."
 
 
-def reliability(report: Report) -> Section:
-    keys = [method.key for method in shown(report)]
+def reliability(report: Contents) -> Section:
+    keys = [method.key for method in report.shown]
     analysis = report.analysis
     chart = before_after_chart(analysis, keys) if len(keys) > 1 else reliability_chart(analysis)
     text = (
@@ -91,7 +84,7 @@ def reliability(report: Report) -> Section:
     return Section(title, (Paragraph(text), Drawing(chart)))
 
 
-def comparison(report: Report) -> Section:
+def comparison(report: Contents) -> Section:
     analysis = report.analysis
     level = f"{analysis.settings.confidence_level:.0%}"
     # Two tables: one of all columns would not fit a page.
@@ -108,7 +101,7 @@ def comparison(report: Report) -> Section:
     return Section("Methods compared", tuple(blocks))
 
 
-def _protocol(report: Report) -> str:
+def _protocol(report: Contents) -> str:
     data, settings = report.analysis.data, report.analysis.settings
     if data.protocol == "folds":
         return (
@@ -122,7 +115,7 @@ def _protocol(report: Report) -> str:
     )
 
 
-def _metric_table(report: Report, title: str, columns: tuple[Column, ...]) -> Table:
+def _metric_table(report: Contents, title: str, columns: tuple[Column, ...]) -> Table:
     rows = tuple(
         (_named(report, method), *(_metric(method, column) for column in columns))
         for method in report.analysis.methods.values()
@@ -130,7 +123,7 @@ def _metric_table(report: Report, title: str, columns: tuple[Column, ...]) -> Ta
     return Table(title, ("Method", *(column.label for column in columns)), rows)
 
 
-def _named(report: Report, method: MethodResult) -> Value:
+def _named(report: Contents, method: MethodResult) -> Value:
     recommended = method.key == report.analysis.recommendation.method
     return Value(method.label, "recommended" if recommended else "", marked=recommended)
 
@@ -143,7 +136,7 @@ def _metric(method: MethodResult, column: Column) -> Value:
     return Value(number(estimate.value, column.digits), detail)
 
 
-def _difference_table(report: Report, level: str) -> Table:
+def _difference_table(report: Contents, level: str) -> Table:
     analysis = report.analysis
     columns = [c for c in analysis.columns if c.key in analysis.uncalibrated.differences]
     rows = tuple(
@@ -167,19 +160,39 @@ def _difference(method: MethodResult, column: Column) -> Value:
     return Value(signed(estimate.value, digits), interval(estimate, digits, sign=True))
 
 
-def cumulative(report: Report) -> Section:
-    keys = [method.key for method in shown(report)]
+def cumulative(report: Contents) -> Section:
+    keys = [method.key for method in report.shown]
     text = (
         "No bins: the curve adds up observed minus predicted from the lowest score to the highest. "
         "Where it climbs the scores are too low, where it falls they are too high. Its largest "
         "distance from zero is the KS error; a calibrated model stays within the band."
     )
     chart = cumulative_difference_chart(report.analysis, keys)
-    return Section("Cumulative difference", (Paragraph(text), Drawing(chart)))
+    return Section("Cumulative difference", (Paragraph(text), Drawing(chart), _test_table(report)))
 
 
-def functions(report: Report) -> Section:
-    keys = list(report.analysis.methods)
-    text = "What each fitted map makes of a score, over the observed frequencies."
-    chart = functions_chart(report.analysis, keys)
-    return Section("Calibration functions", (Paragraph(text), Drawing(chart)))
+def _test_table(report: Contents) -> Table:
+    rows = tuple(
+        (Value(method.label), Value(TESTS[key]), _statistic(test), _evidence(test))
+        for method in report.shown
+        for key, test in {"ks": method.ks, **method.tests}.items()
+        if key in TESTS
+    )
+    return Table(
+        "Tests of the held-out scores: a small p is evidence against calibration, a large one "
+        "proves nothing. Of five tests, one is below 0.05 by chance more often than once in "
+        "twenty.",
+        ("Method", "Test", "Statistic", "p"),
+        rows,
+        n_text=2,
+    )
+
+
+def _statistic(test: TestResult) -> Value:
+    # JSON has no infinity: what was infinite is not a number after reading.
+    return Value(number(test.statistic, 3))
+
+
+def _evidence(test: TestResult) -> Value:
+    unknown = math.isnan(test.p_value)
+    return Value("cannot be estimated" if unknown else p_words(test.p_value), test.null)

@@ -25,12 +25,12 @@ from calib.reports.blocks import (
     Table,
     Value,
 )
-from calib.reports.document import Report
+from calib.reports.contents import Contents
 from calib.reports.sections import data_facts, sections
 from calib.reports.words import moment
 
 
-def to_html(report: Report) -> str:
+def to_html(report: Contents) -> str:
     """The whole page."""
     parts = {
         "title": escape(report.heading),
@@ -62,7 +62,7 @@ def _for_script(value: Mapping[str, object] | str) -> str:
     return re.sub("[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _header(report: Report) -> str:
+def _header(report: Contents) -> str:
     made = " · ".join(filter(None, (report.author, moment(report.date))))
     note = _render(Paragraph(report.note)) if report.note else ""
     return (

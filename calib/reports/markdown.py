@@ -16,7 +16,7 @@ from calib.reports.blocks import (
     Table,
     Value,
 )
-from calib.reports.document import Report
+from calib.reports.contents import Contents
 from calib.reports.sections import data_facts, sections
 from calib.reports.words import moment
 
@@ -26,7 +26,7 @@ SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$!#@^]|:(?=//)|(?<=www)\.", re.IGNORECAS
 LEADING = re.compile(r"^(\d*)([-+=.)])(?=\s|[-=]|$)")
 
 
-def to_markdown(report: Report) -> str:
+def to_markdown(report: Contents) -> str:
     """The whole document."""
     made = " · ".join(filter(None, (report.author, moment(report.date))))
     head = [f"# {escaped(report.heading)}", escaped(made), _render(data_facts(report))]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from calib.reports import appendix, findings
+from calib.reports import appendix, breakdown, findings
 from calib.reports.blocks import Facts, Section
-from calib.reports.document import Report
+from calib.reports.contents import Contents
 
 DECLARED = {
     "yes": "Yes, declared by the author: the model was not trained on these rows",
@@ -14,14 +14,16 @@ DECLARED = {
     "unknown": "Not declared",
 }
 
-SECTIONS: tuple[Callable[[Report], Section], ...] = (
+SECTIONS: tuple[Callable[[Contents], Section | None], ...] = (
     findings.verdict,
     findings.recommendation,
     findings.reliability,
     findings.comparison,
     findings.cumulative,
-    findings.functions,
     appendix.bins,
+    breakdown.slices,
+    breakdown.periods,
+    breakdown.decisions,
     appendix.data,
     appendix.warnings,
     appendix.settings,
@@ -31,16 +33,18 @@ SECTIONS: tuple[Callable[[Report], Section], ...] = (
 )
 
 
-def sections(report: Report) -> tuple[Section, ...]:
-    """All sections of a report, in order."""
-    return tuple(make(report) for make in SECTIONS)
+def sections(report: Contents) -> tuple[Section, ...]:
+    """All sections of a report, in order; those of parts that it has not are left out."""
+    made = (make(report) for make in SECTIONS)
+    return tuple(section for section in made if section is not None)
 
 
-def data_facts(report: Report) -> Facts:
-    """What the head of a report says about the data."""
+def data_facts(report: Contents) -> Facts:
+    """What the head of a report says about the model and the data."""
     data = report.analysis.data
     return Facts(
         (
+            ("Model", f"scores of the column {data.score_name}"),
             ("Data", data.name),
             ("Fingerprint", data.fingerprint),
             ("Held-out predictions", DECLARED[report.held_out_declared]),

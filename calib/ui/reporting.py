@@ -8,7 +8,7 @@ import streamlit as st
 
 from calib.analysis import Analysis
 from calib.reports import Report
-from calib.reports.document import Declared
+from calib.reports.contents import Declared
 from calib.ui import state
 from calib.ui.state import Session
 from calib.ui.widgets import show_value

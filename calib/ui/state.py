@@ -24,7 +24,7 @@ from calib.loading import Problem
 from calib.matrices import default_settings
 from calib.metrics.sweep import increasing_bins
 from calib.predictions import Predictions, check_view
-from calib.reports.document import Declared
+from calib.reports.contents import Declared
 from calib.settings import Settings
 from calib.ui.links import FINGERPRINT_SHOWN, Link, Look, decode, encode
 from calib.ui.recent import Recent

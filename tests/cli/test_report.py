@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import calib
-from calib.reports import Report
+from calib.reports import Report, parts_of
 from calib.ui.upload import Upload
 
 ROOT = Path(__file__).parents[2]
@@ -24,8 +24,9 @@ def written(path: Path) -> str:
 
 
 def library(data: Path, settings: calib.Settings, words: dict[str, str], **columns) -> str:
-    analysis = calib.analyze(calib.load(data, **columns), settings)
-    return undated(Report.from_analysis(analysis, **words))
+    predictions = calib.load(data, **columns)
+    analysis = calib.analyze(predictions, settings)
+    return undated(Report.from_analysis(analysis, parts=parts_of(predictions, analysis), **words))
 
 
 CASES = {
@@ -91,7 +92,8 @@ def test_the_page_reads_the_same_report_from_the_same_file(folder, run, tmp_path
     # As a page does it: fitted with default bins, then binned again.
     fitted = calib.analyze(rows, calib.Settings(methods=("platt", "isotonic")).fitting())
     analysis = calib.analyze(rows, calib.Settings(methods=("platt", "isotonic")), earlier=fitted)
-    assert written(tmp_path / "r.json") == undated(Report.from_analysis(analysis))
+    report = Report.from_analysis(analysis, parts=parts_of(rows, analysis))
+    assert written(tmp_path / "r.json") == undated(report)
 
 
 def test_twice_the_same_bytes_in_two_processes(folder, tmp_path):
@@ -137,7 +139,7 @@ def test_progress_goes_to_standard_error_on_request_or_to_a_terminal(
 @pytest.mark.parametrize(
     ("output", "sentence"),
     [
-        ("r.pdf", "--output must end in one of .html, .json, .md, got 'r.pdf'."),
+        ("r.pdf", "--output must end in one of .html, .json, .md, .zip, got 'r.pdf'."),
         ("none/r.json", "--output must lie in a folder that exists, got"),
         ("folder.json", "folder.json cannot be written: Is a directory."),
     ],

@@ -1,6 +1,7 @@
 """Analyses to report on: an ordinary one, and one whose names are hostile."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from calib.analysis import Analysis, analyze
@@ -58,4 +59,20 @@ def hostile_report() -> Report:
         author=HOSTILE[2],
         note="\n".join(HOSTILE),
         created=MOMENT,
+    )
+
+
+def site_frame(n: int, seed: int = 0) -> pd.DataFrame:
+    """Scores of four sites, two of them small, over two years."""
+    outcome, score = overconfident(n, seed)
+    rng = np.random.default_rng(seed)
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 730, n), "D")
+    return pd.DataFrame(
+        {
+            "it's": outcome.astype(int),
+            "-p": score,
+            "site": rng.choice(["north", "south", "east", "west"], n, p=[0.6, 0.37, 0.015, 0.015]),
+            "age": rng.integers(20, 60, n).astype(float),
+            "day": days,
+        }
     )

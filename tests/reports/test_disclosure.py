@@ -6,8 +6,9 @@ import pytest
 from calib.analysis import analyze
 from calib.predictions import Predictions
 from calib.reports import Report
-from calib.reports.disclosure import LEAST_ROWS, aggregated, merge_small
 from calib.reports.disclosure import _levelled as levelled
+from calib.reports.disclosure import aggregated
+from calib.reports.grouping import LEAST_ROWS, merge_small
 from calib.settings import Settings
 from tests.reports.conftest import MOMENT, overconfident
 

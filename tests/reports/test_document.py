@@ -5,6 +5,7 @@ import pytest
 
 import calib
 from calib.reports import Report, ReportError
+from calib.reports.schema import SCHEMA_VERSION
 from tests.reports.conftest import MOMENT
 
 
@@ -26,7 +27,7 @@ def test_json_is_strict_and_says_what_it_holds(report):
         raise AssertionError(name)
 
     data = json.loads(report.json(), parse_constant=refuse)
-    assert data["schema_version"] == 1
+    assert data["schema_version"] == 2
     assert data["contains"] == "This report contains no individual records."
     assert data["versions"]["calib"] == calib.__version__
     assert data["settings_changed"] == ["methods", "n_bins"]
@@ -61,7 +62,9 @@ def test_save_and_open_by_path(report, tmp_path):
 
 
 def test_save_refuses_another_suffix(report, tmp_path):
-    with pytest.raises(ValueError, match=r"must end in one of .html, .json, .md, got 'r.pdf'\."):
+    with pytest.raises(
+        ValueError, match=r"must end in one of .html, .json, .md, .zip, got 'r.pdf'\."
+    ):
         report.save(tmp_path / "r.pdf")
     assert not list(tmp_path.iterdir())
 
@@ -86,8 +89,8 @@ def changed(report: Report, path: str, value: object) -> str:
     [
         (
             "schema_version",
-            2,
-            r"written by a newer version of calib \(schema 2, .* reads up to 1\)",
+            3,
+            r"written by a newer version of calib \(schema 3, .* reads up to 2\)",
         ),
         ("schema_version", "1", "schema_version must be a whole number above 0, got '1'"),
         ("created", "yesterday", "created must be an ISO 8601 date, got 'yesterday'"),
@@ -100,6 +103,7 @@ def changed(report: Report, path: str, value: object) -> str:
         ("analysis.methods.platt.metrics", {}, "must have the metric 'log_loss', got none"),
         ("analysis.methods.platt.reliability.rows", [20], "must hold lists of one length"),
         ("analysis.methods.platt.histogram", ["x"], r"histogram\[0\] must be a number, got 'x'"),
+        ("analysis.methods.platt.differences", {}, "must have the difference 'log_loss', got none"),
         ("analysis.methods", {}, "must hold 'uncalibrated', got none"),
     ],
 )
@@ -131,3 +135,50 @@ def test_a_number_too_large_for_a_double_is_refused(report):
     text = report.json().replace('"epsilon": null', '"epsilon": 1e999', 1)
     with pytest.raises(ReportError, match="epsilon must be a number, got inf"):
         Report.open(text)
+
+
+def test_a_file_that_cannot_be_written_leaves_what_was_there(report, tmp_path, monkeypatch):
+    path = tmp_path / "report.json"
+    path.write_text("before")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match=r"No space left on device: .*report\.json"):
+        report.save(path)
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_edited_words_make_a_new_report_with_the_same_numbers(report):
+    before = report.json()
+    new = report.edited(title="April", author="Bo", note="n", created="2026-04-01")
+    assert (new.title, new.author, new.note, new.created) == ("April", "Bo", "n", "2026-04-01")
+    assert new.analysis is report.analysis
+    assert Report.open(new.json()).heading == "April"
+    assert report.json() == before
+
+
+KEPT = sorted((Path(__file__).parent / "fixtures").glob("schema_*.json"))
+
+
+def test_a_report_of_every_schema_is_kept():
+    assert [path.stem for path in KEPT] == [f"schema_{n + 1}" for n in range(SCHEMA_VERSION)]
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_reports_of_earlier_versions_open_and_say_the_same(path):
+    report = Report.open(path)
+    kept = json.loads(path.read_bytes())
+    assert report.schema_version == SCHEMA_VERSION
+    assert report.title == kept["title"]
+    said = report.html() + report.markdown()
+    assert kept["analysis"]["verdict"]["sentence"].split(" (")[0] in said
+    for method in kept["analysis"]["methods"].values():
+        assert f"{method['metrics']['log_loss']['value']:.4f}" in said
+    again = json.loads(report.json())
+    for name in kept["analysis"]:
+        assert again["analysis"][name] == kept["analysis"][name], name
+    assert again["created"] == kept["created"]
+    assert Report.open(report.json()).json() == report.json()

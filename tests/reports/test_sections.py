@@ -1,11 +1,9 @@
-import pandas as pd
 import pytest
 
-import calib
 from calib.analysis import analyze
 from calib.predictions import Predictions
 from calib.reports import Report
-from calib.reports.blocks import Code, Drawing, Paragraph, Section, Table
+from calib.reports.blocks import Drawing, Paragraph, Section, Table
 from calib.reports.sections import sections
 from calib.settings import Settings
 from tests.reports.conftest import MOMENT, overconfident
@@ -55,15 +53,3 @@ def test_the_recommended_row_is_marked(report):
     assert isinstance(table, Table)
     marked = [row[0].text for row in table.rows if row[0].marked]
     assert marked == [report.analysis.methods[report.analysis.recommendation.method].label]
-
-
-def test_the_printed_call_reproduces_the_report(tmp_path, monkeypatch):
-    outcome, score = overconfident(300)
-    file = tmp_path / "scores.csv"
-    pd.DataFrame({"it's": outcome.astype(int), "p": score}).to_csv(file, index=False)
-    predictions = calib.load(file, outcome="it's", score="p")
-    first = Report.from_analysis(analyze(predictions, Settings(methods=("platt",), n_bins=8)))
-    (call,) = [b for b in section(first, "How to reproduce this").blocks if isinstance(b, Code)]
-    monkeypatch.chdir(tmp_path)
-    exec(call.text.replace('"..."', "'scores.csv'"))
-    assert (tmp_path / "report.html").exists()

@@ -1,0 +1,206 @@
+"""Slices, time and decisions: the sections of what a report took along."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from calib.comparison import Estimate
+from calib.decisions import Decision, DecisionTable
+from calib.figures import cost_chart, net_benefit_chart, period_chart, slice_chart
+from calib.figures.words import count, probability
+from calib.periods import PeriodTable
+from calib.reports.blocks import Block, Drawing, Paragraph, Section, Table, Value
+from calib.reports.contents import Contents
+from calib.reports.parts import DecisionPart, SlicePart
+from calib.reports.words import UNKNOWN, interval, number, signed
+from calib.slices import SliceGaps
+from calib.verdict import SIGNIFICANCE, p_words
+
+# Of a table on paper; the file of CSV has all rows.
+MOST_ROWS = 40
+UNCHANGED = Value("")
+
+
+def slices(report: Contents) -> Section | None:
+    if report.parts is None or not report.parts.slices:
+        return None
+    text = (
+        "Observed minus mean score in each part of the data: above zero its scores are too low, "
+        f"below zero too high. A star marks p < {SIGNIFICANCE:g} after Holm's correction for "
+        "looking at many slices at once; fewer than 30 rows are shown in grey and not judged."
+    )
+    blocks: list[Block] = [Paragraph(text)]
+    for part in report.parts.slices:
+        blocks += [Drawing(slice_chart(part.gaps)), _slice_table(report, part)]
+    return Section("Slices", tuple(blocks))
+
+
+def _slice_table(report: Contents, part: SlicePart) -> Table:
+    first = part.gaps["uncalibrated"]
+    order = [int(i) for i in first.order[:MOST_ROWS]]
+    others = {key: gaps for key, gaps in part.gaps.items() if key != "uncalibrated"}
+    head = ["Slice", "Rows", "Mean score", "Observed", "Observed − score"]
+    head += [f"After {report.analysis.methods[key].label}" for key in others]
+    rows = tuple(
+        (
+            Value(first.names[i]),
+            Value(count(first.rows[i])),
+            Value(probability(first.mean_score[i])),
+            Value(probability(first.observed[i])),
+            *(_gap(gaps, i) for gaps in (first, *others.values())),
+        )
+        for i in order
+    )
+    return Table(_slice_caption(part, first, len(order)), tuple(head), rows)
+
+
+def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
+    said = f"By {' and '.join(part.columns)}, strongest evidence first; "
+    said += f"{gaps.confidence_level:.0%} intervals and p (Holm) below the differences."
+    n_slices = len(gaps) + part.n_left_out
+    if n_shown < n_slices:
+        said += f" The first {n_shown} of {n_slices:,} slices."
+    if part.n_merged:
+        said += f" The {part.n_merged:,} smallest are one, so that each has at least ten rows."
+    return said
+
+
+def _gap(gaps: SliceGaps, i: int) -> Value:
+    bounds = f"{signed(gaps.low[i], 3)} to {signed(gaps.high[i], 3)}"
+    judged = "not judged" if gaps.few[i] else p_words(gaps.p_adjusted[i])
+    return Value(signed(gaps.gap[i], 3), f"{bounds}, {judged}")
+
+
+def periods(report: Contents) -> Section | None:
+    part = report.parts.periods if report.parts else None
+    if part is None:
+        return None
+    text = (
+        "Each period by itself. A slope of 1 and an intercept of 0 are calibrated; a star marks a "
+        f"KS error with p < {SIGNIFICANCE:g} after Holm's correction."
+    )
+    return Section(
+        "Over time",
+        (
+            Paragraph(text),
+            Drawing(period_chart(part.tables)),
+            _period_table(report, part.column, part.tables),
+        ),
+    )
+
+
+def _period_table(report: Contents, column: str, tables: Mapping[str, PeriodTable]) -> Table:
+    first = tables["uncalibrated"]
+    head = ["Period", "Rows", "Mean score", "Observed", "Slope"]
+    head += [f"KS, {report.analysis.methods[key].label}" for key in tables]
+    last = range(max(0, len(first) - MOST_ROWS), len(first))
+    rows = tuple(_period(first, tables, i) for i in last)
+    said = f"By {column}; {first.confidence_level:.0%} intervals, p after Holm's correction."
+    if len(last) < len(first):
+        said += f" The last {len(last)} of {len(first)} periods."
+    if first.n_missing:
+        said += (
+            f" {first.n_missing:,} rows are left out: they have no time, or share a period with "
+            "too few."
+        )
+    return Table(said, tuple(head), rows)
+
+
+def _period(first: PeriodTable, tables: Mapping[str, PeriodTable], i: int) -> tuple[Value, ...]:
+    rate = Estimate(first.base_rate[i], first.base_rate_low[i], first.base_rate_high[i])
+    slope = Estimate(first.slope[i], first.slope_low[i], first.slope_high[i])
+    return (
+        Value(first.names[i]),
+        Value(count(first.rows[i])),
+        Value(probability(first.mean_score[i])),
+        Value(probability(rate.value), interval(rate, 3)),
+        Value(number(slope.value, 2), interval(slope, 2)),
+        *(_ks(table, i) for table in tables.values()),
+    )
+
+
+def _ks(table: PeriodTable, i: int) -> Value:
+    judged = "not judged" if table.few[i] else p_words(table.ks_p_adjusted[i])
+    return Value(number(table.ks[i], 4), judged)
+
+
+def decisions(report: Contents) -> Section | None:
+    part = report.parts.decisions if report.parts else None
+    if part is None:
+        return None
+    table = part.table
+    shown = [key for key in part.cost.cost if key in table.methods]
+    at = None if table.costs.capacity else table.costs.threshold
+    blocks: list[Block] = [Paragraph(_rule(table), lead=True)]
+    if shown:
+        blocks.append(Drawing(cost_chart(part.cost, table, shown)))
+    blocks.append(
+        Drawing(net_benefit_chart(part.benefit, list(part.benefit.benefit), threshold=at))
+    )
+    if table.methods:
+        blocks.append(_decision_table(report, table))
+    blocks += [Paragraph(text) for text in _left_out(report, part)]
+    return Section("Decisions", tuple(blocks))
+
+
+def _rule(table: DecisionTable) -> str:
+    costs = table.costs
+    prices = (
+        f"A false positive costs {costs.false_positive:g}, a false negative "
+        f"{costs.false_negative:g}"
+    )
+    if costs.capacity is not None:
+        return (
+            f"{prices}; the {100 * costs.capacity:g}% of rows with the highest scores are flagged."
+        )
+    return f"{prices}: rows are flagged from a score of {costs.threshold:.3g} on."
+
+
+def _decision_table(report: Contents, table: DecisionTable) -> Table:
+    rows = tuple(
+        _decision(key, report.analysis.methods[key].label, decision)
+        for key, decision in table.methods.items()
+    )
+    counted = "sums of row weights" if report.analysis.data.weighted else "rows"
+    level = f"{table.confidence_level:.0%}"
+    return Table(
+        f"Decisions by held-out scores, counts in {counted}; {level} intervals below the costs. "
+        f"Flagging all costs {number(table.treat_all, 4)} a row, flagging none "
+        f"{number(table.treat_none, 4)}. The change is to deciding by the uncalibrated scores, "
+        "paired by row.",
+        ("Method", "Threshold", "Flagged", "False pos.", "False neg.", "Cost per row", "Change"),
+        rows,
+    )
+
+
+def _decision(key: str, label: str, decision: Decision) -> tuple[Value, ...]:
+    return (
+        Value(label),
+        Value(f"{decision.threshold:.3g}"),
+        Value(_count(decision.n_flagged)),
+        Value(_count(decision.false_positives)),
+        Value(_count(decision.false_negatives)),
+        Value(number(decision.cost.value, 4), interval(decision.cost, 4)),
+        UNCHANGED if key == "uncalibrated" else _change(decision.change),
+    )
+
+
+def _count(value: float) -> str:
+    return count(round(value, 6))
+
+
+def _change(change: Estimate) -> Value:
+    if math.isnan(change.value):
+        return Value(UNKNOWN)
+    return Value(signed(change.value, 4), interval(change, 4, sign=True))
+
+
+def _left_out(report: Contents, part: DecisionPart) -> list[str]:
+    if not part.left_out:
+        return []
+    labels = ", ".join(report.analysis.methods[key].label for key in part.left_out)
+    return [
+        f"Not shown, since they flag, or leave unflagged, fewer than ten rows: {labels}. The "
+        "curves join such rows with their neighbours."
+    ]

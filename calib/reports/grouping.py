@@ -1,0 +1,104 @@
+"""Groups of at least ten rows: small slices together, small periods with their neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib.cells import ScoreCells
+from calib.decisions.curves import GRID
+from calib.numerics.arrays import FloatArray, IntArray
+from calib.periods import Periods
+from calib.slices import Slicing
+
+LEAST_ROWS = 10
+
+
+def merge_small(rows: FloatArray) -> list[slice]:
+    """Runs of neighbours that hold at least ten rows together; the smallest is merged first.
+
+    Examples
+    --------
+    >>> merge_small(np.array([3.0, 50.0, 8.0, 4.0, 20.0]))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    sizes, starts = rows.tolist(), list(range(len(rows)))
+    while len(sizes) > 1 and min(sizes) < LEAST_ROWS:
+        smallest = sizes.index(min(sizes))
+        neighbours = [i for i in (smallest - 1, smallest + 1) if 0 <= i < len(sizes)]
+        left = min(smallest, min(neighbours, key=lambda i: sizes[i]))
+        sizes[left] += sizes.pop(left + 1)
+        starts.pop(left + 1)
+    return [slice(*ends) for ends in zip(starts, [*starts[1:], len(rows)], strict=True)]
+
+
+def merged_slices(cut: Slicing) -> tuple[Slicing, int]:
+    """The same slices with those of fewer than ten rows as one, and how many those are.
+
+    Examples
+    --------
+    >>> cut = Slicing(("site",), ("a", "b", "c"), np.repeat([0, 1, 2], [50, 8, 4]))
+    >>> merged, n = merged_slices(cut)
+    >>> merged.names[-1], n, np.bincount(merged.codes).tolist()
+    ('Others (2 slices)', 2, [50, 0, 0, 12])
+    """
+    rows = np.bincount(cut.codes, minlength=len(cut))
+    small = np.flatnonzero((rows > 0) & (rows < LEAST_ROWS))
+    large = np.flatnonzero(rows >= LEAST_ROWS)
+    if not len(small):
+        return cut, 0
+    if rows[small].sum() < LEAST_ROWS:
+        small = np.append(small, large[rows[large].argmin()])
+    codes = np.where(np.isin(cut.codes, small), len(cut), cut.codes)
+    name = f"Others ({len(small)} slices)"
+    return Slicing(cut.columns, (*cut.names, name), codes.astype(np.int64)), len(small)
+
+
+def merged_periods(cut: Periods) -> Periods | None:
+    """The same periods, those of fewer than ten rows joined with a neighbour; None if none remains.
+
+    Where fewer than ten rows have no time, the shortest period is left out with them: all rows less
+    all periods would else show those few.
+    """
+    rows = np.bincount(cut.codes[cut.codes >= 0], minlength=len(cut))
+    present = np.flatnonzero(rows)
+    if not len(present):
+        return None
+    runs = [present[run] for run in merge_small(rows[present].astype(np.float64))]
+    if 0 < cut.n_missing < LEAST_ROWS:
+        del runs[int(np.argmin([rows[run].sum() for run in runs]))]
+    if not runs:
+        return None
+    number = np.full(len(cut) + 1, -1, dtype=np.int64)
+    for i, run in enumerate(runs):
+        number[run] = i
+    first = np.array([run[0] for run in runs], dtype=np.int64)
+    return Periods(cut.unit, _names(cut, runs), cut.position[first], number[cut.codes])
+
+
+def _names(cut: Periods, runs: list[IntArray]) -> tuple[str, ...]:
+    ends = [(cut.names[run[0]], cut.names[run[-1]]) for run in runs]
+    return tuple(first if first == last else f"{first} to {last}" for first, last in ends)
+
+
+def merged_cells(cells: ScoreCells) -> ScoreCells:
+    """Cells of at least ten rows, for curves over the thresholds of a grid.
+
+    What lies between two thresholds is one cell, at its lowest score: at a threshold that ends a
+    cell the curves are exact, and between such thresholds they are flat.
+    """
+    starts = np.unique(np.searchsorted(cells.score, GRID, side="left"))
+    starts = np.union1d([0], starts[starts < len(cells)]).astype(np.int64)
+    runs = merge_small(np.add.reduceat(cells.rows, starts))
+    starts = starts[[run.start for run in runs]]
+
+    def total(values: FloatArray) -> FloatArray:
+        return np.add.reduceat(values, starts)
+
+    return ScoreCells(
+        score=cells.score[starts],
+        rows=total(cells.rows),
+        weight=total(cells.weight),
+        positive=total(cells.positive),
+        weight_sq=total(cells.weight_sq),
+        positive_sq=total(cells.positive_sq),
+    )

@@ -1,0 +1,46 @@
+"""The schema of report.json: its number, and the steps from every earlier one to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from calib.reports.codec import ReportError
+
+
+def _without_parts(data: dict[str, Any]) -> dict[str, Any]:
+    """1 to 2: reports could not yet hold slices, periods and decisions."""
+    return {**data, "parts": None}
+
+
+# A step that was released is never edited: a change is a new step.
+STEPS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _without_parts}
+SCHEMA_VERSION = len(STEPS) + 1
+
+
+def upgraded(data: Any) -> dict[str, Any]:
+    """The same report in today's schema.
+
+    Parameters
+    ----------
+    data
+        What `json.loads` returned.
+
+    Raises
+    ------
+    ReportError
+        If it is no report, or was written by a newer version.
+    """
+    if not isinstance(data, dict) or "schema_version" not in data:
+        raise ReportError("This is no report: it has no schema_version.")
+    version = data["schema_version"]
+    if type(version) is not int or version < 1:
+        raise ReportError(f"schema_version must be a whole number above 0, got {version!r:.60}.")
+    if version > SCHEMA_VERSION:
+        raise ReportError(
+            f"This report was written by a newer version of calib (schema {version}, this one "
+            f"reads up to {SCHEMA_VERSION}): update calib to open it."
+        )
+    for number in range(version, SCHEMA_VERSION):
+        data = STEPS[number](data) | {"schema_version": number + 1}
+    return data

@@ -1,0 +1,196 @@
+"""parts_of: what a report takes along beside the analysis, computed without showing a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from calib.analysis import Analysis
+from calib.comparison import Estimate, HeldOut
+from calib.decisions import Costs, Decision, DecisionTable, cost_curves, decide, net_benefit
+from calib.numerics.arrays import FloatArray, IntArray
+from calib.periods import cut_periods, period_table
+from calib.periods.cutting import Unit
+from calib.predictions import Predictions
+from calib.reports.contents import shown_methods
+from calib.reports.disclosure import coarse_score
+from calib.reports.grouping import LEAST_ROWS, merged_cells, merged_periods, merged_slices
+from calib.reports.parts import DecisionPart, Parts, PeriodPart, SlicePart
+from calib.slices import SliceGaps, slice_by, slice_gaps
+
+MOST_SLICES = 100
+NONE = Estimate(float("nan"))
+
+
+def parts_of(
+    predictions: Predictions,
+    analysis: Analysis,
+    *,
+    slices: Sequence[tuple[str, ...]] | None = None,
+    n_ranges: int = 5,
+    time: str | None = None,
+    unit: Unit | None = None,
+    costs: Costs | None = None,
+) -> Parts:
+    """Slices, periods and decisions of an analysis, for a report.
+
+    Nothing in them is drawn from fewer than ten rows: smaller slices are one slice, smaller periods
+    are joined with a neighbour, and a method that flags fewer rows has no decisions. Shown are the
+    uncalibrated scores and the method that the report recommends.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    analysis : Analysis
+        Of these predictions.
+    slices : sequence of tuple of str, optional
+        Columns to slice by, each alone or two crossed. If None, every column that is not time.
+    n_ranges : int
+        Ranges of a column of many numbers.
+    time : str, optional
+        Column of time; "" is none. If None, the one that the predictions name.
+    unit : {"day", "week", "month", "quarter", "year"}, optional
+        Length of a period of dates; by rule if None.
+    costs : Costs, optional
+        Of the decisions; none are in the report if None.
+
+    Raises
+    ------
+    ValueError
+        If a column is unknown, or the analysis is not one of these predictions.
+
+    Examples
+    --------
+    >>> import calib
+    >>> from calib.reports import Report
+    >>> predictions = calib.examples.EXAMPLES["logistic"].load()
+    >>> analysis = calib.analyze(predictions, calib.Settings(methods=("platt",)))
+    >>> parts = parts_of(predictions, analysis, costs=Costs(false_negative=4))
+    >>> [part.columns for part in parts.slices], parts.decisions.table.costs.threshold
+    ([('smoothness',), ('radius',)], 0.2)
+    >>> Report.from_analysis(analysis, parts=parts).parts.slices[1].gaps["platt"].names
+    ('large', 'small')
+    """
+    held_out = analysis.held_out
+    if held_out is None or analysis.data.fingerprint != predictions.fingerprint:
+        raise ValueError(
+            "analysis must be that of the predictions, got one of other data or of a report."
+        )
+    time = predictions.time_name if time is None else time
+    if slices is None:
+        slices = [(name,) for name in predictions.columns if name != time]
+    periods, notes = _periods(predictions, analysis, held_out, time, unit)
+    return Parts(
+        slices=tuple(_slices(predictions, analysis, held_out, each, n_ranges) for each in slices),
+        n_ranges=n_ranges,
+        unit=unit or "",
+        periods=periods,
+        decisions=_decisions(analysis, held_out, costs) if costs else None,
+        notes=notes,
+    )
+
+
+def _slices(
+    predictions: Predictions,
+    analysis: Analysis,
+    held_out: HeldOut,
+    names: Sequence[str],
+    n_ranges: int,
+) -> SlicePart:
+    cut = slice_by(predictions.columns, names, n_ranges=n_ranges)
+    if predictions.test is not None:
+        cut = cut.rows(predictions.test)
+    cut, n_merged = merged_slices(cut)
+    level = analysis.settings.confidence_level
+    gaps = {
+        key: slice_gaps(held_out.rows, held_out.scores[key], cut, confidence_level=level)
+        for key in shown_methods(analysis)
+    }
+    first = gaps["uncalibrated"]
+    kept = np.sort(first.order[:MOST_SLICES])
+    few = {key: _picked(each, kept) for key, each in gaps.items()}
+    return SlicePart(few, n_merged, len(first) - len(kept))
+
+
+def _picked(gaps: SliceGaps, kept: IntArray) -> SliceGaps:
+    chosen: dict[str, Any] = {
+        f.name: value[kept]
+        for f in fields(gaps)
+        if isinstance(value := getattr(gaps, f.name), np.ndarray)
+    }
+    return replace(gaps, **chosen, names=tuple(gaps.names[i] for i in kept))
+
+
+def _periods(
+    predictions: Predictions,
+    analysis: Analysis,
+    held_out: HeldOut,
+    column: str,
+    unit: Unit | None,
+) -> tuple[PeriodPart | None, tuple[str, ...]]:
+    if not column:
+        return None, ()
+    if column not in predictions.columns:
+        known = ", ".join(predictions.columns) or "none"
+        raise ValueError(f"time must be one of the columns ({known}), got {column!r}.")
+    values = predictions.columns[column]
+    try:
+        cut = cut_periods(values, unit if values.dtype.kind == "M" else None)
+    except ValueError as error:
+        return None, (f"There is no calibration over time: {error}",)
+    merged = merged_periods(cut if predictions.test is None else cut.rows(predictions.test))
+    if merged is None:
+        return None, ("There is no calibration over time: too few rows have one.",)
+    level = analysis.settings.confidence_level
+    tables = {
+        key: period_table(held_out.rows, held_out.scores[key], merged, confidence_level=level)
+        for key in shown_methods(analysis)
+    }
+    return PeriodPart(column, tables), ()
+
+
+def _decisions(analysis: Analysis, held_out: HeldOut, costs: Costs) -> DecisionPart:
+    coarse_cells = {key: merged_cells(cells) for key, cells in held_out.cells.items()}
+    merged = replace(held_out, cells=coarse_cells)
+    table = decide(merged, costs, confidence_level=analysis.settings.confidence_level)
+    left_out = tuple(
+        key for key, decision in table.methods.items() if _few(decision.flag(held_out.scores[key]))
+    )
+    shown = shown_methods(analysis)
+    cost, benefit = cost_curves(merged, costs), net_benefit(merged)
+    return DecisionPart(
+        table=_without(table, left_out),
+        cost=replace(cost, cost={key: cost.cost[key] for key in shown}),
+        benefit=replace(benefit, benefit={key: benefit.benefit[key] for key in shown}),
+        left_out=left_out,
+    )
+
+
+def _few(flagged: FloatArray) -> bool:
+    """Whether fewer than ten rows, but some, are flagged or are not."""
+    counts = (np.count_nonzero(flagged > 0.0), np.count_nonzero(flagged < 1.0))
+    return any(0 < count < LEAST_ROWS for count in counts)
+
+
+def _without(table: DecisionTable, left_out: Sequence[str]) -> DecisionTable:
+    # A cost less its change to the uncalibrated scores' is theirs.
+    unknown: dict[str, Any] = {"change": NONE} if "uncalibrated" in left_out else {}
+    by_capacity = table.costs.capacity is not None
+    kept = {
+        key: replace(_coarsened(decision, by_capacity), **unknown)
+        for key, decision in table.methods.items()
+        if key not in left_out
+    }
+    return replace(table, methods=kept)
+
+
+def _coarsened(decision: Decision, by_capacity: bool) -> Decision:
+    """Thresholds that are the score of a row, with three digits."""
+    if by_capacity:
+        return replace(decision, threshold=coarse_score(decision.threshold))
+    if decision.hindsight <= 1.0:
+        return replace(decision, hindsight=coarse_score(decision.hindsight))
+    return decision

@@ -1,0 +1,266 @@
+"""What a report takes along beside the analysis: the library's numbers, of ten rows and more."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib
+from calib.cells import ScoreCells
+from calib.comparison import hold_out
+from calib.decisions import Costs, cost_curves, decide, net_benefit
+from calib.periods import cut_periods, period_table
+from calib.reports import Report, ReportError, parts_of
+from calib.reports.blocks import Drawing, Table
+from calib.reports.grouping import LEAST_ROWS, merged_cells, merged_periods, merged_slices
+from calib.reports.sections import sections
+from calib.slices import Slicing, slice_by, slice_gaps
+from tests.reports.conftest import MOMENT, site_frame
+
+COSTS = Costs(1, 4)
+
+
+def loaded(frame: pd.DataFrame, **more) -> calib.Predictions:
+    columns = {"slices": ("site", "age"), "time": "day"} | more
+    return calib.load(frame, outcome="it's", score="-p", **columns)
+
+
+@pytest.fixture(scope="module")
+def predictions() -> calib.Predictions:
+    return loaded(site_frame(600))
+
+
+@pytest.fixture(scope="module")
+def analysis(predictions) -> calib.Analysis:
+    return calib.analyze(predictions, calib.Settings(methods=("platt",)))
+
+
+@pytest.fixture(scope="module")
+def report(predictions, analysis) -> Report:
+    parts = parts_of(predictions, analysis, costs=COSTS)
+    return Report.from_analysis(analysis, parts=parts, created=MOMENT)
+
+
+def test_large_slices_have_the_numbers_of_the_library(predictions, analysis, report):
+    cut = slice_by(predictions.columns, ["site"])
+    held_out = analysis.held_out
+    for key in ("uncalibrated", "platt"):
+        expected = slice_gaps(held_out.rows, held_out.scores[key], cut).frame()
+        found = report.parts.slices[0].gaps[key].frame()
+        large = expected.set_index("slice").loc[["north", "south"]]
+        same = found.set_index("slice").loc[["north", "south"]]
+        for name in ("rows", "positives", "gap", "low", "high", "p_value"):
+            np.testing.assert_allclose(same[name], large[name], rtol=1e-8)
+
+
+def test_by_rule_every_column_but_time_is_sliced_by_and_time_is_cut(report):
+    assert [part.columns for part in report.parts.slices] == [("site",), ("age",)]
+    assert report.parts.periods.column == "day"
+
+
+def test_what_is_asked_for_is_taken(predictions, analysis):
+    parts = parts_of(predictions, analysis, slices=[("age", "site")], n_ranges=2, time="")
+    (part,) = parts.slices
+    assert part.columns == ("age", "site")
+    assert parts.periods is None
+    assert parts.decisions is None
+    years = parts_of(predictions, analysis, slices=[], unit="year").periods
+    assert years.tables["platt"].names == ("2024", "2025")
+
+
+def test_only_scored_rows_count(predictions):
+    frame = site_frame(600).assign(half=np.tile(["train", "test"], 300))
+    split = loaded(frame, split="half", test_value="test")
+    analysis = calib.analyze(split, calib.Settings(methods=("platt",)))
+    part = parts_of(split, analysis).slices[0]
+    assert part.gaps["uncalibrated"].rows.sum() == 300
+
+
+def test_periods_have_the_numbers_of_the_library(predictions, analysis, report):
+    rows, score = analysis.held_out.rows, analysis.held_out.scores["platt"]
+    expected = period_table(rows, score, cut_periods(predictions.columns["day"]))
+    found = report.parts.periods.tables["platt"]
+    assert found.names == expected.names
+    np.testing.assert_allclose(found.slope, expected.slope, rtol=1e-8)
+    np.testing.assert_array_equal(found.rows, expected.rows)
+
+
+def test_decisions_have_the_numbers_of_the_library(analysis, report):
+    expected = decide(analysis.held_out, COSTS)
+    for key, decision in report.parts.decisions.table.methods.items():
+        for name in ("threshold", "true_positives", "false_positives", "cost", "change"):
+            assert getattr(decision, name) == getattr(expected.methods[key], name), name
+
+
+@pytest.mark.parametrize("n_small", [(4,), (4, 3), (9, 8, 7), (1,)])
+def test_small_slices_are_one_and_large_enough(n_small):
+    rows = [60, 12, *n_small]
+    cut = Slicing(("a",), tuple("abcde"[: len(rows)]), np.repeat(np.arange(len(rows)), rows))
+    merged, n = merged_slices(cut)
+    counts = np.bincount(merged.codes)
+    assert counts[counts > 0].min() >= LEAST_ROWS
+    assert counts.sum() == sum(rows)
+    # Together with a larger one where they are too few even so: the rest would show them.
+    assert n == len(n_small) + (sum(n_small) < LEAST_ROWS)
+    assert counts[0] == 60
+
+
+def test_slices_that_are_large_enough_stay():
+    cut = Slicing(("a",), ("a", "b"), np.repeat([0, 1], [10, 11]))
+    assert merged_slices(cut) == (cut, 0)
+
+
+@pytest.mark.parametrize("n_missing", [0, 3, 20])
+def test_small_periods_are_joined_and_few_missing_rows_never_alone(n_missing):
+    months = np.repeat(np.arange(6), [40, 3, 30, 12, 5, 25])
+    days = (np.datetime64("2024-01", "M") + months).astype("datetime64[us]")
+    days[:n_missing] = np.datetime64("NaT")
+    cut = merged_periods(cut_periods(days, "month"))
+    counts = np.bincount(cut.codes[cut.codes >= 0])
+    assert counts.min() >= LEAST_ROWS
+    assert cut.n_missing == 0 or cut.n_missing >= LEAST_ROWS
+    assert len(counts) == len(cut)
+    assert "2024-02" not in cut.names
+
+
+def test_one_period_beside_few_missing_rows_is_not_shown(analysis, predictions):
+    days = np.full(50, np.datetime64("2024-01-01", "us"))
+    days[:3] = np.datetime64("NaT")
+    assert merged_periods(cut_periods(days, "year")) is None
+
+
+def test_a_time_column_that_cannot_be_cut_is_told_and_nothing_fails():
+    frame = site_frame(600).assign(day=[f"at {i:04d}" for i in range(600)])
+    each = loaded(frame)
+    analysis = calib.analyze(each, calib.Settings(methods=()))
+    report = Report.from_analysis(analysis, parts=parts_of(each, analysis))
+    assert "cut in at most 400 periods" in report.parts.notes[0]
+    assert report.parts.notes[0] in report.markdown().replace("\\", "")
+
+
+def test_curves_over_thresholds_step_over_ten_rows_and_are_exact_there():
+    rng = np.random.default_rng(0)
+    score = rng.random(400)
+    view = calib.Predictions.from_arrays(rng.random(400) < score, score).view()
+    held_out = hold_out(view, calib.Settings(methods=()))
+    merged = merged_cells(held_out.cells["uncalibrated"])
+    assert isinstance(merged, ScoreCells)
+    assert merged.rows.min() >= LEAST_ROWS
+    assert merged.rows.sum() == 400
+    assert merged.total_positive == held_out.cells["uncalibrated"].total_positive
+    coarse = hold_out(view, calib.Settings(methods=()))
+    object.__setattr__(coarse, "cells", {"uncalibrated": merged})
+    exact, stepped = (cost_curves(each, COSTS) for each in (held_out, coarse))
+    # Rows that are flagged at a threshold: a multiple of whole merged cells.
+    steps = np.diff(stepped.cost["uncalibrated"])
+    moved = np.flatnonzero(steps) + 1
+    np.testing.assert_allclose(
+        stepped.cost["uncalibrated"][moved - 1], exact.cost["uncalibrated"][moved - 1], atol=0.06
+    )
+    at = np.searchsorted(merged.score, exact.threshold, side="left")
+    flagged = np.concatenate([np.cumsum(merged.rows[::-1])[::-1], [0.0]])[at]
+    assert set(np.diff(np.unique(flagged)) >= LEAST_ROWS) == {True}
+    assert net_benefit(coarse).base_rate == pytest.approx(net_benefit(held_out).base_rate)
+
+
+def test_a_method_that_flags_a_handful_has_no_decisions(predictions, analysis):
+    five = Costs(capacity=5 / 600)
+    parts = parts_of(predictions, analysis, slices=[], costs=five)
+    assert parts.decisions.left_out == ("uncalibrated", "platt")
+    assert not parts.decisions.table.methods
+    report = Report.from_analysis(analysis, parts=parts)
+    said = report.markdown()
+    assert "fewer than ten rows: Uncalibrated, Platt." in said
+    assert report.html()
+
+
+def test_a_threshold_that_is_a_score_has_three_digits(predictions, analysis):
+    parts = parts_of(predictions, analysis, slices=[], costs=Costs(capacity=0.3))
+    scores = analysis.held_out.scores["uncalibrated"]
+    threshold = parts.decisions.table.methods["uncalibrated"].threshold
+    assert threshold not in scores
+    assert np.abs(scores - threshold).min() < 5e-4
+
+
+def test_no_score_of_a_row_leaves_with_the_parts(report, analysis):
+    def numbers(value):
+        if isinstance(value, dict):
+            return [n for item in value.values() for n in numbers(item)]
+        if isinstance(value, list):
+            return [n for item in value for n in numbers(item)]
+        return [value] if isinstance(value, float) else []
+
+    leaving = np.array(numbers(json.loads(report.json())["parts"]))
+    for score in analysis.held_out.scores["uncalibrated"]:
+        assert np.abs(leaving - score).min() > 1e-9
+
+
+def test_sections_stand_between_bins_and_data(report, analysis):
+    titles = [section.title for section in sections(report)]
+    place = titles.index("Bins")
+    assert titles[place : place + 5] == ["Bins", "Slices", "Over time", "Decisions", "Data"]
+    without = [section.title for section in sections(Report.from_analysis(analysis))]
+    assert not {"Slices", "Over time", "Decisions"} & set(without)
+    parts = {s.title: s for s in sections(report) if s.title in titles[place + 1 : place + 4]}
+    for section in parts.values():
+        kinds = {type(block) for block in section.blocks}
+        assert {Drawing, Table} <= kinds
+
+
+def test_the_words_say_what_was_merged(report):
+    small = report.parts.slices[0]
+    assert small.n_merged == 2
+    assert "The 2 smallest are one, so that each has at least ten rows." in report.markdown()
+
+
+def test_many_slices_are_cut_to_a_hundred_and_the_number_is_told():
+    frame = site_frame(3000).assign(site=np.repeat([f"s{i}" for i in range(150)], 20))
+    each = loaded(frame, slices=("site",))
+    analysis = calib.analyze(each, calib.Settings(methods=()))
+    report = Report.from_analysis(analysis, parts=parts_of(each, analysis))
+    part = report.parts.slices[0]
+    assert (len(part.gaps["uncalibrated"]), part.n_left_out) == (100, 50)
+    assert "The first 40 of 150 slices." in report.markdown()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"slices": [("colour",)]}, r"slice columns \(site, age, day\), got 'colour'\."),
+        ({"time": "colour"}, r"one of the columns \(site, age, day\), got 'colour'\."),
+    ],
+)
+def test_unknown_columns_are_refused(predictions, analysis, options, message):
+    with pytest.raises(ValueError, match=message):
+        parts_of(predictions, analysis, **options)
+
+
+def test_parts_of_other_data_are_refused(predictions, analysis, report):
+    other = loaded(site_frame(600, seed=1))
+    for wrong in ((other, analysis), (predictions, report.analysis)):
+        with pytest.raises(ValueError, match="analysis must be that of the predictions"):
+            parts_of(*wrong)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("slices.0.gaps", {}, r"parts\.slices\[0\]\.gaps must hold 'uncalibrated', got none"),
+        ("slices.0.gaps.uncalibrated.rows", [1], "must hold lists of one length"),
+        ("slices.0.gaps.uncalibrated.rows", [1.5], r"rows\[0\] must be a whole number, got 1.5"),
+        ("slices.0.gaps.uncalibrated.names", [], "must hold as many names as rows, got 0"),
+        ("periods.tables.magic", None, "the report.parts.periods.tables.magic must be an object"),
+        ("decisions.cost.cost.uncalibrated", [1.0], "must hold curves as long as its thresholds"),
+        ("decisions.table.costs.false_positive", -1, "false_positive must be positive and finite"),
+    ],
+)
+def test_broken_parts_are_refused_in_a_sentence(report, path, value, message):
+    data = json.loads(report.json())
+    *folders, last = path.split(".")
+    place = data["parts"]
+    for folder in folders:
+        place = place[int(folder) if folder.isdecimal() else folder]
+    place[last] = value
+    with pytest.raises(ReportError, match=message):
+        Report.open(json.dumps(data))
