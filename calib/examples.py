@@ -28,6 +28,7 @@ from calib.predictions import Predictions
 from calib.registry import Registry
 
 N_FOLDS = 5
+EVENT_WEIGHT = 40.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,63 @@ def _logistic() -> Predictions:
     # Smoothness is not among the model's features: a slice over which it cannot be right.
     columns = {"smoothness": cells[:, 4], "radius": np.where(large, "large", "small")}
     return _predictions("logistic", malignant, score, **columns)
+
+
+@_example(
+    "rare_event",
+    "Rare event, re-weighted model",
+    "One row in forty is an event. The model was trained with events counted forty times, as is "
+    "often done for rare ones: it ranks well, but says one half where it should say one in forty. "
+    "Look how far all dots lie below the diagonal, and that any calibrator brings them back.",
+)
+def _rare_event() -> Predictions:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(60_000, 3))
+    # The curve is what the model, a logistic regression, cannot see.
+    log_odds = features @ [1.0, 0.8, 0.5] + 0.25 * features[:, 0] ** 2 - 4.9
+    event = rng.random(len(features)) < sigmoid(log_odds)
+    train, scored = slice(0, 30_000), slice(30_000, None)
+    model = LogisticRegression(class_weight={False: 1.0, True: EVENT_WEIGHT})
+    with single_thread():
+        score = model.fit(features[train], event[train]).predict_proba(features[scored])[:, 1]
+    return Predictions.from_arrays(
+        event[scored],
+        score,
+        test=np.arange(len(score)) >= 15_000,
+        columns={
+            "amount": features[scored, 0],
+            "channel": np.where(rng.random(len(score)) < 0.5, "app", "web"),
+        },
+        name="rare_event",
+    )
+
+
+@_example(
+    "ten_rows",
+    "Ten rows, a worked ECE",
+    "Ten rows in three bins of equal width, with the counts and gaps of a worked example of the "
+    "expected calibration error, which is 0.241. Look at the intervals before believing it: ten "
+    "rows of a calibrated model would often make as much.",
+)
+def _ten_rows() -> Predictions:
+    # Means 0.235, 0.514 and 0.837 of 2, 5 and 3 rows; observed 0, 4/5 and 2/3.
+    score = [0.19, 0.28, 0.38, 0.44, 0.52, 0.58, 0.65, 0.72, 0.84, 0.95]
+    outcome = [0, 0, 1, 0, 1, 1, 1, 1, 0, 1]
+    return Predictions.from_arrays(outcome, score, name="ten_rows")
+
+
+@_example(
+    "ten_labels",
+    "Ten predicted labels, a worked ECE",
+    "How sure a model of several classes was of ten labels, and whether it was right, with the "
+    "counts and gaps of a worked example of the expected calibration error: 0.194. Look how much "
+    "of it comes from three rows that were better than they said.",
+)
+def _ten_labels() -> Predictions:
+    # Sums of confidence 0.82, 1.51 and 3.25 of 3, 3 and 4 rows; 2, 1 and 3 of them right.
+    confidence = [0.25, 0.27, 0.30, 0.42, 0.50, 0.59, 0.70, 0.78, 0.86, 0.91]
+    right = [1, 0, 1, 0, 0, 1, 1, 0, 1, 1]
+    return Predictions.from_arrays(right, confidence, name="ten_labels")
 
 
 def _ink(pixels: FloatArray) -> dict[str, NDArray[Any]]:

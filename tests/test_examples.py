@@ -10,6 +10,9 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from calib.examples import EXAMPLES
 from calib.slices import slice_by, slice_gaps
 
+# Worked examples of ten rows, which say themselves that they are too few.
+WORKED = {"ten_rows": (0.241, [2, 5, 3]), "ten_labels": (0.194, [3, 3, 4])}
+
 
 def slope(key: str) -> float:
     """Calibration slope: logistic regression of the outcome on the log-odds, without penalty."""
@@ -54,17 +57,46 @@ def test_figures_of_the_stories() -> None:
     assert 0.85 < svm.outcome[around].mean() < 0.95
 
 
-@pytest.mark.parametrize("key", list(EXAMPLES))
+def test_the_rare_event_is_as_rare_as_told() -> None:
+    predictions = EXAMPLES["rare_event"].load()
+    y, p = predictions.outcome, predictions.scores
+    assert 1 / 45 < y.mean() < 1 / 35
+    # Elkan 2001: the odds are forty times too high, but for what the model cannot see.
+    repaired = p / (p + 40.0 * (1.0 - p))
+    assert repaired.mean() == pytest.approx(y.mean(), rel=0.15)
+    assert log_loss(y, repaired) < log_loss(y, p) - 0.3
+
+
+@pytest.mark.parametrize("key", list(WORKED))
+def test_worked_examples_have_the_printed_counts_and_error(key: str) -> None:
+    predictions = EXAMPLES[key].load()
+    y, p = predictions.outcome, predictions.scores
+    error, counts = WORKED[key]
+    place = np.digitize(p, [1 / 3, 2 / 3], right=True)
+    assert np.bincount(place).tolist() == counts
+    gaps = [abs(y[place == b].sum() - p[place == b].sum()) for b in range(3)]
+    assert sum(gaps) / len(y) == pytest.approx(error, abs=1e-12)
+
+
+def test_ten_rows_of_a_calibrated_model_often_err_as_much() -> None:
+    p = EXAMPLES["ten_rows"].load().scores
+    place = np.digitize(p, [1 / 3, 2 / 3], right=True)
+    drawn = np.random.default_rng(0).random((5_000, 10)) < p
+    gaps = [np.abs((drawn - p)[:, place == b].sum(axis=1)) for b in range(3)]
+    share = (np.sum(gaps, axis=0) / 10 >= 0.241).mean()
+    assert 0.2 < share < 0.6
+
+
+@pytest.mark.parametrize("key", [key for key in EXAMPLES if key not in WORKED])
 def test_enough_rows_and_slices(key: str) -> None:
     example = EXAMPLES[key]
     predictions = example.load()
     assert np.bincount(predictions.outcome).min() >= 100
     assert predictions is example.load()
     assert len(predictions.columns) >= 2
+    view = predictions.view("top:1" if predictions.is_matrix else "class:1")
     for name in predictions.columns:
-        gaps = slice_gaps(
-            predictions.view(), predictions.scores, slice_by(predictions.columns, [name])
-        )
+        gaps = slice_gaps(view, view.score, slice_by(predictions.columns, [name]))
         # No slice gives the outcome away, and each has rows to say something.
         assert ((gaps.positives > 0) & (gaps.positives < gaps.rows)).all()
         assert not gaps.few.any()
