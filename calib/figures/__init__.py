@@ -10,6 +10,7 @@ from calib.figures.differences import difference_chart
 from calib.figures.epsilon import epsilon_chart
 from calib.figures.functions import functions_chart
 from calib.figures.lambda_path import lambda_path_chart, with_path
+from calib.figures.overlay import overlay_chart
 from calib.figures.periods import period_chart
 from calib.figures.reliability import reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
@@ -31,6 +32,7 @@ __all__ = [
     "functions_chart",
     "lambda_path_chart",
     "net_benefit_chart",
+    "overlay_chart",
     "period_chart",
     "reliability_chart",
     "sensitivity_chart",

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from calib.analysis import Analysis, MethodResult
 from calib.verdict import p_words
 
+LONGEST_NAME = 24
+
 
 def escaped(text: str) -> str:
     """A name as literal text: plotly would read tags, entities and %{...} in it.
@@ -19,6 +21,17 @@ def escaped(text: str) -> str:
     '&lt;b&gt;bold&lt;/b&gt; %&#123;x}'
     """
     return html.escape(text, quote=False).replace("%{", "%&#123;")
+
+
+def shortened(name: str) -> str:
+    """A name that fits beside an axis or in a legend.
+
+    Examples
+    --------
+    >>> shortened("a name that is longer than an axis is wide")
+    'a name that is longer t…'
+    """
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def probability(p: float) -> str:
