@@ -62,7 +62,7 @@ from calib.numerics.threads import single_thread
 from calib.numerics.transforms import default_epsilon
 from calib.predictions import Predictions, check_view
 from calib.settings import Settings
-from calib.uncertainty import fit_line, percentile_estimate
+from calib.uncertainty import Replicates, fit_line, percentile_estimate
 from calib.verdict import Recommendation, Verdict, judge, recommend
 
 # Below, even resampled clusters do not show how clusters vary.
@@ -319,7 +319,7 @@ def _evaluate(predictions: Predictions, held_out: HeldOut, settings: Settings) -
         data=_summary(predictions, settings.view, held_out, scored),
         columns=_columns(settings),
         methods=methods,
-        fitted_reliability=_reliability(held_out.fitted_on, settings),
+        fitted_reliability=_reliability(held_out.fitted_on, settings, held_out.fitted_clusters),
         compact_logit=compact_logit_curve(
             epsilon, rule, _rows_outside(held_out.fitted_on, epsilon)
         ),
@@ -339,7 +339,7 @@ def _rebin(earlier: Analysis, held_out: HeldOut, settings: Settings) -> Analysis
         methods={
             key: _with_bins(method, held_out, settings) for key, method in earlier.methods.items()
         },
-        fitted_reliability=_reliability(held_out.fitted_on, settings),
+        fitted_reliability=_reliability(held_out.fitted_on, settings, held_out.fitted_clusters),
     )
 
 
@@ -361,7 +361,7 @@ def _method(key: str, held_out: HeldOut, settings: Settings) -> MethodResult:
                 for name, values in own.items()
             }
             | _resampled_differences(held_out, key, level),
-            reliability=_reliability(cells, settings),
+            reliability=_reliability(cells, settings, held_out.clusters(key)),
             histogram=score_histogram(cells.score, cells.weight),
             cumulative=curve if rows.group is None else _clustered_null(curve, held_out, key),
             ks=_ks_test(held_out, key),
@@ -450,7 +450,7 @@ def _with_bins(method: MethodResult, held_out: HeldOut, settings: Settings) -> M
         value = expected_calibration_error(cells, n_bins=n, strategy=strategy)
         return drawn.ece(bin_edges(cells, n, strategy)).estimate(value, level)
 
-    curve = _reliability(cells, settings)
+    curve = _reliability(cells, settings, held_out.clusters(method.key))
     largest = drawn.mce(bin_edges(cells, n, settings.strategy))
     binned = {
         "ece_uniform": ece("uniform"),
@@ -460,12 +460,15 @@ def _with_bins(method: MethodResult, held_out: HeldOut, settings: Settings) -> M
     return replace(method, metrics=dict(method.metrics) | binned, reliability=curve)
 
 
-def _reliability(cells: ScoreCells, settings: Settings) -> ReliabilityCurve:
+def _reliability(
+    cells: ScoreCells, settings: Settings, clusters: Replicates | None
+) -> ReliabilityCurve:
     return reliability_curve(
         cells,
         n_bins=settings.n_bins,
         strategy=settings.strategy,
         confidence_level=settings.confidence_level,
+        clusters=clusters,
     )
 
 
@@ -551,6 +554,6 @@ def _warnings(held_out: HeldOut, scored: ScoreCells) -> tuple[str, ...]:
 def _clusters(n: int) -> str:
     few = f" {n:,} clusters are few: all of it is rough." if n < FEW_CLUSTERS else ""
     return (
-        f"Rows come in {n:,} clusters. The KS test, its band and every interval of the metrics go "
-        f"by cluster; bars and bands of the reliability diagram take rows as independent.{few}"
+        f"Rows come in {n:,} clusters. Tests, intervals, bars and bands go by cluster; only bars "
+        f"of separate calibration rows and of single slices take rows as independent.{few}"
     )

@@ -70,6 +70,15 @@ class HeldOut:
     outcomes: Mapping[str, BoolArray] = field(default_factory=dict)
     paired: bool = True
 
+    def clusters(self, key: str) -> Replicates | None:
+        """One method's replicates where they are of clusters, as bars and bands take them."""
+        return None if self.rows.group is None else self.replicates[key]
+
+    @property
+    def fitted_clusters(self) -> Replicates | None:
+        """The same of the rows that `maps` were fitted on; calibration rows are not resampled."""
+        return self.clusters("uncalibrated") if self.protocol == "folds" else None
+
     def view(self, key: str) -> BinaryView:
         """The rows with one method's scores, and the outcomes that these are about."""
         outcome = self.outcomes.get(key, self.rows.outcome)

@@ -182,6 +182,11 @@ def test_copies_named_as_clusters_prove_no_more_than_the_rows():
         assert curves.cumulative.null_half_width == pytest.approx(
             np.sqrt(5) * unnamed.cumulative.null_half_width, rel=0.12
         )
+    for low, high in (("low", "high"), ("band_low", "band_high")):
+        bars, bold = (
+            getattr(of.reliability, high) - getattr(of.reliability, low) for of in (named, unnamed)
+        )
+        assert np.mean(bars) > 1.5 * np.mean(bold)
     for name in ("log_loss", "auc", "slope", "ks_error"):
         assert width(named, name) == pytest.approx(width(single, name), rel=0.12), name
         assert width(unnamed, name) < 0.65 * width(named, name), name

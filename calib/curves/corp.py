@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from calib.cells import ScoreCells
-from calib.curves.rate import RateCurve, check_level
+from calib.curves.rate import RateCurve, check_level, local_design_effect
 from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.intervals import wilson_interval
 from calib.numerics.isotonic import increasing_blocks, pool_adjacent_violators
 from calib.numerics.resampling import draw_sums
+from calib.uncertainty import Replicates
 
 # A band is drawn from this many buckets of neighbouring scores: finer ones change nothing seen.
 BAND_BUCKETS = 256
@@ -23,13 +24,15 @@ def corp_curve(
     confidence_level: float = 0.95,
     n_replicates: int = 1_000,
     random_state: int = 0,
+    clusters: Replicates | None = None,
 ) -> RateCurve:
     """Isotonic regression (PAV) of the outcome on the score, with a pointwise band.
 
     The band is the percentile bootstrap over rows. It fails where a block holds one outcome only,
     as at the ends: every resample of such a block is the same. There the block's Wilson interval is
     added. Since no true frequency falls, a bound holds for all larger (or smaller) scores too. Rows
-    are resampled in at most about 256 buckets of score, and as independent of each other.
+    are resampled in at most about 256 buckets of score. Where they come in clusters, as many are
+    drawn as would vary as much if they were independent.
 
     Parameters
     ----------
@@ -39,6 +42,8 @@ def corp_curve(
     n_replicates : int
     random_state : int
         Seed of the bootstrap.
+    clusters : Replicates, optional
+        Resamples of the clusters that the rows come in.
 
     Returns
     -------
@@ -64,10 +69,12 @@ def corp_curve(
     """
     check_level(confidence_level)
     edges = increasing_blocks(cells.rate, cells.weight)
-    rate, low, high = _blocks(cells, edges, confidence_level)
+    effect = local_design_effect(cells, clusters, cells.score)
+    rate, low, high = _blocks(cells, edges, effect, confidence_level)
     ends = _ends(edges)
     block = np.searchsorted(edges, ends, side="right") - 1
-    x, band_low, band_high = _bootstrap(cells, confidence_level, n_replicates, random_state)
+    rng = np.random.default_rng(random_state)
+    x, band_low, band_high = _bootstrap(cells, effect, confidence_level, n_replicates, rng)
     score = np.union1d(cells.score[ends], x)
 
     def along(values: FloatArray) -> FloatArray:
@@ -86,12 +93,12 @@ def corp_curve(
 
 
 def _blocks(
-    cells: ScoreCells, edges: IntArray, confidence_level: float
+    cells: ScoreCells, edges: IntArray, effect: FloatArray, confidence_level: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Rate of every block; where it is 0 or 1 also its Wilson interval, elsewhere no width."""
     weight = np.diff(cells.cumulative_weight[edges])
     rate = np.clip(np.diff(cells.cumulative_positive[edges]) / weight, 0.0, 1.0)
-    effective = np.square(weight) / np.diff(cells.cumulative_weight_sq[edges])
+    effective = np.square(weight) / np.add.reduceat(effect * cells.weight_sq, edges[:-1])
     low, high = wilson_interval(rate, effective, confidence_level)
     one_outcome = (rate <= 0.0) | (rate >= 1.0)
     return rate, np.where(one_outcome, low, rate), np.where(one_outcome, high, rate)
@@ -105,14 +112,17 @@ def _ends(edges: IntArray) -> IntArray:
 
 
 def _bootstrap(
-    cells: ScoreCells, confidence_level: float, n_replicates: int, random_state: int
+    cells: ScoreCells,
+    effect: FloatArray,
+    confidence_level: float,
+    n_replicates: int,
+    rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean score of every bucket, and quantiles of the refitted curves there."""
     buckets = into_buckets(cells.score, cells.weight, cells.positive, BAND_BUCKETS)
-    rng = np.random.default_rng(random_state)
 
     def draw(weight: FloatArray, weight_sq: FloatArray) -> FloatArray:
-        total, squares = (np.add.reduceat(w, buckets.starts) for w in (weight, weight_sq))
+        total, squares = (np.add.reduceat(w, buckets.starts) for w in (weight, effect * weight_sq))
         return draw_sums(total, squares, n_replicates, rng).T.astype(np.float64)
 
     positive = draw(cells.positive, cells.positive_sq)

@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import numpy as np
 import pandas as pd
 
+from calib.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, lock
+from calib.numerics.binning import bin_cells
+from calib.uncertainty import Replicates
 
 RateKind = Literal["corp", "smooth"]
 RATE_KINDS: tuple[RateKind, ...] = get_args(RateKind)
+# Stretches of scores, of equal counts, whose rows are taken to vary alike.
+STRETCHES = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,3 +62,38 @@ def check_level(confidence_level: float) -> None:
     """Refuse a confidence level outside (0, 1)."""
     if not 0.0 < confidence_level < 1.0:
         raise ValueError(f"confidence_level must fulfil 0 < level < 1, got {confidence_level}.")
+
+
+def local_design_effect(
+    cells: ScoreCells, clusters: Replicates | None, score: FloatArray
+) -> FloatArray:
+    """How many times as much as independent ones the rows near each score vary.
+
+    Parameters
+    ----------
+    cells : ScoreCells
+    clusters : Replicates or None
+        Resamples of the clusters of the same rows; None where rows are independent.
+    score : ndarray of shape (p,)
+
+    Returns
+    -------
+    ndarray of shape (p,)
+        That of the tenth of the rows that the score lies in, at least 1.
+    """
+    if clusters is None:
+        return np.ones(len(score))
+    stretches = bin_cells(cells, STRETCHES, "quantile")
+    return clusters.design_effect(stretches)[np.searchsorted(stretches.high_edge[:-1], score)]
+
+
+def whole_design_effect(cells: ScoreCells, clusters: Replicates | None) -> float:
+    """The same of all rows together: a curve that is stiff joins them over wide ranges."""
+    if clusters is None:
+        return 1.0
+    gap, s = clusters.gap[-1].astype(np.float64), cells.score
+    square = cells.positive_sq @ (1.0 - 2.0 * s) + cells.weight_sq @ (s * s)
+    alone = square - gap[0] ** 2 * cells.total_weight_sq
+    if alone <= 0.0:
+        return 1.0
+    return max(1.0, float(gap[1:].var() * cells.total_weight**2 / alone))

@@ -12,6 +12,7 @@ from calib.numerics.arrays import BoolArray, FloatArray, lock
 from calib.numerics.binning import Strategy, bin_between, bin_edges
 from calib.numerics.intervals import wilson_interval
 from calib.numerics.poisson_binomial import calibrated_rate_interval
+from calib.uncertainty import Replicates
 
 FEW_ROWS = 30
 
@@ -91,6 +92,7 @@ def reliability_curve(
     n_bins: int = 15,
     strategy: Strategy = "quantile",
     confidence_level: float = 0.95,
+    clusters: Replicates | None = None,
 ) -> ReliabilityCurve:
     """Bin the cells and count.
 
@@ -101,6 +103,9 @@ def reliability_curve(
     strategy : {"quantile", "uniform", "fd"}
     confidence_level : float
         Of the Wilson intervals and of the consistency band.
+    clusters : Replicates, optional
+        Resamples of the clusters that the rows come in: both are then of as many rows as would
+        vary as much if they were independent.
 
     Returns
     -------
@@ -118,16 +123,26 @@ def reliability_curve(
     (array([0.2, 0.7]), array([0., 1.]))
     """
     edges = bin_edges(cells, n_bins, strategy)
-    return reliability_between(cells, edges, strategy=strategy, confidence_level=confidence_level)
+    return reliability_between(
+        cells, edges, strategy=strategy, confidence_level=confidence_level, clusters=clusters
+    )
 
 
 def reliability_between(
-    cells: ScoreCells, edges: FloatArray, *, strategy: str, confidence_level: float
+    cells: ScoreCells,
+    edges: FloatArray,
+    *,
+    strategy: str,
+    confidence_level: float,
+    clusters: Replicates | None = None,
 ) -> ReliabilityCurve:
     """The same with the bins' edges given; `strategy` says what they were made from."""
     bins = bin_between(cells, edges)
-    low, high = wilson_interval(bins.observed, bins.effective_rows, confidence_level)
-    band_low, band_high = calibrated_rate_interval(cells, bins, confidence_level)
+    effect = np.ones(len(bins)) if clusters is None else clusters.design_effect(bins)
+    low, high = wilson_interval(bins.observed, bins.effective_rows / effect, confidence_level)
+    band_low, band_high = _widened(
+        bins.mean_score, calibrated_rate_interval(cells, bins, confidence_level), np.sqrt(effect)
+    )
     return ReliabilityCurve(
         low_edge=bins.low_edge,
         high_edge=bins.high_edge,
@@ -144,3 +159,10 @@ def reliability_between(
         strategy=strategy,
         confidence_level=confidence_level,
     )
+
+
+def _widened(
+    middle: FloatArray, bounds: tuple[FloatArray, FloatArray], factor: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    low, high = (middle + factor * (bound - middle) for bound in bounds)
+    return np.maximum(low, 0.0), np.minimum(high, 1.0)

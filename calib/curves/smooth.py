@@ -5,22 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from calib.cells import ScoreCells
-from calib.curves.rate import RateCurve, check_level
+from calib.curves.rate import RateCurve, check_level, whole_design_effect
 from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray
 from calib.numerics.intervals import normal_quantile, wilson_interval
 from calib.numerics.smoothed_rate import fit_smooth
 from calib.numerics.transforms import default_epsilon, sigmoid
+from calib.uncertainty import Replicates
 
 MOST_POINTS = 200
 
 
-def smooth_curve(cells: ScoreCells, *, confidence_level: float = 0.95) -> RateCurve:
+def smooth_curve(
+    cells: ScoreCells, *, confidence_level: float = 0.95, clusters: Replicates | None = None
+) -> RateCurve:
     """Smoothing-spline estimate of the observed frequency, with a pointwise band.
 
     The spline is that of the integrated calibration index. The band is normal on the log-odds
     scale, with the standard error of the fit when its penalty is read as a prior. It needs no
-    resampling, and where the fit smooths too much it is wide enough for that too.
+    resampling, and where the fit smooths too much it is wide enough for that too. Where rows come
+    in clusters the fit is one to as many rows as would vary as much if they were independent.
 
     Parameters
     ----------
@@ -28,6 +32,8 @@ def smooth_curve(cells: ScoreCells, *, confidence_level: float = 0.95) -> RateCu
         Weights are scaled to the effective number of rows.
     confidence_level : float
         In (0, 1).
+    clusters : Replicates, optional
+        Resamples of the clusters that the rows come in.
 
     Returns
     -------
@@ -55,14 +61,15 @@ def smooth_curve(cells: ScoreCells, *, confidence_level: float = 0.95) -> RateCu
     check_level(confidence_level)
     starts = bucket_starts(cells.score, cells.weight, MOST_POINTS)
     score = np.unique(np.append(cells.score[starts], cells.score[-1]))
-    observed, low, high = _band(cells, score, confidence_level)
+    effect = whole_design_effect(cells, clusters)
+    observed, low, high = _band(cells, score, effect, confidence_level)
     return RateCurve("smooth", score, observed, low, high, confidence_level)
 
 
 def _band(
-    cells: ScoreCells, score: FloatArray, confidence_level: float
+    cells: ScoreCells, score: FloatArray, effect: float, confidence_level: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    scale = cells.total_weight / float(cells.weight_sq.sum())
+    scale = cells.total_weight / (effect * cells.total_weight_sq)
     epsilon = _both_tails(cells.score)
     fit = fit_smooth(cells.score, scale * cells.weight, scale * cells.positive, epsilon)
     if fit is None:

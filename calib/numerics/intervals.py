@@ -30,7 +30,7 @@ def wilson_interval(
     ----------
     rate : ndarray of shape (b,), in [0, 1]
     n : ndarray of shape (b,)
-        Number of rows; the effective number where rows are weighted.
+        Number of rows; the effective number where rows are weighted or come in clusters.
     confidence_level : float
         In (0, 1).
 

@@ -22,6 +22,7 @@ from calib.curves.reliability import ReliabilityCurve, reliability_between
 from calib.numerics.arrays import FloatArray
 from calib.numerics.histogram import score_histogram
 from calib.reports.grouping import LEAST_ROWS, merge_small
+from calib.uncertainty import Replicates
 
 SCORE_DIGITS = 3
 MERGED = (
@@ -53,9 +54,12 @@ def aggregated(analysis: Analysis) -> Analysis:
     return replace(
         analysis,
         methods={
-            key: _method(method, held_out.cells[key]) for key, method in analysis.methods.items()
+            key: _method(method, held_out.cells[key], held_out.clusters(key))
+            for key, method in analysis.methods.items()
         },
-        fitted_reliability=_merged(analysis.fitted_reliability, held_out.fitted_on),
+        fitted_reliability=_merged(
+            analysis.fitted_reliability, held_out.fitted_on, held_out.fitted_clusters
+        ),
         warnings=(*analysis.warnings, *([MERGED] if _any_small(analysis) else [])),
         held_out=None,
     )
@@ -69,9 +73,9 @@ def _small(curve: ReliabilityCurve) -> bool:
     return bool((curve.rows < LEAST_ROWS).any())
 
 
-def _method(method: MethodResult, cells: ScoreCells) -> MethodResult:
+def _method(method: MethodResult, cells: ScoreCells, clusters: Replicates | None) -> MethodResult:
     rows = score_histogram(cells.score, cells.rows)
-    function, merged = method.function, _merged(method.reliability, cells)
+    function, merged = method.function, _merged(method.reliability, cells, clusters)
     largest = {"mce": Estimate(float(abs(merged.gap).max()))} if _small(method.reliability) else {}
     return replace(
         method,
@@ -83,7 +87,9 @@ def _method(method: MethodResult, cells: ScoreCells) -> MethodResult:
     )
 
 
-def _merged(curve: ReliabilityCurve, cells: ScoreCells) -> ReliabilityCurve:
+def _merged(
+    curve: ReliabilityCurve, cells: ScoreCells, clusters: Replicates | None
+) -> ReliabilityCurve:
     runs = merge_small(curve.rows)
     low = [curve.low_edge[run][0] for run in runs]
     high = [curve.high_edge[run][-1] for run in runs]
@@ -92,6 +98,7 @@ def _merged(curve: ReliabilityCurve, cells: ScoreCells) -> ReliabilityCurve:
         np.unique(np.concatenate([low, high])),
         strategy=curve.strategy,
         confidence_level=curve.confidence_level,
+        clusters=clusters,
     )
     return replace(
         between,

@@ -25,12 +25,15 @@ def rates(
     if held_out is None:
         return ()
     cells, level = held_out.cells[method], settings.confidence_level
+    clusters = held_out.clusters(method)
 
     def make(kind: RateKind) -> RateCurve:
         with HEAVY:
             if kind == "smooth":
-                return smooth_curve(cells, confidence_level=level)
-            return corp_curve(cells, confidence_level=level, random_state=settings.seed)
+                return smooth_curve(cells, confidence_level=level, clusters=clusters)
+            return corp_curve(
+                cells, confidence_level=level, random_state=settings.seed, clusters=clusters
+            )
 
     key = _key(analysis, method)
     return tuple(session.rates.get_or_make((key, kind), partial(make, kind)) for kind in kinds)

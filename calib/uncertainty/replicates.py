@@ -9,6 +9,7 @@ import numpy as np
 
 from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray, lock
+from calib.numerics.binning import Bins
 from calib.numerics.resampling import draw_noise, error_interval, percentile_interval
 from calib.uncertainty.estimate import Estimate
 from calib.uncertainty.rows import RowResamples
@@ -93,9 +94,43 @@ class Replicates:
         noise = np.diff(self.noise[at], axis=0) / weight[:, :1]
         return Errors(error[1:] - error[0], np.abs(noise).max(axis=0))
 
+    def design_effect(self, bins: Bins) -> FloatArray:
+        """How many times as much as with independent rows each bin's gap varies, at least once.
+
+        Parameters
+        ----------
+        bins : Bins
+            Of the same rows. One that holds a single outcome shows no spread, and gets the mean of
+            the others; 1 if there are none.
+
+        Returns
+        -------
+        ndarray of shape (b,)
+
+        References
+        ----------
+        Kish 1965, Survey Sampling. Kott and Carr 1997, Journal of Official Statistics 13 (use
+        of the effective number of rows in Wilson's interval).
+        """
+        inner = self._before(bins.high_edge[:-1])
+        at = np.concatenate([[0], inner, [len(self.score)]])
+        gap, weight = np.diff(self.gap[at], axis=0), np.diff(self.weight[at], axis=0)
+        mean = np.divide(gap, weight, out=np.zeros_like(gap), where=weight > 0.0)
+        alone = bins.observed * (1.0 - bins.observed) / bins.effective_rows
+        known = (alone > 0.0) & (np.diff(at) > 0)
+        effect = np.ones(len(bins))
+        effect[known] = np.maximum(1.0, mean[known, 1:].var(axis=1) / alone[known])
+        if known.any():
+            effect[~known] = np.average(effect[known], weights=bins.weight[known])
+        return effect
+
     def _ends(self, edges: FloatArray) -> IntArray:
-        inner = np.searchsorted(self.score, edges[1:-1] * (1.0 + ROUNDING), side="right")
+        inner = self._before(edges[1:-1])
         return np.unique(np.concatenate([[0], inner, [len(self.score)]]))
+
+    def _before(self, edge: FloatArray) -> IntArray:
+        """Number of points up to each edge."""
+        return np.searchsorted(self.score, edge * (1.0 + ROUNDING), side="right")
 
 
 def percentile_estimate(value: float, deviation: FloatArray, confidence_level: float) -> Estimate:

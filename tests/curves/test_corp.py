@@ -7,6 +7,9 @@ from sklearn.isotonic import IsotonicRegression
 
 from calib.cells import ScoreCells
 from calib.curves.corp import corp_curve
+from calib.curves.smooth import smooth_curve
+from calib.predictions import Predictions
+from calib.uncertainty import replicate, resample_rows
 
 RNG = np.random.default_rng(3)
 SCORE = RNG.beta(0.8, 1.5, 2000)
@@ -75,6 +78,22 @@ def test_units_of_weight_do_not_matter_and_unequal_weights_cost_certainty():
     assert np.ptp(np.vstack([plain.low, plain.high]), axis=0).mean() < 0.9 * np.mean(
         corp_curve(uneven).high - corp_curve(uneven).low
     )
+
+
+@pytest.mark.parametrize("curve", [corp_curve, smooth_curve])
+def test_bands_of_copies_named_as_clusters_are_those_of_the_rows(curve):
+    group = np.repeat(np.arange(2000), 5)
+    rows = Predictions.from_arrays(OUTCOME[group], SCORE[group], group=group).view()
+    clusters = replicate(resample_rows(rows, rows.cells()), rows.score)
+    told, unaware = curve(rows.cells(), clusters=clusters), curve(rows.cells())
+    at = np.linspace(0.05, 0.9, 50)
+
+    def width(of):
+        return np.mean(np.interp(at, of.score, of.high) - np.interp(at, of.score, of.low))
+
+    assert width(told) == pytest.approx(width(curve(CELLS)), rel=0.15)
+    # Unaware of the copies CORP is too sure, and the spline follows noise that comes five times.
+    assert abs(np.log(width(unaware) / width(told))) > np.log(1.5)
 
 
 def test_the_seed_decides():

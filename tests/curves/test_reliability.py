@@ -6,6 +6,8 @@ from sklearn.calibration import calibration_curve
 
 from calib.cells import ScoreCells
 from calib.curves.reliability import reliability_curve
+from calib.predictions import Predictions
+from calib.uncertainty import replicate, resample_rows
 
 RNG = np.random.default_rng(21)
 SCORE = RNG.beta(0.6, 1.5, 3000)
@@ -58,6 +60,39 @@ def test_weighted_bars_use_the_effective_rows():
     # (1 + 3)^2 / (2 (1 + 9)) = 0.8 of the rows count: the bars are wider by about sqrt(1/0.8).
     ratio = (weighted.high - weighted.low) / (plain.high - plain.low)
     np.testing.assert_allclose(ratio, np.sqrt(1 / 0.8), rtol=0.05)
+
+
+def copied(times):
+    """Each row several times over, named as one cluster, and its resamples."""
+    group = np.repeat(np.arange(3000), times)
+    rows = Predictions.from_arrays(OUTCOME[group], SCORE[group], group=group).view()
+    return rows.cells(), replicate(resample_rows(rows, rows.cells()), rows.score)
+
+
+def test_bars_and_band_of_copies_are_those_of_the_rows_that_were_copied():
+    cells, clusters = copied(6)
+    plain, bold = reliability_curve(CELLS, n_bins=6), reliability_curve(cells, n_bins=6)
+    told = reliability_curve(cells, n_bins=6, clusters=clusters)
+    for low, high in (("low", "high"), ("band_low", "band_high")):
+        width, single, unaware = (
+            getattr(curve, high) - getattr(curve, low) for curve in (told, plain, bold)
+        )
+        np.testing.assert_allclose(width, single, rtol=0.12)
+        np.testing.assert_allclose(width, np.sqrt(6) * unaware, rtol=0.12)
+
+
+def test_a_bin_of_one_outcome_takes_the_design_effect_of_the_others():
+    score, outcome = np.r_[SCORE, np.full(50, 0.999)], np.r_[OUTCOME, np.full(50, True)]
+    group = np.repeat(np.arange(3050), 6)
+    rows = Predictions.from_arrays(outcome[group], score[group], group=group).view()
+    edges = {"n_bins": 500, "strategy": "uniform"}
+    told = reliability_curve(
+        rows.cells(), **edges, clusters=replicate(resample_rows(rows, rows.cells()), rows.score)
+    )
+    # Wilson's lower bound of n out of n: n / (n + z^2), with about n / 6.
+    n = 3.8415 * told.low[-1] / (1 - told.low[-1])
+    assert told.observed[-1] == 1.0
+    assert n == pytest.approx(told.rows[-1] / 6, rel=0.3)
 
 
 def test_frame():

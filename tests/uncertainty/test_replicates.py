@@ -13,7 +13,7 @@ from calib.metrics import (
     expected_calibration_error,
     ks_error,
 )
-from calib.numerics.binning import bin_edges
+from calib.numerics.binning import bin_cells, bin_edges
 from calib.predictions import Predictions
 from calib.uncertainty import calibration_slope, replicate, resample_rows
 from calib.uncertainty.replicates import MOST_POINTS
@@ -160,6 +160,26 @@ def test_copies_that_are_named_as_clusters_carry_no_more_evidence():
     assert five.slope.std() == pytest.approx(one.slope.std(), rel=0.1)
     unnamed = Predictions.from_arrays(copied.outcome, copied.score).view()
     assert replicates(unnamed).auc.std() < 0.6 * one.auc.std()
+
+
+def test_the_design_effect_of_independent_rows_is_1():
+    rows = made(4000, group=np.arange(4000))
+    bins = bin_cells(rows.cells(), 8, "quantile")
+    effect = replicates(rows).design_effect(bins)
+    assert (effect >= 1.0).all()
+    # Scores within a bin tell a part of what its outcomes do: the gap varies less, not more.
+    assert (effect < 1.15).all()
+
+
+def test_the_design_effect_is_what_cluster_sums_vary():
+    """Clusters of five rows of one score that share a coin: the textbook's 1 + 4 rho."""
+    rng = np.random.default_rng(5)
+    shared, group = rng.random(3000) < 0.5, np.repeat(np.arange(3000), 5)
+    coin = rng.random(3000) < 0.4
+    outcome = np.where(shared[group], coin[group], rng.random(15_000) < 0.4)
+    rows = Predictions.from_arrays(outcome, np.full(15_000, 0.3), group=group).view()
+    effect = replicates(rows).design_effect(bin_cells(rows.cells(), 1, "uniform"))
+    assert effect[0] == pytest.approx(1 + 4 * 0.5, rel=0.12)
 
 
 def test_weights_that_differ_widen_and_equal_ones_do_nothing():
