@@ -78,13 +78,11 @@ class Settings:
         """Default value of every setting."""
         return {f.name: f.default for f in fields(cls) if f.default is not MISSING}
 
-    def changed(self) -> dict[str, Any]:
-        """The settings that differ from their defaults."""
-        return {
-            name: getattr(self, name)
-            for name, default in self.defaults().items()
-            if getattr(self, name) != default
-        }
+    def changed(self, start: Settings | None = None) -> dict[str, Any]:
+        """The settings that differ from their defaults, or from those of another start."""
+        other = start or Settings()
+        names = [field.name for field in fields(self)]
+        return {n: getattr(self, n) for n in names if getattr(self, n) != getattr(other, n)}
 
     def fitting(self) -> Settings:
         """The same settings with all that only changes the drawing set to its default.

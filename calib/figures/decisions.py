@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calib.calibrators import CALIBRATORS
 from calib.decisions import CostCurves, DecisionTable, NetBenefit
 from calib.figures.chart import Chart, make_chart
 from calib.figures.theme import FRAME, LINE_WIDTH, axis_look, style_of
 from calib.figures.trace import Trace, scatter
 from calib.figures.words import escaped, probability
+from calib.methods import method_of
 from calib.numerics.arrays import FloatArray
 
 WIDTH, HEIGHT = 500, 300
@@ -44,7 +44,7 @@ def cost_chart(curves: CostCurves, table: DecisionTable, methods: Sequence[str])
         "yaxis": axis_look("Expected cost per row", range=[bottom, top], nticks=6, tickformat="~g"),
     }
     said = [
-        f"{CALIBRATORS[key].label}: {table.methods[key].cost.value:.4f} at its threshold."
+        f"{method_of(key).label}: {table.methods[key].cost.value:.4f} at its threshold."
         for key in methods
     ]
     return make_chart(
@@ -105,7 +105,7 @@ def _said(curves: NetBenefit, key: str) -> str:
     best_blind = np.maximum(curves.treat_all, 0.0)
     # Rounding alone does not make a method worse.
     worse = curves.threshold[curves.benefit[key] < best_blind - 1e-9]
-    label = CALIBRATORS[key].label
+    label = method_of(key).label
     if not len(worse):
         return f"{label}: nowhere below flagging all or none."
     first, last = worse.min(), worse.max()
@@ -114,7 +114,7 @@ def _said(curves: NetBenefit, key: str) -> str:
 
 def _curve(key: str, threshold: FloatArray, values: FloatArray, kind: str) -> Trace:
     style = style_of(key)
-    label = escaped(CALIBRATORS[key].label) if key else ""
+    label = escaped(method_of(key).label) if key else ""
     return scatter(
         x=threshold,
         y=values,
@@ -154,7 +154,7 @@ def _lowest(table: DecisionTable, methods: Sequence[str]) -> list[Trace]:
                 x=[at],
                 y=[decision.hindsight_cost],
                 mode="markers",
-                name=escaped(CALIBRATORS[key].label),
+                name=escaped(method_of(key).label),
                 uid=f"hindsight {key}",
                 legendgroup=key,
                 marker={"color": style.color, "symbol": style.symbol, "size": 10},

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from calib.calibrators import CALIBRATORS
 from calib.figures.chart import Chart, make_chart
 from calib.figures.grid import axis_ids, layout_keys, panel_title
 from calib.figures.panels import few_entry, legend_entry
 from calib.figures.theme import FRAME, OUTCOME, MethodStyle, axis_look, faded, style_of
 from calib.figures.trace import Trace, scatter
 from calib.figures.words import count, escaped
+from calib.methods import method_of
 from calib.numerics.arrays import FloatArray
 from calib.periods import PeriodTable
 from calib.verdict import SIGNIFICANCE, p_words
@@ -80,7 +80,7 @@ def period_chart(tables: Mapping[str, PeriodTable]) -> Chart:
 
 def _alt(tables: Mapping[str, PeriodTable], first: PeriodTable) -> str:
     said = [
-        f"{CALIBRATORS[key].label}: {int((table.ks_p_adjusted < SIGNIFICANCE).sum())} periods "
+        f"{method_of(key).label}: {int((table.ks_p_adjusted < SIGNIFICANCE).sum())} periods "
         "with evidence against calibration (KS test, Holm)."
         for key, table in tables.items()
     ]
@@ -93,7 +93,7 @@ def _titles() -> list[dict[str, Any]]:
 
 
 def _method(key: str, table: PeriodTable) -> list[Trace]:
-    name, style = escaped(CALIBRATORS[key].label), style_of(key)
+    name, style = escaped(method_of(key).label), style_of(key)
     lines = [_line(key, name, table, "mean_score", style, 0, whiskers=False)]
     lines += [
         _line(key, name, table, each.name, style, panel, whiskers=each.name != "ks")
@@ -185,7 +185,7 @@ def _entries(tables: Mapping[str, PeriodTable]) -> list[Trace]:
     mode = "lines+markers"
     entries = [legend_entry("observed", "Observed", OBSERVED, mode)]
     entries += [
-        legend_entry(key, escaped(CALIBRATORS[key].label), style_of(key), mode) for key in tables
+        legend_entry(key, escaped(method_of(key).label), style_of(key), mode) for key in tables
     ]
     if any(table.few.any() for table in tables.values()):
         entries.append(few_entry())

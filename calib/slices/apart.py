@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.calibrators import CALIBRATORS
 from calib.comparison import Estimate, HeldOut, create, make_folds, mean_estimate
+from calib.methods import method_of
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.predictions import BinaryView
@@ -119,7 +119,7 @@ def _fit_and_score(
     positives = int(training.outcome.sum())
     if not 0 < positives < len(training):
         raise ValueError(
-            f"{CALIBRATORS[method].label} cannot be fitted on this slice alone: it needs training "
+            f"{method_of(method).label} cannot be fitted on this slice alone: it needs training "
             f"rows of both classes, got {len(training)} rows with {positives} positive ones."
         )
     return create(method, settings).fit_cells(training.cells()).predict(view.score[to_score])

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any
 
-from calib.calibrators import CALIBRATORS
 from calib.curves.rate import RATE_KINDS
 from calib.examples import EXAMPLES
 from calib.figures.scales import AxisKind
 from calib.loading.problems import quoted
+from calib.methods import method_keys
 from calib.periods import UNITS
+from calib.predictions import parse_view
 from calib.settings import Settings
 
 VERSION = "1"
@@ -104,12 +105,18 @@ class Link:
         Key of the built-in example; None for a person's own data.
     fingerprint : str
         First characters of the fingerprint of a person's own data, "" where unknown.
+    start : Settings
+        Where the shown data begin: what equals it is not written.
+    named : frozenset of str
+        The settings that an address named.
     """
 
     settings: Settings = field(default_factory=Settings)
     look: Look = field(default_factory=Look)
     example: str | None = None
     fingerprint: str = ""
+    start: Settings = field(default_factory=Settings, compare=False)
+    named: frozenset[str] = field(default=frozenset(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +186,19 @@ def _flag(text: str) -> bool:
     return _one_of(lambda: ("0", "1"))(text) == "1"
 
 
-_method = _one_of(lambda: tuple(CALIBRATORS))
+def _view(text: str) -> str:
+    try:
+        parse_view(text)
+    except ValueError:
+        raise ValueError("it must look like class:1, top:1 or within:2") from None
+    return text
+
+
+_method = _one_of(method_keys)
 
 # Short and never renamed: addresses that people saved must keep their meaning.
 SETTING_NAMES: Mapping[str, Name] = {
-    "view": Name("view", str, str),
+    "view": Name("view", str, _view),
     "m": Name("methods", ".".join, _several),
     "by": Name("strategy", str, _one_of(lambda: ("quantile", "uniform"))),
     "bins": Name("n_bins", str, _whole),
@@ -224,7 +239,7 @@ def encode(link: Link) -> dict[str, str]:
     >>> encode(Link(Settings(n_bins=20), Look(axis="logit")))
     {'v': '1', 'bins': '20', 'axis': 'logit'}
     """
-    named = _encode(link.settings.changed(), SETTING_NAMES)
+    named = _encode(link.settings.changed(link.start), SETTING_NAMES)
     named |= _encode(link.look.changed(), LOOK_NAMES)
     if link.example is not None:
         named = {"ex": link.example, **named}
@@ -271,7 +286,8 @@ def decode(named: Mapping[str, str]) -> tuple[Link, tuple[str, ...]]:
 def _with(link: Link, short: str, text: str) -> Link:
     if short in SETTING_NAMES:
         name = SETTING_NAMES[short]
-        return replace(link, settings=replace(link.settings, **{name.attribute: name.read(text)}))
+        settings = replace(link.settings, **{name.attribute: name.read(text)})
+        return replace(link, settings=settings, named=link.named | {name.attribute})
     if short in LOOK_NAMES:
         name = LOOK_NAMES[short]
         return replace(link, look=replace(link.look, **{name.attribute: name.read(text)}))

@@ -44,10 +44,6 @@ class Session:
     Attributes
     ----------
     settings : Settings
-    start : Settings
-        Where the shown data begin: their defaults.
-    chosen : set of str
-        Settings that a person or a link chose: they stay when other data are shown.
     look : Look
     example : str
         Key of the built-in example that is shown while there is no upload.
@@ -65,6 +61,10 @@ class Session:
         Files read so far; part of the uploaders' keys, since a kept file is copied every rerun.
     title, author, note : str
         Of the report.
+    start : Settings
+        Where the shown data begin: their defaults.
+    chosen : set of str
+        Settings that a person or a link chose: they stay when other data are shown.
     page : str
         Title of the page that is shown.
     drawn : int
@@ -90,8 +90,6 @@ class Session:
     """
 
     settings: Settings = field(default_factory=Settings)
-    start: Settings = field(default_factory=Settings)
-    chosen: set[str] = field(default_factory=set)
     look: Look = field(default_factory=Look)
     example: str = FIRST_EXAMPLE
     upload: Upload | None = None
@@ -103,6 +101,8 @@ class Session:
     title: str = ""
     author: str = ""
     note: str = ""
+    start: Settings = field(default_factory=Settings)
+    chosen: set[str] = field(default_factory=set)
     page: str = ""
     drawn: int = 0
     analyses: Recent[Analysis] = field(default_factory=lambda: Recent(most=3))
@@ -171,19 +171,18 @@ class Session:
             self.settings = replace(self.settings, methods=tuple(known))
 
     def _suit_view(self, rows: Predictions) -> None:
-        view, start = self.settings.view, self.start.view
         try:
-            check_view(view, rows.n_classes)
+            check_view(self.settings.view, rows.n_classes)
         except ValueError as error:
-            self.refused = (
-                *self.refused,
-                f"{error} It shows {start}.".replace("view", "The view", 1),
-            )
+            sentence = f"These data have no such view: {error} Shown is {self.start.view}."
+            self.refused = (*self.refused, sentence)
             self.reset("view")
 
     def choose_example(self, key: str) -> None:
         """Show a built-in example instead of what was shown."""
         self.example, self.upload, self.unseen, self.file_problems = key, None, "unknown", ()
+        # Classes are those of the data that were shown.
+        self.reset("view")
 
     def take(self, upload: Upload) -> None:
         """Show a person's own data, as they are mapped now."""

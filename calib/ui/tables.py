@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from calib.analysis import Analysis, Column
-from calib.calibrators import CALIBRATORS
 from calib.comparison import Estimate
 from calib.curves.reliability import ReliabilityCurve
+from calib.methods import method_of
 from calib.ui import state
 from calib.ui.glossary import column_help
 from calib.ui.words import formula, interval, level, number, plain, signed
@@ -72,7 +72,7 @@ def formulas(analysis: Analysis) -> None:
     # Lines, not a table: a long formula must wrap, and no cell of a dataframe does.
     lines = [
         f"- **{plain(method.label)}**: {formula(method)}  \n"
-        f"  :small[:gray[{plain(CALIBRATORS[method.key].summary)}]]"
+        f"  :small[:gray[{plain(method_of(method.key).summary)}]]"
         for method in analysis.methods.values()
     ]
     with st.container(key=state.key("formulas")):

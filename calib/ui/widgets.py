@@ -258,7 +258,7 @@ def _choose_example() -> None:
 
 def changed(session: Session) -> None:
     """A chip for every choice that is not the default, each a click away from it."""
-    found = session.settings.changed() | session.look.changed()
+    found = session.settings.changed(session.start) | session.look.changed()
     if session.look.auto_bins:
         found.pop("n_bins", None)  # no choice of the person's
     if not found:

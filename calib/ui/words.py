@@ -13,6 +13,7 @@ from calib.curves.functions import CompactLogitCurve
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.epsilon import EpsilonCurve
+from calib.methods import method_of
 from calib.verdict import p_words as p_words  # pages print it
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$~:&])")
@@ -120,7 +121,7 @@ def set_aside(data: DataSummary) -> str:
 
 def method_label(key: str) -> str:
     """Name of a method on the page."""
-    return CALIBRATORS[key].label
+    return method_of(key).label
 
 
 def line_label(kind: str) -> str:
