@@ -12,7 +12,7 @@ from calib.numerics.arrays import FloatArray
 from calib.reports.blocks import Bullets, Code, Drawing, Facts, Paragraph, Section, Table, Value
 from calib.reports.command import command_line, library_call
 from calib.reports.contents import Contents
-from calib.reports.words import percent, signed
+from calib.reports.words import percent, signed, written_setting
 
 MOST_KNOTS = 24
 
@@ -75,7 +75,7 @@ def settings(report: Contents) -> Section:
     rows = tuple(
         (
             Value(field.name),
-            Value(_written(getattr(settings, field.name))),
+            Value(written_setting(getattr(settings, field.name))),
             Value("changed", marked=True)
             if field.name in report.settings_changed
             else Value("default"),
@@ -84,12 +84,6 @@ def settings(report: Contents) -> Section:
     )
     table = Table("All settings of this analysis.", ("Setting", "Value", ""), rows, n_text=3)
     return Section("Settings", (table,))
-
-
-def _written(value: object) -> str:
-    if value is None:
-        return "by rule"
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def maps(report: Contents) -> Section:

@@ -71,3 +71,30 @@ class Section:
 
     title: str
     blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Paper:
+    """Everything that is printed, in order: a report, or two compared.
+
+    Attributes
+    ----------
+    heading, made : str
+        The title, and who made it when.
+    facts : Facts
+        What the head says.
+    note : str
+    sections : tuple of Section
+    version : str
+        Of calib, which made the numbers.
+    contains : str
+        What is known about records of single rows.
+    """
+
+    heading: str
+    made: str
+    facts: Facts
+    note: str
+    sections: tuple[Section, ...]
+    version: str
+    contains: str

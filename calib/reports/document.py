@@ -153,14 +153,16 @@ class Report(Contents):
         """The report as one self-contained HTML page."""
         # Pages draw with Plotly; the numbers alone must not need it.
         from calib.reports.html import to_html
+        from calib.reports.sections import paper_of
 
-        return to_html(self)
+        return to_html(paper_of(self))
 
     def markdown(self) -> str:
         """The report as Markdown, without charts."""
         from calib.reports.markdown import to_markdown
+        from calib.reports.sections import paper_of
 
-        return to_markdown(self)
+        return to_markdown(paper_of(self))
 
     def tables(self) -> bytes:
         """The tables as CSV in an archive of ZIP: the same report gives the same bytes."""

@@ -20,28 +20,26 @@ from calib.reports.blocks import (
     Code,
     Drawing,
     Facts,
+    Paper,
     Paragraph,
     Section,
     Table,
     Value,
 )
-from calib.reports.contents import Contents
-from calib.reports.sections import data_facts, sections
-from calib.reports.words import moment
 
 
-def to_html(report: Contents) -> str:
+def to_html(paper: Paper) -> str:
     """The whole page."""
     parts = {
-        "title": escape(report.heading),
+        "title": escape(paper.heading),
         "style": _file("style.css"),
-        "header": _header(report),
-        "sections": "\n".join(map(_section, sections(report))),
+        "header": _header(paper),
+        "sections": "\n".join(map(_section, paper.sections)),
         "plotly": _plotly(),
         "script": _file("charts.js"),
         "config": _for_script(CONFIG),
-        "version": escape(report.versions.get("calib", "")),
-        "contains": escape(report.contains),
+        "version": escape(paper.version),
+        "contains": escape(paper.contains),
     }
     return Template(_file("page.html")).substitute(parts)
 
@@ -62,12 +60,11 @@ def _for_script(value: Mapping[str, object] | str) -> str:
     return re.sub("[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _header(report: Contents) -> str:
-    made = " · ".join(filter(None, (report.author, moment(report.date))))
-    note = _render(Paragraph(report.note)) if report.note else ""
+def _header(paper: Paper) -> str:
+    note = _render(Paragraph(paper.note)) if paper.note else ""
     return (
-        f"<h1>{escape(report.heading)}</h1>\n"
-        f'<p class="made">{escape(made)}</p>\n{_render(data_facts(report))}\n{note}'
+        f"<h1>{escape(paper.heading)}</h1>\n"
+        f'<p class="made">{escape(paper.made)}</p>\n{_render(paper.facts)}\n{note}'
     )
 
 

@@ -11,14 +11,12 @@ from calib.reports.blocks import (
     Code,
     Drawing,
     Facts,
+    Paper,
     Paragraph,
     Section,
     Table,
     Value,
 )
-from calib.reports.contents import Contents
-from calib.reports.sections import data_facts, sections
-from calib.reports.words import moment
 
 # What makes links, images, HTML, emphasis, code, tables or mathematics anywhere in a line ...
 SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$!#@^]|:(?=//)|(?<=www)\.", re.IGNORECASE)
@@ -26,13 +24,11 @@ SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$!#@^]|:(?=//)|(?<=www)\.", re.IGNORECAS
 LEADING = re.compile(r"^(\d*)([-+=.)])(?=\s|[-=]|$)")
 
 
-def to_markdown(report: Contents) -> str:
+def to_markdown(paper: Paper) -> str:
     """The whole document."""
-    made = " · ".join(filter(None, (report.author, moment(report.date))))
-    head = [f"# {escaped(report.heading)}", escaped(made), _render(data_facts(report))]
-    note = [escaped(report.note)] if report.note else []
-    body = [_section(section) for section in sections(report)]
-    return "\n\n".join([*head, *note, *body]) + "\n"
+    head = [f"# {escaped(paper.heading)}", escaped(paper.made), _render(paper.facts)]
+    note = [escaped(paper.note)] if paper.note else []
+    return "\n\n".join([*head, *note, *map(_section, paper.sections)]) + "\n"
 
 
 def escaped(text: str) -> str:

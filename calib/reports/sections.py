@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from calib.reports import appendix, breakdown, findings
-from calib.reports.blocks import Facts, Section
+from calib.reports.blocks import Facts, Paper, Section
 from calib.reports.contents import Contents
+from calib.reports.words import moment
 
 DECLARED = {
     "yes": "Yes, declared by the author: the model was not trained on these rows",
@@ -39,8 +40,20 @@ def sections(report: Contents) -> tuple[Section, ...]:
     return tuple(section for section in made if section is not None)
 
 
-def data_facts(report: Contents) -> Facts:
-    """What the head of a report says about the model and the data."""
+def paper_of(report: Contents) -> Paper:
+    """The whole document."""
+    return Paper(
+        heading=report.heading,
+        made=" · ".join(filter(None, (report.author, moment(report.date)))),
+        facts=_data_facts(report),
+        note=report.note,
+        sections=sections(report),
+        version=report.versions.get("calib", ""),
+        contains=report.contains,
+    )
+
+
+def _data_facts(report: Contents) -> Facts:
     data = report.analysis.data
     return Facts(
         (

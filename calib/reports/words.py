@@ -80,3 +80,16 @@ def moment(date: datetime) -> str:
     '1 March 2026, 09:05 UTC'
     """
     return f"{date.day} {MONTHS[date.month - 1]} {date.year}, {date:%H:%M} UTC"
+
+
+def written_setting(value: object) -> str:
+    """The value of a setting.
+
+    Examples
+    --------
+    >>> written_setting(None), written_setting(("platt", "beta")), written_setting(15)
+    ('by rule', 'platt, beta', '15')
+    """
+    if value is None:
+        return "by rule"
+    return ", ".join(value) if isinstance(value, tuple) else str(value)

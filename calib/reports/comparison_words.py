@@ -1,0 +1,154 @@
+"""Two reports compared, as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from calib.figures import overlay_chart
+from calib.reports.blocks import (
+    Block,
+    Bullets,
+    Drawing,
+    Facts,
+    Paper,
+    Paragraph,
+    Section,
+    Table,
+    Value,
+)
+from calib.reports.comparing import Change, MetricChange, ReportComparison
+from calib.reports.contents import Contents
+from calib.reports.words import interval, moment, number, signed
+
+METHOD = (
+    "Differences are second minus first. The reports hold no rows, so intervals are unpaired: each "
+    "bound adds up, in squares, the distances of the reports' own bounds (Zou and Donner 2008). "
+    "They take the rows of the two as independent."
+)
+SAME_ROWS = (
+    "Both reports are of the same rows: whatever makes one number high makes the other high too, "
+    "so these intervals are too wide. Compare methods within one report instead."
+)
+OTHER_VIEWS = "The reports look at different problems: their curves are not laid over each other."
+
+
+def paper_of_comparison(comparison: ReportComparison) -> Paper:
+    """The whole document."""
+    first, second = comparison.first, comparison.second
+    return Paper(
+        heading=f"{first.heading} against {second.heading}",
+        made="Two reports compared",
+        facts=Facts((("First", _named(first)), ("Second", _named(second)))),
+        note="",
+        sections=comparison_sections(comparison),
+        version=second.versions.get("calib", ""),
+        contains=second.contains,
+    )
+
+
+def _named(report: Contents) -> str:
+    return ", ".join(filter(None, (report.heading, report.author, moment(report.date))))
+
+
+def comparison_sections(comparison: ReportComparison) -> tuple[Section, ...]:
+    """What changed, the curves of both, every number, and what they were made from."""
+    return (
+        Section("What changed", _summary(comparison)),
+        Section("Reliability", _curves(comparison)),
+        Section("Metrics", _metrics(comparison)),
+        Section("Verdict", (_changes("Verdict and recommendation.", comparison.verdict),)),
+        Section("Data", (_changes("What the numbers are about.", comparison.data),)),
+        Section("Settings", (_changes("All settings of both.", comparison.settings),)),
+    )
+
+
+def _summary(comparison: ReportComparison) -> tuple[Block, ...]:
+    verdict, data = comparison.verdict[0], comparison.data
+    moved = f"changed from {verdict.first} to {verdict.second}"
+    said = f"The verdict {moved if verdict.changed else f'stays: {verdict.first}'}."
+    rows = "The same rows." if comparison.same_rows else f"Other data: {_differ(data)}."
+    chosen = _differ(comparison.settings)
+    settings = f"Other settings: {chosen}." if chosen else "The same settings."
+    missing = [
+        f"Only in the {which}: {', '.join(labels)}."
+        for which, labels in (("first", comparison.only_first), ("second", comparison.only_second))
+        if labels
+    ]
+    return (Paragraph(said, lead=True), Bullets((rows, settings, *missing)))
+
+
+def _differ(changes: Sequence[Change]) -> str:
+    return ", ".join(change.name for change in changes if change.changed)
+
+
+def _curves(comparison: ReportComparison) -> tuple[Block, ...]:
+    if not comparison.same_view:
+        return (Paragraph(OTHER_VIEWS),)
+    reports = {"First": comparison.first, "Second": comparison.second}
+    curves = {
+        f"{place}: {report.heading}": report.analysis.uncalibrated.reliability
+        for place, report in reports.items()
+    }
+    said = [f"{place}: {report.analysis.verdict.sentence}" for place, report in reports.items()]
+    alt = f"Reliability of the scores of both reports. {' '.join(said)}"
+    return (
+        Paragraph("The scores as they are, on each report's rows and in its bins."),
+        Drawing(overlay_chart(curves, alt)),
+    )
+
+
+def _metrics(comparison: ReportComparison) -> tuple[Block, ...]:
+    blocks: list[Block] = [Paragraph(METHOD)]
+    if comparison.same_rows:
+        blocks.append(Paragraph(SAME_ROWS))
+    labels = dict.fromkeys(change.label for change in comparison.metrics)
+    blocks += [_metric_table(comparison, label) for label in labels]
+    reasons = dict.fromkeys(change.reason for change in comparison.metrics if change.reason)
+    if reasons:
+        notes = tuple(f"[{n}] {reason}." for n, reason in enumerate(reasons, 1))
+        blocks.append(Bullets(notes))
+    return tuple(blocks)
+
+
+def _metric_table(comparison: ReportComparison, label: str) -> Table:
+    reasons = list(dict.fromkeys(change.reason for change in comparison.metrics if change.reason))
+    rows = tuple(
+        (
+            Value(change.column.label),
+            _estimate(change, "first"),
+            _estimate(change, "second"),
+            _difference(change, reasons),
+        )
+        for change in comparison.metrics
+        if change.label == label
+    )
+    level = comparison.first.analysis.settings.confidence_level
+    caption = f"{label}; {level:.0%} intervals below the numbers."
+    return Table(caption, ("Metric", "First", "Second", "Second − first"), rows)
+
+
+def _estimate(change: MetricChange, which: str) -> Value:
+    estimate = getattr(change, which)
+    digits = change.column.digits
+    return Value(number(estimate.value, digits), interval(estimate, digits))
+
+
+def _difference(change: MetricChange, reasons: list[str]) -> Value:
+    digits, difference = change.column.digits, change.difference
+    bounds = interval(difference, digits, sign=True)
+    clear = difference.low > 0.0 or difference.high < 0.0
+    note = f"[{reasons.index(change.reason) + 1}]" if change.reason else ""
+    return Value(signed(difference.value, digits), bounds or note, marked=clear)
+
+
+def _changes(caption: str, changes: Sequence[Change]) -> Table:
+    rows = tuple(
+        (
+            Value(change.name, marked=change.changed),
+            Value(change.first),
+            Value(change.second),
+            Value("changed" if change.changed else "same"),
+        )
+        for change in changes
+    )
+    return Table(caption, ("", "First", "Second", " "), rows, n_text=4)
