@@ -17,6 +17,7 @@ from calib.calibrators import calibrator
 from calib.cells import ScoreCells
 from calib.crossval import CalibratedModel, ScoreCalibrator
 from calib.loading import InputError, load, load_models
+from calib.models import compare_models
 from calib.predictions import Predictions
 from calib.settings import Settings
 
@@ -35,6 +36,7 @@ __all__ = [
     "Settings",
     "analyze",
     "calibrator",
+    "compare_models",
     "decisions",
     "examples",
     "load",

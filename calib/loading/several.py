@@ -16,6 +16,7 @@ from calib.loading.mapping import ColumnMapping
 from calib.loading.problems import InputError, Problem, joined, plural, quoted
 from calib.loading.rows import Rows
 from calib.loading.table import Table
+from calib.numerics.numbered import numbers_of
 from calib.predictions import Predictions
 
 MOST_MODELS = 100
@@ -84,7 +85,7 @@ def assess(
     refused = list(_structure(tables, mapping, test_table))
     if refused:
         return Assessment(tuple(refused), {}, ())
-    sources = _sources(tables, mapping, test_table)
+    sources = _sorted(_sources(tables, mapping, test_table))
     found: dict[str, tuple[Problem, ...]] = {}
     models: dict[str, Predictions] = {}
     checklist: tuple[str, ...] = ()
@@ -204,14 +205,20 @@ def _of_table(source: Source) -> dict[str, Source]:
 
 
 def _in_order(labels: Labels) -> list[int]:
-    """Numbers in increasing order, names as the file first has them."""
-    codes = list(range(len(labels)))
-    if labels.values.dtype.kind in "iuf":
-        return codes
+    """As the file first has them."""
     known = labels.codes[labels.codes >= 0]
     first = np.full(len(labels), len(known))
     np.minimum.at(first, known, np.arange(len(known)))
-    return sorted(codes, key=lambda code: int(first[code]))
+    return sorted(range(len(labels)), key=lambda code: int(first[code]))
+
+
+def _sorted(sources: Mapping[str, Source]) -> dict[str, Source]:
+    """Numbers, as checkpoints have them, in increasing order; other names as they stand."""
+    numbers = numbers_of(list(sources))
+    if numbers is None:
+        return dict(sources)
+    order = sorted(zip(numbers, sources, strict=True))
+    return {name: sources[name] for _, name in order}
 
 
 def _tests(table: Table | None, labels: Labels | None, model: str) -> Table | None:

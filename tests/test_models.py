@@ -1,0 +1,128 @@
+"""Comparing models: the right numbers against the first model, paired where rows are the same."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+
+from calib.comparison import Estimate
+from calib.models import compare_models, unpaired
+from calib.predictions import Predictions
+from calib.settings import Settings
+
+RNG = np.random.default_rng(5)
+P = RNG.uniform(0.02, 0.98, 1500)
+Y = RNG.random(1500) < P
+SURE = P**2 / (P**2 + (1 - P) ** 2)
+
+
+@pytest.fixture(scope="module")
+def found():
+    models = {
+        "first": Predictions.from_arrays(Y, P),
+        "sure": Predictions.from_arrays(Y, SURE),
+        "others": Predictions.from_arrays(Y[::-1][:1200], SURE[::-1][:1200]),
+    }
+    return compare_models(models, Settings(n_bins=10), method="beta")
+
+
+def test_metrics_are_those_of_scikit_learn(found):
+    for name, score in (("first", P), ("sure", SURE)):
+        metrics = found.models[name].metrics["uncalibrated"]
+        assert metrics["log_loss"].value == pytest.approx(log_loss(Y, score), abs=1e-12)
+        assert metrics["brier_score"].value == pytest.approx(brier_score_loss(Y, score), abs=1e-12)
+        assert metrics["auc"].value == pytest.approx(roc_auc_score(Y, score), abs=1e-12)
+    assert found.methods == ("uncalibrated", "clip", "beta")
+
+
+def test_differences_are_against_the_first_model_after_the_same_method(found):
+    change = found.models["sure"].differences["uncalibrated"]["log_loss"]
+    assert change.value == pytest.approx(log_loss(Y, SURE) - log_loss(Y, P), abs=1e-12)
+    assert found.reference == "first"
+    assert found.models["first"].differences["beta"]["log_loss"] == Estimate(0.0, 0.0, 0.0)
+    # Beta calibration undoes the squaring: nothing is left of the difference.
+    calibrated = found.models["sure"].differences["beta"]["log_loss"]
+    assert abs(calibrated.value) < 0.01 * change.value
+
+
+def test_the_same_rows_are_paired(found):
+    assert [model.paired for model in found.models.values()] == [True, True, False]
+    paired = found.models["sure"].differences["uncalibrated"]["log_loss"]
+    free = unpaired(
+        *(found.models[name].metrics["uncalibrated"]["log_loss"] for name in ("sure", "first"))
+    )
+    assert paired.high - paired.low < 0.7 * (free.high - free.low)
+    other = found.models["others"].differences["uncalibrated"]["log_loss"]
+    own = found.models["others"].metrics["uncalibrated"]["log_loss"]
+    assert other.value == pytest.approx(own.value - log_loss(Y, P), abs=1e-12)
+
+
+def test_weights_tell_rows_apart():
+    models = {"a": Predictions.from_arrays(Y, P), "b": Predictions.from_arrays(Y, P, 1.0 + P)}
+    assert not compare_models(models, method="beta").models["b"].paired
+
+
+def test_unpaired_is_the_normal_interval_of_independent_normals():
+    z = norm.ppf(0.975)
+    a, b = Estimate(1.0, 1.0 - 0.3 * z, 1.0 + 0.3 * z), Estimate(0.5, 0.5 - 0.4 * z, 0.5 + 0.4 * z)
+    change = unpaired(a, b)
+    assert change.high - change.value == pytest.approx(0.5 * z)
+    assert change.value - change.low == pytest.approx(0.5 * z)
+
+
+def test_matrices():
+    z = RNG.normal(size=(900, 3))
+    label = (z + RNG.gumbel(size=z.shape)).argmax(axis=1)
+    models = {}
+    for heat in (1.0, 2.0, 3.0):
+        p = np.exp(heat * z)
+        p /= p.sum(axis=1, keepdims=True)
+        models[f"epoch {heat:g}"] = Predictions.from_arrays(label, p)
+    found = compare_models(models)
+    assert found.methods[-1] == "temperature"
+    assert found.positions == (1.0, 2.0, 3.0)
+    for name, predictions in models.items():
+        metrics = found.models[name].metrics
+        expected = log_loss(label, predictions.scores)
+        assert metrics["uncalibrated"]["log_loss"].value == pytest.approx(expected, abs=1e-9)
+        # Temperature undoes every heat: all end at the same loss.
+        change = found.models[name].differences["temperature"]["log_loss"]
+        assert abs(change.value) < 2e-3
+        assert metrics["temperature"]["accuracy"].value == metrics["uncalibrated"]["accuracy"].value
+
+
+def test_a_model_that_cannot_be_analysed_is_told():
+    models = {
+        "good": Predictions.from_arrays(Y, P),
+        "bad": Predictions.from_arrays([1] * 9, [0.5] * 9),
+    }
+    found = compare_models(models, method="beta")
+    assert list(found.models) == ["good"]
+    assert "bad" in found.failures
+    with pytest.raises(ValueError, match="No model can be analysed"):
+        compare_models({"a": models["bad"], "b": models["bad"]}, method="beta")
+
+
+def test_refusals():
+    one = Predictions.from_arrays(Y, P)
+    matrix = Predictions.from_arrays(Y.astype(int), np.column_stack([1 - P, P]))
+    with pytest.raises(ValueError, match="at least 2 models, got 1"):
+        compare_models({"a": one})
+    with pytest.raises(ValueError, match="same number of score columns, got 1 of a, 2 of b"):
+        compare_models({"a": one, "b": matrix})
+
+
+def test_progress_names_the_models():
+    told = []
+    models = {"a": Predictions.from_arrays(Y, P), "b": Predictions.from_arrays(Y, SURE)}
+    compare_models(models, method="beta", progress=lambda share, text: told.append((share, text)))
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert {text.split(":")[0] for _, text in told} == {"a", "b"}
+
+
+def test_frame(found):
+    frame = found.frame()
+    assert frame.index.names == ["model", "method"]
+    assert frame.loc[("first", "uncalibrated"), "log_loss"] == pytest.approx(log_loss(Y, P))
+    assert {"log_loss_low", "log_loss_diff", "log_loss_diff_high", "auc_low"} <= set(frame)
