@@ -2,6 +2,7 @@
 # make test         all tests, doctests and browser tests included (some of them: make test ARGS="-k spline")
 # make check        lint, format, types, who may import whom
 # make bench        speed and quality benchmarks
+# make reproduce    the published tables and figures, into docs/ (some: make reproduce ARGS="ks corp")
 # make screenshots  every page, light and dark, three widths, into screenshots/
 # make clean        remove caches and test artefacts; .venv stays
 
@@ -11,7 +12,7 @@ VENV := .venv/bin/python
 PIP := $(VENV) -m pip --disable-pip-version-check install --quiet
 
 .DELETE_ON_ERROR:
-.PHONY: run test check bench browsers screenshots clean
+.PHONY: run test check bench reproduce browsers screenshots clean
 
 run: .venv/app.stamp
 	$(VENV) -m streamlit run app.py --server.port=$(PORT)
@@ -28,6 +29,9 @@ check: .venv/dev.stamp
 
 bench: .venv/dev.stamp
 	$(VENV) -m benchmarks $(ARGS)
+
+reproduce: .venv/dev.stamp
+	$(VENV) -m benchmarks.reproduce $(ARGS)
 
 browsers: .venv/dev.stamp
 	@$(VENV) -m tests.browser.chromium

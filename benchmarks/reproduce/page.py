@@ -1,0 +1,111 @@
+"""docs/reproductions.md, written from the rows of all studies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from textwrap import fill
+from types import ModuleType
+
+from benchmarks.reproduce.published import Published, Rows, Study, load
+
+WIDTH = 118
+WHOLE = {"break_long_words": False, "break_on_hyphens": False}
+HEAD = """# Reproductions
+
+What the papers printed, and what this project makes of it. `make reproduce` writes this page, its
+tables (docs/reproductions/*.csv: every number with its protocol) and its pictures. Data are read
+from ../shared/data; the six UCI sets come from OpenML where they are not there and a network is. A
+part whose data are absent keeps what stands here. Tests hold the numbers to their tolerances.
+
+"Allowed" is how far ours may lie from the published number; ≤ means that a loss may also be lower
+by any distance. An empty cell was not published, or need not agree: the text says why.
+"""
+
+
+def write(papers: Mapping[str, ModuleType], page: Path, folder: Path) -> None:
+    """Write the page from the files of rows that are in the folder."""
+    parts = [HEAD, _contents(papers)]
+    for paper in papers.values():
+        parts.append(f"## {paper.TITLE}\n\n{paper.SOURCE}")
+        parts += [_study(study, folder) for study in paper.STUDIES]
+    page.write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
+
+
+def _contents(papers: Mapping[str, ModuleType]) -> str:
+    return "\n".join(f"- [{paper.TITLE}](#{_anchor(paper.TITLE)})" for paper in papers.values())
+
+
+def _anchor(title: str) -> str:
+    """GitHub's name of a heading.
+
+    Examples
+    --------
+    >>> _anchor("The ECE, worked (twice)")
+    'the-ece-worked-twice'
+    """
+    kept = "".join(c for c in title.lower() if c.isalnum() or c in " -")
+    return kept.replace(" ", "-")
+
+
+def _study(study: Study, folder: Path) -> str:
+    file = folder / f"{study.key}.csv"
+    if not file.is_file():
+        return f"### {study.title}\n\nNot measured yet: its data were absent."
+    rows = load(file)
+    table = study.table(rows) if study.table else plain_table(rows)
+    parts = [f"### {study.title}", table]
+    parts += [fill(text, WIDTH, **WHOLE) for text in (*_protocols(rows), study.tell(rows))]
+    parts += [
+        f"![{alt}]({folder.name}/{name}.svg)"
+        for name, alt in study.pictures.items()
+        if (folder / f"{name}.svg").is_file()
+    ]
+    return "\n\n".join(parts)
+
+
+def _protocols(rows: Rows) -> list[str]:
+    return [f"Protocol: {said}" for said in dict.fromkeys(row.protocol for row in rows.values())]
+
+
+def plain_table(rows: Rows) -> str:
+    """One line a row; columns that nothing was published for are left out."""
+    if all(math.isnan(row.published) for row in rows.values()):
+        lines = [f"| {row.name} | {_number(row.ours, row)} |" for row in rows.values()]
+        return "\n".join(["| | ours |", "| --- | ---: |", *lines])
+    noted = any(row.note for row in rows.values())
+    lines = [_line(row, noted) for row in rows.values()]
+    head = "| | published | ours | difference | allowed |" + (" |" if noted else "")
+    rule = "| --- | ---: | ---: | ---: | ---: |" + (" --- |" if noted else "")
+    return "\n".join([head, rule, *lines])
+
+
+def _line(row: Published, noted: bool) -> str:
+    cells = [row.name, _printed(row), _number(row.ours, row)]
+    cells += [_difference(row), _allowed(row), *([row.note] if noted else [])]
+    return f"| {' | '.join(cells)} |"
+
+
+def _number(value: float, row: Published) -> str:
+    return "" if math.isnan(value) else f"{value:.{row.digits}f}"
+
+
+def _printed(row: Published) -> str:
+    """The published number as it was printed; a computed one has more digits than are shown."""
+    printed, shown = f"{row.published:.10g}", _number(row.published, row)
+    return printed if len(printed) < len(shown) else shown
+
+
+def _difference(row: Published) -> str:
+    value = row.difference
+    if math.isnan(value):
+        return ""
+    rounded = f"{value:+.{row.digits}f}"
+    return "0" if float(rounded) == 0.0 else rounded
+
+
+def _allowed(row: Published) -> str:
+    if math.isnan(row.tolerance):
+        return ""
+    return f"{'≤ +' if row.at_most else '± '}{row.tolerance:g}"

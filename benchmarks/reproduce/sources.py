@@ -1,0 +1,69 @@
+"""Where the data are: ../shared/data beside the repository, or for the UCI sets OpenML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.reproduce.published import Absent
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT.parent / "shared" / "data"
+
+
+def find(name: str) -> Path:
+    """A file of the reference data.
+
+    Raises
+    ------
+    Absent
+        If it is not there.
+    """
+    path = DATA / name
+    if not path.is_file():
+        raise Absent(f"{name} is not in ../shared/data")
+    return path
+
+
+# Name and version on OpenML, and the class that counts as positive.
+OPENML = {
+    "diabetes": ("diabetes", 1, "tested_negative"),
+    "german": ("credit-g", 1, "bad"),
+    "ionosphere": ("ionosphere", 1, "g"),
+    "sonar": ("sonar", 1, "Mine"),
+    "vehicle": ("vehicle", 1, "bus"),
+    "wdbc": ("wdbc", 1, "2"),
+}
+
+
+def uci(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Features and binary target of a UCI set.
+
+    Raises
+    ------
+    Absent
+        If the file is not there and OpenML does not answer.
+    """
+    try:
+        table = pd.read_parquet(find(f"uci/{name}.parquet"))
+    except Absent:
+        return _from_openml(name)
+    return table.filter(regex=r"^x\d+$").to_numpy(), table["positive"].to_numpy()
+
+
+def _from_openml(name: str) -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.datasets import fetch_openml
+
+    title, version, positive = OPENML[name]
+    try:
+        found = fetch_openml(title, version=version, as_frame=True, parser="auto")
+    except Exception as error:  # of the network, of the server, of the format
+        raise Absent(f"{name} is not in ../shared/data, and OpenML gave none ({error})") from None
+    # Levels become numbers, as in the files of the paper.
+    columns = [
+        pd.factorize(c, sort=True)[0] if c.dtype.kind not in "if" else c
+        for _, c in found.data.items()
+    ]
+    return np.column_stack(columns).astype(np.float64), (found.target == positive).to_numpy()
