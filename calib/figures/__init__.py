@@ -2,6 +2,7 @@
 
 from calib.figures.before_after import before_after_chart
 from calib.figures.chart import Chart, for_report
+from calib.figures.checkpoints import checkpoint_chart
 from calib.figures.compact_logit import compact_logit_chart
 from calib.figures.cumulative import cumulative_chart
 from calib.figures.cumulative_difference import cumulative_difference_chart
@@ -22,6 +23,7 @@ __all__ = [
     "METHOD_STYLES",
     "Chart",
     "before_after_chart",
+    "checkpoint_chart",
     "compact_logit_chart",
     "cost_chart",
     "cumulative_chart",

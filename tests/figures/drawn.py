@@ -1,11 +1,15 @@
 """Slices, periods and decisions of an Analysis, for the tests of their figures."""
 
+import dataclasses
+
 import numpy as np
 
 from calib.analysis import Analysis
+from calib.comparison import Estimate
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.decisions import Costs, cost_curves, decide, net_benefit
 from calib.figures import (
+    checkpoint_chart,
     cost_chart,
     net_benefit_chart,
     period_chart,
@@ -13,6 +17,8 @@ from calib.figures import (
     slice_reliability_chart,
 )
 from calib.figures.chart import Chart
+from calib.models import ModelComparison, ModelScores
+from calib.numerics.numbered import numbers_of
 from calib.periods import PeriodTable, cut_periods, period_table
 from calib.slices import SliceGaps, Slicing, slice_gaps
 
@@ -61,7 +67,28 @@ def benefit(analysis: Analysis) -> Chart:
     return net_benefit_chart(net_benefit(analysis.held_out), METHODS, threshold=0.25)
 
 
+def checkpoints(analysis: Analysis, names: tuple[str, ...] = ("step 1", "step 9", "step 10")):
+    """Three models made of one: its methods' losses, larger from model to model."""
+    methods = ("uncalibrated", "platt", "beta")
+    keys = ("log_loss", "brier_score", "ks_error", "ece_quantile")
+    models = {}
+    for number, name in enumerate(names):
+        metrics = {
+            method: {
+                key: Estimate(*(end + number / 10 for end in dataclasses.astuple(found)))
+                for key, found in analysis.methods[method].metrics.items()
+                if key in keys
+            }
+            for method in methods
+        }
+        models[name] = ModelScores(analysis.data.n_rows, metrics, {}, paired=True)
+    columns = tuple(column for column in analysis.columns if column.key in keys)
+    numbers = numbers_of(names)
+    return ModelComparison(methods, columns, models, numbers, {}, analysis.settings)
+
+
 BUILDERS = {
+    "checkpoints": lambda a: checkpoint_chart(checkpoints(a)),
     "slices": lambda a: slice_chart(gaps(a)),
     "slice reliability": lambda a: slice_reliability_chart(curves(a)),
     "periods": lambda a: period_chart(periods(a)),

@@ -1,0 +1,182 @@
+"""Checkpoints: metrics over training, uncalibrated, clipped and calibrated, one panel a metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calib.analysis import Column
+from calib.comparison import Estimate
+from calib.figures.chart import Chart, make_chart
+from calib.figures.grid import axis_ids, layout_keys, panel_title
+from calib.figures.panels import legend_entry
+from calib.figures.theme import axis_look, faded, style_of
+from calib.figures.trace import Trace, scatter
+from calib.figures.words import escaped, shortened
+from calib.methods import method_of
+from calib.models import ModelComparison
+from calib.numerics.arrays import FloatArray
+
+WIDTH, PANEL, GAP = 640, 130, 34
+MOST_PANELS, MOST_TICKS = 4, 6
+# Intervals of neighbours that lie over each other are hard to tell apart.
+STEP = 0.012
+
+
+def checkpoint_chart(comparison: ModelComparison) -> Chart:
+    """Metrics of every model, in the order of training.
+
+    Parameters
+    ----------
+    comparison : ModelComparison
+
+    References
+    ----------
+    Figure 2 of Lucena 2018, arXiv:1809.07751.
+    """
+    columns = comparison.columns[:MOST_PANELS]
+    height = len(columns) * PANEL + (len(columns) - 1) * GAP
+    mode = "lines+markers"
+    traces = [
+        _line(comparison, column, panel, number)
+        for panel, column in enumerate(columns)
+        for number in range(len(comparison.methods))
+    ]
+    traces += [
+        legend_entry(key, escaped(method_of(key).label), style_of(key), mode)
+        for key in comparison.methods
+    ]
+    titles = [panel_title(escaped(column.label), panel) for panel, column in enumerate(columns)]
+    return make_chart(
+        traces,
+        _axes(comparison, columns, height) | {"annotations": titles},
+        _alt(comparison),
+        plot_width=WIDTH,
+        plot_height=height,
+        top=26,
+        left=62,
+        revision="checkpoints",
+    )
+
+
+def _alt(comparison: ModelComparison) -> str:
+    """Where the first metric begins and ends, by method."""
+    column, names = comparison.columns[0], list(comparison.models)
+    first, last = comparison.models[names[0]], comparison.models[names[-1]]
+    said = [
+        f"{method_of(key).label}: {first.metrics[key][column.key].value:.4f} to "
+        f"{last.metrics[key][column.key].value:.4f}."
+        for key in comparison.methods
+        if key in first.metrics and key in last.metrics
+    ]
+    span = f"{len(names)} models, {names[0]} to {names[-1]}"
+    return f"{column.label} of {span}. {' '.join(said)}"
+
+
+def _positions(comparison: ModelComparison) -> FloatArray:
+    if comparison.positions is not None:
+        return np.asarray(comparison.positions, dtype=np.float64)
+    return np.arange(len(comparison.models), dtype=np.float64)
+
+
+def _line(comparison: ModelComparison, column: Column, panel: int, number: int) -> Trace:
+    key = comparison.methods[number]
+    style = style_of(key)
+    found = [
+        model.metrics[key][column.key] if key in model.metrics else Estimate(float("nan"))
+        for model in comparison.models.values()
+    ]
+    y, low, high = (np.array([getattr(e, end) for e in found]) for end in ("value", "low", "high"))
+    at = _positions(comparison)
+    aside = (number - (len(comparison.methods) - 1) / 2.0) * STEP * float(np.ptp(at) or 1.0)
+    return scatter(
+        x=at + aside,
+        y=y,
+        mode="lines+markers",
+        name=escaped(method_of(key).label),
+        uid=f"{column.key} {key}",
+        legendgroup=key,
+        line={"color": faded(style.color, 0.7), "width": 1.5, "dash": style.dash},
+        marker={"color": style.color, "symbol": style.symbol, "size": 7, "opacity": 1.0},
+        error_y={
+            "type": "data",
+            "symmetric": False,
+            "array": high - y,
+            "arrayminus": y - low,
+            "color": faded(style.color, 0.6),
+            "thickness": 1.25,
+            "width": 0,
+        },
+        hovertext=[
+            _describe(name, model.n_rows, estimate, column)
+            for (name, model), estimate in zip(comparison.models.items(), found, strict=True)
+        ],
+        hovertemplate="<b>%{fullData.name}</b><br>%{hovertext}<extra></extra>",
+        showlegend=False,
+        **axis_ids(panel),
+    )
+
+
+def _describe(name: str, n_rows: int, estimate: Estimate, column: Column) -> str:
+    said = f"{column.label} {estimate.value:.4f}"
+    if estimate.low == estimate.low:
+        said += f" ({estimate.low:.4f} to {estimate.high:.4f})"
+    return f"{escaped(name)}<br>{escaped(said)}<br>{n_rows:,} rows"
+
+
+def _axes(comparison: ModelComparison, columns: Sequence[Column], height: int) -> dict[str, Any]:
+    at, names = _positions(comparison), list(comparison.models)
+    shown = _ticks(at)
+    labels = [escaped(shortened(_tick(comparison, names, i))) for i in shown]
+    margin = 0.05 * float(np.ptp(at) or 1.0)
+    axes: dict[str, Any] = {}
+    for panel, column in enumerate(columns):
+        across, upward = layout_keys(panel)
+        bottom = height - PANEL - panel * (PANEL + GAP)
+        last = panel == len(columns) - 1
+        axes[across] = axis_look(
+            range=[float(at.min()) - margin, float(at.max()) + margin],
+            tickvals=[float(at[i]) for i in shown],
+            ticktext=labels if last else [""] * len(labels),
+            anchor=axis_ids(panel)["yaxis"],
+            **({} if panel == 0 else {"matches": "x"}),
+        )
+        axes[upward] = axis_look(
+            range=_upward(comparison, column),
+            domain=[bottom / height, (bottom + PANEL) / height],
+            anchor=axis_ids(panel)["xaxis"],
+            nticks=4,
+            tickformat="~g",
+        )
+    return axes
+
+
+def _tick(comparison: ModelComparison, names: Sequence[str], i: int) -> str:
+    return names[i] if comparison.positions is None else f"{comparison.positions[i]:g}"
+
+
+def _ticks(at: FloatArray) -> list[int]:
+    """Models that are named on the axis: far enough apart for a phone."""
+    span = float(np.ptp(at))
+    shown = [0]
+    for i in range(1, len(at)):
+        if abs(at[i] - at[shown[-1]]) >= span / MOST_TICKS:
+            shown.append(i)
+    return shown
+
+
+def _upward(comparison: ModelComparison, column: Column) -> list[float]:
+    ends = np.array(
+        [
+            end
+            for model in comparison.models.values()
+            for found in model.metrics.values()
+            for end in (found[column.key].value, found[column.key].low, found[column.key].high)
+        ]
+    )
+    known = ends[np.isfinite(ends)]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+    margin = 0.08 * (high - low) or 0.01
+    return [low - margin, high + margin]

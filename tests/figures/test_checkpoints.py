@@ -1,0 +1,41 @@
+import pytest
+
+from calib.figures import checkpoint_chart
+from tests.figures.drawn import checkpoints
+
+
+@pytest.mark.parametrize("key", ["log_loss", "ks_error"])
+def test_lines_are_the_models_estimates(analysis, trace, key):
+    comparison = checkpoints(analysis)
+    line = trace(checkpoint_chart(comparison).figure, f"{key} platt")
+    found = [model.metrics["platt"][key] for model in comparison.models.values()]
+    assert list(line.y) == [estimate.value for estimate in found]
+    assert line.y[1] + line.error_y.array[1] == pytest.approx(found[1].high)
+    assert line.y[1] - line.error_y.arrayminus[1] == pytest.approx(found[1].low)
+
+
+def test_checkpoints_stand_at_their_numbers_and_names_side_by_side(analysis, trace):
+    numbered = trace(checkpoint_chart(checkpoints(analysis)).figure, "log_loss platt")
+    assert list(numbered.x) == pytest.approx([1, 9, 10])
+    named = checkpoint_chart(checkpoints(analysis, ("a", "b<b>", "c"))).figure
+    assert list(trace(named, "log_loss platt").x) == pytest.approx([0, 1, 2])
+    assert list(named.layout.xaxis4.ticktext) == ["a", "b&lt;b&gt;", "c"]
+    assert set(named.layout.xaxis.ticktext) == {""}
+
+
+def test_all_intervals_are_in_view(analysis):
+    comparison = checkpoints(analysis)
+    low, high = checkpoint_chart(comparison).figure.layout.yaxis2.range
+    for model in comparison.models.values():
+        for found in model.metrics.values():
+            assert low < found["brier_score"].low < found["brier_score"].high < high
+
+
+def test_words_say_where_it_begins_and_ends(analysis):
+    comparison = checkpoints(analysis)
+    first, last = (
+        comparison.models[name].metrics["beta"]["log_loss"].value for name in ("step 1", "step 10")
+    )
+    alt = checkpoint_chart(comparison).alt
+    assert "3 models, step 1 to step 10" in alt
+    assert f"Beta: {first:.4f} to {last:.4f}." in alt
