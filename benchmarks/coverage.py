@@ -23,7 +23,9 @@ from scipy.stats import norm
 from calib import metrics
 from calib.cells import ScoreCells
 from calib.comparison import mean_estimate
+from calib.curves.corp import corp_curve
 from calib.curves.reliability import reliability_curve
+from calib.curves.smooth import smooth_curve
 from calib.metrics.proper import row_brier, row_log_loss
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import bin_between, bin_edges
@@ -32,13 +34,13 @@ from calib.numerics.threads import single_thread
 from calib.predictions import BinaryView
 from calib.uncertainty import (
     Bootstrap,
+    Errors,
     Estimate,
     Replicates,
     percentile_estimate,
     replicate,
     resample_rows,
 )
-from calib.uncertainty.replicates import Errors
 
 PAGE = Path(__file__).parent.parent / "docs" / "uncertainty.md"
 LEVEL, SIZE = 0.95, 0.05
@@ -47,7 +49,8 @@ REPETITIONS = 1_000
 # Fewer resamples and coarser groups than in use, for time: quantiles of 200 draws are a little
 # nearer to each other than those of 1,000, and cost about half a point of coverage.
 RESAMPLES, GROUPS = 200, 256
-SMOOTH_REPETITIONS, SMOOTH_RESAMPLES, SMOOTH_ROWS = 100, 100, 2_000
+# What takes long is repeated less often, with one number of rows.
+SLOW_REPETITIONS, SLOW_RESAMPLES, SLOW_ROWS = 100, 100, 2_000
 SMOOTH_SHAPES = ("calibrated", "overconfident", "a little too high")
 POPULATION, PER_CLUSTER, CORRELATION = 100_000, 5, 0.3
 N_BINS, N_RATE_BINS = 15, 10
@@ -125,6 +128,7 @@ class Family:
 
 PROMISED = Family("Mean scores, their differences and bin rates", 93.0, 97.0)
 ERRORS = Family("Calibration errors, AUC and slope")
+LINES = Family("Bands of the lines, at a row's score")
 TESTS = Family("Tests", 3.0, 7.0)
 
 
@@ -194,7 +198,8 @@ def _number(high_edge: FloatArray) -> IntArray:
     return np.round(high_edge * N_RATE_BINS).astype(np.int64) - 1
 
 
-Finding = tuple[Family, str, float]  # 1 if the interval holds the truth, or the test rejects
+# 1 if the interval holds the truth, or the test rejects; of a band the share of the rows it holds.
+Finding = tuple[Family, str, float]
 
 
 def one_repetition(shape: Shape, truth: Truth, n: int, rng: np.random.Generator) -> list[Finding]:
@@ -203,7 +208,6 @@ def one_repetition(shape: Shape, truth: Truth, n: int, rng: np.random.Generator)
     if not 0 < rows.outcome.sum() < n:
         return []  # the analysis refuses one class
     cells = rows.cells()
-    found = [*_losses(rows, truth), *_rates(cells, truth)]
     drawn = resample_rows(
         rows,
         cells,
@@ -212,7 +216,8 @@ def one_repetition(shape: Shape, truth: Truth, n: int, rng: np.random.Generator)
         random_state=int(rng.integers(2**32)),
     )
     own, tied = replicate(drawn, rows.score), replicate(drawn, coarse(rows.score))
-    found += _points(cells, own, truth)
+    clusters = own if shape.clustered else None
+    found = [*_losses(rows, truth), *_rates(cells, clusters, truth), *_points(cells, own, truth)]
     found += _change(rows, cells, tied.auc - own.auc, truth)
     if shape.calibrated:
         found += _tests(cells, own, shape)
@@ -227,8 +232,8 @@ def _losses(rows: BinaryView, truth: Truth) -> Iterator[Finding]:
             yield PROMISED, what, _holds(mean_estimate(values, rows, LEVEL), truth.losses[what])
 
 
-def _rates(cells: ScoreCells, truth: Truth) -> Iterator[Finding]:
-    curve = reliability_curve(cells, n_bins=N_RATE_BINS, strategy="uniform")
+def _rates(cells: ScoreCells, clusters: Replicates | None, truth: Truth) -> Iterator[Finding]:
+    curve = reliability_curve(cells, n_bins=N_RATE_BINS, strategy="uniform", clusters=clusters)
     rate = truth.rates[_number(curve.high_edge)]
     known = np.isfinite(rate) & (curve.rows >= 10)
     for low, high, true in zip(curve.low[known], curve.high[known], rate[known], strict=True):
@@ -279,7 +284,9 @@ def _tests(cells: ScoreCells, drawn: Replicates, shape: Shape) -> Iterator[Findi
         "likelihood ratio": metrics.calibration_slope_intercept(cells).p_value,
     }
     if shape.clustered:
+        # In the place of those above, which nobody is shown then.
         p_values["KS by cluster"] = drawn.ks.p_value(metrics.ks_error(cells))
+        p_values["Kuiper by cluster"] = drawn.kuiper.p_value(metrics.kuiper_error(cells))
     for name, p_value in p_values.items():
         if not math.isnan(p_value):
             yield TESTS, name, float(p_value < SIZE)
@@ -299,27 +306,30 @@ def simulate(job: tuple[str, int, int]) -> pd.DataFrame:
     with single_thread():
         for rng in np.random.default_rng(seed).spawn(repetitions):
             found += [(f.title, what, hit) for f, what, hit in one_repetition(shape, truth, n, rng)]
-        if n == SMOOTH_ROWS and name in SMOOTH_SHAPES:
-            found += _smooth(shape, truth, seed)
+        if n == SLOW_ROWS:
+            for rng in np.random.default_rng([*seed, 1]).spawn(SLOW_REPETITIONS):
+                found += [(f.title, what, hit) for f, what, hit in _slow(shape, truth, rng)]
     frame = pd.DataFrame(found, columns=["family", "what", "hit"])
     table = frame.groupby(["family", "what"], sort=False)["hit"].agg(["mean", "size"]).reset_index()
     return table.assign(shape=name, n=n)
 
 
-def _smooth(shape: Shape, truth: Truth, seed: list[int]) -> list[tuple[str, str, float]]:
-    found = []
-    for rng in np.random.default_rng([*seed, 1]).spawn(SMOOTH_REPETITIONS):
-        rows = shape.draw(SMOOTH_ROWS, rng)
-        bootstrap = Bootstrap.from_arrays(
-            rows.outcome,
-            rows.score,
-            group=rows.group,
-            n_replicates=SMOOTH_RESAMPLES,
-            random_state=int(rng.integers(2**32)),
-        )
+def _slow(shape: Shape, truth: Truth, rng: np.random.Generator) -> Iterator[Finding]:
+    """The bands of the CORP and the smooth line, and smECE."""
+    rows, seed = shape.draw(SLOW_ROWS, rng), int(rng.integers(2**32))
+    cells, clusters = rows.cells(), None
+    if shape.clustered:
+        drawn = resample_rows(rows, cells, n_replicates=RESAMPLES, random_state=seed)
+        clusters = replicate(drawn, rows.score)
+    corp = corp_curve(cells, n_replicates=RESAMPLES, random_state=seed, clusters=clusters)
+    for curve in (corp, smooth_curve(cells, clusters=clusters)):
+        low, high = (np.interp(rows.score, curve.score, end) for end in (curve.low, curve.high))
+        true = shape.truth(rows.score)
+        yield LINES, curve.kind, float(np.mean((low <= true) & (true <= high)))
+    if shape.name in SMOOTH_SHAPES:
+        bootstrap = Bootstrap(cells, n_replicates=SLOW_RESAMPLES, random_state=seed)
         estimate = bootstrap.estimate(metrics.smooth_calibration_error, kind="error")
-        found.append((ERRORS.title, "smECE: in use", _holds(estimate, truth.smooth)))
-    return found
+        yield ERRORS, "smECE: in use", _holds(estimate, truth.smooth)
 
 
 @dataclass(frozen=True)
@@ -336,7 +346,20 @@ class Known:
         return what in self.what and shape.startswith(self.shapes) and n in self.n
 
 
-KNOWN: tuple[Known, ...] = ()
+KNOWN = (
+    Known(
+        ("KS", "Kuiper", "Spiegelhalter", "Hosmer-Lemeshow", "likelihood ratio"),
+        "clusters",
+        N_ROWS,
+        "takes rows as independent: nobody is shown it where clusters are named",
+    ),
+    Known(
+        ("log loss", "log loss difference", "Brier", "Brier difference", "bin rate (Wilson)"),
+        "rare",
+        (200,),
+        "two or three positives a data set, and none are left out: coverage comes in jumps",
+    ),
+)
 
 
 def misses(table: pd.DataFrame, family: Family) -> list[tuple[str, str, int, float]]:
@@ -389,7 +412,7 @@ def write(table: pd.DataFrame, repetitions: int, seconds: float) -> None:
     parts = [
         f"{MARKER}\n\nMeasured with {repetitions:,} repetitions in {seconds / 60:.0f} minutes."
     ]
-    for family in (PROMISED, TESTS, ERRORS):
+    for family in (PROMISED, TESTS, ERRORS, LINES):
         bounds = "" if family.low is None else f" (promised {family.low:g} to {family.high:g})"
         parts.append(f"## {family.title}: percent{bounds}\n\n{markdown(table, family)}")
     PAGE.write_text(head + "\n\n".join(parts) + "\n", encoding="utf-8")

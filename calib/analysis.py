@@ -62,7 +62,7 @@ from calib.numerics.threads import single_thread
 from calib.numerics.transforms import default_epsilon
 from calib.predictions import Predictions, check_view
 from calib.settings import Settings
-from calib.uncertainty import Replicates, fit_line, percentile_estimate
+from calib.uncertainty import Errors, Replicates, fit_line, percentile_estimate
 from calib.verdict import Recommendation, Verdict, judge, recommend
 
 # Below, even resampled clusters do not show how clusters vary.
@@ -413,7 +413,10 @@ def _ks_test(held_out: HeldOut, key: str) -> TestResult:
     cells = held_out.cells[key]
     if held_out.rows.group is None:
         return ks_test(cells)
-    errors, value = held_out.replicates[key].ks, ks_error(cells)
+    return _clustered_test(ks_error(cells), held_out.replicates[key].ks)
+
+
+def _clustered_test(value: float, errors: Errors) -> TestResult:
     null = f"resampled clusters, {len(errors.noise):,} draws"
     return TestResult(value, errors.p_value(value), null)
 
@@ -421,20 +424,13 @@ def _ks_test(held_out: HeldOut, key: str) -> TestResult:
 def _tests(held_out: HeldOut, key: str, line: LogisticFit | None) -> dict[str, TestResult]:
     cells = held_out.cells[key]
     if held_out.rows.group is not None:
-        return {"kuiper": _clustered_kuiper(held_out, key)}
+        return {"kuiper": _clustered_test(kuiper_error(cells), held_out.replicates[key].kuiper)}
     return {
         "kuiper": kuiper_test(cells),
         "spiegelhalter": spiegelhalter_test(cells),
         "hosmer_lemeshow": hosmer_lemeshow_test(cells),
         "line": line_test(cells, line),
     }
-
-
-def _clustered_kuiper(held_out: HeldOut, key: str) -> TestResult:
-    value, gap = kuiper_error(held_out.cells[key]), held_out.replicates[key].gap
-    noise = np.ptp(gap[:, 1:] - gap[:, :1], axis=0)
-    p_value = (int((noise >= value).sum()) + 1) / (len(noise) + 1)
-    return TestResult(value, p_value, f"resampled clusters, {len(noise):,} draws")
 
 
 def _clustered_null(curve: CumulativeCurve, held_out: HeldOut, key: str) -> CumulativeCurve:

@@ -19,7 +19,7 @@ from calib.numerics.resampling import draw_noise
 ROUNDING = 1e-12  # of sums over bins
 FEW_EXPECTED = 5.0  # Cochran's rule, for a group's variance
 # Runs of scores that are drawn together; fewer scores are drawn exactly.
-MOST_RUNS = 256
+MOST_RUNS = 64
 
 
 @metric(

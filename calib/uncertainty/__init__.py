@@ -2,12 +2,13 @@
 
 from calib.uncertainty.bootstrap import Bootstrap
 from calib.uncertainty.estimate import Estimate
-from calib.uncertainty.replicates import Replicates, percentile_estimate, replicate
+from calib.uncertainty.replicates import Errors, Replicates, percentile_estimate, replicate
 from calib.uncertainty.rows import RowResamples, resample_rows
 from calib.uncertainty.slope import calibration_slope, fit_line
 
 __all__ = [
     "Bootstrap",
+    "Errors",
     "Estimate",
     "Replicates",
     "RowResamples",

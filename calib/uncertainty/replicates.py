@@ -79,6 +79,12 @@ class Replicates:
     def __post_init__(self) -> None:
         lock(self)
 
+    @property
+    def kuiper(self) -> Errors:
+        """Highest minus lowest cumulative gap."""
+        error = np.ptp(self.gap, axis=0)
+        return Errors(error[1:] - error[0], np.ptp(self.noise, axis=0))
+
     def ece(self, edges: FloatArray) -> Errors:
         """Weighted mean of absolute gaps between the given edges, shape (b + 1,)."""
         at = self._ends(edges)
