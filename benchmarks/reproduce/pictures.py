@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -11,7 +12,9 @@ from pathlib import Path
 import plotly.graph_objects as go
 
 from calib.figures import Chart
+from calib.figures.chart import BOTTOM, LEGEND_ROW
 
+LEGEND_ENTRY = 50  # pixels of a symbol and its gaps
 MOST_BYTES = 150_000
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 LONG_NUMBER = re.compile(r"(\d+\.\d\d)\d+")
@@ -54,11 +57,20 @@ def _find_chrome() -> None:
 
 
 def _on_paper(chart: Chart) -> go.Figure:
-    """A copy that dark pages can show too."""
-    figure = go.Figure(chart.figure)
+    """A copy that dark pages can show too, without the room that a phone's legend needs."""
+    figure = chart.figure
     # Plotly makes CSS selectors of them, and ours have spaces.
     figure.update_traces(uid=None)
-    return figure.update_layout(paper_bgcolor="white", font_family="Helvetica, Arial, sans-serif")
+    names = [trace.name for trace in figure.data if trace.name and trace.showlegend is not False]
+    room = figure.layout.width - figure.layout.margin.l
+    rows = math.ceil(sum(LEGEND_ENTRY + 7 * len(name) for name in names) / room)
+    bottom = BOTTOM + (LEGEND_ROW * rows + 4 if names else 0)
+    return figure.update_layout(
+        paper_bgcolor="white",
+        font_family="Helvetica, Arial, sans-serif",
+        height=figure.layout.height - figure.layout.margin.b + bottom,
+        margin_b=bottom,
+    )
 
 
 def _settled(svg: str) -> str:

@@ -30,6 +30,7 @@ PAGES: Mapping[str, str] = {
     "Slices": "pages/slices.py",
     "Decisions": "pages/decisions.py",
     "Reports": "pages/reports.py",
+    "Gallery": "pages/gallery.py",
     "Methods": "pages/methods.py",
 }
 ICON = "⚖️"
