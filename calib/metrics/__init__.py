@@ -20,6 +20,7 @@ from calib.metrics.proper import brier_score, certain_and_wrong, log_loss
 from calib.metrics.ranking import auc, distinct_scores
 from calib.metrics.regression import calibration_slope_intercept
 from calib.metrics.results import Decomposition, SlopeIntercept, SmoothedErrors, TestResult
+from calib.metrics.scoring import scorer
 from calib.metrics.smooth import smooth_calibration_error
 from calib.metrics.smoothed import integrated_calibration_index
 from calib.metrics.sweep import sweep_calibration_error
@@ -47,6 +48,7 @@ __all__ = [
     "kuiper_test",
     "log_loss",
     "log_loss_decomposition",
+    "scorer",
     "signed_calibration_error",
     "smooth_calibration_error",
     "spiegelhalter_test",

@@ -109,7 +109,7 @@ def kuiper_error(cells: ScoreCells) -> float:
     bounds=(-1.0, 1.0),
     better="zero",
     convention="Positive: the scores are too low on the whole.",
-    source="Cox 1958",
+    source="Cox 1958, doi:10.1093/biomet/45.3-4.562",
 )
 def signed_calibration_error(cells: ScoreCells) -> float:
     """Weighted base rate minus weighted mean score; the end of the cumulative difference.

@@ -81,7 +81,7 @@ def _mean(
     bounds=(0.0, -math.log(np.finfo(np.float64).eps)),
     better="lower",
     convention="Natural log; scores clipped to [2.2e-16, 1 - 2.2e-16], as scikit-learn does.",
-    source="Good 1952",
+    source="Good 1952, doi:10.1111/j.2517-6161.1952.tb00104.x",
 )
 def log_loss(cells: ScoreCells) -> float:
     """Mean negative log-likelihood: -(1/W) sum w [y ln s + (1 - y) ln(1 - s)].
@@ -145,7 +145,7 @@ def brier_score(cells: ScoreCells) -> float:
     bounds=(0.0, math.inf),
     better="zero",
     convention="Rows, not weight; for such rows the clip decides the log loss.",
-    source="",
+    source="Good 1952, doi:10.1111/j.2517-6161.1952.tb00104.x",
 )
 def certain_and_wrong(cells: ScoreCells) -> int:
     """Number of rows whose score is exactly 0 or 1, on the wrong side.

@@ -2,12 +2,13 @@
 
 import inspect
 import math
+import re
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import GridSearchCV
 
 from calib import metrics
 from calib.cells import ScoreCells
@@ -87,21 +88,92 @@ def test_errors_are_sentences(call, sentence):
         call()
 
 
-def test_scikit_learn_makes_scorers():
-    features = RNG.normal(size=(200, 3))
-    labels = (features[:, 0] + RNG.normal(size=200) > 0).astype(int)
-    model = LogisticRegression().fit(features, labels)
-    score = model.predict_proba(features)[:, 1]
-    for metric in (metrics.log_loss, metrics.ks_error, metrics.expected_calibration_error):
-        scorer = make_scorer(metric, response_method="predict_proba", greater_is_better=False)
-        assert scorer(model, features, labels) == -metric(labels, score)
+@pytest.fixture(scope="module")
+def model():
+    features = np.random.default_rng(9).normal(size=(200, 3))
+    labels = (features[:, 0] + np.random.default_rng(10).normal(size=200) > 0).astype(int)
+    fitted = LogisticRegression().fit(features, labels)
+    return fitted, features, labels, fitted.predict_proba(features)[:, 1]
+
+
+def single_number(key):
+    return isinstance(getattr(metrics, key)(OUTCOME, SCORE), float | int)
+
+
+@pytest.mark.parametrize("key", [key for key in METRICS if single_number(key)])
+@pytest.mark.parametrize("greater_is_better", [True, False])
+def test_scikit_learn_makes_scorers_of_single_numbers(key, greater_is_better, model):
+    fitted, features, labels, score = model
+    metric, weight = getattr(metrics, key), np.linspace(0.5, 2.0, 200)
+    scorer = make_scorer(
+        metric, response_method="predict_proba", greater_is_better=greater_is_better
+    )
+    sign = 1 if greater_is_better else -1
+    assert scorer(fitted, features, labels) == sign * metric(labels, score)
+    weighted = metric(labels, score, sample_weight=weight)
+    assert scorer(fitted, features, labels, sample_weight=weight) == sign * weighted
+
+
+def test_scorers_take_parameters(model):
+    fitted, features, labels, score = model
     scorer = make_scorer(
         metrics.expected_calibration_error, response_method="predict_proba", n_bins=5
     )
-    assert scorer(model, features, labels) == metrics.expected_calibration_error(
-        labels, score, n_bins=5
+    five = metrics.expected_calibration_error(labels, score, n_bins=5)
+    assert scorer(fitted, features, labels) == five
+    own = metrics.scorer("expected_calibration_error", n_bins=5)
+    assert own(fitted, features, labels) == -five
+
+
+@pytest.mark.parametrize("key", METRICS)
+def test_every_metric_selects_models(key, model):
+    _, features, labels, _ = model
+    candidates = GridSearchCV(
+        LogisticRegression(), {"C": [1e-3, 1.0]}, scoring=metrics.scorer(key), cv=3
     )
-    assert np.isfinite(cross_val_score(model, features, labels, scoring=scorer, cv=3)).all()
+    found = candidates.fit(features, labels).cv_results_["mean_test_score"]
+    assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize(
+    ("key", "part", "score"),
+    [
+        ("log_loss", None, lambda y, s: -metrics.log_loss(y, s)),
+        ("auc", None, metrics.auc),
+        ("signed_calibration_error", None, lambda y, s: -abs(np.mean(y) - np.mean(s))),
+        ("calibration_slope_intercept", None,
+         lambda y, s: -abs(metrics.calibration_slope_intercept(y, s).slope - 1.0)),
+        ("ks_test", "p_value", lambda y, s: metrics.ks_test(y, s).p_value),
+        ("brier_decomposition", "discrimination",
+         lambda y, s: metrics.brier_decomposition(y, s).discrimination),
+        ("distinct_scores", None, lambda _, s: len(np.unique(s))),
+    ],
+)  # fmt: skip
+def test_larger_scores_are_better(key, part, score, model):
+    fitted, features, labels, probability = model
+    found = metrics.scorer(key, part)(fitted, features, labels)
+    assert found == pytest.approx(score(labels, probability), abs=1e-12)
+
+
+def test_a_part_that_does_not_exist_is_refused(model):
+    fitted, features, labels, _ = model
+    with pytest.raises(ValueError, match=r"part of ks_test must be one of statistic, p_value, got"):
+        metrics.scorer("ks_test", "z")(fitted, features, labels)
+    with pytest.raises(ValueError, match=r"part of auc must be one of none, got 'z'\."):
+        metrics.scorer("auc", "z")(fitted, features, labels)
+
+
+@pytest.mark.parametrize("key", METRICS)
+def test_every_metric_says_what_it_is(key):
+    entry = METRICS[key]
+    low, high = entry.bounds
+    assert low < high
+    assert entry.better in ("lower", "higher", "zero", "one", "none")
+    assert re.fullmatch(r"[A-Z].*[^.]", entry.label, re.IGNORECASE)
+    for words in (entry.meaning, entry.convention):
+        assert re.fullmatch(r"[A-Z].*\.", words)
+    # A source is a year at least, and its identifier where it has one.
+    assert re.search(r"\b(19|20)\d\d\b", entry.source)
 
 
 def test_one_class_has_no_auc_and_no_slope():
