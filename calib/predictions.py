@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -238,6 +238,32 @@ class Predictions:
         kind, index = check_view(view, self.n_classes)
         score, outcome = self._binary(kind, index)
         return BinaryView(outcome, score, self.weight, self.test, self.group)
+
+    def one_score(self, view: str) -> Predictions:
+        """The binary problem of a view, as predictions of one score a row.
+
+        Parameters
+        ----------
+        view : str
+
+        Raises
+        ------
+        ValueError
+            As `view` does.
+
+        Examples
+        --------
+        >>> predictions = Predictions.from_arrays([0, 2], [[0.5, 0.3, 0.2], [0.1, 0.6, 0.3]])
+        >>> predictions.one_score("top:1").scores, predictions.one_score("top:1").outcome
+        (array([0.5, 0.6]), array([1, 0]))
+        """
+        binary = self.view(view)
+        return replace(
+            self,
+            outcome=binary.outcome.astype(np.int64),
+            scores=binary.score,
+            class_names=("other", self.view_label(view)),
+        )
 
     def view_label(self, view: str = "class:1") -> str:
         """What a positive row is in a view, in words."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from calib.comparison import Progress, create, quiet, with_settings
 from calib.multiclass import MULTICLASS_CALIBRATORS, MulticlassCalibrator, multiclass_calibrator
-from calib.multiclass.by_class import score_matrix
+from calib.multiclass.by_class import Classwise, class_table, score_matrix, untested
 from calib.multiclass.one_vs_rest import OneVsRest
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.ranking import binary_problem
@@ -111,6 +111,18 @@ class MulticlassHeldOut:
         kind, index = check_view(view, self.scores.shape[1])
         score, outcome = binary_problem(self.matrix(key), self.label, kind, index)
         return BinaryView(outcome, score, self.weight, None, self.group)
+
+    def classwise(self, key: str, class_names: Sequence[str]) -> Classwise:
+        """Calibration of every class under a method, the class with the largest KS error first.
+
+        Parameters
+        ----------
+        key : str
+            Method.
+        class_names : sequence of str
+        """
+        found = class_table(self.matrix(key), self.label, self.weight, class_names)
+        return found if self.group is None else untested(found)
 
 
 def create_multiclass(key: str, settings: Settings) -> MulticlassCalibrator:

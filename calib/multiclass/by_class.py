@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from calib.numerics.arrays import FloatArray, IntArray, lock
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.brownian import supremum_survival
+from calib.numerics.multiplicity import holm
 from calib.predictions import Predictions
 
 COLUMNS_AT_ONCE = 64
-# The Brownian limit needs rows, as for the binary test.
-FEW_ROWS = 100
+# The Brownian limit needs rows, as for the binary test, and outcomes that can vary.
+FEW_ROWS, LITTLE_SPREAD = 100, 25.0
+# With fewer rows of a class, came or expected, it is shown and not judged.
+FEW_OF_A_CLASS = 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,8 +59,12 @@ class Classwise:
     bias : ndarray
         Observed minus predicted: positive where the scores of the class are too low.
     ks_error, p_value : ndarray
-        KS error, and how often calibrated scores would show so large a one by chance; NaN below
-        100 rows.
+        KS error, and how often calibrated scores would show so large a one by chance, or a bound
+        on it where few rows are in doubt; NaN below 100 rows, and where rows come in clusters.
+    p_adjusted : ndarray
+        Holm's, over the classes that are not `few`; NaN for those.
+    few : ndarray of bool
+        Whether fewer than 30 rows of the class came, and fewer were expected.
     ece : ndarray
         ECE of uniform bins.
     n_bins : int
@@ -70,6 +78,8 @@ class Classwise:
     bias: FloatArray
     ks_error: FloatArray
     p_value: FloatArray
+    p_adjusted: FloatArray
+    few: BoolArray
     ece: FloatArray
     n_bins: int
 
@@ -78,7 +88,8 @@ class Classwise:
 
     def frame(self) -> pd.DataFrame:
         """One row a class, worst KS error first."""
-        columns = ("n_rows", "base_rate", "mean_score", "bias", "ks_error", "p_value", "ece")
+        columns: tuple[str, ...] = ("n_rows", "base_rate", "mean_score", "bias", "ks_error", "ece")
+        columns = (*columns, "p_value", "p_adjusted", "few")
         named = {"class": self.class_name} | {name: getattr(self, name) for name in columns}
         return pd.DataFrame(named, index=pd.Index(self.index, name="index"))
 
@@ -108,19 +119,52 @@ def classwise(predictions: Predictions, *, n_bins: int = 15) -> Classwise:
     1      1       2  0.25      0.25
     2      2       1  0.10      0.10
     """
-    scores = score_matrix(predictions)
-    errors = class_errors(scores, predictions.outcome, predictions.weight, n_bins)
+    weight = predictions.weight
+    found = class_table(
+        score_matrix(predictions), predictions.outcome, weight, predictions.class_names, n_bins
+    )
+    return found if predictions.group is None else untested(found)
+
+
+def class_table(
+    scores: FloatArray,
+    label: IntArray,
+    weight: FloatArray | None,
+    class_names: Sequence[str],
+    n_bins: int = 15,
+) -> Classwise:
+    """The same of scores that are not those of the predictions, such as calibrated ones.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, m)
+    label : ndarray of int, shape (n,)
+    weight : ndarray of shape (n,) or None
+    class_names : sequence of str
+    n_bins : int
+
+    References
+    ----------
+    Freedman 1975, doi:10.1214/aop/1176996452 (the bound); Holm 1979,
+    https://www.jstor.org/stable/4615733 (adjusted p-values).
+    """
+    errors = class_errors(scores, label, weight, n_bins)
     order = np.argsort(-errors.ks, kind="stable")
-    counts = np.bincount(predictions.outcome, minlength=scores.shape[1])
+    counts = np.bincount(label, minlength=scores.shape[1])
+    largest = 1.0 / len(label) if weight is None else float(weight.max() / weight.sum())
+    p_value = _p_values(errors, largest, len(label))
+    few = np.maximum(counts, errors.mean_score * len(label)) < FEW_OF_A_CLASS
     return Classwise(
         index=order,
-        class_name=tuple(predictions.class_names[k] for k in order),
+        class_name=tuple(class_names[k] for k in order),
         n_rows=counts[order],
         base_rate=errors.base_rate[order],
         mean_score=errors.mean_score[order],
         bias=(errors.base_rate - errors.mean_score)[order],
         ks_error=errors.ks[order],
-        p_value=_p_values(errors, len(scores))[order],
+        p_value=p_value[order],
+        p_adjusted=holm(np.where(few, np.nan, p_value))[order],
+        few=few[order],
         ece=errors.ece[order],
         n_bins=n_bins,
     )
@@ -185,9 +229,20 @@ def _column_errors(
     return observed.sum(), predicted.sum(), ks, np.abs(gap).sum(), np.sqrt(variance)
 
 
-def _p_values(errors: ClassErrors, n_rows: int) -> FloatArray:
+def untested(table: Classwise) -> Classwise:
+    """The same without p-values: rows of one cluster err together, and the null is not known."""
+    nothing = np.full(len(table.index), np.nan)
+    return replace(table, p_value=nothing, p_adjusted=nothing)
+
+
+def _p_values(errors: ClassErrors, largest: float, n_rows: int) -> FloatArray:
+    """By the Brownian limit, or Freedman's bound; `largest` is that of the rows' shares."""
     if n_rows < FEW_ROWS:
         return np.full(len(errors.ks), np.nan)
     # Scores of 0 and 1 only leave no room for chance.
     sigma = np.maximum(errors.sigma, 1e-300)
-    return np.array([supremum_survival(x) for x in (errors.ks / sigma).tolist()])
+    limit = np.array([supremum_survival(x) for x in (errors.ks / sigma).tolist()])
+    exponent = errors.ks**2 / (2.0 * (sigma**2 + largest * errors.ks / 3.0))
+    bound = np.minimum(2.0 * np.exp(-exponent), 1.0)
+    # Where few rows are in doubt one of them can make a step: the limit would reject too often.
+    return np.where(sigma >= largest * np.sqrt(LITTLE_SPREAD), limit, bound)

@@ -43,6 +43,57 @@ def test_worst_class_first_with_its_evidence():
     assert frame["n_rows"].sum() == 3000
 
 
+@pytest.mark.parametrize("concentration", [0.02, 0.2])
+def test_calibrated_classes_are_seldom_called_off(concentration):
+    # Sure scores leave few rows in doubt, of rare classes too.
+    rng = np.random.default_rng(1)
+    found = []
+    for _ in range(300):
+        scores = rng.dirichlet(concentration * np.array([60.0, 30.0, 8.0, 1.0]), 400)
+        label = (scores.cumsum(axis=1) > rng.random(400)[:, None]).argmax(axis=1)
+        found.append(classwise(Predictions.from_arrays(label, scores)).p_value)
+    share = (np.array(found) < 0.05).mean()
+    assert share < 0.05 + 2 * np.sqrt(0.05 * 0.95 / 1200)
+
+
+def test_holm_over_the_classes_that_are_judged():
+    rng = np.random.default_rng(0)
+    scores = rng.dirichlet([8.0, 4.0, 3.0, 0.05], 1000)
+    label = (scores.cumsum(axis=1) > rng.random(1000)[:, None]).argmax(axis=1)
+    found = classwise(Predictions.from_arrays(label, scores))
+    judged = ~found.few
+    expected = holm(found.p_value[judged])
+    assert found.index[found.few].tolist() == [3]
+    assert np.isnan(found.p_adjusted[found.few]).all()
+    assert found.p_adjusted[judged] == pytest.approx(expected)
+
+
+def holm(p_value):
+    """Holm's adjustment in the words of its definition."""
+    order = np.sort(p_value)
+    return [
+        min(1.0, max((len(order) - j) * order[j] for j in range(np.searchsorted(order, p) + 1)))
+        for p in p_value
+    ]
+
+
+def test_a_class_that_never_comes_but_is_expected_is_judged():
+    scores = np.tile([0.6, 0.3, 0.1], (500, 1))
+    label = np.tile([0, 0, 1], 167)[:500]
+    found = classwise(Predictions.from_arrays(label, scores))
+    place = found.index.tolist().index(2)
+    assert not found.few[place]
+    assert found.p_adjusted[place] < 1e-9
+    assert found.bias[place] == pytest.approx(-0.1)
+
+
+def test_clusters_have_no_p_value():
+    rng = np.random.default_rng(0)
+    scores = rng.dirichlet([1.0, 1.0, 1.0], 300)
+    rows = Predictions.from_arrays(rng.integers(0, 3, 300), scores, group=np.arange(300) // 3)
+    assert np.isnan(classwise(rows).p_value).all()
+
+
 def test_few_rows_have_no_p_value():
     found = classwise(Predictions.from_arrays([0, 1], [[0.5, 0.5], [0.2, 0.8]]))
     assert np.isnan(found.p_value).all()
