@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.harness import by_key, settle, traces, visit
 
 PAGES = ["Overview", "Data", "Reliability", "Cumulative", "Functions", "Compare", "Slices"]
-PAGES += ["Decisions", "Reports", "Methods"]
+PAGES += ["Decisions", "Reports", "Gallery", "Methods"]
 
 
 def go(page: Page, label: str) -> None:
