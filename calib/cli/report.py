@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 from calib.analysis import Analysis, analyze
 from calib.cli.data import predictions_of, progress_of
@@ -17,10 +18,13 @@ from calib.cli.options import (
     costs_of,
     settings_of,
 )
+from calib.comparison import Progress
 from calib.decisions import Costs
 from calib.predictions import Predictions
 from calib.reports import Declared, Parts, Report, parts_of
 from calib.reports.document import FORMATS
+from calib.reports.files import write_whole
+from calib.reports.tables import archive, table_files
 
 EXAMPLES = """examples:
   python -m calib report predictions.parquet --outcome y --score p -o report.html
@@ -65,6 +69,11 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="file to write, ending in .html, .json, .md, or .zip for the tables as CSV; may be "
         "repeated",
     )
+    words.add_argument(
+        "--images",
+        choices=("png", "svg"),
+        help="draw every chart into the .zip, too; needs kaleido and a Chrome or Chromium",
+    )
     add_progress(parser)
     parser.set_defaults(run=run, junit=None)
 
@@ -73,6 +82,8 @@ def run(given: argparse.Namespace) -> int:
     """Write the report; 0."""
     for path in given.output:
         _check_output(path)
+    if given.images:
+        _check_images(given.output)
     predictions, costs = predictions_of(given), costs_of(given)
     analysis = analyze(predictions, settings_of(given), progress=progress_of(given))
     report = Report.from_analysis(
@@ -84,9 +95,20 @@ def run(given: argparse.Namespace) -> int:
         held_out_declared=given.held_out,
     )
     for path in given.output:
-        report.save(path)
+        if given.images and path.suffix.lower() == ".zip":
+            _save_with_images(report, path, given.images, progress_of(given))
+        else:
+            report.save(path)
         print(path)
     return 0
+
+
+def _save_with_images(
+    report: Report, path: Path, kind: Literal["png", "svg"], progress: Progress
+) -> None:
+    from calib.reports.pictures import pictures
+
+    write_whole(path, archive(table_files(report) | pictures(report, kind, progress)))
 
 
 def _parts(
@@ -101,6 +123,17 @@ def _parts(
         unit=given.unit,
         costs=costs,
     )
+
+
+def _check_images(paths: Sequence[Path]) -> None:
+    if not any(path.suffix.lower() == ".zip" for path in paths):
+        raise ValueError(f"--images needs an --output that ends in .zip, got {paths[0].name!r}.")
+    if find_spec("plotly") is None:
+        raise ValueError("Charts are drawn by plotly, which is not installed: pip install plotly.")
+    from calib.figures.images import missing
+
+    if missing():
+        raise ValueError(missing())
 
 
 def _check_output(path: Path) -> None:

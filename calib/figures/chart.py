@@ -128,6 +128,16 @@ def legend_height(traces: Sequence[Trace]) -> int:
 
 def for_report(chart: Chart) -> go.Figure:
     """A copy that follows the width of what holds it, for a page of plain HTML."""
-    figure = chart.figure
+    figure = still(chart)
     figure.update_layout(width=None, autosize=True)
+    return figure
+
+
+def still(chart: Chart) -> go.Figure:
+    """A copy that is drawn once: its traces need no names to be found again by.
+
+    Plotly takes such a name for a selector of CSS when it makes an image; a space breaks it.
+    """
+    figure = chart.figure
+    figure.update_traces(uid=None)
     return figure

@@ -101,6 +101,15 @@ def maps(report: Contents) -> Section:
         f"Splines see scores through the compact logit with epsilon {curve.epsilon:.3g} "
         f"({chosen}); {count(curve.n_outside)} rows lie outside, where it is the identity."
     )
+    if not report.analysis.uncalibrated.function.has_curve:
+        table = Table(
+            "Fitted maps; P are the scores of a row. They read whole rows, so that no curve of one "
+            "score shows them.",
+            ("Method", "Map", "Knots"),
+            rows,
+            n_text=3,
+        )
+        return Section("Fitted maps", (table,))
     table = Table("Fitted maps; s is the score.", ("Method", "Map", "Knots"), rows, n_text=3)
     text = "What each fitted map makes of a score, over the observed frequencies."
     chart = Drawing(functions_chart(report.analysis, list(report.analysis.methods)))

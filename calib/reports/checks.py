@@ -9,7 +9,9 @@ from typing import Any, cast
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
-from calib.calibrators import CALIBRATORS
+from calib.matrices import MulticlassComparison
+from calib.methods import method_keys
+from calib.multiclass import MULTICLASS_METRICS
 from calib.reports.codec import ReportError
 from calib.reports.contents import Contents, moment
 from calib.reports.parts import Parts
@@ -40,6 +42,17 @@ def _check_analysis(analysis: Analysis) -> None:
     _check_lengths("compact_logit", analysis.compact_logit)
     for key, method in analysis.methods.items():
         _check_method(key, method, [column.key for column in analysis.columns])
+    if analysis.multiclass is not None:
+        _check_matrix(analysis.multiclass)
+
+
+def _check_matrix(compared: MulticlassComparison) -> None:
+    if "uncalibrated" not in compared.results:
+        raise ReportError("multiclass.results must hold 'uncalibrated', got none.")
+    for key, result in compared.results.items():
+        missing = [name for name in MULTICLASS_METRICS if name not in result.metrics]
+        if missing:
+            raise ReportError(f"multiclass.results.{key} must have {missing[0]!r}, got none.")
 
 
 def _check_method(key: str, method: MethodResult, columns: list[str]) -> None:
@@ -50,7 +63,8 @@ def _check_method(key: str, method: MethodResult, columns: list[str]) -> None:
         raise ReportError(f"methods.{key} must have the metric {missing[0]!r:.60}, got none.")
     if "log_loss" not in method.differences:
         raise ReportError(f"methods.{key} must have the difference 'log_loss', got none.")
-    for name in ("reliability", "cumulative", "function"):
+    drawn = ("reliability", "cumulative", *(("function",) if method.function.has_curve else ()))
+    for name in drawn:
         _check_lengths(f"methods.{key}.{name}", getattr(method, name))
 
 
@@ -87,7 +101,7 @@ def _check_keys(where: str, found: Mapping[str, Any], methods: Iterable[str]) ->
     if "uncalibrated" not in found:
         raise ReportError(f"{where} must hold 'uncalibrated', got none.")
     for key in found:
-        if key not in methods or key not in CALIBRATORS:
+        if key not in methods or key not in method_keys():
             raise ReportError(f"{where} must hold methods of the report, got {key!r:.60}.")
 
 

@@ -62,6 +62,7 @@ def aggregated(analysis: Analysis) -> Analysis:
         ),
         warnings=(*analysis.warnings, *([MERGED] if _any_small(analysis) else [])),
         held_out=None,
+        multiclass=analysis.multiclass and replace(analysis.multiclass, held_out=None, scored={}),
     )
 
 

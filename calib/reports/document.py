@@ -19,7 +19,7 @@ from calib.reports.disclosure import aggregated
 from calib.reports.files import write_whole
 from calib.reports.parts import Parts
 from calib.reports.schema import SCHEMA_VERSION, upgraded
-from calib.reports.tables import to_zip
+from calib.reports.tables import archive, table_files
 
 CONTAINS = "This report contains no individual records."
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas")
@@ -166,7 +166,7 @@ class Report(Contents):
 
     def tables(self) -> bytes:
         """The tables as CSV in an archive of ZIP: the same report gives the same bytes."""
-        return to_zip(self)
+        return archive(table_files(self))
 
     def save(self, path: str | Path) -> None:
         """Write the report, in the format that the path's suffix names: .html, .json, .md or .zip.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from calib.reports import appendix, breakdown, findings
+from calib.reports import appendix, breakdown, findings, matrix
 from calib.reports.blocks import Facts, Paper, Section
 from calib.reports.contents import Contents
 from calib.reports.words import moment
@@ -19,6 +19,7 @@ SECTIONS: tuple[Callable[[Contents], Section | None], ...] = (
     findings.verdict,
     findings.recommendation,
     findings.reliability,
+    matrix.whole_matrix,
     findings.comparison,
     findings.cumulative,
     appendix.bins,

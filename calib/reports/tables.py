@@ -10,7 +10,7 @@ import csv
 import io
 import math
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -121,17 +121,15 @@ def _cell(value: Any) -> Any:
     return "" if isinstance(value, float) and math.isnan(value) else value
 
 
-def to_zip(report: Contents) -> bytes:
-    """All tables as CSV in one archive."""
-    return archive(
-        (f"{name}.csv", to_csv(frame).encode()) for name, frame in tables(report).items()
-    )
+def table_files(report: Contents) -> dict[str, bytes]:
+    """Every table as CSV, by the name of its file."""
+    return {f"{name}.csv": to_csv(frame).encode() for name, frame in tables(report).items()}
 
 
-def archive(files: Iterable[tuple[str, bytes]]) -> bytes:
+def archive(files: Mapping[str, bytes]) -> bytes:
     """Files by name in one archive of ZIP: the same files give the same bytes."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, data in files:
+        for name, data in files.items():
             packed.writestr(zipfile.ZipInfo(name, MOMENT), data, zipfile.ZIP_DEFLATED)
     return content.getvalue()

@@ -106,7 +106,7 @@ def _slices(
     cut, n_merged = merged_slices(cut)
     level = analysis.settings.confidence_level
     gaps = {
-        key: slice_gaps(held_out.rows, held_out.scores[key], cut, confidence_level=level)
+        key: slice_gaps(held_out.view(key), held_out.scores[key], cut, confidence_level=level)
         for key in shown_methods(analysis)
     }
     first = gaps["uncalibrated"]
@@ -146,7 +146,7 @@ def _periods(
         return None, ("There is no calibration over time: too few rows have one.",)
     level = analysis.settings.confidence_level
     tables = {
-        key: period_table(held_out.rows, held_out.scores[key], merged, confidence_level=level)
+        key: period_table(held_out.view(key), held_out.scores[key], merged, confidence_level=level)
         for key in shown_methods(analysis)
     }
     return PeriodPart(column, tables), ()

@@ -2,12 +2,16 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import calib
+from calib.decisions import Costs
+from calib.figures.images import missing
 from calib.reports import Report, parts_of
 from calib.ui.upload import Upload
 
@@ -157,3 +161,62 @@ def test_html_without_plotly_is_refused_before_the_work(folder, run, tmp_path, m
     done = run("report", folder / "scores.csv", "-o", tmp_path / "r.html")
     assert done.status == 2
     assert "drawn by plotly, which is not installed: pip install plotly" in done.err
+
+
+def names(path: Path) -> list[str]:
+    with zipfile.ZipFile(path) as packed:
+        return packed.namelist()
+
+
+def test_slices_time_and_costs_are_options(folder, run, tmp_path):
+    options = ("--slice", "half", "--slice", "times", "--cross", "half", "times", "--time", "day")
+    costs = ("--cost-fn", "4", "--unit", "month", "--ranges", "3")
+    path = tmp_path / "r.json"
+    rows = pd.read_csv(folder / "scores.csv").assign(day="2024-01-05")
+    rows.to_csv(tmp_path / "days.csv", index=False)
+    done = run("report", tmp_path / "days.csv", *FAST, *options, *costs, "-o", path)
+    assert done.status == 0, done.err
+    predictions = calib.load(tmp_path / "days.csv", slices=("half", "times"), time="day")
+    analysis = calib.analyze(predictions, calib.Settings(methods=("platt", "isotonic")))
+    parts = parts_of(
+        predictions,
+        analysis,
+        slices=[("half",), ("times",), ("half", "times")],
+        n_ranges=3,
+        unit="month",
+        costs=Costs(false_negative=4),
+    )
+    assert written(path) == undated(Report.from_analysis(analysis, parts=parts))
+
+
+def test_an_unknown_column_to_cross_is_a_sentence(folder, run, tmp_path):
+    options = ("--slice", "half", "--cross", "half", "colour")
+    done = run("report", folder / "scores.csv", *FAST, *options, "-o", tmp_path / "r.json")
+    assert (done.status, done.out) == (2, "")
+    assert "names must be among the slice columns (half), got 'colour'." in done.err
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing())
+def test_images_go_into_the_archive_with_the_tables(folder, run, tmp_path):
+    path = tmp_path / "r.zip"
+    done = run(
+        "report",
+        folder / "scores.csv",
+        "--methods",
+        "",
+        "--images",
+        "svg",
+        "--progress",
+        "-o",
+        path,
+    )
+    assert done.status == 0, done.err
+    assert {"metrics.csv", "01_reliability.svg", "02_cumulative_difference.svg"} <= set(names(path))
+    assert "Drawing chart 2 of 4" in done.err
+
+
+def test_images_need_an_archive(folder, run, tmp_path):
+    path = tmp_path / "r.html"
+    done = run("report", folder / "scores.csv", "--images", "png", "-o", path)
+    assert done.status == 2
+    assert "--images needs an --output that ends in .zip, got 'r.html'." in done.err

@@ -1,0 +1,84 @@
+"""Charts as images: drawn by kaleido in a Chrome, where both are installed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from typing import Literal, get_args
+
+from calib.figures.chart import Chart, still
+
+ImageKind = Literal["png", "svg"]
+IMAGE_KINDS: tuple[ImageKind, ...] = get_args(ImageKind)
+# Pixels of PNG to one of the chart: sharp on paper and on dense screens.
+SCALE = 2
+# Kaleido's server is one for the process.
+DRAWING = threading.Lock()
+
+
+def missing() -> str:
+    """What must be installed before images can be made, in a sentence; "" if nothing."""
+    if find_spec("kaleido") is None:
+        return "Images need the package kaleido, which is not installed: pip install kaleido."
+    from choreographer.browsers.chromium import Chromium
+
+    if Chromium.find_browser(skip_local=False) is None:
+        return (
+            "Images are drawn by Chrome or Chromium, and none is installed: install one, or set "
+            "BROWSER_PATH to its program."
+        )
+    return ""
+
+
+def images(
+    charts: Sequence[Chart],
+    kind: ImageKind,
+    progress: Callable[[float, str], None] = lambda _share, _text: None,
+) -> list[bytes]:
+    """Draw charts.
+
+    Parameters
+    ----------
+    charts : sequence of Chart
+    kind : {"png", "svg"}
+    progress : callable
+        Called with (share done, what is being done). Starting the browser takes about three
+        seconds, a chart a third of one.
+
+    Raises
+    ------
+    ValueError
+        If `kind` is another, or something is not installed: the message says what.
+    """
+    if kind not in IMAGE_KINDS:
+        raise ValueError(f"kind must be one of {', '.join(IMAGE_KINDS)}, got {kind!r}.")
+    lacking = missing()
+    if lacking:
+        raise ValueError(lacking)
+    with DRAWING:
+        return _draw(charts, kind, progress)
+
+
+def _draw(
+    charts: Sequence[Chart], kind: ImageKind, progress: Callable[[float, str], None]
+) -> list[bytes]:
+    import kaleido
+
+    drawn = []
+    # MathJax would be fetched from the network.
+    kaleido.start_sync_server(n=1, mathjax=False, silence_warnings=True)
+    try:
+        for number, chart in enumerate(charts, 1):
+            progress((number - 1) / len(charts), f"Drawing chart {number} of {len(charts)}")
+            drawn.append(_image(kaleido.calc_fig_sync, chart, kind))
+    finally:
+        kaleido.stop_sync_server(silence_warnings=True)
+    return drawn
+
+
+def _image(calculate: Callable[..., bytes], chart: Chart, kind: ImageKind) -> bytes:
+    figure = still(chart)
+    figure.update_layout(paper_bgcolor="#FFFFFF")
+    size = {"format": kind, "width": chart.width, "height": chart.height}
+    return calculate(figure, opts=size | ({"scale": SCALE} if kind == "png" else {}))

@@ -1,0 +1,80 @@
+"""The whole matrix: what calibration makes of all classes together, beside the view shown."""
+
+from __future__ import annotations
+
+from calib.matrices import MulticlassResult
+from calib.multiclass import MULTICLASS_METRICS
+from calib.reports.blocks import Paragraph, Section, Table, Value
+from calib.reports.contents import Contents
+from calib.reports.words import interval, number, signed
+
+OVERALL = ("log_loss", "brier_score", "accuracy")
+
+
+def whole_matrix(report: Contents) -> Section | None:
+    """Metrics of every method on all classes; None where there is one score a row."""
+    compared = report.analysis.multiclass
+    if compared is None:
+        return None
+    level = f"{compared.confidence_level:.0%}"
+    errors = tuple(name for name in MULTICLASS_METRICS if name not in OVERALL)
+    text = (
+        "All classes together, on held-out rows. The other sections show the view "
+        f"{report.analysis.settings.view}: {report.analysis.data.positive_name}."
+    )
+    return Section(
+        "The whole matrix",
+        (
+            Paragraph(text),
+            _table(report, f"Scores of all classes; {level} intervals below the values.", OVERALL),
+            _table(report, f"Calibration errors; {level} intervals below the values.", errors),
+            _changes(report, level),
+        ),
+    )
+
+
+def _results(report: Contents) -> list[MulticlassResult]:
+    compared = report.analysis.multiclass
+    return [] if compared is None else list(compared.results.values())
+
+
+def _named(report: Contents, result: MulticlassResult) -> Value:
+    marked = result.key == report.analysis.recommendation.method
+    return Value(result.label, "recommended" if marked else "", marked=marked)
+
+
+def _table(report: Contents, caption: str, names: tuple[str, ...]) -> Table:
+    head = ("Method", *(MULTICLASS_METRICS[name].label for name in names))
+    rows = tuple(
+        (
+            _named(report, result),
+            *(
+                Value(number(e.value, 4), interval(e, 4))
+                for e in map(result.metrics.get, names)
+                if e
+            ),
+        )
+        for result in _results(report)
+    )
+    return Table(caption, head, rows)
+
+
+def _changes(report: Contents, level: str) -> Table:
+    head = ("Method", *(MULTICLASS_METRICS[name].label for name in OVERALL))
+    rows = tuple(
+        (
+            _named(report, result),
+            *(
+                Value(signed(change.value, 4), interval(change, 4, sign=True))
+                for name, change in result.differences.items()
+                if name in OVERALL
+            ),
+        )
+        for result in _results(report)
+        if result.key != "uncalibrated"
+    )
+    return Table(
+        f"Differences to the uncalibrated scores, paired by row, with {level} intervals.",
+        head,
+        rows,
+    )

@@ -1,0 +1,55 @@
+"""Charts as images, where a Chrome is installed; else the sentence that says what is missing."""
+
+import struct
+from xml.etree import ElementTree
+
+import pytest
+
+from calib.figures import images as module
+from calib.figures.images import SCALE, images, missing
+from tests.figures.test_all import BUILDERS
+
+needs_browser = pytest.mark.skipif(bool(missing()), reason=missing())
+
+
+@pytest.fixture(scope="module")
+def charts(analysis):
+    return [build(analysis) for build in BUILDERS.values()]
+
+
+@needs_browser
+def test_every_chart_becomes_an_image_of_its_size(charts):
+    told = []
+    for chart, image in zip(
+        charts, images(charts, "svg", lambda _, text: told.append(text)), strict=True
+    ):
+        root = ElementTree.fromstring(image)
+        assert (root.get("width"), root.get("height")) == (str(chart.width), str(chart.height))
+        assert "http" not in {value[:4] for value in root.itertext()}
+    assert told[-1] == f"Drawing chart {len(charts)} of {len(charts)}"
+
+
+@needs_browser
+def test_png_has_twice_the_pixels(charts):
+    (image,) = images(charts[:1], "png")
+    assert image[:8] == b"\x89PNG\r\n\x1a\n"
+    size = (SCALE * charts[0].width, SCALE * charts[0].height)
+    assert struct.unpack(">II", image[16:24]) == size
+
+
+def test_what_is_missing_is_said(charts, monkeypatch):
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
+    with pytest.raises(ValueError, match=r"need the package kaleido, .*: pip install kaleido"):
+        images(charts[:1], "png")
+
+
+def test_a_missing_browser_is_said(charts, monkeypatch):
+    chromium = pytest.importorskip("choreographer.browsers.chromium")
+    monkeypatch.setattr(chromium.Chromium, "find_browser", lambda **_: None)
+    with pytest.raises(ValueError, match="drawn by Chrome or Chromium, and none is installed"):
+        images(charts[:1], "png")
+
+
+def test_another_kind_is_refused(charts):
+    with pytest.raises(ValueError, match=r"kind must be one of png, svg, got 'pdf'\."):
+        images(charts[:1], "pdf")
