@@ -8,7 +8,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_page_shows_code_that_runs(tmp_path):
-    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/reports.md").read_text(), re.DOTALL)
+    page = (ROOT / "docs/reports.md").read_text()
+    block = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
     environment = {"CALIB_HOME": str(tmp_path), "CALIB_DATABASE_URL": ""}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", block],
