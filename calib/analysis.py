@@ -32,6 +32,7 @@ from calib.curves.functions import (
     without_curve,
 )
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
+from calib.lazy import LazyMapping
 from calib.matrices.comparison import MulticlassComparison, compare
 from calib.matrices.defaults import default_settings
 from calib.matrices.views import hold_out_view
@@ -331,14 +332,17 @@ def _evaluate(predictions: Predictions, held_out: HeldOut, settings: Settings) -
 
 
 def _rebin(earlier: Analysis, held_out: HeldOut, settings: Settings) -> Analysis:
-    """The same analysis with other bins: prefix sums make it independent of the number of rows."""
+    """The same analysis with other bins: prefix sums make it independent of the number of rows.
+
+    A page that shows one method does not wait for the others' bins.
+    """
     return replace(
         earlier,
         settings=settings,
         columns=_columns(settings),
-        methods={
-            key: _with_bins(method, held_out, settings) for key, method in earlier.methods.items()
-        },
+        methods=LazyMapping(
+            earlier.methods, lambda key: _with_bins(earlier.methods[key], held_out, settings)
+        ),
         fitted_reliability=_reliability(held_out.fitted_on, settings, held_out.fitted_clusters),
     )
 
