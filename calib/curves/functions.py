@@ -82,6 +82,11 @@ class CalibrationFunction:
     def __post_init__(self) -> None:
         lock(self)
 
+    @property
+    def has_curve(self) -> bool:
+        """Whether the map is one of a single score."""
+        return len(self.score) > 0
+
     def frame(self) -> pd.DataFrame:
         """One row a grid point."""
         return pd.DataFrame({"score": self.score, "calibrated": self.calibrated})

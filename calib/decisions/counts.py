@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib.comparison import Estimate, HeldOut
-from calib.numerics.arrays import FloatArray
+from calib.predictions import BinaryView
 from calib.slices import Slicing, slice_gaps
 
 
@@ -24,7 +24,8 @@ class ExpectedCounts:
         about the same rows.
     rows : int
     weight, observed : float
-        Weight of the rows, and of those that came true; plain counts where there are no weights.
+        Weight of the rows, and of those that came true under the uncalibrated scores; plain counts
+        where there are no weights.
     expected : mapping of str to float
         Sum of each method's scores over these rows.
     excess : mapping of str to Estimate
@@ -44,7 +45,7 @@ class ExpectedCounts:
         rows = {
             key: {
                 "expected": expected,
-                "observed": self.observed,
+                "observed": expected + self.excess[key].value,
                 "excess": self.excess[key].value,
                 "excess_low": self.excess[key].low,
                 "excess_high": self.excess[key].high,
@@ -90,21 +91,22 @@ def expected_counts(
         return ExpectedCounts(
             low, high, 0, 0.0, 0.0, nothing, dict.fromkeys(nothing, Estimate(0.0))
         )
-    rows = held_out.rows.rows(chosen)
+    picked = {key: held_out.view(key).rows(chosen) for key in held_out.scores}
+    rows = picked["uncalibrated"]
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     total = float(weight.sum())
 
-    def excess(scores: FloatArray) -> Estimate:
-        gaps = slice_gaps(rows, scores, Slicing.whole(len(rows)), confidence_level=confidence_level)
+    def excess(own: BinaryView) -> Estimate:
+        whole = Slicing.whole(len(own))
+        gaps = slice_gaps(own, own.score, whole, confidence_level=confidence_level)
         return Estimate(*(float(bound[0]) * total for bound in (gaps.gap, gaps.low, gaps.high)))
 
-    picked = {key: values[chosen] for key, values in held_out.scores.items()}
     return ExpectedCounts(
         low=low,
         high=high,
         rows=len(rows),
         weight=total,
         observed=float(weight @ rows.outcome),
-        expected={key: float(weight @ values) for key, values in picked.items()},
-        excess={key: excess(values) for key, values in picked.items()},
+        expected={key: float(weight @ own.score) for key, own in picked.items()},
+        excess={key: excess(own) for key, own in picked.items()},
     )

@@ -119,9 +119,9 @@ def decide(held_out: HeldOut, costs: Costs, *, confidence_level: float = 0.95) -
     >>> table.methods["beta"].threshold, table.methods["beta"].change.value < 0
     (0.1, True)
     """
-    rows = held_out.rows
     methods, reference = {}, None
     for key, score in held_out.scores.items():
+        rows = held_out.view(key)
         threshold, tie_share = _place(rows, score, costs)
         flagged = _flag(score, threshold, tie_share)
         spent = _row_costs(rows, flagged, costs)

@@ -12,6 +12,7 @@ from calib.analysis import Analysis, MethodResult
 from calib.matrices import MulticlassComparison
 from calib.methods import method_keys
 from calib.multiclass import MULTICLASS_METRICS
+from calib.multiclass.metrics import ROW_METRICS as OVERALL
 from calib.reports.codec import ReportError
 from calib.reports.contents import Contents, moment
 from calib.reports.parts import Parts
@@ -50,9 +51,10 @@ def _check_matrix(compared: MulticlassComparison) -> None:
     if "uncalibrated" not in compared.results:
         raise ReportError("multiclass.results must hold 'uncalibrated', got none.")
     for key, result in compared.results.items():
-        missing = [name for name in MULTICLASS_METRICS if name not in result.metrics]
-        if missing:
-            raise ReportError(f"multiclass.results.{key} must have {missing[0]!r}, got none.")
+        for found, needed in ((result.metrics, MULTICLASS_METRICS), (result.differences, OVERALL)):
+            missing = [name for name in needed if name not in found]
+            if missing:
+                raise ReportError(f"multiclass.results.{key} must have {missing[0]!r}, got none.")
 
 
 def _check_method(key: str, method: MethodResult, columns: list[str]) -> None:

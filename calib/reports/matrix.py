@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from calib.comparison import Estimate
 from calib.matrices import MulticlassResult
 from calib.multiclass import MULTICLASS_METRICS
+from calib.multiclass.metrics import ROW_METRICS
 from calib.reports.blocks import Paragraph, Section, Table, Value
 from calib.reports.contents import Contents
 from calib.reports.words import interval, number, signed
 
-OVERALL = ("log_loss", "brier_score", "accuracy")
+OVERALL = tuple(ROW_METRICS)
 
 
 def whole_matrix(report: Contents) -> Section | None:
@@ -44,37 +46,30 @@ def _named(report: Contents, result: MulticlassResult) -> Value:
 
 
 def _table(report: Contents, caption: str, names: tuple[str, ...]) -> Table:
-    head = ("Method", *(MULTICLASS_METRICS[name].label for name in names))
     rows = tuple(
-        (
-            _named(report, result),
-            *(
-                Value(number(e.value, 4), interval(e, 4))
-                for e in map(result.metrics.get, names)
-                if e
-            ),
-        )
+        (_named(report, result), *(_value(result.metrics[name]) for name in names))
         for result in _results(report)
     )
-    return Table(caption, head, rows)
+    return Table(caption, _head(names), rows)
 
 
 def _changes(report: Contents, level: str) -> Table:
-    head = ("Method", *(MULTICLASS_METRICS[name].label for name in OVERALL))
     rows = tuple(
-        (
-            _named(report, result),
-            *(
-                Value(signed(change.value, 4), interval(change, 4, sign=True))
-                for name, change in result.differences.items()
-                if name in OVERALL
-            ),
-        )
+        (_named(report, result), *(_change(result.differences[name]) for name in OVERALL))
         for result in _results(report)
         if result.key != "uncalibrated"
     )
-    return Table(
-        f"Differences to the uncalibrated scores, paired by row, with {level} intervals.",
-        head,
-        rows,
-    )
+    said = f"Differences to the uncalibrated scores, paired by row, with {level} intervals."
+    return Table(said, _head(OVERALL), rows)
+
+
+def _head(names: tuple[str, ...]) -> tuple[str, ...]:
+    return ("Method", *(MULTICLASS_METRICS[name].label for name in names))
+
+
+def _value(estimate: Estimate) -> Value:
+    return Value(number(estimate.value, 4), interval(estimate, 4))
+
+
+def _change(estimate: Estimate) -> Value:
+    return Value(signed(estimate.value, 4), interval(estimate, 4, sign=True))

@@ -131,7 +131,7 @@ def counts_table(counts: ExpectedCounts, confidence_level: float) -> None:
             {
                 "Method": method_label(key),
                 "Expected": f"{counts.expected[key]:,.1f}",
-                "Observed": _count(counts.observed),
+                "Observed": _count(round(counts.expected[key] + excess.value, 6)),
                 "Observed − expected": signed(excess.value, 1),
                 f"{at} interval": interval(excess, 1, signed=True),
             }

@@ -53,8 +53,8 @@ def gaps(
     assert held_out is not None
 
     def make(method: str) -> SliceGaps:
-        own = _scored(cut, rows)
-        return slice_gaps(held_out.rows, held_out.scores[method], own, confidence_level=at)
+        view, own = held_out.view(method), _scored(cut, rows)
+        return slice_gaps(view, view.score, own, confidence_level=at)
 
     def key(method: str) -> tuple[Any, ...]:
         return _key(session, rows, "gaps", cut.columns, session.look.n_ranges, method)
@@ -75,11 +75,10 @@ def error_rates(
     assert held_out is not None
 
     def make(method: str) -> tuple[SliceErrorRates, SliceErrorRates]:
-        flagged = table.methods[method].flag(held_out.scores[method])
-        each = [_scored(cut, rows), Slicing.whole(len(held_out.rows))]
-        first, second = (
-            slice_error_rates(held_out.rows, flagged, own, confidence_level=at) for own in each
-        )
+        view = held_out.view(method)
+        flagged = table.methods[method].flag(view.score)
+        each = [_scored(cut, rows), Slicing.whole(len(view))]
+        first, second = (slice_error_rates(view, flagged, own, confidence_level=at) for own in each)
         return first, second
 
     common = _key(session, rows, "rates", cut.columns, session.look.n_ranges, table.costs)
@@ -99,10 +98,10 @@ def curves(
     assert held_out is not None
 
     def make(number: int) -> ReliabilityCurve:
-        member = _scored(cut, rows).member(number)
+        view, member = held_out.view(method), _scored(cut, rows).member(number)
         return slice_reliability(
-            held_out.rows,
-            held_out.scores[method],
+            view,
+            view.score,
             member,
             n_bins=min(settings.n_bins, max(2, int(member.sum()) // ROWS_A_BIN)),
             strategy=settings.strategy,
@@ -162,7 +161,8 @@ def period_tables(
     def make(method: str) -> PeriodTable:
         own = _scored(cut, rows)
         with HEAVY:
-            return period_table(held_out.rows, held_out.scores[method], own, confidence_level=at)
+            view = held_out.view(method)
+            return period_table(view, view.score, own, confidence_level=at)
 
     found = {}
     for method in methods:

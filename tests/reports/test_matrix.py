@@ -1,0 +1,74 @@
+"""A report of a matrix: the whole of it beside one view, opened as it was written."""
+
+import json
+
+import numpy as np
+import pytest
+
+from calib.analysis import analyze
+from calib.decisions import Costs
+from calib.predictions import Predictions
+from calib.reports import Report
+from calib.reports.codec import ReportError
+from calib.reports.taking import parts_of
+from calib.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def predictions(problem):
+    scores, label = problem
+    half = np.where(np.arange(len(label)) % 2 == 0, "even", "odd")
+    names = ("<b>ant</b>", "bee", "cat", "dog")
+    return Predictions.from_arrays(label, scores, class_names=names, columns={"half": half})
+
+
+@pytest.fixture(scope="module")
+def analysis(predictions):
+    return analyze(predictions, Settings(view="top:1", methods=("temperature", "isotonic")))
+
+
+@pytest.mark.parametrize("view", ["top:1", "class:0", "within:2"])
+def test_every_view_is_reported_and_opened_again(predictions, analysis, view):
+    settings = Settings(view=view, methods=("temperature", "isotonic"))
+    seen = analyze(predictions, settings, earlier=analysis)
+    parts = parts_of(predictions, seen, costs=Costs())
+    report = Report.from_analysis(seen, parts=parts)
+    opened = Report.open(report.json())
+    assert opened.markdown() == report.markdown()
+    assert "<b>ant</b>" not in opened.html()
+    assert opened.analysis.multiclass.held_out is None
+    found = opened.analysis.multiclass.frame()
+    assert found.equals(analysis.multiclass.frame())
+
+
+def test_metrics_of_the_matrix_are_printed(analysis):
+    said = Report.from_analysis(analysis).markdown()
+    loss = analysis.multiclass.results["temperature"].metrics["log_loss"].value
+    assert "## The whole matrix" in said
+    assert f"{loss:.4f}" in said.split("## The whole matrix")[1].split("##")[0]
+    assert "softmax(ln P / " in said
+
+
+def test_no_row_of_the_matrix_is_in_the_report(analysis):
+    data = json.loads(Report.from_analysis(analysis).json())
+    assert data["analysis"]["multiclass"]["scored"] == {}
+    assert data["analysis"]["multiclass"]["held_out"] is None
+
+
+def test_slices_are_judged_by_each_methods_own_outcomes(predictions, analysis):
+    parts = parts_of(predictions, analysis)
+    even = predictions.columns["half"] == "even"
+    for key, gaps in parts.slices[0].gaps.items():
+        view = analysis.held_out.view(key)
+        gap = view.outcome[even].mean() - view.score[even].mean()
+        assert gaps.gap[gaps.names.index("even")] == pytest.approx(gap, abs=1e-12)
+
+
+def test_a_damaged_matrix_is_refused(analysis):
+    data = json.loads(Report.from_analysis(analysis).json())
+    del data["analysis"]["multiclass"]["results"]["isotonic"]["metrics"]["ks_top_2"]
+    with pytest.raises(ReportError, match=r"multiclass\.results\.isotonic must have 'ks_top_2'"):
+        Report.open(json.dumps(data))
+    del data["analysis"]["multiclass"]["results"]["uncalibrated"]
+    with pytest.raises(ReportError, match=r"must hold 'uncalibrated'"):
+        Report.open(json.dumps(data))
