@@ -1,0 +1,61 @@
+"""The mix of slices against published intervals and rows counted by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.slices import Slicing, slice_mix
+
+
+def of_counts(a: int, m: int, b: int, n: int):
+    """A slice with a of m rows inside and b of n outside."""
+    codes = np.concatenate([np.arange(m) < a, np.arange(n) < b]).astype(int)
+    return Slicing(("x",), ("other", "slice"), codes), np.arange(m + n) < m
+
+
+@pytest.mark.parametrize(
+    ("counts", "low", "high"),
+    [
+        ((56, 70, 48, 80), 0.0524, 0.3339),
+        ((9, 10, 3, 10), 0.1705, 0.8090),
+        ((6, 7, 2, 7), 0.0582, 0.8062),
+        ((5, 56, 0, 29), -0.0381, 0.1926),
+        ((0, 10, 0, 20), -0.1611, 0.2775),
+        ((10, 10, 0, 10), 0.6075, 1.0000),
+    ],
+)
+def test_the_intervals_are_those_of_newcombe_1998_table_2_method_10(counts, low, high):
+    mix = slice_mix(*of_counts(*counts))
+    assert mix.low[1] == pytest.approx(low, abs=5e-5)
+    assert mix.high[1] == pytest.approx(high, abs=5e-5)
+
+
+def test_shares_are_those_of_a_crosstab_and_sorted_by_difference():
+    rng = np.random.default_rng(0)
+    codes, inside = rng.integers(0, 4, 500), rng.random(500) < 0.3
+    weight = rng.uniform(0.5, 2, 500)
+    mix = slice_mix(Slicing(("x",), tuple("abcd"), codes), inside, weight)
+    table = pd.crosstab(codes, inside, values=weight, aggfunc="sum", normalize="columns")
+    np.testing.assert_allclose(mix.inside, table[True])
+    np.testing.assert_allclose(mix.outside, table[False])
+    counts = pd.crosstab(codes, inside)
+    assert mix.rows_inside.tolist() == counts[True].tolist()
+    assert mix.rows_outside.tolist() == counts[False].tolist()
+    frame = mix.frame()
+    assert frame["difference"].abs().is_monotonic_decreasing
+    np.testing.assert_allclose(frame["difference"], frame["inside"] - frame["outside"])
+
+
+def test_equal_weights_change_nothing_and_unequal_ones_widen():
+    cut, inside = of_counts(30, 70, 40, 80)
+    plain = slice_mix(cut, inside)
+    same = slice_mix(cut, inside, np.full(150, 3.0))
+    np.testing.assert_allclose(same.low, plain.low)
+    uneven = slice_mix(cut, inside, np.tile([0.2, 1.8], 75))
+    assert np.all(uneven.high - uneven.low > plain.high - plain.low)
+
+
+@pytest.mark.parametrize("inside", [np.ones(5, bool), np.zeros(5, bool)])
+def test_there_must_be_a_rest(inside):
+    with pytest.raises(ValueError, match=r"both inside and outside, got (5 and 0|0 and 5)\."):
+        slice_mix(Slicing.whole(5), inside)
