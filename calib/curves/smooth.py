@@ -10,7 +10,7 @@ from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray
 from calib.numerics.intervals import normal_quantile, wilson_interval
 from calib.numerics.smoothed_rate import fit_smooth
-from calib.numerics.transforms import default_epsilon, sigmoid
+from calib.numerics.transforms import sigmoid
 from calib.uncertainty import Replicates
 
 MOST_POINTS = 200
@@ -70,8 +70,7 @@ def _band(
     cells: ScoreCells, score: FloatArray, effect: float, confidence_level: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     scale = cells.total_weight / (effect * cells.total_weight_sq)
-    epsilon = _both_tails(cells.score)
-    fit = fit_smooth(cells.score, scale * cells.weight, scale * cells.positive, epsilon)
+    fit = fit_smooth(cells.score, scale * cells.weight, scale * cells.positive)
     if fit is None:
         rate = np.full(len(score), min(1.0, cells.base_rate))
         effective = np.full(len(score), scale * cells.total_weight)
@@ -79,11 +78,3 @@ def _band(
     middle = fit.log_odds(score)
     half = normal_quantile(confidence_level) * fit.error(score)
     return sigmoid(middle), sigmoid(middle - half), sigmoid(middle + half)
-
-
-def _both_tails(score: FloatArray) -> float:
-    """Epsilon of the compact logit by the paper's rule, which sees 1, at whichever end is nearer.
-
-    Rare events need it: their scores are all near 0, where the log-odds of the truth fall steeply.
-    """
-    return min(default_epsilon(score), default_epsilon(1.0 - score))

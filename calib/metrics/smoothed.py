@@ -18,7 +18,7 @@ from calib.numerics.smoothed_rate import smoothed_rate
     "percentile and maximum.",
     bounds=(0.0, 1.0),
     better="lower",
-    convention="The curve is the smoothing spline, not loess.",
+    convention="The curve is the smoothing spline, not loess; its axis spreads both tails.",
     source="Austin and Steyerberg 2019, doi:10.1002/sim.8281",
 )
 def integrated_calibration_index(cells: ScoreCells) -> SmoothedErrors:
