@@ -23,6 +23,8 @@ WIDTH, PANEL, GAP = 640, 130, 34
 MOST_PANELS, MOST_TICKS = 4, 6
 # Intervals of neighbours that lie over each other are hard to tell apart.
 STEP = 0.012
+# From so many times the first checkpoint on, the last one would leave no room for the others.
+LOG_FROM = 30.0
 
 
 def checkpoint_chart(comparison: ModelComparison) -> Chart:
@@ -76,9 +78,12 @@ def _alt(comparison: ModelComparison) -> str:
 
 
 def _positions(comparison: ModelComparison) -> FloatArray:
-    if comparison.positions is not None:
-        return np.asarray(comparison.positions, dtype=np.float64)
-    return np.arange(len(comparison.models), dtype=np.float64)
+    """Where the models stand; checkpoints that are ever farther apart, by their logarithm."""
+    if comparison.positions is None:
+        return np.arange(len(comparison.models), dtype=np.float64)
+    at = np.asarray(comparison.positions, dtype=np.float64)
+    wide = len(at) > 2 and at.min() > 0.0 and at.max() >= LOG_FROM * at.min()
+    return np.log10(at) if wide else at
 
 
 def _line(comparison: ModelComparison, column: Column, panel: int, number: int) -> Trace:

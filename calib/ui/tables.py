@@ -81,30 +81,26 @@ def formulas(analysis: Analysis) -> None:
 
 def metric_rows(analysis: Analysis) -> list[dict[str, str]]:
     """The metric table: one row a method, every cell in words; the best one of a column marked."""
-    best = {column.key: _best(analysis, column) for column in analysis.columns}
-    rows = []
-    for key, method in analysis.methods.items():
-        row = {"Method": method.label}
-        for column in analysis.columns:
-            estimate = method.metrics[column.key]
-            value = number(estimate.value, column.digits)
-            row[column.label] = f"{value} ★" if key in best[column.key] else value
-        rows.append(row)
-    return rows
+    rows = {key: {"Method": method.label} for key, method in analysis.methods.items()}
+    for column in analysis.columns:
+        values = {key: one.metrics[column.key].value for key, one in analysis.methods.items()}
+        for key, cell in starred(values, column).items():
+            rows[key][column.label] = cell
+    return list(rows.values())
 
 
-def _best(analysis: Analysis, column: Column) -> set[str]:
-    """Methods that print the best value; none where all print the same."""
-    values = {
-        key: round(method.metrics[column.key].value, column.digits)
-        for key, method in analysis.methods.items()
-    }
-    known = [value for value in values.values() if value == value]
-    if column.better == "none" or not known:
-        return set()
-    best = _PICK[column.better](known)
-    found = {key for key, value in values.items() if value == best}
-    return set() if len(found) == len(values) else found
+def starred(values: Mapping[str, float], column: Column) -> dict[str, str]:
+    """One column in words, with a star at the best value; none where all print the same."""
+    printed = {key: round(value, column.digits) for key, value in values.items()}
+    known = [value for value in printed.values() if value == value]
+    found: set[str] = set()
+    if column.better != "none" and known:
+        best = _PICK[column.better](known)
+        found = {key for key, value in printed.items() if value == best}
+    if len(found) == len(values):
+        found = set()
+    words = {key: number(value, column.digits) for key, value in values.items()}
+    return {key: f"{word} ★" if key in found else word for key, word in words.items()}
 
 
 def difference_rows(analysis: Analysis) -> list[dict[str, str]]:
@@ -120,12 +116,13 @@ def difference_rows(analysis: Analysis) -> list[dict[str, str]]:
             change = method.differences[column.key]
             row[f"{column.label}: change"] = signed(change.value, column.digits)
             row[f"{at} interval ({column.label})"] = interval(change, column.digits, signed=True)
-            row[f"{column.label} says"] = _direction(change, column)
+            row[f"{column.label} says"] = direction(change, column)
         rows.append(row)
     return rows
 
 
-def _direction(change: Estimate, column: Column) -> str:
+def direction(change: Estimate, column: Column) -> str:
+    """Whether a change is an improvement, beyond chance."""
     fell, rose = ("worse", "better") if column.better == "higher" else ("better", "worse")
     if change.high < 0:
         return fell

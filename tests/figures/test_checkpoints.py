@@ -17,6 +17,9 @@ def test_lines_are_the_models_estimates(analysis, trace, key):
 def test_checkpoints_stand_at_their_numbers_and_names_side_by_side(analysis, trace):
     numbered = trace(checkpoint_chart(checkpoints(analysis)).figure, "log_loss platt")
     assert list(numbered.x) == pytest.approx([1, 9, 10])
+    wide = checkpoint_chart(checkpoints(analysis, ("step 1", "step 10", "step 100"))).figure
+    assert list(trace(wide, "log_loss platt").x) == pytest.approx([0, 1, 2])
+    assert list(wide.layout.xaxis4.ticktext) == ["1", "10", "100"]
     named = checkpoint_chart(checkpoints(analysis, ("a", "b<b>", "c"))).figure
     assert list(trace(named, "log_loss platt").x) == pytest.approx([0, 1, 2])
     assert list(named.layout.xaxis4.ticktext) == ["a", "b&lt;b&gt;", "c"]

@@ -1,0 +1,127 @@
+"""What the Compare page says of several models: one table, their differences, and lines."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.figures import checkpoint_chart
+from calib.models import ModelComparison
+from calib.ui import frame
+from calib.ui.tables import direction, starred
+from calib.ui.words import interval, level, method_label, plain, signed
+
+# Two models make no line.
+FEWEST_IN_LINE = 3
+BEFORE = "uncalibrated"
+LINES_READING = """
+- From left to right: the models, in the order of the data, checkpoints in that of their numbers.
+- **Log loss** that falls and rises again is overfitting; where the **calibrated** line stays low,
+  the model still ranks well and only its scores are too sure.
+- **Clip** only keeps scores away from 0 and 1: where it is as good as a calibrator, certain and
+  wrong scores were all that was wrong. Figure 2 of Lucena 2018, arXiv 1809.07751.
+"""
+
+
+def show(comparison: ModelComparison) -> None:
+    """The comparison of all models, whichever stand side by side below."""
+    method = comparison.methods[-1]
+    st.markdown("## Compare models")
+    st.markdown(said(comparison))
+    for name, reason in comparison.failures.items():
+        st.caption(f":material/info: {plain(name)} could not be analysed: {plain(reason)}")
+    st.dataframe(
+        rows(comparison),
+        hide_index=True,
+        key="table_models",
+        column_config={"Model": st.column_config.TextColumn(pinned=True)},
+        alt="One row a model, one column a metric, before and after calibration.",
+    )
+    st.caption(
+        f"★ best of its column. After: held-out scores calibrated by {method_label(method)}. "
+        "Binned errors depend on the bins."
+    )
+    if len(comparison.models) >= FEWEST_IN_LINE:
+        picture, beside = st.columns([3, 2], gap="large")
+        with picture:
+            frame.chart(checkpoint_chart(comparison), "chart_models")
+        with beside:
+            st.markdown("##### How to read it")
+            st.markdown(LINES_READING)
+    _differences(comparison)
+
+
+def said(comparison: ModelComparison) -> str:
+    """Which model has the least loss, and whether that is more than chance, in words."""
+    key = comparison.columns[0].key
+    parts = []
+    for method, when in ((BEFORE, "As they are"), (comparison.methods[-1], "Calibrated")):
+        losses = {
+            name: model.metrics[method][key].value
+            for name, model in comparison.models.items()
+            if method in model.metrics
+        }
+        if losses:
+            best = min(losses, key=losses.__getitem__)
+            parts.append(f"{when}, **{plain(best)}** has the least log loss, {losses[best]:.4f}.")
+    return " ".join(parts)
+
+
+def rows(comparison: ModelComparison) -> list[dict[str, str]]:
+    """The table: one row a model, every cell in words, the best of a column marked."""
+    found: dict[str, dict[str, str]] = {name: {"Model": name} for name in comparison.models}
+    for column in comparison.columns:
+        for method, label in (
+            (BEFORE, column.label),
+            (comparison.methods[-1], f"{column.label}, after"),
+        ):
+            values = {
+                name: model.metrics[method][column.key].value
+                for name, model in comparison.models.items()
+                if method in model.metrics
+            }
+            for name, cell in starred(values, column).items():
+                found[name][label] = cell
+    for name, model in comparison.models.items():
+        found[name]["Rows"] = f"{model.n_rows:,}"
+    return list(found.values())
+
+
+def _differences(comparison: ModelComparison) -> None:
+    others = [name for name in comparison.models if name != comparison.reference]
+    st.markdown(f"### Log loss minus that of {plain(comparison.reference)}")
+    st.dataframe(
+        [difference_row(comparison, name) for name in others],
+        hide_index=True,
+        key="table_model_differences",
+        column_config={"Model": st.column_config.TextColumn(pinned=True)},
+        alt="One row a model: change of log loss before and after calibration, with intervals.",
+    )
+    st.caption(_pairing(comparison, others))
+
+
+def difference_row(comparison: ModelComparison, name: str) -> dict[str, str]:
+    """One model against the first, before and after calibration."""
+    at, column = level(comparison.settings.confidence_level), comparison.columns[0]
+    row = {"Model": name}
+    for method, when in ((BEFORE, "As it is"), (comparison.methods[-1], "Calibrated")):
+        change = comparison.models[name].differences.get(method, {}).get(column.key)
+        if change is not None:
+            row[f"{when}: change"] = signed(change.value, column.digits)
+            row[f"{at} interval ({when.lower()})"] = interval(change, column.digits, signed=True)
+            row[f"{when} says"] = direction(change, column)
+    return row
+
+
+def _pairing(comparison: ModelComparison, others: list[str]) -> str:
+    paired = [name for name in others if comparison.models[name].paired]
+    if len(paired) == len(others):
+        return "All models scored the same rows: differences are paired by row."
+    if not paired:
+        return (
+            "The models scored rows of their own: intervals are unpaired, and wider than if all "
+            "had scored the same rows."
+        )
+    return (
+        f"{len(paired)} of {len(others)} models scored the rows of the first: their differences "
+        "are paired by row, the others' intervals are wider."
+    )

@@ -1,0 +1,100 @@
+"""Several models side by side: which ones, and the columns that they stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import cycle
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from calib.figures.aligned import same_axes
+from calib.figures.chart import Chart
+from calib.loading.problems import quoted
+from calib.ui import state
+from calib.ui.pending import Pending
+from calib.ui.state import MOST_SHOWN, Session
+from calib.ui.widgets import show_value
+
+KEY = "side_by_side"
+# A model's column is as wide as a chart, so that what does not fit moves to the next row; columns
+# of a body lie below each other in it. Squares shrink with it as they do with a narrow screen, see
+# calib.ui.frame: 446 is what a single square needs, 612 what two need.
+STYLE = f"""
+[data-testid=stMainBlockContainer] {{ max-width: 2200px; }}
+.st-key-{KEY} > [data-testid=stHorizontalBlock] {{ flex-wrap: wrap; }}
+.st-key-{KEY} > [data-testid=stHorizontalBlock] > [data-testid=stColumn] {{
+    min-width: min(100%, 400px); container-type: inline-size;
+}}
+.st-key-{KEY} [data-testid=stColumn] [data-testid=stHorizontalBlock] {{ flex-wrap: wrap; }}
+.st-key-{KEY} [data-testid=stColumn] [data-testid=stColumn] {{ flex: 1 1 100%; min-width: 100%; }}
+.st-key-{KEY} [class*=st-key-numbers] [data-testid=stColumn] {{ flex: 1 1 40%; min-width: 40%; }}
+@container (max-width: 446px) {{
+    [class*=st-key-chart_functions], [class*=st-key-chart_reliability] {{
+        margin-top: calc(100cqw - 446px); clip-path: inset(calc(446px - 100cqw) 0 0 0);
+    }}
+}}
+@container (max-width: 612px) {{
+    [class*=st-key-chart_cumulative_], .st-key-chart_cumulative {{
+        margin-top: calc(50cqw - 306px); clip-path: inset(calc(306px - 50cqw) 0 0 0);
+    }}
+}}
+"""
+
+
+def control(session: Session) -> None:
+    """Which of several models are shown; nothing where there is only one."""
+    names = list(state.models(session))
+    if len(names) < 2:
+        return
+    _refuse(session, names)
+    show_value("models", list(state.shown_models(session)))
+    changed: dict[str, Any] = {"key": "models", "on_change": _change, "args": (tuple(names),)}
+    if len(names) <= MOST_SHOWN:
+        st.pills("Models", names, selection_mode="multi", **changed)
+    else:
+        label = f"Models, up to {MOST_SHOWN} side by side"
+        st.multiselect(label, names, max_selections=MOST_SHOWN, **changed)
+
+
+def _change(names: Sequence[str]) -> None:
+    # In the order of the data, whatever the order of the clicks.
+    chosen = set(st.session_state["models"])
+    state.current().change("models", tuple(name for name in names if name in chosen))
+
+
+def _refuse(session: Session, names: Sequence[str]) -> None:
+    """Say which models of a link cannot be shown, and go on with the others."""
+    wanted = session.look.models
+    missing = [name for name in wanted if name not in names]
+    found = tuple(name for name in names if name in wanted)
+    if missing:
+        quotes = ", ".join(map(quoted, missing[:3]))
+        st.warning(f"There is no model {quotes} among these, so it is not shown.")
+    if len(found) > MOST_SHOWN:
+        st.warning(f"Only the first {MOST_SHOWN} of {len(found)} models are side by side.")
+    if found[:MOST_SHOWN] != wanted:
+        session.change("models", found[:MOST_SHOWN])
+
+
+def columns(n: int) -> Sequence[DeltaGenerator]:
+    """One place a model."""
+    st.html(f"<style>{STYLE}</style>")
+    with st.container(key=KEY):
+        return st.columns(n, gap="medium")
+
+
+def finish(pending: Pending, plot: Callable[[Chart, str], None]) -> None:
+    """Draw what waited for all models: charts on common axes, then what is said once."""
+    for waiting in pending.charts.values():
+        places, charts, keys = zip(*waiting, strict=True)
+        for place, shown, key in zip(places, same_axes(charts), keys, strict=True):
+            with place:
+                plot(shown, key)
+    if not pending.once:
+        return
+    st.divider()
+    for column, draw in zip(cycle(st.columns(2, gap="large")), pending.once.values(), strict=False):
+        with column:
+            draw()
