@@ -305,6 +305,7 @@ def _of_matrix(analysis: Analysis, compared: MulticlassComparison) -> Analysis:
         {key: result.to_best for key, result in results.items()},
         compared.held_out.view("uncalibrated", "top:1").cells(),
         ("rows whose first class came true", "rows whose first class did not come true"),
+        "held-out log loss of all classes",
     )
     warnings = dict.fromkeys((*compared.notes, *analysis.warnings))
     return replace(analysis, multiclass=compared, recommendation=advice, warnings=tuple(warnings))

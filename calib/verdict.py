@@ -134,6 +134,7 @@ def recommend(
     differences: Mapping[str, Estimate],
     cells: ScoreCells,
     outcomes: tuple[str, str] = ("positives", "negatives"),
+    loss: str = "held-out log loss",
 ) -> Recommendation:
     """The simplest method whose log loss cannot be told from the best one's.
 
@@ -147,6 +148,8 @@ def recommend(
         Of the uncalibrated scores.
     outcomes : (str, str)
         What positive and negative rows are called.
+    loss : str
+        What the losses are called.
     """
     positives, negatives = _class_rows(cells)
     if min(positives, negatives) < FEW_OF_A_CLASS:
@@ -160,7 +163,7 @@ def recommend(
     as_good = [key for key in losses if key == best or differences[key].low <= 0.0]
     chosen = min(as_good, key=lambda key: method_of(key).simplicity)
     label = method_of(chosen).label
-    reasons = [f"Lowest held-out log loss: {method_of(best).label}, {losses[best].value:.4f}."]
+    reasons = [f"Lowest {loss}: {method_of(best).label}, {losses[best].value:.4f}."]
     if chosen != best:
         gap = differences[chosen]
         reasons.append(
@@ -170,7 +173,7 @@ def recommend(
     if chosen == "uncalibrated":
         return Recommendation(chosen, "Keep the scores as they are.", tuple(reasons))
     gain = losses["uncalibrated"].value - losses[chosen].value
-    sentence = f"Use {label}: held-out log loss falls by {gain:.4f}, to {losses[chosen].value:.4f}."
+    sentence = f"Use {label}: {loss} falls by {gain:.4f}, to {losses[chosen].value:.4f}."
     return Recommendation(chosen, sentence, tuple(reasons))
 
 

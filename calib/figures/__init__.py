@@ -3,11 +3,12 @@
 from calib.figures.before_after import before_after_chart
 from calib.figures.chart import Chart, for_report
 from calib.figures.checkpoints import checkpoint_chart
+from calib.figures.clipping import clipping_chart
 from calib.figures.compact_logit import compact_logit_chart
 from calib.figures.cumulative import cumulative_chart
 from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.figures.decisions import cost_chart, net_benefit_chart
-from calib.figures.differences import difference_chart
+from calib.figures.differences import difference_chart, matrix_difference_chart
 from calib.figures.epsilon import epsilon_chart
 from calib.figures.functions import functions_chart
 from calib.figures.lambda_path import lambda_path_chart, with_path
@@ -24,6 +25,7 @@ __all__ = [
     "Chart",
     "before_after_chart",
     "checkpoint_chart",
+    "clipping_chart",
     "compact_logit_chart",
     "cost_chart",
     "cumulative_chart",
@@ -33,6 +35,7 @@ __all__ = [
     "for_report",
     "functions_chart",
     "lambda_path_chart",
+    "matrix_difference_chart",
     "net_benefit_chart",
     "overlay_chart",
     "period_chart",

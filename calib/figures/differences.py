@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -11,9 +12,11 @@ from calib.figures.chart import Chart, make_chart
 from calib.figures.theme import FRAME, axis_look, style_of
 from calib.figures.trace import Trace, scatter
 from calib.figures.words import escaped
+from calib.matrices import MulticlassResult
 
 WIDTH, ROW = 520, 38
 Loss = Literal["log_loss", "brier_score"]
+Compared = MethodResult | MulticlassResult
 NAMES = {"log_loss": "Log loss", "brier_score": "Brier score"}
 
 
@@ -32,7 +35,31 @@ def difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
     """
     if metric not in NAMES:
         raise ValueError(f"metric must be 'log_loss' or 'brier_score', got {metric!r}.")
-    results = [r for key, r in analysis.methods.items() if key != "uncalibrated"]
+    return _forest(list(analysis.methods.values()), metric, analysis.recommendation.sentence)
+
+
+def matrix_difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
+    """The same of all classes of a matrix, whatever the view.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        Of a matrix.
+    metric : {"log_loss", "brier_score"}
+
+    Raises
+    ------
+    ValueError
+        If the analysis is not of a matrix.
+    """
+    if analysis.multiclass is None:
+        raise ValueError("analysis must be of a matrix, got one of one score a row.")
+    results = list(analysis.multiclass.results.values())
+    return _forest(results, metric, analysis.recommendation.sentence)
+
+
+def _forest(found: Sequence[Compared], metric: Loss, advice: str) -> Chart:
+    results = [result for result in found if result.key != "uncalibrated"]
     traces = [_zero(len(results)), *(_row(r, metric, i) for i, r in enumerate(results))]
     labels = [escaped(result.label) for result in results]
     layout = {
@@ -58,7 +85,7 @@ def difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
         traces,
         layout,
         f"{NAMES[metric]} of each method minus that of the uncalibrated scores, with intervals. "
-        f"{analysis.recommendation.sentence}",
+        f"{advice}",
         plot_width=WIDTH,
         plot_height=ROW * max(len(results), 1),
         left=20 + round(6.8 * max(map(len, [r.label for r in results]), default=0)),
@@ -78,7 +105,7 @@ def _zero(n_rows: int) -> Trace:
     )
 
 
-def _row(result: MethodResult, metric: str, row: int) -> Trace:
+def _row(result: Compared, metric: str, row: int) -> Trace:
     estimate, style = result.differences[metric], style_of(result.key)
     known = estimate.low == estimate.low
     interval = f" ({estimate.low:+.4f} to {estimate.high:+.4f})" if known else ""
@@ -103,7 +130,7 @@ def _row(result: MethodResult, metric: str, row: int) -> Trace:
     )
 
 
-def _range(results: list[MethodResult], metric: str) -> list[float]:
+def _range(results: list[Compared], metric: str) -> list[float]:
     """All intervals, and zero, with a margin."""
     found = [result.differences[metric] for result in results]
     ends = np.array([0.0, *(end for e in found for end in (e.value, e.low, e.high))])

@@ -8,14 +8,23 @@ import numpy as np
 
 from calib.analysis import Analysis, MethodResult
 from calib.curves.rate import RateCurve
+from calib.curves.reliability import ReliabilityCurve
 from calib.figures.chart import Chart, make_chart
+from calib.figures.panels import (
+    FULL_AREA,
+    SMALLEST_DOT,
+    diagonal,
+    dots,
+    few_entry,
+    legend_entry,
+    square,
+)
 from calib.figures.panels import band as band_trace
-from calib.figures.panels import diagonal, dots, few_entry, legend_entry, square
 from calib.figures.rate import RATE_NAMES, rate_traces
 from calib.figures.scales import AxisKind, Scale, scale_for
-from calib.figures.theme import LINE_WIDTH, axis_look, faded, style_of
+from calib.figures.theme import LINE_WIDTH, OUTCOME, axis_look, faded, style_of
 from calib.figures.trace import Trace, scatter
-from calib.figures.words import count, escaped, span, verdicts
+from calib.figures.words import axis_titles, count, escaped, span, verdicts
 
 SIDE, GAP, HISTOGRAM = 380, 14, 76
 HEIGHT = SIDE + GAP + HISTOGRAM
@@ -29,6 +38,7 @@ def reliability_chart(
     band: bool = True,
     histogram: bool = True,
     lines: Sequence[RateCurve] = (),
+    ring: tuple[str, int] | None = None,
 ) -> Chart:
     """Observed frequency against mean predicted probability, bin by bin.
 
@@ -43,6 +53,8 @@ def reliability_chart(
         Whether to draw the consistency band, and the histogram of scores.
     lines : sequence of RateCurve
         CORP and smooth curves to draw with their bands; dots are then not joined.
+    ring : (str, int), optional
+        Method and position of a bin that is marked.
 
     Returns
     -------
@@ -80,11 +92,15 @@ def reliability_chart(
     traces += [_entry(result, joined=not lines) for result in results]
     if any(result.reliability.few.any() for result in results):
         traces.append(few_entry())
-    layout = _square_axes(scale, histogram)
+    if ring:
+        traces.append(_ring(analysis.methods[ring[0]].reliability, ring[1], scale))
+    layout = _square_axes(scale, histogram, axis_titles(analysis))
     if histogram:
         unit = "Weight" if analysis.data.weighted else "Rows"
         traces += [_histogram(r, scale, unit, filled=len(results) == 1) for r in results]
         layout["yaxis2"] = _count_axis(unit)
+    # Named here, or Streamlit adds them and draws once more.
+    layout |= {"clickmode": "event+select", "dragmode": "zoom"}
     drawn = [f"{len(results[0].reliability.rows)} occupied bins"]
     drawn += [RATE_NAMES[line.kind] for line in lines]
     return make_chart(
@@ -105,6 +121,26 @@ def _dots(result: MethodResult, scale: Scale, *, joined: bool) -> Trace:
 def _entry(result: MethodResult, *, joined: bool) -> Trace:
     mode = "lines+markers" if joined else "markers"
     return legend_entry(result.key, escaped(result.label), style_of(result.key), mode=mode)
+
+
+def _ring(curve: ReliabilityCurve, position: int, scale: Scale) -> Trace:
+    at = slice(position, position + 1)
+    area = curve.weight[position] / curve.weight.sum()
+    return scatter(
+        x=scale.at(curve.mean_score[at]),
+        y=scale.at(curve.observed[at]),
+        mode="markers",
+        name="Bin looked into",
+        uid="ring",
+        marker={
+            "symbol": "circle-open",
+            "color": OUTCOME,
+            "size": max(SMALLEST_DOT, FULL_AREA**0.5 * float(area) ** 0.5) + 10.0,
+            "line": {"width": 2.5},
+        },
+        hoverinfo="skip",
+        showlegend=True,
+    )
 
 
 def _histogram(result: MethodResult, scale: Scale, unit: str, *, filled: bool) -> Trace:
@@ -132,14 +168,14 @@ def _histogram(result: MethodResult, scale: Scale, unit: str, *, filled: bool) -
     )
 
 
-def _square_axes(scale: Scale, histogram: bool) -> dict[str, object]:
+def _square_axes(scale: Scale, histogram: bool, titles: tuple[str, str]) -> dict[str, object]:
     across, upward = square()
     # One x-axis for both panels: the histogram stays under its dots at any width and zoom.
     below = {"anchor": "y2", "mirror": "all"} if histogram else {}
     bottom = 1 - SIDE / HEIGHT if histogram else 0.0
     return {
-        "xaxis": axis_look("Mean predicted probability", **scale.options(), **across, **below),
-        "yaxis": axis_look("Observed frequency", **scale.options(), **upward, domain=[bottom, 1]),
+        "xaxis": axis_look(titles[0], **scale.options(), **across, **below),
+        "yaxis": axis_look(titles[1], **scale.options(), **upward, domain=[bottom, 1]),
     }
 
 

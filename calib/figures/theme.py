@@ -64,6 +64,10 @@ METHOD_STYLES: Mapping[str, MethodStyle] = {
     "venn_abers": MethodStyle("#9467BD", "longdash", "star-square"),
     "clip": MethodStyle("#A6A6A6", "dot", "star-triangle-up"),
     "prior_shift": MethodStyle("#6F8FAF", "longdashdot", "star-diamond"),
+    "vector": MethodStyle("#6495ED", "dash", "diamond-wide"),
+    "matrix": MethodStyle("#C26AA0", "dot", "hourglass"),
+    "dirichlet": MethodStyle("#DDAA33", "dashdot", "diamond-tall"),
+    "dirichlet_l2": MethodStyle("#8FA53A", "longdash", "star-triangle-down"),
 }
 OTHER_STYLE = MethodStyle("#8A7FA8", "dot", "bowtie")
 

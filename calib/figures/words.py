@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable
 
 from calib.analysis import Analysis, MethodResult
+from calib.predictions import parse_view
 from calib.verdict import p_words
 
 LONGEST_NAME = 24
@@ -77,6 +78,25 @@ def count(value: float) -> str:
 def evidence(method: MethodResult) -> str:
     """The KS error of a method and its p-value."""
     return f"KS {method.ks.statistic:.3f}, {p_words(method.ks.p_value)}"
+
+
+def axis_titles(analysis: Analysis) -> tuple[str, str]:
+    """What a reliability diagram has across and upward.
+
+    A matrix has two conventions: how often one class came at its score, and how often the predicted
+    class, the top label, came true at its confidence.
+    """
+    if analysis.multiclass is None:
+        return "Mean predicted probability", "Observed frequency"
+    kind, rank = parse_view(analysis.settings.view)
+    if kind == "class":
+        name = escaped(shortened(analysis.data.positive_name))
+        return f"Mean score of {name}", f"Observed frequency of {name}"
+    if kind == "within":
+        return f"Mean sum of the {rank} largest scores", f"True class among the {rank} first"
+    if rank == 1:
+        return "Mean confidence (largest score)", "Top-label accuracy"
+    return f"Mean score of rank {rank}", f"Accuracy of the class ranked {rank}"
 
 
 def verdicts(analysis: Analysis, methods: Iterable[str]) -> str:

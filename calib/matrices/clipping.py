@@ -1,0 +1,140 @@
+"""Clipping against calibration: how much of the gain is only that no score may be too sure?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from calib.calibrators.clip import CANDIDATES
+from calib.comparison import Estimate, mean_estimate
+from calib.matrices.comparison import MulticlassComparison
+from calib.matrices.held_out import MulticlassHeldOut
+from calib.multiclass.clip import MulticlassClip
+from calib.multiclass.metrics import row_log_loss
+from calib.numerics.arrays import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class ClippedLoss:
+    """Log loss of the scores under one bound.
+
+    Attributes
+    ----------
+    p_min : float
+        No score is below it, before the row is divided by its sum.
+    log_loss, change : Estimate
+        On held-out rows, and minus that of the uncalibrated scores, paired by row.
+    """
+
+    p_min: float
+    log_loss: Estimate
+    change: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Clipping:
+    """Log loss under each bound, beside no clipping and beside calibration.
+
+    Attributes
+    ----------
+    bounds : tuple of ClippedLoss
+        Largest bound first.
+    best : ClippedLoss
+        Of the least log loss on these very rows: chosen in hindsight, so better than it will be.
+    uncalibrated, calibrated : Estimate
+        Log loss of the scores as they are, and of the calibrator with the least.
+    calibrator : str
+        Its key; "uncalibrated" where none was compared.
+    gain : Estimate
+        Calibrator minus best clipping, paired by row: below 0 calibration does more than clip.
+    """
+
+    bounds: tuple[ClippedLoss, ...]
+    best: ClippedLoss
+    uncalibrated: Estimate
+    calibrated: Estimate
+    calibrator: str
+    gain: Estimate
+
+    def frame(self) -> pd.DataFrame:
+        """One row a bound."""
+        rows = [
+            {
+                "p_min": one.p_min,
+                "log_loss": one.log_loss.value,
+                "log_loss_low": one.log_loss.low,
+                "log_loss_high": one.log_loss.high,
+                "change": one.change.value,
+                "change_low": one.change.low,
+                "change_high": one.change.high,
+            }
+            for one in self.bounds
+        ]
+        return pd.DataFrame(rows).set_index("p_min")
+
+
+def compare_clipping(compared: MulticlassComparison) -> Clipping:
+    """Clip the held-out scores at 1e-2, 1e-3, 1e-4 and 1e-5, and set the best of four against
+    calibration.
+
+    Parameters
+    ----------
+    compared : MulticlassComparison
+
+    Raises
+    ------
+    ValueError
+        If the comparison was read from a report, or there are too many classes for any bound.
+
+    References
+    ----------
+    Lucena 2018, "Spline-based probability calibration", Figure 2, arXiv:1809.07751.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calib.matrices import compare_multiclass
+    >>> from calib.predictions import Predictions
+    >>> scores = [[0.999, 0.0005, 0.0005], [0.0005, 0.999, 0.0005], [0.0005, 0.0005, 0.999]]
+    >>> label = np.append(np.arange(100) % 3, 0)
+    >>> rows = Predictions.from_arrays(label, np.array(scores)[np.arange(101) % 3])
+    >>> found = compare_clipping(compare_multiclass(rows, ("temperature",)))
+    >>> found.best.p_min, found.bounds[0].change.value < 0.0
+    (0.01, True)
+    """
+    held_out = compared.held_out
+    if held_out is None:
+        raise ValueError("compared must come from compare_multiclass, got one without its rows.")
+    m, level = held_out.scores.shape[1], compared.confidence_level
+    rows = {p_min: _row_losses(held_out, p_min) for p_min in CANDIDATES if p_min * m < 1.0}
+    if not rows:
+        raise ValueError(
+            f"Clipping needs fewer than {1 / min(CANDIDATES):,.0f} classes, got {m:,}."
+        )
+    reference = compared.scored["uncalibrated"].rows["log_loss"]
+    view = held_out.view("uncalibrated", "top:1")
+
+    def mean(values: FloatArray) -> Estimate:
+        return mean_estimate(values, view, level)
+
+    bounds = tuple(
+        ClippedLoss(p_min, mean(values), mean(values - reference)) for p_min, values in rows.items()
+    )
+    best = min(bounds, key=lambda one: one.log_loss.value)
+    others = [key for key in compared.results if key != "clip"]
+    key = min(others, key=lambda key: compared.results[key].metrics["log_loss"].value)
+    return Clipping(
+        bounds=bounds,
+        best=best,
+        uncalibrated=compared.results["uncalibrated"].metrics["log_loss"],
+        calibrated=compared.results[key].metrics["log_loss"],
+        calibrator=key,
+        gain=mean(compared.scored[key].rows["log_loss"] - rows[best.p_min]),
+    )
+
+
+def _row_losses(held_out: MulticlassHeldOut, p_min: float) -> FloatArray:
+    scores, label = held_out.scores, held_out.label
+    clipped = MulticlassClip(p_min).fit(scores[:1], label[:1]).predict(scores)
+    return row_log_loss(clipped, label)
