@@ -1,0 +1,150 @@
+"""Every class of a matrix in one table: where the error is, and the way to look closer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from calib.multiclass import Classwise
+from calib.ui import state
+from calib.ui.frame import Model
+from calib.ui.state import HEAVY, Session
+from calib.ui.views import plain_name
+from calib.ui.widgets import show_value
+from calib.ui.words import method_label, p_words, percent, plain, signed
+from calib.verdict import SIGNIFICANCE
+
+# Okabe and Ito's vermillion and blue: read alike by colour-blind eyes, on white and on black.
+TOO_HIGH, TOO_LOW, SIZE = "213, 94, 0", "0, 114, 178", "127, 127, 127"
+STRONGEST = 0.6
+FEW_STYLE = "color: rgba(127, 127, 127, 0.8)"
+COLUMNS: dict[str, Any] = {
+    "class": st.column_config.TextColumn("Class", pinned=True),
+    "n_rows": st.column_config.NumberColumn("Rows", help="Rows of the class that are scored."),
+    "base_rate": st.column_config.NumberColumn(
+        "Observed", format="%.4f", help="How often the class came."
+    ),
+    "mean_score": st.column_config.NumberColumn("Mean score", format="%.4f"),
+    "bias": st.column_config.NumberColumn(
+        "Bias",
+        format="%+.4f",
+        help="Observed minus mean score. Blue, above 0: scores too low. Orange: too high.",
+    ),
+    "ks_error": st.column_config.NumberColumn(
+        "KS error", format="%.4f", help="Largest cumulative gap of the class's own score."
+    ),
+    "ece": st.column_config.NumberColumn(
+        "ECE", format="%.4f", help="Of the class's own score, 15 uniform bins."
+    ),
+    "p_adjusted": st.column_config.NumberColumn(
+        "p (Holm)",
+        format="%.3f",
+        help="How often calibrated scores would show so large a KS error in any class by chance: "
+        "p-value of the KS test, corrected for the number of classes.",
+    ),
+}
+READING = """
+- Worst **KS error** first; a click on a heading sorts, a click on a row opens the class.
+- **p** tells error from noise over all classes together; none where fewer than 30 rows of a class
+  came and fewer were expected: such rows are grey.
+- **Bias** is the part of the error that all scores of the class share. A class can have none and
+  still be off, too high here and too low there: then KS and ECE say so.
+"""
+
+
+def method_control(session: Session) -> str:
+    """The method whose classes are shown; returns it."""
+    options = session.settings.methods
+    chosen = session.look.classes if session.look.classes in options else options[0]
+    show_value("classes", chosen)
+    st.selectbox(
+        "Scores of",
+        options,
+        format_func=method_label,
+        key="classes",
+        on_change=state.changer,
+        args=("classes", "classes"),
+        help="Calibrated scores are held out: no row was scored by a map that it helped to fit.",
+    )
+    return chosen
+
+
+def table_of(session: Session, model: Model, method: str) -> Classwise:
+    """Every class under a method, computed once."""
+    compared = model.analysis.multiclass
+    assert compared is not None
+    held_out = compared.held_out
+    assert held_out is not None
+    # Every class is in it, whatever the view.
+    fitting = replace(session.settings.fitting(), view=session.start.view)
+
+    def make() -> Classwise:
+        with HEAVY, st.spinner("Looking at every class …"):
+            return held_out.classwise(method, model.rows.class_names)
+
+    key = (model.rows.fingerprint, fitting, "classes", method)
+    return session.findings.get_or_make(key, make)
+
+
+def summary(table: Classwise, method: str) -> str:
+    """How many classes are off beyond chance, and which is worst."""
+    label, n = method_label(method), len(table.index)
+    judged = int((table.p_adjusted == table.p_adjusted).sum())
+    if not judged:
+        return f"**{label}**: none of {n:,} classes can be judged; their sizes are in the table."
+    off = table.p_adjusted < SIGNIFICANCE
+    few = f" {n - judged:,} more have too few rows." if judged < n else ""
+    if not off.any():
+        return f"**{label}**: no class of {judged:,} shows error beyond chance.{few}"
+    worst = int(off.argmax())
+    way = "low" if table.bias[worst] > 0 else "high"
+    return (
+        f"**{label}**: {int(off.sum()):,} of {judged:,} classes are off beyond chance.{few} Worst "
+        f"is **{plain(table.class_name[worst])}**: KS {table.ks_error[worst]:.3f}, "
+        f"{p_words(float(table.p_adjusted[worst]))}; on average its scores are too {way}, "
+        f"{percent(float(table.mean_score[worst]))} where {percent(float(table.base_rate[worst]))} "
+        f"came ({signed(float(table.bias[worst]))})."
+    )
+
+
+def show(model: Model, table: Classwise) -> int | None:
+    """Draw the table; the class of the row that was selected, if one was."""
+    frame = table.frame()
+    frame["class"] = [plain_name(model.rows, k) for k in table.index]
+    selected = st.dataframe(
+        frame.style.apply(_shades, axis=None),
+        column_order=list(COLUMNS),
+        column_config=COLUMNS,
+        hide_index=True,
+        height=min(38 + 35 * len(frame), 560),
+        key=state.key("table_classes"),
+        on_select="rerun",
+        selection_mode="single-row",
+        alt="One row a class: rows, observed frequency, mean score, bias, KS error, ECE and p.",
+    )
+    rows = selected["selection"]["rows"]
+    return int(table.index[rows[0]]) if rows else None
+
+
+def _shades(frame: Any) -> Any:
+    """Style of every cell: the stronger, the worse; grey letters where there is too little."""
+    styles = frame.copy().astype(object)
+    styles.loc[:, :] = ""
+    for name in ("ks_error", "ece"):
+        largest = frame[name].max()
+        styles[name] = [_shade(SIZE, value, largest) for value in frame[name]]
+    largest = frame["bias"].abs().max()
+    styles["bias"] = [
+        _shade(TOO_LOW if value > 0 else TOO_HIGH, abs(value), largest) for value in frame["bias"]
+    ]
+    styles.loc[frame["few"], :] = FEW_STYLE
+    return styles
+
+
+def _shade(color: str, value: float, largest: float) -> str:
+    if not largest or math.isnan(value):
+        return ""
+    return f"background-color: rgba({color}, {STRONGEST * value / largest:.3f})"

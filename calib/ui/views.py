@@ -1,0 +1,100 @@
+"""The view of a matrix: which of its binary problems every page shows."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.predictions import Predictions, check_view
+from calib.ui import state
+from calib.ui.state import Session
+from calib.ui.widgets import show_value
+from calib.ui.words import plain
+
+KINDS = {"top": "Top-r", "within": "Within top-r", "class": "Class"}
+# Within the first class is the first class; a class, until one is chosen, is the first in order.
+FIRST = {"top": 1, "within": 2, "class": 0}
+HELP = (
+    "A matrix poses many binary problems. Top-r: does the class with the r-th largest score come "
+    "true? Within top-r: one of the r first? Class: this class, or another?"
+)
+
+
+def control(session: Session, rows: Predictions) -> None:
+    """The view, by kind and by class or rank, and what it asks in a sentence."""
+    kind, index = check_view(session.settings.view, rows.n_classes)
+    with st.container(key="view", gap="xxsmall"):
+        show_value("view_kind", kind)
+        st.segmented_control(
+            "View",
+            tuple(KINDS),
+            format_func=KINDS.__getitem__,
+            required=True,
+            key="view_kind",
+            on_change=_change_kind,
+            args=(rows.n_classes,),
+            help=HELP,
+        )
+        if kind == "class":
+            _class(rows, index)
+        else:
+            _rank(kind, rows, index)
+        st.caption(said(rows, session.settings.view))
+
+
+def _change_kind(n_classes: int) -> None:
+    kind = st.session_state["view_kind"]
+    # All classes together always hold the true one.
+    state.current().change("view", f"{kind}:{min(FIRST[kind], n_classes - 1)}")
+
+
+def _class(rows: Predictions, index: int) -> None:
+    show_value("view_class", index)
+    st.selectbox(
+        "Class",
+        range(rows.n_classes),
+        format_func=lambda k: plain_name(rows, k),
+        key="view_class",
+        on_change=_change_index,
+        args=("class", "view_class"),
+        help="Type to search.",
+    )
+
+
+def _rank(kind: str, rows: Predictions, index: int) -> None:
+    show_value("view_rank", index)
+    st.number_input(
+        "r",
+        1,
+        rows.n_classes,
+        key="view_rank",
+        on_change=_change_index,
+        args=(kind, "view_rank"),
+    )
+
+
+def _change_index(kind: str, key: str) -> None:
+    index = st.session_state[key]
+    if index is not None:
+        state.current().change("view", f"{kind}:{int(index)}")
+
+
+def plain_name(rows: Predictions, k: int) -> str:
+    """A class as menus and tables name it."""
+    return " ".join(rows.class_names[k].split()) or f"class {k}"
+
+
+def said(rows: Predictions, view: str) -> str:
+    """What a view takes for score and outcome."""
+    kind, index = check_view(view, rows.n_classes)
+    if kind == "class":
+        name = plain(plain_name(rows, index))
+        return f"Score: that of **{name}**. Outcome: is it {name}?"
+    if kind == "within":
+        return (
+            f"Score: the {index} largest of the row, summed. Outcome: is one of these classes true?"
+        )
+    if index == 1:
+        return (
+            "Score: the largest of the row, its confidence. Outcome: is the predicted class true?"
+        )
+    return f"Score: number {index} of the row in size. Outcome: is the class that has it true?"

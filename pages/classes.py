@@ -1,0 +1,35 @@
+"""Classes: which classes of a matrix are off, and which way."""
+
+import streamlit as st
+
+from calib.ui import class_view, frame, widgets, words
+from calib.ui.frame import Model
+
+session = frame.begin("Classes")
+
+if not session.is_matrix:
+    frame.source(session)
+    st.info("These data have one score a row. Classes are compared where there is one a class.")
+    st.page_link("pages/reliability.py", label="**See its reliability**")
+    st.stop()
+
+with st.sidebar:
+    chosen = class_view.method_control(session)
+    widgets.confidence(session)
+    widgets.changed(session)
+
+
+def body(model: Model) -> None:
+    method = chosen if chosen in model.analysis.methods else "uncalibrated"
+    st.markdown("## Classes")
+    table = class_view.table_of(session, model, method)
+    st.markdown(class_view.summary(table, method))
+    opened = class_view.show(model, table)
+    st.markdown(class_view.READING)
+    st.caption(words.protocol(model.analysis))
+    if opened is not None:
+        session.change("view", f"class:{opened}")
+        st.switch_page("pages/reliability.py", query_params=session.link())
+
+
+frame.show(session, frame.models(session), body)
