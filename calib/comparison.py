@@ -281,14 +281,16 @@ def mean_estimate(values: FloatArray, view: BinaryView, confidence_level: float)
         Whose weights and groups are used.
     confidence_level : float
     """
-    weight = np.ones(len(values)) if view.weight is None else view.weight
-    total = weight.sum()
-    mean = float(weight @ values / total)
-    residual = weight * (values - mean)
+    weight = view.weight
+    total = float(len(values) if weight is None else weight.sum())
+    mean = float(values.sum() if weight is None else weight @ values) / total
+    residual = values - mean
+    if weight is not None:
+        residual *= weight
     if view.group is not None:
         residual = np.bincount(view.group, residual).astype(np.float64)
         residual = residual[np.bincount(view.group) > 0]
-    return Estimate(mean, *mean_interval(mean, residual, float(total), confidence_level))
+    return Estimate(mean, *mean_interval(mean, residual, total, confidence_level))
 
 
 LOSSES: Mapping[str, Callable[..., FloatArray]] = {

@@ -122,7 +122,7 @@ def decide(held_out: HeldOut, costs: Costs, *, confidence_level: float = 0.95) -
     methods, reference = {}, None
     for key, score in held_out.scores.items():
         rows = held_out.view(key)
-        threshold, tie_share = _place(rows, score, costs)
+        threshold, tie_share = _place(held_out.cells[key], costs)
         flagged = _flag(score, threshold, tie_share)
         spent = _row_costs(rows, flagged, costs)
         reference = spent if reference is None else reference
@@ -145,20 +145,17 @@ def _flag(score: FloatArray, threshold: float, tie_share: float) -> FloatArray:
     return np.where(score == threshold, tie_share, (score > threshold).astype(np.float64))
 
 
-def _place(rows: BinaryView, score: FloatArray, costs: Costs) -> tuple[float, float]:
+def _place(cells: ScoreCells, costs: Costs) -> tuple[float, float]:
     """The threshold, and the share of the rows exactly there that are flagged."""
     if costs.capacity is None:
         return costs.threshold, 1.0
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    order = np.argsort(score)[::-1]
-    wanted = costs.capacity * float(weight.sum())
-    reached = np.cumsum(weight[order])
-    # The rounding of the sum must not ask for one row more.
-    last = int(np.searchsorted(reached, wanted * (1.0 - 1e-12)))
-    threshold = float(score[order[min(last, len(order) - 1)]])
-    above, tied = score > threshold, score == threshold
-    left = (wanted - float(weight[above].sum())) / float(weight[tied].sum())
-    return threshold, min(max(left, 0.0), 1.0)
+    wanted = costs.capacity * cells.total_weight
+    up_to = cells.cumulative_weight[1:]
+    # The rounding of the sums must not ask for one row more.
+    unflagged = cells.total_weight - wanted * (1.0 - 1e-12)
+    at = min(int(np.searchsorted(up_to, unflagged, side="right")), len(up_to) - 1)
+    left = (wanted - (cells.total_weight - float(up_to[at]))) / float(cells.weight[at])
+    return float(cells.score[at]), min(max(left, 0.0), 1.0)
 
 
 def _row_costs(rows: BinaryView, flagged: FloatArray, costs: Costs) -> FloatArray:
