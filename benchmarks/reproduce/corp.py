@@ -7,6 +7,7 @@ import pandas as pd
 from benchmarks.reproduce.published import Measured, Published, Rows, Study
 from benchmarks.reproduce.small import small_multiples
 from benchmarks.reproduce.sources import find
+from benchmarks.reproduce.tables import beside, markdown
 from calib import ScoreCells, metrics
 from calib.curves.corp import corp_curve
 from calib.figures import Chart
@@ -47,7 +48,9 @@ def measure() -> Measured:
             printed = getattr(entry, f"{part}_pub")
             rows.append(
                 # Half of the last printed decimal.
-                Published(f"{name}, {part}", printed, getattr(parts, attribute), 5e-4, PROTOCOL)
+                Published(
+                    f"{name}, {part}", printed, getattr(parts, attribute), 5e-4, PROTOCOL, digits=6
+                )
             )
     return Measured(tuple(rows), {"corp": diagrams(drawn)})
 
@@ -65,12 +68,9 @@ def diagrams(drawn: dict[str, ScoreCells]) -> Chart:
 
 def table(rows: Rows) -> str:
     """Forecasts down; the three parts, ours in full and the printed ones in brackets."""
-    lines = ["| | " + " | ".join(PARTS) + " |", "| --- |" + " ---: |" * len(PARTS)]
-    for name in dict.fromkeys(name.rsplit(", ", 1)[0] for name in rows):
-        found = [rows[f"{name}, {part}"] for part in PARTS]
-        cells = [f"{row.ours:.6f} ({row.published:.3f})" for row in found]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    names = dict.fromkeys(name.rsplit(", ", 1)[0] for name in rows)
+    lines = {name: [beside(rows[f"{name}, {part}"]) for part in PARTS] for name in names}
+    return markdown(list(PARTS), lines)
 
 
 def tell(rows: Rows) -> str:

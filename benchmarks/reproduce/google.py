@@ -8,6 +8,7 @@ import numpy as np
 
 from benchmarks.reproduce.published import NOWHERE, Measured, Published, Rows, Study
 from benchmarks.reproduce.small import small_multiples
+from benchmarks.reproduce.tables import markdown
 from calib import ScoreCells, examples, metrics
 from calib.calibrators import Calibrator, calibrator
 from calib.curves.reliability import reliability_curve
@@ -44,6 +45,11 @@ PROTOCOL = (
     "with events counted 40 times; maps fitted on 15,000 others, all numbers on the last 15,000. "
     "Calibration, sharpness and irreducible are the parts of the log loss."
 )
+
+
+def named(key: str, name: str) -> str:
+    """Name of a number of a method."""
+    return f"{METHODS[key][0]}: {COLUMNS[name][0]}"
 
 
 def unfitted(key: str) -> Calibrator:
@@ -88,7 +94,7 @@ def measure() -> Measured:
             held = name == "auc" and METHODS[key][1]
             rows.append(
                 Published(
-                    f"{key}, {name}",
+                    named(key, name),
                     before if held else NOWHERE,
                     value,
                     5e-9 if held else NOWHERE,
@@ -120,21 +126,18 @@ def diagrams() -> Chart:
 
 def table(rows: Rows) -> str:
     """Methods down, numbers across."""
-    lines = [
-        "| | " + " | ".join(label for label, _ in COLUMNS.values()) + " |",
-        "| --- |" + " ---: |" * len(COLUMNS),
-    ]
-    for key, (label, _) in METHODS.items():
-        cells = [f"{rows[f'{key}, {name}'].ours:.{d}f}" for name, (_, d) in COLUMNS.items()]
-        lines.append(f"| {label} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    lines = {
+        label: [f"{rows[named(key, name)].ours:.{d}f}" for name, (_, d) in COLUMNS.items()]
+        for key, (label, _) in METHODS.items()
+    }
+    return markdown([label for label, _ in COLUMNS.values()], lines)
 
 
 def tell(rows: Rows) -> str:
     """The reading: what re-weighting breaks and what repairs it."""
 
     def ours(key: str, name: str) -> float:
-        return rows[f"{key}, {name}"].ours
+        return rows[named(key, name)].ours
 
     return (
         "The article shows no data and no numbers that could be met; its argument can be repeated. "

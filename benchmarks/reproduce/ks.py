@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce.published import NOWHERE, Measured, Published, Rows, Study
 from benchmarks.reproduce.sources import find
+from benchmarks.reproduce.tables import beside, markdown
 from calib import Predictions, Settings, analyze, metrics
 from calib.figures import cumulative_chart
 from calib.multiclass import MULTICLASS_CALIBRATORS, multiclass_calibrator, multiclass_metrics
@@ -86,36 +85,33 @@ def measure_wide() -> Measured:
     return Measured(tuple(rows))
 
 
+def named(key: str, metric: str) -> str:
+    """Name of a cell of the table."""
+    return f"{MULTICLASS_CALIBRATORS[key].label}: {COLUMNS[metric][1]}"
+
+
 def wide_row(key: str, metric: str, other: float, ours: float) -> Published:
     """One cell of the table; methods with one best solution must agree."""
     # The reference file has six digits, and its vector scaling stopped a little early.
     exact = {"uncalibrated": 5e-6, "temperature": 5e-6, "vector": 5e-5}
     tolerance = exact[key] * max(abs(other), 1.0) if key in exact else NOWHERE
-    return Published(f"{key}, {metric}", other, ours, tolerance, WIDE)
+    return Published(named(key, metric), other, ours, tolerance, WIDE)
 
 
 def wide_table(rows: Rows) -> str:
     """Methods down, numbers across, the reference in brackets."""
-    lines = [
-        "| | " + " | ".join(label for _, label in COLUMNS.values()) + " |",
-        "| --- |" + " ---: |" * len(COLUMNS),
-    ]
-    for key in METHODS:
-        cells = [_cell(rows[f"{key}, {metric}"]) for metric in COLUMNS]
-        lines.append(f"| {MULTICLASS_CALIBRATORS[key].label} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def _cell(row: Published) -> str:
-    known = "" if math.isnan(row.published) else f" ({row.published:.4f})"
-    return f"{row.ours:.4f}{known}"
+    lines = {
+        MULTICLASS_CALIBRATORS[key].label: [beside(rows[named(key, m)]) for m in COLUMNS]
+        for key in METHODS
+    }
+    return markdown([label for _, label in COLUMNS.values()], lines)
 
 
 def tell_wide(rows: Rows) -> str:
     """What the table says, and where it differs."""
 
     def ks(key: str) -> float:
-        return rows[f"{key}, ks_top_1"].ours
+        return rows[named(key, "ks_top_1")].ours
 
     return (
         "The paper's networks are not public as probabilities; this one is, and the numbers in "

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from textwrap import fill
 from types import ModuleType
 
-from benchmarks.reproduce.published import Published, Rows, Study, load
+from benchmarks.reproduce.published import Rows, Study, load
+from benchmarks.reproduce.tables import plain_table
 
 WIDTH = 118
 WHOLE = {"break_long_words": False, "break_on_hyphens": False}
@@ -67,45 +67,3 @@ def _study(study: Study, folder: Path) -> str:
 
 def _protocols(rows: Rows) -> list[str]:
     return [f"Protocol: {said}" for said in dict.fromkeys(row.protocol for row in rows.values())]
-
-
-def plain_table(rows: Rows) -> str:
-    """One line a row; columns that nothing was published for are left out."""
-    if all(math.isnan(row.published) for row in rows.values()):
-        lines = [f"| {row.name} | {_number(row.ours, row)} |" for row in rows.values()]
-        return "\n".join(["| | ours |", "| --- | ---: |", *lines])
-    noted = any(row.note for row in rows.values())
-    lines = [_line(row, noted) for row in rows.values()]
-    head = "| | published | ours | difference | allowed |" + (" |" if noted else "")
-    rule = "| --- | ---: | ---: | ---: | ---: |" + (" --- |" if noted else "")
-    return "\n".join([head, rule, *lines])
-
-
-def _line(row: Published, noted: bool) -> str:
-    cells = [row.name, _printed(row), _number(row.ours, row)]
-    cells += [_difference(row), _allowed(row), *([row.note] if noted else [])]
-    return f"| {' | '.join(cells)} |"
-
-
-def _number(value: float, row: Published) -> str:
-    return "" if math.isnan(value) else f"{value:.{row.digits}f}"
-
-
-def _printed(row: Published) -> str:
-    """The published number as it was printed; a computed one has more digits than are shown."""
-    printed, shown = f"{row.published:.10g}", _number(row.published, row)
-    return printed if len(printed) < len(shown) else shown
-
-
-def _difference(row: Published) -> str:
-    value = row.difference
-    if math.isnan(value):
-        return ""
-    rounded = f"{value:+.{row.digits}f}"
-    return "0" if float(rounded) == 0.0 else rounded
-
-
-def _allowed(row: Published) -> str:
-    if math.isnan(row.tolerance):
-        return ""
-    return f"{'≤ +' if row.at_most else '± '}{row.tolerance:g}"

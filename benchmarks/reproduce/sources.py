@@ -32,7 +32,7 @@ OPENML = {
     "diabetes": ("diabetes", 1, "tested_negative"),
     "german": ("credit-g", 1, "bad"),
     "ionosphere": ("ionosphere", 1, "g"),
-    "sonar": ("sonar", 1, "Mine"),
+    "sonar": ("sonar", 1, "Rock"),
     "vehicle": ("vehicle", 1, "bus"),
     "wdbc": ("wdbc", 1, "2"),
 }

@@ -11,102 +11,26 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
 from benchmarks.reproduce.published import NOWHERE, Measured, Published, Rows, Study
-from benchmarks.reproduce.sources import find
+from benchmarks.reproduce.spline_adult import (
+    measure_clipping,
+    measure_table_1,
+    tell_clipping,
+    tell_table_1,
+)
 from benchmarks.reproduce.spline_pictures import compact_logits_chart, forest_chart
-from calib import Analysis, CalibratedModel, Predictions, Settings, analyze, metrics
-from calib.calibrators import calibrator
-from calib.figures import functions_chart
+from calib import Analysis, CalibratedModel, Predictions, Settings, analyze
 from calib.multiclass import multiclass_calibrator, multiclass_metrics
 from calib.numerics.transforms import compact_logit
 
 TITLE = "SplineCalib"
 SOURCE = 'Lucena 2018, "Spline-based probability calibration", arXiv:1809.07751.'
 EPSILONS = (0.1, 0.01, 0.0001)
-P_MINS = (1e-2, 1e-3, 1e-4, 1e-5)
 SEEDS = 10
-ADULT = (
-    "UCI Adult. Bernoulli naive Bayes on six one-hot features and 75 % of adult.data; the maps are "
-    "fitted on its other 8,141 rows; log loss on the 16,281 rows of adult.test."
-)
 DIGITS = (
     "The 1,797 digits of scikit-learn, all ten classes. A random forest of 100 trees; half of the "
     "rows are for training and calibration, log loss and accuracy on the other half; mean over "
     "10 seeds."
 )
-
-
-@cache
-def adult() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Calibration and test rows of the naive Bayes model."""
-    return tuple(pd.read_csv(find(f"adult/adult_nb_{part}.csv")) for part in ("cal", "test"))
-
-
-def adult_loss(key: str, *, clip: float = 0.0, **parameters: object) -> float:
-    """Log loss on the test rows after a calibrator fitted on the calibration rows."""
-    fit_on, test = adult()
-    fitted = calibrator(key, **parameters).fit(fit_on.score, fit_on.y)
-    return metrics.log_loss(test.y, np.clip(fitted.predict(test.score), clip, 1.0 - clip))
-
-
-@cache
-def adult_analysis() -> Analysis:
-    """The same rows as a person would load them."""
-    rows = pd.concat(adult(), keys=["calibration", "test"], names=["part"]).reset_index("part")
-    predictions = Predictions.from_arrays(
-        rows.y, rows.score, test=rows.part == "test", name="Adult, naive Bayes"
-    )
-    return analyze(predictions, Settings(methods=("platt", "isotonic", "beta", "spline")))
-
-
-def measure_table_1() -> Measured:
-    """Log losses of Table 1, and of three methods that it has not."""
-    half = 0.5e-4  # of the last decimal that is printed
-
-    def row(
-        name: str, published: float, ours: float, tolerance: float, note: str = "", **more: bool
-    ) -> Published:
-        return Published(name, published, ours, tolerance, ADULT, note, digits=5, **more)
-
-    elsewhere = "Not in the paper: beside it the same method by {}."
-    rows = (
-        row("uncalibrated", 0.7448, adult_loss("uncalibrated"), half),
-        row("Platt", 0.4287, adult_loss("platt"), half),
-        row("isotonic", 0.3976, adult_loss("isotonic"), NOWHERE, "See below."),
-        row(
-            "isotonic, clipped at 1e-15",
-            0.3940,
-            adult_loss("isotonic", clip=1e-15),
-            half,
-            elsewhere.format("scikit-learn 1.9.1"),
-        ),
-        row(
-            "SplineCalib", 0.4032, adult_loss("splinecalib", transform="none"), 0.002, at_most=True
-        ),
-        row("SplineCalib, compact logit", 0.3934, adult_loss("splinecalib"), 0.0006, at_most=True),
-        row("beta", 0.4031, adult_loss("beta"), 0.0002, elsewhere.format("betacal 1.1.0")),
-        row("logistic on log-odds", NOWHERE, adult_loss("logistic"), NOWHERE, "Not in the paper."),
-        row("spline", NOWHERE, adult_loss("spline"), NOWHERE, "Not in the paper."),
-    )
-    shown = ("platt", "isotonic", "beta", "spline")
-    picture = functions_chart(adult_analysis(), shown, rows="test")
-    return Measured(rows, {"splinecalib_adult": picture})
-
-
-def tell_table_1(rows: Rows) -> str:
-    """Where Table 1 and ours differ."""
-    return (
-        "The paper's isotonic regression came from a scikit-learn that averaged the weights of "
-        "tied scores instead of adding them; naive Bayes on one-hot features makes many ties. "
-        f"With every row counted it comes to {rows['isotonic, clipped at 1e-15'].ours:.4f}, or to "
-        f"{rows['isotonic'].ours:.4f} by this project's definition: isotonic regression gives one "
-        "positive row the probability 0, and what that costs is only where the logarithm is "
-        "clipped (1e-15 in the scikit-learn of then, 2.2e-16 here and in that of today). "
-        "SplineCalib draws its knots and folds at random: reruns of the author's package spread "
-        "from 0.4012 to 0.4029 (untransformed) and from 0.3932 to 0.3940 (compact logit), and "
-        "ours, which draws nothing, is held to be no worse. The order is the paper's: calibrated "
-        "by Platt better than not at all, and the compact logit best. With its exact curvature "
-        f"penalty, `spline` reaches {rows['spline'].ours:.4f}."
-    )
 
 
 def measure_figure_1() -> Measured:
@@ -249,29 +173,6 @@ def tell_algorithm_4(rows: Rows) -> str:
         f"{loss('calibration set'):.3f} ({loss('not calibrated'):.3f} without calibration), and "
         f"{hits('Algorithm 4'):.1f} % instead of {hits('calibration set'):.1f} % of the digits "
         "right. `calib.CalibratedModel` is Algorithm 4."
-    )
-
-
-def measure_clipping() -> Measured:
-    """Log loss on Adult when scores are only kept from being too sure."""
-    clipped = [
-        Published(f"clipped at {p:g}", NOWHERE, adult_loss("clip", p_min=p), NOWHERE, ADULT)
-        for p in P_MINS
-    ]
-    calibrated = ("uncalibrated", "splinecalib", "spline")
-    rows = [Published(key, NOWHERE, adult_loss(key), NOWHERE, ADULT) for key in calibrated]
-    return Measured((*clipped, *rows))
-
-
-def tell_clipping(rows: Rows) -> str:
-    """What clipping does and does not."""
-    best = min((rows[f"clipped at {p:g}"] for p in P_MINS), key=lambda row: row.ours)
-    saved = rows["uncalibrated"].ours - best.ours
-    whole = rows["uncalibrated"].ours - rows["splinecalib"].ours
-    return (
-        "Scores of 0.9999 that are wrong make a log loss large, and the simplest cure is to allow "
-        f"none. The best bound ({best.name}) saves {saved:.3f} of the {whole:.3f} that "
-        "calibration saves: the model is too sure over its whole range, not only at the ends."
     )
 
 

@@ -12,6 +12,7 @@ from calib.ui.exhibits import Exhibit, Opening
 from calib.ui.glossary import linked
 from calib.ui.links import Link
 from calib.ui.state import Session
+from calib.ui.words import plain
 
 # Of the repository; an installed package has no documents beside it.
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reproductions"
@@ -52,14 +53,16 @@ def _numbers(shown: Exhibit) -> None:
 
 
 def _table(name: str, path: Path) -> None:
-    rows = read_numbers(path)
+    rows, notes = read_numbers(path)
     st.dataframe(
         rows,
         hide_index=True,
         key=f"table_{name}",
         height=MOST_HEIGHT if len(rows["Number"]) > MANY_ROWS else "content",
-        alt="One row a number: published, ours, and the difference.",
+        alt="One row a number: published, and ours.",
     )
+    for note in notes:
+        st.caption(note)
 
 
 def _picture(shown: Exhibit) -> None:
@@ -70,8 +73,8 @@ def _picture(shown: Exhibit) -> None:
         st.caption("The picture and the numbers are in the project's repository only.")
 
 
-def read_numbers(path: Path) -> dict[str, list[str]]:
-    """Published numbers beside ours, column by column, with the digits that they are worth."""
+def read_numbers(path: Path) -> tuple[dict[str, list[str]], list[str]]:
+    """Columns of published numbers and ours, with the digits that they are worth; and notes."""
     with path.open(newline="", encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     columns: dict[str, list[str]] = {
@@ -81,9 +84,9 @@ def read_numbers(path: Path) -> dict[str, list[str]]:
             min(line["published"], _rounded(line, "published"), key=len) for line in lines
         ],
         "Ours": [_rounded(line, "ours") for line in lines],
-        "Note": [line["note"] for line in lines],
     }
-    return {name: values for name, values in columns.items() if any(values)}
+    notes = [f"{plain(line['name'])}: {plain(line['note'])}" for line in lines if line["note"]]
+    return {name: values for name, values in columns.items() if any(values)}, notes
 
 
 def _rounded(line: Mapping[str, str], name: str) -> str:
