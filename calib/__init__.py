@@ -11,13 +11,15 @@ Examples
 
 from typing import TYPE_CHECKING
 
-from calib import decisions, examples, metrics, periods, slices
+from calib import decisions, examples, matrices, metrics, multiclass, periods, slices
 from calib.analysis import Analysis, analyze
 from calib.calibrators import calibrator
 from calib.cells import ScoreCells
 from calib.crossval import CalibratedModel, ScoreCalibrator
 from calib.loading import InputError, load, load_models
+from calib.matrices import compare_multiclass, default_settings
 from calib.models import compare_models
+from calib.multiclass import multiclass_calibrator
 from calib.predictions import Predictions
 from calib.settings import Settings
 
@@ -37,11 +39,16 @@ __all__ = [
     "analyze",
     "calibrator",
     "compare_models",
+    "compare_multiclass",
     "decisions",
+    "default_settings",
     "examples",
     "load",
     "load_models",
+    "matrices",
     "metrics",
+    "multiclass",
+    "multiclass_calibrator",
     "periods",
     "report",
     "slices",

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from calib.analysis import Analysis, analyze
-from calib.calibrators import CALIBRATORS
 from calib.cli import junit
 from calib.cli.data import predictions_of, progress_of
 from calib.cli.options import add_data, add_progress, add_settings, settings_of
+from calib.methods import method_keys
 
 EXAMPLES = """examples:
   python -m calib check predictions.parquet --outcome y --score p --max-ks 0.02
@@ -119,11 +119,11 @@ def add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         limits.add_argument(option, type=_bound, metavar="NUMBER", help=limit.meaning)
     limits.add_argument(
         "--method",
-        choices=tuple(CALIBRATORS),
+        choices=method_keys(),
         default="uncalibrated",
         metavar="KEY",
         help="whose scores are held to the limits: uncalibrated, the scores as they are (the "
-        f"default), or a calibrator's: {', '.join(CALIBRATORS)}",
+        f"default), or a calibrator's: {', '.join(method_keys())}",
     )
     parser.add_argument("--junit", metavar="FILE", type=Path, help="write JUnit XML, too")
     add_progress(parser)
@@ -145,8 +145,9 @@ def run(given: argparse.Namespace) -> int:
     if all(getattr(given, limit.option) is None for limit in LIMITS):
         options = ", ".join(f"--{limit.option.replace('_', '-')}" for limit in LIMITS)
         raise ValueError(f"check must be given at least one of {options}, got none.")
-    settings = settings_of(given, methods=(given.method,))
-    analysis = analyze(predictions_of(given), settings, progress=progress_of(given))
+    predictions = predictions_of(given)
+    settings = settings_of(given, predictions, methods=(given.method,))
+    analysis = analyze(predictions, settings, progress=progress_of(given))
     if given.method not in analysis.methods:
         raise ValueError(" ".join(analysis.warnings))
     found = _findings(given, analysis)

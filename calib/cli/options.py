@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from calib.decisions import Costs
 from calib.loading.mapping import Transform
+from calib.matrices import default_settings
 from calib.periods import UNITS
+from calib.predictions import Predictions
 from calib.reports import Parts
 from calib.reports.command import SHORT
 from calib.settings import Settings
 
 MEANING = {
-    "view": "binary problem to look at: class:k, top:r or within:r",
-    "methods": "calibrators to compare, by key, with commas between them",
+    "view": "binary problem to look at: class:k, top:r or within:r; a matrix begins with top:1",
+    "methods": "calibrators to compare, by key, with commas between them; a matrix has others",
     "strategy": "how the rows are binned",
     "n_bins": "number of bins",
     "epsilon": "epsilon of the compact logit; by the paper's rule if not given",
@@ -138,8 +140,8 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def settings_of(given: argparse.Namespace, **fixed: Any) -> Settings:
-    """The settings that the options name."""
+def settings_of(given: argparse.Namespace, predictions: Predictions, **fixed: Any) -> Settings:
+    """The settings that the options name; the others are those that such data begin with."""
     names = {field.name for field in fields(Settings)}
     named = {name: value for name, value in vars(given).items() if name in names}
-    return Settings(**(named | fixed))
+    return replace(default_settings(predictions), **(named | fixed))

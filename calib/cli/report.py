@@ -85,7 +85,7 @@ def run(given: argparse.Namespace) -> int:
     if given.images:
         _check_images(given.output)
     predictions, costs = predictions_of(given), costs_of(given)
-    analysis = analyze(predictions, settings_of(given), progress=progress_of(given))
+    analysis = analyze(predictions, settings_of(given, predictions), progress=progress_of(given))
     report = Report.from_analysis(
         analysis,
         parts=_parts(given, predictions, analysis, costs),

@@ -6,6 +6,7 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -220,3 +221,22 @@ def test_images_need_an_archive(folder, run, tmp_path):
     done = run("report", folder / "scores.csv", "--images", "png", "-o", path)
     assert done.status == 2
     assert "--images needs an --output that ends in .zip, got 'r.html'." in done.err
+
+
+def test_a_matrix_begins_where_matrices_begin(run, tmp_path):
+    rng = np.random.default_rng(0)
+    scores = rng.dirichlet([2.0, 2.0, 2.0], 400).round(6)
+    label = (scores.cumsum(axis=1) > rng.random(400)[:, None]).argmax(axis=1)
+    lines = [f"{'abc'[k]},{','.join(map(str, row))}" for k, row in zip(label, scores, strict=True)]
+    source = tmp_path / "matrix.csv"
+    source.write_text("label,a,b,c\n" + "\n".join(lines) + "\n")
+    named = ("--outcome", "label", "--score", "a", "--score", "b", "--score", "c")
+    path = tmp_path / "r.json"
+    done = run("report", source, *named, "--methods", "temperature", "-o", path)
+    assert done.status == 0, done.err
+    settings = json.loads(path.read_text())["analysis"]["settings"]
+    assert (settings["view"], settings["methods"]) == ("top:1", ["uncalibrated", "temperature"])
+    done = run(
+        "check", source, *named, "--view", "class:2", "--method", "vector", "--max-ks", "0.2"
+    )
+    assert done.status == 0, done.err
