@@ -41,13 +41,13 @@ COLUMNS: dict[str, Any] = {
     ),
     "p_adjusted": st.column_config.NumberColumn(
         "p (Holm)",
-        format="%.3f",
+        format="%.2g",
         help="How often calibrated scores would show so large a KS error in any class by chance: "
         "p-value of the KS test, corrected for the number of classes.",
     ),
 }
 READING = """
-- Worst **KS error** first; a click on a heading sorts, a click on a row opens the class.
+- Worst **KS error** first; a click on a heading sorts; tick a row to open its class.
 - **p** tells error from noise over all classes together; none where fewer than 30 rows of a class
   came and fewer were expected: such rows are grey.
 - **Bias** is the part of the error that all scores of the class share. A class can have none and

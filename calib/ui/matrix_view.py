@@ -16,7 +16,7 @@ from calib.ui import frame, state
 from calib.ui.state import HEAVY, Session
 from calib.ui.words import (
     CLIPPING_READING,
-    DIFFERENCE_READING,
+    MATRIX_CHANGE_READING,
     interval,
     level,
     method_label,
@@ -84,7 +84,7 @@ def changes(analysis: Analysis) -> None:
     with forest:
         frame.chart(matrix_difference_chart(analysis), "chart_matrix_forest")
     with said:
-        frame.reading(DIFFERENCE_READING)
+        frame.reading(MATRIX_CHANGE_READING)
     st.dataframe(
         change_rows(compared),
         hide_index=True,

@@ -12,6 +12,7 @@ from calib.ui.words import plain
 
 KINDS = {"top": "Top-r", "within": "Within top-r", "class": "Class"}
 # Within the first class is the first class; a class, until one is chosen, is the first in order.
+CALLED = {"top": "top", "within": "within top", "class": "class"}
 FIRST = {"top": 1, "within": 2, "class": 0}
 HELP = (
     "A matrix poses many binary problems. Top-r: does the class with the r-th largest score come "
@@ -81,6 +82,13 @@ def _change_index(kind: str, key: str) -> None:
 def plain_name(rows: Predictions, k: int) -> str:
     """A class as menus and tables name it."""
     return " ".join(rows.class_names[k].split()) or f"class {k}"
+
+
+def caption(rows: Predictions, view: str) -> str:
+    """The view in one line: its kind, and what it asks."""
+    kind, index = check_view(view, rows.n_classes)
+    name = plain(plain_name(rows, index)) if kind == "class" else str(index)
+    return f"View: **{CALLED[kind]} {name}**. {said(rows, view)}"
 
 
 def said(rows: Predictions, view: str) -> str:
