@@ -1,22 +1,57 @@
-"""Reports: take the analysis away, as one file that needs nothing else."""
+"""Reports: take the analysis away, share it with the team, open what others shared."""
 
 import streamlit as st
 
-from calib.ui import frame, reporting, widgets
+from calib.store import StoreError
+from calib.ui import frame, reporting, saved_report, shelf, widgets
+from calib.ui.words import plain
 
 session = frame.begin("Reports")
+desk = session.desk
+store, trouble = None, ""
+try:
+    store = shelf.opened_store()
+except StoreError as error:
+    trouble = str(error)
+
+if desk.report and store is not None:
+    try:
+        with st.container(width=saved_report.WIDTH):
+            saved_report.page(session, store)
+    except StoreError as error:
+        st.error(plain(str(error)))
+        st.page_link(shelf.PAGE, label="All reports", query_params=session.link())
+    st.stop()
+if desk.file is not None:
+    with st.container(width=saved_report.WIDTH):
+        saved_report.file(session, desk.file)
+    st.stop()
 
 with st.sidebar:
     widgets.confidence(session)
     widgets.changed(session)
 
-analysis = frame.models(session)[0].analysis
+above, below = st.container(), st.container()
+with below:
+    st.markdown("## Saved reports")
+    if desk.said:
+        st.success(plain(desk.said))
+        desk.said = ""
+    try:
+        if store is not None:
+            shelf.saved(session, store)
+    except StoreError as error:
+        store, trouble = None, str(error)
+    if trouble:
+        st.error(f"{plain(trouble)} The downloads above work without it.")
+    saved_report.reader(session)
 
-st.markdown("## Report")
-form, contents = st.columns([3, 2], gap="large")
-with form:
-    reporting.fields(session)
-    reporting.downloads(session, analysis)
-with contents:
-    st.markdown("##### What it holds")
-    st.markdown(reporting.CONTENTS)
+with above:
+    models = frame.models(session)
+    st.markdown("## Report")
+    form, contents = st.columns([3, 2], gap="large")
+    with form:
+        reporting.form(session, reporting.chosen_model(session, models), store)
+    with contents:
+        st.markdown("##### What it holds")
+        st.markdown(reporting.CONTENTS)

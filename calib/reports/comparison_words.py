@@ -137,8 +137,8 @@ def _difference(change: MetricChange, reasons: list[str]) -> Value:
     digits, difference = change.column.digits, change.difference
     bounds = interval(difference, digits, sign=True)
     clear = difference.low > 0.0 or difference.high < 0.0
-    note = f"[{reasons.index(change.reason) + 1}]" if change.reason else ""
-    return Value(signed(difference.value, digits), bounds or note, marked=clear)
+    note = f" [{reasons.index(change.reason) + 1}]" if change.reason else ""
+    return Value(f"{signed(difference.value, digits)}{note}", bounds, marked=clear)
 
 
 def _changes(caption: str, changes: Sequence[Change]) -> Table:

@@ -14,6 +14,7 @@ from calib.methods import method_keys
 from calib.periods import UNITS
 from calib.predictions import parse_view
 from calib.settings import Settings
+from calib.ui.desk import AGAINST, REPORT
 
 VERSION = "1"
 LEVELS = (0.8, 0.9, 0.95, 0.99)
@@ -295,7 +296,7 @@ def _with(link: Link, short: str, text: str) -> Link:
         return replace(link, example=_one_of(lambda: tuple(EXAMPLES))(text))
     if short == "data":
         return replace(link, fingerprint=text[:FINGERPRINT_SHOWN])
-    if short != "v":
+    if short not in ("v", REPORT, AGAINST):
         raise ValueError("no setting has that name")
     return link
 

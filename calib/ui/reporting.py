@@ -1,16 +1,16 @@
-"""The report's form: its title, author and note, and the files to take away."""
+"""The report's form: its words, the files to take away, and saving it for the team."""
 
 from __future__ import annotations
 
-from functools import partial
-
 import streamlit as st
 
-from calib.analysis import Analysis
-from calib.reports import Report
-from calib.reports.contents import Declared
-from calib.ui import state
-from calib.ui.state import Session
+from calib.decisions import Costs
+from calib.reports import Declared, Parts, Report, parts_of
+from calib.store import Store, StoreError
+from calib.ui import deciding, downloads, sharing, state
+from calib.ui.frame import Model
+from calib.ui.links import Look
+from calib.ui.state import HEAVY, Session
 from calib.ui.widgets import show_value
 from calib.ui.words import plain
 
@@ -18,11 +18,27 @@ CONTENTS = """
 - the verdict, the recommendation and its reasons
 - reliability before and after, cumulative differences, calibration functions
 - the metric table with its intervals, the bins, the fitted maps
+- slices and time where the data name columns for them, decisions where costs were chosen
 - settings (defaults included), versions, and the fingerprint of the data
 
-Numbers of bins and methods only: **no rows** leave the app. The HTML is one file that asks the
-network for nothing; the JSON holds the same numbers for programs.
+Numbers of ten rows and more, and **no rows**, leave the app. The HTML is one file that asks the
+network for nothing; the JSON holds the same numbers for programs, and this page opens it again.
 """
+
+
+def chosen_model(session: Session, found: tuple[Model, ...]) -> Model:
+    """The model that is reported on: a report is about one."""
+    if len(found) == 1:
+        return found[0]
+    names = [model.name for model in found]
+    wanted = session.desk.model if session.desk.model in names else names[0]
+    show_value("reported", wanted)
+    st.selectbox("Report on", names, key="reported", on_change=_choose_model)
+    return found[names.index(wanted)]
+
+
+def _choose_model() -> None:
+    state.current().desk.model = st.session_state["reported"]
 
 
 def fields(session: Session) -> None:
@@ -46,39 +62,85 @@ def _field(name: str, label: str, value: str, placeholder: str) -> None:
     )
 
 
-def downloads(session: Session, analysis: Analysis) -> None:
-    """Buttons that make the file when they are clicked."""
+def form(session: Session, model: Model, store: Store | None) -> None:
+    """The report of what is shown: its words, its files, and a place on the shelf."""
+    fields(session)
     try:
-        report = Report.from_analysis(
-            analysis,
-            title=session.title,
-            author=session.author,
-            note=session.note,
-            held_out_declared=_declared(session),
-        )
+        report = report_of(session, model)
     except ValueError as error:
         st.error(plain(str(error)))
         return
-    stem = "calibration-report"
     st.markdown("##### Download")
-    with st.container(horizontal=True):
-        for label, kind, mime in (
-            ("HTML", "html", "text/html"),
-            ("JSON", "json", "application/json"),
-            ("Markdown", "markdown", "text/markdown"),
-        ):
-            st.download_button(
-                label,
-                partial(getattr(report, kind)),
-                file_name=f"{stem}.{'md' if kind == 'markdown' else kind}",
-                mime=mime,
-                key=f"download_{kind}",
-                type="primary" if kind == "html" else "secondary",
-                icon=":material/download:",
-                on_click="ignore",
-            )
+    downloads.files(report, "calibration-report")
+    downloads.images(report, "calibration-report")
+    if store is not None:
+        st.markdown("##### Share with the team")
+        _saving(session, store, report)
+
+
+def report_of(session: Session, model: Model) -> Report:
+    """The report of a model under the session's settings and words."""
+    look, declared = session.look, _declared(session)
+    chosen = (look.slice_by, look.cross, look.n_ranges, look.time, look.unit, costs(session))
+    key = (model.rows.fingerprint, session.settings, declared, "report", chosen)
+
+    def make() -> Report:
+        with HEAVY:
+            parts = _parts(session, model)
+            return Report.from_analysis(model.analysis, parts=parts, held_out_declared=declared)
+
+    made: Report = session.findings.get_or_make(key, make)
+    return made.edited(title=session.title, author=session.author, note=session.note)
+
+
+def _parts(session: Session, model: Model) -> Parts:
+    look, known = session.look, model.rows.columns
+    time = look.time if look.time in known else model.rows.time_name
+    slices = [(name,) for name in known if name != time]
+    first = look.slice_by if look.slice_by in known else next(iter(known), "")
+    crossed = look.cross in known and look.cross != first
+    return parts_of(
+        model.rows,
+        model.analysis,
+        slices=[*slices, *([(first, look.cross)] if crossed else [])],
+        n_ranges=look.n_ranges,
+        time=time,
+        unit=look.unit or None,  # type: ignore[arg-type]  # the link has checked it
+        costs=costs(session),
+    )
+
+
+def costs(session: Session) -> Costs | None:
+    """The costs of the Decisions page, where any were chosen."""
+    chosen, default = deciding.costs(session), Look()
+    same = Costs(default.cost_fp, default.cost_fn, default.capacity)
+    return None if chosen == same else chosen
 
 
 def _declared(session: Session) -> Declared:
     # The examples are made with cross-validation: every score is out of fold.
     return session.unseen if session.upload else "yes"
+
+
+def _saving(session: Session, store: Store, report: Report) -> None:
+    desk = session.desk
+    show_value("tags", desk.tags)
+    st.text_input(
+        "Tags",
+        key="tags",
+        placeholder="With commas between them",
+        on_change=_change_tags,
+    )
+    if st.button("Save", key="save", type="primary", icon=":material/save:"):
+        try:
+            sharing.save(session, store, report, desk.tags)
+        except StoreError as error:
+            st.error(plain(str(error)))
+    if desk.saved[1]:
+        st.success("Saved. It never changes; saving again makes another.")
+        sharing.link(desk.saved[1])
+        sharing.open_link(desk.saved[1])
+
+
+def _change_tags() -> None:
+    state.current().desk.tags = st.session_state["tags"]

@@ -26,6 +26,7 @@ from calib.metrics.sweep import increasing_bins
 from calib.predictions import Predictions, check_view
 from calib.reports.contents import Declared
 from calib.settings import Settings
+from calib.ui.desk import Desk
 from calib.ui.links import FINGERPRINT_SHOWN, Link, Look, decode, encode
 from calib.ui.recent import Recent
 from calib.ui.upload import Upload
@@ -65,6 +66,8 @@ class Session:
         Where the shown data begin: their defaults.
     chosen : set of str
         Settings that a person or a link chose: they stay when other data are shown.
+    desk : Desk
+        What of the team's reports is open, and what is looked for.
     page : str
         Title of the page that is shown.
     drawn : int
@@ -103,6 +106,7 @@ class Session:
     note: str = ""
     start: Settings = field(default_factory=Settings)
     chosen: set[str] = field(default_factory=set)
+    desk: Desk = field(default_factory=Desk)
     page: str = ""
     drawn: int = 0
     analyses: Recent[Analysis] = field(default_factory=lambda: Recent(most=3))
@@ -219,6 +223,7 @@ def arrive(session: Session, page: str) -> None:
     A widget of the same key on another page is a new one, but finds the old value in the state and
     is drawn with its default instead; without it, it is given the session's value.
     """
+    session.desk.read(st.query_params.to_dict() if page == "Reports" else {})
     if session.page == page:
         return
     session.page = page
@@ -229,7 +234,7 @@ def arrive(session: Session, page: str) -> None:
 
 def write_address(session: Session) -> None:
     """Make the address say what is shown."""
-    named = session.link()
+    named = session.desk.address() or session.link()
     if st.query_params.to_dict() != named:
         st.query_params.from_dict(named)
 

@@ -1,0 +1,72 @@
+"""Desk: what of the team's reports is open in a session, and what is looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from calib.reports import Report
+
+# Names in the address: whoever has the id finds the report.
+REPORT, AGAINST = "report", "against"
+LONGEST_ID = 200
+
+
+@dataclass(slots=True)
+class Desk:
+    """What of the team's reports is open, and what is looked for.
+
+    Attributes
+    ----------
+    report, against : str
+        Ids of the saved report that is open, and of the one that it is held against; "" if none.
+    file : Report or None
+        A report that was opened from a file.
+    file_name, file_problem : str
+        What the file is called, and why it could not be opened.
+    tags : str
+        Of the next report that is saved, with commas between them.
+    model : str
+        Of several models, the one that is reported on.
+    search, tag, author, verdict : str
+        What is looked for in the list; "" is anything.
+    page : int
+        Page of the list, from 0.
+    saved : tuple of (int, str)
+        What was saved last, hashed, and its id: a second click makes no second report.
+    asking : str
+        The dialog that is open: "edit", "delete", or "".
+    said : str
+        What was done, to be told once.
+    n_reads : int
+        Files read so far; part of the uploader's key.
+    """
+
+    report: str = ""
+    against: str = ""
+    file: Report | None = None
+    file_name: str = ""
+    file_problem: str = ""
+    tags: str = ""
+    model: str = ""
+    search: str = ""
+    tag: str = ""
+    author: str = ""
+    verdict: str = ""
+    page: int = 0
+    saved: tuple[int, str] = (0, "")
+    asking: str = ""
+    said: str = ""
+    n_reads: int = 0
+
+    def read(self, named: Mapping[str, str]) -> None:
+        """Open what an address names: of reports the address alone decides, so that Back works."""
+        report = named.get(REPORT, "")[:LONGEST_ID]
+        if report != self.report:
+            self.report, self.asking = report, ""
+        self.against = named.get(AGAINST, "")[:LONGEST_ID] if self.report else ""
+
+    def address(self) -> dict[str, str]:
+        """The address of what is open; empty where it is the list."""
+        named = {REPORT: self.report, AGAINST: self.against}
+        return {name: value for name, value in named.items() if value}

@@ -1,0 +1,86 @@
+"""A document on the page: the same words, tables and charts as in its HTML."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+import streamlit as st
+
+from calib.reports.blocks import (
+    Block,
+    Bullets,
+    Code,
+    Drawing,
+    Facts,
+    Paper,
+    Paragraph,
+    Table,
+    Value,
+)
+from calib.ui import frame
+from calib.ui.words import plain
+
+
+def show_paper(paper: Paper) -> None:
+    """The sections of a document; its heading is the page's."""
+    _show(paper.facts, "facts")
+    if paper.note:
+        st.markdown(plain(paper.note))
+    for place, section in enumerate(paper.sections):
+        st.markdown(f"### {plain(section.title)}")
+        for number, block in enumerate(section.blocks):
+            _show(block, f"{place}_{number}")
+    version = f"Made with calib {plain(paper.version)}. " if paper.version else ""
+    st.caption(f"{version}{plain(paper.contains)}")
+
+
+@singledispatch
+def _show(block: Block, key: str) -> None:
+    raise TypeError(f"no page for {block!r} at {key}.")
+
+
+@_show.register
+def _(block: Paragraph, key: str) -> None:
+    with st.container(key=f"text_{key}"):
+        st.markdown(f"**{plain(block.text)}**" if block.lead else plain(block.text))
+
+
+@_show.register
+def _(block: Bullets, key: str) -> None:
+    with st.container(key=f"list_{key}"):
+        st.markdown("\n".join(f"- {plain(item)}" for item in block.items))
+
+
+@_show.register
+def _(block: Facts, key: str) -> None:
+    with st.container(key=f"facts_{key}"):
+        st.markdown(
+            "\n".join(f"- **{plain(name)}**: {plain(value)}" for name, value in block.items)
+        )
+
+
+@_show.register
+def _(block: Table, key: str) -> None:
+    st.caption(plain(block.caption))
+    st.dataframe(
+        [dict(zip(block.head, map(_said, row), strict=True)) for row in block.rows],
+        hide_index=True,
+        height="content",
+        key=f"table_{key}",
+        alt=block.caption,
+    )
+
+
+def _said(value: Value) -> str:
+    return f"{value.text} ({value.detail})" if value.detail else value.text
+
+
+@_show.register
+def _(block: Code, key: str) -> None:
+    with st.container(key=f"code_{key}"):
+        st.code(block.text, language=None)
+
+
+@_show.register
+def _(block: Drawing, key: str) -> None:
+    frame.chart(block.chart, f"chart_report_{key}")

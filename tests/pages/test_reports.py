@@ -1,0 +1,266 @@
+"""The Reports page without a browser: saving, finding, opening, comparing, deleting, files."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import calib
+from calib.cli import main
+from calib.decisions import Costs
+from calib.reports import Report, parts_of
+from calib.store import Store
+from tests.pages.test_pages import ROOT, button, go, said, start, upload
+
+KEPT = Path(__file__).parents[1] / "reports" / "fixtures" / "schema_2.json"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("CALIB_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("CALIB_DATABASE_URL", raising=False)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def store(home) -> Store:
+    with Store.from_environment() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return Report.open(KEPT)
+
+
+def rows(n: int = 600) -> str:
+    rng = np.random.default_rng(0)
+    p = rng.random(n).round(5)
+    hits = rng.random(n) < p**2
+    sites, days = rng.choice(["north", "south"], n), rng.integers(1, 29, n)
+    lines = [
+        f"{int(hit)},{score:.5f},{site},2024-01-{day:02d}"
+        for hit, score, site, day in zip(hits, p, sites, days, strict=True)
+    ]
+    return "outcome,score,site,date\n" + "\n".join(lines) + "\n"
+
+
+def opened(**named: str) -> AppTest:
+    """A fresh session whose first page is Reports."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in named.items():
+        app.query_params[name] = value
+    app.switch_page("pages/reports.py").run()
+    assert not app.exception
+    return app
+
+
+def address(app: AppTest) -> dict[str, str]:
+    values = {name: app.query_params[name] for name in app.query_params}
+    return {name: found[0] if isinstance(found, list) else found for name, found in values.items()}
+
+
+def save(app: AppTest) -> AppTest:
+    button(app, "save").click().run()
+    assert not app.exception
+    return app
+
+
+def undated(report: Report) -> str:
+    return replace(report, created="2026-03-01").json()
+
+
+def test_page_library_and_command_line_give_the_same_report(store, tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text(rows())
+    app = go(upload(start(), path.read_bytes()), "reports")
+    app.text_input(key="title").set_value("March").run()
+    save(app)
+    (entry,) = store.list()
+    page = undated(store.open(entry.id))
+
+    predictions = calib.load(path)
+    analysis = calib.analyze(predictions)
+    words = {"title": "March"}
+    by_hand = Report.from_analysis(analysis, parts=parts_of(predictions, analysis), **words)
+    assert page == undated(by_hand)
+
+    assert main(["report", str(path), "--title", "March", "-o", str(tmp_path / "r.json")]) == 0
+    assert page == undated(Report.open(tmp_path / "r.json"))
+
+
+def test_the_settings_of_the_pages_go_into_all_three_alike(store, tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text(rows())
+    link = {"bins": "9", "by": "uniform", "m": "platt", "fn": "4", "cross": "date", "slice": "site"}
+    app = go(upload(start(**link, unit="week", ranges="3"), path.read_bytes()), "reports")
+    save(app)
+    page = undated(store.open(store.list()[0].id))
+
+    predictions = calib.load(path)
+    settings = calib.Settings(methods=("platt",), n_bins=9, strategy="uniform")
+    analysis = calib.analyze(predictions, settings)
+    parts = parts_of(
+        predictions,
+        analysis,
+        slices=[("site",), ("site", "date")],
+        n_ranges=3,
+        unit="week",
+        costs=Costs(false_negative=4),
+    )
+    assert page == undated(Report.from_analysis(analysis, parts=parts))
+
+    options = "--bins 9 --strategy uniform --methods platt --cost-fn 4 --unit week --ranges 3"
+    command = ["report", str(path), *options.split(), "--cross", "site", "date"]
+    assert main([*command, "-o", str(tmp_path / "r.json")]) == 0
+    assert page == undated(Report.open(tmp_path / "r.json"))
+
+
+def test_saving_twice_makes_one_and_editing_makes_another(store):
+    app = go(start(), "reports")
+    app.text_input(key="tags").set_value("churn, 2026").run()
+    save(app)
+    save(app)
+    (first,) = store.list()
+    assert first.tags == ("2026", "churn")
+    app.text_input(key="title").set_value("Another").run()
+    save(app)
+    assert {entry.title for entry in store.list()} == {"Calibration of naive_bayes", "Another"}
+    assert undated(store.open(first.id))
+
+
+def test_a_tag_that_is_too_long_is_told_and_nothing_is_saved(store):
+    app = go(start(), "reports")
+    app.text_input(key="tags").set_value("x" * 70).run()
+    save(app)
+    assert "at most 60 characters" in said(app)
+    assert store.count() == 0
+
+
+def test_a_link_with_the_id_alone_opens_the_report(store, report):
+    app = opened(report=store.save(report, tags=["credit"]))
+    text = said(app)
+    assert "Loans, with slices" in text
+    for title in ("Verdict", "Slices", "Over time", "Decisions", "How to reproduce this"):
+        assert f"### {title}" in text
+    assert len(app.get("plotly_chart")) == report.html().count('class="plot"')
+    assert len(app.dataframe) == report.html().count("<table>")
+    log_loss = report.analysis.uncalibrated.metrics["log_loss"].value
+    assert any(f"{log_loss:.4f}" in table.value.to_string() for table in app.dataframe)
+    assert address(app) == {"report": store.list()[0].id}
+
+
+@pytest.mark.parametrize("mistyped", ["nonsense", "<b>x</b>", "![](http://x.invalid/a.png)", "%00"])
+def test_an_unknown_id_is_a_sentence(mistyped):
+    app = opened(report=mistyped)
+    assert "There is no saved report with the id" in app.error[0].value
+    assert "![](" not in app.error[0].value
+
+
+def test_a_deleted_report_says_so_at_its_address(store, report):
+    report_id = store.save(report)
+    app = opened(report=report_id)
+    button(app, "delete").click().run()
+    assert store.count() == 1
+    app.text_input(key="delete_by").set_value("  ").run()
+    button(app, "delete_confirmed").click().run()
+    assert "Say who deletes it" in said(app)
+    assert store.count() == 1
+    app.text_input(key="delete_by").set_value("Ada").run()
+    button(app, "delete_confirmed").click().run()
+    assert store.count() == 0
+    (line,) = store.deletions()
+    assert (line.title, line.deleted_by) == ("Loans, with slices", "Ada")
+    assert "was deleted on" in opened(report=report_id).error[0].value
+
+
+def test_editing_makes_a_new_report_and_leaves_the_old(store, report):
+    report_id = store.save(report, tags=["old"])
+    app = opened(report=report_id)
+    button(app, "edit").click().run()
+    app.text_input(key="edit_title").set_value("New words").run()
+    app.text_input(key="edit_tags").set_value("new").run()
+    button(app, "save_edited").click().run()
+    assert store.open(report_id).json() == report.json()
+    (new,) = store.list("new words")
+    assert new.tags == ("new",)
+    made = store.open(new.id)
+    assert made.analysis.data == report.analysis.data
+    assert "New words" in said(app)
+
+
+def found(app: AppTest) -> str:
+    return " ".join(element.proto.label for element in app.get("page_link"))
+
+
+def test_the_list_is_searched_filtered_and_turned(store, report):
+    for n in range(12):
+        words = {"title": f"Report {n}", "author": "Ada" if n % 2 else "Bo", "note": ""}
+        store.save(report.edited(**words), tags=["even"] if n % 2 == 0 else [])
+    app = opened()
+    assert "Report 11" in found(app)
+    assert "**Report 1**" not in found(app)
+    assert "1 to 10 of 12" in said(app)
+    button(app, "older").click().run()
+    assert "11 to 12 of 12" in said(app)
+    app.selectbox(key="filter_author").set_value("Bo").run()
+    assert "**Report 10**" in found(app)
+    assert "**Report 11**" not in found(app)
+    app.selectbox(key="filter_tag").set_value("even").run()
+    app.text_input(key="search").set_value("report 4").run()
+    assert "**Report 4**" in found(app)
+    assert "**Report 10**" not in found(app)
+    app.text_input(key="search").set_value("%_nothing").run()
+    assert "No saved report fits." in said(app)
+
+
+def test_two_reports_are_held_together(store, report):
+    first = store.save(report)
+    other = store.save(report.edited(title="Later", author="", note="", created="2026-07-01"))
+    app = opened(report=first)
+    app.selectbox(key="against").set_value(other).run()
+    text = said(app)
+    assert "Loans, with slices against Later" in text
+    assert "these intervals are too wide" in text.replace("\\", "")
+    assert address(app) == {"report": first, "against": other}
+    assert "### What changed" in said(opened(report=other, against=first))
+
+
+def test_a_file_is_opened_and_a_broken_one_is_told(report):
+    app = opened()
+    app.file_uploader[0].upload("report.json", KEPT.read_bytes(), "application/json").run()
+    assert not app.exception
+    assert "Loans, with slices" in said(app)
+    assert "### Verdict" in said(app)
+    button(app, "close_file").click().run()
+    newer = json.loads(KEPT.read_text()) | {"schema_version": 99}
+    for content, sentence in (
+        (json.dumps(newer).encode(), "written by a newer version of calib"),
+        (b"{", "not valid JSON"),
+        (b"\xff\xfe", "not text in UTF-8"),
+    ):
+        app.file_uploader[0].upload("report.json", content, "application/json").run()
+        assert not app.exception
+        assert sentence in app.error[0].value.replace("\\", "")
+
+
+def test_a_store_that_is_away_is_a_sentence_and_files_still_work(monkeypatch):
+    monkeypatch.setenv("CALIB_DATABASE_URL", "postgresql://ada:secret@localhost:1/team")
+    app = go(start(), "reports")
+    assert "cannot be reached" in app.error[0].value
+    assert "secret" not in app.error[0].value
+    assert len(app.get("download_button")) == 4
+    assert "cannot be reached" in opened(report="x").error[0].value
+
+
+def test_hostile_words_stay_text(store, report):
+    image = "![](http://x.invalid/a.png)"
+    words = {"title": f"<b>x</b> {image}", "author": image, "note": image}
+    report_id = store.save(report.edited(**words), tags=[image, ":red[tag]"])
+    listed, shown = opened(), opened(report=report_id)
+    assert image not in said(listed) + found(listed)
+    assert image not in said(shown)
+    assert ":gray-badge[:red[tag]]" not in said(listed)
