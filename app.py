@@ -85,7 +85,7 @@ def body(model: Model) -> None:
         with st.container(border=True, key=state.key("best_fix")):
             st.markdown(f"**Best tested fix.** {words.plain(words.best_fix(analysis))}")
             st.caption(words.protocol(analysis))
-        next_steps()
+        frame.once("Look closer", next_steps)
 
 
 frame.show(session, frame.models(session), body)

@@ -5,7 +5,7 @@ Each is deterministic, made in a fraction of a second, and kept once it is made.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -13,8 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.datasets import load_breast_cancer, load_digits
-from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import BernoulliNB
@@ -29,6 +33,7 @@ from calib.registry import Registry
 
 N_FOLDS = 5
 EVENT_WEIGHT = 40.0
+ROUNDS = (3, 10, 30, 100, 300)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +45,18 @@ class Example:
     key, title : str
     story : str
         What the model is, and what to look for.
-    load : callable
-        Makes the predictions; the same object each time.
+    load_models : callable
+        Makes the predictions of every model, by its name; the same objects each time.
     """
 
     key: str
     title: str
     story: str
-    load: Callable[[], Predictions]
+    load_models: Callable[[], Mapping[str, Predictions]]
+
+    def load(self) -> Predictions:
+        """The predictions; of several models those of the first."""
+        return next(iter(self.load_models().values()))
 
 
 EXAMPLES: Registry[Example] = Registry("example")
@@ -55,6 +64,15 @@ EXAMPLES: Registry[Example] = Registry("example")
 
 def _example(key: str, title: str, story: str) -> Callable[[Callable[[], Predictions]], None]:
     def register(load: Callable[[], Predictions]) -> None:
+        _example_of_models(key, title, story)(lambda: {title: load()})
+
+    return register
+
+
+def _example_of_models(
+    key: str, title: str, story: str
+) -> Callable[[Callable[[], Mapping[str, Predictions]]], None]:
+    def register(load: Callable[[], Mapping[str, Predictions]]) -> None:
         EXAMPLES.add(key, Example(key, title, story, cache(load)))
 
     return register
@@ -161,6 +179,39 @@ def _rare_event() -> Predictions:
         },
         name="rare_event",
     )
+
+
+@_example_of_models(
+    "rounds",
+    "Five models: boosting, round by round",
+    "Gradient boosting says whether a diabetes patient's disease progresses faster than the "
+    "median's. After 3 rounds its scores are timid, after 300 it has learnt the noise and is too "
+    "sure. Look at both side by side, and on Compare how log loss falls and rises again while "
+    "calibrated scores stay about as good.",
+)
+def _rounds() -> dict[str, Predictions]:
+    features, progress = load_diabetes(return_X_y=True)
+    fast = progress > np.median(progress)
+    scores = {number: np.empty(len(fast)) for number in ROUNDS}
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
+    with single_thread():
+        for train, held_out in folds.split(features, fast):
+            model = GradientBoostingClassifier(
+                n_estimators=max(ROUNDS), max_depth=2, random_state=0
+            ).fit(features[train], fast[train])
+            stages = enumerate(model.staged_predict_proba(features[held_out]), 1)
+            for number, made in stages:
+                if number in scores:
+                    scores[number][held_out] = made[:, 1]
+    columns = {
+        "age": features[:, 0],
+        "sex": np.where(features[:, 1] > 0.0, "one", "other"),
+        "weight": np.where(features[:, 2] > 0.0, "heavy", "light"),
+    }
+    return {
+        f"{number} rounds": _predictions(f"rounds: {number}", fast, score, **columns)
+        for number, score in scores.items()
+    }
 
 
 @_example(

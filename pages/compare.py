@@ -4,13 +4,14 @@ import streamlit as st
 
 from calib.analysis import Analysis
 from calib.figures import before_after_chart, difference_chart
-from calib.ui import frame, state, tables, widgets, words
+from calib.ui import frame, model_view, slice_controls, state, tables, widgets, words
 from calib.ui.frame import Model
 
 session = frame.begin("Compare")
 
 with st.sidebar:
     widgets.methods(session)
+    below = st.container()
     widgets.binning(session)
     widgets.confidence(session)
     widgets.changed(session)
@@ -41,10 +42,15 @@ def changes(analysis: Analysis) -> None:
     with forest:
         frame.chart(difference_chart(analysis, "log_loss"), "chart_forest")
     with said:
-        st.markdown(words.DIFFERENCE_READING)
+        frame.reading(words.DIFFERENCE_READING)
     tables.differences(analysis)
     st.markdown("### Before and after")
     frame.chart(before_after_chart(analysis, tuple(analysis.methods)), "chart_before_after")
 
 
-frame.show(session, frame.models(session), body)
+models = frame.models(session)
+if len(state.models(session)) > 1:
+    with below:
+        method = slice_controls.after_control(session, models[0].analysis)[-1]
+    model_view.show(frame.comparison(session, method))
+frame.show(session, models, body)

@@ -26,8 +26,7 @@ def body(model: Model) -> None:
     with reading:
         for key in shown:
             st.markdown(evidence.errors_said(analysis.methods[key]))
-        st.markdown("##### How to read it")
-        st.markdown(words.CUMULATIVE_READING)
+        frame.reading(words.CUMULATIVE_READING, "How to read it")
         st.caption(words.protocol(analysis))
 
     st.markdown(f"### Tests: {words.method_label(method)}")
@@ -35,7 +34,7 @@ def body(model: Model) -> None:
 
     st.markdown(f"### Four panels: {words.method_label(method)}")
     frame.chart(cumulative_chart(analysis, method), "chart_cumulative")
-    st.caption(words.PANELS_READING)
+    frame.once("panels", lambda: st.caption(words.PANELS_READING))
 
 
 frame.show(session, frame.models(session), body)

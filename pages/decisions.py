@@ -27,12 +27,12 @@ def body(model: Model) -> None:
     with left:
         st.markdown("##### Expected cost")
         frame.chart(cost_chart(cost, decided, shown), "chart_cost")
-        st.markdown(decision_view.COST_READING)
+        frame.reading(decision_view.COST_READING)
     with right:
         st.markdown("##### Net benefit")
         at = None if costs.capacity else costs.threshold
         frame.chart(net_benefit_chart(benefit, shown, threshold=at), "chart_benefit")
-        st.markdown(decision_view.BENEFIT_READING)
+        frame.reading(decision_view.BENEFIT_READING)
 
     st.markdown("### Every method's decisions")
     decision_view.table(decided, weighted=analysis.data.weighted)
@@ -45,7 +45,7 @@ def expected_counts(model: Model) -> None:
     counts = deciding.counts(session, model.analysis, model.rows, low, high)
     st.markdown(decision_view.counts_said(counts, shown))
     decision_view.counts_table(counts, session.settings.confidence_level)
-    st.caption(decision_view.COUNT_READING)
+    frame.once("counts", lambda: st.caption(decision_view.COUNT_READING))
 
 
 models = frame.models(session)

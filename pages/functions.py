@@ -57,11 +57,10 @@ def maps(analysis: Analysis) -> None:
             scored = draw(analysis, drawn, rows="test")
             frame.chart(scored, "chart_functions_test")
         else:
-            st.markdown("##### How to read it")
-            st.markdown(words.FUNCTIONS_READING)
+            frame.reading(words.FUNCTIONS_READING, "How to read it")
             st.caption(words.protocol(analysis))
     if tested:
-        st.markdown(words.FUNCTIONS_READING)
+        frame.reading(words.FUNCTIONS_READING)
 
 
 def smoothness(analysis: Analysis) -> None:
@@ -75,7 +74,7 @@ def smoothness(analysis: Analysis) -> None:
             st.markdown(f"##### {words.method_label(key)}")
             frame.chart(lambda_path_chart(analysis, key), f"chart_lambda_{key}")
     with columns[1] if len(smoothed) == 1 else st.container():
-        st.markdown(words.LAMBDA_READING)
+        frame.reading(words.LAMBDA_READING)
 
 
 models = frame.models(session)

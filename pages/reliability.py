@@ -28,9 +28,9 @@ def body(model: Model) -> None:
         diagram = reliability_chart(analysis, shown, axis=session.look.axis, lines=rates)
         frame.chart(diagram, "chart_reliability")
     with beside:
-        st.markdown("##### How to read it")
         reading = words.reliability_reading(analysis.methods[shown[0]].reliability)
-        st.markdown(reading + (words.lines_reading(rates, shown[0]) if rates else ""))
+        lines_read = words.lines_reading(rates, shown[0]) if rates else ""
+        frame.reading(reading + lines_read, "How to read it")
         st.caption(words.protocol(analysis))
     sensitivity(model, shown[0])
     bins(model, shown)
@@ -46,7 +46,7 @@ def sensitivity(model: Model, method: str) -> None:
         frame.chart(sensitivity_chart(model.analysis, found, method), "chart_sensitivity")
     with said:
         st.markdown(sensitivity_said(model.analysis, found, method))
-        st.caption(SENSITIVITY_READING)
+        frame.once("sensitivity", lambda: st.caption(SENSITIVITY_READING))
 
 
 def bins(model: Model, shown: tuple[str, ...]) -> None:

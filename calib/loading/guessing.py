@@ -219,8 +219,9 @@ def _class_columns(guesser: _Guesser, outcome: str | None) -> tuple[str, ...] | 
 
 
 def _class_outcome(guesser: _Guesser, n_classes: int) -> str | None:
-    fits = _class_like(n_classes)
-    return guesser.named(OUTCOME_NAMES, fits) or guesser.first(fits)
+    # A label that is none of the classes makes one more: it is told, and not taken for a slice.
+    fits, nearly = _class_like(n_classes), _class_like(MOST_CLASSES)
+    return guesser.named(OUTCOME_NAMES, nearly) or guesser.first(fits, nearly)
 
 
 def _class_like(most: int) -> Callable[[_Look], bool]:

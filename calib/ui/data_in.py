@@ -83,6 +83,8 @@ def receive(session: Session, files: Sequence[tuple[str, bytes]], place: Place) 
     try:
         tables = [read(data, name) for name, data in files]
         if place == "data":
+            if session.upload is not None:
+                session.change("models", ())
             session.take(Upload.of(*tables))
             session.unseen = "unknown"
         elif session.upload is not None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from calib.analysis import MethodResult
 from calib.metrics import TestResult
-from calib.ui import state
+from calib.ui import frame, state
 from calib.ui.words import number
 from calib.verdict import SIGNIFICANCE, p_words
 
@@ -49,7 +49,8 @@ def tests_table(method: MethodResult) -> None:
         },
         alt="One row a test: its statistic, its p-value in words, and what it looks at.",
     )
-    st.caption(CLUSTERED if set(method.tests) == {"kuiper"} else TESTS_READING)
+    reading = CLUSTERED if set(method.tests) == {"kuiper"} else TESTS_READING
+    frame.once("tests", lambda: st.caption(reading))
 
 
 def test_rows(method: MethodResult) -> list[dict[str, str]]:

@@ -14,7 +14,7 @@ FIRST_ROWS = 8
 def show(session: Session) -> None:
     """The example's story and its first rows."""
     example = EXAMPLES[session.example]
-    rows = state.load_example(session.example)
+    rows = next(iter(state.load_example(session.example).values()))
     view = rows.view(session.settings.view)
     st.markdown(f"### Example: {example.title}")
     st.markdown(example.story)

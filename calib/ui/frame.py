@@ -6,17 +6,20 @@ import gc
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib.analysis import Analysis
+from calib.comparison import Progress
 from calib.examples import EXAMPLES
 from calib.figures.chart import Chart
 from calib.figures.theme import CONFIG
+from calib.models import ModelComparison
 from calib.predictions import Predictions
-from calib.ui import state
+from calib.ui import side_by_side, state
+from calib.ui.pending import Pending
 from calib.ui.state import Session
 from calib.ui.words import plain
 
@@ -68,9 +71,11 @@ class Model:
 
     rows: Predictions
     analysis: Analysis
+    name: str = ""
 
 
 Body = Callable[[Model], None]
+Found = TypeVar("Found")
 
 
 def begin(title: str) -> Session:
@@ -78,6 +83,8 @@ def begin(title: str) -> Session:
     st.set_page_config(page_title=f"{title} · Calibration", page_icon=ICON, layout="wide")
     _freeze_imports()
     session = state.current()
+    # A page may have ended in the middle of several models.
+    session.pending, session.drawn = None, 0
     state.arrive(session, title)
     state.write_address(session)
     _style()
@@ -123,16 +130,60 @@ def _dismiss() -> None:
 def models(session: Session) -> tuple[Model, ...]:
     """Everything that is shown, analysed; or a sentence on why not and the end of the page."""
     source(session)
-    rows = predictions(session)
-    return (Model(rows, analysis(session, rows)),)
+    predictions(session)
+    side_by_side.control(session)
+    shown = state.shown_models(session)
+    found = tuple(
+        Model(rows, analysis(session, rows, name if len(shown) > 1 else ""), name)
+        for name, rows in shown.items()
+    )
+    # The slider was drawn before the data were known.
+    if state.follow_auto(session, found[0].analysis):
+        st.rerun()
+    return found
 
 
 def show(session: Session, found: Sequence[Model], body: Body) -> None:
-    """Draw the body of a page, once a model."""
-    for number, model in enumerate(found):
+    """Draw the body of a page, once a model: several side by side."""
+    if len(found) == 1:
+        _warnings(found[0])
+        body(found[0])
+        return
+    session.pending = Pending()
+    places = side_by_side.columns(len(found))
+    for number, (model, place) in enumerate(zip(found, places, strict=True)):
         session.drawn = number
-        body(model)
-    session.drawn = 0
+        with place:
+            st.markdown(f":material/model_training: **{plain(model.name)}**")
+            _warnings(model)
+            body(model)
+    waiting, session.pending, session.drawn = session.pending, None, 0
+    side_by_side.finish(waiting, _plot)
+
+
+def once(name: str, draw: Callable[[], object]) -> None:
+    """Draw what is the same for every model: here, or once below several."""
+    pending = state.current().pending
+    if pending is None:
+        draw()
+    else:
+        pending.once.setdefault(name, draw)
+
+
+def reading(text: str, title: str = "") -> None:
+    """Explain how to read something, under a heading."""
+
+    def draw() -> None:
+        if title:
+            st.markdown(f"##### {title}")
+        st.markdown(text)
+
+    once(text, draw)
+
+
+def _warnings(model: Model) -> None:
+    for warning in model.analysis.warnings:
+        st.caption(f":material/info: {plain(warning)}")
 
 
 def source(session: Session) -> None:
@@ -165,26 +216,31 @@ def _stop_unmapped(session: Session) -> NoReturn:
     st.stop()
 
 
-def analysis(session: Session, rows: Predictions) -> Analysis:
+def analysis(session: Session, rows: Predictions, name: str = "") -> Analysis:
     """The analysis of these rows, or a sentence on why there is none and the end of the page."""
+    return _worked_out(lambda progress: state.analysis(session, rows, progress), name)
+
+
+def comparison(session: Session, method: str) -> ModelComparison:
+    """All models of the data, compared; or a sentence on why not and the end of the page."""
+    return _worked_out(lambda progress: state.compare(session, method, progress))
+
+
+def _worked_out(work: Callable[[Progress], Found], name: str = "") -> Found:
+    """What takes its time, with its progress."""
     slot = st.empty()
 
     def progress(share: float, text: str) -> None:
-        slot.progress(share, f"{text} …")
+        slot.progress(share, f"{plain(name)}: {text} …" if name else f"{plain(text)} …")
 
     try:
-        found = state.analysis(session, rows, progress)
+        found = work(progress)
     except ValueError as error:
         _fail(slot, plain(str(error)))
     except Exception:
         log.exception("The analysis failed")
         _fail(slot, "The analysis failed for a reason that is not the data's: it is in the log.")
     slot.empty()
-    # The slider above was drawn before the data were known.
-    if state.follow_auto(session):
-        st.rerun()
-    for warning in found.warnings:
-        st.caption(f":material/info: {plain(warning)}")
     return found
 
 
@@ -198,7 +254,13 @@ def _fail(slot: DeltaGenerator, sentence: str) -> NoReturn:
 
 
 def chart(shown: Chart, key: str) -> None:
-    """Draw a chart with its alternative text."""
-    st.plotly_chart(
-        shown.unchecked, width="content", key=state.key(key), config=dict(CONFIG), alt=shown.alt
-    )
+    """Draw a chart with its alternative text; of several models with the same axes."""
+    pending = state.current().pending
+    if pending is None:
+        _plot(shown, state.key(key))
+    else:
+        pending.charts.setdefault(key, []).append((st.container(), shown, state.key(key)))
+
+
+def _plot(shown: Chart, key: str) -> None:
+    st.plotly_chart(shown.unchecked, width="content", key=key, config=dict(CONFIG), alt=shown.alt)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any
+from urllib.parse import quote, unquote
 
 from calib.curves.rate import RATE_KINDS
 from calib.examples import EXAMPLES
@@ -66,6 +67,8 @@ class Look:
         Share of the rows that is flagged; None: the costs decide.
     count_from, count_to : float
         Range of scores over which positives are counted.
+    models : tuple of str
+        Models that stand side by side, by name; none are the first and the last.
     """
 
     axis: AxisKind = "linear"
@@ -88,6 +91,7 @@ class Look:
     capacity: float | None = None
     count_from: float = 0.5
     count_to: float = 1.0
+    models: tuple[str, ...] = ()
 
     def changed(self) -> dict[str, Any]:
         """The choices that differ from their defaults."""
@@ -183,6 +187,14 @@ def _lines(text: str) -> tuple[str, ...]:
     return tuple(read(kind) for kind in text.split("."))
 
 
+def _write_names(names: tuple[str, ...]) -> str:
+    return "~".join(quote(name, safe=" ").replace("~", "%7E") for name in names)
+
+
+def _read_names(text: str) -> tuple[str, ...]:
+    return tuple(unquote(name) for name in text.split("~"))
+
+
 def _flag(text: str) -> bool:
     return _one_of(lambda: ("0", "1"))(text) == "1"
 
@@ -229,6 +241,7 @@ LOOK_NAMES: Mapping[str, Name] = {
     "cap": Name("capacity", "{:.6g}".format, _between(float, *CAPACITY_RANGE)),
     "from": Name("count_from", "{:.6g}".format, _between(float, 0.0, 1.0)),
     "to": Name("count_to", "{:.6g}".format, _between(float, 0.0, 1.0)),
+    "model": Name("models", _write_names, _read_names),
 }
 
 

@@ -62,8 +62,7 @@ def forest(gaps: Mapping[str, SliceGaps]) -> None:
                 "The table holds the others."
             )
     with reading:
-        st.markdown("##### How to read it")
-        st.markdown(READING)
+        frame.reading(READING, "How to read it")
 
 
 def _found(key: str, gaps: SliceGaps) -> str:

@@ -23,17 +23,21 @@ from calib.examples import EXAMPLES
 from calib.loading import Problem
 from calib.matrices import default_settings
 from calib.metrics.sweep import increasing_bins
+from calib.models import ModelComparison, compare_models
 from calib.predictions import Predictions, check_view
 from calib.reports.contents import Declared
 from calib.settings import Settings
 from calib.ui.desk import Desk
 from calib.ui.links import FINGERPRINT_SHOWN, Link, Look, decode, encode
+from calib.ui.pending import Pending
 from calib.ui.recent import Recent
 from calib.ui.upload import Upload
 
 SESSION = "calib"
 FIRST_EXAMPLE = next(iter(EXAMPLES))
 FEWEST_BINS, MOST_BINS = 2, 100
+# Models side by side: more would be too narrow to read.
+MOST_SHOWN = 4
 # More than two sessions computing at once would leave the others' sliders without a core.
 HEAVY = threading.BoundedSemaphore(2)
 
@@ -72,10 +76,14 @@ class Session:
         Title of the page that is shown.
     drawn : int
         Number of the model that the body of the page is being drawn for.
+    pending : Pending or None
+        What waits until all models are drawn; None while a single one is.
     analyses : Recent
         Results on a person's own data.
-    latest : Analysis or None
-        The last result: the next one takes from it what did not change.
+    latest : dict of str to Analysis
+        The last result of each model, by fingerprint: the next takes from it what did not change.
+    comparisons : Recent
+        Comparisons of all models.
     rounds : Recent
         Cells of every fold, to compute a curve over epsilon.
     rule_maps : Recent
@@ -109,8 +117,10 @@ class Session:
     desk: Desk = field(default_factory=Desk)
     page: str = ""
     drawn: int = 0
-    analyses: Recent[Analysis] = field(default_factory=lambda: Recent(most=3))
-    latest: Analysis | None = None
+    pending: Pending | None = None
+    analyses: Recent[Analysis] = field(default_factory=lambda: Recent(most=MOST_SHOWN))
+    latest: dict[str, Analysis] = field(default_factory=dict)
+    comparisons: Recent[ModelComparison] = field(default_factory=lambda: Recent(most=4))
     rounds: Recent[Rounds] = field(default_factory=lambda: Recent(most=1))
     rule_maps: Recent[Mapping[str, CalibrationFunction]] = field(
         default_factory=lambda: Recent(most=4)
@@ -185,6 +195,7 @@ class Session:
     def choose_example(self, key: str) -> None:
         """Show a built-in example instead of what was shown."""
         self.example, self.upload, self.unseen, self.file_problems = key, None, "unknown", ()
+        self.change("models", ())
         # Classes are those of the data that were shown.
         self.reset("view")
 
@@ -240,9 +251,9 @@ def write_address(session: Session) -> None:
 
 
 @st.cache_resource(max_entries=16, show_spinner="Making the example")
-def load_example(key: str) -> Predictions:
-    """One built-in example, shared by all sessions."""
-    return EXAMPLES[key].load()
+def load_example(key: str) -> Mapping[str, Predictions]:
+    """The models of one built-in example, shared by all sessions."""
+    return EXAMPLES[key].load_models()
 
 
 @st.cache_resource
@@ -250,11 +261,23 @@ def _shared_analyses() -> Recent[Analysis]:
     return Recent(most=12)
 
 
+def models(session: Session) -> Mapping[str, Predictions]:
+    """All models of the data; none while a person's own data still have errors."""
+    return load_example(session.example) if session.upload is None else session.upload.models
+
+
+def shown_models(session: Session) -> dict[str, Predictions]:
+    """The models that stand side by side: those chosen, else the first and the last."""
+    known = models(session)
+    names = [name for name in known if name in session.look.models]
+    if not names:
+        names = list(dict.fromkeys((*list(known)[:1], *list(known)[-1:])))
+    return {name: known[name] for name in names[:MOST_SHOWN]}
+
+
 def predictions(session: Session) -> Predictions | None:
-    """What is shown; None while a person's own data still have errors."""
-    if session.upload is None:
-        return load_example(session.example)
-    return session.upload.predictions
+    """What is shown, of several models the first; None while own data still have errors."""
+    return next(iter(shown_models(session).values()), None)
 
 
 def analysis(session: Session, rows: Predictions, progress: Progress) -> Analysis:
@@ -265,18 +288,36 @@ def analysis(session: Session, rows: Predictions, progress: Progress) -> Analysi
 
     def fit() -> Analysis:
         with HEAVY:
-            return analyze(rows, fitting, earlier=session.latest, progress=progress)
+            earlier = session.latest.get(rows.fingerprint)
+            return analyze(rows, fitting, earlier=earlier, progress=progress)
 
     # A person's own rows are kept by their session alone and go with it.
     kept = session.analyses if session.upload else _shared_analyses()
-    session.latest = kept.get_or_make((rows.fingerprint, fitting), fit)
-    return analyze(rows, settings, earlier=session.latest)
+    found = kept.get_or_make((rows.fingerprint, fitting), fit)
+    session.latest.pop(rows.fingerprint, None)
+    session.latest[rows.fingerprint] = found
+    while len(session.latest) > len(shown_models(session)):
+        session.latest.pop(next(iter(session.latest)))
+    return analyze(rows, settings, earlier=found)
 
 
-def follow_auto(session: Session) -> bool:
+def compare(session: Session, method: str, progress: Progress) -> ModelComparison:
+    """All models, uncalibrated, clipped and calibrated by one method."""
+    known = models(session)
+    settings = replace(session.settings, methods=("uncalibrated",))
+
+    def make() -> ModelComparison:
+        with HEAVY:
+            return compare_models(known, settings, method=method, progress=progress)
+
+    prints = tuple(one.fingerprint for one in known.values())
+    return session.comparisons.get_or_make((prints, settings, method), make)
+
+
+def follow_auto(session: Session, latest: Analysis) -> bool:
     """Set the number of bins to what the data choose, if asked to; whether that changed it."""
-    latest, settings = session.latest, session.settings
-    if not session.look.auto_bins or latest is None or latest.held_out is None:
+    settings = session.settings
+    if not session.look.auto_bins or latest.held_out is None:
         return False
     cells = latest.held_out.cells["uncalibrated"]
 

@@ -167,6 +167,7 @@ CHOICES: Mapping[str, str | Callable[[Any], str]] = {
     "confidence_level": lambda share: f"{level(share)} intervals",
     "axis": "{} axes",
     "shown": lambda found: f"{len(found)} shown",
+    "models": lambda found: f"{len(found)} of the models",
     "lines": lambda found: f"Line: {', '.join(map(line_label, found))}",
     "over_epsilon": lambda found: f"{len(found)} over ε",
     "cumulative": lambda key: f"Panels of {method_label(key)}",

@@ -1,0 +1,128 @@
+"""Several models on every page, and how they come in: a column, a column each, a file each."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.ui.links import decode
+from tests.pages.test_pages import PAGES, go, said, start, upload
+
+RNG = np.random.default_rng(4)
+Y = RNG.integers(0, 2, 500)
+A = np.clip(0.3 * Y + RNG.uniform(0.1, 0.6, 500), 0, 1)
+B = A**2 / (A**2 + (1 - A) ** 2)
+LONG = pd.concat([pd.DataFrame({"model": m, "y": Y, "p": s}) for m, s in (("a", A), ("b", B))])
+WIDE = pd.DataFrame({"y": Y, "prob_a": A, "prob_b": B})
+
+
+def names(app) -> list[str]:
+    icon = ":material/model_training:"
+    shown = [e.value.split("**")[1] for e in app.markdown if e.value.startswith(icon)]
+    return [name.replace("\\_", "_") for name in shown]
+
+
+def control(app, kind: str, key: str):
+    return next(found for found in getattr(app, kind) if found.key == key)
+
+
+@pytest.mark.parametrize("page", ["", *PAGES])
+def test_every_page_shows_two_models_side_by_side(page):
+    app = go(start(ex="rounds"), page)
+    assert not app.error
+    if page not in ("data", "reports"):
+        assert names(app) == ["3 rounds", "300 rounds"]
+
+
+def test_the_first_and_the_last_are_shown_until_others_are_chosen():
+    app = start(ex="rounds")
+    control(app, "multiselect", "models").set_value(["100 rounds", "10 rounds", "30 rounds"]).run()
+    # In the order of training, whatever the order of the clicks; pages and links keep them.
+    assert names(app) == ["10 rounds", "30 rounds", "100 rounds"]
+    assert app.query_params["model"] == "10 rounds~30 rounds~100 rounds"
+    app = go(app, "reliability")
+    assert names(app) == ["10 rounds", "30 rounds", "100 rounds"]
+
+
+def test_one_chosen_model_is_a_page_as_it_is_without_others():
+    app = go(start(ex="rounds", model="30 rounds"), "reliability")
+    assert names(app) == []
+    assert "##### How to read it" in said(app)
+    assert len(app.get("plotly_chart")) == 2
+
+
+def test_what_a_link_asks_for_and_is_not_there_is_told():
+    app = start(ex="rounds", model="30 rounds~40 rounds")
+    assert "no model `40 rounds` among these" in app.warning[0].value
+    assert app.multiselect(key="models").value == ["30 rounds"]
+
+
+def test_names_with_any_character_come_back_from_a_link():
+    frame = LONG.assign(model=LONG.model.map({"a": "x~y & z", "b": "ü/%7E"}))
+    app = upload(start(), frame.to_csv(index=False))
+    app = go(app, "")
+    app.pills(key="models").set_value(["x~y & z"]).run()
+    link, refused = decode(dict(app.query_params))
+    assert link.look.models == ("x~y & z",)
+    assert not refused
+
+
+def test_controls_work_for_all_models_at_once():
+    app = go(start(ex="rounds"), "reliability")
+    app.slider(key="n_bins").set_value(4).run()
+    assert not app.exception
+    assert said(app).count("4 bins with rows") == 2
+    app.toggle(key="auto_bins").set_value(True).run()
+    assert not app.exception
+
+
+@pytest.mark.parametrize(("frame", "names_"), [(LONG, ["a", "b"]), (WIDE, ["prob_a", "prob_b"])])
+def test_models_of_one_file(frame, names_):
+    app = upload(start(), frame.to_csv(index=False))
+    assert "2 models" in said(app)
+    assert not app.error
+    app = go(app, "compare")
+    assert names(app) == names_
+    assert "Compare models" in said(app)
+    assert "paired by row" in said(app)
+
+
+def test_several_files_are_a_model_each():
+    app = go(start(), "data")
+    files = [
+        (f"{name}.csv", WIDE[["y", column]].to_csv(index=False).encode(), "text/csv")
+        for name, column in (("epoch 10", "prob_b"), ("epoch 2", "prob_a"))
+    ]
+    app.file_uploader[0].set_value(files).run()
+    assert not app.exception
+    assert "2 models, `epoch 2` and `epoch 10`" in said(app)
+    app = go(app, "")
+    assert names(app) == ["epoch 2", "epoch 10"]
+
+
+def test_scores_of_models_are_mapped_by_hand():
+    app = upload(start(), WIDE.rename(columns={"prob_a": "one", "prob_b": "two"}).to_csv())
+    control(app, "segmented_control", "map_kind").set_value("A column a model").run()
+    control(app, "multiselect", "map_models").set_value(["one", "two"]).run()
+    assert "2 models, `one` and `two`" in said(app)
+
+
+def test_a_column_that_names_no_models_is_given_up_by_hand():
+    app = upload(start(), LONG.to_csv(index=False))
+    control(app, "selectbox", "map_model").set_value(None).run()
+    assert "1,000 rows." in said(app)
+
+
+def test_compare_says_which_model_is_best_and_draws_checkpoints():
+    app = go(start(ex="rounds"), "compare")
+    assert "As they are, **30 rounds** has the least log loss" in said(app)
+    charts = [chart.proto.id for chart in app.get("plotly_chart")]
+    assert sum("chart_models" in found for found in charts) == 1
+    control(app, "selectbox", "after").set_value("isotonic").run()
+    assert "calibrated by Isotonic" in said(app)
+
+
+def test_an_example_forgets_the_models_of_another():
+    app = start(ex="rounds", model="30 rounds")
+    app.selectbox(key="example").set_value("svm").run()
+    assert not app.warning
+    assert "model" not in app.query_params
