@@ -136,12 +136,16 @@ def _class_average(
 
 def flipped(cells: ScoreCells) -> ScoreCells:
     """The cells of the other class: scores 1 - s, outcomes 1 - y."""
+    # Without weights these are one array, of which one prefix sum is enough.
+    rows = cells.rows[::-1]
+    weight = rows if cells.weight is cells.rows else cells.weight[::-1]
+    weight_sq = weight if cells.weight_sq is cells.weight else cells.weight_sq[::-1]
     return ScoreCells(
         score=1.0 - cells.score[::-1],
-        rows=cells.rows[::-1],
-        weight=cells.weight[::-1],
+        rows=rows,
+        weight=weight,
         positive=cells.negative[::-1],
-        weight_sq=cells.weight_sq[::-1],
+        weight_sq=weight_sq,
         positive_sq=(cells.weight_sq - cells.positive_sq)[::-1],
     )
 
@@ -149,6 +153,8 @@ def flipped(cells: ScoreCells) -> ScoreCells:
 def above(cells: ScoreCells, threshold: float) -> ScoreCells:
     """The cells with a score above a threshold."""
     start = int(np.searchsorted(cells.score, threshold, side="right"))
+    if start == 0:
+        return cells
     return ScoreCells(
         score=cells.score[start:],
         rows=cells.rows[start:],

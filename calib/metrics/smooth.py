@@ -66,7 +66,11 @@ class _Grids:
     """Residuals and weights of cells on grids; one grid serves most bandwidths."""
 
     def __init__(self, cells: ScoreCells) -> None:
-        self._cells = cells
+        residual = cells.positive - cells.weight * cells.score
+        moment = np.concatenate([[0.0], np.cumsum(residual * cells.score)])
+        self._score = cells.score
+        self._residual = cells.cumulative_positive - cells.cumulative_score, moment
+        self._weight = cells.cumulative_weight, cells.cumulative_score
         self._grids: dict[int, tuple[FloatArray, FloatArray]] = {}
 
     def error(self, bandwidth: float) -> float:
@@ -82,10 +86,8 @@ class _Grids:
 
     def _spread(self, n_points: int) -> tuple[FloatArray, FloatArray]:
         if n_points not in self._grids:
-            cells = self._cells
-            residual = cells.positive - cells.weight * cells.score
             self._grids[n_points] = (
-                spread_on_grid(cells.score, residual, n_points),
-                spread_on_grid(cells.score, cells.weight, n_points),
+                spread_on_grid(self._score, *self._residual, n_points),
+                spread_on_grid(self._score, *self._weight, n_points),
             )
         return self._grids[n_points]

@@ -6,10 +6,21 @@ from scipy.stats import norm
 from calib.numerics.smoothing import smooth_reflected, spread_on_grid
 
 
+def spread(x, value, n_points):
+    total, moment = (np.append(0.0, np.cumsum(values)) for values in (value, value * x))
+    return spread_on_grid(x, total, moment, n_points)
+
+
+def test_each_value_is_shared_by_nearness():
+    x, value = np.array([0.0, 0.1, 0.26, 0.5, 1.0]), np.array([1.0, 2.0, -3.0, 5.0, 7.0])
+    expected = [np.sum(value * np.maximum(0.0, 1.0 - 4.0 * abs(x - at))) for at in np.arange(5) / 4]
+    np.testing.assert_allclose(spread(x, value, 5), expected, atol=1e-12)
+
+
 def test_spreading_keeps_the_sum_and_the_mean():
     rng = np.random.default_rng(6)
-    x, value = rng.random(100), rng.normal(size=100)
-    grid = spread_on_grid(x, value, 31)
+    x, value = np.sort(rng.random(100)), rng.normal(size=100)
+    grid = spread(x, value, 31)
     np.testing.assert_allclose(grid.sum(), value.sum())
     np.testing.assert_allclose(grid @ np.linspace(0, 1, 31), value @ x)
 
