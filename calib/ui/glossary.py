@@ -151,18 +151,20 @@ def _escaped(text: str) -> str:
 
 
 INTERVALS = """
-- **A bin's observed frequency**: Wilson's interval; weighted rows count by their effective number.
+- **A bin's observed frequency**: Wilson's interval; rows that are weighted or come in groups count
+  by their effective number.
 - **Consistency band**: where a calibrated model's dot would fall; outcomes drawn from the scores
   themselves, exactly (Poisson-binomial) up to 1,000 rows a bin, normal beyond.
-- **Log loss, Brier score and their change**: normal, from what each row adds; changes are paired by
-  row.
+- **Log loss, Brier score and their change**: from what each row adds, Student's, corrected for
+  skewness; changes are paired by row.
 - **AUC, slope, and their change**: 1,000 resamples of the rows, shared by all methods, percentiles.
 - **ECE, MCE, KS error**: noise can only add to them. The lower bound takes off what noise alone
   makes, and is above 0 only where calibrated scores would hardly err as much; the upper bound comes
   from the resamples.
 - **CORP line**: resamples, with Wilson's interval where a block holds one outcome only. **Smooth
   line**: normal on the log-odds scale, wide enough for what smoothing bends.
-- **Cumulative curve**: the grey band is the null of the KS test, Brownian motion.
-- Where a **group column** is named, resamples and standard errors go by group. Everything is
-  seeded: the same data and settings give the same numbers.
+- **Cumulative curve**: the grey band is the null of the KS test, Brownian motion; below 100 distinct
+  scores 4,999 simulated draws.
+- Where a **group column** is named, resamples, standard errors, bars and bands go by group.
+  Everything is seeded: the same data and settings give the same numbers.
 """
