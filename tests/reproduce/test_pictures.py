@@ -1,0 +1,37 @@
+"""Pictures of the documents: the same bytes each time, and every label whole."""
+
+import pytest
+
+from benchmarks.reproduce import pictures
+from benchmarks.reproduce.spline_pictures import compact_logits_chart
+
+EPSILONS = (0.1, 0.01, 0.0001)
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pictures")
+    charts = {name: compact_logits_chart(EPSILONS) for name in ("first", "second")}
+    try:
+        pictures.draw(charts, folder)
+    except pictures.NoPictures as reason:
+        pytest.skip(str(reason))
+    return [(folder / f"{name}.svg").read_text() for name in charts]
+
+
+def test_a_picture_is_drawn_alike_each_time(drawn):
+    first, second = drawn
+    assert first == second
+    assert first.startswith("<svg")
+
+
+def test_labels_keep_their_digits_and_the_paper_is_white(drawn):
+    assert "ε = 0.0001" in drawn[0]
+    assert "rgb(255, 255, 255)" in drawn[0]
+
+
+def test_a_picture_too_large_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr(pictures, "missing", lambda: "")
+    monkeypatch.setattr(pictures, "images", lambda *_: [b"<svg>" + b" " * 150_000])
+    with pytest.raises(ValueError, match=r"large\.svg must be at most 150000 bytes, got 150005\."):
+        pictures.draw({"large": compact_logits_chart(EPSILONS)}, tmp_path)
