@@ -47,7 +47,8 @@ COLUMNS: dict[str, Any] = {
     ),
 }
 READING = """
-- Worst **KS error** first; a click on a heading sorts; tick a row to open its class.
+- Worst **KS error** first; a click on a heading sorts; tick a row, or press Shift and Space
+  on it, to open its class.
 - **p** tells error from noise over all classes together; none where fewer than 30 rows of a class
   came and fewer were expected: such rows are grey.
 - **Bias** is the part of the error that all scores of the class share. A class can have none and

@@ -1,0 +1,150 @@
+"""A matrix of scores in a real browser: its view on every page, in links, and its classes."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.harness import by_key, settle, traces, visit
+
+EXAMPLE = "/?ex=digits"
+
+
+def go(page: Page, label: str) -> None:
+    by_key(page, "navigation").get_by_role("link", name=label, exact=True).click()
+    settle(page)
+
+
+def choose(page: Page, kind: str) -> None:
+    by_key(page, "view_kind").get_by_text(kind, exact=True).click()
+    settle(page)
+
+
+def axis_title(page: Page, key: str) -> str:
+    layout = (
+        by_key(page, key)
+        .locator(".js-plotly-plot")
+        .evaluate(
+            "plot => JSON.stringify([plot.layout.xaxis.title.text, plot.layout.yaxis.title.text])"
+        )
+    )
+    return " / ".join(json.loads(layout))
+
+
+def fill(page: Page, key: str, value: str) -> None:
+    box = by_key(page, key).get_by_role("spinbutton")
+    box.fill(value)
+    box.press("Enter")
+    settle(page)
+
+
+def pick(page: Page, key: str, option: str) -> None:
+    box = by_key(page, key).get_by_role("combobox")
+    box.click()
+    box.fill(option)
+    page.get_by_role("option", name=option, exact=True).click()
+    settle(page)
+
+
+def test_one_control_sets_the_view_of_every_page(page: Page):
+    visit(page, EXAMPLE)
+    assert axis_title(page, "chart_reliability").endswith("Top-label accuracy")
+    choose(page, "Class")
+    pick(page, "view_class", "seven")
+    assert "view=class%3A7" in page.url
+    go(page, "Reliability")
+    assert (
+        axis_title(page, "chart_reliability") == "Mean score of seven / Observed frequency of seven"
+    )
+    for label in ("Cumulative", "Functions", "Compare", "Slices", "Decisions", "Data"):
+        go(page, label)
+        expect(by_key(page, "view_class").get_by_role("combobox")).to_have_value("seven")
+    go(page, "Reliability")
+    choose(page, "Within top-r")
+    fill(page, "view_rank", "3")
+    assert "view=within%3A3" in page.url
+    assert axis_title(page, "chart_reliability").startswith("Mean sum of the 3 largest")
+
+
+def test_a_link_restores_the_view_and_the_methods(page: Page):
+    visit(page, "/reliability?ex=digits&view=class:2&m=uncalibrated.vector&show=vector")
+    expect(by_key(page, "view_class").get_by_role("combobox")).to_have_value("two")
+    assert axis_title(page, "chart_reliability").startswith("Mean score of two")
+    names = {trace.get("name") for trace in traces(page, "chart_reliability")}
+    assert "Vector scaling" in names
+    expect(by_key(page, "reset_view")).to_be_visible()
+    by_key(page, "reset_view").get_by_role("button").click()
+    settle(page)
+    assert axis_title(page, "chart_reliability").endswith("Top-label accuracy")
+
+
+def test_a_view_that_these_classes_do_not_have_is_refused_in_words(page: Page):
+    visit(page, "/?ex=digits&view=class:10")
+    notice = page.get_by_role("alert").filter(has_text="no such view")
+    expect(notice).to_contain_text("with 10 classes, got 'class:10'")
+    assert axis_title(page, "chart_reliability").endswith("Top-label accuracy")
+
+
+def press(page: Page, x: int, y: int) -> None:
+    """Press the mouse within the table of classes: its cells are drawn, not elements."""
+    box = by_key(page, "table_classes").locator("canvas").first.bounding_box()
+    page.mouse.click(box["x"] + x, box["y"] + y)
+
+
+def opened(page: Page, k: int, name: str) -> None:
+    page.wait_for_url(re.compile(f"reliability.*view=class%3A{k}"))
+    settle(page)
+    assert axis_title(page, "chart_reliability").startswith(f"Mean score of {name}")
+
+
+TICK, HEAD, FIRST = 16, 17, 53
+
+
+def test_a_ticked_class_opens(page: Page):
+    visit(page, "/classes?ex=digits")
+    press(page, TICK, FIRST)
+    opened(page, 1, "one")
+    # And back: nothing is ticked any more.
+    go(page, "Classes")
+    expect(page.get_by_text("10 of 10 classes are off beyond chance")).to_be_visible()
+
+
+def test_a_ticked_class_opens_however_the_table_is_sorted(page: Page):
+    visit(page, "/classes?ex=digits")
+    press(page, 120, HEAD)  # by rows: fewest first
+    settle(page)
+    press(page, TICK, FIRST)
+    opened(page, 8, "eight")
+
+
+def test_a_class_opens_by_the_keyboard(page: Page):
+    visit(page, "/classes?ex=digits")
+    press(page, 60, FIRST)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Shift+Space")
+    opened(page, 9, "nine")
+
+
+def test_classes_are_of_the_chosen_method(page: Page):
+    visit(page, "/classes?ex=digits")
+    pick(page, "classes", "Dirichlet")
+    expect(page.get_by_text("Dirichlet: no class of 10 shows error")).to_be_visible()
+    assert "cls=dirichlet" in page.url
+
+
+def test_one_score_a_row_has_neither_view_nor_classes(page: Page):
+    visit(page, "/")
+    expect(by_key(page, "view_kind")).to_have_count(0)
+    expect(by_key(page, "navigation").get_by_role("link", name="Classes")).to_have_count(0)
+    visit(page, "/classes")
+    expect(page.get_by_text("These data have one score a row")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [380, 1280])
+def test_nothing_overflows(page: Page, width: int):
+    page.set_viewport_size({"width": width, "height": 900})
+    for name in ("classes", "compare"):
+        visit(page, f"/{name}?ex=digits")
+        main = page.locator("[data-testid=stMain]")
+        assert main.evaluate("main => main.scrollWidth <= main.clientWidth"), name
