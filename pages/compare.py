@@ -4,7 +4,7 @@ import streamlit as st
 
 from calib.analysis import Analysis
 from calib.figures import before_after_chart, difference_chart
-from calib.ui import frame, model_view, slice_controls, state, tables, widgets, words
+from calib.ui import folds, frame, model_view, slice_controls, state, tables, widgets, words
 from calib.ui.frame import Model
 
 session = frame.begin("Compare")
@@ -14,6 +14,7 @@ with st.sidebar:
     below = st.container()
     widgets.binning(session)
     widgets.confidence(session)
+    folds.control(session, state.predictions(session))
     widgets.changed(session)
 
 

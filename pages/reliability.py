@@ -1,16 +1,19 @@
 """Reliability: observed frequency against predicted probability, bin by bin."""
 
+from functools import partial
+
 import streamlit as st
 
+from calib.curves.rate import RateCurve
 from calib.figures import reliability_chart, sensitivity_chart
-from calib.ui import curves, frame, tables, widgets, words
+from calib.ui import bin_view, bins, curves, frame, live, state, tables, widgets, words
 from calib.ui.frame import Model
 from calib.ui.sensitivity_words import SENSITIVITY_READING, sensitivity_said
 
 session = frame.begin("Reliability")
 
 with st.sidebar:
-    widgets.binning(session)
+    binning = st.container()
     chosen = widgets.shown_methods(session)
     lines = widgets.lines(session)
     widgets.axis(session)
@@ -25,15 +28,23 @@ def body(model: Model) -> None:
     st.markdown("## Reliability diagram")
     picture, beside = st.columns([3, 2], gap="large")
     with picture:
-        diagram = reliability_chart(analysis, shown, axis=session.look.axis, lines=rates)
-        frame.chart(diagram, "chart_reliability")
+        draw = partial(diagram, shown=shown, rates=rates)
+        live.at_once(session, model, binning, widgets.binning, draw)
     with beside:
         reading = words.reliability_reading(analysis.methods[shown[0]].reliability)
         lines_read = words.lines_reading(rates, shown[0]) if rates else ""
         frame.reading(reading + lines_read, "How to read it")
         st.caption(words.protocol(analysis))
+    bin_view.show(session, model, shown)
     sensitivity(model, shown[0])
-    bins(model, shown)
+    bins_table(model, shown)
+
+
+def diagram(model: Model, shown: tuple[str, ...], rates: tuple[RateCurve, ...]) -> None:
+    analysis, key = model.analysis, "chart_reliability"
+    ring = bins.chosen(session, analysis, shown).ring
+    chart = reliability_chart(analysis, shown, axis=session.look.axis, lines=rates, ring=ring)
+    frame.chart(chart, key, partial(bin_view.pick, session, analysis, state.key(key)))
 
 
 def sensitivity(model: Model, method: str) -> None:
@@ -49,7 +60,7 @@ def sensitivity(model: Model, method: str) -> None:
         frame.once("sensitivity", lambda: st.caption(SENSITIVITY_READING))
 
 
-def bins(model: Model, shown: tuple[str, ...]) -> None:
+def bins_table(model: Model, shown: tuple[str, ...]) -> None:
     st.markdown("### Bins")
     for key in shown:
         curve = model.analysis.methods[key].reliability

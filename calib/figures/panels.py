@@ -98,6 +98,8 @@ def dots(
             "thickness": 1.25,
             "width": 0,
         },
+        # A click selects a dot; the others stay as they are.
+        unselected={"marker": {"opacity": 1.0}},
         # Which bin was selected: its position in the curve, and the curve's method.
         customdata=[[position, key] for position in range(len(y))],
         hovertext=describe_bins(curve),

@@ -92,18 +92,17 @@ def row_table(
     DataFrame
         One row each: number among all rows from 1, outcome, scores, weight, group, other columns.
     """
-    scored = np.arange(len(predictions)) if predictions.test is None else predictions.test.nonzero()
-    number = np.asarray(scored).ravel()[rows]
-    view = held_out.rows
+    number = rows if predictions.test is None else np.flatnonzero(predictions.test)[rows]
+    view = held_out.view(method)
     found: dict[str, NDArray[Any]] = {
         "row": number + 1,
         predictions.outcome_name: np.array(predictions.class_names)[predictions.outcome[number]],
     }
     if predictions.n_classes > 2:
         found["positive"] = view.outcome[rows].astype(np.int64)
-    found[predictions.score_name] = view.score[rows]
+    found[predictions.score_name] = held_out.rows.score[rows]
     if method != "uncalibrated":
-        found[f"{predictions.score_name}, {method}"] = held_out.scores[method][rows]
+        found[f"{predictions.score_name}, {method}"] = view.score[rows]
     if view.weight is not None:
         found["weight"] = view.weight[rows]
     if view.group is not None:

@@ -6,6 +6,7 @@ import gc
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NoReturn, TypeVar
 
 import streamlit as st
@@ -87,6 +88,7 @@ def begin(title: str) -> Session:
     session.pending, session.drawn = None, 0
     state.arrive(session, title)
     state.write_address(session)
+    session.answered = (session.settings, session.look)
     _style()
     _navigation(title)
     _notices(session)
@@ -105,10 +107,11 @@ def _style() -> None:
 
 
 def _navigation(title: str) -> None:
+    link = state.current().link()
     with st.container(horizontal=True, key="navigation", gap="small"):
         for label, page in PAGES.items():
             shown = f"**{label}**" if label == title else label
-            st.page_link(page, label=shown, query_params=state.current().link())
+            st.page_link(page, label=shown, query_params=link)
 
 
 def _notices(session: Session) -> None:
@@ -158,7 +161,7 @@ def show(session: Session, found: Sequence[Model], body: Body) -> None:
             _warnings(model)
             body(model)
     waiting, session.pending, session.drawn = session.pending, None, 0
-    side_by_side.finish(waiting, _plot)
+    side_by_side.finish(waiting)
 
 
 def once(name: str, draw: Callable[[], object]) -> None:
@@ -253,14 +256,26 @@ def _fail(slot: DeltaGenerator, sentence: str) -> NoReturn:
     st.stop()
 
 
-def chart(shown: Chart, key: str) -> None:
-    """Draw a chart with its alternative text; of several models with the same axes."""
+def chart(shown: Chart, key: str, on_select: Callable[[], None] | None = None) -> None:
+    """Draw a chart with its alternative text; of several models with the same axes.
+
+    `on_select` answers a click on a dot; what was clicked is in the state under the chart's key.
+    """
+    plot = partial(_plot, key=state.key(key), on_select=on_select)
     pending = state.current().pending
     if pending is None:
-        _plot(shown, state.key(key))
+        plot(shown)
     else:
-        pending.charts.setdefault(key, []).append((st.container(), shown, state.key(key)))
+        pending.charts.setdefault(key, []).append((st.container(), shown, plot))
 
 
-def _plot(shown: Chart, key: str) -> None:
-    st.plotly_chart(shown.unchecked, width="content", key=key, config=dict(CONFIG), alt=shown.alt)
+def _plot(shown: Chart, key: str, on_select: Callable[[], None] | None) -> None:
+    st.plotly_chart(
+        shown.unchecked,
+        width="content",
+        key=key,
+        config=dict(CONFIG),
+        alt=shown.alt,
+        on_select=on_select or "ignore",
+        selection_mode="points",
+    )

@@ -23,6 +23,7 @@ AXES = ("linear", "logit")
 EPSILON_RANGE = (1e-15, 0.32)
 N_RANGES = (2, 20)
 MOST_SLICES = 1_000_000
+MOST_SEED = 2**31 - 1
 COST_RANGE = (1e-6, 1e9)
 CAPACITY_RANGE = (1e-6, 1.0)
 FINGERPRINT_SHOWN = 12
@@ -46,6 +47,10 @@ class Look:
         Methods whose log loss over epsilon is drawn, by key.
     lines : tuple of str
         Lines beside the bins: "corp", "smooth".
+    bin_of : str
+        Method of the bin that is looked into, by key.
+    bin_at : float or None
+        A score in that bin; None: none is looked into.
     auto_bins : bool
         Whether the data choose the number of bins.
     after : str
@@ -77,6 +82,8 @@ class Look:
     knots: bool = False
     over_epsilon: tuple[str, ...] = ("spline",)
     lines: tuple[str, ...] = ()
+    bin_of: str = "uncalibrated"
+    bin_at: float | None = None
     auto_bins: bool = False
     after: str = ""
     slice_by: str = ""
@@ -217,7 +224,7 @@ SETTING_NAMES: Mapping[str, Name] = {
     "bins": Name("n_bins", str, _whole),
     "eps": Name("epsilon", "{:.6g}".format, _between(float, *EPSILON_RANGE)),
     "folds": Name("n_folds", str, _whole),
-    "seed": Name("seed", str, _whole),
+    "seed": Name("seed", str, _between(int, 0, MOST_SEED)),
     "level": Name("confidence_level", str, _level),
 }
 LOOK_NAMES: Mapping[str, Name] = {
@@ -227,6 +234,8 @@ LOOK_NAMES: Mapping[str, Name] = {
     "knots": Name("knots", lambda on: "1" if on else "0", _flag),
     "over": Name("over_epsilon", ".".join, _several),
     "line": Name("lines", ".".join, _lines),
+    "of": Name("bin_of", str, _method),
+    "at": Name("bin_at", repr, _between(float, 0.0, 1.0)),
     "auto": Name("auto_bins", lambda on: "1" if on else "0", _flag),
     "after": Name("after", str, _method),
     "slice": Name("slice_by", str, str),

@@ -17,10 +17,12 @@ class Pending:
     Attributes
     ----------
     charts : dict of str to list
-        By key: the place, the chart and the own key of each model's chart.
+        By key: the place, the chart, and what draws it, of each model.
     once : dict of str to callable
         What is drawn below all models, by what it is called.
     """
 
-    charts: dict[str, list[tuple[DeltaGenerator, Chart, str]]] = field(default_factory=dict)
+    charts: dict[str, list[tuple[DeltaGenerator, Chart, Callable[[Chart], None]]]] = field(
+        default_factory=dict
+    )
     once: dict[str, Callable[[], object]] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import cycle
 from typing import Any
 
@@ -10,7 +10,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib.figures.aligned import same_axes
-from calib.figures.chart import Chart
 from calib.loading.problems import quoted
 from calib.ui import state
 from calib.ui.pending import Pending
@@ -85,13 +84,13 @@ def columns(n: int) -> Sequence[DeltaGenerator]:
         return st.columns(n, gap="medium")
 
 
-def finish(pending: Pending, plot: Callable[[Chart, str], None]) -> None:
+def finish(pending: Pending) -> None:
     """Draw what waited for all models: charts on common axes, then what is said once."""
     for waiting in pending.charts.values():
-        places, charts, keys = zip(*waiting, strict=True)
-        for place, shown, key in zip(places, same_axes(charts), keys, strict=True):
+        places, charts, plots = zip(*waiting, strict=True)
+        for place, shown, plot in zip(places, same_axes(charts), plots, strict=True):
             with place:
-                plot(shown, key)
+                plot(shown)
     if not pending.once:
         return
     st.divider()

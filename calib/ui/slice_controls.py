@@ -75,15 +75,15 @@ def _column(label: str, key: str, options: Sequence[str | None], value: str | No
         format_func=lambda name: NONE if name is None else name,
         placeholder=NONE,
         key=key,
-        on_change=_cut_anew,
-        args=(key,),
+        on_change=cut_anew,
+        args=(key, key),
     )
 
 
-def _cut_anew(key: str) -> None:
+def cut_anew(name: str, key: str) -> None:
     """Take a control of the cutting; numbers of the old slices mean nothing any more."""
     session = state.current()
-    session.change(key, st.session_state[key] or "")
+    session.change(name, st.session_state[key] or "")
     session.reset("picked")
     session.reset("apart")
 
@@ -102,8 +102,8 @@ def ranges_control(session: Session) -> None:
         "Ranges of a number",
         *N_RANGES,
         key="n_ranges",
-        on_change=_cut_anew,
-        args=("n_ranges",),
+        on_change=cut_anew,
+        args=("n_ranges", "n_ranges"),
         help="A column of more than 12 different numbers is cut in ranges of about equally many "
         "rows.",
     )

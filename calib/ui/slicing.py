@@ -35,7 +35,7 @@ def slicing(session: Session, rows: Predictions, columns: tuple[str, ...]) -> Sl
     return session.cuts.get_or_make(key, lambda: slice_by(rows.columns, columns, n_ranges=n_ranges))
 
 
-def _scored(cut: Any, rows: Predictions) -> Any:
+def scored(cut: Any, rows: Predictions) -> Any:
     """The slices or periods of the rows that are scored."""
     return cut if rows.test is None else cut.rows(rows.test)
 
@@ -53,7 +53,7 @@ def gaps(
     assert held_out is not None
 
     def make(method: str) -> SliceGaps:
-        view, own = held_out.view(method), _scored(cut, rows)
+        view, own = held_out.view(method), scored(cut, rows)
         return slice_gaps(view, view.score, own, confidence_level=at)
 
     def key(method: str) -> tuple[Any, ...]:
@@ -77,7 +77,7 @@ def error_rates(
     def make(method: str) -> tuple[SliceErrorRates, SliceErrorRates]:
         view = held_out.view(method)
         flagged = table.methods[method].flag(view.score)
-        each = [_scored(cut, rows), Slicing.whole(len(view))]
+        each = [scored(cut, rows), Slicing.whole(len(view))]
         first, second = (slice_error_rates(view, flagged, own, confidence_level=at) for own in each)
         return first, second
 
@@ -98,7 +98,7 @@ def curves(
     assert held_out is not None
 
     def make(number: int) -> ReliabilityCurve:
-        view, member = held_out.view(method), _scored(cut, rows).member(number)
+        view, member = held_out.view(method), scored(cut, rows).member(number)
         return slice_reliability(
             view,
             view.score,
@@ -159,7 +159,7 @@ def period_tables(
     assert held_out is not None
 
     def make(method: str) -> PeriodTable:
-        own = _scored(cut, rows)
+        own = scored(cut, rows)
         with HEAVY:
             view = held_out.view(method)
             return period_table(view, view.score, own, confidence_level=at)

@@ -76,6 +76,8 @@ class Session:
         Title of the page that is shown.
     drawn : int
         Number of the model that the body of the page is being drawn for.
+    answered : tuple of (Settings, Look)
+        Choices that the whole page was last drawn for.
     pending : Pending or None
         What waits until all models are drawn; None while a single one is.
     analyses : Recent
@@ -95,7 +97,7 @@ class Session:
     auto_counts : Recent
         Numbers of bins that the data chose.
     cuts : Recent
-        Every row's slice or period.
+        Every row's slice or period, and the rows of a bin.
     findings : Recent
         What was found in slices and periods, and of decisions.
     """
@@ -117,6 +119,7 @@ class Session:
     desk: Desk = field(default_factory=Desk)
     page: str = ""
     drawn: int = 0
+    answered: tuple[Settings, Look] | None = None
     pending: Pending | None = None
     analyses: Recent[Analysis] = field(default_factory=lambda: Recent(most=MOST_SHOWN))
     latest: dict[str, Analysis] = field(default_factory=dict)

@@ -169,6 +169,8 @@ CHOICES: Mapping[str, str | Callable[[Any], str]] = {
     "shown": lambda found: f"{len(found)} shown",
     "models": lambda found: f"{len(found)} of the models",
     "lines": lambda found: f"Line: {', '.join(map(line_label, found))}",
+    "bin_of": lambda key: f"Bins of {method_label(key)}",
+    "bin_at": "Bin around {:.3g}",
     "over_epsilon": lambda found: f"{len(found)} over ε",
     "cumulative": lambda key: f"Panels of {method_label(key)}",
     "knots": "Knots marked",

@@ -36,8 +36,13 @@ TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnima
 
 
 @contextmanager
-def serve(log: Path) -> Iterator[str]:
-    """Run the app on a free port, all its output in `log`; yield its address."""
+def serve(
+    log: Path, script: str = "app.py", module: str = "streamlit", *arguments: str
+) -> Iterator[str]:
+    """Run the app, or another script, on a free port, all its output in `log`; yield its address.
+
+    `module` starts the server: Streamlit, or what starts it in its own way after `arguments`.
+    """
     port = _free_port()
     url = f"http://localhost:{port}"
     options = {
@@ -45,7 +50,7 @@ def serve(log: Path) -> Iterator[str]:
         "server.headless": "true",  # open no browser window
         "logger.enableRich": "false",  # tracebacks as plain text
     }
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command = [sys.executable, "-m", module, *arguments, "run", script]
     command += [f"--{name}={value}" for name, value in options.items()]
     with log.open("wb") as output:
         server = subprocess.Popen(

@@ -1,0 +1,69 @@
+"""Streamlit with a clock: writes how long every script run took, and what in it, a line each.
+
+``python -m benchmarks._timed_server LOG run app.py ...``: what follows LOG is Streamlit's.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from streamlit.web.cli import main
+
+# Part of a run -> the functions that make it up.
+PARTS = {
+    "analysis": ["calib.ui.state:analysis"],
+    "figures": ["calib.figures:reliability_chart", "calib.figures:sensitivity_chart"],
+    "charts sent": ["streamlit:plotly_chart"],
+    "tables sent": ["streamlit:dataframe"],
+    "address": ["calib.ui.state:write_address"],
+    "navigation": ["calib.ui.frame:_navigation"],
+}
+spent = threading.local()
+
+
+def timed(part: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, its time added to a part of the run."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        start = time.perf_counter()
+        try:
+            return function(*args, **options)
+        finally:
+            parts = spent.__dict__
+            parts[part] = parts.get(part, 0.0) + time.perf_counter() - start
+
+    return call
+
+
+def watch(log: Path) -> None:
+    """Time every script run and its parts."""
+    for part, places in PARTS.items():
+        for place in places:
+            module, name = place.split(":")
+            owner = importlib.import_module(module)
+            setattr(owner, name, timed(part, getattr(owner, name)))
+    run_script = ScriptRunner._run_script
+
+    def run(runner: ScriptRunner, rerun_data: Any) -> None:
+        spent.__dict__.clear()
+        start, cpu = time.perf_counter(), time.thread_time()
+        run_script(runner, rerun_data)
+        whole = {"run": time.perf_counter() - start, "cpu": time.thread_time() - cpu}
+        with log.open("a") as lines:
+            lines.write(json.dumps(whole | spent.__dict__) + "\n")
+
+    ScriptRunner._run_script = run  # type: ignore[method-assign]
+
+
+if __name__ == "__main__":
+    path = Path(sys.argv.pop(1))
+    watch(path)
+    sys.exit(main())

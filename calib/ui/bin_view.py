@@ -1,0 +1,190 @@
+"""Looking into a bin: picked by a click or by keyboard, then its count, rows and slices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from calib.analysis import Analysis
+from calib.figures.words import count, probability, span
+from calib.slices import SliceMix, row_table, score_in
+from calib.spreadsheet import to_csv
+from calib.ui import bins, slice_controls, slicing, state
+from calib.ui.bins import ChosenBin
+from calib.ui.frame import Model
+from calib.ui.state import Session
+from calib.ui.widgets import show_value
+from calib.ui.words import level, method_label, percent, signed
+
+PAGE = 50
+MOST_SLICES = 100
+HINT = "Pick a dot in the diagram, or a bin here, to see which rows it counts."
+EMPTY = "No row has a score in the bin around {:.3g}. Pick another."
+
+
+def pick(session: Session, analysis: Analysis, key: str) -> None:
+    """Look into the bin whose dot was clicked; a second click on it looks away."""
+    points = st.session_state[key]["selection"]["points"]
+    dots = [point["customdata"] for point in points if isinstance(point.get("customdata"), list)]
+    if not dots:
+        return
+    position, method = int(dots[0][0]), str(dots[0][1])
+    before = bins.chosen(session, analysis, (method,))
+    again = (before.method, before.position) == (method, position)
+    _look_into(session, analysis, method, None if again else position)
+
+
+def _look_into(session: Session, analysis: Analysis, method: str, position: int | None) -> None:
+    if position is None:
+        session.reset("bin_at")
+        session.reset("bin_of")
+        return
+    session.change("bin_at", score_in(analysis.methods[method].reliability, position))
+    session.change("bin_of", method)
+
+
+def show(session: Session, model: Model, shown: Sequence[str]) -> None:
+    """Pick a bin; what it counts, its rows, and its slices."""
+    st.markdown("### Look into a bin")
+    picked, score = bins.chosen(session, model.analysis, shown), session.look.bin_at
+    _control(session, model.analysis, picked, shown)
+    if picked.position is None or model.analysis.held_out is None:
+        st.caption(HINT if score is None else EMPTY.format(score))
+        return
+    st.markdown(_said(picked, picked.position))
+    listed, mixed = st.columns([3, 2], gap="large")
+    with listed:
+        _rows(session, model, picked)
+    with mixed:
+        _mix(session, model, picked)
+
+
+def _control(session: Session, analysis: Analysis, picked: ChosenBin, shown: Sequence[str]) -> None:
+    options = tuple(dict.fromkeys((*shown, picked.method)))
+    if len(options) > 1:
+        _method_control(picked, options)
+    _bin_control(session, analysis, picked)
+
+
+def _method_control(picked: ChosenBin, options: Sequence[str]) -> None:
+    key = state.key("bin_of")
+    show_value(key, picked.method)
+    st.segmented_control(
+        "Bins of",
+        options,
+        format_func=method_label,
+        required=True,
+        key=key,
+        on_change=state.changer,
+        args=("bin_of", key),
+    )
+
+
+def _bin_control(session: Session, analysis: Analysis, picked: ChosenBin) -> None:
+    curve = picked.curve
+    # Other bins need another widget: the answer to the old one would be read among the new.
+    key = state.key(f"bin_at_{picked.method}_{curve.strategy}_{len(curve.rows)}_{curve.n_empty}")
+    show_value(key, picked.position)
+
+    def name(i: int) -> str:
+        n = count(curve.rows[i])
+        return f"{i + 1}: scores {span(curve.low_edge[i], curve.high_edge[i])}, {n} rows"
+
+    st.selectbox(
+        "Bin",
+        range(len(curve.rows)),
+        index=None,
+        format_func=name,
+        placeholder="None",
+        key=key,
+        on_change=lambda: _look_into(session, analysis, picked.method, st.session_state[key]),
+    )
+
+
+def _said(picked: ChosenBin, i: int) -> str:
+    curve = picked.curve
+    n, positive = count(curve.weight[i]), count(curve.positive[i])
+    weighted = curve.weight[i] != curve.rows[i]
+    rows = f" of weight, {count(curve.rows[i])} rows" if weighted else ""
+    return (
+        f"**{positive} of {n}{rows} positive**, mean score {probability(curve.mean_score[i])}: "
+        f"observed {probability(curve.observed[i])}, {level(curve.confidence_level)} interval "
+        f"{probability(curve.low[i])} to {probability(curve.high[i])}."
+    )
+
+
+def _rows(session: Session, model: Model, picked: ChosenBin) -> None:
+    held_out = model.analysis.held_out
+    assert held_out is not None
+    found = bins.rows(session, model.analysis, picked)
+    slot = st.container()
+    page = st.pagination(
+        -(-len(found) // PAGE), key=state.key(f"rows_{picked.method}_{found[0]}_{len(found)}")
+    )
+    shown = found[(page - 1) * PAGE : page * PAGE]
+    slot.dataframe(
+        row_table(model.rows, held_out, picked.method, shown),
+        hide_index=True,
+        height=320,
+        key=state.key("table_rows"),
+        alt=f"Rows of the bin: {len(shown)} of {len(found):,}, one a line, with every column.",
+    )
+    # Made when it is asked for: a bin may hold all rows of a large file.
+    table = partial(row_table, model.rows, held_out, picked.method, found)
+    st.download_button(
+        f"Download {'this row' if len(found) == 1 else f'these {len(found):,} rows'} (CSV)",
+        lambda: to_csv(table()),
+        file_name="bin.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+        key=state.key("download_bin"),
+    )
+
+
+def _mix(session: Session, model: Model, picked: ChosenBin) -> None:
+    names = list(model.rows.columns)
+    if not names:
+        st.caption("These data name no slice columns to compare the bin by.")
+        return
+    key, wanted = state.key("mix_by"), session.look.slice_by
+    column = wanted if wanted in names else names[0]
+    show_value(key, column)
+    st.selectbox(
+        "Its slices against the rest, by",
+        names,
+        key=key,
+        on_change=slice_controls.cut_anew,
+        args=("slice_by", key),
+    )
+    cut = slicing.scored(slicing.slicing(session, model.rows, (column,)), model.rows)
+    if len(bins.rows(session, model.analysis, picked)) == len(cut.codes):
+        st.caption("All rows are in this bin: there is no rest to compare it with.")
+        return
+    _mix_table(bins.mix(session, model.analysis, picked, cut))
+
+
+def _mix_table(found: SliceMix) -> None:
+    at = level(found.confidence_level)
+    st.dataframe(
+        [
+            {
+                "Slice": found.names[i],
+                "In the bin": percent(found.inside[i]),
+                "Elsewhere": percent(found.outside[i]),
+                "Difference": signed(found.difference[i], 3),
+                f"{at} interval": f"{signed(found.low[i], 3)} to {signed(found.high[i], 3)}",
+                "Rows in the bin": int(found.rows_inside[i]),
+                "Rows elsewhere": int(found.rows_outside[i]),
+            }
+            for i in found.order[:MOST_SLICES]
+        ],
+        hide_index=True,
+        key=state.key("table_mix"),
+        column_config={"Slice": st.column_config.TextColumn(pinned=True)},
+        alt="One row a slice: its share of the bin, its share of all other rows, the difference.",
+    )
+    if len(found) > MOST_SLICES:
+        st.caption(f"The {MOST_SLICES} largest differences of {len(found):,} slices.")

@@ -1,0 +1,74 @@
+"""A bin that is looked into: which one, its rows, and the mix of its slices, each found once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib.analysis import Analysis
+from calib.curves.reliability import ReliabilityCurve
+from calib.numerics.arrays import IntArray
+from calib.slices import SliceMix, Slicing, bin_of, bin_rows, slice_mix
+from calib.ui.state import Session
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChosenBin:
+    """A bin of one method's reliability diagram.
+
+    Attributes
+    ----------
+    method : str
+    curve : ReliabilityCurve
+    position : int or None
+        Among the occupied bins; None where none is chosen, or the chosen score's bin is empty.
+    """
+
+    method: str
+    curve: ReliabilityCurve
+    position: int | None
+
+    @property
+    def ring(self) -> tuple[str, int] | None:
+        """What the diagram marks."""
+        return None if self.position is None else (self.method, self.position)
+
+
+def chosen(session: Session, analysis: Analysis, shown: Sequence[str]) -> ChosenBin:
+    """The bin that holds the chosen score, among those of the chosen method."""
+    method, score = session.look.bin_of, session.look.bin_at
+    known = analysis.methods if score is not None else shown
+    method = method if method in known else shown[0]
+    curve = analysis.methods[method].reliability
+    return ChosenBin(method, curve, None if score is None else bin_of(curve, score))
+
+
+def rows(session: Session, analysis: Analysis, picked: ChosenBin) -> IntArray:
+    """Indices of its rows."""
+    assert analysis.held_out is not None
+    assert picked.position is not None
+    score, position = analysis.held_out.scores[picked.method], picked.position
+    key = ("bin", *_key(session, analysis, picked))
+    return session.cuts.get_or_make(key, lambda: bin_rows(picked.curve, position, score))
+
+
+def mix(session: Session, analysis: Analysis, picked: ChosenBin, cut: Slicing) -> SliceMix:
+    """Its slices against those of all other rows."""
+    assert analysis.held_out is not None
+    view, level = analysis.held_out.rows, session.settings.confidence_level
+
+    def make() -> SliceMix:
+        inside = np.zeros(len(view), dtype=np.bool_)
+        inside[rows(session, analysis, picked)] = True
+        return slice_mix(cut, inside, view.weight, confidence_level=level)
+
+    key = ("mix", *_key(session, analysis, picked), cut.columns, session.look.n_ranges, level)
+    return session.findings.get_or_make(key, make)
+
+
+def _key(session: Session, analysis: Analysis, picked: ChosenBin) -> tuple[object, ...]:
+    settings, position = session.settings, picked.position
+    edges = (picked.curve.low_edge[position], picked.curve.high_edge[position])
+    return (analysis.data.fingerprint, settings.fitting(), picked.method, *edges)
