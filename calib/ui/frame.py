@@ -152,13 +152,15 @@ def show(session: Session, found: Sequence[Model], body: Body) -> None:
         _warnings(found[0])
         body(found[0])
         return
+    # Above the columns: charts that belong together stay at one height.
+    for model in found:
+        _warnings(model, f"**{plain(model.name)}**: ")
     session.pending = Pending()
     places = side_by_side.columns(len(found))
     for number, (model, place) in enumerate(zip(found, places, strict=True)):
         session.drawn = number
         with place:
             st.markdown(f":material/model_training: **{plain(model.name)}**")
-            _warnings(model)
             body(model)
     waiting, session.pending, session.drawn = session.pending, None, 0
     side_by_side.finish(waiting)
@@ -184,9 +186,9 @@ def reading(text: str, title: str = "") -> None:
     once(text, draw)
 
 
-def _warnings(model: Model) -> None:
+def _warnings(model: Model, name: str = "") -> None:
     for warning in model.analysis.warnings:
-        st.caption(f":material/info: {plain(warning)}")
+        st.caption(f":material/info: {name}{plain(warning)}")
 
 
 def source(session: Session) -> None:

@@ -16,7 +16,7 @@ from calib.ui.widgets import show_value
 
 MOST_LABELS = 200
 MOST_COLUMNS, MOST_SCORES = 40, 12
-ONE, BY_CLASS, BY_MODEL = "One column", "A column a class", "A column a model"
+ONE, BY_CLASS, BY_MODEL = "One column", "By class", "By model"
 TRANSFORMS = {
     "none": "They are probabilities",
     "percent": "Percentages: divide by 100",
@@ -72,8 +72,8 @@ def _kind_control(kind: str) -> None:
         required=True,
         key="map_kind",
         on_change=_change_kind,
-        help="One column: the score of the positive class. A column a class: a matrix, such as a "
-        "network's probabilities or logits. A column a model: several models of the same rows.",
+        help="One column: the score of the positive class. By class: one column a class, such as a "
+        "network's probabilities or logits. By model: one column a model, of the same rows.",
     )
 
 
@@ -237,8 +237,9 @@ def preview(session: Session) -> None:
         return
     upload = session.upload
     roles = upload.mapping.columns()
-    scores = set(upload.mapping.score_columns[MOST_SCORES:])
-    mapped = [name for name in upload.table.columns if name in roles and name not in scores]
+    scores = upload.mapping.score_columns
+    mapped = [*(name for name in roles if name not in scores), *scores[:MOST_SCORES]]
+    mapped = [name for name in mapped if name in upload.table.columns]
     others = [name for name in upload.table.columns if name not in roles]
     order = [*mapped, *others][:MOST_COLUMNS]
     st.dataframe(

@@ -20,15 +20,14 @@ KEY = "side_by_side"
 # A model's column is as wide as a chart, so that what does not fit moves to the next row; columns
 # of a body lie below each other in it. Squares shrink with it as they do with a narrow screen, see
 # calib.ui.frame: 446 is what a single square needs, 612 what two need.
+ROW = f".st-key-{KEY} > div > [data-testid=stHorizontalBlock]"
 STYLE = f"""
 [data-testid=stMainBlockContainer] {{ max-width: 2200px; }}
-.st-key-{KEY} > [data-testid=stHorizontalBlock] {{ flex-wrap: wrap; }}
-.st-key-{KEY} > [data-testid=stHorizontalBlock] > [data-testid=stColumn] {{
-    min-width: min(100%, 400px); container-type: inline-size;
-}}
-.st-key-{KEY} [data-testid=stColumn] [data-testid=stHorizontalBlock] {{ flex-wrap: wrap; }}
-.st-key-{KEY} [data-testid=stColumn] [data-testid=stColumn] {{ flex: 1 1 100%; min-width: 100%; }}
-.st-key-{KEY} [class*=st-key-numbers] [data-testid=stColumn] {{ flex: 1 1 40%; min-width: 40%; }}
+{ROW} {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 400px), 1fr)); }}
+{ROW} > [data-testid=stColumn] {{ width: 100%; min-width: 0; container-type: inline-size; }}
+{ROW} [data-testid=stColumn] [data-testid=stHorizontalBlock] {{ flex-wrap: wrap; }}
+{ROW} [data-testid=stColumn] [data-testid=stColumn] {{ flex: 1 1 100%; min-width: 100%; }}
+{ROW} [class*=st-key-numbers] [data-testid=stColumn] {{ flex: 1 1 40%; min-width: 40%; }}
 @container (max-width: 446px) {{
     [class*=st-key-chart_functions], [class*=st-key-chart_reliability] {{
         margin-top: calc(100cqw - 446px); clip-path: inset(calc(446px - 100cqw) 0 0 0);

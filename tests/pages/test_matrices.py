@@ -33,7 +33,7 @@ def control(app, kind: str, key: str):
 
 def test_a_matrix_is_mapped_in_few_words():
     app = upload(start(), csv())
-    assert control(app, "segmented_control", "map_kind").value == "A column a class"
+    assert control(app, "segmented_control", "map_kind").value == "By class"
     assert control(app, "text_input", "map_classes").value == "p_ant … p_cow"
     assert control(app, "selectbox", "map_outcome").options == ["label"]
     assert "3 classes, `ant`, `bee` and `cow`" in said(app)
@@ -55,7 +55,7 @@ def test_one_class_of_a_matrix_as_a_binary_score_and_back():
     app = upload(start(), csv())
     control(app, "segmented_control", "map_kind").set_value("One column").run()
     assert control(app, "selectbox", "map_score").value == "p_ant"
-    control(app, "segmented_control", "map_kind").set_value("A column a class").run()
+    control(app, "segmented_control", "map_kind").set_value("By class").run()
     assert control(app, "text_input", "map_classes").value == "p_ant … p_cow"
     assert not app.error
 

@@ -30,30 +30,30 @@ def test_every_page_shows_two_models_side_by_side(page):
     app = go(start(ex="rounds"), page)
     assert not app.error
     if page not in ("data", "reports"):
-        assert names(app) == ["3 rounds", "300 rounds"]
+        assert names(app) == ["round 1", "round 100"]
 
 
 def test_the_first_and_the_last_are_shown_until_others_are_chosen():
     app = start(ex="rounds")
-    control(app, "multiselect", "models").set_value(["100 rounds", "10 rounds", "30 rounds"]).run()
+    control(app, "multiselect", "models").set_value(["round 30", "round 3", "round 10"]).run()
     # In the order of training, whatever the order of the clicks; pages and links keep them.
-    assert names(app) == ["10 rounds", "30 rounds", "100 rounds"]
-    assert app.query_params["model"] == "10 rounds~30 rounds~100 rounds"
+    assert names(app) == ["round 3", "round 10", "round 30"]
+    assert app.query_params["model"] == "round 3~round 10~round 30"
     app = go(app, "reliability")
-    assert names(app) == ["10 rounds", "30 rounds", "100 rounds"]
+    assert names(app) == ["round 3", "round 10", "round 30"]
 
 
 def test_one_chosen_model_is_a_page_as_it_is_without_others():
-    app = go(start(ex="rounds", model="30 rounds"), "reliability")
+    app = go(start(ex="rounds", model="round 10"), "reliability")
     assert names(app) == []
     assert "##### How to read it" in said(app)
     assert len(app.get("plotly_chart")) == 2
 
 
 def test_what_a_link_asks_for_and_is_not_there_is_told():
-    app = start(ex="rounds", model="30 rounds~40 rounds")
-    assert "no model `40 rounds` among these" in app.warning[0].value
-    assert app.multiselect(key="models").value == ["30 rounds"]
+    app = start(ex="rounds", model="round 10~round 40")
+    assert "no model `round 40` among these" in app.warning[0].value
+    assert app.multiselect(key="models").value == ["round 10"]
 
 
 def test_names_with_any_character_come_back_from_a_link():
@@ -101,7 +101,7 @@ def test_several_files_are_a_model_each():
 
 def test_scores_of_models_are_mapped_by_hand():
     app = upload(start(), WIDE.rename(columns={"prob_a": "one", "prob_b": "two"}).to_csv())
-    control(app, "segmented_control", "map_kind").set_value("A column a model").run()
+    control(app, "segmented_control", "map_kind").set_value("By model").run()
     control(app, "multiselect", "map_models").set_value(["one", "two"]).run()
     assert "2 models, `one` and `two`" in said(app)
 
@@ -114,7 +114,7 @@ def test_a_column_that_names_no_models_is_given_up_by_hand():
 
 def test_compare_says_which_model_is_best_and_draws_checkpoints():
     app = go(start(ex="rounds"), "compare")
-    assert "As they are, **30 rounds** has the least log loss" in said(app)
+    assert "As they are, **round 10** has the least log loss" in said(app)
     charts = [chart.proto.id for chart in app.get("plotly_chart")]
     assert sum("chart_models" in found for found in charts) == 1
     control(app, "selectbox", "after").set_value("isotonic").run()
@@ -122,7 +122,7 @@ def test_compare_says_which_model_is_best_and_draws_checkpoints():
 
 
 def test_an_example_forgets_the_models_of_another():
-    app = start(ex="rounds", model="30 rounds")
+    app = start(ex="rounds", model="round 10")
     app.selectbox(key="example").set_value("svm").run()
     assert not app.warning
     assert "model" not in app.query_params
