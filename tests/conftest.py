@@ -1,5 +1,6 @@
 """What every test can ask for."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,16 @@ from hypothesis import settings
 # The same examples on every machine: a red test is red for everyone.
 settings.register_profile("calib", derandomize=True, deadline=None)
 settings.load_profile("calib")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Saved reports of the tests lie in a folder of their own, not among the user's."""
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CALIB_HOME", str(folder))
+        patch.delenv("CALIB_DATABASE_URL", raising=False)
+        yield folder
 
 
 @pytest.fixture(scope="session")

@@ -36,6 +36,8 @@ class Desk:
         What was saved last, hashed, and its id: a second click makes no second report.
     asking : str
         The dialog that is open: "edit", "delete", or "".
+    moved : bool
+        Whether another report was just opened, or closed.
     said : str
         What was done, to be told once.
     n_reads : int
@@ -56,15 +58,23 @@ class Desk:
     page: int = 0
     saved: tuple[int, str] = (0, "")
     asking: str = ""
+    moved: bool = False
     said: str = ""
     n_reads: int = 0
 
-    def read(self, named: Mapping[str, str]) -> None:
-        """Open what an address names: of reports the address alone decides, so that Back works."""
-        report = named.get(REPORT, "")[:LONGEST_ID]
-        if report != self.report:
-            self.report, self.asking = report, ""
+    def read(self, named: Mapping[str, str], *, again: bool) -> None:
+        """Open what an address names: of reports the address alone decides, so that Back works.
+
+        `again` says that the page was shown before: the browser does not change its address by
+        itself when a link leads to the page that is shown.
+        """
+        before = self.address()
+        self.report = named.get(REPORT, "")[:LONGEST_ID]
         self.against = named.get(AGAINST, "")[:LONGEST_ID] if self.report else ""
+        changed = self.address() != before
+        self.moved = again and changed
+        if changed:
+            self.asking = ""
 
     def address(self) -> dict[str, str]:
         """The address of what is open; empty where it is the list."""

@@ -237,7 +237,8 @@ def arrive(session: Session, page: str) -> None:
     A widget of the same key on another page is a new one, but finds the old value in the state and
     is drawn with its default instead; without it, it is given the session's value.
     """
-    session.desk.read(st.query_params.to_dict() if page == "Reports" else {})
+    named = st.query_params.to_dict() if page == "Reports" else {}
+    session.desk.read(named, again=session.page == page)
     if session.page == page:
         return
     session.page = page
@@ -249,7 +250,7 @@ def arrive(session: Session, page: str) -> None:
 def write_address(session: Session) -> None:
     """Make the address say what is shown."""
     named = session.desk.address() or session.link()
-    if st.query_params.to_dict() != named:
+    if session.desk.moved or st.query_params.to_dict() != named:
         st.query_params.from_dict(named)
 
 

@@ -14,6 +14,7 @@ from calib.predictions import Predictions
 from calib.reports import Report
 
 HOSTILE = "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</script>"
+KEPT = Path(__file__).parents[1] / "reports" / "fixtures" / "schema_2.json"
 DRAWN = """
 () => [...document.querySelectorAll(".plot")].map(
     plot => plot.querySelectorAll(".main-svg").length && plot._fullData ? plot._fullData.length : 0)
@@ -66,6 +67,12 @@ def test_text_on_charts_has_the_colour_of_the_page(browser: Browser, file: Path)
         wait_until_drawn(page)
         fill = page.locator(".plot .xtick text").first.evaluate("t => getComputedStyle(t).fill")
         assert fill == page.evaluate("getComputedStyle(document.body).color")
+
+
+def test_slices_time_and_decisions_are_drawn(browser: Browser, tmp_path: Path):
+    Report.open(KEPT).save(tmp_path / "report.html")
+    with opened(browser, tmp_path / "report.html") as page:
+        assert len(wait_until_drawn(page)) == 10
 
 
 @pytest.mark.parametrize("width", [320, 380, 1280])
