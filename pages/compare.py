@@ -4,7 +4,17 @@ import streamlit as st
 
 from calib.analysis import Analysis
 from calib.figures import before_after_chart, difference_chart
-from calib.ui import folds, frame, model_view, slice_controls, state, tables, widgets, words
+from calib.ui import (
+    folds,
+    frame,
+    matrix_view,
+    model_view,
+    slice_controls,
+    state,
+    tables,
+    widgets,
+    words,
+)
 from calib.ui.frame import Model
 
 session = frame.begin("Compare")
@@ -22,7 +32,15 @@ def body(model: Model) -> None:
     analysis = model.analysis
     st.markdown("## Compare calibrators")
     recommendation(analysis)
-    st.markdown("### Metrics on held-out rows")
+    if analysis.multiclass:
+        st.markdown("### All classes, on held-out rows")
+        matrix_view.metrics(analysis.multiclass)
+        if len(analysis.methods) > 1:
+            matrix_view.changes(analysis)
+        matrix_view.clipped(session, analysis)
+        st.markdown(f"### This view: {words.plain(analysis.data.positive_name)}")
+    else:
+        st.markdown("### Metrics on held-out rows")
     tables.metrics(analysis)
     st.caption("★ best of its column. Ranks use log loss: binned errors depend on the bins.")
     if len(analysis.methods) > 1:

@@ -26,6 +26,8 @@ with st.sidebar:
 def body(model: Model) -> None:
     analysis = model.analysis
     st.markdown("## Calibration functions")
+    if session.is_matrix:
+        st.info(words.MAPS_OF_A_VIEW)
     maps(analysis)
     st.markdown("### Maps in numbers")
     tables.formulas(analysis)
@@ -77,7 +79,7 @@ def smoothness(analysis: Analysis) -> None:
         frame.reading(words.LAMBDA_READING)
 
 
-models = frame.models(session)
+models = frame.maps(session)
 with below:
     widgets.epsilon(session, models[0].analysis.compact_logit.rule)
     widgets.knots(session)

@@ -33,6 +33,7 @@ def body(model: Model) -> None:
     with beside:
         reading = words.reliability_reading(analysis.methods[shown[0]].reliability)
         lines_read = words.lines_reading(rates, shown[0]) if rates else ""
+        reading += words.convention(analysis)
         frame.reading(reading + lines_read, "How to read it")
         st.caption(words.protocol(analysis))
     bin_view.show(session, model, shown)

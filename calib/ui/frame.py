@@ -19,7 +19,7 @@ from calib.figures.chart import Chart
 from calib.figures.theme import CONFIG
 from calib.models import ModelComparison
 from calib.predictions import Predictions
-from calib.ui import side_by_side, state
+from calib.ui import side_by_side, state, views
 from calib.ui.pending import Pending
 from calib.ui.state import Session
 from calib.ui.words import plain
@@ -31,12 +31,15 @@ PAGES: Mapping[str, str] = {
     "Cumulative": "pages/cumulative.py",
     "Functions": "pages/functions.py",
     "Compare": "pages/compare.py",
+    "Classes": "pages/classes.py",
     "Slices": "pages/slices.py",
     "Decisions": "pages/decisions.py",
     "Reports": "pages/reports.py",
     "Gallery": "pages/gallery.py",
     "Methods": "pages/methods.py",
 }
+# Shown in the navigation where there are more than two classes.
+OF_A_MATRIX = ("Classes",)
 ICON = "⚖️"
 STYLE = """
 [data-testid=stMainBlockContainer] { max-width: 1320px; padding: 4.25rem 3rem 4rem; }
@@ -76,6 +79,7 @@ class Model:
 
 
 Body = Callable[[Model], None]
+Analyse = Callable[[Session, Predictions, Progress], Analysis]
 Found = TypeVar("Found")
 
 
@@ -87,11 +91,17 @@ def begin(title: str) -> Session:
     # A page may have ended in the middle of several models.
     session.pending, session.drawn = None, 0
     state.arrive(session, title)
+    _style()
+    rows = state.predictions(session)
+    if rows is not None:
+        session.suit(rows)
     state.write_address(session)
     session.answered = (session.settings, session.look)
-    _style()
-    _navigation(title)
+    _navigation(title, rows)
     _notices(session)
+    if rows is not None and rows.is_matrix:
+        with st.sidebar:
+            views.control(session, rows)
     return session
 
 
@@ -106,10 +116,13 @@ def _style() -> None:
     st.html(f"<style>{STYLE}</style>")
 
 
-def _navigation(title: str) -> None:
+def _navigation(title: str, rows: Predictions | None) -> None:
+    several = rows is not None and rows.is_matrix and rows.n_classes > 2
     link = state.current().link()
     with st.container(horizontal=True, key="navigation", gap="small"):
         for label, page in PAGES.items():
+            if label in OF_A_MATRIX and not several:
+                continue
             shown = f"**{label}**" if label == title else label
             st.page_link(page, label=shown, query_params=link)
 
@@ -132,12 +145,23 @@ def _dismiss() -> None:
 
 def models(session: Session) -> tuple[Model, ...]:
     """Everything that is shown, analysed; or a sentence on why not and the end of the page."""
+    return _models(session, lambda rows: rows, state.analysis)
+
+
+def maps(session: Session) -> tuple[Model, ...]:
+    """The same with the view of a matrix for the rows: its methods are maps of one score."""
+    return _models(session, lambda rows: state.one_score(session, rows), state.maps)
+
+
+def _models(
+    session: Session, prepare: Callable[[Predictions], Predictions], analyse: Analyse
+) -> tuple[Model, ...]:
     source(session)
     predictions(session)
     side_by_side.control(session)
-    shown = state.shown_models(session)
+    shown = {name: prepare(rows) for name, rows in state.shown_models(session).items()}
     found = tuple(
-        Model(rows, analysis(session, rows, name if len(shown) > 1 else ""), name)
+        Model(rows, analysis(session, rows, analyse, name if len(shown) > 1 else ""), name)
         for name, rows in shown.items()
     )
     # The slider was drawn before the data were known.
@@ -192,7 +216,14 @@ def _warnings(model: Model, name: str = "") -> None:
 
 
 def source(session: Session) -> None:
-    """One line on what is shown: an example and its story, or the name of a file."""
+    """What is shown: an example and its story, or the name of a file; of a matrix which view."""
+    _data(session)
+    rows = state.predictions(session)
+    if rows is not None and rows.is_matrix:
+        st.caption(views.caption(rows, session.settings.view))
+
+
+def _data(session: Session) -> None:
     if session.upload is None:
         example = EXAMPLES[session.example]
         st.caption(f"Example: **{example.title}**. {example.story}")
@@ -221,9 +252,14 @@ def _stop_unmapped(session: Session) -> NoReturn:
     st.stop()
 
 
-def analysis(session: Session, rows: Predictions, name: str = "") -> Analysis:
+def analysis(
+    session: Session,
+    rows: Predictions,
+    analyse: Analyse = state.analysis,
+    name: str = "",
+) -> Analysis:
     """The analysis of these rows, or a sentence on why there is none and the end of the page."""
-    return _worked_out(lambda progress: state.analysis(session, rows, progress), name)
+    return _worked_out(lambda progress: analyse(session, rows, progress), name)
 
 
 def comparison(session: Session, method: str) -> ModelComparison:

@@ -41,6 +41,8 @@ class Look:
         Methods in the reliability diagram, by key.
     cumulative : str
         Method whose four cumulative panels are drawn.
+    classes : str
+        Method whose classes are compared.
     knots : bool
         Whether the knots of the maps are marked.
     over_epsilon : tuple of str
@@ -79,6 +81,7 @@ class Look:
     axis: AxisKind = "linear"
     shown: tuple[str, ...] = ("uncalibrated",)
     cumulative: str = "uncalibrated"
+    classes: str = "uncalibrated"
     knots: bool = False
     over_epsilon: tuple[str, ...] = ("spline",)
     lines: tuple[str, ...] = ()
@@ -231,6 +234,7 @@ LOOK_NAMES: Mapping[str, Name] = {
     "axis": Name("axis", str, _one_of(lambda: AXES)),
     "show": Name("shown", ".".join, _several),
     "cum": Name("cumulative", str, _method),
+    "cls": Name("classes", str, _method),
     "knots": Name("knots", lambda on: "1" if on else "0", _flag),
     "over": Name("over_epsilon", ".".join, _several),
     "line": Name("lines", ".".join, _lines),

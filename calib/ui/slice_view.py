@@ -173,6 +173,12 @@ def own_map(
     session: Session, analysis: Analysis, rows: Predictions, cut: Slicing, number: int, method: str
 ) -> None:
     """Calibrate a slice by a map of its own, and say what it gains."""
+    if analysis.multiclass is not None:
+        st.info(
+            "A slice's own map is fitted to one score a row. A matrix is calibrated as a whole: to "
+            "see a slice calibrated apart, load its rows as a file of their own."
+        )
+        return
     try:
         with st.spinner("Fitting the slice's own map"):
             found = slicing.apart(session, analysis, rows, cut, number, method)

@@ -70,6 +70,8 @@ class Session:
         Where the shown data begin: their defaults.
     chosen : set of str
         Settings that a person or a link chose: they stay when other data are shown.
+    is_matrix : bool
+        Whether the shown data have one score a class.
     desk : Desk
         What of the team's reports is open, and what is looked for.
     page : str
@@ -86,6 +88,10 @@ class Session:
         The last result of each model, by fingerprint: the next takes from it what did not change.
     comparisons : Recent
         Comparisons of all models.
+    one_scores : Recent
+        Views of a matrix, as predictions of one score a row.
+    maps : Recent
+        Their analyses, for the maps of one score.
     rounds : Recent
         Cells of every fold, to compute a curve over epsilon.
     rule_maps : Recent
@@ -116,6 +122,7 @@ class Session:
     note: str = ""
     start: Settings = field(default_factory=Settings)
     chosen: set[str] = field(default_factory=set)
+    is_matrix: bool = False
     desk: Desk = field(default_factory=Desk)
     page: str = ""
     drawn: int = 0
@@ -124,6 +131,8 @@ class Session:
     analyses: Recent[Analysis] = field(default_factory=lambda: Recent(most=MOST_SHOWN))
     latest: dict[str, Analysis] = field(default_factory=dict)
     comparisons: Recent[ModelComparison] = field(default_factory=lambda: Recent(most=4))
+    one_scores: Recent[Predictions] = field(default_factory=lambda: Recent(most=3))
+    maps: Recent[Analysis] = field(default_factory=lambda: Recent(most=3))
     rounds: Recent[Rounds] = field(default_factory=lambda: Recent(most=1))
     rule_maps: Recent[Mapping[str, CalibrationFunction]] = field(
         default_factory=lambda: Recent(most=4)
@@ -183,9 +192,9 @@ class Session:
             kept = {name: getattr(self.settings, name) for name in self.chosen}
             self.start, self.settings = start, replace(start, **kept)
         self._suit_view(rows)
-        known = [key for key in self.settings.methods if rows.is_matrix or key in CALIBRATORS]
-        if len(known) < len(self.settings.methods):
-            self.settings = replace(self.settings, methods=tuple(known))
+        self.is_matrix = rows.is_matrix
+        if not rows.is_matrix:
+            self.settings = one_score_settings(self.settings, self.settings.view)
 
     def _suit_view(self, rows: Predictions) -> None:
         try:
@@ -213,6 +222,12 @@ class Session:
             return False
         known = self.upload.fingerprint if self.upload else ""
         return known[:FINGERPRINT_SHOWN] != self.expected
+
+
+def one_score_settings(settings: Settings, view: str) -> Settings:
+    """The same settings without the methods that need a matrix, for a view."""
+    known = tuple(key for key in settings.methods if key in CALIBRATORS)
+    return replace(settings, view=view, methods=known)
 
 
 def _names(cls: type[Settings] | type[Look]) -> set[str]:
@@ -303,6 +318,31 @@ def analysis(session: Session, rows: Predictions, progress: Progress) -> Analysi
     while len(session.latest) > len(shown_models(session)):
         session.latest.pop(next(iter(session.latest)))
     return analyze(rows, settings, earlier=found)
+
+
+def one_score(session: Session, rows: Predictions) -> Predictions:
+    """The session's view of a matrix, as predictions of one score a row; such as they are."""
+    if not rows.is_matrix:
+        return rows
+    view = session.settings.view
+    key = (rows.fingerprint, view)
+    return session.one_scores.get_or_make(key, lambda: rows.one_score(view))
+
+
+def maps(session: Session, rows: Predictions, progress: Progress) -> Analysis:
+    """The analysis of one score, whose methods are maps of that score alone."""
+    if not session.is_matrix:
+        return analysis(session, rows, progress)
+    settings = one_score_settings(session.settings, Settings().view)
+    fitting = replace(settings.fitting(), confidence_level=settings.confidence_level)
+
+    def fit() -> Analysis:
+        with HEAVY:
+            return analyze(rows, fitting, progress=progress)
+
+    return analyze(
+        rows, settings, earlier=session.maps.get_or_make((rows.fingerprint, fitting), fit)
+    )
 
 
 def compare(session: Session, method: str, progress: Progress) -> ModelComparison:

@@ -11,6 +11,7 @@ import streamlit as st
 from calib.calibrators import CALIBRATORS
 from calib.curves.rate import RATE_KINDS, RateKind
 from calib.examples import EXAMPLES
+from calib.multiclass import MULTICLASS_CALIBRATORS
 from calib.ui import state
 from calib.ui.links import AXES, LEVELS
 from calib.ui.state import Session
@@ -28,9 +29,10 @@ def show_value(key: str, value: Any) -> None:
         st.session_state[key] = value
 
 
-def by_simplicity() -> list[str]:
-    """All methods, simplest first."""
-    return sorted(CALIBRATORS, key=lambda key: CALIBRATORS[key].simplicity)
+def by_simplicity(session: Session) -> list[str]:
+    """All methods for the shown data, simplest first."""
+    known = MULTICLASS_CALIBRATORS if session.is_matrix else CALIBRATORS
+    return sorted(known, key=lambda key: known[key].simplicity)
 
 
 def binning(session: Session) -> None:
@@ -120,7 +122,7 @@ def methods(session: Session) -> None:
     show_value("methods", compared)
     st.multiselect(
         "Methods",
-        [key for key in by_simplicity() if key != "uncalibrated"],
+        [key for key in by_simplicity(session) if key != "uncalibrated"],
         format_func=method_label,
         key="methods",
         on_change=state.changer,
@@ -128,7 +130,7 @@ def methods(session: Session) -> None:
         help="Simplest first. The uncalibrated scores are always among them.",
     )
     with st.expander("What each one assumes"):
-        st.markdown(assumptions())
+        st.markdown(assumptions(by_simplicity(session), matrix=session.is_matrix))
 
 
 def _with_uncalibrated(chosen: Sequence[str]) -> tuple[str, ...]:

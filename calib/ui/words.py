@@ -14,6 +14,7 @@ from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.epsilon import EpsilonCurve
 from calib.methods import method_of
+from calib.multiclass import MULTICLASS_CALIBRATORS
 from calib.verdict import p_words as p_words  # pages print it
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$~:&])")
@@ -102,7 +103,8 @@ def best_fix(analysis: Analysis) -> str:
     chosen = analysis.recommendation.method
     if chosen in ("", "uncalibrated"):
         return analysis.recommendation.sentence
-    change = analysis.methods[chosen].differences["log_loss"]
+    compared = analysis.multiclass.results if analysis.multiclass else analysis.methods
+    change = compared[chosen].differences["log_loss"]
     at = level(analysis.settings.confidence_level)
     return (
         f"{analysis.recommendation.sentence} Paired change {signed(change.value)}, "
@@ -129,9 +131,9 @@ def line_label(kind: str) -> str:
     return {"corp": "CORP", "smooth": "Smooth"}[kind]
 
 
-def assumptions() -> str:
-    """One line a method, simplest first: what it assumes."""
-    entries = sorted(CALIBRATORS.values(), key=lambda method: method.simplicity)
+def assumptions(keys: Sequence[str], *, matrix: bool = False) -> str:
+    """One line a method: what it assumes."""
+    entries = [MULTICLASS_CALIBRATORS[key] if matrix else CALIBRATORS[key] for key in keys]
     return "\n".join(f"- **{plain(entry.label)}**: {plain(entry.summary)}" for entry in entries)
 
 
@@ -173,6 +175,7 @@ CHOICES: Mapping[str, str | Callable[[Any], str]] = {
     "bin_at": "Bin around {:.3g}",
     "over_epsilon": lambda found: f"{len(found)} over ε",
     "cumulative": lambda key: f"Panels of {method_label(key)}",
+    "classes": lambda key: f"Classes of {method_label(key)}",
     "knots": "Knots marked",
     "auto_bins": "Auto bins",
     "after": lambda key: f"After {method_label(key)}",
@@ -218,6 +221,25 @@ def reliability_reading(curve: ReliabilityCurve) -> str:
   fall, {at} of the time?
 - A **hollow dot** has fewer than {FEW_ROWS} rows: too few to trust alone.
 """
+
+
+def convention(analysis: Analysis) -> str:
+    """Which of the two conventions of a reliability diagram is drawn; "" for one score a row."""
+    if analysis.multiclass is None:
+        return ""
+    kind = analysis.settings.view.partition(":")[0]
+    name = plain(analysis.data.positive_name)
+    if kind == "class":
+        return f"""
+- **Observed frequency** of one class: at each score of {name}, how often {name} came. For the
+  other convention, **top-label accuracy**, choose Top-r with r = 1.
+"""
+    if analysis.settings.view == "top:1":
+        return """
+- **Top-label accuracy**: at each confidence, how often the predicted class was the true one. For
+  the other convention, the **observed frequency** of one class, choose Class.
+"""
+    return f"- Here an outcome is positive where {name} is the true class.\n"
 
 
 def lines_reading(curves: Sequence[RateCurve], method: str) -> str:
@@ -280,6 +302,23 @@ FUNCTIONS_READING = """
 - A **line** is a calibrator: a score on the x-axis becomes the probability on the y-axis.
 - The **dots** are the bins of the uncalibrated scores. A good map runs through them on rows that it
   has not seen.
+"""
+MAPS_OF_A_VIEW = (
+    "What calibrates a matrix reads whole rows: no curve over one score shows it. Here are drawn "
+    "maps of this view alone, each method fitted to its one score; those that need the matrix "
+    "have none. The other pages show the matrix calibrated as a whole."
+)
+MATRIX_CHANGE_READING = """
+- **All classes at once**, whatever the view: log loss is that of the true class's score, the Brier
+  score sums over the classes.
+- **Accuracy** moves where a method ranks the classes of a row anew. Temperature, clipping and the
+  KS spline never do.
+"""
+CLIPPING_READING = """
+- **Clipping** only keeps scores from being too sure: none is below p_min, and each row is divided
+  by its sum.
+- What calibration gains **beyond the best bound** is more than that. The best of four is chosen on
+  these very rows, so it flatters clipping. Lucena 2018, arXiv 1809.07751, Figure 2.
 """
 DIFFERENCE_READING = """
 - **Left of zero** is better than leaving the scores as they are.
