@@ -153,6 +153,22 @@ def _logistic() -> Predictions:
 
 
 @_example(
+    "digits",
+    "Ten digits, a matrix of scores",
+    "A naive Bayes model says which of ten digits an image shows, with a score for each. Look at "
+    "the top score first: it is nearly always close to 1, and too often wrong. Then choose a "
+    "class, and see on Classes which digits carry the error.",
+)
+def _digits() -> Predictions:
+    pixels, digit = load_digits(return_X_y=True)
+    scores = _matrix(BernoulliNB(binarize=8), pixels, digit)
+    names = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+    return Predictions.from_arrays(
+        digit, scores, class_names=names, columns=_ink(pixels), name="digits"
+    )
+
+
+@_example(
     "rare_event",
     "Rare event, re-weighted model",
     "One row in forty is an event. The model was trained with events counted forty times, as is "
@@ -261,10 +277,20 @@ def _held_out(
     method: str = "predict_proba",
 ) -> FloatArray:
     """Each row's score by a model that was not trained on the row."""
+    made = _matrix(model, features, outcome, method)
+    return made[:, 1] if made.ndim == 2 else made
+
+
+def _matrix(
+    model: ClassifierMixin,
+    features: FloatArray,
+    outcome: NDArray[Any],
+    method: str = "predict_proba",
+) -> FloatArray:
+    """The same with all columns."""
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
     with single_thread():
-        made = cross_val_predict(model, features, outcome, cv=folds, method=method)
-    return made[:, 1] if made.ndim == 2 else made
+        return cross_val_predict(model, features, outcome, cv=folds, method=method)
 
 
 def _predictions(

@@ -7,30 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from calib.calibrators import CALIBRATORS
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.figures.chart import Chart, make_chart
-from calib.figures.panels import diagonal, dots, few_entry, legend_entry, square
-from calib.figures.scales import LINEAR
-from calib.figures.theme import FRAME, GREY, MethodStyle, axis_look, style_of
+from calib.figures.overlay import overlay_chart
+from calib.figures.panels import few_entry, legend_entry
+from calib.figures.theme import FRAME, axis_look, style_of
 from calib.figures.trace import Trace, scatter
-from calib.figures.words import count, escaped, probability
+from calib.figures.words import count, escaped, probability, shortened
+from calib.methods import method_of
 from calib.numerics.arrays import BoolArray, IntArray
 from calib.slices import SliceGaps
 from calib.verdict import SIGNIFICANCE, p_words
 
-WIDTH, ROW, SIDE = 460, 30, 330
+WIDTH, ROW = 460, 30
 MOST_ROWS = 24
-LONGEST_NAME = 24
-# Of slices that are laid over each other: no slice is a method, but no more colours are told apart.
-SLICE_STYLES = (
-    MethodStyle("#56B4E9", "solid", "circle"),
-    MethodStyle("#D55E00", "dash", "square"),
-    MethodStyle("#009E73", "dashdot", "diamond"),
-    MethodStyle("#CC79A7", "dot", "triangle-up"),
-    MethodStyle("#999933", "longdash", "pentagon"),
-    MethodStyle(GREY, "solid", "x"),
-)
 
 
 def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MOST_ROWS) -> Chart:
@@ -70,7 +60,7 @@ def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MOST_ROWS) -> Char
         "yaxis": axis_look(
             range=[len(shown) - 0.5, -0.5],
             tickvals=list(range(len(shown))),
-            ticktext=[escaped(_short(name)) for name in names],
+            ticktext=[escaped(shortened(name)) for name in names],
             ticks="",
             ticklabelstandoff=6,
             showgrid=False,
@@ -79,7 +69,7 @@ def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MOST_ROWS) -> Char
         ),
     }
     row = ROW if len(gaps) == 1 else ROW + 8
-    longest = max(len(_short(name)) for name in names)
+    longest = max(len(shortened(name)) for name in names)
     return make_chart(
         traces,
         layout,
@@ -98,12 +88,8 @@ def _alt(gaps: Mapping[str, SliceGaps]) -> str:
         found = f"{n} of {len(each)} slices differ from what was predicted after Holm's correction"
         strongest = each.order[0]
         named = f"; strongest evidence: {each.names[strongest]}, {each.gap[strongest]:+.3f}"
-        said.append(f"{CALIBRATORS[key].label}: {found}{named if n else ''}.")
+        said.append(f"{method_of(key).label}: {found}{named if n else ''}.")
     return "Observed minus predicted of each slice, with intervals. " + " ".join(said)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def _zero(n_rows: int) -> Trace:
@@ -140,7 +126,7 @@ def _method(
 
 
 def _entry(key: str) -> Trace:
-    return legend_entry(key, escaped(CALIBRATORS[key].label), style_of(key), mode="markers")
+    return legend_entry(key, escaped(method_of(key).label), style_of(key), mode="markers")
 
 
 def _dots(key: str, gaps: SliceGaps, shown: IntArray, y: Any, among: BoolArray, kind: str) -> Trace:
@@ -150,7 +136,7 @@ def _dots(key: str, gaps: SliceGaps, shown: IntArray, y: Any, among: BoolArray, 
         x=gaps.gap[chosen],
         y=y[among],
         mode="markers",
-        name=escaped(CALIBRATORS[key].label),
+        name=escaped(method_of(key).label),
         uid=f"gaps {key}{kind}",
         legendgroup=key,
         marker={"color": color, "symbol": style.hollow if kind else style.symbol, "size": 8},
@@ -214,29 +200,5 @@ def slice_reliability_chart(curves: Mapping[str, ReliabilityCurve]) -> Chart:
     ValueError
         If there are no curves, or more than six.
     """
-    if not 1 <= len(curves) <= len(SLICE_STYLES):
-        raise ValueError(f"curves must be 1 to {len(SLICE_STYLES)}, got {len(curves)}.")
-    named = [
-        (f"slice {i}", escaped(_short(name)), curve, style)
-        for i, ((name, curve), style) in enumerate(zip(curves.items(), SLICE_STYLES, strict=False))
-    ]
-    traces = [diagonal(LINEAR)]
-    traces += [dots(*each, LINEAR) for each in named]
-    traces += [
-        legend_entry(key, name, style, mode="lines+markers") for key, name, _, style in named
-    ]
-    if any(curve.few.any() for curve in curves.values()):
-        traces.append(few_entry())
-    across, upward = square()
-    layout = {
-        "xaxis": axis_look("Mean predicted probability", **LINEAR.options(), **across),
-        "yaxis": axis_look("Observed frequency", **LINEAR.options(), **upward),
-    }
-    return make_chart(
-        traces,
-        layout,
-        f"Reliability diagrams of {len(curves)} slices: {', '.join(curves)}.",
-        plot_width=SIDE,
-        plot_height=SIDE,
-        revision="slice reliability",
-    )
+    alt = f"Reliability diagrams of {len(curves)} slices: {', '.join(curves)}."
+    return overlay_chart(curves, alt)
