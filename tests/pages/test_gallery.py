@@ -1,0 +1,70 @@
+"""Every exhibit opens what it promises, and numbers come from the reproductions' files."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib.ui import gallery
+from calib.ui.exhibits import EXHIBITS, OPENINGS
+from calib.ui.links import decode, encode
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def start() -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    return app.switch_page("pages/gallery.py").run()
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    return next(found for found in app.button if found.key == key).click().run()
+
+
+@pytest.mark.parametrize("opening", OPENINGS, ids=[opening.key for opening in OPENINGS])
+def test_an_exhibit_opens_its_example_with_its_settings(opening):
+    app = press(start(), f"open_{opening.key}")
+    assert not app.exception
+    assert not app.error
+    assert not app.warning
+    session = app.session_state["calib"]
+    assert session.page == opening.page
+    assert session.example == opening.link.example
+    assert session.settings == opening.link.settings
+    assert session.look == opening.link.look
+
+
+@pytest.mark.parametrize("opening", OPENINGS, ids=[opening.key for opening in OPENINGS])
+def test_what_is_opened_can_be_sent_as_a_link(opening):
+    link, refused = decode(encode(opening.link))
+    assert not refused
+    assert link == opening.link
+
+
+def test_a_file_is_said_to_be_put_aside():
+    app = start()
+    app.switch_page("pages/data.py").run()
+    app.file_uploader[0].upload("mine.csv", b"y,p\n" + b"1,0.9\n0,0.2\n" * 60, "text/csv").run()
+    app.switch_page("pages/gallery.py").run()
+    assert any("instead of your file" in caption.value for caption in app.caption)
+    press(app, "open_corp")
+    assert app.session_state["calib"].upload is None
+
+
+def test_every_exhibit_shows_numbers_and_a_picture_of_the_repository():
+    app = start()
+    assert not app.exception
+    files = [name for exhibit in EXHIBITS for name in exhibit.numbers]
+    assert len(app.dataframe) == len(files)
+    for exhibit in EXHIBITS:
+        assert (gallery.FOLDER / f"{exhibit.picture}.svg").is_file()
+    published = app.dataframe[files.index("splinecalib_table1")].value.set_index("Number")
+    assert published.loc["uncalibrated", "Published"].startswith("0.7448")
+
+
+def test_an_installed_package_has_no_pictures_and_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(gallery, "FOLDER", tmp_path)
+    app = start()
+    assert not app.exception
+    assert not app.dataframe
+    assert sum("repository" in caption.value for caption in app.caption) == len(EXHIBITS)
