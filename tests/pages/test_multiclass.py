@@ -1,0 +1,138 @@
+"""A matrix of scores on every page: its view, its methods, its classes, its link."""
+
+import numpy as np
+import pytest
+
+from calib.examples import EXAMPLES
+from calib.matrices import default_methods
+from tests.pages.test_matrices import csv
+from tests.pages.test_pages import PAGES, button, go, said, start, upload
+
+QUICK = "uncalibrated.temperature.isotonic"
+
+
+def control(app, kind: str, key: str):
+    return next(found for found in getattr(app, kind) if found.key == key)
+
+
+def labels(app) -> str:
+    return " ".join(link.proto.label for link in app.get("page_link"))
+
+
+@pytest.mark.parametrize("view", ["top:2", "within:2", "class:3"])
+def test_every_page_shows_every_view(view):
+    app = start(ex="digits", m=QUICK, view=view)
+    assert not app.exception
+    assert not app.error
+    for page in (*PAGES, "classes", "methods"):
+        go(app, page)
+        assert not app.error
+        assert app.query_params["view"] == view
+    go(app, "")
+    kind, index = view.split(":")
+    assert control(app, "segmented_control", "view_kind").value == kind
+    key, shown = ("selectbox", "view_class") if kind == "class" else ("number_input", "view_rank")
+    assert control(app, key, shown).value == int(index)
+
+
+def test_a_matrix_begins_with_its_first_class_and_its_own_methods():
+    app = go(start(ex="digits"), "compare")
+    methods = default_methods(EXAMPLES["digits"].load())
+    assert set(control(app, "multiselect", "methods").value) == set(methods[1:])
+    assert app.query_params == {"v": "1", "ex": "digits"}
+    assert "View: **top 1**" in said(app)
+
+
+def test_the_view_is_chosen_by_kind_and_by_name():
+    app = start(ex="digits", m=QUICK)
+    control(app, "segmented_control", "view_kind").set_value("class").run()
+    assert app.query_params["view"] == "class:0"
+    names = control(app, "selectbox", "view_class")
+    assert names.options[:3] == ["zero", "one", "two"]
+    names.set_value(5).run()
+    assert app.query_params["view"] == "class:5"
+    assert "is it five?" in said(app)
+    button(app, "reset_view").click().run()
+    assert "view" not in app.query_params
+
+
+def test_another_view_fits_nothing_again(monkeypatch):
+    app = start(ex="digits", m=QUICK, seed="7")
+
+    def refuse(*_args, **_kwargs):
+        raise AssertionError("fitted again")
+
+    monkeypatch.setattr("calib.matrices.held_out._fit_all", refuse)
+    control(app, "number_input", "view_rank").set_value(3).run()
+    assert not app.error
+    assert not app.exception
+    go(app, "compare")
+    assert not app.error
+
+
+def test_the_way_over_functions_fits_nothing_again(monkeypatch):
+    app = go(start(ex="digits", m=QUICK, seed="8"), "functions")
+    assert "no curve over one score" in " ".join(info.value for info in app.info)
+    control(app, "number_input", "view_rank").set_value(2).run()
+
+    def refuse(*_args, **_kwargs):
+        raise AssertionError("fitted again")
+
+    monkeypatch.setattr("calib.matrices.held_out._fit_all", refuse)
+    go(app, "compare")
+    assert not app.error
+
+
+def test_a_view_that_does_not_exist_is_refused_in_words():
+    app = start(ex="digits", m=QUICK, view="class:12")
+    assert "0 <= r <= 9 with 10 classes, got 'class:12'" in app.warning[0].value
+    assert "view" not in app.query_params
+    assert "must look like class:1" in start(ex="digits", view="first").warning[0].value
+
+
+def test_one_score_a_row_leaves_matrix_methods_and_view_behind():
+    app = start(ex="digits", m="uncalibrated.vector.platt", view="class:4")
+    go(app, "data")
+    control(app, "selectbox", "example").set_value("svm").run()
+    go(app, "compare")
+    assert control(app, "multiselect", "methods").value == ["platt"]
+    assert not app.warning
+    assert not [found for found in app.segmented_control if found.key == "view_kind"]
+
+
+def test_classes_are_told_worst_first_and_by_method():
+    app = go(start(ex="digits", m=QUICK), "classes")
+    assert "10 of 10 classes are off beyond chance" in said(app)
+    table = app.dataframe[0].value
+    assert (np.diff(table["ks_error"]) <= 0).all()
+    assert "Worst is **one**" in said(app)
+    control(app, "selectbox", "classes").set_value("temperature").run()
+    assert "**Temperature**:" in said(app)
+    assert app.query_params["cls"] == "temperature"
+
+
+def test_compare_shows_all_classes_and_clipping():
+    app = go(start(ex="digits", m=QUICK), "compare")
+    rows = next(frame.value for frame in app.dataframe if "Accuracy" in frame.value)
+    assert list(rows["Method"]) == ["Uncalibrated", "Temperature", "Isotonic, one-vs-rest"]
+    assert {"KS, top-1", "KS, top-2", "KS, within-top-2", "Classwise ECE"} <= set(rows)
+    assert rows["KS, top-1"][0].startswith("0.0667 (")
+    assert "clipped at the best of 4 bounds" in said(app)
+    assert "This view: the predicted class" in said(app)
+
+
+def test_classes_are_offered_for_more_than_two_only():
+    app = start()
+    assert "Classes" not in labels(app)
+    go(app, "classes")
+    assert "one score a row" in " ".join(info.value for info in app.info)
+    assert "Classes" in labels(start(ex="digits", m=QUICK))
+
+
+def test_a_matrix_of_ones_own_shows_every_page():
+    app = upload(start(), csv())
+    for page in ("", *PAGES, "classes"):
+        go(app, page)
+        assert not app.error
+    go(app, "classes")
+    assert set(app.dataframe[0].value["class"]) == {"ant", "bee", "cow"}
