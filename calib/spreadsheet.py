@@ -7,8 +7,8 @@ import re
 import pandas as pd
 
 # What starts a formula in Excel, LibreOffice or Google Sheets, a tab or line break before it
-# included. A number is none.
-FORMULA = re.compile(r"\s*[=+\-@|%]")
+# included, and full-width signs, which run where the language is East Asian. A number is none.
+FORMULA = re.compile(r"\s*[=+\-@|%＝＋－＠]")
 
 
 def to_csv(table: pd.DataFrame) -> bytes:

@@ -1,26 +1,18 @@
-"""The tables of a report for other programs: full numbers, as CSV, without a cell that could run.
-
-A spreadsheet runs text that begins as a formula does. Such text, a name or a heading, is kept text
-by an apostrophe; numbers stay numbers.
-"""
+"""The tables of a report for other programs: full numbers, as CSV."""
 
 from __future__ import annotations
 
-import csv
 import io
-import math
 import zipfile
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
 
 import pandas as pd
 
 from calib.reports.contents import Contents
 from calib.reports.parts import Parts
+from calib.spreadsheet import to_csv
 
-# Full-width signs run too, where a spreadsheet's language is East Asian.
-FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 # Of ZIP's first moment: an archive has no time of its own.
 MOMENT = (1980, 1, 1, 0, 0, 0)
 
@@ -99,31 +91,13 @@ def _maps(report: Contents) -> pd.DataFrame:
     )
 
 
-def to_csv(frame: pd.DataFrame) -> str:
-    r"""A table as CSV.
-
-    Examples
-    --------
-    >>> to_csv(pd.DataFrame({"=name": ["=cmd|x", "a,b"], "gap": [-0.5, float("nan")]}))
-    '\'=name,gap\r\n\'=cmd|x,-0.5\r\n"a,b",\r\n'
-    """
-    named = frame if frame.index.name is None else frame.reset_index()
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(map(_cell, named.columns))
-    writer.writerows(map(_cell, row) for row in named.itertuples(index=False))
-    return text.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, str):
-        return f"'{value}" if value.startswith(FORMULA) else value
-    return "" if isinstance(value, float) and math.isnan(value) else value
-
-
 def table_files(report: Contents) -> dict[str, bytes]:
     """Every table as CSV, by the name of its file."""
-    return {f"{name}.csv": to_csv(frame).encode() for name, frame in tables(report).items()}
+    return {f"{name}.csv": to_csv(_flat(frame)) for name, frame in tables(report).items()}
+
+
+def _flat(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame if frame.index.name is None else frame.reset_index()
 
 
 def archive(files: Mapping[str, bytes]) -> bytes:

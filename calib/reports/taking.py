@@ -153,14 +153,14 @@ def _periods(
 
 
 def _decisions(analysis: Analysis, held_out: HeldOut, costs: Costs) -> DecisionPart:
-    coarse_cells = {key: merged_cells(cells) for key, cells in held_out.cells.items()}
-    merged = replace(held_out, cells=coarse_cells)
-    table = decide(merged, costs, confidence_level=analysis.settings.confidence_level)
+    table = decide(held_out, costs, confidence_level=analysis.settings.confidence_level)
     left_out = tuple(
         key for key, decision in table.methods.items() if _few(decision.flag(held_out.scores[key]))
     )
     shown = shown_methods(analysis)
-    cost, benefit = cost_curves(merged, costs), net_benefit(merged)
+    merged = {key: merged_cells(cells) for key, cells in held_out.cells.items()}
+    stepped = replace(held_out, cells=merged)
+    cost, benefit = cost_curves(stepped, costs), net_benefit(stepped)
     return DecisionPart(
         table=_without(table, left_out),
         cost=replace(cost, cost={key: cost.cost[key] for key in shown}),
