@@ -56,12 +56,15 @@ class SmoothedErrors:
         Mean: the integrated calibration index.
     e50, e90, emax : float
         Median, 90th percentile, and maximum.
+    penalty : float
+        How much the curve was smoothed: weight of its curvature a row; NaN where there is no curve.
     """
 
     ici: float
     e50: float
     e90: float
     emax: float
+    penalty: float
 
 
 @dataclass(frozen=True, slots=True)

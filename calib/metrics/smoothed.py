@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from calib.cells import ScoreCells
@@ -9,7 +11,8 @@ from calib.metrics.base import metric
 from calib.metrics.results import SmoothedErrors
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import quantiles
-from calib.numerics.smoothed_rate import smoothed_rate
+from calib.numerics.smoothed_rate import fit_smooth
+from calib.numerics.transforms import sigmoid
 
 
 @metric(
@@ -21,7 +24,7 @@ from calib.numerics.smoothed_rate import smoothed_rate
     convention="The curve is the smoothing spline, not loess; its axis spreads both tails.",
     source="Austin and Steyerberg 2019, doi:10.1002/sim.8281",
 )
-def integrated_calibration_index(cells: ScoreCells) -> SmoothedErrors:
+def integrated_calibration_index(cells: ScoreCells, penalty: float | None = None) -> SmoothedErrors:
     """Integrated calibration index, E50, E90 and Emax.
 
     Mean, median, 90th percentile and maximum over rows of abs(s - c(s)), c a smoothing spline of
@@ -30,6 +33,9 @@ def integrated_calibration_index(cells: ScoreCells) -> SmoothedErrors:
     Parameters
     ----------
     cells : ScoreCells
+    penalty : float, optional
+        Of the spline's curvature; chosen by leaving rows out if None. Resamples whose penalty is
+        the ``penalty`` of the result of the rows take a third of the time.
 
     Returns
     -------
@@ -47,11 +53,18 @@ def integrated_calibration_index(cells: ScoreCells) -> SmoothedErrors:
     """
     # How smooth the curve should be depends on how much is known: weights sum to effective rows.
     scale = cells.total_weight / float(cells.weight_sq.sum())
-    curve = smoothed_rate(cells.score, scale * cells.weight, scale * cells.positive)
+    fit = fit_smooth(cells.score, scale * cells.weight, scale * cells.positive, penalty)
+    curve = cells.base_rate if fit is None else sigmoid(fit.log_odds(cells.score))
     distance = np.abs(cells.score - curve)
     median, high = quantiles(_by_distance(cells, distance), np.array([0.5, 0.9]))
     mean = float(cells.weight @ distance) / cells.total_weight
-    return SmoothedErrors(mean, float(median), float(high), float(distance.max()))
+    return SmoothedErrors(
+        ici=mean,
+        e50=float(median),
+        e90=float(high),
+        emax=float(distance.max()),
+        penalty=math.nan if fit is None else fit.penalty,
+    )
 
 
 def _by_distance(cells: ScoreCells, distance: FloatArray) -> ScoreCells:

@@ -1,4 +1,4 @@
-"""Observed frequency as a smooth function of the score: the smoothing spline, by its pieces."""
+"""Observed frequency as a smooth function of the score: the smoothing spline."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray
 from calib.numerics.banded import dense
 from calib.numerics.natural_spline import NaturalSpline, choose_knots
-from calib.numerics.penalized_logistic import LogisticFit, PenalizedLogistic
+from calib.numerics.penalized_logistic import LogisticFit, PenalizedLogistic, fit_logistic
 from calib.numerics.smoothness import choose_smoothness
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import compact_logit, default_epsilon, sigmoid
@@ -30,13 +30,17 @@ class SmoothFit:
     spline : NaturalSpline
     problem : PenalizedLogistic
     fit : LogisticFit
-        At the lambda that leaving rows out chose.
     """
 
     epsilon: float
     spline: NaturalSpline
     problem: PenalizedLogistic
     fit: LogisticFit
+
+    @property
+    def penalty(self) -> float:
+        """Lambda over the total weight: what makes another sample's fit as smooth."""
+        return self.fit.lam / self.problem.total_weight
 
     def log_odds(self, score: FloatArray) -> FloatArray:
         """The spline at some scores."""
@@ -63,8 +67,29 @@ class SmoothFit:
         return np.sqrt(np.maximum(spread, 0.0))
 
 
-def fit_smooth(score: FloatArray, weight: FloatArray, positive: FloatArray) -> SmoothFit | None:
-    """The fit behind `smoothed_rate`; None where all scores or all outcomes are equal."""
+def fit_smooth(
+    score: FloatArray, weight: FloatArray, positive: FloatArray, penalty: float | None = None
+) -> SmoothFit | None:
+    """A natural cubic spline of the compact logit, penalised by its curvature.
+
+    Its epsilon is below the distance of any score from either end.
+
+    Parameters
+    ----------
+    score : ndarray of shape (k,), increasing, in [0, 1]
+    weight, positive : ndarray of shape (k,)
+    penalty : float, optional
+        Lambda over the total weight; chosen by leaving rows out if None.
+
+    Returns
+    -------
+    SmoothFit or None
+        None where all scores or all outcomes are equal.
+
+    References
+    ----------
+    Lucena 2018, equation 1, arXiv:1809.07751.
+    """
     epsilon = _both_tails(score)
     x = _axis(score, epsilon)
     length = float(x[-1] - x[0])
@@ -76,7 +101,11 @@ def fit_smooth(score: FloatArray, weight: FloatArray, positive: FloatArray) -> S
         problem = PenalizedLogistic.prepare(
             spline.basis(buckets.x), buckets.weight, buckets.positive, spline.curvature()
         )
-        return SmoothFit(epsilon, spline, problem, choose_smoothness(problem, length).fit)
+        if penalty is None:
+            fit = choose_smoothness(problem, length).fit
+        else:
+            fit = fit_logistic(problem, penalty * problem.total_weight, problem.constant())
+        return SmoothFit(epsilon, spline, problem, fit)
 
 
 def _both_tails(score: FloatArray) -> float:
@@ -91,29 +120,3 @@ def _both_tails(score: FloatArray) -> float:
 def _axis(score: FloatArray, epsilon: float) -> FloatArray:
     # Where the transform changes at epsilon, rounding may swap two neighbours.
     return np.maximum.accumulate(compact_logit(score, epsilon))
-
-
-def smoothed_rate(score: FloatArray, weight: FloatArray, positive: FloatArray) -> FloatArray:
-    """Smoothing-spline estimate of P(y = 1 | score), at each score.
-
-    A natural cubic spline of the compact logit, with an epsilon below the distance of any score
-    from either end, penalised by its curvature, with lambda by leaving rows out. Where all scores
-    or all outcomes are equal: the base rate.
-
-    Parameters
-    ----------
-    score : ndarray of shape (k,), increasing, in [0, 1]
-    weight, positive : ndarray of shape (k,)
-
-    Returns
-    -------
-    ndarray of shape (k,), in [0, 1]
-
-    References
-    ----------
-    Lucena 2018, equation 1, arXiv:1809.07751.
-    """
-    fit = fit_smooth(score, weight, positive)
-    if fit is None:
-        return np.full(len(score), float(positive.sum()) / float(weight.sum()))
-    return sigmoid(fit.log_odds(score))

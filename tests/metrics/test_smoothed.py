@@ -74,3 +74,20 @@ def test_rare_events_bend_as_much_near_0_as_common_ones_near_1():
     assert flipped.ici == pytest.approx(
         metrics.integrated_calibration_index(outcome, score).ici, rel=1e-3
     )
+
+
+def test_the_penalty_of_the_result_gives_the_result():
+    rng = np.random.default_rng(24)
+    score = rng.random(3000)
+    outcome = rng.random(3000) < score**2
+    chosen = metrics.integrated_calibration_index(outcome, score)
+    again = metrics.integrated_calibration_index(outcome, score, penalty=chosen.penalty)
+    assert again.ici == pytest.approx(chosen.ici, rel=1e-6)
+    # Twice the rows with the same outcomes are smoothed as much by the same penalty.
+    twice = metrics.integrated_calibration_index(
+        np.tile(outcome, 2), np.tile(score, 2), penalty=chosen.penalty
+    )
+    assert twice.ici == pytest.approx(chosen.ici, rel=1e-3)
+    stiff = metrics.integrated_calibration_index(outcome, score, penalty=1e9)
+    assert stiff.ici != pytest.approx(chosen.ici, rel=0.01)
+    assert np.isnan(metrics.integrated_calibration_index([1, 1], [0.2, 0.4]).penalty)
