@@ -155,11 +155,12 @@ def tell(rows: Rows) -> str:
         f"{_within(rows, 'nb')} of 12 by at most 0.005. With AdaBoost {_within(rows, 'ada')} of 12 "
         f"do, and the largest difference is {ada.difference:+.4f} ({ada.name}): the paper's tables "
         "do not say how its boosted trees were grown, and another model has other losses. "
-        "Isotonic regression of 2017 averaged the weights of ties, and a certain score that is wrong can cost it 36: its mean log loss is "
-        "a lottery. Features are standardised, since today's naive Bayes blurs small ones by a "
-        "share of the largest variance: as they are, Platt's loss on wdbc would be 0.01 lower. "
-        "scikit-learn's SAMME divides the votes by their weight: its uncalibrated scores lie "
-        "around one half and lose most, while calibrated ones do better, Platt's most of all."
+        "Isotonic regression of 2017 averaged the weights of ties, and a certain score that is "
+        "wrong can cost it 36: its mean log loss is a lottery. Features are standardised, since "
+        "today's naive Bayes blurs small ones by a share of the largest variance: as they are, "
+        "Platt's loss on wdbc would be 0.01 lower. scikit-learn's SAMME divides the votes by their "
+        "weight: its uncalibrated scores lie around one half and lose most, while calibrated ones "
+        "do better, Platt's most of all."
     )
 
 
