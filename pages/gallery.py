@@ -19,5 +19,5 @@ if session.upload is not None:
 for shown in EXHIBITS:
     opened = gallery.exhibit(shown)
     if opened is not None:
-        gallery.follow(session, opened.link)
+        session.follow(opened.link)
         st.switch_page(frame.PAGES[opened.page])

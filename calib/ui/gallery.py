@@ -10,20 +10,11 @@ import streamlit as st
 
 from calib.ui.exhibits import Exhibit, Opening
 from calib.ui.glossary import linked
-from calib.ui.links import Link
-from calib.ui.state import Session
 from calib.ui.words import plain
 
 # Of the repository; an installed package has no documents beside it.
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reproductions"
 MOST_HEIGHT, MANY_ROWS = 320, 8
-
-
-def follow(session: Session, link: Link) -> None:
-    """Show the example of a link with its settings, as if the link had been opened."""
-    session.settings, session.look = link.settings, link.look
-    if link.example is not None:
-        session.choose_example(link.example)
 
 
 def exhibit(shown: Exhibit) -> Opening | None:

@@ -185,6 +185,13 @@ class Session:
         else:
             self.change(name, _defaults(Look())[name])
 
+    def follow(self, link: Link) -> None:
+        """Show the example of a link with its settings, as if the link had been opened."""
+        if link.example is not None:
+            self.choose_example(link.example)
+        self.settings, self.look, self.start = link.settings, link.look, Settings()
+        self.chosen = set(link.settings.changed()) | link.named
+
     def suit(self, rows: Predictions) -> None:
         """Begin where these rows begin, but for what was chosen and fits them."""
         start = default_settings(rows)

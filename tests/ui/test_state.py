@@ -1,11 +1,16 @@
 """The session: choices, its address, its data."""
 
+from dataclasses import replace
+
 import numpy as np
 
+from calib.comparison import quiet
 from calib.loading import read
+from calib.matrices import default_settings
+from calib.predictions import Predictions
 from calib.settings import Settings
-from calib.ui.links import Look
-from calib.ui.state import FIRST_EXAMPLE, Session
+from calib.ui.links import Link, Look
+from calib.ui.state import FIRST_EXAMPLE, Session, analysis, shown_models
 from calib.ui.upload import Upload
 
 
@@ -79,3 +84,105 @@ def test_test_rows_can_be_added_and_taken_away():
     assert len(both.predictions) == 250
     assert both.predictions.test.sum() == 50
     assert both.with_test(None).predictions.fingerprint == upload.predictions.fingerprint
+
+
+def matrix(m: int = 4) -> Predictions:
+    scores = np.full((60, m), 1.0 / m)
+    return Predictions.from_arrays(np.arange(60) % m, scores)
+
+
+def binary() -> Predictions:
+    return Predictions.from_arrays(np.arange(60) % 2, np.linspace(0.1, 0.9, 60))
+
+
+def test_data_bring_their_own_start_and_choices_stay():
+    session = Session()
+    session.change("n_bins", 20)
+    session.suit(matrix())
+    start = default_settings(matrix())
+    assert session.settings == replace(start, n_bins=20)
+    assert session.link() == {"v": "1", "bins": "20"}
+    session.suit(binary())
+    assert session.settings == Settings(n_bins=20)
+
+
+def test_a_link_keeps_what_it_names_though_another_start_has_it():
+    # "class:1" is where one score a row begins, and not where a matrix does.
+    session = Session.from_link({"view": "class:1"})
+    session.suit(matrix())
+    assert session.settings.view == "class:1"
+    assert session.link()["view"] == "class:1"
+    session.reset("view")
+    session.suit(matrix())
+    assert session.settings.view == "top:1"
+
+
+def test_what_does_not_fit_the_data_is_left_behind():
+    session = Session.from_link({"view": "class:3", "m": "vector.platt"})
+    session.suit(matrix(3))
+    assert session.settings.view == "top:1"
+    assert "'class:3'" in session.refused[0]
+    assert session.settings.methods == ("uncalibrated", "vector", "platt")
+    session.suit(binary())
+    assert session.settings.methods == ("uncalibrated", "platt")
+    session.suit(matrix(3))
+    assert len(session.refused) == 1
+
+
+def test_another_example_has_other_classes():
+    session = Session.from_link({"ex": "digits", "view": "class:3"})
+    session.choose_example("svm")
+    session.suit(binary())
+    assert session.settings == Settings()
+    assert session.refused == ()
+
+
+def test_a_followed_link_brings_its_settings_to_other_data():
+    session = Session.from_link({"ex": "digits"})
+    session.suit(matrix())
+    session.follow(Link(Settings(methods=("beta",), n_bins=7), example="svm"))
+    session.suit(binary())
+    assert session.settings == Settings(methods=("beta",), n_bins=7)
+    session.follow(Link(Settings(n_bins=9), example="digits"))
+    session.suit(matrix())
+    assert session.settings == replace(default_settings(matrix()), n_bins=9)
+
+
+def several(*names: str) -> Upload:
+    lines = [f"{name},{i % 2},{(i % 7 + 1) / 9}" for i in range(80) for name in names]
+    return Upload.of(read("model,y,p\n" + "\n".join(lines) + "\n"))
+
+
+def test_the_first_and_the_last_of_many_models_are_shown_until_some_are_chosen():
+    session = Session()
+    session.take(several("b", "c", "a"))
+    assert list(shown_models(session)) == ["b", "a"]
+    session.change("models", ("c", "b"))
+    assert list(shown_models(session)) == ["b", "c"]
+    session.change("models", ("gone",))
+    assert list(shown_models(session)) == ["b", "a"]
+    session.take(several(*"abcdefgh"))
+    session.change("models", tuple("hgfedc"))
+    assert list(shown_models(session)) == list("cdef")
+
+
+def test_every_model_keeps_its_own_last_result():
+    session = Session()
+    session.take(several("a", "b", "c"))
+    session.change("methods", ("uncalibrated",))
+    rows = shown_models(session)
+    for _ in range(2):
+        found = {name: analysis(session, one, quiet) for name, one in rows.items()}
+    assert {a.data.fingerprint for a in found.values()} == set(session.latest)
+    assert [a.data.fingerprint for a in found.values()] == [
+        one.fingerprint for one in rows.values()
+    ]
+    session.change("models", ("c",))
+    analysis(session, shown_models(session)["c"], quiet)
+    assert list(session.latest) == [rows["c"].fingerprint]
+
+
+def test_files_of_several_models_have_one_fingerprint():
+    one, two = several("a", "b"), several("a", "c")
+    assert one.fingerprint != two.fingerprint != one.models["a"].fingerprint
+    assert one.name == "pasted text"
