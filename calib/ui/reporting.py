@@ -66,7 +66,8 @@ def form(session: Session, model: Model, store: Store | None) -> None:
     """The report of what is shown: its words, its files, and a place on the shelf."""
     fields(session)
     try:
-        report = report_of(session, model)
+        with st.spinner("Putting the report together"):
+            report = report_of(session, model)
     except ValueError as error:
         st.error(plain(str(error)))
         return
