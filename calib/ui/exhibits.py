@@ -118,8 +118,8 @@ EXHIBITS = (
     Exhibit(
         "Beta calibration: one formula more than logistic",
         "Kull, Silva Filho, Flach 2017",
-        "Logistic curves cannot say that scores are already right, nor pull them outward; three "
-        "parameters can. Six UCI sets, naive Bayes and boosted trees, ten times five folds: beta "
+        "Logistic curves cannot leave scores that are right alone, nor pull overconfident ones "
+        "back to the middle; three parameters can. Six UCI sets, naive Bayes and boosted trees, ten times five folds: beta "
         "ranks first by log loss among uncalibrated, Platt, isotonic and beta.",
         (
             Opening(
@@ -155,8 +155,8 @@ EXHIBITS = (
         "A rare event and a re-weighted model",
         "Richardson, Pospisil 2021, The Unofficial Google Data Science Blog",
         "Counting rare events many times over keeps the ranking and ruins every probability. "
-        "Dividing the odds by the weight takes most of it back; rising maps take the rest and "
-        "leave AUC alone to its eighth digit.",
+        "Dividing the odds by the weight repairs nearly all of it, and strictly rising maps leave "
+        "AUC alone to its eighth digit.",
         (
             Opening(
                 "rare_event",
