@@ -119,8 +119,9 @@ EXHIBITS = (
         "Beta calibration: one formula more than logistic",
         "Kull, Silva Filho, Flach 2017",
         "Logistic curves cannot leave scores that are right alone, nor pull overconfident ones "
-        "back to the middle; three parameters can. Six UCI sets, naive Bayes and boosted trees, ten times five folds: beta "
-        "ranks first by log loss among uncalibrated, Platt, isotonic and beta.",
+        "back to the middle; three parameters can. Six UCI sets, naive Bayes and boosted trees, "
+        "ten times five folds: beta ranks first by log loss among uncalibrated, Platt, isotonic "
+        "and beta.",
         (
             Opening(
                 "beta",
