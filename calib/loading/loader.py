@@ -42,7 +42,7 @@ def load(
 
     What is not named is guessed: outcome, score, positive label and, by their names, weight, group,
     split, time and slice columns. Nothing is converted unasked except what can have only one
-    meaning ("25%" is 0.25, a score of 1.0000001 is 1).
+    meaning ("25%" is 0.25, a score of 1.0000001 is 1). All rows are taken for those of one model.
 
     Parameters
     ----------

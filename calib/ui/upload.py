@@ -60,11 +60,11 @@ class Upload:
 
     @property
     def fingerprint(self) -> str:
-        """Of the rows of all models; "" while a problem is an error."""
-        found = [predictions.fingerprint for predictions in self.models.values()]
+        """Of the rows and names of all models; "" while a problem is an error."""
+        found = {name: predictions.fingerprint for name, predictions in self.models.items()}
         if len(found) < 2:
-            return "".join(found)
-        return hashlib.sha256("".join(found).encode()).hexdigest()
+            return "".join(found.values())
+        return hashlib.sha256(repr(found).encode()).hexdigest()
 
     @property
     def name(self) -> str:

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from calib.ui.links import decode
+from tests.pages.test_matrices import npz
 from tests.pages.test_pages import PAGES, go, said, start, upload
 
 RNG = np.random.default_rng(4)
@@ -25,12 +26,13 @@ def control(app, kind: str, key: str):
     return next(found for found in getattr(app, kind) if found.key == key)
 
 
-@pytest.mark.parametrize("page", ["", *PAGES])
-def test_every_page_shows_two_models_side_by_side(page):
-    app = go(start(ex="rounds"), page)
-    assert not app.error
-    if page not in ("data", "reports"):
-        assert names(app) == ["round 1", "round 100"]
+def test_every_page_shows_two_models_side_by_side():
+    app = start(ex="rounds")
+    for page in ("", *PAGES):
+        go(app, page)
+        assert not app.error
+        if page not in ("data", "reports"):
+            assert names(app) == ["round 1", "round 100"], page
 
 
 def test_the_first_and_the_last_are_shown_until_others_are_chosen():
@@ -126,3 +128,26 @@ def test_an_example_forgets_the_models_of_another():
     app.selectbox(key="example").set_value("svm").run()
     assert not app.warning
     assert "model" not in app.query_params
+
+
+def test_checkpoints_of_a_network_are_matrices_side_by_side():
+    logits = RNG.normal(0.0, 1.0, (600, 3))
+    label = (logits + RNG.gumbel(size=logits.shape)).argmax(axis=1)
+    app = go(start(), "data")
+    files = [
+        (f"epoch_{epoch}.npz", npz(logits=epoch * logits, y=label), "application/zip")
+        for epoch in (1, 2, 3)
+    ]
+    app.file_uploader[0].set_value(files).run()
+    # One repair for all of them.
+    assert "Model `epoch_1` (and 2 others): The class scores" in app.error[0].value
+    next(found for found in app.button if found.key == "repair_logits").click().run()
+    assert not app.error
+    for page in ("", *PAGES, "classes"):
+        go(app, page)
+        assert not app.error
+    app = go(app, "compare")
+    assert names(app) == ["epoch_1", "epoch_3"]
+    assert "As they are, **epoch\\_1** has the least log loss" in said(app)
+    ids = [chart.proto.id for chart in app.get("plotly_chart")]
+    assert sum("chart_models" in found for found in ids) == 1

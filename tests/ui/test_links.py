@@ -43,6 +43,7 @@ LINKS = st.builds(
         capacity=st.sampled_from([None, 0.05, 1.0]),
         count_from=st.sampled_from([0.5, 0.0, 0.25]),
         count_to=st.sampled_from([1.0, 0.75]),
+        models=st.lists(st.text(min_size=1), max_size=3, unique=True).map(tuple),
     ),
     example=st.sampled_from([None, "svm", "boosting"]),
     fingerprint=st.sampled_from(["", "0123456789ab"]),

@@ -149,7 +149,9 @@ def test_a_followed_link_brings_its_settings_to_other_data():
 
 
 def several(*names: str) -> Upload:
-    lines = [f"{name},{i % 2},{(i % 7 + 1) / 9}" for i in range(80) for name in names]
+    lines = [
+        f"{name},{i % 2},{(i % 7 + 1) / (9 + k)}" for i in range(80) for k, name in enumerate(names)
+    ]
     return Upload.of(read("model,y,p\n" + "\n".join(lines) + "\n"))
 
 
@@ -173,7 +175,7 @@ def test_every_model_keeps_its_own_last_result():
     rows = shown_models(session)
     for _ in range(2):
         found = {name: analysis(session, one, quiet) for name, one in rows.items()}
-    assert {a.data.fingerprint for a in found.values()} == set(session.latest)
+    assert len(session.latest) == 2
     assert [a.data.fingerprint for a in found.values()] == [
         one.fingerprint for one in rows.values()
     ]
