@@ -71,7 +71,7 @@ class PriorShift(Calibrator):
     def formula(self) -> str:
         """The fitted map in words and numbers."""
         r = f"{self.r_:.3g}"
-        return "s: the score as it is" if r == "1" else f"s / (s + {r} (1 - s))"
+        return "s: the score as it is, with r = 1" if r == "1" else f"s / (s + {r} (1 - s))"
 
 
 def _checked(base_rate: float) -> float:

@@ -36,4 +36,4 @@ def test_base_rate_needs_both_classes():
 
 
 def test_a_factor_of_1_is_not_written():
-    assert PriorShift().fit([0.2, 0.8], [0, 1]).formula() == "s: the score as it is"
+    assert PriorShift().fit([0.2, 0.8], [0, 1]).formula() == "s: the score as it is, with r = 1"
