@@ -17,7 +17,7 @@ def four_numbers(analysis: Analysis) -> None:
         left.metric(
             "Rows",
             f"{data.n_rows:,}",
-            f"{data.n_positive:,} positive",
+            f"{data.n_positive:,} {'came true' if session.is_matrix else 'positive'}",
             delta_color="off",
             delta_arrow="off",
             help=words.set_aside(data) or "Rows that are scored.",
@@ -55,10 +55,13 @@ def next_steps() -> None:
         ("Cumulative", "pages/cumulative.py", "the same without bins"),
         ("Functions", "pages/functions.py", "what each calibrator does to a score"),
         ("Compare", "pages/compare.py", "which calibrator is worth it"),
+        ("Classes", "pages/classes.py", "which classes are off, and which way"),
         ("Slices", "pages/slices.py", "whether every part of the data is served alike"),
         ("Decisions", "pages/decisions.py", "which threshold, and what it costs"),
         ("Data", "pages/data.py", "bring your own predictions"),
     ):
+        if label in frame.OF_A_MATRIX and not frame.has_classes(session):
+            continue
         st.page_link(page, label=f"**{label}**: {why}", query_params=session.link())
 
 

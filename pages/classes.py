@@ -15,7 +15,6 @@ if not session.is_matrix:
 
 with st.sidebar:
     chosen = class_view.method_control(session)
-    widgets.confidence(session)
     widgets.changed(session)
 
 

@@ -61,7 +61,8 @@ def matrix_difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Ch
 def _forest(found: Sequence[Compared], metric: Loss, advice: str) -> Chart:
     results = [result for result in found if result.key != "uncalibrated"]
     traces = [_zero(len(results)), *(_row(r, metric, i) for i, r in enumerate(results))]
-    labels = [escaped(result.label) for result in results]
+    # Beside an axis there is no room for how a method takes several classes.
+    labels = [result.label.partition(",")[0] for result in results]
     layout = {
         "xaxis": axis_look(
             f"{NAMES[metric]} minus uncalibrated (← better)",
@@ -73,7 +74,7 @@ def _forest(found: Sequence[Compared], metric: Loss, advice: str) -> Chart:
         "yaxis": axis_look(
             range=[len(results) - 0.5, -0.5],
             tickvals=list(range(len(results))),
-            ticktext=labels,
+            ticktext=[escaped(label) for label in labels],
             ticks="",
             ticklabelstandoff=6,
             showgrid=False,
@@ -88,7 +89,7 @@ def _forest(found: Sequence[Compared], metric: Loss, advice: str) -> Chart:
         f"{advice}",
         plot_width=WIDTH,
         plot_height=ROW * max(len(results), 1),
-        left=20 + round(6.8 * max(map(len, [r.label for r in results]), default=0)),
+        left=20 + round(6.8 * max(map(len, labels), default=0)),
         revision=f"differences {metric}",
     )
 

@@ -24,17 +24,13 @@ FEW_STYLE = "color: rgba(127, 127, 127, 0.8)"
 COLUMNS: dict[str, Any] = {
     "class": st.column_config.TextColumn("Class", pinned=True),
     "n_rows": st.column_config.NumberColumn("Rows", help="Rows of the class that are scored."),
-    "base_rate": st.column_config.NumberColumn(
-        "Observed", format="%.4f", help="How often the class came."
+    "ks_error": st.column_config.NumberColumn(
+        "KS error", format="%.4f", help="Largest cumulative gap of the class's own score."
     ),
-    "mean_score": st.column_config.NumberColumn("Mean score", format="%.4f"),
     "bias": st.column_config.NumberColumn(
         "Bias",
         format="%+.4f",
         help="Observed minus mean score. Blue, above 0: scores too low. Orange: too high.",
-    ),
-    "ks_error": st.column_config.NumberColumn(
-        "KS error", format="%.4f", help="Largest cumulative gap of the class's own score."
     ),
     "ece": st.column_config.NumberColumn(
         "ECE", format="%.4f", help="Of the class's own score, 15 uniform bins."
@@ -45,6 +41,10 @@ COLUMNS: dict[str, Any] = {
         help="How often calibrated scores would show so large a KS error in any class by chance: "
         "p-value of the KS test, corrected for the number of classes.",
     ),
+    "base_rate": st.column_config.NumberColumn(
+        "Observed", format="%.4f", help="How often the class came."
+    ),
+    "mean_score": st.column_config.NumberColumn("Mean score", format="%.4f"),
 }
 READING = """
 - Worst **KS error** first; a click on a heading sorts; tick a row, or press Shift and Space

@@ -97,7 +97,7 @@ def begin(title: str) -> Session:
         session.suit(rows)
     state.write_address(session)
     session.answered = (session.settings, session.look)
-    _navigation(title, rows)
+    _navigation(session, title)
     _notices(session)
     if rows is not None and rows.is_matrix:
         with st.sidebar:
@@ -116,12 +116,17 @@ def _style() -> None:
     st.html(f"<style>{STYLE}</style>")
 
 
-def _navigation(title: str, rows: Predictions | None) -> None:
-    several = rows is not None and rows.is_matrix and rows.n_classes > 2
+def has_classes(session: Session) -> bool:
+    """Whether there are classes to compare: more than two."""
+    rows = state.predictions(session)
+    return rows is not None and rows.is_matrix and rows.n_classes > 2
+
+
+def _navigation(session: Session, title: str) -> None:
     link = state.current().link()
     with st.container(horizontal=True, key="navigation", gap="small"):
         for label, page in PAGES.items():
-            if label in OF_A_MATRIX and not several:
+            if label in OF_A_MATRIX and not has_classes(session):
                 continue
             shown = f"**{label}**" if label == title else label
             st.page_link(page, label=shown, query_params=link)

@@ -21,7 +21,7 @@ HELP = (
 
 
 def control(session: Session, rows: Predictions) -> None:
-    """The view, by kind and by class or rank, and what it asks in a sentence."""
+    """The view, by kind and by class or rank."""
     kind, index = check_view(session.settings.view, rows.n_classes)
     with st.container(key="view", gap="xxsmall"):
         show_value("view_kind", kind)
@@ -39,7 +39,6 @@ def control(session: Session, rows: Predictions) -> None:
             _class(rows, index)
         else:
             _rank(kind, rows, index)
-        st.caption(said(rows, session.settings.view))
 
 
 def _change_kind(n_classes: int) -> None:
@@ -64,7 +63,7 @@ def _class(rows: Predictions, index: int) -> None:
 def _rank(kind: str, rows: Predictions, index: int) -> None:
     show_value("view_rank", index)
     st.number_input(
-        "r",
+        "Rank r",
         1,
         rows.n_classes,
         key="view_rank",
