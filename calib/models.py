@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -16,6 +15,7 @@ from calib.numerics.arrays import FloatArray
 from calib.numerics.numbered import numbers_of
 from calib.predictions import Predictions
 from calib.settings import Settings
+from calib.uncertainty.unpaired import unpaired_difference
 
 # The paper's Figure 2 sets these two beside the calibrated scores.
 BEFORE = ("uncalibrated", "clip")
@@ -247,34 +247,10 @@ def _differences(scored: _Scored, reference: _Scored, method: str, *, paired: bo
     rows, against = scored.rows[method], reference.rows[method]
     if not paired:
         own, theirs = _metrics(scored.analysis)[method], _metrics(reference.analysis)[method]
-        return {key: unpaired(own[key], theirs[key]) for key in rows}
+        return {key: unpaired_difference(theirs[key], own[key]) for key in rows}
     held_out, level = scored.analysis.held_out, scored.analysis.settings.confidence_level
     assert held_out is not None
     return {
         key: mean_estimate(values - against[key], held_out.rows, level)
         for key, values in rows.items()
     }
-
-
-def unpaired(first: Estimate, second: Estimate) -> Estimate:
-    """Difference of two independent estimates, its interval made of theirs.
-
-    Parameters
-    ----------
-    first, second : Estimate
-        With intervals of the same level.
-
-    References
-    ----------
-    Zou and Donner 2008, doi:10.1002/sim.3095 (MOVER).
-
-    Examples
-    --------
-    >>> found = unpaired(Estimate(0.5, 0.2, 0.8), Estimate(0.1, -0.3, 0.5))
-    >>> round(found.value, 9), round(found.low, 9), round(found.high, 9)
-    (0.4, -0.1, 0.9)
-    """
-    change = first.value - second.value
-    below = math.hypot(first.value - first.low, second.high - second.value)
-    above = math.hypot(first.high - first.value, second.value - second.low)
-    return Estimate(change, change - below, change + above)

@@ -110,7 +110,8 @@ def _seen(rows: Rows) -> Iterator[Problem]:
 def _scores(rows: Rows) -> Iterator[Problem]:
     matrix = rows.score if rows.usable.all() else rows.score[rows.usable]
     low, high = float(matrix.min()), float(matrix.max())
-    sums = matrix.sum(axis=1, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        sums = matrix.sum(axis=1, dtype=np.float64)
     if low < 0.0 or high > 1.0:
         yield _outside(rows, low, high, sums)
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -30,7 +31,7 @@ def is_numpy_archive(data: bytes) -> bool:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = archive.namelist()
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+    except (OSError, ValueError, struct.error, zipfile.BadZipFile, NotImplementedError):
         return False
     return bool(names) and all(name.endswith(".npy") for name in names)
 
@@ -52,7 +53,7 @@ def read_numpy_archive(data: bytes, name: str, limit: int) -> Table:
     InputError
         If the archive is damaged or too large, or holds no scores.
     """
-    arrays = _arrays(data, limit)
+    arrays = {key: _array(key, content) for key, content in _contents(data, limit).items()}
     matrix = _matrix(arrays)
     n_rows = len(arrays[matrix]) if matrix else _commonest_length(arrays)
     columns: dict[str, Any] = {}
@@ -75,7 +76,7 @@ def read_numpy_archive(data: bytes, name: str, limit: int) -> Table:
     return _table(columns, _class_names(arrays, matrix), name, left_out)
 
 
-def _arrays(data: bytes, limit: int) -> dict[str, NDArray[Any]]:
+def _contents(data: bytes, limit: int) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()
@@ -86,25 +87,26 @@ def _arrays(data: bytes, limit: int) -> dict[str, NDArray[Any]]:
                     "Save fewer rows, or float32 instead of float64.",
                 )
             return {
-                member.filename.removesuffix(".npy"): _array(archive, member) for member in members
+                member.filename.removesuffix(".npy"): archive.read(member) for member in members
             }
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile):
+    except InputError:
+        raise
+    except (OSError, EOFError, ValueError, zlib.error, struct.error, zipfile.BadZipFile):
         raise _damaged() from None
     # A password, an exotic packing.
     except (RuntimeError, NotImplementedError, MemoryError):
         raise _damaged() from None
 
 
-def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
-    content = archive.read(member)
+def _array(key: str, content: bytes) -> NDArray[Any]:
     stream = io.BytesIO(content)
     shape, fortran, dtype = _header(stream)
     count = math.prod(shape)
     if dtype.hasobject:
         raise refuse(
             "pickled",
-            f"The array {quoted(member.filename.removesuffix('.npy'))} holds Python objects, which "
-            "are never unpickled. Save numbers, or text of a fixed width (astype('str')).",
+            f"The array {quoted(key)} holds Python objects, which are never unpickled. Save "
+            "numbers, or text of a fixed width (astype('str')).",
         )
     # What the header promises need not be there.
     if (

@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.loading.columns import Numbers, as_numbers
-from calib.loading.mapping import ColumnMapping, Transform
+from calib.loading.mapping import OF_ROWS, ColumnMapping, Transform
 from calib.numerics.softmax import softmax
 from calib.numerics.transforms import sigmoid
 
@@ -50,15 +50,20 @@ def transformed(values: NDArray[np.floating], transform: Transform) -> NDArray[n
         return sigmoid(np.asarray(values, dtype=np.float64))
     if transform == "clip":
         return np.clip(values, 0.0, 1.0)
-    if transform == "softmax":
-        with np.errstate(invalid="ignore"):  # infinite logits: their rows are refused
-            return softmax(np.array(values, dtype=np.float64, order="C"))
-    if transform == "normalize":
-        sums = values.sum(axis=1, keepdims=True)
-        return np.divide(values, sums, out=np.zeros_like(values), where=sums != 0.0)
+    if transform in OF_ROWS:
+        # Numbers beyond all bounds make none: their rows are refused.
+        with np.errstate(invalid="ignore", over="ignore"):
+            return _by_row(values, transform)
     divisor = DIVISORS.get(transform)
     scaled = values if divisor is None else values / divisor
     if scaled.size and scaled.min() >= 0.0 and scaled.max() <= 1.0:
         return scaled
     near = (scaled >= -ROUNDING) & (scaled <= 1.0 + ROUNDING)
     return np.where(near, np.clip(scaled, 0.0, 1.0), scaled)
+
+
+def _by_row(values: NDArray[np.floating], transform: Transform) -> NDArray[np.floating]:
+    if transform == "softmax":
+        return softmax(np.array(values, dtype=np.float64, order="C"))
+    sums = values.sum(axis=1, keepdims=True)
+    return np.divide(values, sums, out=np.zeros_like(values), where=sums != 0.0)

@@ -1,13 +1,24 @@
 """Properties: any bytes are read or refused, and any mapping is judged; nothing else is raised."""
 
 import contextlib
+import io
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib.loading import ColumnMapping, InputError, checklist, guess, inspect, read, to_predictions
+from calib.loading import (
+    ColumnMapping,
+    InputError,
+    assess,
+    checklist,
+    guess,
+    inspect,
+    read,
+    to_predictions,
+)
 
 FILE = b"y,p,s\n0,0.25,a\n1,0.5,b\n0,0.75,a\n1,0.125,b\n1,0.5,a\n0,0.5,b\n"
 PIECES = st.sampled_from(
@@ -55,3 +66,34 @@ def test_any_cells(cells: list[object], transform: str, drop: bool, swap: bool) 
     with pytest.raises(InputError) as caught:
         to_predictions(table, mapping)
     assert list(caught.value.problems) == wrong
+
+
+@given(
+    st.lists(st.tuples(CELLS, CELLS, CELLS, CELLS), min_size=1, max_size=12),
+    st.sampled_from(["none", "percent", "clip", "softmax", "normalize"]),
+    st.booleans(),
+    st.sampled_from([None, "m", "y", "a"]),
+)
+def test_any_cells_of_a_matrix(cells: list[object], transform: str, drop: bool, model: str) -> None:
+    table = read(pd.DataFrame(cells, columns=["y", "a", "b", "m"], dtype=object))
+    guess(table, models=True)
+    mapping = ColumnMapping(
+        "y", ("a", "b"), transform=transform, drop_missing=drop, model=model  # type: ignore[arg-type]
+    )  # fmt: skip
+    found = assess([table], mapping)
+    wrong = any(problem.severity == "error" for problem in found.problems)
+    assert wrong == (not found.models)
+    for problem in found.problems:
+        assert problem.sentence.endswith(".")
+
+
+@given(st.lists(st.tuples(st.integers(0, 900), st.binary(max_size=3)), max_size=4))
+def test_a_numpy_archive_with_accidents(accidents: list[tuple[int, bytes]]) -> None:
+    stream = io.BytesIO()
+    np.savez(stream, probs=np.full((4, 3), 1 / 3, dtype=np.float32), y=np.arange(4) % 3)
+    data = stream.getvalue()
+    for place, piece in accidents:
+        data = data[:place] + piece + data[place + len(piece) :]
+    with contextlib.suppress(InputError):
+        table = read(data)
+        assess([table], guess(table, models=True))
