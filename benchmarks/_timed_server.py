@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import resource
 import sys
 import threading
 import time
@@ -19,14 +20,21 @@ from streamlit.web.cli import main
 
 # Part of a run -> the functions that make it up.
 PARTS = {
-    "analysis": ["calib.ui.state:analysis"],
+    "analysis": ["calib.ui.state:analysis", "calib.ui.live:analyze"],
     "figures": ["calib.figures:reliability_chart", "calib.figures:sensitivity_chart"],
     "charts sent": ["streamlit:plotly_chart"],
     "tables sent": ["streamlit:dataframe"],
     "address": ["calib.ui.state:write_address"],
     "navigation": ["calib.ui.frame:_navigation"],
 }
+PAGE = resource.getpagesize()
 spent = threading.local()
+
+
+def memory() -> float:
+    """Megabytes that the process holds; 0 where the system does not say."""
+    pages = Path("/proc/self/statm")
+    return int(pages.read_text().split()[1]) * PAGE / 1e6 if pages.exists() else 0.0
 
 
 def timed(part: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,7 +64,12 @@ def watch(log: Path) -> None:
         spent.__dict__.clear()
         start, cpu = time.perf_counter(), time.thread_time()
         run_script(runner, rerun_data)
-        whole = {"run": time.perf_counter() - start, "cpu": time.thread_time() - cpu}
+        whole = {
+            "fragment": bool(rerun_data.fragment_id_queue or rerun_data.fragment_id),
+            "run": time.perf_counter() - start,
+            "cpu": time.thread_time() - cpu,
+            "memory": memory(),
+        }
         with log.open("a") as lines:
             lines.write(json.dumps(whole | spent.__dict__) + "\n")
 

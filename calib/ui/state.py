@@ -5,6 +5,7 @@ One object of ours holds it, since widgets forget their values when another page
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -248,6 +249,8 @@ def _defaults(look: Look) -> dict[str, Any]:
 def current() -> Session:
     """The session; made from the address at the first run."""
     if SESSION not in st.session_state:
+        # Sessions that were left are cycles, and large: their rows go when the next person comes.
+        gc.collect()
         st.session_state[SESSION] = Session.from_link(st.query_params.to_dict())
     session: Session = st.session_state[SESSION]
     return session

@@ -1,0 +1,233 @@
+"""The dashboard as a whole: its first ten seconds, its links, and comfort for eyes and hands."""
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from calib.ui.frame import OF_A_MATRIX, PAGES
+from calib.ui.links import LOOK_NAMES, SETTING_NAMES
+from tests.browser.harness import by_key, settle, traces, visit
+
+LABELS = [label for label in PAGES if label not in OF_A_MATRIX]
+PATHS = ["", *(page.removeprefix("pages/").removesuffix(".py") for page in PAGES.values())]
+PATHS = [path for path in PATHS if path not in ("app", "classes")]
+# One value of every setting that is not its default; of the data that are shown first.
+EVERYTHING = {
+    "view": "class:0",
+    "m": "uncalibrated.platt.spline",
+    "by": "uniform",
+    "bins": "12",
+    "eps": "0.01",
+    "folds": "4",
+    "seed": "3",
+    "level": "0.9",
+    "axis": "logit",
+    "show": "uncalibrated.platt",
+    "cum": "platt",
+    "knots": "1",
+    "over": "platt",
+    "line": "corp",
+    "of": "platt",
+    "at": "0.7",
+    "after": "platt",
+    "slice": "half",
+    "cross": "side",
+    "ranges": "4",
+    "pick": "0.1",
+    "apart": "1",
+    "time": "ink",
+    "fp": "2",
+    "fn": "5",
+    "from": "0.2",
+    "to": "0.8",
+}
+# Auto overrides the number of bins, a capacity the costs; periods need dates; models and classes
+# need data of several.
+NOT_AT_ONCE = {"auto", "cap", "unit", "model", "cls"}
+
+
+def go(page: Page, label: str) -> None:
+    by_key(page, "navigation").get_by_role("link", name=label, exact=True).click()
+    settle(page)
+
+
+def address(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def link(named: dict[str, str]) -> str:
+    return "&".join(f"{name}={value}" for name, value in named.items())
+
+
+def test_the_first_ten_seconds_answer_the_question(page: Page):
+    visit(page)
+    assert by_key(page, "navigation").get_by_role("link").all_inner_texts() == LABELS
+    expect(page.get_by_text("Example: Naive Bayes, overconfident.")).to_be_visible()
+    verdict = page.get_by_role("heading", level=2).inner_text()
+    assert re.match(r"^\S.*\.", verdict)
+    names = {trace.get("name") for trace in traces(page, "chart_reliability")}
+    assert {"95% if ideal", "Ideal", "Uncalibrated"} <= names
+    numbers = by_key(page, "numbers").get_by_test_id("stMetric")
+    assert [metric.inner_text().split("\n")[0] for metric in numbers.all()] == [
+        "Rows",
+        "KS error",
+        "Predicted, observed",
+        "Log loss",
+    ]
+    fix = by_key(page, "best_fix").inner_text()
+    assert re.search(r"Paired change −0\.\d+, 95% interval −0\.\d+ to −0\.\d+", fix)
+
+
+def test_a_link_with_every_setting_is_restored_and_kept_on_every_page(page: Page):
+    known = set(SETTING_NAMES) | set(LOOK_NAMES)
+    assert known == set(EVERYTHING) | NOT_AT_ONCE
+    visit(page, f"/reliability?v=1&{link(EVERYTHING)}")
+    assert address(page) == {"v": "1", **EVERYTHING}
+    expect(page.get_by_test_id("stAlert")).to_have_count(0)
+    for label in LABELS:
+        go(page, label)
+        assert address(page) == {"v": "1", **EVERYTHING}, label
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ({"bins": "1600"}, "1600"),
+        ({"level": "2"}, "0.95"),
+        ({"eps": "0.9"}, "between 1e-15 and 0.32"),
+        ({"at": "-1"}, "between 0 and 1"),
+        ({"ranges": "1"}, "between 2 and 20"),
+        ({"fp": "0"}, "between 1e-06 and 1e+09"),
+        ({"folds": "99"}, "n_folds"),
+        ({"seed": "-2"}, "between 0 and"),
+        ({"show": "nobody"}, "nobody"),
+        ({"colour": "red"}, "no setting has that name"),
+    ],
+)
+def test_what_a_link_cannot_have_is_refused_with_a_notice(page: Page, named, said):
+    visit(page, f"/reliability?v=1&{link(named)}")
+    expect(page.get_by_test_id("stAlert").first).to_contain_text(said)
+    assert address(page) == {}
+    by_key(page, "dismiss_refused").get_by_role("button").click()
+    settle(page)
+    expect(page.get_by_test_id("stAlert")).to_have_count(0)
+
+
+def test_each_chip_resets_its_setting_and_one_resets_all(page: Page):
+    visit(page, "/reliability?v=1&bins=20&level=0.9&axis=logit")
+    chips = by_key(page, "changed").get_by_role("button")
+    assert [chip.rstrip(" ✕") for chip in chips.all_inner_texts()] == [
+        "20 bins",
+        "90% intervals",
+        "Logit axes",
+        "Reset all",
+    ]
+    by_key(page, "reset_axis").get_by_role("button").click()
+    settle(page)
+    assert address(page) == {"v": "1", "bins": "20", "level": "0.9"}
+    by_key(page, "reset_all").get_by_role("button").click()
+    settle(page)
+    assert address(page) == {}
+    expect(by_key(page, "n_bins").get_by_role("slider")).to_have_value("15")
+    expect(by_key(page, "changed")).to_have_count(0)
+
+
+def test_folds_and_seed_can_be_changed_where_their_effect_is_said(page: Page):
+    visit(page, "/compare")
+    page.get_by_text("How it is cross-fitted").click()
+    expect(page.get_by_text("what changes with it is noise")).to_be_visible()
+    box = by_key(page, "seed").get_by_role("spinbutton")
+    box.fill("7")
+    box.press("Enter")
+    settle(page)
+    assert address(page) == {"v": "1", "seed": "7"}
+    slider = by_key(page, "n_folds").get_by_role("slider")
+    slider.focus()
+    slider.press("ArrowLeft")
+    settle(page)
+    assert address(page)["folds"] == "4"
+    expect(page.get_by_text("4-fold cross-fitted").first).to_be_visible()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_no_page_is_wider_than_a_phone(page: Page, path):
+    page.set_viewport_size({"width": 380, "height": 800})
+    visit(page, f"/{path}")
+    main = page.get_by_test_id("stMain")
+    assert main.evaluate("main => main.scrollWidth <= main.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_chart_and_table_says_what_it_shows(page: Page, path):
+    visit(page, f"/{path}")
+    for chart in page.get_by_test_id("stPlotlyChart").all():
+        assert len(chart.get_attribute("aria-label") or "") > 30
+        assert chart.get_attribute("role") == "figure"
+    frames = page.get_by_test_id("stDataFrame")
+    named = page.get_by_role("region", include_hidden=True).filter(has=page.locator("canvas"))
+    assert named.count() == frames.count()
+    assert all(region.get_attribute("aria-label") for region in named.all())
+
+
+@pytest.mark.parametrize("path", ["", "reliability", "compare", "slices", "decisions", "functions"])
+def test_the_keyboard_reaches_every_control(page: Page, path):
+    visit(page, f"/{path}")
+    wanted = controls(page)
+    assert wanted
+    reached: set[str] = set()
+    for _ in range(200):
+        page.keyboard.press("Tab")
+        reached |= set(page.evaluate(FOCUSED))
+        if wanted <= reached:
+            break
+    assert not wanted - reached
+
+
+# Keys of what holds the focus, and of what can be operated and is not switched off.
+FOCUSED = """
+() => {
+    const found = [];
+    for (let at = document.activeElement; at; at = at.parentElement)
+        found.push(...[...at.classList].filter(name => name.startsWith("st-key-")));
+    return found;
+}
+"""
+OPERABLE = """
+() => [...document.querySelectorAll(
+    "input:not([disabled]), button:not([disabled]), [role=slider]:not([disabled]), a[href]"
+)].map(control => control.closest(".stElementContainer[class*=st-key-]"))
+    .filter(place => place && place.checkVisibility() && !place.querySelector(".js-plotly-plot"))
+    .flatMap(place => [...place.classList].filter(name => name.startsWith("st-key-")))
+"""
+
+
+def controls(page: Page) -> set[str]:
+    return set(page.evaluate(OPERABLE))
+
+
+def luminance(place: Locator, css: str) -> float:
+    """Relative luminance of a colour, from 0 to 1."""
+    value = place.evaluate(f"element => getComputedStyle(element).{css}")
+    rgb = [int(part) / 255 for part in re.findall(r"\d+", value)[:3]]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read_in_both_themes_on_the_page_and_in_charts(page: Page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    visit(page, "/reliability")
+    ground = luminance(page.get_by_test_id("stApp"), "backgroundColor")
+    assert (ground < 0.05) == (scheme == "dark")
+    chart = by_key(page, "chart_reliability")
+    # WCAG's contrasts of text, and of graphics: labels of charts have Streamlit's own fainter grey.
+    texts = {
+        "color": (page.get_by_role("heading", level=2), 4.5),
+        "fill": (chart.locator(".xtick text").first, 3.0),
+    }
+    for css, (text, least) in texts.items():
+        one, two = sorted([luminance(text, css), ground])
+        assert (two + 0.05) / (one + 0.05) >= least, css
