@@ -35,7 +35,7 @@ from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.lazy import LazyMapping
 from calib.matrices.comparison import MulticlassComparison, compare
 from calib.matrices.defaults import default_settings
-from calib.matrices.views import hold_out_view
+from calib.matrices.views import check_view_outcomes, hold_out_view
 from calib.methods import method_of
 from calib.metrics import (
     METRICS,
@@ -61,7 +61,7 @@ from calib.numerics.histogram import score_histogram
 from calib.numerics.logistic import LogisticFit
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import default_epsilon
-from calib.predictions import Predictions, check_view
+from calib.predictions import Predictions
 from calib.settings import Settings
 from calib.uncertainty import Errors, Replicates, fit_line, percentile_estimate
 from calib.verdict import Recommendation, Verdict, judge, recommend
@@ -289,7 +289,7 @@ def _analyze_matrix(
     predictions: Predictions, settings: Settings, known: Analysis | None, progress: Progress
 ) -> Analysis:
     """The matrix is fitted and compared once; then it is looked at in the view of the settings."""
-    check_view(settings.view, predictions.n_classes)
+    check_view_outcomes(predictions, settings.view)
     compared = compare(predictions, settings, progress, known.multiclass if known else None)
     assert compared.held_out is not None
     held_out = hold_out_view(compared.held_out, predictions, settings, progress)

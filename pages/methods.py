@@ -13,7 +13,7 @@ query = st.text_input(
     key="methods_filter",
     help="Every word is looked for in names, explanations and sources.",
 )
-metrics = glossary.kept(glossary.metric_entries(), query)
+metrics = glossary.kept(glossary.metric_entries() | glossary.matrix_entries(), query)
 calibrators = glossary.kept(glossary.calibrator_entries(), query)
 
 left, right = st.columns(2, gap="large")

@@ -41,8 +41,7 @@ def hold_out_view(
         If the view is not one of these classes, or its rows all have one outcome.
     """
     view = predictions.view(settings.view)
-    rows = view if view.test is None else view.rows(view.test)
-    _check_both_outcomes(rows, predictions, settings.view)
+    rows = check_view_outcomes(predictions, settings.view)
     fitted_on = view.cells() if view.test is None else view.rows(~view.test).cells()
     views, cells, replicates = {}, {}, {}
     for number, key in enumerate(held_out.maps):
@@ -75,11 +74,20 @@ def replicate_view(rows: BinaryView, cells: ScoreCells, seed: int) -> Replicates
     return replicate(drawn, rows.score)
 
 
-def _check_both_outcomes(rows: BinaryView, predictions: Predictions, view: str) -> None:
+def check_view_outcomes(predictions: Predictions, view: str) -> BinaryView:
+    """Return the rows of a view that are scored; refuse those that all have one outcome.
+
+    Raises
+    ------
+    ValueError
+        If they do, or the view is not one of these classes.
+    """
+    rows = predictions.view(view)
+    rows = rows if rows.test is None else rows.rows(rows.test)
     positives = int(rows.outcome.sum())
-    if not 0 < positives < len(rows):
-        raise ValueError(
-            f"The view of {predictions.view_label(view)} must hold rows of both outcomes, got "
-            f"{positives:,} positive ones among the {len(rows):,} that are scored. Choose another "
-            "view."
-        )
+    if 0 < positives < len(rows):
+        return rows
+    raise ValueError(
+        f"The view of {predictions.view_label(view)} must hold rows of both outcomes, got "
+        f"{positives:,} positive ones among the {len(rows):,} that are scored. Choose another view."
+    )

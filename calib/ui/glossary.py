@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from calib.analysis import Column
 from calib.calibrators import CALIBRATORS
 from calib.metrics import METRICS, Metric
-from calib.multiclass.base import MULTICLASS_CALIBRATORS
+from calib.multiclass import MULTICLASS_CALIBRATORS, MULTICLASS_METRICS
 from calib.ui.words import SPECIAL, plain
 
 # The file that a metric lives in tells its family; a new file's metrics stand last.
@@ -74,6 +74,22 @@ def metric_entries() -> dict[str, list[Entry]]:
         module = metric.compute.__module__.rsplit(".", 1)[-1]
         found[FAMILIES.get(module, OTHER_FAMILY)].append(_metric_entry(metric))
     return {title: entries for title, entries in found.items() if entries}
+
+
+def matrix_entries() -> dict[str, list[Entry]]:
+    """Metrics of all classes of a matrix."""
+    return {
+        "All classes of a matrix": [
+            Entry(
+                metric.label,
+                f"multiclass_metrics: {metric.key}",
+                f"{_range(*metric.bounds)}, {DIRECTIONS[metric.better]}",
+                metric.meaning,
+                metric.source,
+            )
+            for metric in MULTICLASS_METRICS.values()
+        ]
+    }
 
 
 def calibrator_entries() -> dict[str, list[Entry]]:

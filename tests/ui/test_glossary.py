@@ -6,6 +6,7 @@ import pytest
 from calib.analysis import analyze
 from calib.calibrators import CALIBRATORS
 from calib.metrics import METRICS
+from calib.multiclass import MULTICLASS_METRICS
 from calib.predictions import Predictions
 from calib.settings import Settings
 from calib.ui.glossary import (
@@ -17,6 +18,7 @@ from calib.ui.glossary import (
     column_help,
     kept,
     linked,
+    matrix_entries,
     metric_entries,
 )
 
@@ -81,3 +83,10 @@ def test_tooltips_of_the_metric_table_are_the_same_words():
         assert METRICS[key].convention in by_key[key]
     assert "Higher is better." in by_key["auc"]
     assert "1 is calibrated." in by_key["slope"]
+
+
+def test_metrics_of_a_matrix_are_told_too():
+    said = {entry.name: entry for entry in listed(matrix_entries())}
+    for metric in MULTICLASS_METRICS.values():
+        assert metric.meaning in said[metric.label].text
+        assert DIRECTIONS[metric.better] in said[metric.label].facts
