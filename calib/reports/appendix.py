@@ -152,8 +152,9 @@ def reproduction(report: Contents) -> Section:
 
 def _more_columns(report: Contents) -> str:
     data = report.analysis.data
-    split = data.protocol == "test rows"
-    found = [*(["weight"] if data.weighted else []), *(["split, or test,"] if split else [])]
+    found = ["score, one column a class,"] if report.analysis.multiclass else []
+    found += ["weight"] if data.weighted else []
+    found += ["split, or test,"] if data.protocol == "test rows" else []
     if not found:
         return ""
     return f" Name also {' and '.join(found)} as these data have it, where it is not guessed."

@@ -18,7 +18,7 @@ def library_call(report: Contents) -> str:
     data, parts = report.analysis.data, report.parts
     chosen = {name: getattr(report.analysis.settings, name) for name in report.settings_changed}
     columns = _loaded(parts) if parts else {}
-    named = {"outcome": data.outcome_name, "score": data.score_name} | columns
+    named = _columns(report) | columns
     lines = [
         "import calib",
         *(["from calib.decisions import Costs"] if parts and parts.decisions else []),
@@ -37,6 +37,13 @@ def library_call(report: Contents) -> str:
         lines.append(f"parts = parts_of(predictions, analysis{taken})")
         lines.append("report = Report.from_analysis(analysis, parts=parts)")
     return "\n".join([*lines, 'report.save("report.html")'])
+
+
+def _columns(report: Contents) -> dict[str, str]:
+    """Outcome and score; a matrix has more score columns than its report names."""
+    data = report.analysis.data
+    score = {} if report.analysis.multiclass else {"score": data.score_name}
+    return {"outcome": data.outcome_name} | score
 
 
 def _reading(report: Contents, named: dict[str, Any]) -> list[str]:
@@ -71,9 +78,9 @@ def _taken(parts: Parts) -> dict[str, Any]:
 
 def command_line(report: Contents) -> str:
     """The command that makes the same numbers, for a shell."""
-    data, settings = report.analysis.data, report.analysis.settings
+    settings = report.analysis.settings
     words = ["python -m calib report FILE"]
-    words += [_option("outcome", data.outcome_name), _option("score", data.score_name)]
+    words += [_option(name, column) for name, column in _columns(report).items()]
     if report.parts is not None:
         words += _part_options(report.parts)
     for name in report.settings_changed:

@@ -11,8 +11,10 @@ from streamlit.testing.v1 import AppTest
 import calib
 from calib.cli import main
 from calib.decisions import Costs
+from calib.figures.images import missing
 from calib.reports import Report, parts_of
 from calib.store import Store
+from calib.ui import downloads
 from tests.pages.test_pages import ROOT, button, go, said, start, upload
 
 KEPT = Path(__file__).parents[1] / "reports" / "fixtures" / "schema_2.json"
@@ -264,3 +266,20 @@ def test_hostile_words_stay_text(store, report):
     assert image not in said(listed) + found(listed)
     assert image not in said(shown)
     assert ":gray-badge[:red[tag]]" not in said(listed)
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing())
+def test_charts_are_drawn_when_asked(store, report):
+    app = opened(report=store.save(report))
+    button(app, "draw_svg").click().run(timeout=120)
+    assert not app.exception
+    labels = [found.proto.label for found in app.get("download_button")]
+    n_charts = report.html().count('class="plot"')
+    assert f"Take {n_charts} charts" in labels
+
+
+def test_what_images_need_is_said(store, report, monkeypatch):
+    monkeypatch.setattr(downloads, "missing", lambda: "Images need the package kaleido.")
+    app = opened(report=store.save(report))
+    assert button(app, "draw_png").disabled
+    assert "Images need the package kaleido" in said(app)

@@ -3,6 +3,8 @@
 import shlex
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import calib
@@ -81,3 +83,24 @@ def test_a_name_cannot_leave_its_argument(hostile_report, tmp_path):
     assert words[:5] == ["python", "-m", "calib", "report", "FILE"]
     assert all(word.startswith("--") for word in words[5:-2])
     compile(library_call(hostile_report), "call", "exec")
+
+
+def test_a_matrix_is_read_by_all_its_columns(problem, tmp_path, monkeypatch):
+    scores, label = problem
+    columns = {f"p {name}": scores[:, i] for i, name in enumerate("abcd")}
+    frame = pd.DataFrame({"kind": np.array(list("abcd"))[label], **columns})
+    file = tmp_path / "kinds.csv"
+    frame.to_csv(file, index=False)
+    predictions = calib.load(file, outcome="kind", score=tuple(columns))
+    analysis = calib.analyze(predictions, calib.Settings(view="top:1", methods=("temperature",)))
+    report = Report.from_analysis(analysis, parts=parts_of(predictions, analysis))
+
+    made = {}
+    monkeypatch.chdir(tmp_path)
+    exec(library_call(report).replace('"..."', repr(str(file))), made)
+    assert numbers(made["report"]) == numbers(report)
+    arguments = shlex.split(command_line(report).replace("\\\n", " "))[3:]
+    arguments[arguments.index("FILE")] = str(file)
+    arguments[-1] = str(tmp_path / "report.json")
+    assert main(arguments) == 0
+    assert numbers(Report.open(tmp_path / "report.json")) == numbers(report)
