@@ -14,14 +14,19 @@ FIRST_ROWS = 8
 def show(session: Session) -> None:
     """The example's story and its first rows."""
     example = EXAMPLES[session.example]
-    rows = next(iter(state.load_example(session.example).values()))
-    view = rows.view(session.settings.view)
+    models = state.load_example(session.example)
+    rows = next(iter(models.values()))
+    views = {name: model.view(session.settings.view) for name, model in models.items()}
     st.markdown(f"### Example: {example.title}")
     st.markdown(example.story)
     st.dataframe(
         {
-            rows.outcome_name: view.outcome[:FIRST_ROWS].astype(int),
-            rows.score_name: view.score[:FIRST_ROWS],
+            rows.outcome_name: next(iter(views.values())).outcome[:FIRST_ROWS].astype(int),
+            # All models of an example have scored the same rows.
+            **{
+                rows.score_name if len(models) == 1 else name: view.score[:FIRST_ROWS]
+                for name, view in views.items()
+            },
         },
         hide_index=True,
         key="preview",

@@ -151,3 +151,9 @@ def test_checkpoints_of_a_network_are_matrices_side_by_side():
     assert "As they are, **epoch\\_1** has the least log loss" in said(app)
     ids = [chart.proto.id for chart in app.get("plotly_chart")]
     assert sum("chart_models" in found for found in ids) == 1
+
+
+def test_an_example_shows_the_scores_of_all_its_models():
+    app = go(start(ex="rounds"), "data")
+    (preview,) = app.dataframe
+    assert list(preview.value) == ["outcome", *(f"round {n}" for n in (1, 3, 10, 30, 100))]
