@@ -31,7 +31,7 @@ MEANING = {
 
 def add_data(parser: argparse.ArgumentParser) -> None:
     """Options that say which rows and which columns."""
-    parser.add_argument("predictions", help="CSV, TSV, Parquet or Arrow, compressed or not")
+    parser.add_argument("predictions", help="CSV, TSV, Parquet, Arrow, or NumPy (.npz)")
     data = parser.add_argument_group("data", "What is not named is guessed, as in calib.load.")
     for option, metavar, meaning in (
         ("outcome", "COLUMN", "column of the labels"),
