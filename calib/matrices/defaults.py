@@ -7,10 +7,14 @@ from calib.settings import Settings
 
 # Cheap at any size.
 ALWAYS = ("uncalibrated", "clip", "temperature", "ks_spline")
-# Others by the entries of the matrix, rows times classes, up to which they end within seconds.
-UP_TO = {"vector": 2e7, "isotonic": 2e6, "beta": 2e6, "dirichlet": 2e6}
-# Dirichlet calibration fits m (m + 1) numbers.
-MOST_CLASSES_OF_FULL = 50
+# Others by the rows times classes, and by the classes, up to which they end within seconds: a map
+# for every class, or m (m + 1) numbers, take long by themselves.
+UP_TO = {
+    "vector": (10_000_000, 200),
+    "isotonic": (2_000_000, 200),
+    "beta": (2_000_000, 200),
+    "dirichlet": (2_000_000, 50),
+}
 FIRST_VIEW = "top:1"
 
 
@@ -27,10 +31,8 @@ def default_methods(predictions: Predictions) -> tuple[str, ...]:
     >>> default_methods(small)[-4:]
     ('vector', 'isotonic', 'beta', 'dirichlet')
     """
-    m = predictions.n_classes
-    quick = [key for key, most in UP_TO.items() if len(predictions) * m <= most]
-    if m > MOST_CLASSES_OF_FULL and "dirichlet" in quick:
-        quick.remove("dirichlet")
+    n, m = len(predictions), predictions.n_classes
+    quick = [key for key, most in UP_TO.items() if n * m <= most[0] and m <= most[1]]
     return (*ALWAYS, *quick)
 
 

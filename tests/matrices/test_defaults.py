@@ -20,6 +20,7 @@ def matrix(n: int, m: int) -> Predictions:
         ((100, 10), {"vector", "isotonic", "beta", "dirichlet"}, set()),
         ((100, 51), {"vector", "isotonic", "beta"}, {"dirichlet"}),
         ((30_000, 100), {"vector"}, {"isotonic", "dirichlet"}),
+        ((1_000, 1_000), {"temperature", "clip", "ks_spline"}, {"vector", "beta"}),
         ((30_000, 1_000), {"temperature", "clip", "ks_spline"}, {"vector", "isotonic"}),
     ],
 )
