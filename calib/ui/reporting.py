@@ -137,8 +137,13 @@ def _saving(session: Session, store: Store, report: Report) -> None:
             sharing.save(session, store, report, desk.tags)
         except StoreError as error:
             st.error(plain(str(error)))
+        else:
+            # The list below was drawn before.
+            st.rerun()
     if desk.saved[1]:
-        st.success("Saved. It never changes; saving again makes another.")
+        st.success(
+            "Saved. This link shows it as it is now; what is changed later is another report."
+        )
         sharing.link(desk.saved[1])
         sharing.open_link(desk.saved[1])
 

@@ -126,6 +126,7 @@ def test_saving_twice_makes_one_and_editing_makes_another(store):
     app.text_input(key="tags").set_value("churn, 2026").run()
     save(app)
     save(app)
+    assert "Calibration of naive" in found(app)
     (first,) = store.list()
     assert first.tags == ("2026", "churn")
     app.text_input(key="title").set_value("Another").run()
