@@ -179,8 +179,8 @@ INTERVALS = """
   from the resamples.
 - **CORP line**: resamples, with Wilson's interval where a block holds one outcome only. **Smooth
   line**: normal on the log-odds scale, wide enough for what smoothing bends.
-- **Cumulative curve**: the grey band is the null of the KS test, Brownian motion; below 100 distinct
-  scores 4,999 simulated draws.
+- **Cumulative curve**: the grey band is the null of the KS test, Brownian motion; below 100
+  distinct scores 4,999 simulated draws.
 - Where a **group column** is named, resamples, standard errors, bars and bands go by group.
   Everything is seeded: the same data and settings give the same numbers.
 """

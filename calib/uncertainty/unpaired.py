@@ -10,8 +10,9 @@ from calib.uncertainty.estimate import Estimate
 def unpaired_difference(first: Estimate, second: Estimate) -> Estimate:
     """Second minus first, with the interval that theirs give.
 
-    Each bound adds up, in squares, how far the two bounds that move it lie from their estimates. For
-    symmetric intervals that is the normal interval of both half-widths; lopsided ones stay lopsided.
+    Each bound adds up, in squares, how far the two bounds that move it lie from their estimates.
+    For symmetric intervals that is the normal interval of both half-widths; lopsided ones stay
+    lopsided.
 
     Parameters
     ----------
