@@ -272,6 +272,8 @@ def _analyze(
 ) -> Analysis:
     known = earlier if earlier and earlier.data.fingerprint == predictions.fingerprint else None
     held_out = known.held_out if known else None
+    if known and known.settings == settings:
+        return known
     if known and held_out and known.settings.fitting() == settings.fitting():
         if known.settings.confidence_level == settings.confidence_level:
             return _rebin(known, held_out, settings)
