@@ -16,9 +16,19 @@ WIDTHS = (380, 1280, 1920)
 SCHEMES = ("light", "dark")
 
 
-def page_names() -> list[str]:
-    """Overview is "", the others are named as their files in pages/."""
-    return ["", *sorted(path.stem for path in (harness.ROOT / "pages").glob("*.py"))]
+# What the first example does not show: a matrix of scores, and several models.
+MORE = {
+    "classes": "/classes?ex=digits",
+    "compare-matrix": "/compare?ex=digits",
+    "reliability-models": "/reliability?ex=rounds",
+    "compare-models": "/compare?ex=rounds",
+}
+
+
+def addresses() -> dict[str, str]:
+    """Address of every photograph, by name: Overview's is /, the others' their files' names."""
+    names = sorted(path.stem for path in (harness.ROOT / "pages").glob("*.py"))
+    return {"overview": "/", **{name: f"/{name}" for name in names}, **MORE}
 
 
 def full_height(page: Page) -> int:
@@ -26,16 +36,16 @@ def full_height(page: Page) -> int:
     return page.locator("[data-testid=stMain]").evaluate("main => main.scrollHeight")
 
 
-def photograph(browser: Browser, url: str, name: str) -> None:
+def photograph(browser: Browser, url: str, name: str, address: str) -> None:
     for scheme in SCHEMES:
         for width in WIDTHS:
             size = {"width": width, "height": 900}
             with browser.new_context(base_url=url, viewport=size, color_scheme=scheme) as context:
                 page = context.new_page()
-                harness.visit(page, f"/{name}")
+                harness.visit(page, address)
                 page.set_viewport_size(size | {"height": max(900, full_height(page))})
                 harness.settle(page)
-                path = FOLDER / f"{name or 'overview'}-{scheme}-{width}.png"
+                path = FOLDER / f"{name}-{scheme}-{width}.png"
                 page.screenshot(path=path)
                 print(path.relative_to(harness.ROOT))
 
@@ -46,8 +56,9 @@ def main(names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = harness.launch(playwright, executable)
         with harness.serve(Path(folder) / "streamlit.log") as url:
-            for name in names or page_names():
-                photograph(browser, url, name)
+            for name, address in addresses().items():
+                if not names or name in names:
+                    photograph(browser, url, name, address)
         browser.close()
 
 
