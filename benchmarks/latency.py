@@ -142,27 +142,21 @@ def measure(browser: Browser, app: str, bare: str, path: Path) -> Found:
     return Found(first, progress, presses["app"], presses["bare"], new, seen)
 
 
-def server_times(runs: Path) -> dict[str, list[dict[str, float]]]:
-    """Script runs of the presses: those that draw the diagram, and those that draw the rest."""
+def server_times(runs: Path) -> list[dict[str, float]]:
+    """Script runs of the presses: each draws the diagram, pauses, and draws the page."""
     lines = [json.loads(line) for line in runs.read_text().splitlines()]
-    last = max(i for i, line in enumerate(lines) if line["fragment"])
-    pressed = [line for line in lines[: last + 2] if "figures" in line][-2 * BLOCKS * PRESSES :]
-    return {
-        "diagram": [line for line in pressed if line["fragment"]],
-        "rest": [line for line in pressed if not line["fragment"]],
-    }
+    return [line for line in lines if line["fragment"]]
 
 
-def median_ms(runs: list[dict[str, float]], part: str, less: float = 0.0) -> float:
+def median_ms(runs: list[dict[str, float]], part: str) -> float:
     """Median of a part of the runs in milliseconds."""
-    return 1000.0 * (statistics.median(run.get(part, 0.0) for run in runs) - less)
+    return 1000.0 * statistics.median(run.get(part, 0.0) for run in runs)
 
 
-def report(found: Found, runs: dict[str, list[dict[str, float]]]) -> int:
+def report(found: Found, runs: list[dict[str, float]]) -> int:
     """Print the tables; return how many promises are missed."""
     painted, bare = statistics.median(found.app), statistics.median(found.bare)
-    diagram = median_ms(runs["diagram"], "run", PAINTED)
-    server = diagram + median_ms(runs["rest"], "run")
+    server = median_ms(runs, "run") - 1000.0 * PAINTED
     slowest = max(found.seen.values())
     print(f"{N_ROWS:,} rows; load of the machine {os.getloadavg()[0]:.1f}")
     print(f"first analysis, s         {found.first:8.2f}  promised {FIRST:g}")
@@ -171,10 +165,7 @@ def report(found: Found, runs: dict[str, list[dict[str, float]]]) -> int:
     print(f"  of the bare page        {bare:8.0f}  (quarter: {_quarter(found.bare):.0f})")
     print(f"  ratio                   {painted / bare:8.2f}  promised {RATIO:g}")
     print(f"server, ms                {server:8.1f}  promised {1000 * SERVER:g}")
-    print(f"  until the diagram is sent {diagram:6.1f}")
-    for name, some in runs.items():
-        parts = [f"{part} {median_ms(some, part):.1f}" for part in TIMED]
-        print(f"  {name}: {', '.join(parts)}")
+    print(f"  {', '.join(f'{part} {median_ms(runs, part):.1f}' for part in TIMED)}")
     print(f"slowest page seen before, s {slowest:6.2f}  promised {SWITCH:g}")
     for label in PAGES:
         print(f"  {label:12s} first {found.new[label]:6.2f}  again {found.seen[label]:6.2f}")

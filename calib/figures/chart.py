@@ -19,7 +19,7 @@ from calib.figures.trace import Trace
 LEFT, RIGHT, TOP, BOTTOM = 54, 12, 12, 50
 LEGEND_ROW = 20
 # A phone has about this much for a legend. Room is reserved for it; wider screens need less.
-NARROWEST = 270
+NARROWEST = 282
 
 
 @dataclass(frozen=True, slots=True, eq=False)
