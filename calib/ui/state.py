@@ -5,7 +5,6 @@ One object of ours holds it, since widgets forget their values when another page
 
 from __future__ import annotations
 
-import gc
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -30,6 +29,7 @@ from calib.reports.contents import Declared
 from calib.settings import Settings
 from calib.ui.desk import Desk
 from calib.ui.links import FINGERPRINT_SHOWN, Link, Look, decode, encode
+from calib.ui.memory import give_back
 from calib.ui.pending import Pending
 from calib.ui.recent import Recent
 from calib.ui.upload import Upload
@@ -249,8 +249,7 @@ def _defaults(look: Look) -> dict[str, Any]:
 def current() -> Session:
     """The session; made from the address at the first run."""
     if SESSION not in st.session_state:
-        # Sessions that were left are cycles, and large: their rows go when the next person comes.
-        gc.collect()
+        give_back()
         st.session_state[SESSION] = Session.from_link(st.query_params.to_dict())
     session: Session = st.session_state[SESSION]
     return session
