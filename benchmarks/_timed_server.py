@@ -18,11 +18,14 @@ from typing import Any
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.web.cli import main
 
+CHARTS = "charts sent"
+# From the start of a run until its first chart is on its way.
+DIAGRAM, STARTED = "diagram", "started"
 # Part of a run -> the functions that make it up.
 PARTS = {
     "analysis": ["calib.ui.state:analysis", "calib.ui.live:analyze"],
     "figures": ["calib.figures:reliability_chart", "calib.figures:sensitivity_chart"],
-    "charts sent": ["streamlit:plotly_chart"],
+    CHARTS: ["streamlit:plotly_chart"],
     "tables sent": ["streamlit:dataframe"],
     "address": ["calib.ui.state:write_address"],
     "navigation": ["calib.ui.frame:_navigation"],
@@ -46,7 +49,10 @@ def timed(part: str, function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **options)
         finally:
             parts = spent.__dict__
-            parts[part] = parts.get(part, 0.0) + time.perf_counter() - start
+            now = time.perf_counter()
+            parts[part] = parts.get(part, 0.0) + now - start
+            if part == CHARTS:
+                parts.setdefault(DIAGRAM, now - parts[STARTED])
 
     return call
 
@@ -63,6 +69,7 @@ def watch(log: Path) -> None:
     def run(runner: ScriptRunner, rerun_data: Any) -> None:
         spent.__dict__.clear()
         start, cpu = time.perf_counter(), time.thread_time()
+        spent.__dict__[STARTED] = start
         run_script(runner, rerun_data)
         whole = {
             "fragment": bool(rerun_data.fragment_id_queue or rerun_data.fragment_id),

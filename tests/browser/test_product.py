@@ -142,6 +142,7 @@ def test_folds_and_seed_can_be_changed_where_their_effect_is_said(page: Page):
     box.fill("7")
     box.press("Enter")
     settle(page)
+    expect(by_key(page, "changed").get_by_text("Seed 7")).to_be_visible()
     assert address(page) == {"v": "1", "seed": "7"}
     slider = by_key(page, "n_folds").get_by_role("slider")
     slider.focus()
@@ -167,9 +168,9 @@ def test_every_chart_and_table_says_what_it_shows(page: Page, path):
         assert len(chart.get_attribute("aria-label") or "") > 30
         assert chart.get_attribute("role") == "figure"
     # A closed expander has not drawn its tables yet.
-    frames = [each for each in page.get_by_test_id("stDataFrame").all() if each.is_visible()]
+    frames = page.locator("[data-testid=stDataFrame]:not(details:not([open]) *)")
     named = page.get_by_role("region").filter(has=page.locator("canvas"))
-    assert named.count() == len(frames)
+    expect(named).to_have_count(frames.count())
     assert all(region.get_attribute("aria-label") for region in named.all())
 
 
