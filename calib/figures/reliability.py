@@ -98,7 +98,7 @@ def reliability_chart(
     if histogram:
         unit = "Weight" if analysis.data.weighted else "Rows"
         traces += [_histogram(r, scale, unit, filled=len(results) == 1) for r in results]
-        layout["yaxis2"] = _count_axis(unit)
+        layout["yaxis2"] = _count_axis(unit, max(float(r.histogram.max()) for r in results))
     # Named here, or Streamlit adds them and draws once more.
     layout |= {"clickmode": "event+select", "dragmode": "zoom"}
     drawn = [f"{len(results[0].reliability.rows)} occupied bins"]
@@ -179,7 +179,7 @@ def _square_axes(scale: Scale, histogram: bool, titles: tuple[str, str]) -> dict
     }
 
 
-def _count_axis(unit: str) -> dict[str, object]:
+def _count_axis(unit: str, highest: float) -> dict[str, object]:
     return axis_look(
         unit,
         domain=[0, HISTOGRAM / HEIGHT],
@@ -187,6 +187,7 @@ def _count_axis(unit: str) -> dict[str, object]:
         rangemode="tozero",
         fixedrange=True,
         nticks=3,
-        tickformat="~s",
+        # Below a thousand the prefix would be one of fractions: 500m for a half.
+        tickformat="~s" if highest >= 1000.0 else "~g",
         mirror=False,
     )

@@ -3,11 +3,14 @@ import dataclasses
 import numpy as np
 import pytest
 
+from calib.analysis import analyze
 from calib.curves.corp import corp_curve
 from calib.curves.smooth import smooth_curve
 from calib.figures import reliability_chart
 from calib.figures.theme import METHOD_STYLES
 from calib.figures.words import probability
+from calib.predictions import Predictions
+from calib.settings import Settings
 
 
 @pytest.mark.parametrize("key", ["uncalibrated", "isotonic"])
@@ -194,3 +197,12 @@ def test_lines_follow_a_logit_axis_to_its_ends(analysis, trace, lines):
         assert np.isfinite(y).all()
         assert (y >= np.float32(low)).all()
         assert (y <= np.float32(high)).all()
+
+
+def test_few_rows_are_counted_without_a_prefix(analysis):
+    few = np.random.default_rng(0).random(200)
+    small = analyze(Predictions.from_arrays(few > 0.5, few), Settings(methods=("platt",)))
+    assert reliability_chart(small).figure.layout.yaxis2.tickformat == "~g"
+    many = np.full(3_000, 0.3)
+    large = analyze(Predictions.from_arrays(np.arange(3_000) < 900, many), Settings(methods=()))
+    assert reliability_chart(large).figure.layout.yaxis2.tickformat == "~s"
