@@ -28,19 +28,21 @@ def body(model: Model) -> None:
         st.info(slice_view.NO_COLUMNS)
         st.page_link("pages/data.py", label="**Go to Data**", query_params=session.link())
         return
-    cut = slicing.slicing(session, rows, columns)
-    gaps = slicing.gaps(session, analysis, rows, cut, shown)
+    with st.spinner("Looking at every slice"):
+        cut = slicing.slicing(session, rows, columns)
+        gaps = slicing.gaps(session, analysis, rows, cut, shown)
+        decided = deciding.decisions(session, analysis, rows)
+        rates = slicing.error_rates(session, analysis, rows, cut, decided, shown)
     slice_view.forest(gaps)
     slice_view.table(gaps)
 
-    decided = deciding.decisions(session, analysis, rows)
     st.markdown(f"### {slice_view.rates_title(decided)}")
     st.page_link(
         "pages/decisions.py",
         label="Chosen on the **Decisions** page",
         query_params=session.link(),
     )
-    slice_view.rates(slicing.error_rates(session, analysis, rows, cut, decided, shown), decided)
+    slice_view.rates(rates, decided)
 
     st.markdown("### Slices side by side")
     overlay, alone = st.columns(2, gap="large")
