@@ -57,6 +57,16 @@ def intervals(held_out: calib.comparison.HeldOut) -> None:
             mean_estimate(values, held_out.rows, 0.95)
 
 
+def rebin(
+    predictions: calib.Predictions, settings: calib.Settings, earlier: calib.Analysis
+) -> None:
+    """All methods under other bins: a method's are counted when they are looked at."""
+    found = calib.analyze(predictions, settings, earlier=earlier)
+    for method in found.methods.values():
+        dict(method.metrics)
+        method.reliability.frame()
+
+
 def per_metric(cells: ScoreCells) -> dict[str, float]:
     """CPU seconds of 1,000 resamples of any registered metric, scaled up from a few."""
     bootstrap = Bootstrap(cells, n_replicates=BY_METRIC)
@@ -101,11 +111,8 @@ def main() -> int:
         assert held_out is not None
         table = cpu_seconds(lambda: intervals(held_out))
         settings = [calib.Settings(n_bins=n) for n in range(10, 31)]
-        calib.analyze(predictions, settings[0], earlier=analysis)
-        moved = min(
-            cpu_seconds(lambda s=s: calib.analyze(predictions, s, earlier=analysis))
-            for s in settings[1:]
-        )
+        rebin(predictions, settings[0], analysis)
+        moved = min(cpu_seconds(lambda s=s: rebin(predictions, s, analysis)) for s in settings[1:])
         key = "uncalibrated"
         strip = cpu_seconds(lambda: ece_sensitivity(held_out.cells[key], held_out.replicates[key]))
         plain = cpu_seconds(lambda: rows_one_by_one(outcome, score)) * N_REPLICATES / BY_ROWS
