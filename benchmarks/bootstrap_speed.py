@@ -110,7 +110,7 @@ def main() -> int:
         held_out = analysis.held_out
         assert held_out is not None
         table = cpu_seconds(lambda: intervals(held_out))
-        settings = [calib.Settings(n_bins=n) for n in range(10, 31)]
+        settings = [calib.Settings(n_bins=n) for n in range(16, 37)]
         rebin(predictions, settings[0], analysis)
         moved = min(cpu_seconds(lambda s=s: rebin(predictions, s, analysis)) for s in settings[1:])
         key = "uncalibrated"

@@ -1,0 +1,9 @@
+"""The analysis: everything computed for one set of predictions and one set of settings.
+
+Figures, pages and reports read it and never compute.
+"""
+
+from calib.analysis.results import Analysis, Column, DataSummary, MethodResult
+from calib.analysis.run import analyze
+
+__all__ = ["Analysis", "Column", "DataSummary", "MethodResult", "analyze"]

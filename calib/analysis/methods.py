@@ -1,0 +1,175 @@
+"""One method's part of an analysis: its numbers, its tests, its curves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from calib.analysis.results import MethodResult
+from calib.calibrators import Calibrator
+from calib.cells import ScoreCells
+from calib.comparison import (
+    Estimate,
+    HeldOut,
+    losses,
+    mean_estimate,
+)
+from calib.curves.cumulative import CumulativeCurve, cumulative_curve
+from calib.curves.functions import (
+    CalibrationFunction,
+    calibration_function,
+    without_curve,
+)
+from calib.curves.reliability import ReliabilityCurve, reliability_curve
+from calib.methods import method_of
+from calib.metrics import (
+    TestResult,
+    auc,
+    distinct_scores,
+    expected_calibration_error,
+    hosmer_lemeshow_test,
+    ks_error,
+    ks_test,
+    kuiper_error,
+    kuiper_test,
+    spiegelhalter_test,
+)
+from calib.metrics.ranking import row_auc
+from calib.metrics.regression import line_test
+from calib.multiclass import MulticlassCalibrator
+from calib.numerics.arrays import FloatArray
+from calib.numerics.binning import Strategy, bin_edges
+from calib.numerics.histogram import score_histogram
+from calib.numerics.logistic import LogisticFit
+from calib.settings import Settings
+from calib.uncertainty import Errors, Replicates, fit_line, percentile_estimate
+
+
+def method_result(key: str, held_out: HeldOut, settings: Settings) -> MethodResult:
+    """All results of one method."""
+    rows, cells = held_out.rows, held_out.cells[key]
+    level = settings.confidence_level
+    own = losses(held_out, key)
+    reference = losses(held_out, "uncalibrated")
+    curve = cumulative_curve(cells, confidence_level=level)
+    line = fit_line(cells)
+    return with_bins(
+        MethodResult(
+            key=key,
+            label=method_of(key).label,
+            metrics={name: mean_estimate(values, rows, level) for name, values in own.items()}
+            | _resampled(held_out, key, line, level),
+            differences={
+                name: mean_estimate(values - reference[name], rows, level)
+                for name, values in own.items()
+            }
+            | _resampled_differences(held_out, key, level),
+            reliability=reliability(cells, settings, held_out.clusters(key)),
+            histogram=score_histogram(cells.score, cells.weight),
+            cumulative=curve if rows.group is None else _clustered_null(curve, held_out, key),
+            ks=_ks_test(held_out, key),
+            function=_function(held_out.maps[key]),
+            tests=_tests(held_out, key, line),
+        ),
+        held_out,
+        settings,
+    )
+
+
+def _function(fitted: Calibrator | MulticlassCalibrator) -> CalibrationFunction:
+    if isinstance(fitted, Calibrator):
+        return calibration_function(fitted)
+    return without_curve(fitted.formula())
+
+
+def _resampled(
+    held_out: HeldOut, key: str, line: LogisticFit | None, level: float
+) -> dict[str, Estimate]:
+    cells, drawn = held_out.cells[key], held_out.replicates[key]
+    slope = math.nan if line is None else float(line.coefficients[1])
+    return {
+        "ks_error": drawn.ks.estimate(ks_error(cells), level),
+        "slope": percentile_estimate(slope, drawn.slope, level),
+        "auc": percentile_estimate(auc(cells), drawn.auc, level),
+        "distinct": Estimate(float(distinct_scores(cells))),
+    }
+
+
+def _resampled_differences(held_out: HeldOut, key: str, level: float) -> dict[str, Estimate]:
+    # Not of calibration errors: differences of biased numbers have no interval that holds.
+    cells, drawn = held_out.cells, held_out.replicates
+    if not held_out.paired:
+        own, reference = _row_auc(held_out, key), _row_auc(held_out, "uncalibrated")
+        return {"auc": mean_estimate(own - reference, held_out.rows, level)}
+    gain = auc(cells[key]) - auc(cells["uncalibrated"])
+    change = drawn[key].auc - drawn["uncalibrated"].auc
+    return {"auc": percentile_estimate(gain, change, level)}
+
+
+def _row_auc(held_out: HeldOut, key: str) -> FloatArray:
+    rows = held_out.view(key)
+    return row_auc(held_out.cells[key], rows.outcome, rows.score)
+
+
+def _ks_test(held_out: HeldOut, key: str) -> TestResult:
+    """Rows of one cluster err together: their null is what resampled clusters show."""
+    cells = held_out.cells[key]
+    if held_out.rows.group is None:
+        return ks_test(cells)
+    return _clustered_test(ks_error(cells), held_out.replicates[key].ks)
+
+
+def _clustered_test(value: float, errors: Errors) -> TestResult:
+    null = f"resampled clusters, {len(errors.noise):,} draws"
+    return TestResult(value, errors.p_value(value), null)
+
+
+def _tests(held_out: HeldOut, key: str, line: LogisticFit | None) -> dict[str, TestResult]:
+    cells = held_out.cells[key]
+    if held_out.rows.group is not None:
+        return {"kuiper": _clustered_test(kuiper_error(cells), held_out.replicates[key].kuiper)}
+    return {
+        "kuiper": kuiper_test(cells),
+        "spiegelhalter": spiegelhalter_test(cells),
+        "hosmer_lemeshow": hosmer_lemeshow_test(cells),
+        "line": line_test(cells, line),
+    }
+
+
+def _clustered_null(curve: CumulativeCurve, held_out: HeldOut, key: str) -> CumulativeCurve:
+    noise = held_out.replicates[key].ks.noise
+    return replace(curve, null_half_width=float(np.quantile(noise, curve.confidence_level)))
+
+
+def with_bins(method: MethodResult, held_out: HeldOut, settings: Settings) -> MethodResult:
+    """The same results with the bins of these settings; nothing else depends on them."""
+    cells, drawn = held_out.cells[method.key], held_out.replicates[method.key]
+    n, level = settings.n_bins, settings.confidence_level
+
+    def ece(strategy: Strategy) -> Estimate:
+        value = expected_calibration_error(cells, n_bins=n, strategy=strategy)
+        return drawn.ece(bin_edges(cells, n, strategy)).estimate(value, level)
+
+    curve = reliability(cells, settings, held_out.clusters(method.key))
+    largest = drawn.mce(bin_edges(cells, n, settings.strategy))
+    binned = {
+        "ece_uniform": ece("uniform"),
+        "ece_quantile": ece("quantile"),
+        "mce": largest.estimate(float(np.abs(curve.gap).max()), level),
+    }
+    return replace(method, metrics=dict(method.metrics) | binned, reliability=curve)
+
+
+def reliability(
+    cells: ScoreCells, settings: Settings, clusters: Replicates | None
+) -> ReliabilityCurve:
+    """The reliability curve that the settings ask for."""
+    return reliability_curve(
+        cells,
+        n_bins=settings.n_bins,
+        strategy=settings.strategy,
+        confidence_level=settings.confidence_level,
+        clusters=clusters,
+    )

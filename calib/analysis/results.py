@@ -1,0 +1,183 @@
+"""What an analysis holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from calib.comparison import (
+    Estimate,
+    HeldOut,
+)
+from calib.curves.cumulative import CumulativeCurve
+from calib.curves.functions import (
+    CalibrationFunction,
+    CompactLogitCurve,
+)
+from calib.curves.reliability import ReliabilityCurve
+from calib.matrices.comparison import MulticlassComparison
+from calib.metrics import (
+    TestResult,
+)
+from calib.metrics.base import Better
+from calib.numerics.arrays import FloatArray
+from calib.settings import Settings
+from calib.verdict import Recommendation, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the metric table: its key, its heading, its meaning and its digits.
+
+    `better` says which values are good: "lower", "higher", "one" (the nearer to 1), or "none";
+    `convention` which choice was made where the field has several.
+    """
+
+    key: str
+    label: str
+    meaning: str
+    digits: int = 4
+    better: Better = "lower"
+    convention: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DataSummary:
+    """What the data are, in numbers.
+
+    Attributes
+    ----------
+    name, fingerprint, score_name, outcome_name, positive_name : str
+    n_rows, n_calibration : int
+        Rows that are scored, and rows that the drawn maps were fitted on.
+    n_positive : int
+        Positive rows among those that are scored.
+    base_rate, mean_score : float
+        Weighted observed frequency, and weighted mean score.
+    n_distinct : int
+        Distinct scores.
+    protocol : {"test rows", "folds"}
+    weighted : bool
+    set_aside : mapping of str to int
+        Reason -> rows of the file that were left out.
+    """
+
+    name: str
+    fingerprint: str
+    score_name: str
+    outcome_name: str
+    positive_name: str
+    n_rows: int
+    n_calibration: int
+    n_positive: int
+    base_rate: float
+    mean_score: float
+    n_distinct: int
+    protocol: str
+    weighted: bool
+    set_aside: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MethodResult:
+    """All results of one method, on held-out rows.
+
+    Attributes
+    ----------
+    key, label : str
+    metrics : mapping of str to Estimate
+        By column key: log_loss, brier_score, ece_uniform, ece_quantile, mce, ks_error, slope, auc,
+        distinct.
+    differences : mapping of str to Estimate
+        log_loss, brier_score and auc minus those of the uncalibrated scores, paired by row.
+    reliability : ReliabilityCurve
+    histogram : ndarray of shape (50,)
+        Weight of the scores in 50 equal intervals of [0, 1].
+    cumulative : CumulativeCurve
+    ks : TestResult
+        KS test of the held-out scores, by cluster where groups are named.
+    function : CalibrationFunction
+        The map fitted on all calibration rows; no curve where whole rows of a matrix are mapped.
+    tests : mapping of str to TestResult
+        Other tests of the held-out scores: kuiper, spiegelhalter, hosmer_lemeshow, and line, the
+        likelihood-ratio test of slope 1 and intercept 0. Only kuiper where groups are named: the
+        others take rows as independent.
+    """
+
+    key: str
+    label: str
+    metrics: Mapping[str, Estimate]
+    differences: Mapping[str, Estimate]
+    reliability: ReliabilityCurve
+    histogram: FloatArray
+    cumulative: CumulativeCurve
+    ks: TestResult
+    function: CalibrationFunction
+    tests: Mapping[str, TestResult] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Analysis:
+    """Everything computed for one set of predictions and one set of settings.
+
+    Attributes
+    ----------
+    settings : Settings
+    data : DataSummary
+    columns : tuple of Column
+        Columns of the metric table, in order.
+    methods : mapping of str to MethodResult
+        By key, "uncalibrated" first; of a matrix, in the view of the settings.
+    fitted_reliability : ReliabilityCurve
+        The uncalibrated scores of the rows that the maps were fitted on.
+    compact_logit : CompactLogitCurve
+    verdict : Verdict
+    recommendation : Recommendation
+    warnings : tuple of str
+    held_out : HeldOut or None
+        The held-out scores and fitted maps; None in an opened report.
+    multiclass : MulticlassComparison or None
+        The whole matrix, whatever the view; None where there is one score a row.
+    """
+
+    settings: Settings
+    data: DataSummary
+    columns: tuple[Column, ...]
+    methods: Mapping[str, MethodResult]
+    fitted_reliability: ReliabilityCurve
+    compact_logit: CompactLogitCurve
+    verdict: Verdict
+    recommendation: Recommendation
+    warnings: tuple[str, ...]
+    held_out: HeldOut | None = None
+    multiclass: MulticlassComparison | None = None
+
+    @property
+    def uncalibrated(self) -> MethodResult:
+        """Result of the scores as they are."""
+        return self.methods["uncalibrated"]
+
+    def table(self) -> pd.DataFrame:
+        """One row a method; columns metric, and metric_low / metric_high / metric_diff ...
+
+        Columns without an interval or a difference are left out.
+        """
+        rows = {}
+        for key, method in self.methods.items():
+            row: dict[str, object] = {"method": method.label}
+            for column in self.columns:
+                name = column.key
+                row |= _named(name, method.metrics[name])
+                if name in method.differences:
+                    row |= _named(f"{name}_diff", method.differences[name])
+            rows[key] = row
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("key")
+
+
+def _named(name: str, estimate: Estimate) -> dict[str, object]:
+    named: dict[str, object] = {name: estimate.value}
+    if estimate.low == estimate.low:
+        named |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+    return named

@@ -1,0 +1,174 @@
+"""From Settings and Predictions to the Analysis, and from one Analysis to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from calib.analysis.methods import method_result, reliability, with_bins
+from calib.analysis.results import Analysis, MethodResult
+from calib.analysis.said import summarize, table_columns, warnings_of
+from calib.cells import ScoreCells
+from calib.comparison import (
+    HeldOut,
+    Progress,
+    hold_out,
+    losses,
+    mean_estimate,
+    quiet,
+)
+from calib.curves.functions import (
+    compact_logit_curve,
+)
+from calib.lazy import LazyMapping
+from calib.matrices.comparison import MulticlassComparison, compare
+from calib.matrices.defaults import default_settings
+from calib.matrices.views import check_view_outcomes, hold_out_view
+from calib.numerics.threads import single_thread
+from calib.numerics.transforms import default_epsilon
+from calib.predictions import Predictions
+from calib.settings import Settings
+from calib.verdict import Recommendation, judge, recommend
+
+
+def analyze(
+    predictions: Predictions,
+    settings: Settings | None = None,
+    *,
+    earlier: Analysis | None = None,
+    progress: Progress = quiet,
+) -> Analysis:
+    """Analyse predictions: curves, metrics with intervals, fitted maps, verdict, recommendation.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        A matrix is calibrated as a whole, and looked at in the view of the settings.
+    settings : Settings, optional
+        `default_settings` of the predictions if None.
+    earlier : Analysis, optional
+        An analysis of the same predictions under other settings: what does not change between the
+        two is taken from it, so that moving a bin slider does not refit anything.
+    progress : callable
+        Called with (share done, what is being done).
+
+    Raises
+    ------
+    ValueError
+        If the rows hold one class only, or too few rows to cross-fit; if the view is not one of
+        these classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(2000)
+    >>> y = rng.random(2000) < p**2
+    >>> analysis = analyze(Predictions.from_arrays(y, p))
+    >>> analysis.verdict.kind
+    'too high'
+    """
+    with single_thread():
+        return _analyze(predictions, settings or default_settings(predictions), earlier, progress)
+
+
+def _analyze(
+    predictions: Predictions, settings: Settings, earlier: Analysis | None, progress: Progress
+) -> Analysis:
+    known = earlier if earlier and earlier.data.fingerprint == predictions.fingerprint else None
+    held_out = known.held_out if known else None
+    if known and known.settings == settings:
+        return known
+    if known and held_out and known.settings.fitting() == settings.fitting():
+        if known.settings.confidence_level == settings.confidence_level:
+            return _rebin(known, held_out, settings)
+        evaluated = _evaluate(predictions, held_out, settings)
+        if known.multiclass is None:
+            return evaluated
+        return _of_matrix(evaluated, compare(predictions, settings, quiet, known.multiclass))
+    if predictions.is_matrix:
+        return _analyze_matrix(predictions, settings, known, progress)
+    view = predictions.view(settings.view)
+    return _evaluate(predictions, hold_out(view, settings, progress, held_out), settings)
+
+
+def _analyze_matrix(
+    predictions: Predictions, settings: Settings, known: Analysis | None, progress: Progress
+) -> Analysis:
+    """The matrix is fitted and compared once; then it is looked at in the view of the settings."""
+    check_view_outcomes(predictions, settings.view)
+    compared = compare(predictions, settings, progress, known.multiclass if known else None)
+    assert compared.held_out is not None
+    held_out = hold_out_view(compared.held_out, predictions, settings, progress)
+    return _of_matrix(_evaluate(predictions, held_out, settings), compared)
+
+
+def _of_matrix(analysis: Analysis, compared: MulticlassComparison) -> Analysis:
+    """The analysis of a view, with what is known of the whole matrix."""
+    assert compared.held_out is not None
+    results = compared.results
+    advice = recommend(
+        {key: result.metrics["log_loss"] for key, result in results.items()},
+        {key: result.to_best for key, result in results.items()},
+        compared.held_out.view("uncalibrated", "top:1").cells(),
+        ("rows whose first class came true", "rows whose first class did not come true"),
+        "held-out log loss of all classes",
+    )
+    warnings = dict.fromkeys((*compared.notes, *analysis.warnings))
+    return replace(analysis, multiclass=compared, recommendation=advice, warnings=tuple(warnings))
+
+
+def _evaluate(predictions: Predictions, held_out: HeldOut, settings: Settings) -> Analysis:
+    methods = {key: method_result(key, held_out, settings) for key in held_out.scores}
+    scored = held_out.cells["uncalibrated"]
+    rule = default_epsilon(held_out.fitted_on.score)
+    epsilon = settings.epsilon or rule
+    return Analysis(
+        settings=settings,
+        data=summarize(predictions, settings.view, held_out, scored),
+        columns=table_columns(settings),
+        methods=methods,
+        fitted_reliability=reliability(held_out.fitted_on, settings, held_out.fitted_clusters),
+        compact_logit=compact_logit_curve(
+            epsilon, rule, _rows_outside(held_out.fitted_on, epsilon)
+        ),
+        verdict=judge(scored, methods["uncalibrated"].ks),
+        recommendation=_recommendation(held_out, methods, settings),
+        warnings=warnings_of(held_out, scored),
+        held_out=held_out,
+    )
+
+
+def _rebin(earlier: Analysis, held_out: HeldOut, settings: Settings) -> Analysis:
+    """The same analysis with other bins: prefix sums make it independent of the number of rows.
+
+    A page that shows one method does not wait for the others' bins.
+    """
+    return replace(
+        earlier,
+        settings=settings,
+        columns=table_columns(settings),
+        methods=LazyMapping(
+            earlier.methods, lambda key: with_bins(earlier.methods[key], held_out, settings)
+        ),
+        fitted_reliability=reliability(held_out.fitted_on, settings, held_out.fitted_clusters),
+    )
+
+
+def _rows_outside(cells: ScoreCells, epsilon: float) -> int:
+    outside = (cells.score < epsilon) | (cells.score > 1.0 - epsilon)
+    return int(cells.rows[outside].sum())
+
+
+def _recommendation(
+    held_out: HeldOut, methods: Mapping[str, MethodResult], settings: Settings
+) -> Recommendation:
+    log_losses = {key: method.metrics["log_loss"] for key, method in methods.items()}
+    best = min(log_losses, key=lambda key: log_losses[key].value)
+    level = settings.confidence_level
+    per_row = {key: losses(held_out, key)["log_loss"] for key in methods}
+    to_best = {
+        key: mean_estimate(values - per_row[best], held_out.rows, level)
+        for key, values in per_row.items()
+    }
+    return recommend(log_losses, to_best, held_out.cells["uncalibrated"])

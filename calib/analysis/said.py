@@ -1,0 +1,92 @@
+"""What an analysis says of the data and of its own table, in numbers and sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib.analysis.results import Column, DataSummary
+from calib.cells import ScoreCells
+from calib.comparison import (
+    HeldOut,
+)
+from calib.metrics import (
+    METRICS,
+    certain_and_wrong,
+)
+from calib.predictions import Predictions
+from calib.settings import Settings
+
+# Below, even resampled clusters do not show how clusters vary.
+FEW_CLUSTERS = 40
+
+
+def table_columns(settings: Settings) -> tuple[Column, ...]:
+    """Columns of the metric table, in order."""
+
+    def column(key: str, metric: str, detail: str = "", digits: int = 4) -> Column:
+        entry = METRICS[metric]
+        label = f"{entry.label}{detail}"
+        return Column(key, label, entry.meaning, digits, entry.better, entry.convention)
+
+    ece, n = "expected_calibration_error", settings.n_bins
+    mce = f"Largest gap between observed frequency and mean score in {n} {settings.strategy} bins."
+    return (
+        column("log_loss", "log_loss"),
+        column("brier_score", "brier_score"),
+        column("ece_uniform", ece, f", {n} uniform bins"),
+        column("ece_quantile", ece, f", {n} quantile bins"),
+        Column("mce", f"MCE, {n} {settings.strategy} bins", mce),
+        column("ks_error", "ks_error"),
+        column("slope", "calibration_slope_intercept", digits=3),
+        column("auc", "auc"),
+        column("distinct", "distinct_scores", digits=0),
+    )
+
+
+def summarize(
+    predictions: Predictions, view: str, held_out: HeldOut, scored: ScoreCells
+) -> DataSummary:
+    """What the data are, in numbers."""
+    return DataSummary(
+        name=predictions.name,
+        fingerprint=predictions.fingerprint,
+        score_name=predictions.score_name,
+        outcome_name=predictions.outcome_name,
+        positive_name=predictions.view_label(view),
+        n_rows=len(held_out.rows),
+        n_calibration=held_out.fitted_on.n_rows,
+        n_positive=int(held_out.rows.outcome.sum()),
+        base_rate=scored.base_rate,
+        mean_score=scored.mean_score,
+        n_distinct=len(scored),
+        protocol=held_out.protocol,
+        weighted=held_out.rows.weight is not None,
+        set_aside=dict(predictions.set_aside),
+    )
+
+
+def warnings_of(held_out: HeldOut, scored: ScoreCells) -> tuple[str, ...]:
+    """What a reader should know before believing the numbers."""
+    found = list(held_out.failures.values())
+    if held_out.rows.group is not None:
+        found.append(_clusters(len(np.unique(held_out.rows.group))))
+    wrong = int(certain_and_wrong(scored))
+    if wrong:
+        scores = "certain score was" if wrong == 1 else "certain scores were"
+        found.append(
+            f"{wrong:,} {scores} wrong (exactly 0 or 1, and the other outcome came): "
+            "how far log loss clips them decides its value."
+        )
+    if len(scored) < 20:
+        found.append(
+            f"Only {len(scored)} distinct scores: curves have that many points and no more."
+        )
+    return tuple(found)
+
+
+def _clusters(n: int) -> str:
+    few = f" {n:,} clusters are few: all of it is rough." if n < FEW_CLUSTERS else ""
+    return (
+        f"Rows come in {n:,} clusters. Tests, intervals, bars and bands go by cluster; only bars "
+        f"of separate calibration rows and of single slices take rows as independent.{few}"
+    )
