@@ -15,7 +15,7 @@ from calib.ui.state import Session
 
 # Seconds in which a browser paints a chart. What arrives earlier is drawn together with it, and
 # the chart waits for the whole page.
-PAINTED = 0.05
+PAINTED = 0.12
 
 
 def at_once(
