@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-import time
 from collections.abc import Callable
 
 import numpy as np
 
 import calib
+from benchmarks._clock import cpu_seconds
 from calib import metrics
 from calib.cells import ScoreCells
 from calib.comparison import losses, mean_estimate
@@ -27,13 +27,6 @@ BY_ROWS, BY_METRIC = 5, 250
 INTERVALS, SLIDER, FIRST = 3.0, 0.015, 6.0  # seconds promised
 EVERY_METRIC = 20.0  # CPU seconds promised: ten on two cores
 RATIO = 50.0
-
-
-def cpu_seconds(run: Callable[[], object]) -> float:
-    """CPU time of a call."""
-    start = time.process_time()
-    run()
-    return time.process_time() - start
 
 
 def rows_one_by_one(outcome: np.ndarray, score: np.ndarray) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from scipy.special import expit
 from sklearn.calibration import _SigmoidCalibration
 from sklearn.isotonic import IsotonicRegression
 
+from benchmarks._clock import cpu_seconds
 from calib.calibrators import calibrator
 from calib.numerics.threads import single_thread
 
@@ -69,16 +69,6 @@ def draw(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     return expit(1.8 * z + 0.4), (rng.random(n_rows) < expit(z)).astype(np.int64)
 
 
-def cpu_seconds(run: Callable[[], object]) -> float:
-    """Least CPU time of a few calls: what disturbs a run only adds to it."""
-    spent = []
-    for _ in range(REPEATS):
-        start = time.process_time()
-        run()
-        spent.append(time.process_time() - start)
-    return min(spent)
-
-
 def main() -> int:
     """Print the table; return the number of targets that were missed."""
     scores, y = draw(N_ROWS)
@@ -88,11 +78,11 @@ def main() -> int:
         try:
             with single_thread(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the peers' own deprecations
-                theirs = cpu_seconds(lambda race=race: race.fit(scores, y))
+                theirs = cpu_seconds(lambda race=race: race.fit(scores, y), REPEATS)
         except ModuleNotFoundError as missing:
             print(f"{race.key:12s} skipped: {missing.name} is not installed")
             continue
-        ours = cpu_seconds(lambda race=race: calibrator(race.key).fit(scores, y))
+        ours = cpu_seconds(lambda race=race: calibrator(race.key).fit(scores, y), REPEATS)
         ratio = theirs / ours
         missed += ratio < race.at_least
         print(

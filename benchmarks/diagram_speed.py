@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import importlib
 import sys
-import time
 import warnings
 from collections.abc import Callable
-from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
+from benchmarks._clock import cpu_seconds
 from calib.cells import ScoreCells
 from calib.curves.corp import corp_curve
 from calib.curves.reliability import reliability_curve
@@ -94,16 +93,6 @@ def works(peer: str) -> bool:
     return True
 
 
-def cpu_seconds(run: Callable[[], object], repeats: int) -> float:
-    """Median CPU time of a call."""
-    spent = []
-    for _ in range(repeats):
-        start = time.process_time()
-        run()
-        spent.append(time.process_time() - start)
-    return median(spent)
-
-
 def race(
     name: str,
     ours: Callable[[Outcomes, Arrays], None],
@@ -117,7 +106,7 @@ def race(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the peer's own
         own = cpu_seconds(lambda: ours(y, scores), REPEATS)
-        other = cpu_seconds(lambda: theirs(y, scores), 1)
+        other = cpu_seconds(lambda: theirs(y, scores))
     missed = least is not None and other / own < least
     promised = "" if least is None else f"{least:8.0f}{'  MISSED' if missed else ''}"
     print(f"{name:32} {n:9,} {own:8.4f} {other:8.2f} {other / own:7.0f} {promised}")

@@ -8,13 +8,11 @@ One thread: several would wait for each other, and the waiting counts as CPU tim
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable
-from statistics import median
 
 import numpy as np
 import sklearn.metrics
 
+from benchmarks._clock import cpu_seconds
 from calib import metrics
 from calib.cells import ScoreCells
 from calib.curves.cumulative import cumulative_curve
@@ -26,16 +24,6 @@ REPEATS = 7
 LIMIT = 8.0  # promised
 AIM = 3.0  # strived for
 ALL_LIMIT = 6.0  # promised: every registered metric, in sorts plus log losses of scikit-learn
-
-
-def cpu_seconds(run: Callable[[], object]) -> float:
-    """Median CPU time of a call."""
-    spent = []
-    for _ in range(REPEATS):
-        start = time.process_time()
-        run()
-        spent.append(time.process_time() - start)
-    return median(spent)
 
 
 def point_metrics(cells: ScoreCells) -> None:
@@ -77,8 +65,8 @@ def main() -> int:
         **{key: lambda call=entry.compute: call(cells) for key, entry in metrics.METRICS.items()},
     }
     with single_thread():
-        sort = cpu_seconds(lambda: np.sort(score))
-        ratios = {name: cpu_seconds(run) / sort for name, run in runs.items()}
+        sort = cpu_seconds(lambda: np.sort(score), REPEATS)
+        ratios = {name: cpu_seconds(run, REPEATS) / sort for name, run in runs.items()}
     print(f"{N_ROWS:,} rows; np.sort of the scores: {1000 * sort:.1f} ms of CPU")
     for name, ratio in ratios.items():
         print(f"{name:32s} {ratio:7.2f} x np.sort")

@@ -9,16 +9,15 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 import numpy as np
 from sklearn.calibration import _TemperatureScaling
 
+from benchmarks._clock import cpu_seconds
 from calib.multiclass import classwise, multiclass_calibrator, multiclass_metrics
 from calib.numerics.threads import single_thread
 from calib.predictions import Predictions
@@ -88,26 +87,16 @@ def make(shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
     return z, label
 
 
-def cpu_seconds(run: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Median CPU time of a call."""
-    spent = []
-    for _ in range(repeats):
-        start = time.process_time()
-        run()
-        spent.append(time.process_time() - start)
-    return median(spent)
-
-
 def race(entry: Race) -> int:
     """Print one line; return 1 if the promise is missed."""
     scores, label = make(entry.shape)
     method = multiclass_calibrator(entry.key, **entry.parameters)
-    ours = cpu_seconds(lambda: method.fit(scores, label))
+    ours = cpu_seconds(lambda: method.fit(scores, label), REPEATS)
     name = f"{entry.key:12s} {entry.shape[0]:>7,} x {entry.shape[1]:<5,}"
     try:
         # The first run compiles.
         entry.fit(scores[::10], label[::10])
-        theirs = cpu_seconds(lambda: entry.fit(scores, label), 1)
+        theirs = cpu_seconds(lambda: entry.fit(scores, label))
     except ImportError as error:
         print(f"{name} {ours:7.3f} s   {entry.peer}: skipped, {error}")
         return 0
@@ -123,7 +112,7 @@ def race(entry: Race) -> int:
 def alone(key: str, shape: tuple[int, int]) -> None:
     """Print the line of a fit that no peer is raced in."""
     scores, label = make(shape)
-    seconds = cpu_seconds(lambda: multiclass_calibrator(key).fit(scores, label), 1)
+    seconds = cpu_seconds(lambda: multiclass_calibrator(key).fit(scores, label))
     print(f"{key:12s} {shape[0]:>7,} x {shape[1]:<5,} {seconds:7.2f} s", flush=True)
 
 
@@ -140,10 +129,8 @@ def main() -> int:
             alone(key, shape)
         scores, label = make((50_000, 1_000))
         predictions = Predictions.from_arrays(label, scores)
-        print(
-            f"classwise    50,000 x 1,000 {cpu_seconds(lambda: classwise(predictions), 1):7.2f} s"
-        )
-        metrics = cpu_seconds(lambda: multiclass_metrics(label, scores), 1)
+        print(f"classwise    50,000 x 1,000 {cpu_seconds(lambda: classwise(predictions)):7.2f} s")
+        metrics = cpu_seconds(lambda: multiclass_metrics(label, scores))
         print(f"metrics      50,000 x 1,000 {metrics:7.2f} s")
     return missed
 

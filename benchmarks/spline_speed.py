@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import importlib
 import sys
-import time
 import warnings
 from collections.abc import Callable
-from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks._clock import cpu_seconds
 from calib.calibrators import calibrator
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import sigmoid
@@ -63,16 +62,6 @@ def works(peer: str) -> bool:
     except ImportError:
         return False
     return True
-
-
-def cpu_seconds(run: Callable[[], object], repeats: int) -> float:
-    """Median CPU time of a call."""
-    spent = []
-    for _ in range(repeats):
-        start = time.process_time()
-        run()
-        spent.append(time.process_time() - start)
-    return median(spent)
 
 
 def compare(key: str, peer: str, n: int) -> tuple[float, float]:

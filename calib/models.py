@@ -86,15 +86,11 @@ class ModelComparison:
             for method, found in model.metrics.items():
                 row: dict[str, object] = {"model": name, "method": method}
                 for key, estimate in found.items():
-                    row |= _named(key, estimate)
+                    row |= estimate.columns(key)
                 for key, estimate in model.differences.get(method, {}).items():
-                    row |= _named(f"{key}_diff", estimate)
+                    row |= estimate.columns(f"{key}_diff")
                 rows.append(row)
         return pd.DataFrame(rows).set_index(["model", "method"])
-
-
-def _named(name: str, estimate: Estimate) -> dict[str, object]:
-    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -169,15 +169,8 @@ class Analysis:
             row: dict[str, object] = {"method": method.label}
             for column in self.columns:
                 name = column.key
-                row |= _named(name, method.metrics[name])
+                row |= method.metrics[name].columns(name)
                 if name in method.differences:
-                    row |= _named(f"{name}_diff", method.differences[name])
+                    row |= method.differences[name].columns(f"{name}_diff")
             rows[key] = row
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("key")
-
-
-def _named(name: str, estimate: Estimate) -> dict[str, object]:
-    named: dict[str, object] = {name: estimate.value}
-    if estimate.low == estimate.low:
-        named |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-    return named

@@ -112,18 +112,11 @@ class MulticlassComparison:
         for key, result in self.results.items():
             row: dict[str, object] = {"method": result.label}
             for name in MULTICLASS_METRICS:
-                row |= _named(name, result.metrics[name])
+                row |= result.metrics[name].columns(name)
                 if name in result.differences:
-                    row |= _named(f"{name}_diff", result.differences[name])
+                    row |= result.differences[name].columns(f"{name}_diff")
             rows[key] = row
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("key")
-
-
-def _named(name: str, estimate: Estimate) -> dict[str, object]:
-    named: dict[str, object] = {name: estimate.value}
-    if estimate.low == estimate.low:
-        named |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-    return named
 
 
 def compare_multiclass(
