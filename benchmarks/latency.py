@@ -101,12 +101,12 @@ def rows(folder: Path) -> Path:
 
 def go(page: Page, label: str) -> float:
     """Seconds until another page is drawn."""
-    start = time.perf_counter()
-    harness.by_key(page, "navigation").get_by_role("link", name=label, exact=True).click()
+    link = harness.by_key(page, "navigation").get_by_role("link", name=label, exact=True)
+    start = page.evaluate("() => performance.now()")
+    link.click()
     page.get_by_role("link", name=label, exact=True).locator("strong").wait_for()
-    page.locator(harness.IDLE).wait_for()
-    page.evaluate(harness.TWO_FRAMES)
-    return time.perf_counter() - start
+    harness.settle(page)
+    return (page.evaluate("() => window.restless") - start) / 1000.0
 
 
 def load(page: Page, path: Path) -> tuple[float, bool]:

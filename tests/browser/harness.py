@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Locator, Page, Playwright, expect
+from playwright.sync_api import Browser, Locator, Page, Playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = (
@@ -24,9 +24,22 @@ FLAGS = (
     "--disable-sync",
 )
 PATIENCE_MS = 30_000  # a cold first page on a busy two-core machine
-IDLE = (
-    "[data-testid=stApp][data-test-connection-state=CONNECTED][data-test-script-state=notRunning]"
-)
+# Between a fragment and the page's rerun that it asks for, the script stands still for an instant,
+# and an action takes one to reach the server: only rest that lasts is rest.
+REST_MS = 300
+AT_REST = """
+rest => {
+    const idle = document.querySelector("[data-testid=stApp]" +
+        "[data-test-connection-state=CONNECTED][data-test-script-state=notRunning]");
+    const loading = document.querySelector("[data-testid=stSkeleton]");
+    const plots = [...document.querySelectorAll(".js-plotly-plot")];
+    const drawn = plots.every(plot => plot._fullData);
+    const now = performance.now();
+    if (!idle || loading || !drawn) window.restless = now;
+    window.restless ??= now;  // a new document
+    return now - window.restless > rest;
+}
+"""
 # Underscored keys are plotly's private state: large, circular, and no part of the picture.
 READ_TRACES = """
 plot => JSON.stringify(plot._fullData, (key, value) =>
@@ -79,9 +92,8 @@ def visit(page: Page, path: str = "/") -> None:
 
 def settle(page: Page) -> None:
     """Wait until the last action has been answered and drawn; fail on an exception shown."""
-    page.wait_for_timeout(160)  # the rerun that the action asks for has started by then
-    page.locator(IDLE).wait_for(timeout=PATIENCE_MS)
-    expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0, timeout=PATIENCE_MS)
+    page.evaluate("() => { window.restless = performance.now(); }")
+    page.wait_for_function(AT_REST, arg=REST_MS, timeout=PATIENCE_MS)
     page.evaluate(TWO_FRAMES)  # plotly redraws after the script has ended
     assert not exceptions(page)
 
