@@ -6,7 +6,7 @@ Each is deterministic, made in a fraction of a second, and kept once it is made.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -28,6 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 from calib.numerics.arrays import FloatArray
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import sigmoid
+from calib.origin import Origin
 from calib.predictions import Predictions
 from calib.registry import Registry
 
@@ -73,9 +74,18 @@ def _example_of_models(
     key: str, title: str, story: str
 ) -> Callable[[Callable[[], Mapping[str, Predictions]]], None]:
     def register(load: Callable[[], Mapping[str, Predictions]]) -> None:
-        EXAMPLES.add(key, Example(key, title, story, cache(load)))
+        EXAMPLES.add(key, Example(key, title, story, cache(lambda: _signed(key, load()))))
 
     return register
+
+
+def _signed(key: str, models: Mapping[str, Predictions]) -> dict[str, Predictions]:
+    """The same models, each saying of which example it is."""
+    several = len(models) > 1
+    return {
+        name: replace(rows, origin=Origin(example=key, model_value=name if several else ""))
+        for name, rows in models.items()
+    }
 
 
 @_example(

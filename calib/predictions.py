@@ -21,6 +21,7 @@ from calib.cells import (
 )
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.ranking import binary_problem
+from calib.origin import Origin
 
 VIEW = re.compile(r"(?P<kind>class|top|within):(?P<index>[0-9]{1,6})")
 ROW_SUM_TOLERANCE = 1e-3
@@ -100,6 +101,8 @@ class Predictions:
         Reason -> number of rows of the file that are not among these rows.
     time_name : str
         Which of `columns` is time, "" where none is.
+    origin : Origin or None
+        How their file was read; None where the rows were arrays.
     fingerprint : str
         SHA-256 over all bytes of all columns; computed.
     """
@@ -116,6 +119,7 @@ class Predictions:
     outcome_name: str = "outcome"
     set_aside: Mapping[str, int] = field(default_factory=dict)
     time_name: str = ""
+    origin: Origin | None = None
     fingerprint: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
@@ -138,6 +142,7 @@ class Predictions:
         outcome_name: str = "outcome",
         set_aside: Mapping[str, int] | None = None,
         time_name: str = "",
+        origin: Origin | None = None,
     ) -> Predictions:
         """Validate arrays.
 
@@ -160,6 +165,8 @@ class Predictions:
             Reason -> number of rows that were left out.
         time_name : str
             Which of `columns` is time, "" where none is.
+        origin : Origin, optional
+            How their file was read.
 
         Raises
         ------
@@ -206,6 +213,7 @@ class Predictions:
             outcome_name,
             dict(set_aside or {}),
             time_name,
+            origin,
         )
 
     def __len__(self) -> int:
@@ -263,6 +271,7 @@ class Predictions:
             outcome=binary.outcome.astype(np.int64),
             scores=binary.score,
             class_names=("other", self.view_label(view)),
+            origin=None,
         )
 
     def view_label(self, view: str = "class:1") -> str:

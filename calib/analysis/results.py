@@ -23,6 +23,7 @@ from calib.metrics import (
 )
 from calib.metrics.base import Better
 from calib.numerics.arrays import FloatArray
+from calib.origin import Origin
 from calib.settings import Settings
 from calib.verdict import Recommendation, Verdict
 
@@ -62,6 +63,8 @@ class DataSummary:
     weighted : bool
     set_aside : mapping of str to int
         Reason -> rows of the file that were left out.
+    origin : Origin or None
+        How the file was read; None where the rows were arrays.
     """
 
     name: str
@@ -78,6 +81,7 @@ class DataSummary:
     protocol: str
     weighted: bool
     set_aside: Mapping[str, int]
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

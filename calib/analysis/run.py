@@ -75,7 +75,7 @@ def analyze(
 def _analyze(
     predictions: Predictions, settings: Settings, earlier: Analysis | None, progress: Progress
 ) -> Analysis:
-    known = earlier if earlier and earlier.data.fingerprint == predictions.fingerprint else None
+    known = _known(earlier, predictions)
     held_out = known.held_out if known else None
     if known and known.settings == settings:
         return known
@@ -90,6 +90,21 @@ def _analyze(
         return _analyze_matrix(predictions, settings, known, progress)
     view = predictions.view(settings.view)
     return _evaluate(predictions, hold_out(view, settings, progress, held_out), settings)
+
+
+def _known(earlier: Analysis | None, predictions: Predictions) -> Analysis | None:
+    """The earlier analysis where it is of the same rows, under the names that they have now."""
+    if earlier is None or earlier.data.fingerprint != predictions.fingerprint:
+        return None
+    named = replace(
+        earlier.data,
+        name=predictions.name,
+        score_name=predictions.score_name,
+        outcome_name=predictions.outcome_name,
+        set_aside=dict(predictions.set_aside),
+        origin=predictions.origin,
+    )
+    return earlier if named == earlier.data else replace(earlier, data=named)
 
 
 def _analyze_matrix(

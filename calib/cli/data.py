@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from typing import Any
 
 from calib.comparison import Progress, quiet
-from calib.loading import ColumnMapping, InputError, Problem, for_test_file, guess, load, read
+from calib.examples import EXAMPLES
+from calib.loading import ColumnMapping, InputError, Problem, load
 from calib.predictions import Predictions
 
+EXAMPLE = "example:"
 COLUMNS = (
-    *("outcome", "weight", "group", "split", "test_value", "positive", "predicted", "slices"),
-    *("time", "transform", "drop_missing", "swap"),
+    *("outcome", "class_columns", "weight", "group", "split", "test_value", "positive"),
+    *("predicted", "slices", "time", "transform", "drop_missing", "swap", "model"),
+    *("model_value", "exact", "test", "name"),
 )
 
 
@@ -25,15 +27,23 @@ def predictions_of(given: argparse.Namespace) -> Predictions:
     InputError
         If they cannot be used; the message says which option repairs it.
     """
+    if given.predictions.startswith(EXAMPLE):
+        return _example(given.predictions.removeprefix(EXAMPLE), given.model_value)
     named = {name: getattr(given, name) for name in COLUMNS} | {"score": _score(given)}
     try:
-        return load(given.predictions, test=given.test, name=given.name, **named)
+        return load(given.predictions, **named)
     except InputError as error:
-        if not any(problem.repair for problem in error.problems):
-            raise
-        base = _mapping(given, named)
-        told = " ".join(_with_options(problem, base) for problem in error.problems)
+        told = " ".join(_with_options(problem, error.mapping) for problem in error.problems)
         raise InputError(error.problems, told) from None
+
+
+def _example(key: str, model: str | None) -> Predictions:
+    if key not in EXAMPLES:
+        raise ValueError(f"The example must be one of {', '.join(EXAMPLES)}, got {key!r}.")
+    models = EXAMPLES[key].load_models()
+    if model is not None and model not in models:
+        raise ValueError(f"--model-value must be one of {', '.join(models)}, got {model!r}.")
+    return EXAMPLES[key].load() if model is None else models[model]
 
 
 def _score(given: argparse.Namespace) -> str | tuple[str, ...] | None:
@@ -42,15 +52,8 @@ def _score(given: argparse.Namespace) -> str | tuple[str, ...] | None:
     return given.score[0] if len(given.score) == 1 else tuple(given.score)
 
 
-def _mapping(given: argparse.Namespace, named: dict[str, Any]) -> ColumnMapping:
-    """The mapping that `load` has used, of which a repair changes something."""
-    known = ColumnMapping(**(named | {"slices": tuple(named["slices"])}))
-    mapping = guess(read(given.predictions), known)
-    return mapping if given.test is None else for_test_file(mapping, read(given.test), known)
-
-
-def _with_options(problem: Problem, base: ColumnMapping) -> str:
-    if problem.repair is None:
+def _with_options(problem: Problem, base: ColumnMapping | None) -> str:
+    if problem.repair is None or base is None:
         return problem.sentence
     changed = problem.repair.changed(base)
     words = [_option(name, value) for name, value in changed.items()]

@@ -31,7 +31,10 @@ MEANING = {
 
 def add_data(parser: argparse.ArgumentParser) -> None:
     """Options that say which rows and which columns."""
-    parser.add_argument("predictions", help="CSV, TSV, Parquet, Arrow, or NumPy (.npz)")
+    parser.add_argument(
+        "predictions",
+        help="CSV, TSV, Parquet, Arrow, or NumPy (.npz); or a built-in example, as example:KEY",
+    )
     data = parser.add_argument_group("data", "What is not named is guessed, as in calib.load.")
     for option, metavar, meaning in (
         ("outcome", "COLUMN", "column of the labels"),
@@ -43,11 +46,15 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         ("time", "COLUMN", "column of time"),
         ("positive", "LABEL", "label that counts as positive"),
         ("predicted", "COLUMN", "predicted labels: positive is where prediction and outcome agree"),
+        ("model", "COLUMN", "column that names the model of each row"),
+        ("model-value", "NAME", "of several models, the one whose rows are read"),
         ("name", "TEXT", "what the data are called; the file's name if not given"),
     ):
         data.add_argument(f"--{option}", metavar=metavar, help=meaning)
     score = "column of the scores; once a class for a matrix of scores"
     data.add_argument("--score", metavar="COLUMN", action="append", help=score)
+    classes = "columns of all classes in few words: p_0 ... p_9, p_*, or names with commas"
+    data.add_argument("--class-columns", metavar="TEXT", help=classes)
     slices = "column to slice by; may be repeated"
     data.add_argument(
         "--slice", metavar="COLUMN", action="append", dest="slices", default=[], help=slices
@@ -60,6 +67,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     )
     data.add_argument("--drop-missing", action="store_true", help="leave out incomplete rows")
     data.add_argument("--swap", action="store_true", help="use 1 - score")
+    data.add_argument("--exact", action="store_true", help="guess nothing: use what is named")
 
 
 def add_settings(parser: argparse.ArgumentParser, leave_out: Iterable[str] = ()) -> None:
@@ -89,10 +97,14 @@ def add_parts(parser: argparse.ArgumentParser) -> None:
     parts.add_argument(
         "--cross", nargs=2, metavar="COLUMN", action="append", default=[], help=crossed
     )
+    column = "column of the periods, of those that are read (default: that of --time)"
+    parts.add_argument("--time-column", metavar="COLUMN", help=column)
     ranges = "ranges of a column of many numbers (default: %(default)s)"
     parts.add_argument(
         "--ranges", type=int, metavar="NUMBER", default=Parts().n_ranges, help=ranges
     )
+    none = "leave out slices, time and decisions"
+    parts.add_argument("--no-parts", action="store_false", dest="parts", help=none)
     parts.add_argument("--unit", choices=UNITS, help="length of a period of dates")
     for option, meaning in (
         ("cost-fp", f"cost of a false positive (default: {defaults.false_positive:g})"),

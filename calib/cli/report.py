@@ -88,7 +88,7 @@ def run(given: argparse.Namespace) -> int:
     analysis = analyze(predictions, settings_of(given, predictions), progress=progress_of(given))
     report = Report.from_analysis(
         analysis,
-        parts=_parts(given, predictions, analysis, costs),
+        parts=_parts(given, predictions, analysis, costs) if given.parts else None,
         title=given.title,
         author=given.author,
         note=given.note,
@@ -114,12 +114,14 @@ def _save_with_images(
 def _parts(
     given: argparse.Namespace, predictions: Predictions, analysis: Analysis, costs: Costs | None
 ) -> Parts:
-    single = [(name,) for name in predictions.columns if name != predictions.time_name]
+    time = predictions.time_name if given.time_column is None else given.time_column
+    single = [(name,) for name in predictions.columns if name != time]
     return parts_of(
         predictions,
         analysis,
         slices=[*single, *map(tuple, given.cross)],
         n_ranges=given.ranges,
+        time=time,
         unit=given.unit,
         costs=costs,
     )

@@ -5,6 +5,7 @@ problem's repair -> `assess`, which inspects and makes the predictions of every 
 calls `load`, or `load_models`.
 """
 
+from calib.loading import column_ranges
 from calib.loading.build import to_predictions
 from calib.loading.checks import checklist, inspect
 from calib.loading.columns import as_labels
@@ -26,6 +27,7 @@ __all__ = [
     "as_labels",
     "assess",
     "checklist",
+    "column_ranges",
     "for_test_file",
     "guess",
     "inspect",

@@ -10,6 +10,7 @@ from calib.loading.checks import examine
 from calib.loading.class_columns import shortened
 from calib.loading.columns import Labels, as_labels
 from calib.loading.mapping import ColumnMapping
+from calib.loading.origins import origin_of
 from calib.loading.problems import InputError, refuse
 from calib.loading.rows import Rows
 from calib.loading.table import Table
@@ -74,6 +75,7 @@ def from_rows(rows: Rows, name: str) -> Predictions:
             outcome_name=mapping.outcome or "",
             set_aside={reason: int(found.sum()) for reason, found in rows.unusable.items()},
             time_name=mapping.time or "",
+            origin=origin_of(rows),
         )
     except ValueError as error:
         raise refuse("invalid", str(error)) from None

@@ -8,10 +8,12 @@ from typing import Any, TypedDict, Unpack
 
 import pandas as pd
 
+from calib.loading import column_ranges
 from calib.loading.build import to_predictions
 from calib.loading.columns import as_labels
 from calib.loading.guessing import guess
 from calib.loading.mapping import ColumnMapping, Transform
+from calib.loading.models import one_model
 from calib.loading.problems import InputError, Problem
 from calib.loading.reading import Source, read
 from calib.loading.several import assess
@@ -24,6 +26,7 @@ def load(
     *,
     outcome: str | None = None,
     score: str | Sequence[str] | None = None,
+    class_columns: str | None = None,
     test: Source | None = None,
     weight: str | None = None,
     group: str | None = None,
@@ -36,13 +39,17 @@ def load(
     transform: Transform = "none",
     drop_missing: bool = False,
     swap: bool = False,
+    model: str | None = None,
+    model_value: object = None,
+    exact: bool = False,
     name: str | None = None,
 ) -> Predictions:
     """Load predictions and outcomes from a file, text or DataFrame.
 
     What is not named is guessed: outcome, score, positive label and, by their names, weight, group,
     split, time and slice columns. Nothing is converted unasked except what can have only one
-    meaning ("25%" is 0.25, a score of 1.0000001 is 1). All rows are taken for those of one model.
+    meaning ("25%" is 0.25, a score of 1.0000001 is 1). All rows are taken for those of one model,
+    unless `model` is named.
 
     Parameters
     ----------
@@ -53,6 +60,9 @@ def load(
         Column of labels.
     score : str or sequence of str, optional
         Column of the scores of the positive class, or one column a class.
+    class_columns : str, optional
+        The columns of all classes in few words, as the Data page has them: "p_0 … p_99", "p_*" or
+        "cat, dog"; three dots do.
     test : path, str, bytes or DataFrame, optional
         Test rows, in the same columns; `data` are then the calibration rows.
     weight, group, time : str, optional
@@ -74,6 +84,10 @@ def load(
         counted in `Predictions.set_aside`.
     swap : bool
         Use 1 - score: the scores are those of the other class.
+    model, model_value : str, optional
+        Column that names the model of each row, and the one whose rows are read.
+    exact : bool
+        Guess nothing: what is not named is not used.
     name : str, optional
         What the data are called.
 
@@ -86,6 +100,7 @@ def load(
     See Also
     --------
     load_models : The scores of several models.
+    calib.origin.Origin : What the predictions remember of this call.
 
     Examples
     --------
@@ -116,14 +131,23 @@ transform='percent'.
     )
     table = read(data)
     test_table = None if test is None else read(test)
-    mapping = guess(table, known)
+    if class_columns is not None:
+        if score is not None:
+            raise ValueError(
+                f"score and class_columns must not both be named, got {score!r} and "
+                f"{class_columns!r}."
+            )
+        known = replace(known, score=column_ranges.read(class_columns, table.columns))
+    if model is not None:
+        table, test_table = one_model(model, _as_label(model_value), table, test_table)
+    mapping = known if exact else guess(table, known)
     if test_table is not None:
         mapping = for_test_file(mapping, test_table, known)
     try:
         return to_predictions(table, mapping, test_table, name=name)
     except InputError as error:
         told = " ".join(_with_argument(problem, mapping) for problem in error.problems)
-        raise InputError(error.problems, told) from None
+        raise InputError(error.problems, told, mapping) from None
 
 
 class Columns(TypedDict, total=False):

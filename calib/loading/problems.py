@@ -47,10 +47,15 @@ class InputError(ValueError):
     Parameters
     ----------
     problems : iterable of Problem
+    message : str, optional
+        Instead of the problems' own sentences.
+    mapping : ColumnMapping, optional
+        What the columns were taken for.
 
     Attributes
     ----------
     problems : tuple of Problem
+    mapping : ColumnMapping or None
 
     Examples
     --------
@@ -59,8 +64,14 @@ class InputError(ValueError):
     ('The file is empty.', 'empty')
     """
 
-    def __init__(self, problems: Iterable[Problem], message: str | None = None) -> None:
+    def __init__(
+        self,
+        problems: Iterable[Problem],
+        message: str | None = None,
+        mapping: ColumnMapping | None = None,
+    ) -> None:
         self.problems = tuple(problems)
+        self.mapping = mapping
         joined = " ".join(problem.sentence for problem in self.problems)
         super().__init__(joined if message is None else message)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -73,7 +74,8 @@ def read(data: Source, name: str | None = None, *, limit: int = MOST_BYTES) -> T
     if isinstance(data, str | os.PathLike):
         name = name or Path(data).name
         data = _read_path(Path(data), limit)
-    return _from_bytes(bytes(data), _stem(name or "pasted text"), limit)
+    table = _from_bytes(bytes(data), stem(name or "pasted text"), limit)
+    return replace(table, file=Path(name or "").name)
 
 
 def _from_frame(frame: pd.DataFrame, name: str) -> Table:
@@ -97,7 +99,14 @@ def _read_path(path: Path, limit: int) -> bytes:
         ) from None
 
 
-def _stem(name: str) -> str:
+def stem(name: str) -> str:
+    """What the data of a file are called, by the file's name.
+
+    Examples
+    --------
+    >>> stem("scores.csv"), stem("scores.csv.gz")
+    ('scores', 'scores')
+    """
     path = Path(name)
     while path.suffix.lower() in SUFFIXES:
         path = path.with_suffix("")

@@ -13,6 +13,7 @@ from calib.loading.checks import ORDER, examine, told
 from calib.loading.columns import Labels, as_labels
 from calib.loading.guessing import guess
 from calib.loading.mapping import ColumnMapping
+from calib.loading.models import model_labels, of_model
 from calib.loading.problems import InputError, Problem, joined, plural, quoted
 from calib.loading.rows import Rows
 from calib.loading.table import Table
@@ -189,18 +190,17 @@ def _of_table(source: Source) -> dict[str, Source]:
         }
     if mapping.model is None:
         return {source.table.name: source}
-    labels = as_labels(source.table.frame[mapping.model])
-    tests = None
-    if source.test_table is not None and mapping.model in source.test_table.columns:
-        tests = as_labels(source.test_table.frame[mapping.model])
+    column, tests = mapping.model, source.test_table
+    labels = as_labels(source.table.frame[column])
+    of_tests = model_labels(tests, column)
     alone = replace(mapping, model=None)
     return {
-        labels.name(code): Source(
-            source.table.chosen(np.flatnonzero(labels.codes == code)),
+        model: Source(
+            of_model(source.table, column, model, labels),
             alone,
-            _tests(source.test_table, tests, labels.name(code)),
+            None if tests is None else of_model(tests, column, model, of_tests),
         )
-        for code in _in_order(labels)
+        for model in map(labels.name, _in_order(labels))
     }
 
 
@@ -219,13 +219,6 @@ def _sorted(sources: Mapping[str, Source]) -> dict[str, Source]:
         return dict(sources)
     order = sorted(zip(numbers, sources, strict=True))
     return {name: sources[name] for _, name in order}
-
-
-def _tests(table: Table | None, labels: Labels | None, model: str) -> Table | None:
-    if table is None or labels is None:
-        return table
-    code = labels.find(model)
-    return table.chosen(np.flatnonzero(labels.codes == code)) if code is not None else None
 
 
 def _together(

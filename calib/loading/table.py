@@ -26,6 +26,10 @@ class Table:
         Number of the first data row as a spreadsheet shows it: 2 below a header line, else 1.
     places : ndarray of int or None
         Where the rows stand in the file, 0 for the first, if they are not all of its rows.
+    file : str
+        Name of the file, without its folder; "" where there is none.
+    model : (str, str) or None
+        Column and name of the one model whose rows these are, if they were chosen by it.
     notes : tuple of Problem
         What reading it brought to light: a guessed encoding, columns renamed or left out.
     """
@@ -35,6 +39,8 @@ class Table:
     first_row: int = 1
     notes: tuple[Problem, ...] = ()
     places: IntArray | None = None
+    file: str = ""
+    model: tuple[str, str] | None = None
 
     def __len__(self) -> int:
         return len(self.frame)

@@ -9,8 +9,9 @@ from calib.curves.reliability import ReliabilityCurve
 from calib.figures import functions_chart
 from calib.figures.words import count, probability, span
 from calib.numerics.arrays import FloatArray
+from calib.origin import Origin
 from calib.reports.blocks import Bullets, Code, Drawing, Facts, Paragraph, Section, Table, Value
-from calib.reports.command import command_line, library_call
+from calib.reports.command import by_rule, command_line, library_call
 from calib.reports.contents import Contents
 from calib.reports.words import percent, signed, written_setting
 
@@ -60,9 +61,28 @@ def data(report: Contents) -> Section:
         ("Positive rows", f"{count(data.n_positive)} ({percent(data.base_rate)})"),
         ("Distinct scores", count(data.n_distinct)),
         ("Row weights", "yes" if data.weighted else "none"),
+        *_read_as(data.origin),
         *((f"Rows set aside: {reason}", count(rows)) for reason, rows in data.set_aside.items()),
     ]
     return Section("Data", (Facts(tuple(items)), Paragraph(report.contains)))
+
+
+def _read_as(origin: Origin | None) -> list[tuple[str, str]]:
+    """What else was said when the file was read."""
+    if origin is None:
+        return []
+    test = f", {origin.test_value} means test" if origin.test_value else ""
+    items = {
+        "File": origin.file,
+        "File of test rows": origin.test,
+        "Weight column": origin.weight,
+        "Group column": origin.group,
+        "Split column": origin.split and f"{origin.split}{test}",
+        "Rows of the model": origin.model_value,
+        "Conversion of the scores": origin.transform,
+        "Scores": "those of the other class" if origin.swap else "",
+    }
+    return [(name, value) for name, value in items.items() if value]
 
 
 def warnings(report: Contents) -> Section:
@@ -135,19 +155,37 @@ def reading(report: Contents) -> Section:
 
 def reproduction(report: Contents) -> Section:
     versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    command = "Or, from the command line:"
+    if not by_rule(report):
+        command = "The command line takes every slice column along, and this report chose some:"
     return Section(
         "How to reproduce this",
         (
             Paragraph(
-                "Read the same columns, with the same repairs if there were any. The fingerprint "
-                f"says whether the data are the same; then the numbers are.{_more_columns(report)}"
+                f"{_where(report)} The fingerprint says whether the data are the same; then the "
+                "numbers are."
             ),
             Code(library_call(report)),
-            Paragraph("Or, from the command line:"),
+            Paragraph(command),
             Code(command_line(report)),
             Paragraph(f"Computed with {versions}. Report schema {report.schema_version}."),
         ),
     )
+
+
+def _where(report: Contents) -> str:
+    origin = report.analysis.data.origin
+    if origin is None:
+        return (
+            "This report does not know how its rows were read: read the same columns, with the "
+            f"same repairs if there were any.{_more_columns(report)}"
+        )
+    if origin.example:
+        return "The data come with calib."
+    if not origin.file:
+        return "The rows were a table in memory: put it in the place of the file."
+    files = f"{origin.file} and {origin.test} are" if origin.test else f"{origin.file} is"
+    return f"Run this where {files}."
 
 
 def _more_columns(report: Contents) -> str:

@@ -3,115 +3,189 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from typing import Any
 
 from calib.examples import EXAMPLES
+from calib.loading.reading import stem
+from calib.origin import Origin
 from calib.reports.contents import Contents
 from calib.reports.parts import Parts
 
-# Option by the field of Settings, where the field's own name would be long to type.
+# Option by the name of the argument, where the two differ.
 SHORT = {"n_bins": "bins", "n_folds": "folds", "confidence_level": "level"}
+OPTION = {**SHORT, "slices": "slice", "n_ranges": "ranges", "held_out_declared": "held_out"}
+LONGEST_LINE = 88
+
+
+def origin_of(report: Contents) -> Origin:
+    """How the rows were read: all of it, or what a report of arrays or of earlier times knows."""
+    data, parts = report.analysis.data, report.parts
+    if data.origin is not None:
+        return data.origin
+    sliced = dict.fromkeys(name for each in parts.slice_columns for name in each) if parts else {}
+    return Origin(
+        outcome=data.outcome_name,
+        # A matrix has more score columns than its name says.
+        score="" if report.analysis.multiclass else data.score_name,
+        slices=tuple(sliced),
+        time=_time(parts) if parts else "",
+    )
 
 
 def library_call(report: Contents) -> str:
-    """Lines of Python that make the same numbers."""
-    data, parts = report.analysis.data, report.parts
-    chosen = {name: getattr(report.analysis.settings, name) for name in report.settings_changed}
-    columns = _loaded(parts) if parts else {}
-    named = _columns(report) | columns
-    lines = [
-        "import calib",
-        *(["from calib.decisions import Costs"] if parts and parts.decisions else []),
-        "from calib.reports import Report, parts_of",
-        "",
-        *_reading(report, named),
-        f"fingerprint = {data.fingerprint!r}",
-        "assert predictions.fingerprint == fingerprint",
-        f"settings = calib.Settings({_arguments(chosen)})",
-        "analysis = calib.analyze(predictions, settings)",
-    ]
-    if parts is None:
-        lines.append("report = Report.from_analysis(analysis)")
-    else:
-        taken = f", {_arguments(_taken(parts))}" if _taken(parts) else ""
-        lines.append(f"parts = parts_of(predictions, analysis{taken})")
-        lines.append("report = Report.from_analysis(analysis, parts=parts)")
-    return "\n".join([*lines, 'report.save("report.html")'])
+    """Lines of Python that make the same report."""
+    parts = report.parts
+    settings = {name: getattr(report.analysis.settings, name) for name in report.settings_changed}
+    taken = _taken(report, parts) if parts else {}
+    words = ({"parts": "parts"} if parts else {}) | _literals(_words(report))
+    return "\n".join(
+        [
+            "import calib",
+            *(["from calib.decisions import Costs"] if parts and parts.decisions else []),
+            "from calib.reports import Report, parts_of",
+            "",
+            *_reading(report),
+            f"fingerprint = {report.analysis.data.fingerprint!r}",
+            "assert predictions.fingerprint == fingerprint",
+            _call("settings = calib.Settings", (), _literals(settings)),
+            "analysis = calib.analyze(predictions, settings)",
+            *(
+                [_call("parts = parts_of", ("predictions", "analysis"), _literals(taken))]
+                if parts
+                else []
+            ),
+            _call("report = Report.from_analysis", ("analysis",), words),
+            'report.save("report.html")',
+        ]
+    )
 
 
-def _columns(report: Contents) -> dict[str, str]:
-    """Outcome and score; a matrix has more score columns than its report names."""
-    data = report.analysis.data
-    score = {} if report.analysis.multiclass else {"score": data.score_name}
-    return {"outcome": data.outcome_name} | score
+def _reading(report: Contents) -> list[str]:
+    data, origin = report.analysis.data, origin_of(report)
+    if origin.example:
+        made = f"calib.examples.EXAMPLES[{origin.example!r}]"
+        chosen = f".load_models()[{origin.model_value!r}]" if origin.model_value else ".load()"
+        return [f"predictions = {made}{chosen}"]
+    file = repr(origin.file)
+    first = []
+    if not origin.file:
+        file, first = "file", [f'file = "..."  # the data called {data.name!r}']
+    named = origin.arguments() | ({"exact": True} if data.origin else {}) | _named(report)
+    return [*first, _call("predictions = calib.load", (file,), _literals(named))]
 
 
-def _reading(report: Contents, named: dict[str, Any]) -> list[str]:
-    data = report.analysis.data
-    if data.name in EXAMPLES and EXAMPLES[data.name].load().fingerprint == data.fingerprint:
-        return [f"predictions = calib.examples.EXAMPLES[{data.name!r}].load()"]
-    return [
-        f'file = "..."  # the data called {data.name!r}',
-        f"predictions = calib.load(file, {_arguments(named)})",
-    ]
+def _named(report: Contents) -> dict[str, str]:
+    """The name of the data, where it is not the file's."""
+    name, file = report.analysis.data.name, origin_of(report).file
+    return {} if not file or name == stem(file) else {"name": name}
 
 
-def _arguments(named: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in named.items())
+def _literals(named: Mapping[str, Any]) -> dict[str, str]:
+    return {name: repr(value) for name, value in named.items()}
 
 
-def _loaded(parts: Parts) -> dict[str, Any]:
-    """Columns that the data must be read with."""
-    names = dict.fromkeys(name for columns in parts.slice_columns for name in columns)
-    time = {"time": parts.periods.column} if parts.periods else {}
-    return ({"slices": tuple(names)} if names else {}) | time
+def _call(function: str, first: tuple[str, ...], named: Mapping[str, str]) -> str:
+    """A call on one line, or where that is long on one line an argument."""
+    arguments = [*first, *(f"{name}={value}" for name, value in named.items())]
+    line = f"{function}({', '.join(arguments)})"
+    if len(line) <= LONGEST_LINE:
+        return line
+    return "\n".join([f"{function}(", *(f"    {argument}," for argument in arguments), ")"])
 
 
-def _taken(parts: Parts) -> dict[str, Any]:
-    """What was not taken along by rule."""
+def _words(report: Contents) -> dict[str, str]:
+    """What a person wrote or declared."""
+    words = {name: getattr(report, name) for name in ("title", "author", "note")}
+    declared = report.held_out_declared
+    words["held_out_declared"] = "" if declared == "unknown" else declared
+    return {name: text for name, text in words.items() if text}
+
+
+def _time(parts: Parts) -> str:
+    """The column of time; reports of earlier times name it only where there are periods."""
+    return parts.periods.column if parts.periods else parts.time
+
+
+def _known_columns(report: Contents) -> tuple[tuple[str, ...], str]:
+    """The slice and time columns that were read, and which of them is time."""
+    origin = origin_of(report)
+    if origin.example in EXAMPLES:
+        rows = EXAMPLES[origin.example].load()
+        return tuple(rows.columns), rows.time_name
+    return (*origin.slices, *([origin.time] if origin.time else [])), origin.time
+
+
+def by_rule(report: Contents) -> bool:
+    """Whether the slices are all columns but time, and perhaps some that are crossed."""
+    if report.parts is None:
+        return True
+    known, _ = _known_columns(report)
+    single = [(name,) for name in known if name != _time(report.parts)]
+    found = list(report.parts.slice_columns)
+    return found[: len(single)] == single and all(len(each) > 1 for each in found[len(single) :])
+
+
+def _taken(report: Contents, parts: Parts) -> dict[str, Any]:
+    """What was not taken along by rule, as arguments of `parts_of`."""
     crossed = any(len(columns) > 1 for columns in parts.slice_columns)
-    taken: dict[str, Any] = {"slices": list(parts.slice_columns)} if crossed else {}
+    chosen = crossed or not by_rule(report)
+    taken: dict[str, Any] = {"slices": list(parts.slice_columns)} if chosen else {}
     taken |= {} if parts.n_ranges == Parts().n_ranges else {"n_ranges": parts.n_ranges}
+    taken |= {} if _time(parts) == _known_columns(report)[1] else {"time": _time(parts)}
     taken |= {"unit": parts.unit} if parts.unit else {}
     return taken | ({"costs": parts.decisions.table.costs} if parts.decisions else {})
 
 
 def command_line(report: Contents) -> str:
-    """The command that makes the same numbers, for a shell."""
-    settings = report.analysis.settings
-    words = ["python -m calib report FILE"]
-    words += [_option(name, column) for name, column in _columns(report).items()]
-    if report.parts is not None:
-        words += _part_options(report.parts)
-    for name in report.settings_changed:
-        words.append(_option(SHORT.get(name, name), getattr(settings, name)))
-    if report.held_out_declared != "unknown":
-        words.append(_option("held_out", report.held_out_declared))
-    return " \\\n    ".join([*words, "-o report.html"])
+    """The command that makes the same report, for a shell."""
+    origin, parts = origin_of(report), report.parts
+    words = ["python -m calib report", _place(origin)]
+    for name, value in (origin.arguments() | _named(report)).items():
+        words += _options(name, value)
+    words += _options("exact", True) if origin == report.analysis.data.origin else []
+    words += _part_options(report, parts) if parts else ["--no-parts"]
+    for name, value in (_settings(report) | _words(report)).items():
+        words += _options(name, value)
+    first, *others = [" ".join(words[:2]), *words[2:]]
+    return " \\\n    ".join([first, *others, "-o report.html"])
 
 
-def _part_options(parts: Parts) -> list[str]:
-    loaded = _loaded(parts)
-    words = [_option("slice", name) for name in loaded.get("slices", ())]
-    words += [
-        f"--cross {' '.join(map(shlex.quote, columns))}"
-        for columns in parts.slice_columns
-        if len(columns) > 1
-    ]
-    words += [_option("time", loaded["time"])] if "time" in loaded else []
-    words += [_option("ranges", parts.n_ranges)] if parts.n_ranges != Parts().n_ranges else []
-    words += [_option("unit", parts.unit)] if parts.unit else []
-    if parts.decisions is not None:
-        costs = parts.decisions.table.costs
-        words += [
-            _option("cost_fp", costs.false_positive),
-            _option("cost_fn", costs.false_negative),
-        ]
-        words += [_option("capacity", costs.capacity)] if costs.capacity is not None else []
-    return words
+def _place(origin: Origin) -> str:
+    if origin.example:
+        return f"example:{origin.example}"
+    # A name that begins with a dash is no option, and one with a colon no example.
+    plain = origin.file if origin.file[:1] != "-" and ":" not in origin.file else f"./{origin.file}"
+    return shlex.quote(plain) if origin.file else "FILE"
 
 
-def _option(name: str, value: Any) -> str:
-    said = ",".join(value) if isinstance(value, tuple) else str(value)
+def _settings(report: Contents) -> dict[str, Any]:
+    """Settings that differ from the defaults; those of a matrix begin elsewhere."""
+    names = [*report.settings_changed]
+    if report.analysis.multiclass:
+        names = list(dict.fromkeys(("view", "methods", *names)))
+    return {name: getattr(report.analysis.settings, name) for name in names}
+
+
+def _part_options(report: Contents, parts: Parts) -> list[str]:
+    named = _taken(report, parts)
+    costs = named.pop("costs", None)
+    crossed = [each for each in named.pop("slices", ()) if len(each) > 1]
+    words = [f"--cross {' '.join(map(shlex.quote, columns))}" for columns in crossed]
+    if "time" in named:
+        named["time_column"] = named.pop("time")
+    if costs is not None:
+        named |= {"cost_fp": costs.false_positive, "cost_fn": costs.false_negative}
+        named |= {} if costs.capacity is None else {"capacity": costs.capacity}
+    return [*words, *(word for name, value in named.items() for word in _options(name, value))]
+
+
+def _options(name: str, value: Any) -> list[str]:
+    option = f"--{OPTION.get(name, name).replace('_', '-')}"
+    if value is True:
+        return [option]
+    if name == "methods":
+        value = ",".join(value)
+    values = value if isinstance(value, tuple) else (value,)
     # With "=", a value that begins with a dash is no option.
-    return f"--{name.replace('_', '-')}={shlex.quote(said)}"
+    return [f"{option}={shlex.quote(str(each))}" for each in values]

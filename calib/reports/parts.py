@@ -77,6 +77,8 @@ class Parts:
     slices : tuple of SlicePart
     n_ranges : int
         Ranges of a column of many numbers.
+    time : str
+        Column of time that was asked for, "" where none was.
     unit : str
         Length of a period that was asked for, "" where none was.
     periods : PeriodPart or None
@@ -87,6 +89,7 @@ class Parts:
 
     slices: tuple[SlicePart, ...] = ()
     n_ranges: int = 5
+    time: str = ""
     unit: str = ""
     periods: PeriodPart | None = None
     decisions: DecisionPart | None = None

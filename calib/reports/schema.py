@@ -13,8 +13,16 @@ def _without_parts(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "parts": None}
 
 
+def _without_origin(data: dict[str, Any]) -> dict[str, Any]:
+    """2 to 3: reports could not yet say how their file was read; what is not there is unknown."""
+    return data
+
+
 # A step that was released is never edited: a change is a new step.
-STEPS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _without_parts}
+STEPS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    1: _without_parts,
+    2: _without_origin,
+}
 SCHEMA_VERSION = len(STEPS) + 1
 
 

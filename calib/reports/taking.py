@@ -86,6 +86,7 @@ def parts_of(
     return Parts(
         slices=tuple(_slices(predictions, analysis, held_out, each, n_ranges) for each in slices),
         n_ranges=n_ranges,
+        time=time,
         unit=unit or "",
         periods=periods,
         decisions=_decisions(analysis, held_out, costs) if costs else None,

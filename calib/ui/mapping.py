@@ -8,8 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from calib.loading import ColumnMapping, Table, as_labels, guess
-from calib.ui import column_ranges, state
+from calib.loading import ColumnMapping, Table, as_labels, column_ranges, guess
+from calib.ui import state
 from calib.ui.state import Session
 from calib.ui.upload import Upload
 from calib.ui.widgets import show_value

@@ -83,7 +83,8 @@ def report_of(session: Session, model: Model) -> Report:
     """The report of a model under the session's settings and words."""
     look, declared = session.look, _declared(session)
     chosen = (look.slice_by, look.cross, look.n_ranges, look.time, look.unit, costs(session))
-    key = (model.rows.fingerprint, session.settings, declared, "report", chosen)
+    named = (model.rows.name, model.rows.origin)
+    key = (model.rows.fingerprint, *named, session.settings, declared, "report", chosen)
 
     def make() -> Report:
         with HEAVY:

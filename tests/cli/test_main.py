@@ -144,3 +144,16 @@ def test_a_pipeline_sees_the_status_of_the_process(folder):
         for limit in ("1", "0.0001", "x")
     ]
     assert statuses == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("example:none",), "The example must be one of naive_bayes"),
+        (("example:rounds", "--model-value", "x"), "--model-value must be one of round 1, "),
+    ],
+)
+def test_an_example_that_is_not_there_is_told(run, options, sentence):
+    done = run("check", *options, "--max-ks", "1")
+    assert (done.status, done.out) == (2, "")
+    assert sentence in done.err

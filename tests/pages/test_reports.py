@@ -1,6 +1,7 @@
 """The Reports page without a browser: saving, finding, opening, comparing, deleting, files."""
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from calib.cli import main
 from calib.decisions import Costs
 from calib.figures.images import missing
 from calib.reports import Report, parts_of
+from calib.reports.command import command_line, library_call
 from calib.store import Store
 from calib.ui import downloads
 from tests.pages.test_pages import ROOT, button, go, said, start, upload
@@ -284,3 +286,24 @@ def test_what_images_need_is_said(store, report, monkeypatch):
     app = opened(report=store.save(report))
     assert button(app, "draw_png").disabled
     assert "Images need the package kaleido" in said(app)
+
+
+def test_what_a_saved_report_prints_makes_it_again(store, tmp_path, monkeypatch):
+    """A file that the Data page had to repair: percentages, and a label to choose."""
+    path = tmp_path / "mine.csv"
+    lines = [line.split(",") for line in rows(300).splitlines()]
+    percent = [f"{'ab'[int(hit)]},{100 * float(p):.3f},{site}" for hit, p, site, _ in lines[1:]]
+    path.write_text("\n".join(["label,score,site", *percent]) + "\n")
+    app = upload(start(m="platt"), path.read_bytes())
+    button(app, "repair_percent").click().run()
+    go(app, "reports")
+    app.text_input(key="title").set_value("It's in percent").run()
+    save(app)
+    saved = store.open(store.list()[0].id)
+    monkeypatch.chdir(tmp_path)
+    made: dict[str, Report] = {}
+    exec(library_call(saved), made)
+    assert undated(made["report"]) == undated(saved)
+    command = shlex.split(command_line(saved).replace(" \\\n    ", " "))
+    assert main([*command[3:-1], "report.json"]) == 0
+    assert undated(Report.open("report.json")) == undated(saved)

@@ -1,6 +1,9 @@
-"""What a report prints about its making, run as it is printed."""
+"""What a report prints about its making, run as it is printed: the same report comes of it."""
 
+import os
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,97 +13,272 @@ import pytest
 import calib
 from calib.cli import main
 from calib.decisions import Costs
+from calib.examples import EXAMPLES
+from calib.matrices import default_settings
 from calib.reports import Report, parts_of
 from calib.reports.command import command_line, library_call
 from tests.reports.conftest import MOMENT, site_frame
 
-FINGERPRINT = "assert predictions.fingerprint == fingerprint"
+PLATT = calib.Settings(methods=("platt",))
+ALL = calib.Settings(
+    methods=("platt",), n_bins=8, strategy="uniform", n_folds=3, seed=1, confidence_level=0.9
+)
+CROSSED = {
+    "slices": [("site",), ("age",), ("site", "age")],
+    "n_ranges": 3,
+    "unit": "quarter",
+    "costs": Costs(1, 4, 0.25),
+}
+WORDS = {
+    "title": "March, 'first'",
+    "author": "-Ada",
+    "note": "two\nlines \\\n$HOME `x`",
+    "held_out_declared": "yes",
+}
+TRUTH, SCORE = {"outcome": "it's"}, {"outcome": "it's", "score": "-p"}
+
+
+def rows(n: int = 400) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    frame = site_frame(n).assign(
+        times=rng.integers(1, 4, n),
+        home=rng.integers(0, n // 3, n),
+        half=rng.choice(["test", "train"], n),
+        kind=rng.choice(["north wind", "-south"], n),
+    )
+    said = np.where(frame["it's"] == 1, "lost", "kept")
+    return frame.assign(
+        said=said,
+        percent=100 * frame["-p"],
+        other=1 - frame["-p"],
+        odds=np.log(frame["-p"] / (1 - frame["-p"])),
+        guess=rng.choice(["lost", "kept"], n),
+        gaps=frame["-p"].where(rng.random(n) < 0.95),
+        beta_score=frame["-p"] ** 2,
+    )
+
+
+def matrix(n: int = 300) -> pd.DataFrame:
+    rng = np.random.default_rng(6)
+    odds = rng.normal(size=(n, 4))
+    scores = np.exp(odds) / np.exp(odds).sum(axis=1, keepdims=True)
+    label = [rng.choice(4, p=each) for each in scores]
+    columns = {f"probs_{name}": scores[:, i] for i, name in enumerate("abcd")}
+    return pd.DataFrame({"kind": np.array(list("abcd"))[label], **columns})
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("data") / "it's scores.csv"
-    site_frame(400).to_csv(path, index=False)
-    return path
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("data")
+    frame = rows()
+    frame.to_csv(made / "it's scores.csv", index=False)
+    frame.to_parquet(made / "-rows.parquet", index=False)
+    rows(200).to_csv(made / "more: b.csv", index=False)
+    matrix().to_csv(made / "kinds.csv", index=False)
+    rng = np.random.default_rng(7)
+    logits = rng.normal(size=(300, 5)).astype(np.float32)
+    np.savez(made / "net.npz", logits=logits, y=rng.integers(0, 5, 300), w=np.arange(300) % 3 + 1)
+    return made
 
 
-@pytest.fixture(scope="module", params=["plain", "everything"])
-def report(request, file) -> Report:
-    columns = {"outcome": "it's", "score": "-p", "slices": ("site", "age"), "time": "day"}
-    predictions = calib.load(file, **columns)
-    if request.param == "plain":
-        analysis = calib.analyze(predictions, calib.Settings(methods=("platt",)))
-        return Report.from_analysis(analysis, parts=parts_of(predictions, analysis))
-    settings = calib.Settings(methods=("platt",), n_bins=8, strategy="uniform", n_folds=3, seed=1)
-    analysis = calib.analyze(predictions, settings)
-    parts = parts_of(
-        predictions,
-        analysis,
-        slices=[("site",), ("age",), ("site", "age")],
-        n_ranges=3,
-        unit="quarter",
-        costs=Costs(1, 4, 0.25),
+# File, arguments of calib.load, settings, arguments of parts_of, words.
+CASES = {
+    "plain": ("it's scores.csv", {}, PLATT, {}, {}),
+    "everything": (
+        "it's scores.csv",
+        SCORE | {"weight": "times", "group": "home", "slices": ("site", "age"), "time": "day"},
+        ALL,
+        CROSSED,
+        WORDS,
+    ),
+    "parquet": ("-rows.parquet", SCORE | {"name": "March"}, PLATT, {}, {}),
+    "split": ("it's scores.csv", SCORE | {"split": "half"}, PLATT, {}, {}),
+    "turned split": (
+        "it's scores.csv",
+        SCORE | {"split": "half", "test_value": "train"},
+        PLATT,
+        {},
+        {},
+    ),
+    "two files": ("it's scores.csv", SCORE | {"test": "more: b.csv"}, PLATT, {}, {}),
+    "percent": (
+        "it's scores.csv",
+        {"outcome": "said", "score": "percent", "positive": "lost", "transform": "percent"},
+        PLATT,
+        {},
+        {},
+    ),
+    "other class": (
+        "it's scores.csv",
+        {"outcome": "said", "score": "other", "positive": "lost", "swap": True},
+        PLATT,
+        {},
+        {},
+    ),
+    "odds": ("it's scores.csv", TRUTH | {"score": "odds", "transform": "logit"}, PLATT, {}, {}),
+    "predicted": (
+        "it's scores.csv",
+        {"outcome": "said", "predicted": "guess", "score": "-p"},
+        PLATT,
+        {},
+        {},
+    ),
+    "left out": ("it's scores.csv", TRUTH | {"score": "gaps", "drop_missing": True}, PLATT, {}, {}),
+    "one of several": (
+        "it's scores.csv",
+        SCORE | {"model": "kind", "model_value": "-south"},
+        PLATT,
+        {},
+        {},
+    ),
+    "another time": (
+        "it's scores.csv",
+        SCORE | {"slices": ("site", "age"), "time": "day"},
+        PLATT,
+        {"time": "age"},
+        {},
+    ),
+    "matrix": (
+        "kinds.csv",
+        {"outcome": "kind", "score": tuple(f"probs_{name}" for name in "abcd")},
+        calib.Settings(view="class:1", methods=("temperature",)),
+        {},
+        {},
+    ),
+    "classes in another order": (
+        "kinds.csv",
+        {"outcome": "kind", "score": tuple(f"probs_{name}" for name in "badc")},
+        None,
+        {},
+        {},
+    ),
+    "logits": (
+        "net.npz",
+        {"outcome": "y", "class_columns": "logits_*", "transform": "softmax", "weight": "w"},
+        None,
+        {},
+        {},
+    ),
+}
+
+
+def made(folder: Path, case: str) -> Report:
+    file, columns, settings, taken, words = CASES[case]
+    if "test" in columns:
+        columns = columns | {"test": folder / columns["test"]}
+    return written(calib.load(folder / file, **columns), settings, taken, words)
+
+
+def written(predictions, settings, taken, words) -> Report:
+    chosen = settings or default_settings(predictions)
+    analysis = calib.analyze(predictions, chosen)
+    return Report.from_analysis(
+        analysis, parts=parts_of(predictions, analysis, **taken), created=MOMENT, **words
     )
-    return Report.from_analysis(analysis, parts=parts, held_out_declared="yes")
 
 
-def numbers(report: Report) -> str:
-    return report.edited(title="", author="", note="", created=MOMENT).json()
+def undated(report: Report) -> str:
+    words = {name: getattr(report, name) for name in ("title", "author", "note")}
+    return report.edited(**words, created=MOMENT).json()
 
 
-def test_the_printed_call_makes_the_same_report(report, file, tmp_path, monkeypatch):
-    call = library_call(report)
-    assert FINGERPRINT in call
-    monkeypatch.chdir(tmp_path)
-    made = {}
-    exec(call.replace('"..."', repr(str(file))).replace("report.html", "report.json"), made)
-    same = {"held_out_declared": report.held_out_declared}
-    expected = made["Report"].from_analysis(made["analysis"], parts=made["parts"], **same)
-    assert numbers(expected) == numbers(report)
-    assert (tmp_path / "report.json").exists()
+def by_python(report: Report) -> str:
+    found: dict[str, Report] = {}
+    exec(library_call(report), found)
+    return undated(found["report"])
 
 
-def test_the_printed_command_makes_the_same_report(report, file, tmp_path):
-    python, m, package, *arguments = shlex.split(command_line(report).replace("\\\n", " "))
+def by_command(report: Report) -> str:
+    python, m, package, *arguments = shlex.split(command_line(report).replace(" \\\n    ", " "))
     assert (python, m, package) == ("python", "-m", "calib")
-    arguments[arguments.index("FILE")] = str(file)
-    arguments[-1] = str(tmp_path / "report.json")
-    assert main(arguments) == 0
-    assert numbers(Report.open(tmp_path / "report.json")) == numbers(report)
+    assert arguments[-2:] == ["-o", "report.html"]
+    assert main([*arguments[:-1], "report.json"]) == 0
+    return undated(Report.open("report.json"))
 
 
-def test_an_example_is_called_by_its_name():
-    predictions = calib.examples.EXAMPLES["logistic"].load()
-    analysis = calib.analyze(predictions, calib.Settings(methods=()))
-    call = library_call(Report.from_analysis(analysis, parts=parts_of(predictions, analysis)))
-    made = {}
-    exec(call.replace('report.save("report.html")', ""), made)
-    assert made["predictions"] is predictions
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_printed_makes_the_same_report(case, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    report = made(folder, case)
+    assert by_python(report) == report.json()
+    assert by_command(report) == report.json()
 
 
-def test_a_name_cannot_leave_its_argument(hostile_report, tmp_path):
+def test_a_shell_takes_the_printed_command(folder):
+    report = made(folder, "everything")
+    command = command_line(report).replace("report.html", "shell.json")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=os.environ | {"PATH": path, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert undated(Report.open(folder / "shell.json")) == report.json()
+
+
+@pytest.mark.parametrize("shape", ["one a column", "one below the other", "one a file"])
+def test_a_report_of_one_of_several_models(shape, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    file, columns, chosen = {
+        "one a column": ("it's scores.csv", {"models": ("-p", "beta_score")}, "beta_score"),
+        "one below the other": ("it's scores.csv", SCORE | {"model": "kind"}, "-south"),
+        "one a file": (["it's scores.csv", "more: b.csv"], SCORE, "more: b"),
+    }[shape]
+    models = calib.loading.load_models(file, **(TRUTH | columns))
+    report = written(models[chosen], PLATT, {}, {})
+    assert by_python(report) == report.json()
+    assert by_command(report) == report.json()
+
+
+@pytest.mark.parametrize("key", ["logistic", "rounds"])
+def test_an_example_is_called_by_its_name(key, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    predictions = list(EXAMPLES[key].load_models().values())[-1]
+    report = written(predictions, PLATT, {}, {"held_out_declared": "yes"})
+    assert by_python(report) == report.json()
+    assert by_command(report) == report.json()
+
+
+def test_a_report_without_parts(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    analysis = calib.analyze(calib.load(folder / "it's scores.csv", slices=("site",)), PLATT)
+    report = Report.from_analysis(analysis, created=MOMENT)
+    assert by_python(report) == report.json()
+    assert by_command(report) == report.json()
+
+
+def test_slices_that_no_command_chooses_are_told(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    predictions = calib.load(folder / "it's scores.csv", slices=("site", "age"))
+    report = written(predictions, PLATT, {"slices": [("age",)]}, {})
+    assert by_python(report) == report.json()
+    assert "takes every slice column along, and this report chose some" in report.markdown()
+
+
+def test_rows_of_no_file_are_told(folder):
+    frame = pd.read_csv(folder / "it's scores.csv")
+    report = written(calib.load(frame, **SCORE), PLATT, {}, {})
+    assert "The rows were a table in memory" in report.markdown()
+    assert 'file = "..."  # the data called' in library_call(report)
+    arrays = calib.Predictions.from_arrays(frame["it's"], frame["-p"])
+    assert "does not know how its rows were read" in written(arrays, PLATT, {}, {}).markdown()
+
+
+def test_the_same_rows_of_another_file_are_reported_as_that_file(folder):
+    first, second = (
+        calib.load(folder / name, **SCORE) for name in ("it's scores.csv", "-rows.parquet")
+    )
+    assert first.fingerprint == second.fingerprint
+    analysis = calib.analyze(second, PLATT, earlier=calib.analyze(first, PLATT))
+    assert analysis.data == calib.analyze(second, PLATT).data
+
+
+def test_a_name_cannot_leave_its_argument(hostile_report):
     words = shlex.split(command_line(hostile_report).replace(" \\\n    ", " "))
     assert words[:5] == ["python", "-m", "calib", "report", "FILE"]
     assert all(word.startswith("--") for word in words[5:-2])
     compile(library_call(hostile_report), "call", "exec")
-
-
-def test_a_matrix_is_read_by_all_its_columns(problem, tmp_path, monkeypatch):
-    scores, label = problem
-    columns = {f"p {name}": scores[:, i] for i, name in enumerate("abcd")}
-    frame = pd.DataFrame({"kind": np.array(list("abcd"))[label], **columns})
-    file = tmp_path / "kinds.csv"
-    frame.to_csv(file, index=False)
-    predictions = calib.load(file, outcome="kind", score=tuple(columns))
-    analysis = calib.analyze(predictions, calib.Settings(view="top:1", methods=("temperature",)))
-    report = Report.from_analysis(analysis, parts=parts_of(predictions, analysis))
-
-    made = {}
-    monkeypatch.chdir(tmp_path)
-    exec(library_call(report).replace('"..."', repr(str(file))), made)
-    assert numbers(made["report"]) == numbers(report)
-    arguments = shlex.split(command_line(report).replace("\\\n", " "))[3:]
-    arguments[arguments.index("FILE")] = str(file)
-    arguments[-1] = str(tmp_path / "report.json")
-    assert main(arguments) == 0
-    assert numbers(Report.open(tmp_path / "report.json")) == numbers(report)
