@@ -19,7 +19,7 @@ from calib.figures.chart import Chart
 from calib.figures.theme import CONFIG
 from calib.models import ModelComparison
 from calib.predictions import Predictions
-from calib.ui import side_by_side, state, views
+from calib.ui import side_by_side, state, style, views
 from calib.ui.pending import Pending
 from calib.ui.state import Session
 from calib.ui.words import plain
@@ -41,31 +41,6 @@ PAGES: Mapping[str, str] = {
 # Shown in the navigation where there are more than two classes.
 OF_A_MATRIX = ("Classes",)
 ICON = "⚖️"
-STYLE = """
-[data-testid=stMainBlockContainer] { max-width: 1320px; padding: 4.25rem 3rem 4rem; }
-.st-key-navigation { border-bottom: 1px solid rgba(127, 127, 127, .3); padding-bottom: .35rem; }
-.st-key-navigation p { white-space: nowrap; }
-[data-variant][data-selected=true], [data-variant][data-selected=true] * {
-    color: inherit !important; font-weight: 600;
-}
-[data-testid=stMetricLabel] *, [data-testid=stMetricDelta] * { white-space: normal; }
-@media (max-width: 640px) {
-    [data-testid=stMainBlockContainer] { padding-left: 1rem; padding-right: 1rem; }
-    .st-key-navigation { row-gap: 0; }
-}
-/* Squares of 380 pixels that shrink with the width: they stand at the bottom of their place. */
-@media (max-width: 478px) {
-    [class*=st-key-chart_functions], .st-key-chart_reliability {
-        margin-top: calc(100vw - 478px); clip-path: inset(calc(478px - 100vw) 0 0 0);
-    }
-}
-/* The same for two squares of 250 pixels side by side, 90 beside and 22 between them. */
-@media (max-width: 640px) {
-    .st-key-chart_cumulative {
-        margin-top: calc(47.9vw - 308px); clip-path: inset(calc(308px - 47.9vw) 0 0 0);
-    }
-}
-"""
 log = logging.getLogger(__name__)
 
 
@@ -91,7 +66,7 @@ def begin(title: str) -> Session:
     # A page may have ended in the middle of several models.
     session.pending, session.drawn = None, 0
     state.arrive(session, title)
-    _style()
+    style.apply()
     rows = state.predictions(session)
     if rows is not None:
         session.suit(rows)
@@ -110,10 +85,6 @@ def _freeze_imports() -> None:
     # Modules live as long as the server: a collection need not look at them again.
     gc.collect()
     gc.freeze()
-
-
-def _style() -> None:
-    st.html(f"<style>{STYLE}</style>")
 
 
 def has_classes(session: Session) -> bool:
