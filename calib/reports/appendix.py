@@ -86,7 +86,7 @@ def _read_as(origin: Origin | None) -> list[tuple[str, str]]:
 
 
 def warnings(report: Contents) -> Section:
-    found = (*report.analysis.warnings, *(report.parts.notes if report.parts else ()))
+    found = report.warnings
     return Section("Warnings", (Bullets(found) if found else Paragraph("None."),))
 
 

@@ -56,6 +56,11 @@ class Contents:
         return self.title or f"Calibration of {self.analysis.data.name}"
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before believing the numbers, and which part is missing and why."""
+        return (*self.analysis.warnings, *(self.parts.notes if self.parts else ()))
+
+    @property
     def date(self) -> datetime:
         """Moment of making, in UTC."""
         return moment(self.created)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from calib.figures import Chart
 from calib.figures.images import ImageKind, images
 from calib.reports.blocks import Drawing
 from calib.reports.contents import Contents
+from calib.reports.printed import slug
 from calib.reports.sections import sections
 
 
@@ -18,12 +18,8 @@ def charts(report: Contents) -> dict[str, Chart]:
     for section in sections(report):
         for block in section.blocks:
             if isinstance(block, Drawing):
-                found[f"{len(found) + 1:02d}_{_slug(section.title)}"] = block.chart
+                found[f"{len(found) + 1:02d}_{slug(section.title)}"] = block.chart
     return found
-
-
-def _slug(title: str) -> str:
-    return re.sub(r"\W+", "_", title.lower())
 
 
 def pictures(

@@ -6,6 +6,7 @@ import io
 import zipfile
 from collections.abc import Mapping
 from dataclasses import fields
+from importlib.util import find_spec
 
 import pandas as pd
 
@@ -21,11 +22,17 @@ def tables(report: Contents) -> dict[str, pd.DataFrame]:
     """Every table of a report, by the name of its file."""
     analysis = report.analysis
     found = {"metrics": analysis.table(), "tests": _tests(report)}
+    if analysis.multiclass is not None:
+        found["whole_matrix"] = analysis.multiclass.frame()
     for method in analysis.methods.values():
         found[f"bins_{method.key}"] = method.reliability.frame()
     if report.parts is not None:
         found |= _parts(report.parts)
-    return found | {"settings": _settings(report), "maps": _maps(report)}
+    return found | {
+        "warnings": pd.DataFrame({"warning": list(report.warnings)}, dtype=object),
+        "settings": _settings(report),
+        "maps": _maps(report),
+    }
 
 
 def _tests(report: Contents) -> pd.DataFrame:
@@ -92,8 +99,15 @@ def _maps(report: Contents) -> pd.DataFrame:
 
 
 def table_files(report: Contents) -> dict[str, bytes]:
-    """Every table as CSV, by the name of its file."""
-    return {f"{name}.csv": to_csv(_flat(frame)) for name, frame in tables(report).items()}
+    """Every table as CSV, by the name of its file: with full numbers, and as it is printed."""
+    full = {f"{name}.csv": to_csv(_flat(frame)) for name, frame in tables(report).items()}
+    # Documents draw with Plotly; the numbers alone must not need it.
+    if find_spec("plotly") is None:
+        return full
+    from calib.reports.printed import printed_tables
+    from calib.reports.sections import sections
+
+    return full | printed_tables(sections(report))
 
 
 def _flat(frame: pd.DataFrame) -> pd.DataFrame:

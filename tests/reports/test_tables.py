@@ -3,9 +3,12 @@
 import csv
 import io
 import zipfile
+from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from calib.analysis import analyze
 from calib.predictions import Predictions
@@ -14,6 +17,20 @@ from calib.settings import Settings
 from tests.reports.conftest import HOSTILE
 
 PRINTED = ("metrics", "tests", "bins_uncalibrated", "bins_platt", "settings", "maps")
+KEPT = Path(__file__).parent / "fixtures" / "schema_3.json"
+
+
+@pytest.fixture(scope="module")
+def kept() -> Report:
+    """With slices, periods and decisions."""
+    return Report.open(KEPT)
+
+
+@pytest.fixture(scope="module")
+def matrix_report(problem) -> Report:
+    scores, label = problem
+    rows = Predictions.from_arrays(label, scores)
+    return Report.from_analysis(analyze(rows, Settings(view="top:1", methods=("temperature",))))
 
 
 def unpacked(report: Report) -> dict[str, str]:
@@ -48,3 +65,63 @@ def test_hostile_names_are_text_in_every_table():
         for row in csv.reader(io.StringIO(text, newline="")):
             assert not [cell for cell in row if cell.startswith(("=", "@", "+"))], name
     assert "'@SUM(1)" in found["slices_1.csv"]
+
+
+class Printed(HTMLParser):
+    """The cells of every table of a page: the text of each, and its smaller print."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tables: list[list[list[list[str]]]] = []
+        self.place = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, _: object) -> None:
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append(["", ""])
+        if tag in ("td", "th", "span", "small", "script", "style"):
+            self.place = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th", "span", "small", "script", "style"):
+            self.place = ""
+
+    def handle_data(self, text: str) -> None:
+        if self.place in ("td", "th", "span", "small"):
+            self.tables[-1][-1][-1][self.place == "small"] += text
+
+
+def cells(table: list[list[list[str]]]) -> list[list[str]]:
+    """Rows below the head, column by column: texts, then smaller print where there is any."""
+    _, *rows = table
+    columns = []
+    for values in zip(*rows, strict=True):
+        texts, details = zip(*values, strict=True)
+        columns += [texts, *([details] if any(details) else [])]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+@pytest.mark.parametrize("name", ["report", "kept", "matrix_report", "hostile_report"])
+def test_every_table_of_the_page_is_a_file_of_the_same_cells(name, request):
+    found = request.getfixturevalue(name)
+    pages = Printed(found.html()).tables
+    files = unpacked(found)
+    printed = [text for name, text in sorted(files.items()) if name.startswith("as_printed/")]
+    listed, *printed = [list(csv.reader(io.StringIO(text, newline=""))) for text in printed]
+    assert len(printed) == len(pages) == len(listed) - 1
+    for page, file in zip(pages, printed, strict=True):
+        rows = [[cell.removeprefix("'") for cell in row] for row in file[1:]]
+        assert rows == cells(page)
+    assert "as_printed/00_tables.csv" in files
+
+
+def test_the_whole_matrix_and_the_warnings_are_files(matrix_report, kept):
+    rows = pd.read_csv(io.StringIO(unpacked(matrix_report)["whole_matrix.csv"]))
+    results = matrix_report.analysis.multiclass.results
+    assert list(rows["log_loss"]) == [each.metrics["log_loss"].value for each in results.values()]
+    said = pd.read_csv(io.StringIO(unpacked(kept)["warnings.csv"]))["warning"]
+    assert tuple(said) == kept.analysis.warnings

@@ -1,0 +1,64 @@
+"""The tables of a document as CSV, cell by cell as they are printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import pandas as pd
+
+from calib.reports.blocks import Section, Table
+from calib.spreadsheet import to_csv
+
+FOLDER = "as_printed"
+
+
+def slug(title: str) -> str:
+    """A title as part of a file's name.
+
+    Examples
+    --------
+    >>> slug("Slices and time")
+    'slices_and_time'
+    """
+    return re.sub(r"\W+", "_", title.lower())
+
+
+def printed_tables(sections: Iterable[Section]) -> dict[str, bytes]:
+    """Every table by the name of its file, in order, and a list of their captions.
+
+    A cell's smaller print, such as an interval, stands in a column of its own.
+    """
+    files: dict[str, bytes] = {}
+    captions = []
+    for section, table in _tables(sections):
+        name = f"{len(files) + 1:02d}_{slug(section)}.csv"
+        files[f"{FOLDER}/{name}"] = to_csv(_frame(table))
+        captions.append((name, table.caption))
+    listed = pd.DataFrame(captions, columns=["file", "table"])
+    return {f"{FOLDER}/00_tables.csv": to_csv(listed), **files}
+
+
+def _tables(sections: Iterable[Section]) -> Iterator[tuple[str, Table]]:
+    for section in sections:
+        for block in section.blocks:
+            if isinstance(block, Table):
+                yield section.title, block
+
+
+def _frame(table: Table) -> pd.DataFrame:
+    columns: dict[str, list[str]] = {}
+    for place, head in enumerate(table.head):
+        values = [row[place] for row in table.rows]
+        name = _unused(head.strip() or f"column {place + 1}", columns)
+        columns[name] = [value.text for value in values]
+        if any(value.detail for value in values):
+            columns[_unused(f"{name}, below", columns)] = [value.detail for value in values]
+    return pd.DataFrame(columns)
+
+
+def _unused(name: str, taken: Iterable[str]) -> str:
+    chosen, number = name, 2
+    while chosen in taken:
+        chosen, number = f"{name} ({number})", number + 1
+    return chosen
