@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.web.cli import main
 
@@ -23,7 +24,7 @@ CHARTS = "charts sent"
 DIAGRAM, STARTED = "diagram", "started"
 # Part of a run -> the functions that make it up.
 PARTS = {
-    "analysis": ["calib.ui.state:analysis", "calib.ui.live:analyze"],
+    "analysis": ["calib.ui.state:analysis"],
     "figures": ["calib.figures:reliability_chart", "calib.figures:sensitivity_chart"],
     CHARTS: ["streamlit:plotly_chart"],
     "tables sent": ["streamlit:dataframe"],
@@ -71,8 +72,10 @@ def watch(log: Path) -> None:
         start, cpu = time.perf_counter(), time.thread_time()
         spent.__dict__[STARTED] = start
         run_script(runner, rerun_data)
+        context = get_script_run_ctx()
         whole = {
-            "fragment": bool(rerun_data.fragment_id_queue or rerun_data.fragment_id),
+            # What a run ended with: a moved slider's asks for parts of the page.
+            "fragment": bool(context and context.fragment_ids_this_run),
             "run": time.perf_counter() - start,
             "cpu": time.thread_time() - cpu,
             "memory": memory(),

@@ -5,15 +5,16 @@ from functools import partial
 import streamlit as st
 
 from calib.curves.rate import RateCurve
+from calib.curves.sensitivity import Sensitivity
 from calib.figures import reliability_chart, sensitivity_chart
-from calib.ui import bin_view, bins, curves, frame, live, state, tables, widgets, words
+from calib.ui import bin_view, bins, curves, frame, state, tables, widgets, words
 from calib.ui.frame import Model
 from calib.ui.sensitivity_words import SENSITIVITY_READING, sensitivity_said
 
 session = frame.begin("Reliability")
 
 with st.sidebar:
-    binning = st.container()
+    widgets.binning(session)
     chosen = widgets.shown_methods(session)
     lines = widgets.lines(session)
     widgets.axis(session)
@@ -28,17 +29,18 @@ def body(model: Model) -> None:
     st.markdown("## Reliability diagram")
     picture, beside = st.columns([3, 2], gap="large")
     with picture:
-        draw = partial(diagram, shown=shown, rates=rates)
-        live.at_once(session, model, binning, widgets.binning, draw)
+        frame.part(session, model, "diagram", partial(diagram, shown=shown, rates=rates))
     with beside:
         reading = words.reliability_reading(analysis.methods[shown[0]].reliability)
         lines_read = words.lines_reading(rates, shown[0]) if rates else ""
         reading += words.convention(analysis)
         frame.reading(reading + lines_read, "How to read it")
         st.caption(words.protocol(analysis))
-    bin_view.show(session, model, shown)
+    st.markdown("### Look into a bin")
+    frame.part(session, model, "bin", lambda now: bin_view.show(session, now, shown))
     sensitivity(model, shown[0])
-    bins_table(model, shown)
+    st.markdown("### Bins")
+    frame.part(session, model, "bins", partial(bins_table, shown=shown))
 
 
 def diagram(model: Model, shown: tuple[str, ...], rates: tuple[RateCurve, ...]) -> None:
@@ -55,14 +57,18 @@ def sensitivity(model: Model, method: str) -> None:
     st.markdown("### Do the bins decide?")
     strip, said = st.columns([3, 2], gap="large")
     with strip:
-        frame.chart(sensitivity_chart(model.analysis, found, method), "chart_sensitivity")
+        draw = partial(strip_chart, found=found, method=method)
+        frame.part(session, model, "strip", draw)
     with said:
         st.markdown(sensitivity_said(model.analysis, found, method))
         frame.once("sensitivity", lambda: st.caption(SENSITIVITY_READING))
 
 
+def strip_chart(model: Model, found: Sensitivity, method: str) -> None:
+    frame.chart(sensitivity_chart(model.analysis, found, method), "chart_sensitivity")
+
+
 def bins_table(model: Model, shown: tuple[str, ...]) -> None:
-    st.markdown("### Bins")
     for key in shown:
         curve = model.analysis.methods[key].reliability
         st.markdown(f"**{words.method_label(key)}** · {words.bins_said(curve)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NoReturn, TypeVar
 
@@ -19,7 +19,7 @@ from calib.figures.chart import Chart
 from calib.figures.theme import CONFIG
 from calib.models import ModelComparison
 from calib.predictions import Predictions
-from calib.ui import side_by_side, state, style, views
+from calib.ui import follow, side_by_side, state, style, views
 from calib.ui.pending import Pending
 from calib.ui.state import Session
 from calib.ui.words import plain
@@ -65,14 +65,13 @@ def begin(title: str) -> Session:
     session = state.current()
     # A page may have ended in the middle of several models.
     session.pending, session.drawn = None, 0
+    session.following, session.hurried = (), False
     state.arrive(session, title)
     style.apply()
     rows = state.predictions(session)
     if rows is not None:
         session.suit(rows)
-    state.write_address(session)
-    session.answered = (session.settings, session.look)
-    _navigation(session, title)
+    follow.part("navigation", partial(_navigation, session, title))
     _notices(session)
     if rows is not None and rows.is_matrix:
         with st.sidebar:
@@ -94,7 +93,8 @@ def has_classes(session: Session) -> bool:
 
 
 def _navigation(session: Session, title: str) -> None:
-    link = state.current().link()
+    state.write_address(session)
+    link = session.link()
     with st.container(horizontal=True, key="navigation", gap="small"):
         for label, page in PAGES.items():
             if label in OF_A_MATRIX and not has_classes(session):
@@ -173,6 +173,21 @@ def once(name: str, draw: Callable[[], object]) -> None:
         draw()
     else:
         pending.once.setdefault(name, draw)
+
+
+def part(session: Session, model: Model, key: str, draw: Body) -> None:
+    """Draw a part of a body that follows the bins without the rest of the page.
+
+    Of several models side by side each follows with its page: their charts share their axes.
+    """
+
+    def draw_anew() -> None:
+        draw(replace(model, analysis=state.analysis(session, model.rows)))
+
+    if session.pending is None:
+        follow.part(key, draw_anew)
+    else:
+        draw(model)
 
 
 def reading(text: str, title: str = "") -> None:

@@ -14,7 +14,7 @@ import streamlit as st
 
 from calib.analysis import Analysis, analyze
 from calib.calibrators import CALIBRATORS
-from calib.comparison import Progress
+from calib.comparison import Progress, quiet
 from calib.curves.functions import CalibrationFunction
 from calib.curves.rate import RateCurve
 from calib.curves.sensitivity import Sensitivity
@@ -79,12 +79,16 @@ class Session:
         Title of the page that is shown.
     drawn : int
         Number of the model that the body of the page is being drawn for.
-    answered : tuple of (Settings, Look)
-        Choices that the whole page was last drawn for.
+    following : tuple of str
+        Parts of the page that follow a choice on their own, the first one first.
+    hurried : bool
+        Whether the next part is to be painted before all others.
     pending : Pending or None
         What waits until all models are drawn; None while a single one is.
     analyses : Recent
         Results on a person's own data.
+    binned : Recent
+        The same with the bins in use.
     latest : dict of str to Analysis
         The last result of each model, by fingerprint: the next takes from it what did not change.
     comparisons : Recent
@@ -127,9 +131,11 @@ class Session:
     desk: Desk = field(default_factory=Desk)
     page: str = ""
     drawn: int = 0
-    answered: tuple[Settings, Look] | None = None
+    following: tuple[str, ...] = ()
+    hurried: bool = False
     pending: Pending | None = None
     analyses: Recent[Analysis] = field(default_factory=lambda: Recent(most=MOST_SHOWN))
+    binned: Recent[Analysis] = field(default_factory=lambda: Recent(most=MOST_SHOWN))
     latest: dict[str, Analysis] = field(default_factory=dict)
     comparisons: Recent[ModelComparison] = field(default_factory=lambda: Recent(most=4))
     one_scores: Recent[Predictions] = field(default_factory=lambda: Recent(most=3))
@@ -308,7 +314,7 @@ def predictions(session: Session) -> Predictions | None:
     return next(iter(shown_models(session).values()), None)
 
 
-def analysis(session: Session, rows: Predictions, progress: Progress) -> Analysis:
+def analysis(session: Session, rows: Predictions, progress: Progress = quiet) -> Analysis:
     """The analysis of these rows under the session's settings; only what changed is computed."""
     settings = session.settings
     # Bins cost nothing to change, all else does: one result for all binnings.
@@ -326,7 +332,8 @@ def analysis(session: Session, rows: Predictions, progress: Progress) -> Analysi
     session.latest[rows.fingerprint] = found
     while len(session.latest) > len(shown_models(session)):
         session.latest.pop(next(iter(session.latest)))
-    return analyze(rows, settings, earlier=found)
+    key = (rows.fingerprint, settings)
+    return session.binned.get_or_make(key, lambda: analyze(rows, settings, earlier=found))
 
 
 def one_score(session: Session, rows: Predictions) -> Predictions:
