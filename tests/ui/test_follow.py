@@ -28,7 +28,7 @@ def test_a_page_without_parts_is_drawn_as_a_whole(session, asked):
 
 
 def test_parts_follow_in_the_order_they_were_drawn_and_the_frame_last(session, asked, monkeypatch):
-    monkeypatch.setattr(st, "fragment", lambda draw, key: lambda *_: None)
+    monkeypatch.setattr(st, "fragment", lambda *_, **__: lambda *_: None)
     for key in ("navigation", "changed", "diagram", "bins"):
         follow.part(key, lambda: None)
     follow.follow()
@@ -38,8 +38,8 @@ def test_parts_follow_in_the_order_they_were_drawn_and_the_frame_last(session, a
 
 def test_only_what_is_drawn_first_is_waited_for(session, asked, monkeypatch):
     drawn, waited = [], []
-    monkeypatch.setattr(st, "fragment", lambda draw, key: draw)
-    monkeypatch.setattr(follow.time, "sleep", lambda seconds: waited.append(len(drawn)))
+    monkeypatch.setattr(st, "fragment", lambda draw, **_: draw)
+    monkeypatch.setattr(follow.time, "sleep", lambda _: waited.append(len(drawn)))
     for key in ("diagram", "bins"):
         follow.part(key, lambda: None)
     assert waited == []  # a whole page does not wait
