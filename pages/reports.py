@@ -14,17 +14,13 @@ try:
 except StoreError as error:
     trouble = str(error)
 
-if desk.report and store is not None:
+if (desk.report and store is not None) or desk.file is not None:
     try:
         with st.container(width=saved_report.WIDTH):
             saved_report.page(session, store)
     except StoreError as error:
         st.error(plain(str(error)))
         st.page_link(shelf.PAGE, label="All reports", query_params=session.link())
-    st.stop()
-if desk.file is not None:
-    with st.container(width=saved_report.WIDTH):
-        saved_report.file(session, desk.file)
     st.stop()
 
 with st.sidebar:

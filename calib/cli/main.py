@@ -11,6 +11,7 @@ from contextlib import suppress
 import calib
 from calib.cli import junit
 from calib.cli.check import add_check
+from calib.cli.compare import add_compare
 from calib.cli.report import add_report
 
 BAD_INPUT, FAULT, INTERRUPTED = 2, 3, 130
@@ -18,6 +19,7 @@ DESCRIPTION = """Can these probabilities be trusted? The numbers of the dashboar
 
   python -m calib report predictions.parquet --outcome y --score p -o report.html
   python -m calib check predictions.parquet --outcome y --score p --max-ks 0.02
+  python -m calib compare march.json april.json -o comparison.html
 """
 
 
@@ -33,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
     commands = made.add_subparsers(metavar="COMMAND", required=True)
     add_report(commands)
     add_check(commands)
+    add_compare(commands)
     return made
 
 

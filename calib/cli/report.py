@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, get_args
@@ -81,7 +81,7 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(given: argparse.Namespace) -> int:
     """Write the report; 0."""
     for path in given.output:
-        _check_output(path)
+        check_output(path, FORMATS)
     if given.images:
         _check_images(given.output)
     predictions, costs = predictions_of(given), costs_of(given)
@@ -138,15 +138,15 @@ def _check_images(paths: Sequence[Path]) -> None:
         raise ValueError(missing())
 
 
-def _check_output(path: Path) -> None:
+def check_output(path: Path, formats: Iterable[str]) -> None:
     """Refuse before the work what could not be written after it."""
     suffix = path.suffix.lower()
-    if suffix not in FORMATS:
-        raise ValueError(f"--output must end in one of {', '.join(FORMATS)}, got {path.name!r}.")
+    if suffix not in formats:
+        raise ValueError(f"--output must end in one of {', '.join(formats)}, got {path.name!r}.")
     if not path.parent.is_dir():
         raise ValueError(f"--output must lie in a folder that exists, got {str(path)!r}.")
     if suffix in (".html", ".md") and find_spec("plotly") is None:
         raise ValueError(
-            "A report in HTML or Markdown is drawn by plotly, which is not installed: "
-            f"pip install plotly, or choose .json or .zip, got {path.name!r}."
+            "HTML and Markdown are drawn by plotly, which is not installed: "
+            f"pip install plotly, or choose .json, got {path.name!r}."
         )

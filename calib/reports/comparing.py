@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from calib.analysis import Analysis, Column
 from calib.calibrators import CALIBRATORS
 from calib.comparison import Estimate
+from calib.reports.codec import encode
 from calib.reports.contents import Contents
+from calib.reports.files import save_as
 from calib.reports.words import percent, written_setting
 from calib.settings import Settings
 from calib.uncertainty.unpaired import unpaired_difference
@@ -19,6 +24,8 @@ BIASED = (
     "no interval: errors of a sample lie above the true one, by more the fewer its rows are, so "
     "that of two samples cannot be told from it"
 )
+# Suffix of a file -> the method that writes it.
+FORMATS = {".html": "html", ".json": "json", ".md": "markdown"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +104,25 @@ class ReportComparison:
         """One row a method and metric."""
         return pd.DataFrame([_row(change) for change in self.metrics])
 
+    def json(self) -> str:
+        """The comparison as strict JSON: the same two reports give the same text."""
+        return (
+            json.dumps(encode(_contents(self)), allow_nan=False, ensure_ascii=False, indent=1)
+            + "\n"
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write it, in the format that the path's suffix names: .html, .json or .md.
+
+        Raises
+        ------
+        ValueError
+            If the suffix is another.
+        OSError
+            If the file cannot be written; what was there before stays.
+        """
+        save_as(Path(path), {suffix: getattr(self, name) for suffix, name in FORMATS.items()})
+
     def html(self) -> str:
         """The comparison as one self-contained HTML page."""
         # As of a report: the numbers alone must not need Plotly.
@@ -111,6 +137,29 @@ class ReportComparison:
         from calib.reports.markdown import to_markdown
 
         return to_markdown(paper_of_comparison(self))
+
+
+def _contents(comparison: ReportComparison) -> dict[str, Any]:
+    return {
+        "first": _named(comparison.first),
+        "second": _named(comparison.second),
+        "same_rows": comparison.same_rows,
+        **{
+            name: [asdict(change) | {"changed": change.changed} for change in changes]
+            for name, changes in (
+                ("data", comparison.data),
+                ("settings", comparison.settings),
+                ("verdict", comparison.verdict),
+            )
+        },
+        "metrics": [_row(change) for change in comparison.metrics],
+        "only_first": comparison.only_first,
+        "only_second": comparison.only_second,
+    }
+
+
+def _named(report: Contents) -> dict[str, str]:
+    return {"title": report.heading, "author": report.author, "created": report.created}
 
 
 def _row(change: MetricChange) -> dict[str, object]:

@@ -16,7 +16,7 @@ from calib.reports.checks import check_contents
 from calib.reports.codec import ReportError, decode, encode
 from calib.reports.contents import Contents, Declared
 from calib.reports.disclosure import aggregated
-from calib.reports.files import write_whole
+from calib.reports.files import save_as
 from calib.reports.parts import Parts
 from calib.reports.schema import SCHEMA_VERSION, upgraded
 from calib.reports.tables import archive, table_files
@@ -178,11 +178,7 @@ class Report(Contents):
         OSError
             If the file cannot be written; what was there before stays.
         """
-        path = Path(path)
-        if path.suffix.lower() not in FORMATS:
-            raise ValueError(f"path must end in one of {', '.join(FORMATS)}, got {path.name!r}.")
-        content = getattr(self, FORMATS[path.suffix.lower()])()
-        write_whole(path, content.encode() if isinstance(content, str) else content)
+        save_as(Path(path), {suffix: getattr(self, name) for suffix, name in FORMATS.items()})
 
 
 def _now() -> str:

@@ -23,7 +23,9 @@ class Desk:
     file : Report or None
         A report that was opened from a file.
     file_name, file_problem : str
-        What the file is called, and why it could not be opened.
+        What the file is called, and why the last one could not be opened.
+    other : Report or None
+        What the open report is held against, where not both are saved.
     tags : str
         Of the next report that is saved, with commas between them.
     model : str
@@ -49,6 +51,7 @@ class Desk:
     file: Report | None = None
     file_name: str = ""
     file_problem: str = ""
+    other: Report | None = None
     tags: str = ""
     model: str = ""
     search: str = ""
@@ -74,7 +77,8 @@ class Desk:
         changed = self.address() != before
         self.moved = again and changed
         if changed:
-            self.asking = ""
+            self.asking, self.file_problem = "", ""
+            self.other = None
 
     def address(self) -> dict[str, str]:
         """The address of what is open; empty where it is the list."""

@@ -13,7 +13,7 @@ import calib
 from calib.cli import main
 from calib.decisions import Costs
 from calib.figures.images import missing
-from calib.reports import Report, parts_of
+from calib.reports import Report, compare_reports, parts_of
 from calib.reports.command import command_line, library_call
 from calib.store import Store
 from calib.ui import downloads
@@ -71,6 +71,10 @@ def save(app: AppTest) -> AppTest:
     button(app, "save").click().run()
     assert not app.exception
     return app
+
+
+def tables(app: AppTest) -> str:
+    return " ".join(frame.value.to_string() for frame in app.dataframe)
 
 
 def undated(report: Report) -> str:
@@ -232,6 +236,48 @@ def test_two_reports_are_held_together(store, report):
     assert "these intervals are too wide" in text.replace("\\", "")
     assert address(app) == {"report": first, "against": other}
     assert "### What changed" in said(opened(report=other, against=first))
+
+
+def later(report: Report) -> bytes:
+    """A file of the same numbers, under a later date and another title."""
+    words = {"title": "Later", "author": "", "note": ""}
+    return report.edited(**words, created="2026-07-01").json().encode()
+
+
+def drop(app: AppTest, key: str, content: bytes) -> AppTest:
+    (place,) = [each for each in app.file_uploader if each.key.startswith(key)]
+    place.upload("report.json", content, "application/json").run()
+    assert not app.exception
+    return app
+
+
+@pytest.mark.parametrize("kind", ["saved and file", "file and saved", "two files"])
+def test_a_report_from_a_file_is_held_against_another(kind, store, report):
+    first, other = KEPT.read_bytes(), later(report)
+    if kind == "saved and file":
+        app = drop(opened(report=store.save(report)), "other_file", other)
+    elif kind == "two files":
+        app = drop(drop(opened(), "report_file", first), "other_file", other)
+    else:
+        saved = store.save(report)
+        app = drop(opened(), "report_file", other)
+        app.selectbox(key="against").set_value(saved).run()
+    assert not app.exception
+    assert "Loans, with slices against Later" in said(app)
+    expected = compare_reports(Report.open(first), Report.open(other))
+    for change in expected.metrics[:5]:
+        assert f"{change.first.value:.{change.column.digits}f}" in tables(app)
+    # Of two files, and of one, there is no link.
+    assert "against" not in address(app)
+    button(app, "close_other").click().run()
+    assert "### Verdict" in said(app)
+    assert "against Later" not in said(app)
+
+
+def test_a_broken_file_to_compare_with_is_told(store, report):
+    app = drop(opened(report=store.save(report)), "other_file", b"{")
+    assert "not valid JSON" in app.error[0].value
+    assert "### Verdict" in said(app)
 
 
 def test_a_file_is_opened_and_a_broken_one_is_told(report):

@@ -1,0 +1,66 @@
+"""``compare``: two reports held together."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from calib.cli.report import check_output
+from calib.reports import Report, ReportError, compare_reports
+from calib.reports.comparing import FORMATS
+
+EXAMPLES = """examples:
+  python -m calib compare march.json april.json
+  python -m calib compare march.json april.json -o comparison.html -o comparison.json
+
+exit status:
+  0  the two were compared, whatever changed
+  2  one of them is no report
+"""
+
+
+def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "compare",
+        help="hold two reports (report.json) against each other",
+        description="Say what changed between two reports: data, settings, verdict, and every "
+        "number under common settings. Differences are second minus first: give the earlier one "
+        "first, as the page does.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("first", type=Path, help="report.json, the earlier one")
+    parser.add_argument("second", type=Path, help="report.json, the later one")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        action="append",
+        default=[],
+        type=Path,
+        help="file to write, ending in .html, .json or .md; may be repeated; Markdown on standard "
+        "output if not given",
+    )
+    parser.set_defaults(run=run, junit=None)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Write the comparison; 0."""
+    for path in given.output:
+        check_output(path, FORMATS)
+    comparison = compare_reports(_opened(given.first), _opened(given.second))
+    for path in given.output:
+        comparison.save(path)
+        print(path)
+    if not given.output:
+        print(comparison.markdown(), end="")
+    return 0
+
+
+def _opened(path: Path) -> Report:
+    try:
+        return Report.open(path)
+    except ReportError as error:
+        raise ReportError(f"{path.name}: {error}") from error

@@ -1,0 +1,40 @@
+"""report.json from a person's disk: read and checked like any other input."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.reports import Report
+from calib.ui.state import Session
+from calib.ui.words import plain
+
+LARGEST_MB = 20
+
+
+def uploader(session: Session, label: str, key: str) -> tuple[Report, str] | None:
+    """A place to drop report.json; returns the report and the file's name once it is read."""
+    desk = session.desk
+    given = st.file_uploader(
+        label, key=f"{key}_{desk.n_reads}", type="json", max_upload_size=LARGEST_MB
+    )
+    if desk.file_problem:
+        st.error(desk.file_problem)
+    if given is None:
+        return None
+    opened = _read(session, given.getvalue(), given.name)
+    if opened is None:
+        st.rerun()
+    return opened, given.name
+
+
+def _read(session: Session, content: bytes, name: str) -> Report | None:
+    """The report, or None and the reason on the desk."""
+    desk = session.desk
+    # A file kept by the widget is copied at every rerun: each read makes a new one.
+    desk.n_reads += 1
+    desk.file_problem = ""
+    try:
+        return Report.open(content)
+    except ValueError as error:
+        desk.file_problem = f"{plain(name)} is not opened: {plain(str(error))}"
+        return None
