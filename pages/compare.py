@@ -3,7 +3,7 @@
 import streamlit as st
 
 from calib.analysis import Analysis
-from calib.figures import before_after_chart, difference_chart
+from calib.figures import before_after_panel, difference_chart
 from calib.ui import (
     folds,
     frame,
@@ -64,7 +64,11 @@ def changes(analysis: Analysis) -> None:
         frame.reading(words.DIFFERENCE_READING)
     tables.differences(analysis)
     st.markdown("### Before and after")
-    frame.chart(before_after_chart(analysis, tuple(analysis.methods)), "chart_before_after")
+    with st.container(horizontal=True, key=state.key("before_after"), gap="xsmall"):
+        for key in analysis.methods:
+            frame.chart(before_after_panel(analysis, key), f"chart_before_after_{key}")
+    at = words.level(analysis.settings.confidence_level)
+    frame.once("before and after", lambda: st.caption(words.BEFORE_AFTER_READING.format(at)))
 
 
 models = frame.models(session)

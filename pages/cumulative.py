@@ -3,8 +3,10 @@
 import streamlit as st
 
 from calib.figures import cumulative_chart, cumulative_difference_chart
-from calib.ui import evidence, frame, widgets, words
+from calib.ui import evidence, frame, state, widgets, words
 from calib.ui.frame import Model
+
+PANELS = range(4)
 
 session = frame.begin("Cumulative")
 
@@ -33,7 +35,10 @@ def body(model: Model) -> None:
     evidence.tests_table(analysis.methods[method])
 
     st.markdown(f"### Four panels: {words.method_label(method)}")
-    frame.chart(cumulative_chart(analysis, method), "chart_cumulative")
+    with st.container(horizontal=True, key=state.key("panels")):
+        for panel in PANELS:
+            drawn = cumulative_chart(analysis, method, panels=(panel,))
+            frame.chart(drawn, f"chart_cumulative_{panel}")
     frame.once("panels", lambda: st.caption(words.PANELS_READING))
 
 

@@ -1,6 +1,6 @@
 """Figures: an Analysis as plotly figures. They read it and never compute."""
 
-from calib.figures.before_after import before_after_chart
+from calib.figures.before_after import before_after_chart, before_after_panel
 from calib.figures.chart import Chart, for_report
 from calib.figures.checkpoints import checkpoint_chart
 from calib.figures.clipping import clipping_chart
@@ -24,6 +24,7 @@ __all__ = [
     "METHOD_STYLES",
     "Chart",
     "before_after_chart",
+    "before_after_panel",
     "checkpoint_chart",
     "clipping_chart",
     "compact_logit_chart",

@@ -12,9 +12,10 @@ from calib.figures.panels import band, diagonal, dots, few_entry, square
 from calib.figures.scales import LINEAR
 from calib.figures.theme import axis_look, style_of
 from calib.figures.trace import Trace
-from calib.figures.words import escaped, verdicts
+from calib.figures.words import escaped, evidence, verdicts
 
 SIDE = 180
+TITLE = 40
 # Few enough for panels of 80 pixels.
 TICKS = {"tickvals": [0.0, 0.5, 1.0], "ticktext": ["0", "0.5", "1"]}
 
@@ -35,10 +36,10 @@ def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: i
     layout: dict[str, Any] = {}
     notes = []
     for panel, result in enumerate(results):
-        traces += _traces(result, panel)
+        # The first panel's band and diagonal speak for all in the legend.
+        traces += _traces(result, panel, named=panel == 0)
         layout |= _axes(grid, panel)
-        title = f"<b>{escaped(result.label)}</b><br>KS {result.ks.statistic:.3f}"
-        notes.append(panel_title(title, panel))
+        notes.append(_title(result, panel))
     notes += shared_titles("Mean predicted probability", "Observed frequency")
     if any(result.reliability.few.any() for result in results):
         traces.append(few_entry())
@@ -48,15 +49,45 @@ def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: i
         f"Reliability before and after calibration. {verdicts(analysis, methods)}",
         plot_width=grid.width,
         plot_height=grid.height,
-        top=40,
+        top=TITLE,
         revision="before and after",
     )
 
 
-def _traces(result: MethodResult, panel: int) -> list[Trace]:
+def before_after_panel(analysis: Analysis, method: str) -> Chart:
+    """One of these panels, for a page that sets them in as many columns as it has room for.
+
+    It has neither legend nor titles of its axes: the page says once what all have in common.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    method : str
+    """
+    result = analysis.methods[method]
+    grid = Grid(1, 1, SIDE, gap_x=0, gap_y=0)
+    return make_chart(
+        _traces(result, 0, named=False),
+        _axes(grid, 0) | {"annotations": [_title(result, 0)]},
+        f"Reliability of {result.label}: {evidence(result)}.",
+        plot_width=SIDE,
+        plot_height=SIDE,
+        left=30,
+        right=6,
+        top=TITLE,
+        bottom=24,
+        revision=f"before and after {method}",
+    )
+
+
+def _title(result: MethodResult, panel: int) -> dict[str, Any]:
+    title = f"<b>{escaped(result.label)}</b><br>KS {result.ks.statistic:.3f}"
+    return panel_title(title, panel)
+
+
+def _traces(result: MethodResult, panel: int, *, named: bool) -> list[Trace]:
     place = axis_ids(panel)
-    # The first panel's band and diagonal speak for all in the legend.
-    shared = place | {"showlegend": panel == 0}
+    shared = place | {"showlegend": named}
     curve, style = result.reliability, style_of(result.key)
     return [
         band(curve, LINEAR, **shared, legendgroup="band"),

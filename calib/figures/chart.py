@@ -83,6 +83,7 @@ def make_chart(
     left: int = LEFT,
     right: int = RIGHT,
     top: int = TOP,
+    bottom: int = BOTTOM,
     revision: str,
 ) -> Chart:
     """Lay out traces around a plot area of the given size, with their legend below.
@@ -91,13 +92,13 @@ def make_chart(
     """
     # Fixed margins: letting plotly measure its labels costs a second layout pass at every redraw.
     legend = legend_height(traces)
-    bottom = BOTTOM + legend
-    height, width = top + plot_height + bottom, left + plot_width + right
+    below = bottom + legend
+    height, width = top + plot_height + below, left + plot_width + right
     common = {
         "template": LIGHT,
         "height": height,
         "width": width,
-        "margin": {"l": left, "r": right, "t": top, "b": bottom, "pad": 0, "autoexpand": False},
+        "margin": {"l": left, "r": right, "t": top, "b": below, "pad": 0, "autoexpand": False},
         "hovermode": "closest",
         "hoverlabel": {"align": "left", "namelength": -1},
         "uirevision": revision,
@@ -107,7 +108,7 @@ def make_chart(
             "traceorder": "normal",
             "x": 0.0,
             "xanchor": "left",
-            "y": -(BOTTOM - 4) / plot_height,
+            "y": -(bottom - 4) / plot_height,
             "yanchor": "top",
             "font": {"size": 12},
         },

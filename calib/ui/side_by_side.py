@@ -19,7 +19,7 @@ from calib.ui.widgets import show_value
 KEY = "side_by_side"
 # A model's column is as wide as a chart, so that what does not fit moves to the next row; columns
 # of a body lie below each other in it. Squares shrink with it as they do with a narrow screen, see
-# calib.ui.frame: 446 is what a single square needs, 612 what two need.
+# calib.ui.style: 446 is what a square of 380 pixels needs.
 ROW = f".st-key-{KEY} > div > [data-testid=stHorizontalBlock]"
 STYLE = f"""
 [data-testid=stMainBlockContainer] {{ max-width: 2200px; }}
@@ -31,11 +31,6 @@ STYLE = f"""
 @container (max-width: 446px) {{
     [class*=st-key-chart_functions], [class*=st-key-chart_reliability] {{
         margin-top: calc(100cqw - 446px); clip-path: inset(calc(446px - 100cqw) 0 0 0);
-    }}
-}}
-@container (max-width: 612px) {{
-    [class*=st-key-chart_cumulative_], .st-key-chart_cumulative {{
-        margin-top: calc(50cqw - 306px); clip-path: inset(calc(306px - 50cqw) 0 0 0);
     }}
 }}
 """

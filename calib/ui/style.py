@@ -36,10 +36,14 @@ SQUARES = """
         margin-top: calc(100vw - 428px); clip-path: inset(calc(428px - 100vw) 0 0 0);
     }
 }
-/* The same for two squares of 250 pixels side by side, 90 beside and 22 between them. */
-@media (max-width: 640px) {
-    .st-key-chart_cumulative {
-        margin-top: calc(47.9vw - 308px); clip-path: inset(calc(308px - 47.9vw) 0 0 0);
+/* Panels: as many beside each other as there is room for, small ones two on a phone. */
+[class*=st-key-panels], [class*=st-key-before_after] { display: grid; }
+[class*=st-key-panels] { grid-template-columns: repeat(auto-fill, 316px); max-width: 680px; }
+[class*=st-key-before_after] { grid-template-columns: repeat(auto-fill, 216px); }
+@media (max-width: 478px) {
+    [class*=st-key-before_after] { grid-template-columns: repeat(2, minmax(0, 1fr)); }
+    [class*=st-key-chart_before_after] {
+        margin-top: calc(50vw - 239px); clip-path: inset(calc(239px - 50vw) 0 0 0);
     }
 }
 """

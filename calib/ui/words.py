@@ -292,6 +292,10 @@ PANELS_READING = (
     "probability against the share of rows; (d) recalibrated probability against the score. Gupta "
     "et al. 2021, arXiv 2006.12800."
 )
+BEFORE_AFTER_READING = (
+    "Across the mean predicted probability, upward the observed frequency. The grey band is where "
+    "the dots of calibrated scores fall {} of the time, hollow dots have fewer than 30 rows."
+)
 LAMBDA_READING = """
 λ weighs the penalty: to the right the map is smoother, to the left it follows single rows. The loss
 is that of every row under the fit to all others. A map is fitted at the λ of the **large marker**;
@@ -317,7 +321,7 @@ MATRIX_CHANGE_READING = """
 CLIPPING_READING = """
 - **Clipping** only keeps scores from being too sure: none is below p_min, and each row is divided
   by its sum.
-- What calibration gains **beyond the best bound** is more than that. The best of four is chosen on
+- What calibration gains **beyond the best bound** is more than that. The best bound is chosen on
   these very rows, so it flatters clipping. Lucena 2018, arXiv 1809.07751, Figure 2.
 """
 DIFFERENCE_READING = """

@@ -75,7 +75,7 @@ def test_from_a_file_to_a_report_that_needs_no_network(page: Page, browser, rare
 
     go(page, "Cumulative")
     assert points(page, "chart_difference")
-    assert points(page, "chart_cumulative")
+    assert points(page, "chart_cumulative_0")
 
     go(page, "Functions")
     spline = points(page, "chart_functions_fitted", "Spline")

@@ -1,6 +1,7 @@
 import numpy as np
 
-from calib.figures import before_after_chart
+from calib.figures import before_after_chart, before_after_panel
+from calib.figures.words import evidence
 
 
 def test_one_panel_a_method_each_with_its_own_dots_and_band(analysis, trace):
@@ -40,3 +41,13 @@ def test_legend_names_each_thing_once(analysis):
     figure = before_after_chart(analysis, tuple(analysis.methods)).figure
     names = [t.name for t in figure.data if t.showlegend is not False]
     assert len(names) == len(set(names)) == 3
+
+
+def test_a_panel_alone_draws_what_it_draws_among_all(analysis, trace):
+    chart = before_after_panel(analysis, "beta")
+    among = before_after_chart(analysis, ("beta",)).figure
+    for uid in ("band", "dots beta"):
+        alone = trace(chart.figure, f"{uid}x")
+        np.testing.assert_array_equal(alone.y, trace(among, f"{uid}x").y)
+    assert not chart.figure.layout.showlegend
+    assert chart.alt == f"Reliability of Beta: {evidence(analysis.methods['beta'])}."

@@ -25,6 +25,24 @@ def test_panels_draw_the_curves_of_figure_1(analysis, trace, panel, name, x, y):
     assert (line.xaxis or "x") == f"x{panel + 1 if panel else ''}"
 
 
+@pytest.mark.parametrize(("panel", "name", "x", "y"), PANELS)
+def test_a_panel_alone_draws_what_it_draws_among_four(analysis, trace, panel, name, x, y):
+    curve = analysis.methods["platt"].cumulative
+    figure = cumulative_chart(analysis, "platt", panels=(panel,)).figure
+    line = trace(figure, f"{name} {panel}")
+    np.testing.assert_allclose(line.x, getattr(curve, x), atol=1e-7)
+    np.testing.assert_allclose(line.y, getattr(curve, y), atol=1e-7)
+    assert (line.xaxis, line.showlegend) == ("x", True)
+    # What the panel on its left says among four, it says itself.
+    assert figure.layout.yaxis.title.text in ("Cumulative probability", "Probability")
+    assert figure.layout.yaxis.side == "left"
+
+
+def test_predicted_and_observed_are_told_apart_without_colour(analysis):
+    drawn = cumulative_chart(analysis, "platt", panels=(0,)).figure.data
+    assert len({line.line.dash for line in drawn}) == 2
+
+
 def test_panels_do_not_overlap_and_stay_square(analysis):
     chart = cumulative_chart(analysis)
     layout, margin = chart.figure.layout, chart.figure.layout.margin
