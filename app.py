@@ -4,6 +4,7 @@ import streamlit as st
 
 from calib.analysis import Analysis
 from calib.figures import reliability_chart
+from calib.loading.problems import plural
 from calib.ui import frame, state, widgets, words
 from calib.ui.frame import Model
 
@@ -25,7 +26,7 @@ def four_numbers(analysis: Analysis) -> None:
         right.metric(
             "Predicted, observed",
             f"{words.percent(data.mean_score)}, {words.percent(data.base_rate)}",
-            f"{data.n_distinct:,} distinct scores",
+            plural(data.n_distinct, "distinct score"),
             delta_color="off",
             delta_arrow="off",
             help="Mean score and observed frequency: a calibrated model's are the same.",

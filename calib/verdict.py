@@ -168,7 +168,7 @@ def recommend(
         gap = differences[chosen]
         reasons.append(
             f"{label} is simpler, and its log loss cannot be told from the best "
-            f"(+{gap.value:.4f}, interval {gap.low:+.4f} to {gap.high:+.4f})."
+            f"({signed(gap.value)}, interval {signed(gap.low)} to {signed(gap.high)})."
         )
     if chosen == "uncalibrated":
         return Recommendation(chosen, "Keep the scores as they are.", tuple(reasons))
@@ -186,6 +186,17 @@ def p_words(p_value: float) -> str:
     ('p = 0.030', 'p < 0.001')
     """
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
+
+
+def signed(value: float, digits: int = 4) -> str:
+    """A difference with its sign.
+
+    Examples
+    --------
+    >>> signed(-0.25, 2)
+    '−0.25'
+    """
+    return f"{value:+.{digits}f}".replace("-", "−")
 
 
 def score_words(score: float) -> str:

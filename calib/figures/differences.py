@@ -13,6 +13,7 @@ from calib.figures.theme import FRAME, axis_look, style_of
 from calib.figures.trace import Trace, scatter
 from calib.figures.words import escaped
 from calib.matrices import MulticlassResult
+from calib.verdict import signed
 
 WIDTH, ROW = 520, 38
 Loss = Literal["log_loss", "brier_score"]
@@ -109,7 +110,7 @@ def _zero(n_rows: int) -> Trace:
 def _row(result: Compared, metric: str, row: int) -> Trace:
     estimate, style = result.differences[metric], style_of(result.key)
     known = estimate.low == estimate.low
-    interval = f" ({estimate.low:+.4f} to {estimate.high:+.4f})" if known else ""
+    interval = f" ({signed(estimate.low)} to {signed(estimate.high)})" if known else ""
     return scatter(
         x=[estimate.value],
         y=[row],

@@ -19,7 +19,7 @@ from calib.figures.stacked import (
     stacked_axes,
     upright,
 )
-from calib.figures.theme import METHOD_STYLES, style_of
+from calib.figures.theme import METHOD_STYLES, of_counts, style_of
 from calib.figures.trace import Trace, scatter
 from calib.figures.words import escaped
 from calib.numerics.arrays import FloatArray
@@ -43,7 +43,7 @@ def epsilon_chart(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> Chart:
     traces = [upright(rule, above["range"], f"rule: ε = {rule:.2g}", "rule", showlegend=True)]
     traces += [_losses(analysis, curve, epsilon) for curve in drawn]
     traces.append(_outside(drawn[0], epsilon))
-    below = {"title": "Outside", "rangemode": "tozero", "fixedrange": True, "tickformat": "~s"}
+    below = {"title": "Outside", **of_counts(float(drawn[0].n_outside.max()))}
     layout = stacked_axes(across, above, below)
     return make_chart(
         traces,

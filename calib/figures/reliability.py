@@ -22,7 +22,7 @@ from calib.figures.panels import (
 from calib.figures.panels import band as band_trace
 from calib.figures.rate import RATE_NAMES, rate_traces
 from calib.figures.scales import AxisKind, Scale, scale_for
-from calib.figures.theme import LINE_WIDTH, OUTCOME, axis_look, faded, style_of
+from calib.figures.theme import LINE_WIDTH, OUTCOME, axis_look, faded, of_counts, style_of
 from calib.figures.trace import Trace, scatter
 from calib.figures.words import axis_titles, count, escaped, span, verdicts
 
@@ -184,10 +184,7 @@ def _count_axis(unit: str, highest: float) -> dict[str, object]:
         unit,
         domain=[0, HISTOGRAM / HEIGHT],
         anchor="x",
-        rangemode="tozero",
-        fixedrange=True,
         nticks=3,
-        # Below a thousand the prefix would be one of fractions: 500m for a half.
-        tickformat="~s" if highest >= 1000.0 else "~g",
         mirror=False,
+        **of_counts(highest),
     )

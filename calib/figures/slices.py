@@ -17,7 +17,7 @@ from calib.figures.words import count, escaped, probability, shortened
 from calib.methods import method_of
 from calib.numerics.arrays import BoolArray, IntArray
 from calib.slices import SliceGaps
-from calib.verdict import SIGNIFICANCE, p_words
+from calib.verdict import SIGNIFICANCE, p_words, signed
 
 WIDTH, ROW = 460, 30
 MOST_ROWS = 24
@@ -87,7 +87,7 @@ def _alt(gaps: Mapping[str, SliceGaps]) -> str:
         n = int(each.significant().sum())
         found = f"{n} of {len(each)} slices differ from what was predicted after Holm's correction"
         strongest = each.order[0]
-        named = f"; strongest evidence: {each.names[strongest]}, {each.gap[strongest]:+.3f}"
+        named = f"; strongest evidence: {each.names[strongest]}, {signed(each.gap[strongest], 3)}"
         said.append(f"{method_of(key).label}: {found}{named if n else ''}.")
     return "Observed minus predicted of each slice, with intervals. " + " ".join(said)
 
@@ -180,7 +180,7 @@ def _describe(gaps: SliceGaps, i: int) -> str:
         escaped(gaps.names[i]),
         f"{count(gaps.rows[i])} rows, {count(gaps.positives[i])} positive",
         f"mean score {probability(gaps.mean_score[i])}, observed {probability(gaps.observed[i])}",
-        f"difference {gaps.gap[i]:+.4f} ({gaps.low[i]:+.4f} to {gaps.high[i]:+.4f})",
+        f"difference {signed(gaps.gap[i])} ({signed(gaps.low[i])} to {signed(gaps.high[i])})",
     ]
     if gaps.few[i]:
         return "<br>".join([*lines, f"fewer than {FEW_ROWS} rows: not judged"])

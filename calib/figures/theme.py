@@ -65,9 +65,9 @@ METHOD_STYLES: Mapping[str, MethodStyle] = {
     "clip": MethodStyle("#A6A6A6", "dot", "star-triangle-up"),
     "prior_shift": MethodStyle("#6F8FAF", "longdashdot", "star-diamond"),
     "vector": MethodStyle("#6495ED", "dash", "diamond-wide"),
-    "matrix": MethodStyle("#C26AA0", "dot", "hourglass"),
-    "dirichlet": MethodStyle("#DDAA33", "dashdot", "diamond-tall"),
-    "dirichlet_l2": MethodStyle("#8FA53A", "longdash", "star-triangle-down"),
+    "matrix": MethodStyle("#A34FD6", "dot", "hourglass"),
+    "dirichlet": MethodStyle("#C0392B", "dashdot", "diamond-tall"),
+    "dirichlet_l2": MethodStyle("#3DA32B", "longdash", "star-triangle-down"),
 }
 OTHER_STYLE = MethodStyle("#8A7FA8", "dot", "bowtie")
 
@@ -126,3 +126,13 @@ def axis_look(title: str = "", **options: Any) -> dict[str, Any]:
         "ticklabelposition": "outside",
     }
     return look | options
+
+
+def of_counts(highest: float) -> dict[str, Any]:
+    """Options of an axis of rows, from none to the highest number."""
+    return {
+        "rangemode": "tozero",
+        "fixedrange": True,
+        # Below a thousand the prefix would be one of fractions: 500m for a half.
+        "tickformat": "~s" if highest >= 1000.0 else "~g",
+    }

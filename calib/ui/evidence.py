@@ -72,7 +72,7 @@ def test_rows(method: MethodResult) -> list[dict[str, str]]:
 def _statistic(key: str, test: TestResult) -> str:
     if math.isinf(test.statistic):
         return "∞" if test.statistic > 0 else "−∞"
-    return number(test.statistic, 4 if key in ("ks", "kuiper") else 2).replace("-", "−")
+    return number(test.statistic, 4 if key in ("ks", "kuiper") else 2)
 
 
 def _evidence(test: TestResult) -> str:

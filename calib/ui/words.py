@@ -13,9 +13,11 @@ from calib.curves.functions import CompactLogitCurve
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.epsilon import EpsilonCurve
+from calib.loading.problems import plural
 from calib.methods import method_of
 from calib.multiclass import MULTICLASS_CALIBRATORS
-from calib.verdict import p_words as p_words  # pages print it
+from calib.verdict import p_words as p_words  # pages print these two
+from calib.verdict import signed as signed
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$~:&])")
 
@@ -36,10 +38,10 @@ def number(value: float, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> number(0.12345), number(float("nan"))
-    ('0.1235', '–')
+    >>> number(0.12345), number(-2.5, 1), number(float("nan"))
+    ('0.1235', '−2.5', '–')
     """
-    return f"{value:.{digits}f}" if value == value else "–"
+    return f"{value:.{digits}f}".replace("-", "−") if value == value else "–"
 
 
 def interval(estimate: Estimate, digits: int = 4, *, signed: bool = False) -> str:
@@ -55,17 +57,6 @@ def interval(estimate: Estimate, digits: int = 4, *, signed: bool = False) -> st
     sign = "+" if signed else ""
     low, high = f"{estimate.low:{sign}.{digits}f}", f"{estimate.high:{sign}.{digits}f}"
     return f"{low} to {high}".replace("-", "−")
-
-
-def signed(value: float, digits: int = 4) -> str:
-    """A difference with its sign.
-
-    Examples
-    --------
-    >>> signed(-0.25, 2)
-    '−0.25'
-    """
-    return f"{value:+.{digits}f}".replace("-", "−")
 
 
 def percent(share: float) -> str:
@@ -141,7 +132,7 @@ def formula(method: MethodResult) -> str:
     """A fitted map in words and numbers, and its knots."""
     said = plain(method.function.formula)
     n = len(method.function.knots)
-    return said if n == 0 or "knots" in said else f"{said} ({n} knots)"
+    return said if n == 0 or "knots" in said else f"{said} ({plural(n, 'knot')})"
 
 
 def choice(name: str, value: Any) -> str:
@@ -201,7 +192,7 @@ def meaning(analysis: Analysis, key: str) -> str:
 
 def bins_said(curve: ReliabilityCurve) -> str:
     """Number of occupied bins, and what is to be known about the others."""
-    said = [f"{len(curve.rows)} bins with rows"]
+    said = [f"{plural(len(curve.rows), 'bin')} with rows"]
     if curve.n_empty:
         said.append(f"{curve.n_empty} empty or merged")
     n_few = int(curve.few.sum())
@@ -294,7 +285,8 @@ PANELS_READING = (
 )
 BEFORE_AFTER_READING = (
     "Across the mean predicted probability, upward the observed frequency. The grey band is where "
-    "the dots of calibrated scores fall {} of the time, hollow dots have fewer than 30 rows."
+    f"the dots of calibrated scores fall {{}} of the time, hollow dots have fewer than {FEW_ROWS} "
+    "rows."
 )
 LAMBDA_READING = """
 λ weighs the penalty: to the right the map is smoother, to the left it follows single rows. The loss

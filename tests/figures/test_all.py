@@ -2,6 +2,7 @@
 
 import base64
 import dataclasses
+import itertools
 import json
 
 import numpy as np
@@ -183,6 +184,13 @@ def test_every_method_has_a_colour_a_dash_and_a_marker_of_its_own():
     assert style_of("made up") is OTHER_STYLE
 
 
+def test_no_two_methods_have_colours_that_are_hard_to_tell_apart():
+    colors = {key: _lab(style.color) for key, style in METHOD_STYLES.items()}
+    for one, other in itertools.combinations(colors, 2):
+        # CIE 1976, in which 2.3 is just noticed.
+        assert np.linalg.norm(colors[one] - colors[other]) > 10.0, (one, other)
+
+
 @pytest.mark.parametrize("background", [(255, 255, 255), (20, 24, 29)])
 def test_the_five_main_methods_can_be_seen_on_light_and_dark(background):
     # WCAG asks 3 to 1 of graphics; isotonic's orange has 2.2 on white and is Okabe and Ito's own.
@@ -197,7 +205,18 @@ def _contrast(color, background):
     return (two + 0.05) / (one + 0.05)
 
 
-def _luminance(rgb):
+def _linear(rgb):
     share = np.asarray(rgb) / 255
-    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
+    return np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+
+
+def _luminance(rgb):
+    return float(_linear(rgb) @ [0.2126, 0.7152, 0.0722])
+
+
+def _lab(color):
+    """CIE L*a*b* of a colour under D65."""
+    linear = _linear([int(color[i : i + 2], 16) for i in (1, 3, 5)])
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    x, y, z = np.cbrt(np.asarray(to_xyz) @ linear / [0.9505, 1.0, 1.089])
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])

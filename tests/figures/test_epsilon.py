@@ -35,6 +35,13 @@ def test_the_large_marker_is_the_number_of_the_comparison(analysis, trace, epsil
     assert len(line.x) == len(EPSILONS) + (epsilon not in EPSILONS)
 
 
+@pytest.mark.parametrize(("n", "shown"), [(0.0, "~g"), (1200.0, "~s")])
+def test_few_rows_outside_are_counted_without_a_prefix(analysis, n, shown):
+    outside = dataclasses.replace(curve(), n_outside=np.full(len(EPSILONS), n))
+    layout = epsilon_chart(using(analysis, EPSILONS[2]), [outside]).figure.layout
+    assert layout.yaxis2.tickformat == shown
+
+
 def test_all_other_points_are_those_of_the_curve(analysis, trace):
     figure = epsilon_chart(using(analysis, 0.0025), [curve("beta"), curve("platt", 0.1)]).figure
     for key, shift in (("beta", 0.0), ("platt", 0.1)):
