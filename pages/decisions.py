@@ -44,7 +44,8 @@ def expected_counts(model: Model) -> None:
     low, high = deciding.range_control(session)
     counts = deciding.counts(session, model.analysis, model.rows, low, high)
     st.markdown(decision_view.counts_said(counts, shown))
-    decision_view.counts_table(counts, session.settings.confidence_level)
+    if counts.rows:
+        decision_view.counts_table(counts, session.settings.confidence_level)
     frame.once("counts", lambda: st.caption(decision_view.COUNT_READING))
 
 

@@ -80,7 +80,8 @@ def warnings_of(held_out: HeldOut, scored: ScoreCells) -> tuple[str, ...]:
         )
     if len(scored) < 20:
         found.append(
-            f"Only {len(scored)} distinct scores: curves have that many points and no more."
+            f"Only {len(scored)} distinct score{'' if len(scored) == 1 else 's'}: curves have that "
+            "many points and no more."
         )
     return tuple(found)
 

@@ -12,6 +12,7 @@ from calib.multiclass import Classwise
 from calib.ui import state
 from calib.ui.frame import Model
 from calib.ui.state import HEAVY, Session
+from calib.ui.tables import whole_numbers
 from calib.ui.views import plain_name
 from calib.ui.widgets import show_value
 from calib.ui.words import method_label, p_words, percent, plain, signed
@@ -20,10 +21,10 @@ from calib.verdict import SIGNIFICANCE
 # Okabe and Ito's vermillion and blue: read alike by colour-blind eyes, on white and on black.
 TOO_HIGH, TOO_LOW, SIZE = "213, 94, 0", "0, 114, 178", "127, 127, 127"
 STRONGEST = 0.6
-FEW_STYLE = "color: rgba(127, 127, 127, 0.8)"
+FEW_GREY = {"light": "#5A6570", "dark": "#A9B4BF"}
 COLUMNS: dict[str, Any] = {
     "class": st.column_config.TextColumn("Class", pinned=True),
-    "n_rows": st.column_config.NumberColumn("Rows", help="Rows of the class that are scored."),
+    "n_rows": whole_numbers("Rows", help="Rows of the class that are scored."),
     "ks_error": st.column_config.NumberColumn(
         "KS error", format="%.4f", help="Largest cumulative gap of the class's own score."
     ),
@@ -124,6 +125,7 @@ def show(model: Model, table: Classwise) -> int | None:
         key=state.key("table_classes"),
         on_select="rerun",
         selection_mode="single-row",
+        placeholder="–",
         alt="One row a class: rows, observed frequency, mean score, bias, KS error, ECE and p.",
     )
     rows = selected["selection"]["rows"]
@@ -141,7 +143,8 @@ def _shades(frame: Any) -> Any:
     styles["bias"] = [
         _shade(TOO_LOW if value > 0 else TOO_HIGH, abs(value), largest) for value in frame["bias"]
     ]
-    styles.loc[frame["few"], :] = FEW_STYLE
+    grey = FEW_GREY["dark" if st.context.theme.type == "dark" else "light"]
+    styles.loc[frame["few"], :] = f"color: {grey}"
     return styles
 
 

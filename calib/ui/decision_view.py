@@ -86,7 +86,7 @@ def _row(decided: DecisionTable, key: str) -> dict[str, str]:
         "False negatives": _count(found.false_negatives),
         "True negatives": _count(found.true_negatives),
         "Cost per row": number(found.cost.value),
-        f"Change ({at} interval)": _change_cell(found.change) if key != "uncalibrated" else "",
+        f"Change ({at} interval)": _change_cell(found.change) if key != "uncalibrated" else "–",
         "Net benefit": number(found.net_benefit.value),
     }
     if decided.costs.capacity is None:

@@ -50,6 +50,10 @@ def saved(session: Session, store: Store) -> None:
     StoreError
         If the store cannot be read.
     """
+    if not store.count():
+        st.caption("Nothing is saved yet.")
+        _deleted(store)
+        return
     desk = session.desk
     _filters(session, store)
     chosen = {name: getattr(desk, name) or None for name in FILTERS}
@@ -61,8 +65,7 @@ def saved(session: Session, store: Store) -> None:
         for number, entry in enumerate(found):
             _entry(entry, number)
     if not found:
-        looked = desk.search or any(chosen.values())
-        st.caption("No saved report fits." if looked else "Nothing is saved yet.")
+        st.caption("No saved report fits.")
     _turning(session, total)
     _deleted(store)
 

@@ -16,10 +16,15 @@ from calib.predictions import Predictions
 from calib.slices import Apart, SliceErrorRates, SliceGaps, Slicing
 from calib.ui import frame, slicing, state
 from calib.ui.state import Session
+from calib.ui.tables import whole_numbers
 from calib.ui.words import interval, level, method_label, number, percent, plain, signed
 from calib.verdict import SIGNIFICANCE, p_words
 
 MOST_LISTED = 500
+COLUMNS = {
+    **{name: st.column_config.TextColumn(pinned=True) for name in ("Slice", "Period")},
+    **{name: whole_numbers() for name in ("Rows", "Positive")},
+}
 NO_COLUMNS = (
     "These data name no slice columns. On the Data page, open **More columns and conversions** and "
     "choose them under **Slice by**, and a **Time** column for periods."
@@ -88,7 +93,7 @@ def table(gaps: Mapping[str, SliceGaps]) -> None:
         [_slice_row(gaps, i) for i in shown],
         hide_index=True,
         key=state.key("table_slices"),
-        column_config={"Slice": st.column_config.TextColumn(pinned=True)},
+        column_config=COLUMNS,
         alt="One row a slice: its rows, mean score, observed frequency, and their difference.",
     )
     if len(first) > MOST_LISTED:
@@ -137,7 +142,7 @@ def rates(
             rows,
             hide_index=True,
             key=state.key("table_rates"),
-            column_config={"Slice": st.column_config.TextColumn(pinned=True)},
+            column_config=COLUMNS,
             alt="One row a slice: share flagged, false-positive and false-negative rate.",
         )
     at = level(decided.confidence_level)
@@ -267,7 +272,7 @@ def _period_rows(tables: Mapping[str, PeriodTable]) -> None:
         rows,
         hide_index=True,
         key=state.key("table_periods"),
-        column_config={"Period": st.column_config.TextColumn(pinned=True)},
+        column_config=COLUMNS,
         alt="One row a period: rows, observed frequency, mean score, slope, intercept, KS error.",
     )
 

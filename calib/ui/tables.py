@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,11 +31,19 @@ BIN_COLUMNS = {
 }
 
 
+def whole_numbers(label: str | None = None, **options: Any) -> Any:
+    """A column of counts, with the separators that the reader's language has."""
+    return st.column_config.NumberColumn(label, format="localized", **options)
+
+
 def bins(curve: ReliabilityCurve, key: str) -> None:
     """One row a bin, with exact numbers."""
-    formats = {name: st.column_config.NumberColumn(label) for name, label in BIN_COLUMNS.items()}
-    for name in set(BIN_COLUMNS) - {"rows", "positive"}:
-        formats[name] = st.column_config.NumberColumn(BIN_COLUMNS[name], format="%.4f")
+    formats = {
+        name: whole_numbers(label)
+        if name in ("rows", "positive")
+        else st.column_config.NumberColumn(label, format="%.4f")
+        for name, label in BIN_COLUMNS.items()
+    }
     columns = {name: getattr(curve, name) for name in BIN_COLUMNS}
     st.dataframe(
         # Streamlit sends Arrow; to pandas and back takes longer than all else about a moved slider.
