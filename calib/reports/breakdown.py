@@ -62,7 +62,10 @@ def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
     if n_shown < n_slices:
         said += f" The first {n_shown} of {n_slices:,} slices."
     if part.n_merged:
-        said += f" The {part.n_merged:,} smallest are one, so that each has at least ten rows."
+        said += (
+            f" {part.n_merged:,} slices are one, so that no slice, nor one taken from another, "
+            "shows fewer than ten rows."
+        )
     return said
 
 

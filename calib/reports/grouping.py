@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from calib.cells import ScoreCells
 from calib.decisions.curves import GRID
-from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.periods import Periods
+from calib.reports.nesting import Pairs, exposing, pairs_of
 from calib.slices import Slicing
 
 LEAST_ROWS = 10
@@ -31,8 +34,15 @@ def merge_small(rows: FloatArray) -> list[slice]:
     return [slice(*ends) for ends in zip(starts, [*starts[1:], len(rows)], strict=True)]
 
 
-def merged_slices(cut: Slicing) -> tuple[Slicing, int]:
+def merged_slices(cut: Slicing, beside: Sequence[IntArray] = ()) -> tuple[Slicing, int]:
     """The same slices with those of fewer than ten rows as one, and how many those are.
+
+    Parameters
+    ----------
+    cut : Slicing
+    beside : sequence of ndarray of int, shape (n,)
+        Every row's slice in the other cuts that are shown: larger slices go with the small ones
+        where two cuts, subtracted, would show fewer than ten rows.
 
     Examples
     --------
@@ -42,15 +52,27 @@ def merged_slices(cut: Slicing) -> tuple[Slicing, int]:
     ('Others (2 slices)', 2, [50, 0, 0, 12])
     """
     rows = np.bincount(cut.codes, minlength=len(cut))
-    small = np.flatnonzero((rows > 0) & (rows < LEAST_ROWS))
-    large = np.flatnonzero(rows >= LEAST_ROWS)
-    if not len(small):
+    pairs = [pairs_of(cut.codes, other) for other in beside]
+    small = (rows > 0) & (rows < LEAST_ROWS)
+    while (joining := _joining(rows, small, pairs)) is not None:
+        small[joining] = True
+    if not small.any():
         return cut, 0
-    if rows[small].sum() < LEAST_ROWS:
-        small = np.append(small, large[rows[large].argmin()])
-    codes = np.where(np.isin(cut.codes, small), len(cut), cut.codes)
-    name = f"Others ({len(small)} slices)"
-    return Slicing(cut.columns, (*cut.names, name), codes.astype(np.int64)), len(small)
+    name = f"Others ({small.sum()} slices)"
+    codes = np.where(small[cut.codes], len(cut), cut.codes)
+    return Slicing(cut.columns, (*cut.names, name), codes.astype(np.int64)), int(small.sum())
+
+
+def _joining(rows: IntArray, small: BoolArray, pairs: Sequence[Pairs]) -> int | None:
+    """The slice that must go with the small ones; None if none must."""
+    shown = np.flatnonzero((rows > 0) & ~small)
+    if not len(shown):
+        return None
+    others = len(rows)
+    found = exposing(np.where(small, others, np.arange(others)), pairs, LEAST_ROWS)
+    if found == others or (found is None and 0 < rows[small].sum() < LEAST_ROWS):
+        return int(shown[rows[shown].argmin()])
+    return found
 
 
 def merged_periods(cut: Periods) -> Periods | None:

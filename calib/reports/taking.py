@@ -12,14 +12,14 @@ from calib.analysis import Analysis
 from calib.comparison import Estimate, HeldOut
 from calib.decisions import Costs, Decision, DecisionTable, cost_curves, decide, net_benefit
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.periods import cut_periods, period_table
+from calib.periods import Periods, PeriodTable, cut_periods, period_table
 from calib.periods.cutting import Unit
 from calib.predictions import Predictions
 from calib.reports.contents import shown_methods
 from calib.reports.disclosure import coarse_score
 from calib.reports.grouping import LEAST_ROWS, merged_cells, merged_periods, merged_slices
 from calib.reports.parts import DecisionPart, Parts, PeriodPart, SlicePart
-from calib.slices import SliceGaps, slice_by, slice_gaps
+from calib.slices import SliceGaps, Slicing, slice_by, slice_gaps
 
 MOST_SLICES = 100
 NONE = Estimate(float("nan"))
@@ -82,9 +82,12 @@ def parts_of(
     time = predictions.time_name if time is None else time
     if slices is None:
         slices = [(name,) for name in predictions.columns if name != time]
-    periods, notes = _periods(predictions, analysis, held_out, time, unit)
+    merged, notes = _merged_periods(predictions, time, unit)
+    periods = None
+    if merged is not None:
+        periods = PeriodPart(time, _period_tables(analysis, held_out, merged))
     return Parts(
-        slices=tuple(_slices(predictions, analysis, held_out, each, n_ranges) for each in slices),
+        slices=_all_slices(predictions, analysis, held_out, slices, n_ranges, merged),
         n_ranges=n_ranges,
         time=time,
         unit=unit or "",
@@ -94,17 +97,28 @@ def parts_of(
     )
 
 
-def _slices(
+def _all_slices(
     predictions: Predictions,
     analysis: Analysis,
     held_out: HeldOut,
-    names: Sequence[str],
+    slices: Sequence[tuple[str, ...]],
     n_ranges: int,
-) -> SlicePart:
-    cut = slice_by(predictions.columns, names, n_ranges=n_ranges)
-    if predictions.test is not None:
-        cut = cut.rows(predictions.test)
-    cut, n_merged = merged_slices(cut)
+    periods: Periods | None,
+) -> tuple[SlicePart, ...]:
+    """Slices of all columns; of no two of them does the difference show few rows."""
+    shown = [] if periods is None else [periods.codes]
+    parts = []
+    for names in slices:
+        cut = slice_by(predictions.columns, names, n_ranges=n_ranges)
+        if predictions.test is not None:
+            cut = cut.rows(predictions.test)
+        cut, n_merged = merged_slices(cut, shown)
+        shown.append(cut.codes)
+        parts.append(_slices(analysis, held_out, cut, n_merged))
+    return tuple(parts)
+
+
+def _slices(analysis: Analysis, held_out: HeldOut, cut: Slicing, n_merged: int) -> SlicePart:
     level = analysis.settings.confidence_level
     gaps = {
         key: slice_gaps(held_out.view(key), held_out.scores[key], cut, confidence_level=level)
@@ -125,13 +139,10 @@ def _picked(gaps: SliceGaps, kept: IntArray) -> SliceGaps:
     return replace(gaps, **chosen, names=tuple(gaps.names[i] for i in kept))
 
 
-def _periods(
-    predictions: Predictions,
-    analysis: Analysis,
-    held_out: HeldOut,
-    column: str,
-    unit: Unit | None,
-) -> tuple[PeriodPart | None, tuple[str, ...]]:
+def _merged_periods(
+    predictions: Predictions, column: str, unit: Unit | None
+) -> tuple[Periods | None, tuple[str, ...]]:
+    """The periods, or why there are none."""
     if not column:
         return None, ()
     if column not in predictions.columns:
@@ -145,12 +156,17 @@ def _periods(
     merged = merged_periods(cut if predictions.test is None else cut.rows(predictions.test))
     if merged is None:
         return None, ("There is no calibration over time: too few rows have one.",)
+    return merged, ()
+
+
+def _period_tables(
+    analysis: Analysis, held_out: HeldOut, periods: Periods
+) -> dict[str, PeriodTable]:
     level = analysis.settings.confidence_level
-    tables = {
-        key: period_table(held_out.view(key), held_out.scores[key], merged, confidence_level=level)
+    return {
+        key: period_table(held_out.view(key), held_out.scores[key], periods, confidence_level=level)
         for key in shown_methods(analysis)
     }
-    return PeriodPart(column, tables), ()
 
 
 def _decisions(analysis: Analysis, held_out: HeldOut, costs: Costs) -> DecisionPart:
