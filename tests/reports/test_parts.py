@@ -268,7 +268,10 @@ def test_sections_stand_between_bins_and_data(report, analysis):
 def test_the_words_say_what_was_merged(report):
     small = report.parts.slices[0]
     assert small.n_merged == 2
-    assert "The 2 smallest are one, so that each has at least ten rows." in report.markdown()
+    assert (
+        "2 slices are one, so that no slice, nor one taken from another, shows fewer"
+        in report.markdown()
+    )
 
 
 def test_many_slices_are_cut_to_a_hundred_and_the_number_is_told():
