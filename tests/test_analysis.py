@@ -53,7 +53,7 @@ def test_tests_are_those_of_the_held_out_scores(analysis):
             assert found[name] == getattr(calib.metrics, f"{name}_test")(y, scores), name
 
 
-def test_only_tests_that_know_of_clusters_are_shown_where_rows_come_in_some():
+def test_all_tests_go_by_cluster_where_rows_come_in_some():
     rng = np.random.default_rng(3)
     # Every cluster shares one outcome: 50 rows each, yet 80 draws in all.
     p = rng.random(80)
@@ -62,10 +62,19 @@ def test_only_tests_that_know_of_clusters_are_shown_where_rows_come_in_some():
         np.repeat(hit, 50), np.repeat(p, 50), group=np.repeat(np.arange(80), 50)
     )
     method = calib.analyze(rows, calib.Settings(methods=())).uncalibrated
-    assert set(method.tests) == {"kuiper"}
-    by_cluster, by_row = method.tests["kuiper"], calib.metrics.kuiper_test(*_columns(rows))
-    assert by_cluster.statistic == by_row.statistic
-    assert by_row.p_value < 0.001 < 0.05 < by_cluster.p_value
+    outcome, score = _columns(rows)
+    by_row = {
+        "kuiper": calib.metrics.kuiper_test(outcome, score),
+        "spiegelhalter": calib.metrics.spiegelhalter_test(outcome, score),
+        "hosmer_lemeshow": calib.metrics.hosmer_lemeshow_test(outcome, score),
+        "line": calib.metrics.calibration_slope_intercept(outcome, score),
+    }
+    assert set(method.tests) == set(by_row)
+    for name, test in by_row.items():
+        by_cluster = method.tests[name]
+        assert by_cluster.statistic == pytest.approx(test.statistic, rel=1e-9), name
+        assert test.p_value < 0.05 < by_cluster.p_value, name
+        assert "clusters" in by_cluster.null, name
 
 
 def _columns(rows):

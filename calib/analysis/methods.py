@@ -32,10 +32,10 @@ from calib.metrics import (
     hosmer_lemeshow_test,
     ks_error,
     ks_test,
-    kuiper_error,
     kuiper_test,
     spiegelhalter_test,
 )
+from calib.metrics.by_cluster import clustered_tests, resampled_test
 from calib.metrics.ranking import row_auc
 from calib.metrics.regression import line_test
 from calib.multiclass import MulticlassCalibrator
@@ -49,7 +49,7 @@ from calib.uncertainty import Errors, Replicates, fit_line, percentile_estimate
 
 def method_result(key: str, held_out: HeldOut, settings: Settings) -> MethodResult:
     """All results of one method."""
-    rows, cells = held_out.rows, held_out.cells[key]
+    rows, cells, drawn = held_out.rows, held_out.cells[key], held_out.clusters(key)
     level = settings.confidence_level
     own = losses(held_out, key)
     reference = losses(held_out, "uncalibrated")
@@ -66,9 +66,9 @@ def method_result(key: str, held_out: HeldOut, settings: Settings) -> MethodResu
                 for name, values in own.items()
             }
             | _resampled_differences(held_out, key, level),
-            reliability=reliability(cells, settings, held_out.clusters(key)),
+            reliability=reliability(cells, settings, drawn),
             histogram=score_histogram(cells.score, cells.weight),
-            cumulative=curve if rows.group is None else _clustered_null(curve, held_out, key),
+            cumulative=curve if drawn is None else _clustered_null(curve, drawn.ks),
             ks=_ks_test(held_out, key),
             function=_function(held_out.maps[key]),
             tests=_tests(held_out, key, line),
@@ -114,33 +114,28 @@ def _row_auc(held_out: HeldOut, key: str) -> FloatArray:
 
 
 def _ks_test(held_out: HeldOut, key: str) -> TestResult:
-    """Rows of one cluster err together: their null is what resampled clusters show."""
-    cells = held_out.cells[key]
-    if held_out.rows.group is None:
-        return ks_test(cells)
-    return _clustered_test(ks_error(cells), held_out.replicates[key].ks)
-
-
-def _clustered_test(value: float, errors: Errors) -> TestResult:
-    null = f"resampled clusters, {len(errors.noise):,} draws"
-    return TestResult(value, errors.p_value(value), null)
+    by_row = ks_test(held_out.cells[key])
+    drawn = held_out.clusters(key)
+    return by_row if drawn is None else resampled_test(by_row, drawn.ks)
 
 
 def _tests(held_out: HeldOut, key: str, line: LogisticFit | None) -> dict[str, TestResult]:
-    cells = held_out.cells[key]
-    if held_out.rows.group is not None:
-        return {"kuiper": _clustered_test(kuiper_error(cells), held_out.replicates[key].kuiper)}
+    cells, drawn = held_out.cells[key], held_out.clusters(key)
+    kuiper = kuiper_test(cells)
+    if drawn is not None:
+        by_cluster = clustered_tests(held_out.view(key), cells, line)
+        return {"kuiper": resampled_test(kuiper, drawn.kuiper)} | by_cluster
     return {
-        "kuiper": kuiper_test(cells),
+        "kuiper": kuiper,
         "spiegelhalter": spiegelhalter_test(cells),
         "hosmer_lemeshow": hosmer_lemeshow_test(cells),
         "line": line_test(cells, line),
     }
 
 
-def _clustered_null(curve: CumulativeCurve, held_out: HeldOut, key: str) -> CumulativeCurve:
-    noise = held_out.replicates[key].ks.noise
-    return replace(curve, null_half_width=float(np.quantile(noise, curve.confidence_level)))
+def _clustered_null(curve: CumulativeCurve, noise: Errors) -> CumulativeCurve:
+    half = float(np.quantile(noise.noise, curve.confidence_level))
+    return replace(curve, null_half_width=max(curve.null_half_width, half))
 
 
 def with_bins(method: MethodResult, held_out: HeldOut, settings: Settings) -> MethodResult:

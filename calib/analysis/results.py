@@ -106,8 +106,7 @@ class MethodResult:
         The map fitted on all calibration rows; no curve where whole rows of a matrix are mapped.
     tests : mapping of str to TestResult
         Other tests of the held-out scores: kuiper, spiegelhalter, hosmer_lemeshow, and line, the
-        likelihood-ratio test of slope 1 and intercept 0. Only kuiper where groups are named: the
-        others take rows as independent.
+        likelihood-ratio test of slope 1 and intercept 0; by cluster where groups are named.
     """
 
     key: str

@@ -106,16 +106,16 @@ def hosmer_lemeshow_test(
     (67.8571, 'chi-square, 2 degrees of freedom')
     """
     groups = bin_cells(cells, n_groups, "quantile")
-    statistic, n = float(_chi_square(groups, groups.gap)), len(groups)
+    statistic, n = float(chi_square(groups, groups.gap)), len(groups)
     variance = groups.effective_rows * groups.mean_score * (1.0 - groups.mean_score)
     if variance.min() < FEW_EXPECTED and math.isfinite(statistic):
-        drawn = _chi_square(groups, _simulated_gaps(cells, groups, random_state))
+        drawn = chi_square(groups, simulated_gaps(cells, groups, random_state))
         return TestResult(statistic, simulated_p(statistic, drawn), SIMULATED)
     null = f"chi-square, {n} degrees of freedom"
     return TestResult(statistic, float(chdtrc(n, statistic)), null)
 
 
-def _chi_square(groups: Bins, gap: FloatArray) -> FloatArray:
+def chi_square(groups: Bins, gap: FloatArray) -> FloatArray:
     """The statistic of gaps of shape (g,) or (g, r)."""
     spread = groups.mean_score * (1.0 - groups.mean_score)
     # A group of certain scores has no spread: right, it adds nothing; wrong, it settles the test.
@@ -125,7 +125,7 @@ def _chi_square(groups: Bins, gap: FloatArray) -> FloatArray:
     return np.where(wrong, math.inf, terms)
 
 
-def _simulated_gaps(cells: ScoreCells, groups: Bins, random_state: int) -> FloatArray:
+def simulated_gaps(cells: ScoreCells, groups: Bins, random_state: int) -> FloatArray:
     """Gaps of the groups under y ~ Bernoulli(s), shape (g, r)."""
     runs = bucket_starts(cells.score, cells.weight, MOST_RUNS)
     starts = np.union1d(runs, groups.first)

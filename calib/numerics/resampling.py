@@ -94,6 +94,37 @@ def draw_cluster_sums(
     return np.ascontiguousarray(table.T @ copies.T.astype(np.float32))
 
 
+def student_factor(n: int, n_replicates: int, rng: np.random.Generator) -> FloatArray:
+    """Factors that give what n resampled clusters show the tails of what is known of them.
+
+    A normal number of the resamples' variance times its factor is Student's t with n - 1 degrees of
+    freedom, in units of the clusters' standard error.
+
+    Parameters
+    ----------
+    n : int
+        Clusters; one alone shows no spread, and its factor is 1.
+    n_replicates : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (n_replicates,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> t = student_factor(5, 100_000, rng) * rng.normal(0.0, np.sqrt(4 / 5), 100_000)
+    >>> np.quantile(t, 0.975).round(1)  # the normal quantile is 2.0
+    np.float64(2.8)
+    """
+    n = min(n, MOST_CLUSTERS)
+    if n < 2:
+        return np.ones(n_replicates)
+    return np.sqrt(n / rng.chisquare(n - 1, n_replicates))
+
+
 def draw_noise(
     score: FloatArray,
     weight: FloatArray,

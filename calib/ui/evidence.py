@@ -32,10 +32,6 @@ TESTS_READING = (
     "small to matter is found too: look at its size. Of five tests, one is below 0.05 by chance "
     "more often than once in twenty."
 )
-CLUSTERED = (
-    "Rows come in clusters: the other tests take rows as independent and would find too much, so "
-    "they are left out."
-)
 
 
 def tests_table(method: MethodResult) -> None:
@@ -49,8 +45,7 @@ def tests_table(method: MethodResult) -> None:
         },
         alt="One row a test: its statistic, its p-value in words, and what it looks at.",
     )
-    reading = CLUSTERED if set(method.tests) == {"kuiper"} else TESTS_READING
-    frame.once("tests", lambda: st.caption(reading))
+    frame.once("tests", lambda: st.caption(TESTS_READING))
 
 
 def test_rows(method: MethodResult) -> list[dict[str, str]]:

@@ -19,6 +19,7 @@ from calib.numerics.resampling import (
     error_interval,
     percentile_interval,
     reflected_interval,
+    student_factor,
 )
 from calib.predictions import Predictions
 from calib.uncertainty.estimate import Estimate
@@ -65,7 +66,7 @@ class Bootstrap:
         rng = np.random.default_rng(random_state)
         self.cells, few = cells, _into_few(cells)
         negative, negative_sq = few.negative, few.weight_sq - few.positive_sq
-        self._few, self._seed, self._clustered = few, random_state, False
+        self._few, self._seed, self._n_clusters = few, random_state, 0
         self._positive = draw_sums(few.positive, few.positive_sq, n_replicates, rng)
         self._negative = draw_sums(negative, negative_sq, n_replicates, rng)
 
@@ -104,7 +105,8 @@ class Bootstrap:
         drawn = draw_cluster_sums(
             rows.group, atom + rows.outcome, weight, 2 * len(few), n_replicates, rng
         )
-        made._negative, made._positive, made._clustered = drawn[0::2], drawn[1::2], True
+        made._negative, made._positive = drawn[0::2], drawn[1::2]
+        made._n_clusters = len(np.unique(rows.group))
         return made
 
     def estimate(
@@ -171,7 +173,7 @@ class Bootstrap:
         """The cells with outcomes of calibrated scores, or noise as the resampled clusters show."""
         few = self._few
         expected = few.weight * few.score
-        if self._clustered:
+        if self._n_clusters:
             noise = self._clusters_noise()
         else:
             n_replicates = self._positive.shape[1]
@@ -189,7 +191,9 @@ class Bootstrap:
         drawn = self._positive * (1.0 - score) - self._negative * score
         total = (self._positive + self._negative).sum(axis=0)
         own = few.positive - few.weight * few.score
-        return drawn * (few.total_weight / total) - own[:, None]
+        rng = np.random.default_rng([self._seed, 1])
+        factor = student_factor(self._n_clusters, drawn.shape[1], rng)
+        return (drawn * (few.total_weight / total) - own[:, None]) * factor
 
 
 def _columns(

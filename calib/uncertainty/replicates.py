@@ -10,7 +10,12 @@ import numpy as np
 from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray, lock
 from calib.numerics.binning import Bins
-from calib.numerics.resampling import draw_noise, error_interval, percentile_interval
+from calib.numerics.resampling import (
+    draw_noise,
+    error_interval,
+    percentile_interval,
+    student_factor,
+)
 from calib.uncertainty.estimate import Estimate
 from calib.uncertainty.rows import RowResamples
 from calib.uncertainty.slope import log_odds, slope_deviation
@@ -62,7 +67,8 @@ class Replicates:
         Share of the weight up to each point.
     noise : ndarray of float32, shape (p + 1, r)
         The gaps of calibrated scores: of outcomes y ~ Bernoulli(s), or, where clusters are drawn
-        and outcomes are not independent, of each resample minus those of the rows.
+        and outcomes are not independent, of each resample minus those of the rows, with Student's
+        tails.
     ks : Errors
     auc, slope : ndarray of shape (r,)
         Resamples' values minus that of the rows; NaN where one has none.
@@ -162,8 +168,8 @@ def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
     gap = _prefix(positive - negative)[ends]
     kept = _thin(score[order][ends[1:] - 1], share[order], ends)
     noise = (
-        gap[kept][:, 1:] - gap[kept][:, :1]
-        if rows.clustered
+        _clusters_null(rows, gap[kept])
+        if rows.n_clusters
         else _null(rows, score, order, ends[kept])
     )
     error = np.abs(gap).max(axis=0)
@@ -202,6 +208,13 @@ def _ends(score: FloatArray) -> IntArray:
 def _thin(score: FloatArray, share: FloatArray, ends: IntArray) -> IntArray:
     weight = np.add.reduceat(share, ends[:-1])
     return np.append(bucket_starts(score, weight, MOST_POINTS), len(score))
+
+
+def _clusters_null(rows: RowResamples, gap: FloatArray) -> FloatArray:
+    """What resampled clusters show, and how little a few of them tell of it."""
+    n_replicates = gap.shape[1] - 1
+    rng = np.random.default_rng([rows.seed, 1])
+    return (gap[:, 1:] - gap[:, :1]) * student_factor(rows.n_clusters, n_replicates, rng)
 
 
 def _null(rows: RowResamples, score: FloatArray, order: IntArray, ends: IntArray) -> FloatArray:

@@ -29,8 +29,8 @@ class RowResamples:
     atom : ndarray of int, shape (n,)
         Of each row: twice its group, plus its outcome.
     row_weight : ndarray of shape (n,)
-    clustered : bool
-        Whether clusters were drawn, not rows.
+    n_clusters : int
+        Clusters, where they were drawn and not rows; else 0.
     seed : int
     share : ndarray of shape (2 * g,)
         Share of each atom in the total weight.
@@ -40,7 +40,7 @@ class RowResamples:
 
     atom: IntArray
     row_weight: FloatArray
-    clustered: bool
+    n_clusters: int
     seed: int
     share: FloatArray
     drawn: SmallFloatArray
@@ -96,8 +96,8 @@ def resample_rows(
     sums = drawn.sum(axis=0, dtype=np.float64)
     # A handful of rows may be drawn no time at all.
     drawn /= np.where(sums > 0.0, sums, 1.0).astype(np.float32)
-    clustered = rows.group is not None
-    return RowResamples(atom, weight, clustered, random_state, total / total.sum(), drawn)
+    n_clusters = 0 if rows.group is None else len(np.unique(rows.group))
+    return RowResamples(atom, weight, n_clusters, random_state, total / total.sum(), drawn)
 
 
 def _groups(score: FloatArray, cells: ScoreCells, fold: IntArray | None, most: int) -> IntArray:

@@ -9,7 +9,7 @@ from scipy.stats import binom, chi2
 
 from calib import metrics
 from calib.cells import ScoreCells
-from calib.metrics.goodness_of_fit import _simulated_gaps
+from calib.metrics.goodness_of_fit import simulated_gaps
 from calib.numerics.binning import bin_cells
 
 
@@ -60,7 +60,7 @@ def test_runs_of_many_scores_are_drawn_together():
     score = np.sort(np.random.default_rng(1).beta(0.5, 20.0, 3000))
     cells = ScoreCells.from_arrays(np.arange(3000) % 50 == 0, score)
     groups = bin_cells(cells, 10, "quantile")
-    gaps = _simulated_gaps(cells, groups, 0)
+    gaps = simulated_gaps(cells, groups, 0)
     variance = [(s * (1 - s)).sum() for s in np.split(score, groups.last[:-1])]
     np.testing.assert_allclose(gaps[5:].std(axis=1), np.sqrt(variance[5:]) / 300, rtol=0.05)
     np.testing.assert_allclose(gaps.mean(axis=1), 0.0, atol=4 * gaps.std() / np.sqrt(4999))

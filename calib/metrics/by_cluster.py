@@ -1,0 +1,194 @@
+"""Classical tests of calibration where rows of one cluster may err together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib.cells import ScoreCells
+from calib.metrics.goodness_of_fit import (
+    FEW_EXPECTED,
+    ROUNDING,
+    chi_square,
+    hosmer_lemeshow_test,
+    simulated_gaps,
+    spiegelhalter_test,
+)
+from calib.metrics.regression import line_test
+from calib.metrics.results import TestResult
+from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.binning import bin_cells
+from calib.numerics.calibrated_null import N_SIMULATED, simulated_p
+from calib.numerics.design_effect import DesignEffect, design_effect
+from calib.numerics.logistic import LogisticFit
+from calib.predictions import BinaryView
+from calib.uncertainty import Errors, fit_line
+from calib.uncertainty.slope import log_odds
+
+N_GROUPS = 10  # of Hosmer and Lemeshow
+
+
+def clustered_tests(
+    rows: BinaryView, cells: ScoreCells | None = None, line: LogisticFit | None = None
+) -> dict[str, TestResult]:
+    """Spiegelhalter's, Hosmer and Lemeshow's, and the slope and intercept test, by cluster.
+
+    The statistics are those of independent rows, as their own functions give them. Their null is
+    wider by the design effect: F with Rao and Scott's second-order correction. Where a group of
+    Hosmer and Lemeshow's expects few positives or negatives it is that of simulated outcomes, as
+    wide in mean and variance.
+
+    Parameters
+    ----------
+    rows : BinaryView
+        With clusters named.
+    cells : ScoreCells, optional
+        Of the same rows, and
+    line : LogisticFit, optional
+        of `calib.uncertainty.fit_line`, where they are known already.
+
+    Returns
+    -------
+    dict of str to TestResult
+        spiegelhalter, hosmer_lemeshow and line; NaN where it cannot be estimated, as with one
+        cluster.
+
+    Raises
+    ------
+    ValueError
+        If no clusters are named.
+
+    References
+    ----------
+    Rao and Scott 1984, doi:10.1214/aos/1176346391; Lumley and Scott 2014, doi:10.1111/anzs.12065
+    (likelihood ratios).
+
+    Examples
+    --------
+    Copies of rows are no evidence:
+
+    >>> import numpy as np
+    >>> from calib.predictions import Predictions
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(100)
+    >>> y, five = rng.random(100) < p, np.repeat(np.arange(100), 5)
+    >>> rows = Predictions.from_arrays(y[five], p[five], group=five).view()
+    >>> found = clustered_tests(rows)["spiegelhalter"]
+    >>> round(found.p_value, 2), found.null
+    (0.13, 'Rao-Scott F, 100 clusters')
+    >>> round(spiegelhalter_test(y[five], p[five]).p_value, 5)
+    1e-05
+    """
+    if rows.group is None:
+        raise ValueError("rows must come in clusters that are named, got rows without a group.")
+    cells = cells or rows.cells()
+    sums = _Sums.of(rows, rows.group)
+    return {
+        "spiegelhalter": _spiegelhalter(sums, cells),
+        "hosmer_lemeshow": _hosmer_lemeshow(sums, cells),
+        "line": _line(sums, cells, line or fit_line(cells)),
+    }
+
+
+def resampled_test(by_row: TestResult, errors: Errors) -> TestResult:
+    """The KS or Kuiper test by cluster: the noise of resampled clusters, and no less than of rows.
+
+    Parameters
+    ----------
+    by_row : TestResult
+        The test that takes rows as independent: where few come true resampled clusters hardly vary.
+    errors : Errors
+        Of resampled clusters.
+    """
+    p_value = max(by_row.p_value, errors.p_value(by_row.statistic))
+    null = f"resampled clusters, {len(errors.noise):,} draws"
+    return TestResult(by_row.statistic, p_value, null)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sums:
+    """Rows' contributions w (y - s), summed over clusters."""
+
+    score: FloatArray
+    residual: FloatArray
+    group: IntArray
+    n_clusters: int
+
+    @classmethod
+    def of(cls, rows: BinaryView, group: IntArray) -> _Sums:
+        residual = rows.outcome - rows.score
+        if rows.weight is not None:
+            residual *= rows.weight
+        return cls(rows.score, residual, group, int((np.bincount(group) > 0).sum()))
+
+    def effect(self, features: FloatArray, scale: FloatArray) -> DesignEffect:
+        """Of the residuals times each feature, shape (d, n)."""
+        moments = features * self.residual
+        sums = np.array([np.bincount(self.group, own) for own in moments], dtype=np.float64).T
+        return design_effect(sums, moments @ moments.T, scale, self.n_clusters)
+
+    def effect_between(self, inner: FloatArray, variance: FloatArray) -> DesignEffect:
+        """Of the sums of residuals between the inner edges of groups that have a variance."""
+        place = np.searchsorted(inner, self.score)
+        table = (int(self.group.max()) + 1, len(variance))
+        at = self.group * table[1] + place
+        sums = np.bincount(at, self.residual, minlength=table[0] * table[1]).astype(np.float64)
+        squares = np.bincount(place, np.square(self.residual), minlength=table[1]).astype(
+            np.float64
+        )
+        known = variance > 0.0
+        return design_effect(
+            sums.reshape(table)[:, known],
+            np.diag(squares[known]),
+            np.diag(variance[known]),
+            self.n_clusters,
+        )
+
+
+def _spiegelhalter(sums: _Sums, cells: ScoreCells) -> TestResult:
+    by_row = spiegelhalter_test(cells)
+    s, tilt = cells.score, 1.0 - 2.0 * cells.score
+    variance = float(cells.weight_sq @ (np.square(tilt) * s * (1.0 - s)))
+    if variance <= 0.0:
+        return by_row
+    effect = sums.effect(1.0 - 2.0 * sums.score[None], np.array([[variance]]))
+    return _corrected(by_row.statistic, by_row.statistic**2, effect)
+
+
+def _hosmer_lemeshow(sums: _Sums, cells: ScoreCells, n_groups: int = 10) -> TestResult:
+    by_row, groups = (
+        hosmer_lemeshow_test(cells, n_groups=n_groups),
+        bin_cells(cells, n_groups, "quantile"),
+    )
+    spread = groups.mean_score * (1.0 - groups.mean_score)
+    if math.isinf(by_row.statistic) or spread.max() < ROUNDING:
+        return by_row
+    squares = np.square(groups.weight) / groups.effective_rows
+    variance = np.where(spread < ROUNDING, 0.0, spread * squares)
+    effect = sums.effect_between(groups.high_edge[:-1], variance)
+    if (groups.effective_rows * spread).min() >= FEW_EXPECTED or effect.n_clusters < 2:
+        return _corrected(by_row.statistic, by_row.statistic, effect)
+    drawn = chi_square(groups, simulated_gaps(cells, groups, random_state=0))
+    p_value = simulated_p(effect.of_independent_rows(by_row.statistic), drawn)
+    null = f"simulation, {N_SIMULATED:,} draws, {effect.n_clusters:,} clusters"
+    return TestResult(by_row.statistic, p_value, null)
+
+
+def _line(sums: _Sums, cells: ScoreCells, line: LogisticFit | None) -> TestResult:
+    by_row = line_test(cells, line)
+    if math.isnan(by_row.statistic):
+        return by_row
+    x, s = log_odds(cells.score), cells.score
+    features = np.vstack([np.ones(len(x)), x])
+    # The statistic counts the rows by their effective number.
+    share = cells.total_weight_sq / cells.total_weight
+    scale = share * (features * (cells.weight * s * (1.0 - s))) @ features.T
+    own = np.vstack([np.ones(len(sums.score)), log_odds(sums.score)])
+    return _corrected(by_row.statistic, by_row.statistic, sums.effect(own, scale))
+
+
+def _corrected(statistic: float, square: float, effect: DesignEffect) -> TestResult:
+    null = f"Rao-Scott F, {effect.n_clusters:,} clusters"
+    return TestResult(statistic, effect.p_value(square), null)

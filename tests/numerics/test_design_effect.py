@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from calib.numerics.design_effect import DesignEffect, design_effect
+
+
+def drawn(rng, n_clusters, size, shared):
+    """Rows of three standard normal numbers; a cluster shares part of some of them."""
+    common = rng.normal(size=(n_clusters, 1, 3)) * np.sqrt(shared)
+    own = rng.normal(size=(n_clusters, size, 3)) * np.sqrt(1.0 - np.asarray(shared))
+    return common + own
+
+
+def effect_of(rows):
+    flat = rows.reshape(-1, rows.shape[-1])
+    scale = len(flat) * np.eye(rows.shape[-1])
+    return design_effect(rows.sum(axis=1), flat.T @ flat, scale, len(rows))
+
+
+@pytest.mark.parametrize("shared", [(0.0, 0.0, 0.0), (0.5, 0.5, 0.5), (0.9, 0.0, 0.0)])
+def test_it_is_what_the_covariance_of_the_sum_says(shared):
+    found = effect_of(drawn(np.random.default_rng(0), 20_000, 8, shared))
+    spread = 1.0 + 7.0 * np.array(shared)
+    assert found.mean == pytest.approx(spread.mean(), rel=0.03)
+    assert found.freedom == pytest.approx(spread.sum() ** 2 / (spread @ spread), rel=0.03)
+
+
+def test_freedom_and_mean_stay_within_their_bounds():
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        found = effect_of(drawn(rng, 4, 2, (0.0, 0.0, 0.0)))
+        assert found.mean >= 1.0
+        assert 1.0 <= found.freedom <= 3.0
+
+
+def test_units_of_the_moments_play_no_part():
+    rows = drawn(np.random.default_rng(2), 50, 4, (0.3, 0.0, 0.6))
+    mixed = rows @ np.array([[1.0, 0.2, 0.0], [0.0, 10.0, 0.0], [3.0, 0.0, 0.01]])
+    flat = mixed.reshape(-1, 3)
+    scale = 200 * np.linalg.multi_dot([flat.T, flat]) / 200
+    plain = rows.reshape(-1, 3)
+    same = design_effect(rows.sum(axis=1), plain.T @ plain, plain.T @ plain, 50)
+    found = design_effect(mixed.sum(axis=1), flat.T @ flat, scale, 50)
+    assert found.mean == pytest.approx(same.mean)
+    assert found.freedom == pytest.approx(same.freedom)
+
+
+def test_many_clusters_of_even_effect_give_a_scaled_chi_square():
+    effect = DesignEffect(2.0, 3.0, 3, 100_000)
+    assert effect.p_value(16.0) == pytest.approx(chi2.sf(8.0, 3), rel=1e-3)
+    assert effect.of_independent_rows(16.0) == pytest.approx(8.0)
+
+
+def test_an_uneven_effect_is_taken_back_to_the_mean_and_variance_of_independent_rows():
+    # All of it in one of four directions: 8 chi-square(1), as 8 + 4 (chi-square(4) - 4).
+    effect = DesignEffect(2.0, 1.0, 4, 100)
+    assert effect.of_independent_rows(8.0 + 2.0 * 2.0 * 3.0) == pytest.approx(4.0 + 3.0)
