@@ -18,8 +18,9 @@ from calib.figures.trace import Trace
 
 LEFT, RIGHT, TOP, BOTTOM = 54, 12, 12, 50
 LEGEND_ROW = 20
-# A phone has about this much for a legend. Room is reserved for it; wider screens need less.
-NARROWEST = 282
+# A phone has about this much for a chart. Room is reserved for the legend as it wraps there; wider
+# screens need less.
+NARROWEST = 342
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +92,7 @@ def make_chart(
     `revision` names what must not change for a reader's zoom to be kept.
     """
     # Fixed margins: letting plotly measure its labels costs a second layout pass at every redraw.
-    legend = legend_height(traces)
+    legend = legend_height(traces, NARROWEST - left)
     below = bottom + legend
     height, width = top + plot_height + below, left + plot_width + right
     common = {
@@ -116,14 +117,14 @@ def make_chart(
     return Chart({"data": list(traces), "layout": {**layout, **common}}, alt, height, width)
 
 
-def legend_height(traces: Sequence[Trace]) -> int:
-    """Room for the legend where it wraps most, on a narrow screen."""
+def legend_height(traces: Sequence[Trace], room: float) -> int:
+    """Height of the legend in so many pixels of width."""
     names = [trace.get("name") for trace in traces if trace.get("showlegend") is not False]
     if not names:
         return 0
     # Plotly sets a wrapped legend in columns as wide as the longest name.
     column = 58 + 6 * max(len(html.unescape(name or "")) for name in names)
-    columns = max(1, math.floor(NARROWEST / column))
+    columns = max(1, math.floor(room / column))
     return LEGEND_ROW * math.ceil(len(names) / columns) + 4
 
 

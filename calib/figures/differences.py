@@ -127,7 +127,8 @@ def _row(result: Compared, metric: str, row: int) -> Trace:
             "thickness": 1.75,
             "width": 4,
         },
-        hovertemplate=f"%{{x:+.4f}}{interval}<extra>%{{fullData.name}}</extra>",
+        hovertext=[f"{signed(estimate.value)}{interval}"],
+        hovertemplate="<b>%{fullData.name}</b><br>%{hovertext}<extra></extra>",
         showlegend=False,
     )
 

@@ -104,9 +104,8 @@ def _navigation(session: Session, title: str) -> None:
 
 
 def _notices(session: Session) -> None:
-    for sentence in session.refused:
-        st.warning(sentence)
     if session.refused:
+        st.warning("\n\n".join(session.refused))
         st.button("Understood", key="dismiss_refused", on_click=_dismiss)
     if session.other_data:
         st.info(

@@ -6,7 +6,15 @@ import streamlit as st
 
 # Streamlit writes its own grey into charts: 3.7 to 1 on white, where text needs 4.5.
 CHARTS = """
-.js-plotly-plot :is(.cartesianlayer, .infolayer) text { fill: currentColor !important; }
+.js-plotly-plot :is(.cartesianlayer, .infolayer, .hoverlayer) text {
+    fill: currentColor !important;
+}
+"""
+# Where Streamlit's own ring is missing, or is the look of what is chosen.
+FOCUS = """
+:is([data-testid=stPageLink] a, [data-testid=stMainMenu] button, .modebar-btn):focus-visible {
+    outline: 2px solid currentColor !important; outline-offset: 1px;
+}
 """
 PAGE = """
 [data-testid=stMainBlockContainer] { max-width: 1320px; padding: 4.25rem 3rem 4rem; }
@@ -19,6 +27,7 @@ PAGE = """
 }
 [data-testid=stMetricLabel] *, [data-testid=stMetricDelta] * { white-space: normal; }
 div:has(> [data-testid=stMultiSelectTagsContainer]) { max-height: none; }
+[data-testid=stMultiSelectTagsContainer] { flex-wrap: wrap; }
 @media (max-width: 640px) {
     [data-testid=stMainBlockContainer] { padding-left: 1rem; padding-right: 1rem; }
 }
@@ -51,4 +60,4 @@ SQUARES = """
 
 def apply() -> None:
     """Give the page the house's look."""
-    st.html(f"<style>{PAGE}{CHARTS}{SQUARES}</style>")
+    st.html(f"<style>{PAGE}{CHARTS}{FOCUS}{SQUARES}</style>")
