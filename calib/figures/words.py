@@ -11,6 +11,8 @@ from calib.predictions import parse_view
 from calib.verdict import p_words
 
 LONGEST_NAME = 24
+# Between the parts of a crossed slice's name.
+CROSSED = " × "
 
 
 def escaped(text: str) -> str:
@@ -25,14 +27,25 @@ def escaped(text: str) -> str:
 
 
 def shortened(name: str) -> str:
-    """A name that fits beside an axis or in a legend.
+    """A name that fits beside an axis or in a legend; of crossed slices a piece of either.
 
     Examples
     --------
     >>> shortened("a name that is longer than an axis is wide")
     'a name that is longer t…'
+    >>> shortened("a name that is longer than an axis is wide × b")
+    'a name that is long… × b'
     """
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    if len(name) <= LONGEST_NAME:
+        return name
+    parts = name.split(CROSSED)
+    room, cut = LONGEST_NAME - len(CROSSED) * (len(parts) - 1), dict.fromkeys(parts, "")
+    # What a short part leaves is there for the longer ones.
+    for left, part in zip(range(len(cut), 0, -1), sorted(cut, key=len), strict=True):
+        most = max(room // left, 2)
+        cut[part] = part if len(part) <= most else f"{part[: most - 1]}…"
+        room -= len(cut[part])
+    return CROSSED.join(cut[part] for part in parts)
 
 
 def probability(p: float) -> str:

@@ -62,7 +62,14 @@ class Drawing:
     chart: Chart
 
 
-Block = Paragraph | Bullets | Facts | Table | Code | Drawing
+@dataclass(frozen=True, slots=True, eq=False)
+class Beside:
+    """Charts beside each other, or below where there is no room."""
+
+    drawings: tuple[Drawing, ...]
+
+
+Block = Paragraph | Bullets | Facts | Table | Code | Drawing | Beside
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ from calib.decisions import Decision, DecisionTable
 from calib.figures import cost_chart, net_benefit_chart, period_chart, slice_chart
 from calib.figures.words import count, probability
 from calib.periods import PeriodTable
-from calib.reports.blocks import Block, Drawing, Paragraph, Section, Table, Value
+from calib.reports.blocks import Beside, Block, Drawing, Paragraph, Section, Table, Value
 from calib.reports.contents import Contents
 from calib.reports.parts import DecisionPart, SlicePart
 from calib.reports.words import UNKNOWN, interval, number, signed
@@ -135,12 +135,12 @@ def decisions(report: Contents) -> Section | None:
     table = part.table
     shown = [key for key in part.cost.cost if key in table.methods]
     at = None if table.costs.capacity else table.costs.threshold
-    blocks: list[Block] = [Paragraph(_rule(table), lead=True)]
-    if shown:
-        blocks.append(Drawing(cost_chart(part.cost, table, shown)))
-    blocks.append(
-        Drawing(net_benefit_chart(part.benefit, list(part.benefit.benefit), threshold=at))
-    )
+    cost = [Drawing(cost_chart(part.cost, table, shown))] if shown else []
+    benefit = net_benefit_chart(part.benefit, list(part.benefit.benefit), threshold=at)
+    blocks: list[Block] = [
+        Paragraph(_rule(table), lead=True),
+        Beside((*cost, Drawing(benefit))),
+    ]
     if table.methods:
         blocks.append(_decision_table(report, table))
     blocks += [Paragraph(text) for text in _left_out(report, part)]

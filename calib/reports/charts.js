@@ -16,20 +16,40 @@ function run(source) {
   document.head.append(script);
 }
 
+// What must be square shrinks with the page: the height that it leaves would be empty. A legend
+// keeps its distance, which plotly counts in heights of the panel.
+function fit(plot) {
+  if (!("square" in plot.dataset)) return Plotly.Plots.resize(plot);
+  const { width, height, inner, legend } = plot.natural;
+  const spare = Math.max(0, width - plot.clientWidth);
+  plot.style.height = `${height - spare}px`;
+  return Plotly.relayout(plot, {
+    width: plot.clientWidth,
+    height: height - spare,
+    "legend.y": (legend * inner) / (inner - spare),
+  });
+}
+
 async function draw() {
   run(await unpack(document.getElementById("plotly").textContent));
   const config = JSON.parse(document.getElementById("config").textContent);
   for (const plot of plots()) {
     const { data, layout } = JSON.parse(plot.nextElementSibling.textContent);
+    plot.natural = {
+      width: parseFloat(plot.parentElement.style.maxWidth),
+      height: layout.height,
+      inner: layout.height - layout.margin.t - layout.margin.b,
+      legend: layout.legend.y,
+    };
     await Plotly.newPlot(plot, data, layout, config);
+    await fit(plot);
   }
 }
 
 // Paper is narrower than most windows, and does not tell plotly that it came.
 function resize() {
-  if (window.Plotly) plots().forEach((plot) => Plotly.Plots.resize(plot));
+  if (window.Plotly) plots().forEach(fit);
 }
 
-window.addEventListener("beforeprint", resize);
-window.addEventListener("afterprint", resize);
+for (const event of ["beforeprint", "afterprint", "resize"]) window.addEventListener(event, resize);
 draw().catch(() => document.documentElement.classList.remove("scripts"));

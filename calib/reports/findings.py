@@ -6,14 +6,13 @@ import math
 
 from calib.analysis import Column, MethodResult
 from calib.figures import (
-    before_after_chart,
     cumulative_difference_chart,
     difference_chart,
     reliability_chart,
 )
 from calib.figures.words import count
 from calib.metrics import TestResult
-from calib.reports.blocks import Block, Bullets, Drawing, Paragraph, Section, Table, Value
+from calib.reports.blocks import Beside, Block, Bullets, Drawing, Paragraph, Section, Table, Value
 from calib.reports.contents import Contents
 from calib.reports.words import interval, number, percent, signed
 from calib.verdict import p_words
@@ -74,14 +73,14 @@ def _caveat(report: Contents) -> str:
 def reliability(report: Contents) -> Section:
     keys = [method.key for method in report.shown]
     analysis = report.analysis
-    chart = before_after_chart(analysis, keys) if len(keys) > 1 else reliability_chart(analysis)
+    charts = tuple(Drawing(reliability_chart(analysis, (key,))) for key in keys)
     text = (
         "Dots on the diagonal are calibrated. The band is where dots of a calibrated model would "
         f"fall by chance, {analysis.settings.confidence_level:.0%} of the time; bars are intervals "
-        "of the observed frequency."
+        "of the observed frequency. Below are the scores themselves."
     )
     title = "Reliability before and after" if len(keys) > 1 else "Reliability"
-    return Section(title, (Paragraph(text), Drawing(chart)))
+    return Section(title, (Paragraph(text), Beside(charts)))
 
 
 def comparison(report: Contents) -> Section:

@@ -15,6 +15,7 @@ from string import Template
 from calib.figures import CONFIG, for_report
 from calib.figures.plotly_js import plotly_js
 from calib.reports.blocks import (
+    Beside,
     Block,
     Bullets,
     Code,
@@ -133,13 +134,21 @@ def _(block: Code) -> str:
 
 
 @_render.register
+def _(block: Beside) -> str:
+    return f'<div class="beside">{"".join(map(_render, block.drawings))}</div>'
+
+
+@_render.register
 def _(block: Drawing) -> str:
     chart = block.chart
     alt = escape(chart.alt)
-    drawn = _for_script(for_report(chart).to_json(engine="json"))
+    figure = for_report(chart)
+    drawn = _for_script(figure.to_json(engine="json"))
+    square = " data-square" if figure.layout.yaxis.scaleanchor else ""
     return (
         f'<figure style="max-width: {chart.width}px">'
-        f'<div class="plot" role="img" aria-label="{alt}" style="height: {chart.height}px"></div>'
+        f'<div class="plot"{square} role="img" aria-label="{alt}" style="height: {chart.height}px">'
+        "</div>"
         f'<script type="application/json">{drawn}</script>'
         f"<figcaption>{alt}</figcaption></figure>"
     )

@@ -6,6 +6,7 @@ import re
 from functools import singledispatch
 
 from calib.reports.blocks import (
+    Beside,
     Block,
     Bullets,
     Code,
@@ -88,6 +89,11 @@ def _value(value: Value) -> str:
 def _(block: Code) -> str:
     # Indented, not fenced: no text inside can end it.
     return "\n".join(f"    {line}".rstrip() for line in block.text.split("\n"))
+
+
+@_render.register
+def _(block: Beside) -> str:
+    return "\n\n".join(map(_render, block.drawings))
 
 
 @_render.register

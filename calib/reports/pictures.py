@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from calib.figures import Chart
 from calib.figures.images import ImageKind, images
-from calib.reports.blocks import Drawing
+from calib.reports.blocks import Beside, Drawing
 from calib.reports.contents import Contents
 from calib.reports.printed import slug
 from calib.reports.sections import sections
@@ -17,8 +17,10 @@ def charts(report: Contents) -> dict[str, Chart]:
     found: dict[str, Chart] = {}
     for section in sections(report):
         for block in section.blocks:
-            if isinstance(block, Drawing):
-                found[f"{len(found) + 1:02d}_{slug(section.title)}"] = block.chart
+            drawings = block.drawings if isinstance(block, Beside) else (block,)
+            for drawing in drawings:
+                if isinstance(drawing, Drawing):
+                    found[f"{len(found) + 1:02d}_{slug(section.title)}"] = drawing.chart
     return found
 
 

@@ -7,6 +7,7 @@ from functools import singledispatch
 import streamlit as st
 
 from calib.reports.blocks import (
+    Beside,
     Block,
     Bullets,
     Code,
@@ -79,6 +80,15 @@ def _said(value: Value) -> str:
 def _(block: Code, key: str) -> None:
     with st.container(key=f"code_{key}"):
         st.code(block.text, language=None)
+
+
+@_show.register
+def _(block: Beside, key: str) -> None:
+    for number, (place, drawing) in enumerate(
+        zip(st.columns(len(block.drawings)), block.drawings, strict=True)
+    ):
+        with place:
+            _show(drawing, f"{key}_{number}")
 
 
 @_show.register

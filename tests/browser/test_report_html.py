@@ -11,7 +11,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from calib.analysis import analyze
 from calib.predictions import Predictions
-from calib.reports import Report
+from calib.reports import Report, parts_of
+from calib.settings import Settings
 
 HOSTILE = "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</script>"
 KEPT = Path(__file__).parents[1] / "reports" / "fixtures" / "schema_2.json"
@@ -57,7 +58,7 @@ def wait_until_drawn(page: Page) -> list[int]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_chart_is_drawn(browser: Browser, file: Path, scheme: str):
     with opened(browser, file, color_scheme=scheme) as page:
-        assert len(wait_until_drawn(page)) == 4
+        assert len(wait_until_drawn(page)) == 5
         assert page.evaluate("window.hacked") is None
         expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
 
@@ -72,7 +73,7 @@ def test_text_on_charts_has_the_colour_of_the_page(browser: Browser, file: Path)
 def test_slices_time_and_decisions_are_drawn(browser: Browser, tmp_path: Path):
     Report.open(KEPT).save(tmp_path / "report.html")
     with opened(browser, tmp_path / "report.html") as page:
-        assert len(wait_until_drawn(page)) == 10
+        assert len(wait_until_drawn(page)) == 11
 
 
 @pytest.mark.parametrize("width", [320, 380, 1280])
@@ -82,9 +83,44 @@ def test_the_page_is_no_wider_than_the_window(browser: Browser, file: Path, widt
         assert page.evaluate(WIDEST) == width
 
 
+def test_on_a_phone_before_and_after_lie_below_each_other(browser: Browser, file: Path):
+    boxes = {}
+    for width in (380, 1280):
+        with opened(browser, file, viewport={"width": width, "height": 800}) as page:
+            wait_until_drawn(page)
+            pair = page.locator(".beside").first
+            boxes[width] = [box.bounding_box() for box in pair.locator(".plot").all()]
+            square = pair.locator(".xy .bglayer, .xy").first.bounding_box()
+            # No height is left empty above what shrank with the page.
+            assert square["y"] - boxes[width][0]["y"] < 60
+    above, below = boxes[380]
+    assert above["y"] + above["height"] <= below["y"]
+    assert above["width"] > 320
+    left, right = boxes[1280]
+    assert left["y"] == right["y"]
+    assert left["x"] + left["width"] <= right["x"]
+
+
+def test_long_names_of_slices_leave_the_numbers_in_sight(browser: Browser, tmp_path: Path):
+    rng = np.random.default_rng(1)
+    score = rng.random(600)
+    names = ["a name of many words that goes on and on", "x" * 70]
+    rows = Predictions.from_arrays(
+        rng.random(600) < score, score, columns={"site": rng.choice(names, 600)}
+    )
+    found = analyze(rows, Settings(methods=()))
+    Report.from_analysis(found, parts=parts_of(rows, found)).save(tmp_path / "report.html")
+    for width, share in ((380, 0.45), (1280, 0.4)):
+        size = {"width": width, "height": 800}
+        with opened(browser, tmp_path / "report.html", viewport=size) as page:
+            table = page.get_by_role("region", name="By site").first
+            head = table.locator("tbody th").first.bounding_box()
+            assert head["width"] < share * table.bounding_box()["width"]
+
+
 def test_it_reads_without_scripts(browser: Browser, file: Path):
     with opened(browser, file, java_script_enabled=False) as page:
-        expect(page.locator("figcaption")).to_have_count(4)
+        expect(page.locator("figcaption")).to_have_count(5)
         expect(page.locator("figcaption").first).to_be_visible()
         expect(page.get_by_role("heading", name="Verdict")).to_be_visible()
         expect(page.get_by_role("row", name="Isotonic").first).to_be_visible()

@@ -52,7 +52,7 @@ def choose(page: Page, key: str, option: str) -> None:
 
 def points(page: Page) -> list[list]:
     """What the diagrams of before and after show."""
-    return [[t.get("name"), t["x"], t["y"]] for t in traces(page, "chart_report_2_1")]
+    return [[t.get("name"), t["x"], t["y"]] for t in traces(page, "chart_report_2_1_0")]
 
 
 @contextmanager
