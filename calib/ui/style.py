@@ -26,6 +26,7 @@ PAGE = """
     color: inherit !important; font-weight: 600;
 }
 [data-testid=stMetricLabel] *, [data-testid=stMetricDelta] * { white-space: normal; }
+[data-testid=stSliderThumbValue], [data-testid=stSliderThumbValue] * { color: inherit !important; }
 div:has(> [data-testid=stMultiSelectTagsContainer]) { max-height: none; }
 [data-testid=stMultiSelectTagsContainer] { flex-wrap: wrap; }
 @media (max-width: 640px) {
