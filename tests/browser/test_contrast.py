@@ -10,6 +10,7 @@ LEAST = 4.5
 # Contrast of each visible text, by what it says. What cannot be used now is let off, as in WCAG.
 CONTRASTS = """
 () => {
+    const OFF = ":disabled, [aria-disabled=true], [data-testid=stFileUploader]";
     const pixel = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
     const rgba = color => {
         pixel.clearRect(0, 0, 1, 1);
@@ -53,7 +54,7 @@ CONTRASTS = """
         const range = new Range();
         range.selectNodeContents(text);
         const {width, height} = range.getBoundingClientRect();
-        const off = element.closest(":disabled, [aria-disabled=true], [data-testid=stFileUploader]");
+        const off = element.closest(OFF);
         if (!text.data.trim() || width < 2 || height < 2 || off) continue;
         const seen = element.checkVisibility({visibilityProperty: true});
         const value = seen ? contrast(element) : null;
