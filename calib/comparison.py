@@ -54,8 +54,6 @@ class HeldOut:
     outcomes : mapping of str to ndarray of bool, shape (n,)
         Outcomes of the methods whose outcomes are not those of `rows`: the class that comes r-th
         is another where a method ranks the classes of a row otherwise.
-    paired : bool
-        Whether the replicates of all methods are of the same resamples.
     """
 
     rows: BinaryView
@@ -68,7 +66,6 @@ class HeldOut:
     failures: Mapping[str, str]
     settings: Settings
     outcomes: Mapping[str, BoolArray] = field(default_factory=dict)
-    paired: bool = True
 
     def clusters(self, key: str) -> Replicates | None:
         """One method's replicates where they are of clusters, as bars and bands take them."""

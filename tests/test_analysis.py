@@ -231,4 +231,4 @@ def test_the_seed_makes_the_intervals(predictions):
     pd.testing.assert_frame_equal(table, calib.analyze(predictions, settings).table())
     other = calib.analyze(predictions, calib.Settings(methods=("uncalibrated",), seed=1)).table()
     assert table.loc["uncalibrated", "auc"] == other.loc["uncalibrated", "auc"]
-    assert table.loc["uncalibrated", "auc_low"] != other.loc["uncalibrated", "auc_low"]
+    assert table.loc["uncalibrated", "ks_error_low"] != other.loc["uncalibrated", "ks_error_low"]

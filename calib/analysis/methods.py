@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -26,7 +25,6 @@ from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.methods import method_of
 from calib.metrics import (
     TestResult,
-    auc,
     distinct_scores,
     expected_calibration_error,
     hosmer_lemeshow_test,
@@ -37,6 +35,7 @@ from calib.metrics import (
 )
 from calib.metrics.by_cluster import clustered_tests, resampled_test
 from calib.metrics.ranking import row_auc
+from calib.metrics.ranking_intervals import auc_difference, auc_estimate
 from calib.metrics.regression import line_test
 from calib.multiclass import MulticlassCalibrator
 from calib.numerics.arrays import FloatArray
@@ -44,7 +43,7 @@ from calib.numerics.binning import Strategy, bin_edges
 from calib.numerics.histogram import score_histogram
 from calib.numerics.logistic import LogisticFit
 from calib.settings import Settings
-from calib.uncertainty import Errors, Replicates, fit_line, percentile_estimate
+from calib.uncertainty import Errors, Replicates, fit_line, slope_estimate
 
 
 def method_result(key: str, held_out: HeldOut, settings: Settings) -> MethodResult:
@@ -60,12 +59,13 @@ def method_result(key: str, held_out: HeldOut, settings: Settings) -> MethodResu
             key=key,
             label=method_of(key).label,
             metrics={name: mean_estimate(values, rows, level) for name, values in own.items()}
-            | _resampled(held_out, key, line, level),
+            | _summaries(held_out, key, line, level),
             differences={
                 name: mean_estimate(values - reference[name], rows, level)
                 for name, values in own.items()
             }
-            | _resampled_differences(held_out, key, level),
+            # Not of calibration errors: differences of biased numbers have no interval that holds.
+            | {"auc": _auc_change(held_out, key, level)},
             reliability=reliability(cells, settings, drawn),
             histogram=score_histogram(cells.score, cells.weight),
             cumulative=curve if drawn is None else _clustered_null(curve, drawn.ks),
@@ -84,28 +84,22 @@ def _function(fitted: Calibrator | MulticlassCalibrator) -> CalibrationFunction:
     return without_curve(fitted.formula())
 
 
-def _resampled(
+def _summaries(
     held_out: HeldOut, key: str, line: LogisticFit | None, level: float
 ) -> dict[str, Estimate]:
-    cells, drawn = held_out.cells[key], held_out.replicates[key]
-    slope = math.nan if line is None else float(line.coefficients[1])
+    rows, cells = held_out.view(key), held_out.cells[key]
+    ks = held_out.replicates[key].ks
     return {
-        "ks_error": drawn.ks.estimate(ks_error(cells), level),
-        "slope": percentile_estimate(slope, drawn.slope, level),
-        "auc": percentile_estimate(auc(cells), drawn.auc, level),
+        "ks_error": ks.estimate(ks_error(cells), level),
+        "slope": slope_estimate(rows, cells, line, confidence_level=level),
+        "auc": auc_estimate(rows, cells, confidence_level=level),
         "distinct": Estimate(float(distinct_scores(cells))),
     }
 
 
-def _resampled_differences(held_out: HeldOut, key: str, level: float) -> dict[str, Estimate]:
-    # Not of calibration errors: differences of biased numbers have no interval that holds.
-    cells, drawn = held_out.cells, held_out.replicates
-    if not held_out.paired:
-        own, reference = _row_auc(held_out, key), _row_auc(held_out, "uncalibrated")
-        return {"auc": mean_estimate(own - reference, held_out.rows, level)}
-    gain = auc(cells[key]) - auc(cells["uncalibrated"])
-    change = drawn[key].auc - drawn["uncalibrated"].auc
-    return {"auc": percentile_estimate(gain, change, level)}
+def _auc_change(held_out: HeldOut, key: str, level: float) -> Estimate:
+    own, reference = _row_auc(held_out, key), _row_auc(held_out, "uncalibrated")
+    return auc_difference(held_out.view(key), own, reference, confidence_level=level)
 
 
 def _row_auc(held_out: HeldOut, key: str) -> FloatArray:

@@ -64,7 +64,6 @@ def hold_out_view(
         failures=held_out.failures,
         settings=settings,
         outcomes=outcomes,
-        paired=False,
     )
 
 

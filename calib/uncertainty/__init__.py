@@ -2,9 +2,9 @@
 
 from calib.uncertainty.bootstrap import Bootstrap
 from calib.uncertainty.estimate import Estimate
-from calib.uncertainty.replicates import Errors, Replicates, percentile_estimate, replicate
+from calib.uncertainty.replicates import Errors, Replicates, replicate
 from calib.uncertainty.rows import RowResamples, resample_rows
-from calib.uncertainty.slope import calibration_slope, fit_line
+from calib.uncertainty.slope import calibration_slope, fit_line, slope_estimate
 
 __all__ = [
     "Bootstrap",
@@ -14,7 +14,7 @@ __all__ = [
     "RowResamples",
     "calibration_slope",
     "fit_line",
-    "percentile_estimate",
     "replicate",
     "resample_rows",
+    "slope_estimate",
 ]

@@ -1,8 +1,7 @@
-"""One method's calibration errors, AUC and slope in every resample of the rows."""
+"""One method's calibration errors in every resample of the rows."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,12 +12,10 @@ from calib.numerics.binning import Bins
 from calib.numerics.resampling import (
     draw_noise,
     error_interval,
-    percentile_interval,
     student_factor,
 )
 from calib.uncertainty.estimate import Estimate
 from calib.uncertainty.rows import RowResamples
-from calib.uncertainty.slope import log_odds, slope_deviation
 
 # Ends of bins move to the nearest of so many points; the bounds are taken around the exact value.
 MOST_POINTS = 512
@@ -70,8 +67,6 @@ class Replicates:
         and outcomes are not independent, of each resample minus those of the rows, with Student's
         tails.
     ks : Errors
-    auc, slope : ndarray of shape (r,)
-        Resamples' values minus that of the rows; NaN where one has none.
     """
 
     score: FloatArray
@@ -79,8 +74,6 @@ class Replicates:
     weight: SmallFloatArray
     noise: SmallFloatArray
     ks: Errors
-    auc: FloatArray
-    slope: FloatArray
 
     def __post_init__(self) -> None:
         lock(self)
@@ -145,23 +138,14 @@ class Replicates:
         return np.searchsorted(self.score, edge * (1.0 + ROUNDING), side="right")
 
 
-def percentile_estimate(value: float, deviation: FloatArray, confidence_level: float) -> Estimate:
-    """A number with the percentile interval of its resamples; none if they have no values."""
-    known = deviation[np.isfinite(deviation)]
-    if not len(known) or math.isnan(value):
-        return Estimate(value)
-    return Estimate(value, *percentile_interval(value, known, confidence_level))
-
-
 def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
-    """Errors, AUC and slope of one method's scores of the rows, shape (n,), in every resample."""
+    """Errors of one method's scores of the rows, shape (n,), in every resample."""
     mean = rows.mean(scores)
     share = rows.share_of_group
     score = (rows.share[0::2] * mean[0::2] + rows.share[1::2] * mean[1::2]) / share
     order = np.argsort(score, kind="stable")
     ends = _ends(score[order])
     negative, positive = (_by_score(rows, order, outcome) for outcome in (0, 1))
-    auc = _auc(_prefix(positive)[ends], _prefix(negative)[ends])
     weight = _prefix(positive + negative)[ends]
     positive *= 1.0 - mean[1::2][order, None].astype(np.float32)
     negative *= mean[0::2][order, None].astype(np.float32)
@@ -179,8 +163,6 @@ def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
         weight=weight[kept].astype(np.float32),
         noise=noise.astype(np.float32),
         ks=Errors(error[1:] - error[0], np.abs(noise).max(axis=0)),
-        auc=auc[1:] - auc[0],
-        slope=slope_deviation(rows, rows.mean(log_odds(scores))),
     )
 
 
@@ -193,7 +175,6 @@ def _by_score(rows: RowResamples, order: IntArray, outcome: int) -> SmallFloatAr
 
 
 def _prefix(values: FloatArray | SmallFloatArray) -> FloatArray:
-    # Methods' AUCs differ by less than what a sum of singles loses.
     sums = np.zeros((len(values) + 1, values.shape[1]))
     np.cumsum(values, axis=0, dtype=np.float64, out=sums[1:])
     return sums
@@ -232,10 +213,3 @@ def _null(rows: RowResamples, score: FloatArray, order: IntArray, ends: IntArray
     rng = np.random.default_rng([rows.seed, 1])
     noise = draw_noise(np.minimum(mean, 1.0), weight, weight_sq, rows.drawn.shape[1], rng)
     return _prefix(noise / weight.sum())
-
-
-def _auc(positive: FloatArray, negative: FloatArray) -> FloatArray:
-    pairs = positive[-1] * negative[-1]
-    midpoints = negative[1:] + negative[:-1]
-    twice = np.einsum("pr,pr->r", np.diff(positive, axis=0), midpoints)
-    return np.divide(twice, 2.0 * pairs, out=np.full(len(pairs), np.nan), where=pairs > 0.0)

@@ -1,4 +1,4 @@
-"""The calibration slope: its value alone, and what it does in resamples."""
+"""The calibration slope: its value alone, and its interval."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import math
 import numpy as np
 
 from calib.cells import ScoreCells
+from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray
 from calib.numerics.logistic import LogisticFit, fit_logistic
+from calib.numerics.moderated import cluster_effect, freedom, squared_half_width, unit_sums
+from calib.numerics.profile_likelihood import profile_bounds
 from calib.numerics.transforms import clip_certain, safe_logit, sigmoid
-from calib.uncertainty.rows import RowResamples
+from calib.predictions import BinaryView
+from calib.uncertainty.estimate import Estimate
 
 
 def log_odds(scores: FloatArray) -> FloatArray:
@@ -41,31 +45,74 @@ def fit_line(cells: ScoreCells) -> LogisticFit | None:
     return fit if fit.converged else None
 
 
-def slope_deviation(rows: RowResamples, x: FloatArray) -> FloatArray:
-    """Slopes of the resamples minus that of the rows, by one Newton step from the latter.
+def slope_estimate(
+    rows: BinaryView,
+    cells: ScoreCells | None = None,
+    fit: LogisticFit | None = None,
+    *,
+    confidence_level: float = 0.95,
+) -> Estimate:
+    """The calibration slope with an interval from its profile likelihood.
 
-    The step sees all that the fitted logistic regression leaves unexplained: its misfit, the
-    weights, and clusters.
+    The likelihood's fall is measured in units of the variance that the rows show over that of the
+    model: it sees the misfit, the weights, and the clusters where groups are named. The fewer rows
+    the former rests on, the nearer it is taken to the latter.
 
     Parameters
     ----------
-    rows : RowResamples
-    x : ndarray of shape (2 * g,)
-        Mean log-odds of each atom.
+    rows : BinaryView
+    cells : ScoreCells, optional
+        Of the same rows, and
+    fit : LogisticFit, optional
+        their `fit_line`, where they are known already.
+    confidence_level : float
+        In (0, 1).
 
     Returns
     -------
-    ndarray of shape (r,)
+    Estimate
         NaN where the slope cannot be estimated.
+
+    References
+    ----------
+    Cox 1958, doi:10.1093/biomet/45.3-4.562; Venzon and Moolgavkar 1988, doi:10.2307/2347496;
+    Rao and Scott 1984, doi:10.1214/aos/1176346391 (scaled likelihood ratios).
+
+    Examples
+    --------
+    >>> from calib.predictions import Predictions
+    >>> rows = Predictions.from_arrays([0, 1, 0, 1, 0, 1], [0.1, 0.3, 0.4, 0.5, 0.7, 0.9]).view()
+    >>> estimate = slope_estimate(rows)
+    >>> round(estimate.low, 2), round(estimate.value, 2), round(estimate.high, 2)
+    (-0.65, 0.63, 2.71)
     """
-    features = _features(x)
-    outcome = (np.arange(len(x)) % 2).astype(np.float64)
-    fit = fit_logistic(features, rows.share * outcome, rows.share)
-    if not fit.converged or fit.covariance[1, 1] <= 0.0:
-        return np.full(rows.drawn.shape[1], math.nan)
-    residual = outcome - sigmoid(features @ fit.coefficients)
-    influence = residual * (features @ fit.covariance[1])
-    return np.asarray(influence.astype(np.float32) @ rows.drawn, dtype=np.float64)
+    cells = cells or rows.cells()
+    fit = fit or fit_line(cells)
+    if fit is None:
+        return Estimate(math.nan)
+    slope, variance = float(fit.coefficients[1]), float(fit.covariance[1, 1])
+    if variance <= 0.0:
+        return Estimate(slope)
+    width = _squared_half_width(rows, fit, confidence_level) / variance
+    few = into_buckets(log_odds(cells.score), cells.weight, cells.positive)
+    middle = fit_logistic(_features(few.x), few.positive, few.weight)
+    own, error = float(middle.coefficients[1]), math.sqrt(float(middle.covariance[1, 1]))
+    low, high = profile_bounds(few.x, few.positive, few.weight, own, error, width / 2.0)
+    return Estimate(slope, slope + low - own, slope + high - own)
+
+
+def _squared_half_width(rows: BinaryView, fit: LogisticFit, confidence_level: float) -> float:
+    """Of an interval on the scale of the slope, if the likelihood fell as a normal one does."""
+    features = _features(log_odds(rows.score))
+    rate, toward = sigmoid(features @ fit.coefficients), features @ fit.covariance[1]
+    if rows.weight is not None:
+        toward = toward * rows.weight
+    influence = (rows.outcome - rate) * toward
+    model = float(np.square(toward) @ (rate * (1.0 - rate)))
+    units = unit_sums(influence, rows.group)
+    effect = cluster_effect(influence, units)
+    ratio = float(influence @ influence) / model
+    return model * squared_half_width(ratio, effect, freedom(units), confidence_level)
 
 
 def _features(x: FloatArray) -> FloatArray:

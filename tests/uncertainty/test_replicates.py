@@ -3,19 +3,16 @@
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import binom
-from sklearn.metrics import roc_auc_score
+from scipy.stats import binom, chi2
 
 from calib.cells import ScoreCells
 from calib.metrics import (
-    auc,
-    calibration_slope_intercept,
     expected_calibration_error,
     ks_error,
 )
 from calib.numerics.binning import bin_cells, bin_edges
 from calib.predictions import Predictions
-from calib.uncertainty import calibration_slope, replicate, resample_rows
+from calib.uncertainty import replicate, resample_rows
 from calib.uncertainty.replicates import MOST_POINTS
 
 
@@ -54,7 +51,6 @@ def test_errors_vary_as_those_of_drawn_rows_do(n, decimals):
             lambda c: expected_calibration_error(c, n_bins=10, norm="max"),
         ),
         "ks": (found.ks.deviation, ks_error),
-        "auc": (found.auc, auc),
     }
     for name, (deviation, metric) in pairs.items():
         expected = drawn_rows(rows, metric) - metric(cells)
@@ -95,34 +91,6 @@ def test_noise_of_clusters_is_wider_than_that_of_rows():
     assert ratio == pytest.approx(np.sqrt(5), rel=0.1)
 
 
-def test_the_auc_varies_as_delongs_formula_says():
-    rows = made(3000)
-    y, s = rows.outcome, rows.score
-    ranks_of_positives = (s[y][:, None] > s[~y]).mean(axis=1)
-    ranks_of_negatives = (s[y][:, None] > s[~y]).mean(axis=0)
-    variance = ranks_of_positives.var() / y.sum() + ranks_of_negatives.var() / (~y).sum()
-    found = replicates(rows).auc
-    assert found.std() == pytest.approx(np.sqrt(variance), rel=0.08)
-    assert auc(rows.cells()) == pytest.approx(roc_auc_score(y, s), abs=1e-12)
-
-
-def test_slopes_vary_as_the_fitted_models_standard_error_says():
-    rng = np.random.default_rng(1)
-    x = rng.normal(0.0, 1.5, 5000)
-    rows = Predictions.from_arrays(rng.random(5000) < expit(0.3 + 0.7 * x), expit(x)).view()
-    fit = calibration_slope_intercept(rows.cells())
-    assert replicates(rows).slope.std() == pytest.approx(fit.slope_error, rel=0.08)
-    assert calibration_slope(rows.cells()) == pytest.approx(fit.slope, abs=1e-9)
-
-
-def test_a_rising_map_changes_no_auc_and_halved_log_odds_double_the_slope():
-    rows = made(5000)
-    drawn = resample_rows(rows, rows.cells())
-    own, other = replicate(drawn, rows.score), replicate(drawn, expit(logit(rows.score) / 2.0))
-    np.testing.assert_allclose(own.auc, other.auc, atol=2e-6)
-    np.testing.assert_allclose(2.0 * own.slope, other.slope, atol=1e-3)
-
-
 def test_methods_are_drawn_together():
     """KS errors of two nearly equal methods rise and fall together; their difference does not."""
     rows = made(4000)
@@ -150,18 +118,6 @@ def test_many_rows_need_few_points():
     assert found.gap[-1, 0] == pytest.approx(rows.outcome.mean() - rows.score.mean(), abs=1e-5)
 
 
-def test_copies_that_are_named_as_clusters_carry_no_more_evidence():
-    single = made(400)
-    copied = Predictions.from_arrays(
-        np.repeat(single.outcome, 5), np.repeat(single.score, 5), group=np.repeat(np.arange(400), 5)
-    ).view()
-    one, five = replicates(single), replicates(copied)
-    assert five.auc.std() == pytest.approx(one.auc.std(), rel=0.1)
-    assert five.slope.std() == pytest.approx(one.slope.std(), rel=0.1)
-    unnamed = Predictions.from_arrays(copied.outcome, copied.score).view()
-    assert replicates(unnamed).auc.std() < 0.6 * one.auc.std()
-
-
 def test_the_design_effect_of_independent_rows_is_1():
     rows = made(4000, group=np.arange(4000))
     bins = bin_cells(rows.cells(), 8, "quantile")
@@ -185,11 +141,13 @@ def test_the_design_effect_is_what_cluster_sums_vary():
 def test_weights_that_differ_widen_and_equal_ones_do_nothing():
     rows = made(2000)
     equal = Predictions.from_arrays(rows.outcome, rows.score, np.full(2000, 3.0)).view()
-    np.testing.assert_allclose(replicates(equal).auc, replicates(rows).auc, atol=1e-6)
+    np.testing.assert_allclose(
+        replicates(equal).ks.deviation, replicates(rows).ks.deviation, atol=1e-6
+    )
     uneven = np.random.default_rng(0).exponential(size=2000) ** 2 + 1e-3
     weighted = Predictions.from_arrays(rows.outcome, rows.score, uneven).view()
     effective = uneven.sum() ** 2 / (uneven @ uneven) / 2000
-    ratio = replicates(weighted).auc.std() / replicates(rows).auc.std()
+    ratio = replicates(weighted).gap[-1, 1:].std() / replicates(rows).gap[-1, 1:].std()
     assert ratio == pytest.approx(1 / np.sqrt(effective), rel=0.2)
 
 
@@ -199,11 +157,15 @@ def test_p_values_count_the_noise_that_reaches_the_error():
     assert found.p_value(1.0) == 0.01
 
 
-def test_what_cannot_be_estimated_is_nan():
-    separated = Predictions.from_arrays([0] * 20 + [1] * 20, np.linspace(0.1, 0.9, 40)).view()
-    assert np.isnan(replicates(separated).slope).all()
-    assert np.isnan(calibration_slope(separated.cells()))
+def test_two_rows_have_errors_too():
     two = Predictions.from_arrays([0, 1], [0.4, 0.6]).view()
-    found = replicates(two)
-    assert np.isnan(found.auc).any()
-    assert np.isfinite(found.ks.noise).all()
+    assert np.isfinite(replicates(two).ks.noise).all()
+
+
+def test_few_clusters_show_how_little_they_tell():
+    """Two clusters of opposite outcomes: half of the resamples draw both, and show nothing."""
+    rows = Predictions.from_arrays([0] * 5 + [1] * 5, np.full(10, 0.5), group=[0] * 5 + [1] * 5)
+    noise = replicates(rows.view(), n_replicates=20_000).ks.noise
+    for far in (1.0, 4.0):
+        expected = 0.5 * chi2.cdf(2.0 * (0.5 / far) ** 2, 1)
+        assert np.mean(noise > far) == pytest.approx(expected, rel=0.1)

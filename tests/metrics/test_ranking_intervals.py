@@ -1,0 +1,125 @@
+"""Intervals of AUC: against DeLong's variance, published ones, and what they must hold."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import t
+
+from calib.metrics import auc
+from calib.metrics.ranking import row_auc
+from calib.metrics.ranking_intervals import auc_difference, auc_estimate
+from calib.predictions import Predictions
+
+
+def drawn(n, seed=0, mean=-0.5, **more):
+    rng = np.random.default_rng(seed)
+    score = expit(rng.normal(mean, 1.0, n))
+    return Predictions.from_arrays(rng.random(n) < score, score, **more).view()
+
+
+def delong(outcome, *scores):
+    """Standard error of AUC, or of the difference of two, from all pairs."""
+    parts = []
+    for chosen, other in ((outcome, ~outcome), (~outcome, outcome)):
+        means = [
+            ((s[chosen][:, None] > s[other]) + 0.5 * (s[chosen][:, None] == s[other])).mean(axis=1)
+            for s in scores
+        ]
+        change = means[0] if len(means) == 1 else means[1] - means[0]
+        parts.append(change.var(ddof=1) / chosen.sum())
+    return math.sqrt(sum(parts))
+
+
+def contributions(rows, score):
+    return row_auc(rows.__class__(rows.outcome, score).cells(), rows.outcome, score)
+
+
+def test_many_rows_have_delongs_standard_error():
+    rows = drawn(4000)
+    estimate = auc_estimate(rows)
+    assert estimate.value == auc(rows.cells())
+    half = 1.96 * delong(rows.outcome, rows.score)
+    assert estimate.high - estimate.low == pytest.approx(2 * half, rel=0.02)
+
+
+def test_perfect_ranks_have_newcombes_interval():
+    """As published for A = 10 and B = 10 rows without overlap, but for Student's quantile."""
+    rows = Predictions.from_arrays([0] * 10 + [1] * 10, np.linspace(0.1, 0.9, 20)).view()
+    estimate = auc_estimate(rows)
+    low, z = estimate.low, t.ppf(0.975, 20)
+    others = 9.0
+    variance = low * (1 - low) * (1 + others * ((1 - low) / (2 - low) + low / (1 + low))) / 100
+    assert (estimate.value, estimate.high) == (1.0, 1.0)
+    assert (1.0 - low) / math.sqrt(variance) == pytest.approx(z, rel=1e-6)
+    mirrored = Predictions.from_arrays([1] * 10 + [0] * 10, np.linspace(0.1, 0.9, 20)).view()
+    assert auc_estimate(mirrored).high == pytest.approx(1.0 - low, abs=1e-6)
+
+
+def test_two_positives_hold_what_is_promised():
+    rng, held = np.random.default_rng(0), []
+    truth = 0.760250  # P(N(1, 1) > N(0, 1)): scores shift by their variance between the classes
+    for _ in range(400):
+        score = expit(np.append(rng.normal(0.0, 1.0, 198), rng.normal(1.0, 1.0, 2)))
+        rows = Predictions.from_arrays([0] * 198 + [1] * 2, score).view()
+        estimate = auc_estimate(rows)
+        held.append(estimate.low <= truth <= estimate.high)
+    assert 0.91 <= np.mean(held) <= 0.99
+
+
+def test_a_difference_is_paired():
+    rows = drawn(3000)
+    noisy = rows.score * (0.8 + 0.2 * np.random.default_rng(1).random(3000))
+    own, reference = contributions(rows, noisy), contributions(rows, rows.score)
+    found = auc_difference(rows, own, reference)
+    half = 1.96 * delong(rows.outcome, rows.score, noisy)
+    assert found.high - found.low == pytest.approx(2 * half, rel=0.02)
+    assert found.value == pytest.approx(own.mean() - reference.mean())
+    assert found.high - found.low < 0.5 * (auc_estimate(rows).high - auc_estimate(rows).low)
+
+
+def test_a_difference_of_two_positives_has_one_degree_of_freedom_and_of_one_none():
+    rng = np.random.default_rng(2)
+    for positives in (1, 2):
+        outcome = np.arange(1000) < positives
+        rows = Predictions.from_arrays(outcome, rng.random(1000)).view()
+        own, other = contributions(rows, rng.random(1000)), contributions(rows, rows.score)
+        found = auc_difference(rows, own, other)
+        assert math.isnan(found.low) == (positives == 1)
+        if positives == 2:
+            half = t.ppf(0.975, 1) * np.sqrt(np.square(own - other)[outcome].sum() * 2.0) / 1000
+            assert found.low == pytest.approx(max(-1.0, found.value - half), abs=0.05)
+
+
+def test_copies_that_are_named_as_clusters_carry_no_more_evidence():
+    single = drawn(500)
+    five = np.repeat(np.arange(500), 5)
+    copies = Predictions.from_arrays(single.outcome[five], single.score[five], group=five).view()
+    unnamed = Predictions.from_arrays(copies.outcome, copies.score).view()
+    one, named, bold = (auc_estimate(of) for of in (single, copies, unnamed))
+    assert named.high - named.low == pytest.approx(one.high - one.low, rel=0.05)
+    assert bold.high - bold.low == pytest.approx((one.high - one.low) / math.sqrt(5), rel=0.05)
+    own, reference = (contributions(single, s) for s in (single.score**2, single.score.round(1)))
+    paired = auc_difference(single, own, reference)
+    copied = auc_difference(copies, own[five], reference[five])
+    assert copied.high - copied.low == pytest.approx(paired.high - paired.low, rel=0.05)
+
+
+def test_weights_that_differ_widen_and_equal_ones_do_nothing():
+    rows = drawn(3000)
+    equal = drawn(3000, sample_weight=np.full(3000, 5.0))
+    assert auc_estimate(equal).low == pytest.approx(auc_estimate(rows).low, abs=1e-9)
+    uneven = np.random.default_rng(0).exponential(size=3000) ** 2 + 1e-3
+    effective = uneven.sum() ** 2 / (uneven @ uneven) / 3000
+    found = auc_estimate(drawn(3000, sample_weight=uneven))
+    plain = auc_estimate(rows)
+    ratio = (found.high - found.low) / (plain.high - plain.low)
+    assert ratio == pytest.approx(1.0 / math.sqrt(effective), rel=0.15)
+
+
+def test_one_class_has_no_area():
+    rows = Predictions.from_arrays([1, 1], [0.2, 0.4]).view()
+    assert math.isnan(auc_estimate(rows).value)
+    nothing = np.full(2, math.nan)
+    assert math.isnan(auc_difference(rows, nothing, nothing).value)

@@ -1,0 +1,104 @@
+"""The slope's interval: against an optimiser's profile, standard errors, and what it must hold."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, log_expit, logit
+
+from calib.metrics import calibration_slope_intercept
+from calib.numerics.profile_likelihood import profile_bounds
+from calib.predictions import Predictions
+from calib.uncertainty import calibration_slope, slope_estimate
+
+
+def drawn(n, seed=0, slope=0.7, mean=0.0, **more):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(mean, 1.5, n)
+    return Predictions.from_arrays(rng.random(n) < expit(0.3 + slope * x), expit(x), **more).view()
+
+
+def test_bounds_are_where_an_optimiser_finds_the_fall():
+    rows = drawn(60, seed=3)
+    x, y = logit(rows.score), rows.outcome
+
+    def height(b):
+        def loss(a):
+            return -np.sum(np.where(y, log_expit(a + b * x), log_expit(-a - b * x)))
+
+        return -minimize_scalar(loss, options={"xtol": 1e-12}).fun
+
+    fit = calibration_slope_intercept(rows.cells())
+    ones, order = np.ones(60), np.argsort(x)
+    positive = y[order].astype(float)
+    bounds = profile_bounds(x[order], positive, ones, fit.slope, fit.slope_error, 1.92)
+    for bound in bounds:
+        assert height(fit.slope) - height(bound) == pytest.approx(1.92, rel=1e-6)
+    assert bounds[0] < fit.slope < bounds[1]
+
+
+def test_many_rows_have_the_models_standard_error():
+    rows = drawn(20_000)
+    fit = calibration_slope_intercept(rows.cells())
+    estimate = slope_estimate(rows)
+    assert estimate.value == pytest.approx(fit.slope, abs=1e-9)
+    assert estimate.low == pytest.approx(fit.slope_low, abs=0.03 * fit.slope_error)
+    assert estimate.high == pytest.approx(fit.slope_high, abs=0.03 * fit.slope_error)
+
+
+def test_a_model_that_does_not_fit_has_the_sandwich():
+    """Outcomes bend against the line, and the influence of the far rows is not the model's."""
+    rng = np.random.default_rng(4)
+    x = rng.standard_t(3, 40_000)
+    outcome = rng.random(40_000) < expit(np.clip(2.0 * x, -1.0, 1.0))
+    rows = Predictions.from_arrays(outcome, expit(x)).view()
+    slopes = [
+        calibration_slope(rows.rows(rng.integers(40_000, size=40_000)).cells()) for _ in range(150)
+    ]
+    estimate = slope_estimate(rows)
+    assert estimate.high - estimate.low == pytest.approx(3.92 * np.std(slopes), rel=0.15)
+    fit = calibration_slope_intercept(rows.cells())
+    assert abs(fit.slope_error / np.std(slopes) - 1.0) > 0.2
+
+
+def test_copies_that_are_named_as_clusters_carry_no_more_evidence():
+    single = drawn(800)
+    five = np.repeat(np.arange(800), 5)
+    copies = Predictions.from_arrays(single.outcome[five], single.score[five], group=five).view()
+    one, named = slope_estimate(single), slope_estimate(copies)
+    unnamed = slope_estimate(Predictions.from_arrays(copies.outcome, copies.score).view())
+    assert width(named) == pytest.approx(width(one), rel=0.05)
+    assert width(unnamed) == pytest.approx(width(one) / math.sqrt(5), rel=0.1)
+
+
+def test_weights_that_differ_widen_and_equal_ones_do_nothing():
+    rows = drawn(4000)
+    equal = drawn(4000, sample_weight=np.full(4000, 3.0))
+    assert slope_estimate(equal).low == pytest.approx(slope_estimate(rows).low, abs=1e-7)
+    uneven = np.random.default_rng(0).exponential(size=4000) + 1e-3
+    weighted = drawn(4000, sample_weight=uneven)
+    fit = calibration_slope_intercept(weighted.cells())
+    assert width(slope_estimate(weighted)) == pytest.approx(fit.slope_high - fit.slope_low, rel=0.1)
+
+
+def test_three_positives_among_200_rows_hold_what_is_promised():
+    held = []
+    for seed in range(300):
+        rows = drawn(200, seed, slope=1.0, mean=-6.0)
+        estimate = slope_estimate(rows) if 0 < rows.outcome.sum() <= 3 else None
+        if estimate is not None and not math.isnan(estimate.low):
+            held.append(estimate.low <= 1.0 <= estimate.high)
+    assert len(held) > 100
+    # Percentiles of resamples hold two thirds.
+    assert np.mean(held) > 0.88
+
+
+def test_what_cannot_be_estimated_is_nan():
+    separated = Predictions.from_arrays([0] * 20 + [1] * 20, np.linspace(0.1, 0.9, 40)).view()
+    assert math.isnan(slope_estimate(separated).value)
+    assert math.isnan(calibration_slope(separated.cells()))
+
+
+def width(estimate):
+    return estimate.high - estimate.low
