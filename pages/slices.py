@@ -3,7 +3,7 @@
 import streamlit as st
 
 from calib.figures import slice_reliability_chart
-from calib.ui import deciding, frame, slice_controls, slice_view, slicing, widgets
+from calib.ui import deciding, frame, period_view, slice_controls, slice_view, slicing, widgets
 from calib.ui.frame import Model
 
 session = frame.begin("Slices")
@@ -65,9 +65,9 @@ def over_time(model: Model) -> None:
     with unit:
         slice_controls.unit_control(session, model.rows, time)
     if time:
-        slice_view.over_time(session, model.analysis, model.rows, time, shown)
+        period_view.over_time(session, model.analysis, model.rows, time, shown)
     else:
-        st.caption(slice_view.NO_TIME)
+        st.caption(period_view.NO_TIME)
 
 
 models = frame.models(session)

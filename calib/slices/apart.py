@@ -23,7 +23,8 @@ class Apart:
     method : str
         Key of the calibrator, the same for both maps.
     rows, positives : int
-        Of the slice, among the rows that are scored.
+        Of the slice, among the rows that are scored. Of a matrix, rows whose largest score is the
+        true class's count as positive.
     together, apart : Estimate
         Log loss on the slice under the map of all rows, and under the slice's own.
     difference : Estimate
@@ -84,13 +85,20 @@ def calibrate_apart(
         raise ValueError("The slice has no row among those that are scored, got 0.")
     rows, common = held_out.rows.rows(scored), held_out.scores[method][scored]
     losses = row_log_loss(rows.outcome, common), row_log_loss(rows.outcome, own)
+    return paired(method, rows, *losses, confidence_level)
+
+
+def paired(
+    method: str, rows: BinaryView, together: FloatArray, apart: FloatArray, confidence_level: float
+) -> Apart:
+    """The result, from the losses of the slice's rows under both maps."""
     return Apart(
         method=method,
         rows=len(rows),
         positives=int(rows.outcome.sum()),
-        together=mean_estimate(losses[0], rows, confidence_level),
-        apart=mean_estimate(losses[1], rows, confidence_level),
-        difference=mean_estimate(losses[1] - losses[0], rows, confidence_level),
+        together=mean_estimate(together, rows, confidence_level),
+        apart=mean_estimate(apart, rows, confidence_level),
+        difference=mean_estimate(apart - together, rows, confidence_level),
         confidence_level=confidence_level,
     )
 

@@ -9,9 +9,8 @@ import streamlit as st
 from calib.analysis import Analysis
 from calib.curves.reliability import FEW_ROWS
 from calib.decisions import DecisionTable
-from calib.figures import period_chart, slice_chart
+from calib.figures import slice_chart
 from calib.figures.slices import MOST_ROWS
-from calib.periods import PeriodTable
 from calib.predictions import Predictions
 from calib.slices import Apart, SliceErrorRates, SliceGaps, Slicing
 from calib.ui import frame, slicing, state
@@ -43,10 +42,6 @@ GIVES_AWAY = (
 APART_READING = (
     "Calibrate globally, and a small number of slices as needed: a slice's own map has fewer rows "
     "to learn from. Both maps are scored on rows that they have not seen."
-)
-NO_TIME = (
-    "Choose a column of dates or seasons to see calibration over time. In a file of your own, map "
-    "it as **Time** on the Data page."
 )
 ALIKE = "Both kinds of rate depend on the slice's base rate too, not on calibration alone."
 
@@ -110,7 +105,7 @@ def _slice_row(gaps: Mapping[str, SliceGaps], i: int) -> dict[str, object]:
         "Mean score": number(first.mean_score[i]),
     }
     for key, each in gaps.items():
-        name = _suffix(key)
+        name = suffix(key)
         at = level(each.confidence_level)
         low, high = signed(each.low[i]), signed(each.high[i])
         row[f"Observed − predicted{name}"] = signed(each.gap[i])
@@ -120,7 +115,7 @@ def _slice_row(gaps: Mapping[str, SliceGaps], i: int) -> dict[str, object]:
     return row
 
 
-def _suffix(key: str) -> str:
+def suffix(key: str) -> str:
     """What a column's heading adds for calibrated scores."""
     return "" if key == "uncalibrated" else f", {method_label(key)}"
 
@@ -150,7 +145,7 @@ def rates(
 
 
 def _rates_of(rates: SliceErrorRates, i: int, key: str) -> dict[str, str]:
-    suffix = _suffix(key)
+    after = suffix(key)
     found = {}
     for name, heading in (
         ("false_positive", "False-positive rate"),
@@ -159,8 +154,8 @@ def _rates_of(rates: SliceErrorRates, i: int, key: str) -> dict[str, str]:
         value, low, high = (getattr(rates, f"{name}{end}")[i] for end in ("", "_low", "_high"))
         known = value == value
         said = f"{_percent(value)} ({_percent(low)} to {_percent(high)})" if known else "–"
-        found[f"{heading}{suffix}"] = said
-    return found | {f"Flagged{suffix}": _percent(rates.flagged[i])}
+        found[f"{heading}{after}"] = said
+    return found | {f"Flagged{after}": _percent(rates.flagged[i])}
 
 
 def _percent(share: float) -> str:
@@ -178,22 +173,16 @@ def own_map(
     session: Session, analysis: Analysis, rows: Predictions, cut: Slicing, number: int, method: str
 ) -> None:
     """Calibrate a slice by a map of its own, and say what it gains."""
-    if analysis.multiclass is not None:
-        st.info(
-            "A slice's own map is fitted to one score a row. A matrix is calibrated as a whole: to "
-            "see a slice calibrated apart, load its rows as a file of their own."
-        )
-        return
     try:
         with st.spinner("Fitting the slice's own map"):
             found = slicing.apart(session, analysis, rows, cut, number, method)
     except ValueError as error:
         st.info(plain(str(error)))
         return
-    _apart(found, cut.names[number])
+    _apart(found, cut.names[number], matrix=analysis.multiclass is not None)
 
 
-def _apart(found: Apart, name: str) -> None:
+def _apart(found: Apart, name: str, *, matrix: bool) -> None:
     at, change = level(found.confidence_level), found.difference
     if change.high < 0:
         said = "gains by a map of its own"
@@ -201,88 +190,15 @@ def _apart(found: Apart, name: str) -> None:
         said = "loses by a map of its own"
     else:
         said = "cannot be told to gain by a map of its own"
+    positive = "predicted rightly" if matrix else "positive"
+    loss = "log loss of all classes" if matrix else "log loss"
     st.markdown(
-        f"**{plain(name)}** ({found.rows:,} rows, {found.positives:,} positive) {said}: held-out "
-        f"log loss {number(found.apart.value)} under its own {method_label(found.method)}, "
+        f"**{plain(name)}** ({found.rows:,} rows, {found.positives:,} {positive}) {said}: held-out "
+        f"{loss} {number(found.apart.value)} under its own {method_label(found.method)}, "
         f"{number(found.together.value)} under that of all rows. Paired change "
         f"{signed(change.value)}, {at} interval {interval(change, signed=True)}."
     )
     st.caption(APART_READING)
-
-
-def over_time(
-    session: Session, analysis: Analysis, rows: Predictions, column: str, methods: Sequence[str]
-) -> None:
-    """Calibration over the periods of a column: chart, what is set aside, table."""
-    try:
-        with st.spinner("Looking at every period"):
-            cut = slicing.periods(session, rows, column)
-            tables = slicing.period_tables(session, analysis, rows, column, cut, methods)
-    except ValueError as error:
-        st.info(plain(str(error)))
-        return
-    _periods(tables, column)
-
-
-def _periods(tables: Mapping[str, PeriodTable], column: str) -> None:
-    first = tables["uncalibrated"]
-    for key, each in tables.items():
-        marked = int((each.ks_p_adjusted < SIGNIFICANCE).sum())
-        judged = int((~each.few).sum())
-        st.markdown(
-            f"**{method_label(key)}**: evidence against calibration in {marked} of {judged} "
-            "periods (KS test, after Holm's correction)."
-        )
-    frame.chart(period_chart(tables), "chart_periods")
-    said = f"{len(first)} periods of {plain(column)} ({UNITS_SAID.get(first.unit, first.unit)})."
-    if first.n_missing:
-        said += f" {first.n_missing:,} rows without a time are set aside."
-    st.caption(said)
-    _period_rows(tables)
-
-
-UNITS_SAID = {
-    "value": "each value is one",
-    "range": "ranges of about equally many rows",
-    "day": "days",
-    "week": "weeks, from Monday",
-    "month": "months",
-    "quarter": "quarters",
-    "year": "years",
-}
-
-
-def _period_rows(tables: Mapping[str, PeriodTable]) -> None:
-    first = tables["uncalibrated"]
-    rows = []
-    for i in range(len(first)):
-        row: dict[str, object] = {
-            "Period": first.names[i],
-            "Rows": int(first.rows[i]),
-            "Observed": _with_bounds(first, "base_rate", i),
-        }
-        for key, each in tables.items():
-            name = _suffix(key)
-            row[f"Mean score{name}"] = number(each.mean_score[i])
-            row[f"Slope{name}"] = _with_bounds(each, "slope", i, 2)
-            row[f"Intercept{name}"] = _with_bounds(each, "intercept", i, 2)
-            row[f"KS error{name}"] = f"{number(each.ks[i])}, {p_words(each.ks_p_value[i])}"
-        rows.append(row)
-    st.dataframe(
-        rows,
-        hide_index=True,
-        key=state.key("table_periods"),
-        column_config=COLUMNS,
-        alt="One row a period: rows, observed frequency, mean score, slope, intercept, KS error.",
-    )
-
-
-def _with_bounds(table: PeriodTable, name: str, i: int, digits: int = 3) -> str:
-    value, low, high = (float(getattr(table, f"{name}{end}")[i]) for end in ("", "_low", "_high"))
-    if value != value:
-        return "not estimable"
-    said = f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
-    return said.replace("-", "−")
 
 
 def unknown_columns(names: Sequence[str]) -> None:

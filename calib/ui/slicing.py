@@ -17,6 +17,7 @@ from calib.slices import (
     SliceGaps,
     Slicing,
     calibrate_apart,
+    calibrate_matrix_apart,
     slice_by,
     slice_error_rates,
     slice_gaps,
@@ -120,18 +121,18 @@ def apart(
     session: Session, analysis: Analysis, rows: Predictions, cut: Slicing, number: int, method: str
 ) -> Apart:
     """A slice calibrated by a map of its own, against the map of all rows."""
-    held_out, settings = analysis.held_out, session.settings
-    assert held_out is not None
+    settings, member = session.settings, cut.member(number)
+    at = settings.confidence_level
 
     def make() -> Apart:
         with HEAVY:
-            return calibrate_apart(
-                rows.view(settings.view),
-                cut.member(number),
-                held_out,
-                method,
-                confidence_level=settings.confidence_level,
-            )
+            if analysis.multiclass is not None:
+                matrix = analysis.multiclass.held_out
+                assert matrix is not None
+                return calibrate_matrix_apart(rows, member, matrix, method, confidence_level=at)
+            held_out, view = analysis.held_out, rows.view(settings.view)
+            assert held_out is not None
+            return calibrate_apart(view, member, held_out, method, confidence_level=at)
 
     key = _key(session, rows, "apart", cut.columns, session.look.n_ranges, method, number)
     return session.findings.get_or_make(key, make)

@@ -56,6 +56,14 @@ def test_the_view_is_chosen_by_kind_and_by_name():
     assert "view" not in app.query_params
 
 
+def test_a_slice_of_a_matrix_is_calibrated_apart_as_a_whole():
+    app = go(start(ex="digits", m="uncalibrated.temperature"), "slices")
+    (sentence,) = [each.value for each in app.markdown if "by a map of its own" in each.value]
+    assert "predicted rightly" in sentence
+    assert "held-out log loss of all classes" in sentence
+    assert "under its own Temperature" in sentence
+
+
 def test_another_view_fits_nothing_again(monkeypatch):
     app = start(ex="digits", m=QUICK, seed="7")
 

@@ -1,0 +1,95 @@
+"""What the Slices page shows of periods: sentences, chart, table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from calib.analysis import Analysis
+from calib.figures import period_chart
+from calib.periods import PeriodTable
+from calib.predictions import Predictions
+from calib.ui import frame, slicing, state
+from calib.ui.slice_view import COLUMNS, suffix
+from calib.ui.state import Session
+from calib.ui.words import method_label, number, plain
+from calib.verdict import SIGNIFICANCE, p_words
+
+NO_TIME = (
+    "Choose a column of dates or seasons to see calibration over time. In a file of your own, map "
+    "it as **Time** on the Data page."
+)
+UNITS_SAID = {
+    "value": "each value is one",
+    "range": "ranges of about equally many rows",
+    "day": "days",
+    "week": "weeks, from Monday",
+    "month": "months",
+    "quarter": "quarters",
+    "year": "years",
+}
+
+
+def over_time(
+    session: Session, analysis: Analysis, rows: Predictions, column: str, methods: Sequence[str]
+) -> None:
+    """Calibration over the periods of a column: chart, what is set aside, table."""
+    try:
+        with st.spinner("Looking at every period"):
+            cut = slicing.periods(session, rows, column)
+            tables = slicing.period_tables(session, analysis, rows, column, cut, methods)
+    except ValueError as error:
+        st.info(plain(str(error)))
+        return
+    _periods(tables, column)
+
+
+def _periods(tables: Mapping[str, PeriodTable], column: str) -> None:
+    first = tables["uncalibrated"]
+    for key, each in tables.items():
+        marked = int((each.ks_p_adjusted < SIGNIFICANCE).sum())
+        judged = int((~each.few).sum())
+        st.markdown(
+            f"**{method_label(key)}**: evidence against calibration in {marked} of {judged} "
+            "periods (KS test, after Holm's correction)."
+        )
+    frame.chart(period_chart(tables), "chart_periods")
+    said = f"{len(first)} periods of {plain(column)} ({UNITS_SAID.get(first.unit, first.unit)})."
+    if first.n_missing:
+        said += f" {first.n_missing:,} rows without a time are set aside."
+    st.caption(said)
+    _period_rows(tables)
+
+
+def _period_rows(tables: Mapping[str, PeriodTable]) -> None:
+    first = tables["uncalibrated"]
+    rows = []
+    for i in range(len(first)):
+        row: dict[str, object] = {
+            "Period": first.names[i],
+            "Rows": int(first.rows[i]),
+            "Observed": _with_bounds(first, "base_rate", i),
+        }
+        for key, each in tables.items():
+            name = suffix(key)
+            row[f"Mean score{name}"] = number(each.mean_score[i])
+            row[f"Slope{name}"] = _with_bounds(each, "slope", i, 2)
+            row[f"Intercept{name}"] = _with_bounds(each, "intercept", i, 2)
+            row[f"KS error{name}"] = f"{number(each.ks[i])}, {p_words(each.ks_p_value[i])}"
+        rows.append(row)
+    st.dataframe(
+        rows,
+        hide_index=True,
+        key=state.key("table_periods"),
+        column_config=COLUMNS,
+        alt="One row a period: rows, observed frequency, mean score, slope, intercept, KS error.",
+    )
+
+
+def _with_bounds(table: PeriodTable, name: str, i: int, digits: int = 3) -> str:
+    value, low, high = (float(getattr(table, f"{name}{end}")[i]) for end in ("", "_low", "_high"))
+    if value != value:
+        return "not estimable"
+    said = f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+    return said.replace("-", "−")

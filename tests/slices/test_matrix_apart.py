@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
+from sklearn.model_selection import StratifiedKFold
+
+from calib.matrices.held_out import hold_out_multiclass
+from calib.predictions import Predictions
+from calib.settings import Settings
+from calib.slices import calibrate_matrix_apart
+
+SETTINGS = Settings(methods=("uncalibrated", "temperature"), n_folds=4, seed=3)
+
+
+def two_sites(n: int = 3000, **more):
+    """Three classes whose scores are right at one site and three times too sure at the other."""
+    rng = np.random.default_rng(1)
+    logits = rng.normal(0, 1.5, (n, 3))
+    label = (rng.random((n, 1)) > softmax(logits, axis=1).cumsum(axis=1)).sum(axis=1)
+    south = np.arange(n) % 3 == 0
+    scores = softmax(np.where(south[:, None], 3.0, 1.0) * logits, axis=1)
+    return Predictions.from_arrays(label, scores, **more), south
+
+
+def loss_at(temperature, scores, label):
+    tempered = log_softmax(np.log(scores) / temperature, axis=1)
+    return -tempered[np.arange(len(label)), label]
+
+
+def loss_of_a_peer(data, train, test):
+    """Temperature scaling by scipy, fitted on some rows; losses of others."""
+    scores, label = data.scores, data.outcome
+    found = minimize_scalar(
+        lambda t: loss_at(np.exp(t), scores[train], label[train]).mean(), bounds=(-3, 3)
+    )
+    return loss_at(np.exp(found.x), scores[test], label[test])
+
+
+def test_own_scores_are_those_of_a_peer_fitted_on_the_slices_training_rows():
+    data, south = two_sites()
+    held_out = hold_out_multiclass(data, SETTINGS)
+    found = calibrate_matrix_apart(data, south, held_out, "temperature")
+    own, common = np.empty(len(data)), np.empty(len(data))
+    folds = StratifiedKFold(4, shuffle=True, random_state=3).split(data.scores, data.outcome)
+    for train, test in folds:
+        own[test] = loss_of_a_peer(data, train[south[train]], test)
+        common[test] = loss_of_a_peer(data, train, test)
+    assert found.apart.value == pytest.approx(own[south].mean(), rel=1e-4)
+    assert found.together.value == pytest.approx(common[south].mean(), rel=1e-4)
+    assert found.difference.value == pytest.approx((own - common)[south].mean(), rel=1e-3)
+    assert found.difference.high < 0
+    assert found.rows == south.sum()
+    right = data.scores.argmax(axis=1) == data.outcome
+    assert found.positives == (right & south).sum()
+
+
+def test_named_test_rows_are_scored_and_never_fitted_on():
+    test = np.arange(3000) % 4 == 0
+    data, south = two_sites(test=test)
+    held_out = hold_out_multiclass(data, SETTINGS)
+    found = calibrate_matrix_apart(data, south, held_out, "temperature")
+    own = loss_of_a_peer(data, south & ~test, south & test)
+    assert found.apart.value == pytest.approx(own.mean(), rel=1e-4)
+    assert found.rows == (south & test).sum()
+
+
+def test_a_slice_at_random_does_not_gain():
+    data, _ = two_sites()
+    anyone = np.random.default_rng(2).random(len(data)) < 0.3
+    held_out = hold_out_multiclass(data, SETTINGS)
+    assert calibrate_matrix_apart(data, anyone, held_out, "temperature").difference.high > 0
+
+
+def test_a_slice_that_cannot_be_fitted_says_so():
+    data, south = two_sites()
+    held_out = hold_out_multiclass(data, SETTINGS)
+    with pytest.raises(ValueError, match=r"rows of two classes or more, got \d+ rows of 1\."):
+        calibrate_matrix_apart(data, data.outcome == 1, held_out, "temperature")
+    with pytest.raises(
+        ValueError, match=r"among those compared \(uncalibrated, temperature\), got 'vector'"
+    ):
+        calibrate_matrix_apart(data, south, held_out, "vector")
+    with pytest.raises(ValueError, match=r"no row among those that are scored, got 0"):
+        calibrate_matrix_apart(data, np.zeros_like(south), held_out, "temperature")
