@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
-from calib.analysis import Column
+from calib.analysis import Column as Metric
 from calib.comparison import Estimate
 from calib.figures.chart import Chart, make_chart
-from calib.figures.grid import axis_ids, layout_keys, panel_title
+from calib.figures.column import Column
+from calib.figures.grid import axis_ids, panel_title
 from calib.figures.panels import legend_entry
-from calib.figures.theme import axis_look, faded, style_of
+from calib.figures.theme import faded, style_of
 from calib.figures.trace import Trace, scatter
 from calib.figures.words import escaped, shortened
 from calib.methods import method_of
@@ -39,7 +37,14 @@ def checkpoint_chart(comparison: ModelComparison) -> Chart:
     Figure 2 of Lucena 2018, arXiv:1809.07751.
     """
     columns = comparison.columns[:MOST_PANELS]
-    height = len(columns) * PANEL + (len(columns) - 1) * GAP
+    panels = Column(len(columns), PANEL, GAP)
+    axes = panels.axes(
+        _positions(comparison),
+        _names(comparison),
+        [_upward(comparison, column) for column in columns],
+        margin=0.05,
+        most_ticks=MOST_TICKS,
+    )
     mode = "lines+markers"
     traces = [
         _line(comparison, column, panel, number)
@@ -53,10 +58,10 @@ def checkpoint_chart(comparison: ModelComparison) -> Chart:
     titles = [panel_title(escaped(column.label), panel) for panel, column in enumerate(columns)]
     return make_chart(
         traces,
-        _axes(comparison, columns, height) | {"annotations": titles},
+        axes | {"annotations": titles},
         _alt(comparison),
         plot_width=WIDTH,
-        plot_height=height,
+        plot_height=panels.height,
         top=26,
         left=62,
         revision="checkpoints",
@@ -86,7 +91,7 @@ def _positions(comparison: ModelComparison) -> FloatArray:
     return np.log10(at) if wide else at
 
 
-def _line(comparison: ModelComparison, column: Column, panel: int, number: int) -> Trace:
+def _line(comparison: ModelComparison, column: Metric, panel: int, number: int) -> Trace:
     key = comparison.methods[number]
     style = style_of(key)
     found = [
@@ -124,55 +129,21 @@ def _line(comparison: ModelComparison, column: Column, panel: int, number: int) 
     )
 
 
-def _describe(name: str, n_rows: int, estimate: Estimate, column: Column) -> str:
+def _describe(name: str, n_rows: int, estimate: Estimate, column: Metric) -> str:
     said = f"{column.label} {estimate.value:.4f}"
     if estimate.low == estimate.low:
         said += f" ({estimate.low:.4f} to {estimate.high:.4f})"
     return f"{escaped(name)}<br>{escaped(said)}<br>{n_rows:,} rows"
 
 
-def _axes(comparison: ModelComparison, columns: Sequence[Column], height: int) -> dict[str, Any]:
-    at, names = _positions(comparison), list(comparison.models)
-    shown = _ticks(at)
-    labels = [escaped(shortened(_tick(comparison, names, i))) for i in shown]
-    margin = 0.05 * float(np.ptp(at) or 1.0)
-    axes: dict[str, Any] = {}
-    for panel, column in enumerate(columns):
-        across, upward = layout_keys(panel)
-        bottom = height - PANEL - panel * (PANEL + GAP)
-        last = panel == len(columns) - 1
-        axes[across] = axis_look(
-            range=[float(at.min()) - margin, float(at.max()) + margin],
-            tickvals=[float(at[i]) for i in shown],
-            ticktext=labels if last else [""] * len(labels),
-            anchor=axis_ids(panel)["yaxis"],
-            **({} if panel == 0 else {"matches": "x"}),
-        )
-        axes[upward] = axis_look(
-            range=_upward(comparison, column),
-            domain=[bottom / height, (bottom + PANEL) / height],
-            anchor=axis_ids(panel)["xaxis"],
-            nticks=4,
-            tickformat="~g",
-        )
-    return axes
+def _names(comparison: ModelComparison) -> list[str]:
+    """Under the axis: names, or the numbers of checkpoints."""
+    if comparison.positions is None:
+        return [escaped(shortened(name)) for name in comparison.models]
+    return [f"{position:g}" for position in comparison.positions]
 
 
-def _tick(comparison: ModelComparison, names: Sequence[str], i: int) -> str:
-    return names[i] if comparison.positions is None else f"{comparison.positions[i]:g}"
-
-
-def _ticks(at: FloatArray) -> list[int]:
-    """Models that are named on the axis: far enough apart for a phone."""
-    span = float(np.ptp(at))
-    shown = [0]
-    for i in range(1, len(at)):
-        if abs(at[i] - at[shown[-1]]) >= span / MOST_TICKS:
-            shown.append(i)
-    return shown
-
-
-def _upward(comparison: ModelComparison, column: Column) -> list[float]:
+def _upward(comparison: ModelComparison, column: Metric) -> list[float]:
     ends = np.array(
         [
             end

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from calib.figures.chart import Chart, make_chart
-from calib.figures.grid import axis_ids, layout_keys, panel_title
+from calib.figures.column import Column, ends
+from calib.figures.grid import axis_ids, panel_title
 from calib.figures.panels import few_entry, legend_entry
-from calib.figures.theme import FRAME, OUTCOME, MethodStyle, axis_look, faded, style_of
+from calib.figures.theme import FRAME, OUTCOME, MethodStyle, faded, style_of
 from calib.figures.trace import Trace, scatter
 from calib.figures.words import count, escaped
 from calib.methods import method_of
-from calib.numerics.arrays import FloatArray
+from calib.numerics.arrays import BoolArray, FloatArray
 from calib.periods import PeriodTable
 from calib.verdict import SIGNIFICANCE, p_words
 
@@ -40,7 +41,8 @@ PANELS = (
     _Panel("Intercept (0 is calibrated)", "intercept", 0.0),
     _Panel("KS error", "ks", None),
 )
-HEIGHT = len(PANELS) * PANEL + (len(PANELS) - 1) * GAP
+COLUMN = Column(len(PANELS), PANEL, GAP)
+MARGIN = 0.03
 
 
 def period_chart(tables: Mapping[str, PeriodTable]) -> Chart:
@@ -65,13 +67,19 @@ def period_chart(tables: Mapping[str, PeriodTable]) -> Chart:
     for panel, each in enumerate(PANELS):
         if each.ideal is not None:
             traces.append(_ideal(first, each.ideal, panel))
-    layout = _axes(tables, first) | {"annotations": _titles()}
+    axes = COLUMN.axes(
+        _positions(first),
+        [escaped(name.removeprefix("week of ")) for name in first.names],
+        [_upward(tables, each) for each in PANELS],
+        margin=MARGIN,
+        most_ticks=MOST_TICKS,
+    )
     return make_chart(
         traces,
-        layout,
+        axes | {"annotations": _titles()},
         _alt(tables, first),
         plot_width=WIDTH,
-        plot_height=HEIGHT,
+        plot_height=COLUMN.height,
         top=26,
         left=62,
         revision=f"periods {first.unit}",
@@ -86,6 +94,10 @@ def _alt(tables: Mapping[str, PeriodTable], first: PeriodTable) -> str:
     ]
     span = f"{len(first)} periods, {first.names[0]} to {first.names[-1]}"
     return f"Calibration over {span}. {' '.join(said)}"
+
+
+def _positions(table: PeriodTable) -> FloatArray:
+    return table.position.astype(np.float64)
 
 
 def _titles() -> list[dict[str, Any]]:
@@ -193,9 +205,8 @@ def _entries(tables: Mapping[str, PeriodTable]) -> list[Trace]:
 
 
 def _ideal(table: PeriodTable, value: float, panel: int) -> Trace:
-    low, high = _across(table)
     return scatter(
-        x=[low, high],
+        x=ends(_positions(table), MARGIN),
         y=[value, value],
         mode="lines",
         uid=f"ideal {panel}",
@@ -206,72 +217,35 @@ def _ideal(table: PeriodTable, value: float, panel: int) -> Trace:
     )
 
 
-def _across(table: PeriodTable) -> list[float]:
-    margin = 0.03 * float(table.position[-1] - table.position[0]) or 0.5
-    return [float(table.position[0]) - margin, float(table.position[-1]) + margin]
-
-
-def _axes(tables: Mapping[str, PeriodTable], first: PeriodTable) -> dict[str, Any]:
-    shown = _ticks(first)
-    ticks = [escaped(first.names[i].removeprefix("week of ")) for i in shown]
-    axes: dict[str, Any] = {}
-    for panel, each in enumerate(PANELS):
-        across, upward = layout_keys(panel)
-        bottom = HEIGHT - PANEL - panel * (PANEL + GAP)
-        last = panel == len(PANELS) - 1
-        axes[across] = axis_look(
-            range=_across(first),
-            tickvals=[int(first.position[i]) for i in shown],
-            ticktext=ticks if last else [""] * len(ticks),
-            anchor=axis_ids(panel)["yaxis"],
-            **({} if panel == 0 else {"matches": "x"}),
-        )
-        axes[upward] = axis_look(
-            range=_upward(tables, each),
-            domain=[bottom / HEIGHT, (bottom + PANEL) / HEIGHT],
-            anchor=axis_ids(panel)["xaxis"],
-            nticks=4,
-            tickformat="~g",
-        )
-    return axes
-
-
-def _ticks(table: PeriodTable) -> list[int]:
-    """Periods that are named on the axis: far enough apart for a phone."""
-    span = float(table.position[-1] - table.position[0])
-    shown = [0]
-    for i in range(1, len(table)):
-        if table.position[i] - table.position[shown[-1]] >= span / MOST_TICKS:
-            shown.append(i)
-    return shown
-
-
 def _upward(tables: Mapping[str, PeriodTable], panel: _Panel) -> list[float]:
     """All estimates that are judged, and their intervals as far as they do not flatten them."""
     few = next(iter(tables.values())).few
     judged = ~few if (~few).any() else few
-    values = [getattr(table, panel.name)[judged] for table in tables.values()]
-    if panel.name == "base_rate":
-        values += [table.mean_score[judged] for table in tables.values()]
-    if panel.name == "ks":
-        values.append(np.zeros(1))
-    if panel.ideal is not None:
-        values.append(np.array([panel.ideal]))
-    points = np.concatenate(values)
-    points = points[np.isfinite(points)]
+    points = _estimates(tables, panel, judged)
     low, high = (float(points.min()), float(points.max())) if len(points) else (0.0, 1.0)
+    if panel.name == "ks":
+        return [low, high + (0.1 * (high - low) or 0.05)]
     reach = max(high - low, 0.05)
-    if panel.name != "ks":
-        bounds = [
-            getattr(t, f"{panel.name}_{end}")[judged] for t in tables.values() for end in ENDS
-        ]
-        known = np.concatenate(bounds)
-        known = known[np.isfinite(known)]
-        if len(known):
-            low = max(float(min(low, known.min())), low - reach)
-            high = min(float(max(high, known.max())), high + reach)
+    bounds = _known(tables, (f"{panel.name}_low", f"{panel.name}_high"), judged)
+    if len(bounds):
+        low, high = (
+            max(min(low, float(bounds.min())), low - reach),
+            min(max(high, float(bounds.max())), high + reach),
+        )
     margin = 0.1 * (high - low) or 0.05
-    return [low - (0.0 if panel.name == "ks" else margin), high + margin]
+    return [low - margin, high + margin]
 
 
-ENDS = ("low", "high")
+def _estimates(tables: Mapping[str, PeriodTable], panel: _Panel, judged: BoolArray) -> FloatArray:
+    """What is drawn in a panel without its intervals, and what it is held against."""
+    against = {"ks": 0.0}.get(panel.name, panel.ideal)
+    names = (panel.name, "mean_score") if panel.name == "base_rate" else (panel.name,)
+    found = _known(tables, names, judged)
+    return found if against is None else np.append(found, against)
+
+
+def _known(
+    tables: Mapping[str, PeriodTable], names: Sequence[str], judged: BoolArray
+) -> FloatArray:
+    values = np.concatenate([getattr(t, name)[judged] for t in tables.values() for name in names])
+    return values[np.isfinite(values)]
