@@ -18,8 +18,15 @@ from calib.cells import ScoreCells
 from calib.comparison import losses, mean_estimate
 from calib.curves.sensitivity import ece_sensitivity
 from calib.metrics import METRICS
+from calib.metrics.ranking_intervals import auc_estimate
 from calib.numerics.threads import single_thread
-from calib.uncertainty import Bootstrap, calibration_slope, replicate, resample_rows
+from calib.uncertainty import (
+    Bootstrap,
+    calibration_slope,
+    replicate,
+    resample_rows,
+    slope_estimate,
+)
 
 N_ROWS, N_REPLICATES = 1_000_000, 1_000
 # Too few to wait for, enough to scale up.
@@ -48,6 +55,9 @@ def intervals(held_out: calib.comparison.HeldOut) -> None:
         replicate(drawn, scores)
         for values in losses(held_out, key).values():
             mean_estimate(values, held_out.rows, 0.95)
+        rows = held_out.view(key)
+        auc_estimate(rows, held_out.cells[key])
+        slope_estimate(rows, held_out.cells[key])
 
 
 def rebin(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from calib.analysis.results import MethodResult
 from calib.calibrators import Calibrator
 from calib.cells import ScoreCells
 from calib.comparison import (
+    LOSSES,
     Estimate,
     HeldOut,
     losses,
@@ -46,26 +48,42 @@ from calib.settings import Settings
 from calib.uncertainty import Errors, Replicates, fit_line, slope_estimate
 
 
-def method_result(key: str, held_out: HeldOut, settings: Settings) -> MethodResult:
-    """All results of one method."""
-    rows, cells, drawn = held_out.rows, held_out.cells[key], held_out.clusters(key)
+def method_results(held_out: HeldOut, settings: Settings) -> dict[str, MethodResult]:
+    """All results of every method."""
+    reference = _contributions(held_out, "uncalibrated")
+    return {key: _method_result(key, held_out, settings, reference) for key in held_out.scores}
+
+
+def _contributions(held_out: HeldOut, key: str) -> dict[str, FloatArray]:
+    """What each row adds to log loss, Brier score and AUC."""
+    rows = held_out.view(key)
+    return losses(held_out, key) | {"auc": row_auc(held_out.cells[key], rows.outcome, rows.score)}
+
+
+def _method_result(
+    key: str, held_out: HeldOut, settings: Settings, reference: Mapping[str, FloatArray]
+) -> MethodResult:
+    rows, cells, drawn = held_out.view(key), held_out.cells[key], held_out.clusters(key)
     level = settings.confidence_level
-    own = losses(held_out, key)
-    reference = losses(held_out, "uncalibrated")
+    own = reference if key == "uncalibrated" else _contributions(held_out, key)
     curve = cumulative_curve(cells, confidence_level=level)
     line = fit_line(cells)
     return with_bins(
         MethodResult(
             key=key,
             label=method_of(key).label,
-            metrics={name: mean_estimate(values, rows, level) for name, values in own.items()}
-            | _summaries(held_out, key, line, level),
-            differences={
-                name: mean_estimate(values - reference[name], rows, level)
-                for name, values in own.items()
-            }
+            metrics={name: mean_estimate(own[name], rows, level) for name in LOSSES}
+            | {
+                "ks_error": held_out.replicates[key].ks.estimate(ks_error(cells), level),
+                "slope": slope_estimate(rows, cells, line, confidence_level=level),
+                "auc": auc_estimate(rows, cells, own["auc"], confidence_level=level),
+                "distinct": Estimate(float(distinct_scores(cells))),
+            },
             # Not of calibration errors: differences of biased numbers have no interval that holds.
-            | {"auc": _auc_change(held_out, key, level)},
+            differences={
+                name: mean_estimate(own[name] - reference[name], rows, level) for name in LOSSES
+            }
+            | {"auc": auc_difference(rows, own["auc"], reference["auc"], confidence_level=level)},
             reliability=reliability(cells, settings, drawn),
             histogram=score_histogram(cells.score, cells.weight),
             cumulative=curve if drawn is None else _clustered_null(curve, drawn.ks),
@@ -82,29 +100,6 @@ def _function(fitted: Calibrator | MulticlassCalibrator) -> CalibrationFunction:
     if isinstance(fitted, Calibrator):
         return calibration_function(fitted)
     return without_curve(fitted.formula())
-
-
-def _summaries(
-    held_out: HeldOut, key: str, line: LogisticFit | None, level: float
-) -> dict[str, Estimate]:
-    rows, cells = held_out.view(key), held_out.cells[key]
-    ks = held_out.replicates[key].ks
-    return {
-        "ks_error": ks.estimate(ks_error(cells), level),
-        "slope": slope_estimate(rows, cells, line, confidence_level=level),
-        "auc": auc_estimate(rows, cells, confidence_level=level),
-        "distinct": Estimate(float(distinct_scores(cells))),
-    }
-
-
-def _auc_change(held_out: HeldOut, key: str, level: float) -> Estimate:
-    own, reference = _row_auc(held_out, key), _row_auc(held_out, "uncalibrated")
-    return auc_difference(held_out.view(key), own, reference, confidence_level=level)
-
-
-def _row_auc(held_out: HeldOut, key: str) -> FloatArray:
-    rows = held_out.view(key)
-    return row_auc(held_out.cells[key], rows.outcome, rows.score)
 
 
 def _ks_test(held_out: HeldOut, key: str) -> TestResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from calib.analysis.methods import method_result, reliability, with_bins
+from calib.analysis.methods import method_results, reliability, with_bins
 from calib.analysis.results import Analysis, MethodResult
 from calib.analysis.said import summarize, table_columns, warnings_of
 from calib.cells import ScoreCells
@@ -134,7 +134,7 @@ def _of_matrix(analysis: Analysis, compared: MulticlassComparison) -> Analysis:
 
 
 def _evaluate(predictions: Predictions, held_out: HeldOut, settings: Settings) -> Analysis:
-    methods = {key: method_result(key, held_out, settings) for key in held_out.scores}
+    methods = method_results(held_out, settings)
     scored = held_out.cells["uncalibrated"]
     rule = default_epsilon(held_out.fitted_on.score)
     epsilon = settings.epsilon or rule

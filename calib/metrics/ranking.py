@@ -83,10 +83,14 @@ def row_auc(cells: ScoreCells, outcome: BoolArray, score: FloatArray) -> FloatAr
     area, share = auc(cells), cells.base_rate
     positive = cells.cumulative_positive
     negative = cells.cumulative_weight - positive
-    place = np.searchsorted(cells.score, score)
-    beaten = 0.5 * (negative[place] + negative[place + 1]) / negative[-1]
-    beating = 1.0 - 0.5 * (positive[place] + positive[place + 1]) / positive[-1]
-    return area + np.where(outcome, (beaten - area) / share, (beating - area) / (1.0 - share))
+    beaten = 0.5 * (negative[:-1] + negative[1:]) / negative[-1]
+    beating = 1.0 - 0.5 * (positive[:-1] + positive[1:]) / positive[-1]
+    # In the order of the scores: to look up each row's cell takes twice as long.
+    order, rows = np.argsort(score), cells.rows.astype(np.int64)
+    above, below = (beaten - area) / share, (beating - area) / (1.0 - share)
+    found = np.empty(len(score))
+    found[order] = np.where(outcome[order], np.repeat(above, rows), np.repeat(below, rows))
+    return area + found
 
 
 @metric(

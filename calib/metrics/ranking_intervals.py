@@ -18,7 +18,11 @@ from calib.uncertainty import Estimate
 
 
 def auc_estimate(
-    rows: BinaryView, cells: ScoreCells | None = None, *, confidence_level: float = 0.95
+    rows: BinaryView,
+    cells: ScoreCells | None = None,
+    contributions: FloatArray | None = None,
+    *,
+    confidence_level: float = 0.95,
 ) -> Estimate:
     """AUC with a score interval: all areas that the observed one would not be far from.
 
@@ -31,7 +35,9 @@ def auc_estimate(
     ----------
     rows : BinaryView
     cells : ScoreCells, optional
-        Of the same rows, where they are known already.
+        Of the same rows, and
+    contributions : ndarray of shape (n,), optional
+        their `calib.metrics.ranking.row_auc`, where they are known already.
     confidence_level : float
         In (0, 1).
 
@@ -56,8 +62,10 @@ def auc_estimate(
     area = auc(cells)
     if math.isnan(area):
         return Estimate(area)
-    counts = _Counts.of(cells)
-    spread = _Spread.of(rows, row_auc(cells, rows.outcome, rows.score), counts)
+    counts = _Counts.of(rows)
+    if contributions is None:
+        contributions = row_auc(cells, rows.outcome, rows.score)
+    spread = _Spread.of(rows, contributions, counts)
     # Perfect ranks show no spread at all.
     inside = 0.0 < area < 1.0
     ratio = spread.variance / counts.variance(area) if inside else 1.0
@@ -110,7 +118,7 @@ def auc_difference(
     value = float(weight @ change) / float(weight.sum())
     if math.isnan(value):
         return Estimate(value)
-    spread = _Spread.of(rows, change, _Counts.of(rows.cells()))
+    spread = _Spread.of(rows, change, _Counts.of(rows))
     if spread.variance == 0.0:
         return Estimate(value, value, value)
     if spread.freedom <= 0.0:
@@ -128,11 +136,12 @@ class _Counts:
     negative: float
 
     @classmethod
-    def of(cls, cells: ScoreCells) -> _Counts:
-        negative, square = cells.negative.sum(), cells.total_weight_sq - cells.positive_sq.sum()
-        return cls(
-            float(cells.total_positive**2 / cells.positive_sq.sum()), float(negative**2 / square)
-        )
+    def of(cls, rows: BinaryView) -> _Counts:
+        if rows.weight is None:
+            positive = float(rows.outcome.sum())
+            return cls(positive, len(rows) - positive)
+        own, other = rows.weight[rows.outcome], rows.weight[~rows.outcome]
+        return cls(float(own.sum() ** 2 / (own @ own)), float(other.sum() ** 2 / (other @ other)))
 
     def variance(self, area: float) -> float:
         """Newcombe's, of an AUC that is truly this large."""

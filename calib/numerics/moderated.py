@@ -48,7 +48,7 @@ def freedom(units: FloatArray) -> float:
 
 
 def cluster_effect(values: FloatArray, units: FloatArray) -> float:
-    """How many times as much as independent rows the clusters' sums vary, at least once.
+    """How many times as much as independent rows the clusters' sums vary.
 
     Parameters
     ----------
@@ -59,11 +59,13 @@ def cluster_effect(values: FloatArray, units: FloatArray) -> float:
     --------
     >>> import numpy as np
     >>> values = np.repeat([1.0, -1.0], 50)
-    >>> cluster_effect(values, unit_sums(values, np.arange(100) // 2))
-    2.0
+    >>> round(cluster_effect(values, unit_sums(values, np.arange(100) // 2)), 2)
+    2.02
     """
-    square = float(values @ values)
-    return max(1.0, float(units @ units) / square) if square > 0.0 else 1.0
+    square, n = float(values @ values), len(units)
+    if square == 0.0 or n < 2:
+        return 1.0
+    return float(units @ units) / square * (n / (n - 1.0)) / (len(values) / (len(values) - 1.0))
 
 
 def squared_half_width(
@@ -76,7 +78,7 @@ def squared_half_width(
     ratio : float
         Variance that the rows show, over that of the model.
     effect : float
-        `cluster_effect`.
+        `cluster_effect`; clusters are taken to add spread, never to remove it.
     freedom : float
         Degrees of freedom that the data's variance has; the model's counts for 20.
     confidence_level : float
@@ -93,5 +95,5 @@ def squared_half_width(
     2.09
     """
     total = PRIOR + freedom
-    moderated = effect * (PRIOR + freedom * ratio) / total
+    moderated = max(1.0, effect) * (PRIOR + freedom * ratio) / total
     return moderated * math.pow(float(stdtrit(total, 0.5 + confidence_level / 2.0)), 2)

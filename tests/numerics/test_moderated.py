@@ -14,10 +14,18 @@ def test_no_spread_counts_the_units():
     assert freedom(np.zeros(7)) == 6.0
 
 
-def test_clusters_never_remove_spread_and_silence_is_none():
-    values = np.tile([1.0, -1.0], 50)
-    assert cluster_effect(values, unit_sums(values, np.arange(100) // 2)) == 1.0
+def test_a_cluster_effect_is_that_of_the_sums():
+    values = np.random.default_rng(0).normal(size=20_000)
+    alone = np.arange(20_000)
+    assert cluster_effect(values, unit_sums(values, alone)) == pytest.approx(1.0)
+    five = np.repeat(values[:4000], 5)
+    assert cluster_effect(five, unit_sums(five, alone // 5)) == pytest.approx(5.0, rel=1e-3)
     assert cluster_effect(np.zeros(4), np.zeros(2)) == 1.0
+    assert cluster_effect(values, np.array([values.sum()])) == 1.0
+
+
+def test_clusters_make_no_interval_narrower():
+    assert squared_half_width(3.0, 0.2, 5.0, 0.95) == squared_half_width(3.0, 1.0, 5.0, 0.95)
 
 
 def test_the_model_counts_for_twenty_degrees_of_freedom():
