@@ -11,7 +11,7 @@ from calib.figures.column import Column
 from calib.figures.grid import axis_ids, panel_title
 from calib.figures.panels import legend_entry
 from calib.figures.theme import faded, style_of
-from calib.figures.trace import Trace, scatter
+from calib.figures.trace import Trace, scatter, whiskers
 from calib.figures.words import escaped, shortened
 from calib.methods import method_of
 from calib.models import ModelComparison
@@ -110,15 +110,7 @@ def _line(comparison: ModelComparison, column: Metric, panel: int, number: int) 
         legendgroup=key,
         line={"color": faded(style.color, 0.7), "width": 1.5, "dash": style.dash},
         marker={"color": style.color, "symbol": style.symbol, "size": 7, "opacity": 1.0},
-        error_y={
-            "type": "data",
-            "symmetric": False,
-            "array": high - y,
-            "arrayminus": y - low,
-            "color": faded(style.color, 0.6),
-            "thickness": 1.25,
-            "width": 0,
-        },
+        error_y=whiskers(y, low, high, faded(style.color, 0.6)),
         hovertext=[
             _describe(name, model.n_rows, estimate, column)
             for (name, model), estimate in zip(comparison.models.items(), found, strict=True)

@@ -9,8 +9,9 @@ import numpy as np
 
 from calib.analysis import Analysis, MethodResult
 from calib.figures.chart import Chart, make_chart
-from calib.figures.theme import FRAME, axis_look, style_of
-from calib.figures.trace import Trace, scatter
+from calib.figures.forest import forest_axes, zero_line
+from calib.figures.theme import style_of
+from calib.figures.trace import Trace, scatter, whiskers
 from calib.figures.words import escaped
 from calib.matrices import MulticlassResult
 from calib.verdict import signed
@@ -61,31 +62,13 @@ def matrix_difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Ch
 
 def _forest(found: Sequence[Compared], metric: Loss, advice: str) -> Chart:
     results = [result for result in found if result.key != "uncalibrated"]
-    traces = [_zero(len(results)), *(_row(r, metric, i) for i, r in enumerate(results))]
+    traces = [zero_line(len(results)), *(_row(r, metric, i) for i, r in enumerate(results))]
     # Beside an axis there is no room for how a method takes several classes.
     labels = [result.label.partition(",")[0] for result in results]
-    layout = {
-        "xaxis": axis_look(
-            f"{NAMES[metric]} minus uncalibrated (← better)",
-            range=_range(results, metric),
-            nticks=6,
-            tickformat="~g",
-            mirror=False,
-        ),
-        "yaxis": axis_look(
-            range=[len(results) - 0.5, -0.5],
-            tickvals=list(range(len(results))),
-            ticktext=[escaped(label) for label in labels],
-            ticks="",
-            ticklabelstandoff=6,
-            showgrid=False,
-            showline=False,
-            fixedrange=True,
-        ),
-    }
+    title = f"{NAMES[metric]} minus uncalibrated (← better)"
     return make_chart(
         traces,
-        layout,
+        forest_axes(title, _range(results, metric), [escaped(label) for label in labels]),
         f"{NAMES[metric]} of each method minus that of the uncalibrated scores, with intervals. "
         f"{advice}",
         plot_width=WIDTH,
@@ -95,38 +78,19 @@ def _forest(found: Sequence[Compared], metric: Loss, advice: str) -> Chart:
     )
 
 
-def _zero(n_rows: int) -> Trace:
-    return scatter(
-        x=[0.0, 0.0],
-        y=[-0.5, n_rows - 0.5],
-        mode="lines",
-        line={"color": FRAME, "width": 1.25},
-        uid="zero",
-        hoverinfo="skip",
-        showlegend=False,
-    )
-
-
 def _row(result: Compared, metric: str, row: int) -> Trace:
     estimate, style = result.differences[metric], style_of(result.key)
+    value, low, high = (np.array([e]) for e in (estimate.value, estimate.low, estimate.high))
     known = estimate.low == estimate.low
     interval = f" ({signed(estimate.low)} to {signed(estimate.high)})" if known else ""
     return scatter(
-        x=[estimate.value],
+        x=value,
         y=[row],
         mode="markers",
         name=escaped(result.label),
         uid=f"difference {result.key}",
         marker={"color": style.color, "symbol": style.symbol, "size": 10},
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": [estimate.high - estimate.value],
-            "arrayminus": [estimate.value - estimate.low],
-            "color": style.color,
-            "thickness": 1.75,
-            "width": 4,
-        },
+        error_x=whiskers(value, low, high, style.color, thickness=1.75, width=4),
         hovertext=[f"{signed(estimate.value)}{interval}"],
         hovertemplate="<b>%{fullData.name}</b><br>%{hovertext}<extra></extra>",
         showlegend=False,

@@ -9,7 +9,7 @@ import numpy as np
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.figures.scales import Scale
 from calib.figures.theme import BAND, FRAME, LINE_WIDTH, MethodStyle, faded
-from calib.figures.trace import Trace, scatter
+from calib.figures.trace import Trace, scatter, whiskers
 from calib.figures.words import count, probability, span
 
 # Area of a dot that holds all the weight, as a squared diameter in pixels.
@@ -89,15 +89,7 @@ def dots(
             "opacity": 1.0,
             "line": {"width": 1.25, "color": style.color},
         },
-        error_y={
-            "type": "data",
-            "symmetric": False,
-            "array": high - y,
-            "arrayminus": y - low,
-            "color": faded(style.color, 0.7),
-            "thickness": 1.25,
-            "width": 0,
-        },
+        error_y=whiskers(y, low, high, faded(style.color, 0.7)),
         # A click selects a dot; the others stay as they are.
         unselected={"marker": {"opacity": 1.0}},
         # Which bin was selected: its position in the curve, and the curve's method.

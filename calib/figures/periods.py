@@ -14,7 +14,7 @@ from calib.figures.column import Column, ends
 from calib.figures.grid import axis_ids, panel_title
 from calib.figures.panels import few_entry, legend_entry
 from calib.figures.theme import FRAME, OUTCOME, MethodStyle, faded, style_of
-from calib.figures.trace import Trace, scatter
+from calib.figures.trace import Trace, scatter, whiskers
 from calib.figures.words import count, escaped
 from calib.methods import method_of
 from calib.numerics.arrays import BoolArray, FloatArray
@@ -106,9 +106,9 @@ def _titles() -> list[dict[str, Any]]:
 
 def _method(key: str, table: PeriodTable) -> list[Trace]:
     name, style = escaped(method_of(key).label), style_of(key)
-    lines = [_line(key, name, table, "mean_score", style, 0, whiskers=False)]
+    lines = [_line(key, name, table, "mean_score", style, 0, bars=False)]
     lines += [
-        _line(key, name, table, each.name, style, panel, whiskers=each.name != "ks")
+        _line(key, name, table, each.name, style, panel, bars=each.name != "ks")
         for panel, each in enumerate(PANELS)
         if panel > 0
     ]
@@ -126,10 +126,13 @@ def _line(
     style: MethodStyle,
     panel: int,
     *,
-    whiskers: bool = True,
+    bars: bool = True,
 ) -> Trace:
     y = getattr(table, what)
-    bars = _bars(table, what, y, style) if whiskers else None
+    error_y = None
+    if bars:
+        low, high = (getattr(table, f"{what}_{end}") for end in ("low", "high"))
+        error_y = whiskers(y, low, high, faded(style.color, 0.6))
     return scatter(
         x=table.position,
         y=y,
@@ -144,24 +147,12 @@ def _line(
             "size": 6,
             "opacity": 1.0,
         },
-        error_y=bars,
+        error_y=error_y,
         hovertext=[_describe(table, what, i) for i in range(len(table))],
         hovertemplate="<b>%{fullData.name}</b><br>%{hovertext}<extra></extra>",
         showlegend=False,
         **axis_ids(panel),
     )
-
-
-def _bars(table: PeriodTable, what: str, y: FloatArray, style: MethodStyle) -> dict[str, Any]:
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": getattr(table, f"{what}_high") - y,
-        "arrayminus": y - getattr(table, f"{what}_low"),
-        "color": faded(style.color, 0.6),
-        "thickness": 1.25,
-        "width": 0,
-    }
 
 
 def _stars(key: str, table: PeriodTable, style: MethodStyle) -> Trace:

@@ -9,10 +9,11 @@ import numpy as np
 
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.figures.chart import Chart, make_chart
+from calib.figures.forest import forest_axes, zero_line
 from calib.figures.overlay import overlay_chart
 from calib.figures.panels import few_entry, legend_entry
-from calib.figures.theme import FRAME, axis_look, style_of
-from calib.figures.trace import Trace, scatter
+from calib.figures.theme import FRAME, style_of
+from calib.figures.trace import Trace, scatter, whiskers
 from calib.figures.words import count, escaped, probability, shortened
 from calib.methods import method_of
 from calib.numerics.arrays import BoolArray, IntArray
@@ -41,38 +42,19 @@ def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MOST_ROWS) -> Char
     """
     first = next(iter(gaps.values()))
     shown = first.order[:most]
-    traces = [_zero(len(shown))]
+    traces = [zero_line(len(shown))]
     limits = _limits(gaps, shown)
     for place, (key, each) in enumerate(gaps.items()):
         offset = 0.0 if len(gaps) == 1 else (place - (len(gaps) - 1) / 2) * 0.32
         traces += _method(key, each, shown, offset, limits)
     if first.few[shown].any():
         traces.append(few_entry())
-    names = [first.names[i] for i in shown]
-    layout = {
-        "xaxis": axis_look(
-            "Observed − predicted",
-            range=list(limits),
-            nticks=6,
-            tickformat="~g",
-            mirror=False,
-        ),
-        "yaxis": axis_look(
-            range=[len(shown) - 0.5, -0.5],
-            tickvals=list(range(len(shown))),
-            ticktext=[escaped(shortened(name)) for name in names],
-            ticks="",
-            ticklabelstandoff=6,
-            showgrid=False,
-            showline=False,
-            fixedrange=True,
-        ),
-    }
+    names = [shortened(first.names[i]) for i in shown]
     row = ROW if len(gaps) == 1 else ROW + 8
-    longest = max(len(shortened(name)) for name in names)
+    longest = max(map(len, names))
     return make_chart(
         traces,
-        layout,
+        forest_axes("Observed − predicted", limits, [escaped(name) for name in names]),
         _alt(gaps),
         plot_width=WIDTH,
         plot_height=row * max(len(shown), 2),
@@ -90,18 +72,6 @@ def _alt(gaps: Mapping[str, SliceGaps]) -> str:
         named = f"; strongest evidence: {each.names[strongest]}, {signed(each.gap[strongest], 3)}"
         said.append(f"{method_of(key).label}: {found}{named if n else ''}.")
     return "Observed minus predicted of each slice, with intervals. " + " ".join(said)
-
-
-def _zero(n_rows: int) -> Trace:
-    return scatter(
-        x=[0.0, 0.0],
-        y=[-0.5, n_rows - 0.5],
-        mode="lines",
-        line={"color": FRAME, "width": 1.25},
-        uid="zero",
-        hoverinfo="skip",
-        showlegend=False,
-    )
 
 
 def _limits(gaps: Mapping[str, SliceGaps], shown: IntArray) -> tuple[float, float]:
@@ -140,15 +110,14 @@ def _dots(key: str, gaps: SliceGaps, shown: IntArray, y: Any, among: BoolArray, 
         uid=f"gaps {key}{kind}",
         legendgroup=key,
         marker={"color": color, "symbol": style.hollow if kind else style.symbol, "size": 8},
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": gaps.high[chosen] - gaps.gap[chosen],
-            "arrayminus": gaps.gap[chosen] - gaps.low[chosen],
-            "color": color,
-            "thickness": 1.5,
-            "width": 3,
-        },
+        error_x=whiskers(
+            gaps.gap[chosen],
+            gaps.low[chosen],
+            gaps.high[chosen],
+            color,
+            thickness=1.5,
+            width=3,
+        ),
         # Which slice was selected: its number in the slicing.
         customdata=gaps.number[chosen],
         hovertext=[_describe(gaps, int(i)) for i in chosen],
