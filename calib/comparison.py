@@ -21,7 +21,7 @@ from calib.numerics.intervals import mean_interval
 from calib.predictions import BinaryView
 from calib.settings import Settings
 from calib.uncertainty import Estimate as Estimate  # callers of this room find it here
-from calib.uncertainty import Replicates, replicate, resample_rows
+from calib.uncertainty import Replicates, replicate, replicate_clusters, resample_rows
 
 Progress = Callable[[float, str], None]
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
@@ -54,6 +54,9 @@ class HeldOut:
     outcomes : mapping of str to ndarray of bool, shape (n,)
         Outcomes of the methods whose outcomes are not those of `rows`: the class that comes r-th
         is another where a method ranks the classes of a row otherwise.
+    calibration : Replicates or None
+        Of the calibration rows' uncalibrated scores, where those come in clusters and are others
+        than the rows that are scored.
     """
 
     rows: BinaryView
@@ -66,6 +69,7 @@ class HeldOut:
     failures: Mapping[str, str]
     settings: Settings
     outcomes: Mapping[str, BoolArray] = field(default_factory=dict)
+    calibration: Replicates | None = None
 
     def clusters(self, key: str) -> Replicates | None:
         """One method's replicates where they are of clusters, as bars and bands take them."""
@@ -73,8 +77,8 @@ class HeldOut:
 
     @property
     def fitted_clusters(self) -> Replicates | None:
-        """The same of the rows that `maps` were fitted on; calibration rows are not resampled."""
-        return self.clusters("uncalibrated") if self.protocol == "folds" else None
+        """The same of the rows that `maps` were fitted on."""
+        return self.clusters("uncalibrated") if self.protocol == "folds" else self.calibration
 
     def view(self, key: str) -> BinaryView:
         """The rows with one method's scores, and the outcomes that these are about."""
@@ -188,7 +192,18 @@ def _by_split(
     cells = _count(test, scores)
     progress(0.5, "Resampling the test rows")
     drawn = _replicate(test, cells.get("uncalibrated") or test.cells(), scores, None, settings)
-    return HeldOut(test, scores, cells, drawn, maps, fitted_on, "test rows", failures, settings)
+    return HeldOut(
+        rows=test,
+        scores=scores,
+        cells=cells,
+        replicates=drawn,
+        maps=maps,
+        fitted_on=fitted_on,
+        protocol="test rows",
+        failures=failures,
+        settings=settings,
+        calibration=replicate_clusters(calibration, fitted_on, settings.seed),
+    )
 
 
 def _by_folds(

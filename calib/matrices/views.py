@@ -8,7 +8,7 @@ from calib.matrices.held_out import MulticlassHeldOut
 from calib.multiclass import MULTICLASS_CALIBRATORS
 from calib.predictions import BinaryView, Predictions
 from calib.settings import Settings
-from calib.uncertainty import Replicates, replicate, resample_rows
+from calib.uncertainty import Replicates, replicate, replicate_clusters, resample_rows
 
 # Every method draws for itself, so with fewer groups than one drawing for all: the bounds differ by
 # less than another seed makes them.
@@ -42,7 +42,8 @@ def hold_out_view(
     """
     view = predictions.view(settings.view)
     rows = check_view_outcomes(predictions, settings.view)
-    fitted_on = view.cells() if view.test is None else view.rows(~view.test).cells()
+    calibration = view if view.test is None else view.rows(~view.test)
+    fitted_on = calibration.cells()
     views, cells, replicates = {}, {}, {}
     for number, key in enumerate(held_out.maps):
         label = MULTICLASS_CALIBRATORS[key].label
@@ -64,6 +65,9 @@ def hold_out_view(
         failures=held_out.failures,
         settings=settings,
         outcomes=outcomes,
+        calibration=None
+        if view.test is None
+        else replicate_clusters(calibration, fitted_on, settings.seed),
     )
 
 

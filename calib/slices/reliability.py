@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from calib.cells import ScoreCells
+from dataclasses import replace
+
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.binning import Strategy
 from calib.predictions import BinaryView
+from calib.uncertainty import replicate_clusters
 
 
 def slice_reliability(
@@ -18,7 +20,7 @@ def slice_reliability(
     strategy: Strategy = "quantile",
     confidence_level: float = 0.95,
 ) -> ReliabilityCurve:
-    """Reliability curve of the rows of one slice, binned among themselves.
+    """Reliability curve of the rows of one slice, binned among themselves; by cluster where named.
 
     Parameters
     ----------
@@ -44,10 +46,12 @@ def slice_reliability(
     >>> curve.mean_score, curve.observed
     (array([0.8]), array([1.]))
     """
-    weight = None if rows.weight is None else rows.weight[member]
+    own = replace(rows, score=score).rows(member)
+    cells = own.cells()
     return reliability_curve(
-        ScoreCells.from_arrays(rows.outcome[member], score[member], weight),
+        cells,
         n_bins=n_bins,
         strategy=strategy,
         confidence_level=confidence_level,
+        clusters=replicate_clusters(own, cells),
     )

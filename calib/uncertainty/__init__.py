@@ -2,7 +2,7 @@
 
 from calib.uncertainty.bootstrap import Bootstrap
 from calib.uncertainty.estimate import Estimate
-from calib.uncertainty.replicates import Errors, Replicates, replicate
+from calib.uncertainty.replicates import Errors, Replicates, replicate, replicate_clusters
 from calib.uncertainty.rows import RowResamples, resample_rows
 from calib.uncertainty.slope import calibration_slope, fit_line, slope_estimate
 
@@ -15,6 +15,7 @@ __all__ = [
     "calibration_slope",
     "fit_line",
     "replicate",
+    "replicate_clusters",
     "resample_rows",
     "slope_estimate",
 ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calib.cells import ScoreCells
 from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray, lock
 from calib.numerics.binning import Bins
@@ -14,8 +15,9 @@ from calib.numerics.resampling import (
     error_interval,
     student_factor,
 )
+from calib.predictions import BinaryView
 from calib.uncertainty.estimate import Estimate
-from calib.uncertainty.rows import RowResamples
+from calib.uncertainty.rows import RowResamples, resample_rows
 
 # Ends of bins move to the nearest of so many points; the bounds are taken around the exact value.
 MOST_POINTS = 512
@@ -164,6 +166,27 @@ def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
         noise=noise.astype(np.float32),
         ks=Errors(error[1:] - error[0], np.abs(noise).max(axis=0)),
     )
+
+
+def replicate_clusters(rows: BinaryView, cells: ScoreCells, seed: int = 0) -> Replicates | None:
+    """Errors of rows that are looked at alone, in resamples of their clusters.
+
+    Parameters
+    ----------
+    rows : BinaryView
+    cells : ScoreCells
+        Of the same rows.
+    seed : int
+
+    Returns
+    -------
+    Replicates or None
+        None where no clusters are named.
+    """
+    if rows.group is None:
+        return None
+    drawn = resample_rows(rows, cells, most_groups=MOST_POINTS, random_state=seed)
+    return replicate(drawn, rows.score)
 
 
 def _by_score(rows: RowResamples, order: IntArray, outcome: int) -> SmallFloatArray:
