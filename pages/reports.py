@@ -27,12 +27,12 @@ with st.sidebar:
     widgets.confidence(session)
     widgets.changed(session)
 
+if desk.said:
+    st.success(plain(desk.said))
+    desk.said = ""
 above, below = st.container(), st.container()
 with below:
     st.markdown("## Saved reports")
-    if desk.said:
-        st.success(plain(desk.said))
-        desk.said = ""
     try:
         if store is not None:
             shelf.saved(session, store)

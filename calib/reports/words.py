@@ -21,10 +21,10 @@ def number(value: float, digits: int) -> str:
 
     Examples
     --------
-    >>> number(-0.12345, 3), number(float("nan"), 3)
-    ('−0.123', '–')
+    >>> number(-0.12345, 3), number(12345.0, 0), number(float("nan"), 3)
+    ('−0.123', '12,345', '–')
     """
-    return _written(value, f".{digits}f")
+    return _written(value, f",.{digits}f")
 
 
 def signed(value: float, digits: int) -> str:
@@ -35,7 +35,7 @@ def signed(value: float, digits: int) -> str:
     >>> signed(0.5, 2), signed(-0.5, 2), signed(-0.001, 2)
     ('+0.50', '−0.50', '0.00')
     """
-    return _written(value, f"+.{digits}f")
+    return _written(value, f"+,.{digits}f")
 
 
 def _written(value: float, form: str) -> str:
@@ -43,7 +43,7 @@ def _written(value: float, form: str) -> str:
         return UNKNOWN
     text = f"{value:{form}}"
     # What rounds to zero has no sign.
-    return text.lstrip("+-") if float(text) == 0 else text.replace("-", MINUS)
+    return text.lstrip("+-") if float(text.replace(",", "")) == 0 else text.replace("-", MINUS)
 
 
 def interval(estimate: Estimate, digits: int, *, sign: bool = False) -> str:

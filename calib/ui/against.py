@@ -21,7 +21,7 @@ def offer(session: Session, store: Store | None) -> None:
     st.caption("Compare with")
     if store is not None:
         _offer_saved(session, store)
-    given = report_file.uploader(session, "A report.json, with which to compare", "other_file")
+    given = report_file.uploader(session, "A file (report.json)", "other_file")
     if given is not None:
         session.desk.other, _ = given
         st.rerun()
@@ -66,7 +66,7 @@ def together(session: Session, *reports: Report) -> ReportComparison:
     desk = session.desk
     with st.container(horizontal=True):
         for report_id, report in zip((desk.report, desk.against), reports, strict=True):
-            if report_id:
+            if report_id and desk.other is None:
                 label = f"Open **{plain(report.heading)}**"
                 st.page_link(PAGE, label=label, query_params={REPORT: report_id})
         if desk.other is not None:

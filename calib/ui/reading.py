@@ -21,9 +21,20 @@ from calib.reports.blocks import (
 from calib.ui import frame
 from calib.ui.words import plain
 
+SQUARE = """
+[class*=st-key-square_{width}_] {{ container-type: inline-size; }}
+[class*=st-key-square_{width}_] [class*=st-key-chart_report] {{
+    margin-top: min(0px, 100cqw - {width}px);
+    clip-path: inset(max(0px, {width}px - 100cqw) 0 0 0);
+}}
+"""
+# A fingerprint has no place to break, and would push the columns beside it out of sight.
+CELLS = "[class*=st-key-table_] td + td p { overflow-wrap: anywhere !important; }"
+
 
 def show_paper(paper: Paper) -> None:
     """The sections of a document; its heading is the page's."""
+    st.html(f"<style>{CELLS}</style>")
     _show(paper.facts, "facts")
     if paper.note:
         st.markdown(plain(paper.note))
@@ -63,8 +74,19 @@ def _(block: Facts, key: str) -> None:
 @_show.register
 def _(block: Table, key: str) -> None:
     st.caption(plain(block.caption))
+    rows = [dict(zip(block.head, map(_said, row), strict=True)) for row in block.rows]
+    if block.n_text == len(block.head):
+        # Sentences need lines, which a grid of cells does not have.
+        with st.container(key=f"table_{key}"):
+            st.table(
+                [{name: plain(text) for name, text in row.items()} for row in rows],
+                border="horizontal",
+                hide_index=True,
+                alt=block.caption,
+            )
+        return
     st.dataframe(
-        [dict(zip(block.head, map(_said, row), strict=True)) for row in block.rows],
+        rows,
         hide_index=True,
         height="content",
         key=f"table_{key}",
@@ -93,4 +115,11 @@ def _(block: Beside, key: str) -> None:
 
 @_show.register
 def _(block: Drawing, key: str) -> None:
-    frame.chart(block.chart, f"chart_report_{key}")
+    chart = block.chart
+    if chart.figure.layout.yaxis.scaleanchor is None:
+        frame.chart(chart, f"chart_report_{key}")
+        return
+    # What must be square shrinks with its place: the height that it leaves would be empty.
+    st.html(f"<style>{SQUARE.format(width=chart.width)}</style>")
+    with st.container(key=f"square_{chart.width}_{key}"):
+        frame.chart(chart, f"chart_report_{key}")

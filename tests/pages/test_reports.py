@@ -156,7 +156,7 @@ def test_a_link_with_the_id_alone_opens_the_report(store, report):
     for title in ("Verdict", "Slices", "Over time", "Decisions", "How to reproduce this"):
         assert f"### {title}" in text
     assert len(app.get("plotly_chart")) == report.html().count('class="plot"')
-    assert len(app.dataframe) == report.html().count("<table>")
+    assert len(app.dataframe) + len(app.table) == report.html().count("<table>")
     log_loss = report.analysis.uncalibrated.metrics["log_loss"].value
     assert any(f"{log_loss:.4f}" in table.value.to_string() for table in app.dataframe)
     assert address(app) == {"report": store.list()[0].id}
@@ -266,7 +266,7 @@ def test_a_report_from_a_file_is_held_against_another(kind, store, report):
     assert "Loans, with slices against Later" in said(app)
     expected = compare_reports(Report.open(first), Report.open(other))
     for change in expected.metrics[:5]:
-        assert f"{change.first.value:.{change.column.digits}f}" in tables(app)
+        assert f"{change.first.value:,.{change.column.digits}f}" in tables(app)
     # Of two files, and of one, there is no link.
     assert "against" not in address(app)
     button(app, "close_other").click().run()

@@ -156,8 +156,8 @@ def test_every_number_is_in_html_and_markdown(first, second):
     comparison = compare_reports(first, second)
     for text in (Reader(comparison.html()).text, comparison.markdown()):
         for change in comparison.metrics:
-            assert f"{change.first.value:.{change.column.digits}f}" in text
-            assert f"{abs(change.difference.value):.{change.column.digits}f}" in text
+            assert f"{change.first.value:,.{change.column.digits}f}" in text
+            assert f"{abs(change.difference.value):,.{change.column.digits}f}" in text
 
 
 def test_the_frame_has_a_row_a_number(first, second):
