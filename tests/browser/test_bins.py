@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from calib.examples import EXAMPLES
+from tests.browser.actions import press_slider
 from tests.browser.harness import by_key, settle, traces, visit
 
 EXAMPLE = EXAMPLES["naive_bayes"].load()
@@ -25,13 +26,6 @@ def click_dot(page: Page, number: int) -> None:
 
 def picker(page: Page) -> Locator:
     return page.get_by_role("combobox", name="Bin", exact=True)
-
-
-def press_slider(page: Page, key: str, keys: str) -> None:
-    slider = by_key(page, key).get_by_role("slider")
-    slider.focus()
-    slider.press(keys)
-    settle(page)
 
 
 def said(page: Page) -> tuple[int, int, float, float]:

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.actions import press_slider
 from tests.browser.harness import by_key, settle, traces, visit
 
 
@@ -22,19 +23,12 @@ def marked(drawn: dict) -> tuple[float, float]:
     return drawn["x"][at], drawn["y"][at]
 
 
-def press(page: Page, keys: str) -> None:
-    slider = by_key(page, "epsilon").get_by_role("slider")
-    slider.focus()
-    slider.press(keys)
-    settle(page)
-
-
 def test_moving_epsilon_bends_the_spline_and_moves_the_marked_point(page: Page):
     visit(page, "/functions?ex=logistic&eps=0.1")
     spline = trace(page, "chart_functions_fitted", "Spline")["y"]
     x, loss = marked(trace(page, "chart_epsilon", "Spline"))
     assert x == pytest.approx(0.1)
-    press(page, "Home")
+    press_slider(page, "epsilon", "Home")
     assert trace(page, "chart_functions_fitted", "Spline")["y"] != spline
     moved, _ = marked(trace(page, "chart_epsilon", "Spline"))
     assert moved == pytest.approx(1e-15)
@@ -50,7 +44,7 @@ def test_the_map_by_the_rule_stays_beside_the_one_in_use(page: Page):
     visit(page, "/functions?ex=logistic")
     ruled = trace(page, "chart_functions_fitted", "Spline")["y"]
     assert "Spline, ε by the rule" not in names(page, "chart_functions_fitted")
-    press(page, "End")
+    press_slider(page, "epsilon", "End")
     faint = trace(page, "chart_functions_fitted", "Spline, ε by the rule")
     assert faint["y"] == pytest.approx(ruled)
     assert trace(page, "chart_functions_fitted", "Spline")["y"] != pytest.approx(ruled)

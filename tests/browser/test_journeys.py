@@ -6,29 +6,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.actions import go, press_slider, upload
 from tests.browser.harness import by_key, settle, traces, visit
 
 PAGES = ["Overview", "Data", "Reliability", "Cumulative", "Functions", "Compare", "Slices"]
 PAGES += ["Decisions", "Reports", "Gallery", "Methods"]
-
-
-def go(page: Page, label: str) -> None:
-    by_key(page, "navigation").get_by_role("link", name=label, exact=True).click()
-    settle(page)
-
-
-def upload(page: Page, key: str, *files) -> None:
-    page.locator(f".st-key-{key} input[type=file]").set_input_files(*files)
-    # The page runs once to read the file and once more to show it.
-    settle(page)
-    settle(page)
-
-
-def press(page: Page, key: str, keys: str) -> None:
-    slider = by_key(page, key).get_by_role("slider")
-    slider.focus()
-    slider.press(keys)
-    settle(page)
 
 
 def points(page: Page, key: str, name: str = "") -> list[list[float]]:
@@ -58,7 +40,7 @@ def rare(tmp_path):
 
 def test_from_a_file_to_a_report_that_needs_no_network(page: Page, browser, rare, tmp_path):
     visit(page, "/data")
-    upload(page, "data_file", rare)
+    upload(page, rare)
     expect(by_key(page, "map_outcome").get_by_role("combobox")).to_have_value("left?")
     expect(by_key(page, "map_score").get_by_role("combobox")).to_have_value("risk")
     expect(by_key(page, "checklist")).to_contain_text("3,000 rows")
@@ -70,7 +52,7 @@ def test_from_a_file_to_a_report_that_needs_no_network(page: Page, browser, rare
     settle(page)
     uniform = points(page, "chart_reliability", "Uncalibrated")
     assert uniform != quantile
-    press(page, "n_bins", "ArrowRight")
+    press_slider(page, "n_bins", "ArrowRight")
     assert points(page, "chart_reliability", "Uncalibrated") != uniform
 
     go(page, "Cumulative")
@@ -80,7 +62,7 @@ def test_from_a_file_to_a_report_that_needs_no_network(page: Page, browser, rare
     go(page, "Functions")
     spline = points(page, "chart_functions_fitted", "Spline")
     platt = points(page, "chart_functions_fitted", "Platt")
-    press(page, "epsilon", "PageUp")
+    press_slider(page, "epsilon", "PageUp")
     assert points(page, "chart_functions_fitted", "Spline") != spline
     assert points(page, "chart_functions_fitted", "Platt") == platt
 
@@ -107,8 +89,8 @@ def test_from_a_file_to_a_report_that_needs_no_network(page: Page, browser, rare
 def test_adult_in_two_files_gives_the_published_table(page: Page, shared, tmp_path):
     adult = shared / "data" / "adult"
     visit(page, "/data")
-    upload(page, "data_file", adult / "adult_nb_cal.csv")
-    upload(page, "data_test_file", adult / "adult_nb_test.csv")
+    upload(page, adult / "adult_nb_cal.csv")
+    upload(page, adult / "adult_nb_test.csv", key="data_test_file")
     go(page, "Compare")
     expect(page.get_by_text("16,281 test rows").first).to_be_visible()
     go(page, "Reports")
@@ -126,12 +108,12 @@ def test_adult_in_two_files_gives_the_published_table(page: Page, shared, tmp_pa
 
 def test_nothing_is_lost_by_changing_page_or_setting(page: Page, rare):
     visit(page, "/data")
-    upload(page, "data_file", rare)
+    upload(page, rare)
     for label in (*PAGES, "Data"):
         go(page, label)
     expect(by_key(page, "map_score").get_by_role("combobox")).to_have_value("risk")
     go(page, "Reliability")
-    press(page, "n_bins", "ArrowRight")
+    press_slider(page, "n_bins", "ArrowRight")
     go(page, "Compare")
     go(page, "Reliability")
     assert value(page, "n_bins") == "16"
@@ -141,7 +123,7 @@ def test_a_link_restores_the_settings(page: Page):
     visit(page, "/reliability")
     by_key(page, "strategy").get_by_text("Uniform").click()
     settle(page)
-    press(page, "n_bins", "ArrowRight")
+    press_slider(page, "n_bins", "ArrowRight")
     address = page.url
     drawn = points(page, "chart_reliability")
     other = page.context.new_page()
@@ -164,7 +146,7 @@ def test_percentages_are_repaired_by_one_click(page: Page, tmp_path):
     path = tmp_path / "percent.csv"
     path.write_text("y,score\n" + "\n".join(lines))
     visit(page, "/data")
-    upload(page, "data_file", path)
+    upload(page, path)
     page.get_by_role("button", name="Divide by 100").click()
     settle(page)
     go(page, "Overview")
@@ -181,7 +163,7 @@ def test_a_file_that_is_no_table_gets_its_sentence_and_costs_nothing(page: Page,
     path = tmp_path / name
     path.write_bytes(contents[name])
     visit(page, "/data")
-    upload(page, "data_file", path)
+    upload(page, path)
     expect(page.get_by_test_id("stAlert").first).to_be_visible()
     go(page, "Overview")
     expect(by_key(page, "chart_reliability").locator(".js-plotly-plot")).to_be_visible()
@@ -195,7 +177,7 @@ def test_hostile_names_stay_text(page: Page, tmp_path):
     path = tmp_path / "hostile.csv"
     path.write_text(f"y,{hostile},![](http://example.com/x.png)\n" + "\n".join(lines))
     visit(page, "/data")
-    upload(page, "data_file", path)
+    upload(page, path)
     for label in PAGES:
         go(page, label)
         assert page.title() != "run"

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.actions import go
 from tests.browser.harness import by_key, settle, traces, visit
 
 READ_RANGE = "plot => plot._fullLayout.yaxis.range"
@@ -24,11 +25,6 @@ def drop(page: Page, *files) -> None:
     visit(page, "/data")
     page.locator(".st-key-data_file input[type=file]").set_input_files(files)
     by_key(page, "map_outcome").wait_for()
-    settle(page)
-
-
-def go(page: Page, label: str) -> None:
-    by_key(page, "navigation").get_by_role("link", name=label, exact=True).click()
     settle(page)
 
 

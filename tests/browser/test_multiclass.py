@@ -6,14 +6,10 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.actions import go
 from tests.browser.harness import by_key, settle, traces, visit
 
 EXAMPLE = "/?ex=digits"
-
-
-def go(page: Page, label: str) -> None:
-    by_key(page, "navigation").get_by_role("link", name=label, exact=True).click()
-    settle(page)
 
 
 def choose(page: Page, kind: str) -> None:

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from calib.ui.frame import OF_A_MATRIX, PAGES
 from calib.ui.links import LOOK_NAMES, SETTING_NAMES
+from tests.browser.actions import go
 from tests.browser.harness import by_key, settle, traces, visit
 
 LABELS = [label for label in PAGES if label not in OF_A_MATRIX]
@@ -46,11 +47,6 @@ EVERYTHING = {
 # Auto overrides the number of bins, a capacity the costs; periods need dates; models and classes
 # need data of several.
 NOT_AT_ONCE = {"auto", "cap", "unit", "model", "cls"}
-
-
-def go(page: Page, label: str) -> None:
-    by_key(page, "navigation").get_by_role("link", name=label, exact=True).click()
-    settle(page)
 
 
 def address(page: Page) -> dict[str, str]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.actions import go, upload
 from tests.browser.harness import by_key, settle, traces, visit
 
 
@@ -41,11 +42,6 @@ def threshold(page: Page, key: str) -> float:
     return line["x"][0]
 
 
-def go(page: Page, label: str) -> None:
-    by_key(page, "navigation").get_by_role("link", name=label, exact=True).click()
-    settle(page)
-
-
 def choose(page: Page, key: str, option: str) -> None:
     box = by_key(page, key).get_by_role("combobox")
     box.click()
@@ -63,9 +59,7 @@ def fill(page: Page, key: str, value: str) -> None:
 
 def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
     visit(page, "/data")
-    page.locator(".st-key-data_file input[type=file]").set_input_files(sites)
-    settle(page)
-    settle(page)
+    upload(page, sites)
     go(page, "Slices")
     expect(page.get_by_text("slices differ from their scores, first south").first).to_be_visible()
     # South is judged and marked, the tiny site is drawn and not judged; its name stays text.
@@ -105,10 +99,7 @@ def test_a_link_restores_slices_and_decisions(page: Page):
 
 def test_compas_rates_by_race_as_documented(page: Page, shared):
     visit(page, "/data")
-    path = shared / "data" / "corp" / "BROWARD_CLEAN.csv"
-    page.locator(".st-key-data_file input[type=file]").set_input_files(path)
-    settle(page)
-    settle(page)
+    upload(page, shared / "data" / "corp" / "BROWARD_CLEAN.csv")
     page.get_by_role("button", name="Divide by 10").click()
     settle(page)
     go(page, "Slices")

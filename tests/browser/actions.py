@@ -1,0 +1,29 @@
+"""What a person does on many pages: go to one, bring a file, move a slider by keyboard."""
+
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from tests.browser.harness import by_key, settle
+
+
+def go(page: Page, label: str) -> None:
+    """Follow the navigation to a page."""
+    by_key(page, "navigation").get_by_role("link", name=label, exact=True).click()
+    settle(page)
+
+
+def upload(page: Page, *files: Path, key: str = "data_file") -> None:
+    """Drop files on the Data page."""
+    page.locator(f".st-key-{key} input[type=file]").set_input_files(files)
+    # The page runs once to read the file and once more to show it.
+    settle(page)
+    settle(page)
+
+
+def press_slider(page: Page, key: str, keys: str) -> None:
+    """Move a slider by keyboard."""
+    slider = by_key(page, key).get_by_role("slider")
+    slider.focus()
+    slider.press(keys)
+    settle(page)
