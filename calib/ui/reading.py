@@ -29,7 +29,7 @@ SQUARE = """
 }}
 """
 # A fingerprint has no place to break, and would push the columns beside it out of sight.
-CELLS = "[class*=st-key-table_] td + td p { overflow-wrap: anywhere !important; }"
+CELLS = "[class*=st-key-table_] td + td:not(:last-child) p { overflow-wrap: anywhere !important; }"
 
 
 def show_paper(paper: Paper) -> None:
