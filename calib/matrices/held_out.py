@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from calib.comparison import Progress, create, quiet, with_settings
 from calib.multiclass import MULTICLASS_CALIBRATORS, MulticlassCalibrator, multiclass_calibrator
-from calib.multiclass.by_class import Classwise, class_table, score_matrix, untested
+from calib.multiclass.by_class import Classwise, class_table, score_matrix
 from calib.multiclass.one_vs_rest import OneVsRest
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.ranking import binary_problem
@@ -121,8 +121,7 @@ class MulticlassHeldOut:
             Method.
         class_names : sequence of str
         """
-        found = class_table(self.matrix(key), self.label, self.weight, class_names)
-        return found if self.group is None else untested(found)
+        return class_table(self.matrix(key), self.label, self.weight, class_names, group=self.group)
 
 
 def create_multiclass(key: str, settings: Settings) -> MulticlassCalibrator:

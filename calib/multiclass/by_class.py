@@ -3,44 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri, stdtr
 
+from calib.multiclass.class_errors import ClassErrors, class_errors
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.brownian import supremum_survival
 from calib.numerics.multiplicity import holm
 from calib.predictions import Predictions
 
-COLUMNS_AT_ONCE = 64
 # The Brownian limit needs rows, as for the binary test, and outcomes that can vary.
 FEW_ROWS, LITTLE_SPREAD = 100, 25.0
 # With fewer rows of a class, came or expected, it is shown and not judged.
 FEW_OF_A_CLASS = 30
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ClassErrors:
-    """Calibration errors of each class; arrays of shape (m,), weighted where rows are.
-
-    Attributes
-    ----------
-    base_rate, mean_score : ndarray
-    ks, ece : ndarray
-        KS error and ECE of the view of each class.
-    sigma : ndarray
-        Standard deviation of observed minus predicted if the scores were calibrated.
-    """
-
-    base_rate: FloatArray
-    mean_score: FloatArray
-    ks: FloatArray
-    ece: FloatArray
-    sigma: FloatArray
-
-    def __post_init__(self) -> None:
-        lock(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +38,8 @@ class Classwise:
         Observed minus predicted: positive where the scores of the class are too low.
     ks_error, p_value : ndarray
         KS error, and how often calibrated scores would show so large a one by chance, or a bound
-        on it where few rows are in doubt; NaN below 100 rows, and where rows come in clusters.
+        on it where few rows are in doubt; by cluster where groups are named. NaN below 100 rows,
+        and where few clusters are in doubt.
     p_adjusted : ndarray
         Holm's, over the classes that are not `few`; NaN for those.
     few : ndarray of bool
@@ -119,11 +98,14 @@ def classwise(predictions: Predictions, *, n_bins: int = 15) -> Classwise:
     1      1       2  0.25      0.25
     2      2       1  0.10      0.10
     """
-    weight = predictions.weight
-    found = class_table(
-        score_matrix(predictions), predictions.outcome, weight, predictions.class_names, n_bins
+    return class_table(
+        score_matrix(predictions),
+        predictions.outcome,
+        predictions.weight,
+        predictions.class_names,
+        n_bins,
+        predictions.group,
     )
-    return found if predictions.group is None else untested(found)
 
 
 def class_table(
@@ -132,6 +114,7 @@ def class_table(
     weight: FloatArray | None,
     class_names: Sequence[str],
     n_bins: int = 15,
+    group: IntArray | None = None,
 ) -> Classwise:
     """The same of scores that are not those of the predictions, such as calibrated ones.
 
@@ -142,17 +125,23 @@ def class_table(
     weight : ndarray of shape (n,) or None
     class_names : sequence of str
     n_bins : int
+    group : ndarray of int, shape (n,), optional
+        Cluster of each row.
 
     References
     ----------
     Freedman 1975, doi:10.1214/aop/1176996452 (the bound); Holm 1979,
-    https://www.jstor.org/stable/4615733 (adjusted p-values).
+    https://www.jstor.org/stable/4615733 (adjusted p-values); Rao and Scott 1984,
+    doi:10.1214/aos/1176346391 (clusters).
     """
-    errors = class_errors(scores, label, weight, n_bins)
+    errors = class_errors(scores, label, weight, n_bins, group)
     order = np.argsort(-errors.ks, kind="stable")
     counts = np.bincount(label, minlength=scores.shape[1])
     largest = 1.0 / len(label) if weight is None else float(weight.max() / weight.sum())
-    p_value = _p_values(errors, largest, len(label))
+    if group is None:
+        p_value = _p_values(errors, largest, len(label))
+    else:
+        p_value = _p_values_by_cluster(errors, largest, len(np.unique(group)))
     few = np.maximum(counts, errors.mean_score * len(label)) < FEW_OF_A_CLASS
     return Classwise(
         index=order,
@@ -177,64 +166,6 @@ def score_matrix(predictions: Predictions) -> FloatArray:
     return np.column_stack([1.0 - predictions.scores, predictions.scores])
 
 
-def class_errors(
-    scores: FloatArray, label: IntArray, weight: FloatArray | None, n_bins: int
-) -> ClassErrors:
-    """Errors of the views of all classes, without sorting a column.
-
-    The cumulative difference of a class falls between its own rows, and can only peak at one of
-    them: each column is cut where the class came true and at the edges of the bins, and summed.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, m)
-    label : ndarray of int, shape (n,)
-    weight : ndarray of shape (n,) or None
-    n_bins : int
-    """
-    if n_bins < 1:
-        raise ValueError(f"n_bins must be at least 1, got {n_bins}.")
-    n, m = scores.shape
-    share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
-    order = np.argsort(label, kind="stable")
-    ends = np.searchsorted(label[order], np.arange(m + 1))
-    edges = np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
-    found = np.empty((5, m))
-    for start in range(0, m, COLUMNS_AT_ONCE):
-        columns = np.ascontiguousarray(scores[:, start : start + COLUMNS_AT_ONCE].T)
-        for k, column in enumerate(columns, start):
-            own = order[ends[k] : ends[k + 1]]
-            found[:, k] = _column_errors(column, column[own], share, share[own], edges)
-    return ClassErrors(*found)
-
-
-def _column_errors(
-    score: FloatArray, own: FloatArray, share: FloatArray, own_share: FloatArray, edges: FloatArray
-) -> tuple[float, float, float, float, float]:
-    """Base rate, mean score, KS error, ECE, null standard deviation of one class."""
-    cuts = np.union1d(own, edges)
-    # Part j holds the scores in (cut j - 1, cut j]; the last those above all cuts.
-    part = np.searchsorted(cuts, score)
-    weighted = share * score
-    predicted = np.bincount(part, weighted, minlength=len(cuts) + 1)
-    observed = np.zeros(len(cuts) + 1)
-    np.add.at(observed, np.searchsorted(cuts, own), own_share)
-    difference = np.cumsum(observed - predicted)
-    # Just before a cut: without the rows that share its score.
-    on_cut = np.append(cuts, np.inf)[part] == score
-    tied = np.bincount(part[on_cut], weighted[on_cut], minlength=len(cuts) + 1) - observed
-    ks = max(np.abs(difference).max(), np.abs(difference + tied).max())
-    gap = np.add.reduceat(observed - predicted, np.append(0, np.searchsorted(cuts, edges) + 1))
-    variance = float((share * share) @ (score * (1.0 - score)))
-    return observed.sum(), predicted.sum(), ks, np.abs(gap).sum(), np.sqrt(variance)
-
-
-def untested(table: Classwise) -> Classwise:
-    """The same without p-values: rows of one cluster err together, and the null is not known."""
-    nothing = np.full(len(table.index), np.nan)
-    return replace(table, p_value=nothing, p_adjusted=nothing)
-
-
 def _p_values(errors: ClassErrors, largest: float, n_rows: int) -> FloatArray:
     """By the Brownian limit, or Freedman's bound; `largest` is that of the rows' shares."""
     if n_rows < FEW_ROWS:
@@ -246,3 +177,15 @@ def _p_values(errors: ClassErrors, largest: float, n_rows: int) -> FloatArray:
     bound = np.minimum(2.0 * np.exp(-exponent), 1.0)
     # Where few rows are in doubt one of them can make a step: the limit would reject too often.
     return np.where(sigma >= largest * np.sqrt(LITTLE_SPREAD), limit, bound)
+
+
+def _p_values_by_cluster(errors: ClassErrors, largest: float, n_clusters: int) -> FloatArray:
+    """By the Brownian limit, as wide as clusters make it and with Student's tails."""
+    sigma = np.sqrt(errors.effect) * np.maximum(errors.sigma, 1e-300)
+    if n_clusters < 2:
+        return np.full(len(sigma), np.nan)
+    z = -ndtri(stdtr(n_clusters - 1.0, -errors.ks / sigma))
+    limit = np.array([supremum_survival(x) for x in z.tolist()])
+    # A cluster's step is as many rows' as the effect says.
+    enough = sigma >= largest * errors.effect * np.sqrt(LITTLE_SPREAD)
+    return np.where(enough, limit, np.nan)

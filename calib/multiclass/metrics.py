@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from calib.cells import ScoreCells, check_same_length, check_weights
 from calib.metrics import expected_calibration_error, ks_error
 from calib.metrics.base import Better
-from calib.multiclass.by_class import class_errors
+from calib.multiclass.class_errors import class_errors
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.ranking import leading_classes
 from calib.numerics.transforms import MACHINE_EPSILON

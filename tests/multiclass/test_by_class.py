@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from calib.metrics import expected_calibration_error, ks_error
 from calib.multiclass import classwise
-from calib.multiclass.by_class import class_errors
+from calib.multiclass.class_errors import class_errors
 from calib.predictions import Predictions
 
 
@@ -87,11 +88,44 @@ def test_a_class_that_never_comes_but_is_expected_is_judged():
     assert found.bias[place] == pytest.approx(-0.1)
 
 
-def test_clusters_have_no_p_value():
+def clustered(rng, n_clusters, size, *, n_classes=4):
+    """Calibrated rows of clusters that share half of what decides their scores and their class."""
+    group = np.repeat(np.arange(n_clusters), size)
+
+    def shared():
+        own = rng.normal(size=(len(group), n_classes))
+        return np.sqrt(0.5) * (rng.normal(size=(n_clusters, n_classes))[group] + own)
+
+    log_odds = 1.5 * shared()
+    scores = np.exp(log_odds) / np.exp(log_odds).sum(axis=1, keepdims=True)
+    gumbel = -np.log(-np.log(norm.cdf(shared())))
+    return (log_odds + gumbel).argmax(axis=1), scores, group
+
+
+def test_calibrated_clusters_are_seldom_called_off():
+    rng, named, unnamed = np.random.default_rng(5), [], []
+    for _ in range(75):
+        label, scores, group = clustered(rng, 300, 10)
+        named.append(classwise(Predictions.from_arrays(label, scores, group=group)).p_value)
+        unnamed.append(classwise(Predictions.from_arrays(label, scores)).p_value)
+    # 5% of 300, give or take 1.3%.
+    assert np.mean(np.array(named) < 0.05) < 0.085
+    assert np.mean(np.array(unnamed) < 0.05) > 0.15
+
+
+def test_wrong_classes_of_clusters_are_found():
+    label, scores, group = clustered(np.random.default_rng(0), 300, 10)
+    wrong = scores**2 / (scores**2).sum(axis=1, keepdims=True)
+    found = classwise(Predictions.from_arrays(label, wrong, group=group))
+    assert (found.p_adjusted < 0.01).all()
+
+
+def test_few_clusters_have_no_p_value():
     rng = np.random.default_rng(0)
-    scores = rng.dirichlet([1.0, 1.0, 1.0], 300)
-    rows = Predictions.from_arrays(rng.integers(0, 3, 300), scores, group=np.arange(300) // 3)
-    assert np.isnan(classwise(rows).p_value).all()
+    for n_clusters in (1, 6):
+        label, scores, group = clustered(rng, n_clusters, 60)
+        rows = Predictions.from_arrays(label, scores, group=group)
+        assert np.isnan(classwise(rows).p_value).all()
 
 
 def test_few_rows_have_no_p_value():
