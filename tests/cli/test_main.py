@@ -16,6 +16,7 @@ from calib.cli.options import SHORT
 from calib.settings import Settings
 
 ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "tests" / "reports" / "fixtures" / "schema_3.json"
 
 
 @pytest.mark.parametrize(
@@ -118,15 +119,19 @@ def test_the_version(run):
 def commands(text: str) -> list[str]:
     """Command lines of a page or a help text."""
     joined = text.replace("\\\n", " ")
-    return re.findall(r"^\s*(?:\$ )?python -m calib ((?:report|check) .*)$", joined, re.MULTILINE)
+    return re.findall(
+        r"^\s*(?:\$ )?python -m calib ((?:report|check|compare) .*)$", joined, re.MULTILINE
+    )
 
 
-@pytest.mark.parametrize("source", ["report", "check", "README.md", "docs/reports.md"])
+@pytest.mark.parametrize("source", ["report", "check", "compare", "README.md", "docs/reports.md"])
 def test_the_examples_of_help_and_pages_run(source, run, folder, tmp_path, monkeypatch):
     for name in ("predictions.parquet", "cal.csv", "test.csv", "scores.csv"):
         file = {"predictions.parquet": "scores.parquet", "test.csv": "more.csv"}.get(name)
         kind = "percent.csv" if name == "scores.csv" else "scores.csv"
         (tmp_path / name).write_bytes((folder / (file or kind)).read_bytes())
+    for name in ("march.json", "april.json"):
+        (tmp_path / name).write_bytes(KEPT.read_bytes())
     monkeypatch.chdir(tmp_path)
     is_page = source.endswith(".md")
     text = (ROOT / source).read_text() if is_page else run(source, "--help").out

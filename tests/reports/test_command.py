@@ -35,6 +35,7 @@ WORDS = {
     "note": "two\nlines \\\n$HOME `x`",
     "held_out_declared": "yes",
 }
+HOSTILE_NAME = "$(touch hacked) `touch hacked`; touch hacked & '\"<img src=x>"
 TRUTH, SCORE = {"outcome": "it's"}, {"outcome": "it's", "score": "-p"}
 
 
@@ -74,6 +75,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame.to_csv(made / "it's scores.csv", index=False)
     frame.to_parquet(made / "-rows.parquet", index=False)
     rows(200).to_csv(made / "more: b.csv", index=False)
+    frame.rename(columns={"-p": HOSTILE_NAME}).to_csv(made / f"{HOSTILE_NAME}.csv", index=False)
     matrix().to_csv(made / "kinds.csv", index=False)
     rng = np.random.default_rng(7)
     logits = rng.normal(size=(300, 5)).astype(np.float32)
@@ -137,6 +139,13 @@ CASES = {
         PLATT,
         {"time": "age"},
         {},
+    ),
+    "hostile": (
+        f"{HOSTILE_NAME}.csv",
+        TRUTH | {"score": HOSTILE_NAME},
+        PLATT,
+        {},
+        {"title": HOSTILE_NAME},
     ),
     "matrix": (
         "kinds.csv",
@@ -204,8 +213,9 @@ def test_what_is_printed_makes_the_same_report(case, folder, monkeypatch):
     assert by_command(report) == report.json()
 
 
-def test_a_shell_takes_the_printed_command(folder):
-    report = made(folder, "everything")
+@pytest.mark.parametrize("case", ["everything", "hostile"])
+def test_a_shell_takes_the_printed_command(case, folder):
+    report = made(folder, case)
     command = command_line(report).replace("report.html", "shell.json")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
@@ -218,6 +228,7 @@ def test_a_shell_takes_the_printed_command(folder):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert undated(Report.open(folder / "shell.json")) == report.json()
+    assert not (folder / "hacked").exists()
 
 
 @pytest.mark.parametrize("shape", ["one a column", "one below the other", "one a file"])
