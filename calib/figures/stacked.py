@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.figures.theme import FRAME, MethodStyle, axis_look, faded
+from calib.figures.theme import FRAME, TICK_SIZE, MethodStyle, axis_look, faded
 from calib.figures.trace import Trace, scatter
 from calib.numerics.arrays import FloatArray
 
@@ -45,6 +45,8 @@ def log_axis(title: str, values: FloatArray) -> dict[str, Any]:
         "range": [low - margin, high + margin],
         "dtick": max(1, round((high - low) / 5)),
         "exponentformat": "power",
+        # Plotly sets powers larger than other labels by a quarter.
+        "tickfont": {"size": TICK_SIZE / 1.25},
     }
 
 

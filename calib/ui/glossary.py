@@ -62,7 +62,7 @@ class Entry:
         facts = f" · {plain(self.facts)}" if self.facts else ""
         source = f" · {linked(self.source)}" if self.source else ""
         return (
-            f"- **{plain(self.name)}**{facts}  \n  {plain(self.text)}  \n"
+            f"- **{plain(self.name.replace(' - ', ' − '))}**{facts}  \n  {plain(self.text)}  \n"
             f"  :small[`{self.code}`{source}]"
         )
 
@@ -138,12 +138,13 @@ def _range(low: float, high: float) -> str:
 
     Examples
     --------
-    >>> _range(0.0, 1.0), _range(1.0, float("inf")), _range(-float("inf"), float("inf"))
-    ('0 to 1', '1 or more', 'any number')
+    >>> _range(-1.0, 1.0), _range(1.0, float("inf")), _range(-float("inf"), float("inf"))
+    ('−1 to 1', '1 or more', 'any number')
     """
     if low == -float("inf"):
         return "any number"
-    return f"{low:g} or more" if high == float("inf") else f"{low:g} to {high:.4g}"
+    said = f"{low:g} or more" if high == float("inf") else f"{low:g} to {high:.4g}"
+    return said.replace("-", "−")
 
 
 def linked(source: str) -> str:

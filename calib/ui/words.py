@@ -130,7 +130,7 @@ def assumptions(keys: Sequence[str], *, matrix: bool = False) -> str:
 
 def formula(method: MethodResult) -> str:
     """A fitted map in words and numbers, and its knots."""
-    said = plain(method.function.formula)
+    said = plain(method.function.formula).replace("lambda =", "λ =").replace("epsilon =", "ε =")
     n = len(method.function.knots)
     return said if n == 0 or "knots" in said else f"{said} ({plural(n, 'knot')})"
 

@@ -16,12 +16,17 @@ WIDTHS = (380, 1280, 1920)
 SCHEMES = ("light", "dark")
 
 
-# What the first example does not show: a matrix of scores, and several models.
+# What the first example does not show: a matrix of scores, several models, choices and notices.
 MORE = {
     "classes": "/classes?ex=digits",
     "compare-matrix": "/compare?ex=digits",
+    "slices-matrix": "/slices?ex=digits",
     "reliability-models": "/reliability?ex=rounds",
     "compare-models": "/compare?ex=rounds",
+    "reliability-lines": "/reliability?line=corp.smooth&axis=logit&show=uncalibrated.beta&at=0.7",
+    "slices-time": "/slices?slice=half&cross=side&ranges=3&time=ink&level=0.9",
+    "refused": "/reliability?bins=9999&level=7&colour=red",
+    "one-score": "/compare?ex=ten_labels",
 }
 
 
