@@ -5,7 +5,6 @@ from functools import partial
 import streamlit as st
 
 from calib.curves.rate import RateCurve
-from calib.curves.sensitivity import Sensitivity
 from calib.figures import reliability_chart, sensitivity_chart
 from calib.ui import bin_view, bins, curves, frame, state, tables, widgets, words
 from calib.ui.frame import Model
@@ -14,12 +13,12 @@ from calib.ui.sensitivity_words import SENSITIVITY_READING, sensitivity_said
 session = frame.begin("Reliability")
 
 with st.sidebar:
-    widgets.binning(session)
+    frame.beside(session, partial(widgets.binning, session))
     chosen = widgets.shown_methods(session)
     lines = widgets.lines(session)
     widgets.axis(session)
     widgets.confidence(session)
-    widgets.changed(session)
+    frame.beside(session, partial(widgets.changed, session))
 
 
 def body(model: Model) -> None:
@@ -29,18 +28,14 @@ def body(model: Model) -> None:
     st.markdown("## Reliability diagram")
     picture, beside = st.columns([3, 2], gap="large")
     with picture:
-        frame.part(session, model, "diagram", partial(diagram, shown=shown, rates=rates))
+        frame.part(session, model, partial(diagram, shown=shown, rates=rates))
     with beside:
         reading = words.reliability_reading(analysis.methods[shown[0]].reliability)
         lines_read = words.lines_reading(rates, shown[0]) if rates else ""
         reading += words.convention(analysis)
         frame.reading(reading + lines_read, "How to read it")
         st.caption(words.protocol(analysis))
-    st.markdown("### Look into a bin")
-    frame.part(session, model, "bin", lambda now: bin_view.show(session, now, shown))
-    sensitivity(model, shown[0])
-    st.markdown("### Bins")
-    frame.part(session, model, "bins", partial(bins_table, shown=shown))
+    frame.part(session, model, partial(below, shown=shown))
 
 
 def diagram(model: Model, shown: tuple[str, ...], rates: tuple[RateCurve, ...]) -> None:
@@ -50,6 +45,12 @@ def diagram(model: Model, shown: tuple[str, ...], rates: tuple[RateCurve, ...]) 
     frame.chart(chart, key, partial(bin_view.pick, session, analysis, state.key(key)))
 
 
+def below(model: Model, shown: tuple[str, ...]) -> None:
+    bin_view.show(session, model, shown)
+    sensitivity(model, shown[0])
+    bins_table(model, shown)
+
+
 def sensitivity(model: Model, method: str) -> None:
     found = curves.sensitivity(session, model.analysis, method)
     if not found:
@@ -57,18 +58,14 @@ def sensitivity(model: Model, method: str) -> None:
     st.markdown("### Do the bins decide?")
     strip, said = st.columns([3, 2], gap="large")
     with strip:
-        draw = partial(strip_chart, found=found, method=method)
-        frame.part(session, model, "strip", draw)
+        frame.chart(sensitivity_chart(model.analysis, found, method), "chart_sensitivity")
     with said:
         st.markdown(sensitivity_said(model.analysis, found, method))
         frame.once("sensitivity", lambda: st.caption(SENSITIVITY_READING))
 
 
-def strip_chart(model: Model, found: Sensitivity, method: str) -> None:
-    frame.chart(sensitivity_chart(model.analysis, found, method), "chart_sensitivity")
-
-
 def bins_table(model: Model, shown: tuple[str, ...]) -> None:
+    st.markdown("### Bins")
     for key in shown:
         curve = model.analysis.methods[key].reliability
         st.markdown(f"**{words.method_label(key)}** · {words.bins_said(curve)}")

@@ -79,30 +79,36 @@ def slice_error_rates(
     >>> rates.false_positive, rates.false_negative
     (array([0.5]), array([0.5]))
     """
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    weight = rows.weight
+    cell = 2 * slicing.codes + rows.outcome
 
-    def total(values: FloatArray) -> FloatArray:
-        return np.bincount(slicing.codes, values, minlength=len(slicing)).astype(float)
+    def total(values: FloatArray | None) -> FloatArray:
+        """Sums by slice (down) and outcome (across); the number of rows if None."""
+        sums = np.bincount(cell, values, minlength=2 * len(slicing))
+        return sums.astype(float).reshape(-1, 2)
 
-    count = total(np.ones(len(rows)))
-    kept = np.flatnonzero(count > 0)
-    negative, positive = (~rows.outcome).astype(float), rows.outcome.astype(float)
+    count = total(None)
+    kept = np.flatnonzero(count.sum(axis=1) > 0)
+    count = count[kept]
+    of = count if weight is None else total(weight)[kept]
+    squares = count if weight is None else total(weight**2)[kept]
+    hits = total(flagged if weight is None else flagged * weight)[kept]
 
-    def rate(wrong: FloatArray, among: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        of = total(among * weight)[kept]
+    def rate(wrong: FloatArray, outcome: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        among = of[:, outcome]
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.clip(total(wrong * among * weight)[kept] / of, 0.0, 1.0)
-            effective = of**2 / total(among * weight**2)[kept]
-            low, high = wilson_interval(share, effective, confidence_level)
-        nothing = of == 0.0
+            share = np.clip(wrong / among, 0.0, 1.0)
+            low, high = wilson_interval(share, among**2 / squares[:, outcome], confidence_level)
+        nothing = among == 0.0
         return share, np.where(nothing, np.nan, low), np.where(nothing, np.nan, high)
 
+    negatives, positives = count.astype(np.int64).T
     return SliceErrorRates(
         tuple(slicing.names[i] for i in kept),
-        count[kept].astype(np.int64),
-        total(negative)[kept].astype(np.int64),
-        total(positive)[kept].astype(np.int64),
-        total(flagged * weight)[kept] / total(weight)[kept],
-        *rate(flagged, negative),
-        *rate(1.0 - flagged, positive),
+        negatives + positives,
+        negatives,
+        positives,
+        hits.sum(axis=1) / of.sum(axis=1),
+        *rate(hits[:, 0], 0),
+        *rate(of[:, 1] - hits[:, 1], 1),
     )

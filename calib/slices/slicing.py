@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any
 
 import numpy as np
@@ -120,8 +120,9 @@ def _cut(values: NDArray[Any], n_ranges: int) -> tuple[tuple[str, ...], IntArray
 
 def _tidy(names: Sequence[str], codes: IntArray) -> tuple[tuple[str, ...], IntArray]:
     """Leave out the slices without rows."""
-    present, tidy = np.unique(codes, return_inverse=True)
-    return tuple(names[code] for code in present), tidy.astype(np.int64)
+    occupied = np.bincount(codes, minlength=len(names)) > 0
+    tidy = np.cumsum(occupied) - 1
+    return tuple(compress(names, occupied)), tidy[codes]
 
 
 def in_order(values: NDArray[Any]) -> IntArray:

@@ -11,7 +11,7 @@ from calib.analysis import Analysis
 from calib.figures.words import count, probability, span
 from calib.slices import SliceMix, row_table, score_in
 from calib.spreadsheet import to_csv
-from calib.ui import bins, follow, slice_controls, slicing, state
+from calib.ui import bins, slice_controls, slicing, state
 from calib.ui.bins import ChosenBin
 from calib.ui.frame import Model
 from calib.ui.state import Session
@@ -40,14 +40,14 @@ def _look_into(session: Session, analysis: Analysis, method: str, position: int 
     if position is None:
         session.reset("bin_at")
         session.reset("bin_of")
-    else:
-        session.change("bin_at", score_in(analysis.methods[method].reliability, position))
-        session.change("bin_of", method)
-    follow.follow()
+        return
+    session.change("bin_at", score_in(analysis.methods[method].reliability, position))
+    session.change("bin_of", method)
 
 
 def show(session: Session, model: Model, shown: Sequence[str]) -> None:
     """Pick a bin; what it counts, its rows, and its slices."""
+    st.markdown("### Look into a bin")
     picked, score = bins.chosen(session, model.analysis, shown), session.look.bin_at
     _control(session, model.analysis, picked, shown)
     if picked.position is None or model.analysis.held_out is None:
@@ -77,7 +77,7 @@ def _method_control(picked: ChosenBin, options: Sequence[str]) -> None:
         format_func=method_label,
         required=True,
         key=key,
-        on_change=follow.changer,
+        on_change=state.changer,
         args=("bin_of", key),
     )
 
@@ -156,19 +156,14 @@ def _mix(session: Session, model: Model, picked: ChosenBin) -> None:
         "Its slices against the rest, by",
         names,
         key=key,
-        on_change=_change_mix,
-        args=(key,),
+        on_change=slice_controls.cut_anew,
+        args=("slice_by", key),
     )
     cut = slicing.scored(slicing.slicing(session, model.rows, (column,)), model.rows)
     if len(bins.rows(session, model.analysis, picked)) == len(cut.codes):
         st.caption("All rows are in this bin: there is no rest to compare it with.")
         return
     _mix_table(bins.mix(session, model.analysis, picked, cut))
-
-
-def _change_mix(key: str) -> None:
-    slice_controls.cut_anew("slice_by", key)
-    follow.follow()
 
 
 def _mix_table(found: SliceMix) -> None:

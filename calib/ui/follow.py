@@ -1,64 +1,70 @@
 """Parts of a page that follow a choice on their own, without the rest of it.
 
-A page drawn as a whole costs the server ten times what its diagram costs. What changes with the
-bins is drawn in parts; a control that moves the bins asks for these parts alone.
+A page drawn as a whole costs the server several times what its diagram costs. What changes with
+the bins is drawn in parts, all in one fragment: a control among them draws these parts alone. There
+are few of them, since the browser draws once for each part before the diagram's turn.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, field
 
 import streamlit as st
-
-from calib.ui import state
+from streamlit.delta_generator import DeltaGenerator
 
 # Seconds in which a browser paints a chart. What arrives earlier is drawn together with it, and
-# the chart waits for the whole page.
+# the chart waits for all of them.
 PAINTED = 0.12
-# Parts of every page; they follow what its body draws.
-LAST = ("changed", "navigation")
+Draw = Callable[[], None]
+Part = tuple[DeltaGenerator, Draw]
 
 
-def part(key: str, draw: Callable[[], None]) -> None:
-    """Draw a part of the page here, and again whenever `follow` is called.
+@dataclass(slots=True)
+class Parts:
+    """The parts of a page, each with its place.
 
-    The part that the body of a page draws first also follows first, before all others.
-
-    Parameters
+    Attributes
     ----------
-    key : str
-        Its own on the page.
-    draw : callable
-        Reads the session's settings anew, and draws.
+    last : (DeltaGenerator, callable)
+        What was drawn already and follows after all others.
+    body, beside : list of (DeltaGenerator, callable)
+        Of its body, the first of which follows before all others; and controls beside it.
+    drawn : bool
+        Whether the page was drawn, and the parts are drawn again.
     """
-    session = state.current()
-    if key not in LAST:
-        session.following = (*session.following, key)
-    st.fragment(_draw, key=key)(draw)
+
+    last: Part
+    body: list[Part] = field(default_factory=list)
+    beside: list[Part] = field(default_factory=list)
+    drawn: bool = False
+
+    def draw(self, prepare: Draw) -> None:
+        """Draw them; to be called last on a page.
+
+        Parameters
+        ----------
+        prepare : callable
+            Called before the parts are drawn again.
+        """
+        if self.body:
+            with self.body[0][0]:
+                st.fragment(_draw)(self, prepare)
+            return
+        for place, draw in self.beside:
+            with place:
+                draw()
 
 
-def _draw(draw: Callable[[], None]) -> None:
-    draw()
-    session = state.current()
-    if session.hurried:
-        session.hurried = False
+def _draw(parts: Parts, prepare: Draw) -> None:
+    (_, draw_first), *others = parts.body
+    if parts.drawn:
+        prepare()
+    draw_first()
+    if parts.drawn:
         time.sleep(PAINTED)
-
-
-def follow() -> None:
-    """Let the parts of the page follow, and nothing else; for the end of a callback.
-
-    On a page without parts all follows, as after any callback.
-    """
-    session = state.current()
-    if session.following:
-        session.hurried = True
-        st.rerun((*session.following, *LAST))
-
-
-def changer(name: str, key: str, convert: Callable[[Any], Any] | None = None) -> None:
-    """Write a widget's value into the session, as `state.changer`, for the parts to follow."""
-    state.changer(name, key, convert)
-    follow()
+    for place, draw in (*others, *parts.beside, parts.last):
+        with place:
+            draw()
+    parts.drawn = True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -13,7 +12,7 @@ from calib.calibrators import CALIBRATORS
 from calib.curves.rate import RATE_KINDS, RateKind
 from calib.examples import EXAMPLES
 from calib.multiclass import MULTICLASS_CALIBRATORS
-from calib.ui import follow, state
+from calib.ui import state
 from calib.ui.links import AXES, LEVELS
 from calib.ui.state import Session
 from calib.ui.words import assumptions, choice, level, line_label, method_label
@@ -45,7 +44,8 @@ def binning(session: Session) -> None:
         format_func=str.capitalize,
         required=True,
         key="strategy",
-        on_change=_change_strategy,
+        on_change=state.changer,
+        args=("strategy", "strategy"),
         help="Quantile: the same number of rows in every bin. Uniform: the same width.",
     )
     show_value("n_bins", session.settings.n_bins)
@@ -54,7 +54,7 @@ def binning(session: Session) -> None:
         state.FEWEST_BINS,
         state.MOST_BINS,
         key="n_bins",
-        on_change=follow.changer,
+        on_change=state.changer,
         args=("n_bins", "n_bins"),
         disabled=session.look.auto_bins,
     )
@@ -67,13 +67,6 @@ def binning(session: Session) -> None:
         help="As many bins as the observed frequencies still increase over, from 2 up "
         "(Roelofs et al. 2022).",
     )
-
-
-def _change_strategy() -> None:
-    state.changer("strategy", "strategy")
-    # Another strategy may choose another number: the slider is drawn with the page.
-    if not state.current().look.auto_bins:
-        follow.follow()
 
 
 def confidence(session: Session) -> None:
@@ -267,14 +260,11 @@ def _choose_example() -> None:
 
 def changed(session: Session) -> None:
     """A chip for every choice that is not the default, each a click away from it."""
-    follow.part("changed", partial(_chips, session))
-
-
-def _chips(session: Session) -> None:
     found = session.settings.changed(session.start) | session.look.changed()
     if session.look.auto_bins:
         found.pop("n_bins", None)  # no choice of the person's
     if not found:
+        st.empty()  # A part that draws nothing at first has no place later.
         return
     st.caption("Changed from default")
     with st.container(horizontal=True, gap="xxsmall", key="changed"):

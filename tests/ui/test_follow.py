@@ -1,49 +1,54 @@
 """What follows a choice without the rest of the page."""
 
+from contextlib import nullcontext
+
 import pytest
 import streamlit as st
 
-from calib.ui import follow, state
-from calib.ui.state import Session
+from calib.ui import follow
+from calib.ui.follow import Parts
 
 
 @pytest.fixture
-def session(monkeypatch):
-    made = Session()
-    monkeypatch.setattr(state, "current", lambda: made)
-    return made
-
-
-@pytest.fixture
-def asked(monkeypatch):
+def drawn(monkeypatch):
+    """What is drawn, in order; pauses among it."""
     found = []
-    monkeypatch.setattr(st, "rerun", found.append)
+    monkeypatch.setattr(follow.time, "sleep", lambda _: found.append("pause"))
     return found
 
 
-def test_a_page_without_parts_is_drawn_as_a_whole(session, asked):
-    follow.follow()
-    assert asked == []
-    assert not session.hurried
+@pytest.fixture
+def again(monkeypatch):
+    """Fragments of the page: calling one is a fragment's rerun."""
+    fragments = []
+
+    def fragment(function):
+        def call(*args):
+            fragments.append(lambda: function(*args))
+            function(*args)
+
+        return call
+
+    monkeypatch.setattr(st, "fragment", fragment)
+    return fragments
 
 
-def test_parts_follow_in_the_order_they_were_drawn_and_the_frame_last(session, asked, monkeypatch):
-    monkeypatch.setattr(st, "fragment", lambda *_, **__: lambda *_: None)
-    for key in ("navigation", "changed", "diagram", "bins"):
-        follow.part(key, lambda: None)
-    follow.follow()
-    assert asked == [("diagram", "bins", "changed", "navigation")]
-    assert session.hurried
+def parts(drawn, *body):
+    def part(name):
+        return nullcontext(), lambda: drawn.append(name)
+
+    return Parts(part("links"), [part(name) for name in body], [part("controls")])
 
 
-def test_only_what_is_drawn_first_is_waited_for(session, asked, monkeypatch):
-    drawn, waited = [], []
-    monkeypatch.setattr(st, "fragment", lambda draw, **_: draw)
-    monkeypatch.setattr(follow.time, "sleep", lambda _: waited.append(len(drawn)))
-    for key in ("diagram", "bins"):
-        follow.part(key, lambda: None)
-    assert waited == []  # a whole page does not wait
-    follow.follow()
-    for key in ("diagram", "bins"):
-        follow.part(key, lambda: drawn.append(0))
-    assert waited == [1]
+def test_a_page_without_parts_only_draws_its_controls(drawn, again):
+    parts(drawn).draw(lambda: drawn.append("prepare"))
+    assert drawn == ["controls"]
+    assert again == []
+
+
+def test_what_is_drawn_first_is_painted_before_the_others(drawn, again):
+    parts(drawn, "diagram", "table").draw(lambda: drawn.append("prepare"))
+    assert drawn == ["diagram", "table", "controls", "links"]  # a whole page does not wait
+    drawn.clear()
+    again[0]()
+    assert drawn == ["prepare", "diagram", "pause", "table", "controls", "links"]
