@@ -223,7 +223,7 @@ def test_clusters_are_told_and_so_are_few():
     named, unnamed, _ = clustered(n=30)
     told = [warning for warning in named.warnings if "clusters" in warning]
     assert len(told) == 1
-    assert "Rows come in 30 clusters." in told[0]
+    assert "Rows come in 30 clusters:" in told[0]
     assert "30 clusters are few" in told[0]
     assert not any("clusters" in warning for warning in unnamed.warnings)
     assert named.verdict.sentence.endswith(f"p = {named.uncalibrated.ks.p_value:.3f}).")

@@ -88,7 +88,4 @@ def warnings_of(held_out: HeldOut, scored: ScoreCells) -> tuple[str, ...]:
 
 def _clusters(n: int) -> str:
     few = f" {n:,} clusters are few: all of it is rough." if n < FEW_CLUSTERS else ""
-    return (
-        f"Rows come in {n:,} clusters. Tests, intervals, bars and bands go by cluster; only bars "
-        f"of separate calibration rows and of single slices take rows as independent.{few}"
-    )
+    return f"Rows come in {n:,} clusters: tests, intervals, bars and bands go by cluster.{few}"

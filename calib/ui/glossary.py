@@ -174,7 +174,9 @@ INTERVALS = """
   themselves, exactly (Poisson-binomial) up to 1,000 rows a bin, normal beyond.
 - **Log loss, Brier score and their change**: from what each row adds, Student's, corrected for
   skewness; changes are paired by row.
-- **AUC, slope, and their change**: 1,000 resamples of the rows, shared by all methods, percentiles.
+- **AUC**: Newcombe's score interval, with DeLong's variance as far as there are rows to show it; its
+  change is paired by row, Student's. **Slope**: profile likelihood, with the variance that the rows
+  show. With two or three positives both hold what they say.
 - **ECE, MCE, KS error**: noise can only add to them. The lower bound takes off what noise alone
   makes, and is above 0 only where calibrated scores would hardly err as much; the upper bound comes
   from the resamples.
@@ -182,6 +184,6 @@ INTERVALS = """
   line**: normal on the log-odds scale, wide enough for what smoothing bends.
 - **Cumulative curve**: the grey band is the null of the KS test, Brownian motion; below 100
   distinct scores 4,999 simulated draws.
-- Where a **group column** is named, resamples, standard errors, bars and bands go by group.
+- Where a **group column** is named, resamples, standard errors, bars, bands and tests go by group.
   Everything is seeded: the same data and settings give the same numbers.
 """
