@@ -14,6 +14,7 @@ from calib.numerics.arrays import FloatArray
 
 AxisKind = Literal["linear", "logit"]
 TAIL_TICKS = tuple(10.0**-k for k in range(1, 10))
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # More would run into each other on a phone.
 MOST_LABELS = 7
 LOGIT_TICKS = (*reversed(TAIL_TICKS), 0.5, *(1.0 - p for p in TAIL_TICKS))
@@ -89,7 +90,11 @@ def _log_odds(p: float) -> float:
 
 def _tick_label(p: float) -> str:
     if p < 0.001:
-        return f"1e{math.log10(p):.0f}"
+        return _power(p)
     if p > 0.999:
-        return f"1−1e{math.log10(1.0 - p):.0f}"
+        return f"1−{_power(1.0 - p)}"
     return f"{p:.10g}"
+
+
+def _power(p: float) -> str:
+    return "10" + f"{math.log10(p):.0f}".translate(SUPERSCRIPT)
