@@ -19,6 +19,8 @@ from calib.verdict import signed
 WIDTH, ROW = 520, 38
 Loss = Literal["log_loss", "brier_score"]
 Compared = MethodResult | MulticlassResult
+# So many times as far from zero as half of the methods reach.
+FAR = 8.0
 NAMES = {"log_loss": "Log loss", "brier_score": "Brier score"}
 
 
@@ -98,9 +100,13 @@ def _row(result: Compared, metric: str, row: int) -> Trace:
 
 
 def _range(results: list[Compared], metric: str) -> list[float]:
-    """All intervals, and zero, with a margin."""
+    """Zero and all intervals, with a margin.
+
+    What reaches many times as far as most would make dots of all others: it leaves the panel.
+    """
     found = [result.differences[metric] for result in results]
-    ends = np.array([0.0, *(end for e in found for end in (e.value, e.low, e.high))])
-    low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
+    ends = np.array([[0.0, e.value, e.low, e.high] for e in found] or [[0.0]])
+    far = FAR * float(np.median(np.nanmax(np.abs(ends), axis=1)))
+    low, high = max(float(np.nanmin(ends)), -far), min(float(np.nanmax(ends)), far)
     margin = 0.08 * (high - low) or 0.01
     return [low - margin, high + margin]

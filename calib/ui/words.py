@@ -318,7 +318,8 @@ CLIPPING_READING = """
 """
 DIFFERENCE_READING = """
 - **Left of zero** is better than leaving the scores as they are.
-- An interval that **reaches zero** says: can't tell.
+- An interval that **reaches zero** says: can't tell. One that leaves the panel goes on: the table
+  below has its ends.
 - Both losses are taken on the same rows, so the intervals are paired and narrower than those of the
   losses themselves.
 """

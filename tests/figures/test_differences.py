@@ -40,6 +40,27 @@ def test_zero_and_all_intervals_are_in_view(analysis, trace):
     assert set(trace(figure, "zero").x) == {0.0}
 
 
+def test_an_interval_that_dwarfs_all_others_leaves_the_panel(analysis):
+    wide = dataclasses.replace(
+        analysis.methods["isotonic"], differences={"log_loss": Estimate(3.0, -1.0, 30.0)}
+    )
+    methods = {**analysis.methods, "isotonic": wide}
+    low, high = (
+        difference_chart(dataclasses.replace(analysis, methods=methods))
+        .figure.layout["xaxis"]
+        .range
+    )
+    others = [
+        end
+        for key in ("platt", "beta")
+        for end in dataclasses.astuple(analysis.methods[key].differences["log_loss"])
+    ]
+    assert low < min(0.0, *others)
+    assert max(0.0, *others) < high
+    # Drawn whole, the panel would be thirty wide.
+    assert high - low < 2.0
+
+
 def test_unknown_interval_is_not_drawn_and_not_claimed(analysis, trace):
     lone = dataclasses.replace(analysis.methods["platt"], differences={"log_loss": Estimate(-0.1)})
     methods = {"uncalibrated": analysis.uncalibrated, "platt": lone}
