@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,12 +17,15 @@ from calib.metrics.goodness_of_fit import (
     spiegelhalter_test,
 )
 from calib.metrics.regression import line_test
-from calib.metrics.results import TestResult
+from calib.metrics.results import SlopeIntercept, TestResult
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import bin_cells
+from calib.numerics.brownian import null_standard_deviation, supremum_by_cluster
 from calib.numerics.calibrated_null import N_SIMULATED, simulated_p
 from calib.numerics.design_effect import DesignEffect, design_effect
 from calib.numerics.logistic import LogisticFit
+from calib.numerics.moderated import cluster_effect, unit_sums
+from calib.numerics.transforms import sigmoid
 from calib.predictions import BinaryView
 from calib.uncertainty import Errors, fit_line
 from calib.uncertainty.slope import log_odds
@@ -105,6 +108,59 @@ def resampled_test(by_row: TestResult, errors: Errors) -> TestResult:
     p_value = max(by_row.p_value, errors.p_value(by_row.statistic))
     null = f"resampled clusters, {len(errors.noise):,} draws"
     return TestResult(by_row.statistic, p_value, null)
+
+
+def widened_test(by_row: TestResult, rows: BinaryView, cells: ScoreCells) -> TestResult:
+    """The KS test by cluster without resamples: a wider Brownian limit, with Student's tails.
+
+    Parameters
+    ----------
+    by_row : TestResult
+        `calib.metrics.ks_test` of the same rows; no p-value becomes smaller.
+    rows : BinaryView
+        Without clusters the test stays as it is.
+    cells : ScoreCells
+    """
+    sigma = null_standard_deviation(cells) * cells.total_weight
+    if rows.group is None or sigma == 0.0:
+        return by_row
+    sums = _Sums.of(rows, rows.group)
+    effect = sums.effect(np.ones((1, len(rows))), np.array([[sigma**2]]))
+    error = math.sqrt(effect.mean) * sigma / cells.total_weight
+    p_value = supremum_by_cluster(by_row.statistic / error, effect.n_clusters)
+    null = f"supremum of Brownian motion, {effect.n_clusters:,} clusters"
+    return TestResult(by_row.statistic, max(by_row.p_value, p_value), null)
+
+
+def widened_line(rows: BinaryView, fit: SlopeIntercept) -> SlopeIntercept:
+    """Slope and intercept with intervals as much wider as their clusters make them.
+
+    Parameters
+    ----------
+    rows : BinaryView
+        Without clusters the intervals stay as they are.
+    fit : SlopeIntercept
+        Of the same rows; the intercept with the slope fixed at 1 is left alone.
+    """
+    if rows.group is None or not fit.estimable:
+        return fit
+    features = np.column_stack([np.ones(len(rows)), log_odds(rows.score)])
+    rate = sigmoid(features @ np.array([fit.intercept, fit.slope]))
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    information = features.T @ (features * (weight * rate * (1.0 - rate))[:, None])
+    influence = (features * (weight * (rows.outcome - rate))[:, None]) @ np.linalg.inv(information)
+    intercept, slope = (
+        math.sqrt(max(1.0, cluster_effect(own, unit_sums(own, rows.group)))) for own in influence.T
+    )
+    return replace(
+        fit,
+        slope_error=slope * fit.slope_error,
+        slope_low=fit.slope + slope * (fit.slope_low - fit.slope),
+        slope_high=fit.slope + slope * (fit.slope_high - fit.slope),
+        intercept_error=intercept * fit.intercept_error,
+        intercept_low=fit.intercept + intercept * (fit.intercept_low - fit.intercept),
+        intercept_high=fit.intercept + intercept * (fit.intercept_high - fit.intercept),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri, stdtr
 
 from calib.multiclass.class_errors import ClassErrors, class_errors
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
-from calib.numerics.brownian import supremum_survival
+from calib.numerics.brownian import supremum_by_cluster, supremum_survival
 from calib.numerics.multiplicity import holm
 from calib.predictions import Predictions
 
@@ -182,10 +181,7 @@ def _p_values(errors: ClassErrors, largest: float, n_rows: int) -> FloatArray:
 def _p_values_by_cluster(errors: ClassErrors, largest: float, n_clusters: int) -> FloatArray:
     """By the Brownian limit, as wide as clusters make it and with Student's tails."""
     sigma = np.sqrt(errors.effect) * np.maximum(errors.sigma, 1e-300)
-    if n_clusters < 2:
-        return np.full(len(sigma), np.nan)
-    z = -ndtri(stdtr(n_clusters - 1.0, -errors.ks / sigma))
-    limit = np.array([supremum_survival(x) for x in z.tolist()])
+    limit = np.array([supremum_by_cluster(x, n_clusters) for x in (errors.ks / sigma).tolist()])
     # A cluster's step is as many rows' as the effect says.
     enough = sigma >= largest * errors.effect * np.sqrt(LITTLE_SPREAD)
     return np.where(enough, limit, np.nan)

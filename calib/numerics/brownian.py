@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri, stdtr
 
 from calib.numerics.binning import Cells
 
@@ -42,6 +42,23 @@ def supremum_survival(x: float) -> float:
         return min(1.0, 4.0 * float(sign @ ndtr(-odd * x)))
     below = 4.0 / math.pi * float(sign / odd @ np.exp(-((odd * math.pi / x) ** 2) / 8.0))
     return 1.0 - below
+
+
+def supremum_by_cluster(x: float, n_clusters: int) -> float:
+    """The same where the standard deviation was read from clusters: with Student's tails.
+
+    NaN of one cluster.
+
+    Examples
+    --------
+    >>> round(supremum_by_cluster(2.2414027276, 100_000), 3)
+    0.05
+    >>> round(supremum_by_cluster(2.2414027276, 10), 2)
+    0.1
+    """
+    if n_clusters < 2:
+        return math.nan
+    return supremum_survival(-float(ndtri(stdtr(n_clusters - 1.0, -x))))
 
 
 def range_survival(x: float) -> float:

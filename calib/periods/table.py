@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from calib.cells import ScoreCells
 from calib.curves.reliability import FEW_ROWS
+from calib.metrics.by_cluster import widened_line, widened_test
 from calib.metrics.cumulative import ks_test
 from calib.metrics.regression import calibration_slope_intercept
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.clusters import mean_design_effects
 from calib.numerics.intervals import wilson_interval
 from calib.numerics.multiplicity import holm
 from calib.numerics.threads import single_thread
@@ -84,6 +85,8 @@ def period_table(
 ) -> PeriodTable:
     """Base rate, mean score, calibration slope and intercept, and KS error, period by period.
 
+    Intervals and tests go by cluster where groups are named.
+
     Parameters
     ----------
     rows : BinaryView
@@ -112,18 +115,23 @@ def period_table(
     >>> table.names, table.base_rate
     (('2020', '2021'), array([0.5, 0.5]))
     """
-    cells = _cells(rows, score, periods)
-    if not cells:
+    parts = _parts(rows, score, periods)
+    if not parts:
         raise ValueError("Periods need rows with a time among those that are scored, got none.")
-    number = np.array(list(cells), dtype=np.int64)
-    each = list(cells.values())
+    number = np.array(list(parts), dtype=np.int64)
+    own = list(parts.values())
+    each = [part.cells() for part in own]
     n_rows = np.array([c.n_rows for c in each], dtype=np.int64)
     base_rate = np.array([c.base_rate for c in each])
-    effective = np.array([c.total_weight**2 / float(c.weight_sq.sum()) for c in each])
-    low, high = wilson_interval(base_rate, effective, confidence_level)
+    effective = np.array([c.total_weight**2 / c.total_weight_sq for c in each])
+    effect = np.array([_design_effect(part) for part in own])
+    low, high = wilson_interval(base_rate, effective / effect, confidence_level)
     with single_thread():
-        fits = [calibration_slope_intercept(c, confidence_level=confidence_level) for c in each]
-    tests = [ks_test(c) for c in each]
+        fits = [
+            widened_line(part, calibration_slope_intercept(c, confidence_level=confidence_level))
+            for part, c in zip(own, each, strict=True)
+        ]
+    tests = [widened_test(ks_test(c), part, c) for part, c in zip(own, each, strict=True)]
     p_value = np.array([test.p_value for test in tests])
     in_time, outcome = periods.codes >= 0, rows.outcome
     positives = np.bincount(periods.codes[in_time], outcome[in_time], minlength=len(periods))
@@ -155,17 +163,20 @@ def period_table(
     )
 
 
-def _cells(rows: BinaryView, score: FloatArray, periods: Periods) -> dict[int, ScoreCells]:
-    """Cells of each period with rows: one sort by period, then one by score in each."""
+def _parts(rows: BinaryView, score: FloatArray, periods: Periods) -> dict[int, BinaryView]:
+    """Rows of each period that has some."""
     order = np.argsort(periods.codes, kind="stable")
     ends = np.searchsorted(periods.codes[order], np.arange(len(periods) + 1))
-    outcome, score = rows.outcome[order], score[order]
-    weight = None if rows.weight is None else rows.weight[order]
-    found = {}
-    for number in range(len(periods)):
-        part = slice(ends[number], ends[number + 1])
-        if part.start < part.stop:
-            found[number] = ScoreCells.from_arrays(
-                outcome[part], score[part], None if weight is None else weight[part]
-            )
-    return found
+    scored = replace(rows, score=score)
+    return {
+        number: scored.rows(order[ends[number] : ends[number + 1]])
+        for number in range(len(periods))
+        if ends[number] < ends[number + 1]
+    }
+
+
+def _design_effect(part: BinaryView) -> float:
+    """Of the base rate of some rows."""
+    weight = np.ones(len(part)) if part.weight is None else part.weight
+    residual = weight * (part.outcome - float(weight @ part.outcome) / float(weight.sum()))
+    return float(mean_design_effects(residual, np.zeros(len(part), int), part.group, 1)[0])

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calib.numerics.arrays import FloatArray, IntArray, lock
+from calib.numerics.clusters import mean_design_effects
 from calib.numerics.intervals import wilson_interval
 from calib.predictions import BinaryView
 from calib.slices.slicing import Slicing
@@ -64,7 +65,8 @@ def slice_error_rates(
     slicing : Slicing
         Of the same rows.
     confidence_level : float
-        Of the Wilson intervals; weighted rows count as (sum w)^2 / sum w^2.
+        Of the Wilson intervals; weighted rows count as (sum w)^2 / sum w^2, those of clusters by
+        their design effect.
 
     References
     ----------
@@ -93,12 +95,14 @@ def slice_error_rates(
     of = count if weight is None else total(weight)[kept]
     squares = count if weight is None else total(weight**2)[kept]
     hits = total(flagged if weight is None else flagged * weight)[kept]
+    effect = _design_effect(rows, flagged, cell, 2 * len(slicing)).reshape(-1, 2)[kept]
 
     def rate(wrong: FloatArray, outcome: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         among = of[:, outcome]
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.clip(wrong / among, 0.0, 1.0)
-            low, high = wilson_interval(share, among**2 / squares[:, outcome], confidence_level)
+            effective = among**2 / (effect[:, outcome] * squares[:, outcome])
+            low, high = wilson_interval(share, effective, confidence_level)
         nothing = among == 0.0
         return share, np.where(nothing, np.nan, low), np.where(nothing, np.nan, high)
 
@@ -112,3 +116,16 @@ def slice_error_rates(
         *rate(hits[:, 0], 0),
         *rate(of[:, 1] - hits[:, 1], 1),
     )
+
+
+def _design_effect(
+    rows: BinaryView, flagged: FloatArray, cell: IntArray, n_cells: int
+) -> FloatArray:
+    """Of the share that is flagged, by slice and outcome."""
+    if rows.group is None:
+        return np.ones(n_cells)
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    of = np.bincount(cell, weight, minlength=n_cells)
+    hits = np.bincount(cell, weight * flagged, minlength=n_cells)
+    share = np.divide(hits, of, out=np.zeros(n_cells), where=of > 0.0)
+    return mean_design_effects(weight * (flagged - share[cell]), cell, rows.group, n_cells)

@@ -10,6 +10,7 @@ from scipy.special import ndtr
 
 from calib.curves.reliability import FEW_ROWS
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.clusters import cluster_squares
 from calib.numerics.intervals import normal_quantile
 from calib.numerics.multiplicity import holm
 from calib.predictions import BinaryView
@@ -185,18 +186,10 @@ class _Sums:
         if self.rows.group is None:
             square, n = self.total(residual * residual), self.count
         else:
-            square, n = self._by_cluster(residual, self.rows.group)
+            of = self.slicing
+            square, n = cluster_squares(residual, of.codes, self.rows.group, len(of))
         # One unit alone has no spread of its own.
         return square * np.divide(n, n - 1.0, out=np.zeros(len(n)), where=n > 1.0)
-
-    def _by_cluster(self, residual: FloatArray, group: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Sum of squares over the clusters of each slice, and their number."""
-        n_groups = int(group.max()) + 1
-        pairs, code = np.unique(self.slicing.codes * n_groups + group, return_inverse=True)
-        total, owner = np.bincount(code, residual).astype(float), pairs // n_groups
-        k = len(self.slicing)
-        square = np.bincount(owner, total * total, minlength=k).astype(float)
-        return square, np.bincount(owner, minlength=k).astype(float)
 
     def _calibrated_spread(self) -> FloatArray:
         spread = self.score * (1.0 - self.score)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.clusters import cluster_squares
 from calib.numerics.intervals import wilson_interval
 from calib.slices.slicing import Slicing
 
@@ -62,13 +63,15 @@ def slice_mix(
     slicing: Slicing,
     inside: BoolArray,
     weight: FloatArray | None = None,
+    group: IntArray | None = None,
     *,
     confidence_level: float = 0.95,
 ) -> SliceMix:
     """Compare the slices of some rows with those of all others.
 
-    The interval is Newcombe's, from the Wilson intervals of both shares. Rows are taken as
-    independent; weights count by their effective number, (sum w)^2 / sum w^2.
+    The interval is Newcombe's, from the Wilson intervals of both shares. Weights count by their
+    effective number, (sum w)^2 / sum w^2, rows of clusters by their design effect; that a cluster
+    may have rows on both sides is left out.
 
     Parameters
     ----------
@@ -77,6 +80,8 @@ def slice_mix(
     inside : ndarray of bool, shape (n,)
         The chosen rows.
     weight : ndarray of shape (n,), optional
+    group : ndarray of int, shape (n,), optional
+        Cluster of each row.
     confidence_level : float
 
     Raises
@@ -103,8 +108,9 @@ def slice_mix(
             "rows must be both inside and outside, "
             f"got {int(chosen.sum())} and {int((~chosen).sum())}."
         )
-    here = _Share.of(slicing, chosen, weight, confidence_level)
-    there = _Share.of(slicing, ~chosen, weight, confidence_level)
+    here, there = (
+        _Share.of(slicing, side, weight, group, confidence_level) for side in (chosen, ~chosen)
+    )
     difference = here.value - there.value
     return SliceMix(
         columns=slicing.columns,
@@ -131,11 +137,38 @@ class _Share:
 
     @classmethod
     def of(
-        cls, slicing: Slicing, rows: BoolArray, weight: FloatArray | None, level: float
+        cls,
+        slicing: Slicing,
+        rows: BoolArray,
+        weight: FloatArray | None,
+        group: IntArray | None,
+        level: float,
     ) -> _Share:
-        codes, own = slicing.codes[rows], None if weight is None else weight[rows]
+        codes = slicing.codes[rows]
+        own = np.ones(len(codes)) if weight is None else weight[rows]
         total = np.bincount(codes, own, minlength=len(slicing)).astype(np.float64)
-        n = float(len(codes)) if own is None else float(own.sum() ** 2 / (own @ own))
+        n = np.full(len(slicing), own.sum() ** 2 / (own @ own))
         share = total / total.sum()
+        if group is not None:
+            n = n / _design_effect(own, codes, group[rows], share)
         count = np.bincount(codes, minlength=len(slicing)).astype(np.int64)
-        return cls(count, share, *wilson_interval(share, np.full(len(share), n), level))
+        return cls(count, share, *wilson_interval(share, n, level))
+
+
+def _design_effect(
+    weight: FloatArray, codes: IntArray, group: IntArray, share: FloatArray
+) -> FloatArray:
+    """How many times as much as with independent rows each share varies, at least once."""
+    k, whole = len(share), np.bincount(group, weight)
+    # Sums over clusters of (the slice's weight - its share of the cluster's)^2, multiplied out.
+    squares, _ = cluster_squares(weight, codes, group, k)
+    shared = np.bincount(codes, weight * whole[group], minlength=k)
+    by_cluster = squares - 2.0 * share * shared + share**2 * (whole @ whole)
+    own = np.bincount(codes, weight * weight, minlength=k)
+    alone = own * (1.0 - 2.0 * share) + share**2 * (weight @ weight)
+    n = int((whole > 0.0).sum())
+    known = (share > 0.0) & (share < 1.0)
+    effect = np.ones(k)
+    if n > 1:
+        effect[known] = np.maximum(1.0, by_cluster[known] / alone[known] * n / (n - 1.0))
+    return effect

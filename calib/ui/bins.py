@@ -62,7 +62,7 @@ def mix(session: Session, analysis: Analysis, picked: ChosenBin, cut: Slicing) -
     def make() -> SliceMix:
         inside = np.zeros(len(view), dtype=np.bool_)
         inside[rows(session, analysis, picked)] = True
-        return slice_mix(cut, inside, view.weight, confidence_level=level)
+        return slice_mix(cut, inside, view.weight, view.group, confidence_level=level)
 
     key = ("mix", *_key(session, analysis, picked), cut.columns, session.look.n_ranges, level)
     return session.findings.get_or_make(key, make)

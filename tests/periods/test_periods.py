@@ -116,3 +116,22 @@ def test_periods_without_scored_rows_are_left_out():
     part = view.rows(nobody)
     with pytest.raises(ValueError, match="got none"):
         period_table(part, part.score, cut.rows(nobody))
+
+
+def test_copies_that_are_named_as_clusters_carry_no_more_evidence():
+    view, time = made()
+    five = np.repeat(np.arange(len(view)), 5)
+    copied = Predictions.from_arrays(
+        view.outcome[five], view.score[five], view.weight[five], group=five
+    ).view()
+    one = period_table(view, view.score, cut_periods(time))
+    named = period_table(copied, copied.score, cut_periods(time[five]))
+    for name in ("base_rate", "slope", "intercept"):
+        width, single = (
+            getattr(table, f"{name}_high") - getattr(table, f"{name}_low") for table in (named, one)
+        )
+        # Model's errors against those that the rows show.
+        np.testing.assert_allclose(width, single, rtol=0.02 if name == "base_rate" else 0.2)
+    assert (named.ks_p_value[:3] > 0.02).all()
+    assert (named.ks_p_value[3:] < 0.05).all()
+    assert (period_table(view, view.score, cut_periods(time)).ks_p_value == one.ks_p_value).all()

@@ -41,3 +41,21 @@ def test_a_slice_of_one_class_has_no_rate_for_the_other():
     for name in ("", "_low", "_high"):
         assert np.isnan(getattr(rates, f"false_negative{name}")[0])
         assert np.isnan(getattr(rates, f"false_positive{name}")[1])
+
+
+def test_copies_that_are_named_as_clusters_carry_no_more_evidence():
+    rng = np.random.default_rng(0)
+    score, five = rng.random(900), np.repeat(np.arange(900), 5)
+    outcome, codes = rng.random(900) < score, np.arange(900) % 3
+    cut = Slicing(("x",), ("a", "b", "c"), codes)
+    copied = Slicing(("x",), ("a", "b", "c"), codes[five])
+    single = Predictions.from_arrays(outcome, score).view()
+    rows = Predictions.from_arrays(outcome[five], score[five], group=five).view()
+    one = slice_error_rates(single, (score > 0.4) * 1.0, cut)
+    named = slice_error_rates(rows, (rows.score > 0.4) * 1.0, copied)
+    for name in ("false_positive", "false_negative"):
+        low, high = (
+            np.array([getattr(of, f"{name}_{end}") for of in (one, named)])
+            for end in ("low", "high")
+        )
+        np.testing.assert_allclose((high - low)[1], (high - low)[0], rtol=0.03)

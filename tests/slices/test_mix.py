@@ -59,3 +59,15 @@ def test_equal_weights_change_nothing_and_unequal_ones_widen():
 def test_there_must_be_a_rest(inside):
     with pytest.raises(ValueError, match=r"both inside and outside, got (5 and 0|0 and 5)\."):
         slice_mix(Slicing.whole(5), inside)
+
+
+def test_copies_that_are_named_as_clusters_carry_no_more_evidence():
+    rng = np.random.default_rng(1)
+    codes, inside, weight = rng.integers(0, 4, 600), rng.random(600) < 0.4, rng.uniform(1, 2, 600)
+    five = np.repeat(np.arange(600), 5)
+    one = slice_mix(Slicing(("x",), tuple("abcd"), codes), inside, weight)
+    copied = Slicing(("x",), tuple("abcd"), codes[five])
+    named = slice_mix(copied, inside[five], weight[five], five)
+    np.testing.assert_allclose(named.high - named.low, one.high - one.low, rtol=0.03)
+    bold = slice_mix(copied, inside[five], weight[five])
+    np.testing.assert_allclose(bold.high - bold.low, (one.high - one.low) / np.sqrt(5), rtol=0.03)

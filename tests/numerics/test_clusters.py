@@ -1,0 +1,32 @@
+import numpy as np
+import pytest
+
+from calib.numerics.clusters import cluster_squares, mean_design_effects
+
+
+def test_squares_are_those_of_a_loop():
+    rng = np.random.default_rng(0)
+    values, part, group = rng.normal(size=400), rng.integers(0, 5, 400), rng.integers(0, 60, 400)
+    squares, n = cluster_squares(values, part, group, 6)
+    for k in range(6):
+        own = {g: values[(part == k) & (group == g)].sum() for g in set(group[part == k].tolist())}
+        assert squares[k] == pytest.approx(sum(total**2 for total in own.values()))
+        assert n[k] == len(own)
+
+
+def test_copies_count_once():
+    values = np.repeat(np.random.default_rng(1).normal(size=3000), 4)
+    part, group = np.arange(12_000) % 4 // 4, np.repeat(np.arange(3000), 4)
+    assert mean_design_effects(values, part, group, 1)[0] == pytest.approx(4.0, rel=1e-3)
+    assert mean_design_effects(values, part, np.arange(12_000), 1)[0] == pytest.approx(
+        1.0, abs=1e-3
+    )
+    assert mean_design_effects(values, part, None, 1)[0] == 1.0
+
+
+def test_parts_without_spread_take_the_mean_of_the_others():
+    residual = np.r_[np.repeat([1.0, -1.0], 50), np.zeros(20)]
+    part, group = np.repeat([0, 1], [100, 20]), np.arange(120) // 2
+    effect = mean_design_effects(residual, part, group, 3)
+    assert effect[0] > 1.9
+    assert effect[1] == effect[2] == effect[0]
