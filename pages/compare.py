@@ -72,8 +72,12 @@ def changes(analysis: Analysis) -> None:
 
 
 models = frame.models(session)
+all_models = st.container()
 if len(state.models(session)) > 1:
     with below:
         method = slice_controls.after_control(session, models[0].analysis)[-1]
-    model_view.show(frame.comparison(session, method))
 frame.show(session, models, body)
+# Last: everything below can be read while all models are fitted.
+if len(state.models(session)) > 1:
+    with all_models:
+        model_view.show(frame.comparison(session, method))

@@ -168,6 +168,14 @@ def test_progress_is_told_and_ends_below_one():
     assert all(text for _, text in told)
 
 
+def test_progress_is_told_where_only_the_level_changes():
+    made = predictions()
+    earlier, told = calib.analyze(made), []
+    level = calib.Settings(confidence_level=0.9)
+    calib.analyze(made, level, earlier=earlier, progress=lambda share, text: told.append(text))
+    assert told == ["Intervals at another level"]
+
+
 def clustered(copies=5, n=400, seed=0):
     """Rows whose copies are named as clusters, and the same rows without the names."""
     rng = np.random.default_rng(seed)

@@ -82,10 +82,11 @@ def _analyze(
     if known and held_out and known.settings.fitting() == settings.fitting():
         if known.settings.confidence_level == settings.confidence_level:
             return _rebin(known, held_out, settings)
+        progress(0.0, "Intervals at another level")
         evaluated = _evaluate(predictions, held_out, settings)
         if known.multiclass is None:
             return evaluated
-        return _of_matrix(evaluated, compare(predictions, settings, quiet, known.multiclass))
+        return _of_matrix(evaluated, compare(predictions, settings, progress, known.multiclass))
     if predictions.is_matrix:
         return _analyze_matrix(predictions, settings, known, progress)
     view = predictions.view(settings.view)

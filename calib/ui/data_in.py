@@ -75,7 +75,8 @@ def paste(session: Session) -> None:
 def _receive_paste(session: Session) -> None:
     # As bytes: a text without a line break would be taken for a path on the server.
     text = st.session_state.get("data_paste", "")
-    receive(session, [("Pasted rows", text.encode(errors="replace"))], "data")
+    with st.spinner("Reading the rows"):
+        receive(session, [("Pasted rows", text.encode(errors="replace"))], "data")
 
 
 def receive(session: Session, files: Sequence[tuple[str, bytes]], place: Place) -> None:
@@ -126,8 +127,8 @@ def _problem(session: Session, problem: Problem, key: str) -> None:
 
 
 def _repair(session: Session, problem: Problem) -> None:
-    if session.upload is not None and problem.repair is not None:
-        session.take(session.upload.mapped(problem.repair))
+    if problem.repair is not None:
+        state.map_anew(session, problem.repair)
 
 
 def remove_test(session: Session) -> None:
@@ -138,7 +139,8 @@ def remove_test(session: Session) -> None:
 
 def _remove_test(session: Session) -> None:
     if session.upload is not None:
-        session.take(session.upload.with_test(None))
+        with st.spinner(state.READING):
+            session.take(session.upload.with_test(None))
 
 
 def unseen(session: Session) -> None:

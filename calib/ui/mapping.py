@@ -185,7 +185,7 @@ def _change(role: str) -> None:
     chosen = st.session_state[f"map_{role}"]
     value: Any = tuple(chosen) if isinstance(chosen, list) else chosen
     mapping = replace(session.upload.mapping, **{role: value})
-    session.take(session.upload.mapped(_with_labels(session.upload.table, mapping, role)))
+    state.map_anew(session, _with_labels(session.upload.table, mapping, role))
 
 
 def _change_kind() -> None:
@@ -203,7 +203,7 @@ def _change_kind() -> None:
         mapping = replace(plain, models=scores, model=None)
     else:
         mapping = replace(plain, score=scores[0] if scores else None)
-    session.take(session.upload.mapped(_with_labels(table, mapping, "outcome")))
+    state.map_anew(session, _with_labels(table, mapping, "outcome"))
 
 
 def _change_classes() -> None:
@@ -211,7 +211,7 @@ def _change_classes() -> None:
     if session.upload is not None:
         names = session.upload.table.columns
         chosen = column_ranges.read(st.session_state["map_classes"], names)
-        session.take(session.upload.mapped(replace(session.upload.mapping, score=chosen)))
+        state.map_anew(session, replace(session.upload.mapping, score=chosen))
 
 
 def _with_labels(table: Table, mapping: ColumnMapping, role: str) -> ColumnMapping:

@@ -113,7 +113,8 @@ def clipped(session: Session, analysis: Analysis) -> None:
     """Clipping against calibration, or why there is none."""
     st.markdown("### Clipping against calibration")
     try:
-        found = _clipping(session, analysis)
+        with st.spinner("Clipping at every bound"):
+            found = _clipping(session, analysis)
     except ValueError as error:
         st.caption(str(error))
         return

@@ -20,7 +20,7 @@ from calib.curves.rate import RateCurve
 from calib.curves.sensitivity import Sensitivity
 from calib.epsilon import Rounds
 from calib.examples import EXAMPLES
-from calib.loading import Problem
+from calib.loading import ColumnMapping, Problem
 from calib.matrices import default_settings
 from calib.metrics.sweep import increasing_bins
 from calib.models import ModelComparison, compare_models
@@ -40,6 +40,7 @@ FIRST_EXAMPLE = next(iter(EXAMPLES))
 FEWEST_BINS, MOST_BINS = 2, 100
 # Models side by side: more would be too narrow to read.
 MOST_SHOWN = 4
+READING = "Reading the columns as they are meant now"
 # More than two sessions computing at once would leave the others' sliders without a core.
 HEAVY = threading.BoundedSemaphore(2)
 
@@ -291,6 +292,14 @@ def load_example(key: str) -> Mapping[str, Predictions]:
 @st.cache_resource
 def _shared_analyses() -> Recent[Analysis]:
     return Recent(most=12)
+
+
+def map_anew(session: Session, mapping: ColumnMapping) -> None:
+    """Show a person's own data under another mapping."""
+    if session.upload is not None:
+        # Seconds where a thousand columns are checked.
+        with st.spinner(READING):
+            session.take(session.upload.mapped(mapping))
 
 
 def models(session: Session) -> Mapping[str, Predictions]:
