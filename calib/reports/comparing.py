@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -11,19 +10,15 @@ from typing import Any
 import pandas as pd
 
 from calib.analysis import Analysis, Column
-from calib.calibrators import CALIBRATORS
 from calib.comparison import Estimate
 from calib.reports.codec import encode
+from calib.reports.common_settings import refusal, without_interval
 from calib.reports.contents import Contents
 from calib.reports.files import save_as
 from calib.reports.words import percent, written_setting
 from calib.settings import Settings
 from calib.uncertainty.unpaired import unpaired_difference
 
-BIASED = (
-    "no interval: errors of a sample lie above the true one, by more the fewer its rows are, so "
-    "that of two samples cannot be told from it"
-)
 # Suffix of a file -> the method that writes it.
 FORMATS = {".html": "html", ".json": "json", ".md": "markdown"}
 
@@ -253,8 +248,8 @@ def _verdict(analysis: Analysis) -> dict[str, str]:
 
 def _metric(one: Analysis, two: Analysis, key: str, column: Column) -> MetricChange:
     first, second = (analysis.methods[key].metrics[column.key] for analysis in (one, two))
-    refused = _refusal(one, two, key, column.key)
-    reason = refused or _without_interval(one, two, first, second, column.key)
+    refused = refusal(one, two, key, column.key)
+    reason = refused or without_interval(one, two, first, second, column.key)
     if refused:
         difference = Estimate(float("nan"))
     elif reason:
@@ -263,46 +258,3 @@ def _metric(one: Analysis, two: Analysis, key: str, column: Column) -> MetricCha
         difference = unpaired_difference(first, second)
     label = one.methods[key].label
     return MetricChange(key, label, column, first, second, difference, reason)
-
-
-def _refusal(one: Analysis, two: Analysis, key: str, column: str) -> str:
-    """Which setting forbids the difference; "" if none does."""
-    protocols = one.data.protocol, two.data.protocol
-    if key != "uncalibrated" and protocols[0] != protocols[1]:
-        return f"scored on {protocols[0]} and on {protocols[1]}"
-    return _differing(one.settings, two.settings, _deciding(key, column, protocols[0]))
-
-
-def _deciding(key: str, column: str, protocol: str) -> list[str]:
-    """Settings that make a number what it is."""
-    names = ["view"]
-    if column.startswith("ece"):
-        names.append("n_bins")
-    if column == "mce":
-        names += ["n_bins", "strategy"]
-    if key != "uncalibrated" and protocol == "folds":
-        names.append("n_folds")
-    if key in CALIBRATORS and "epsilon" in CALIBRATORS[key].create().get_params():
-        names.append("epsilon")
-    return names
-
-
-def _differing(first: Settings, second: Settings, names: Iterable[str]) -> str:
-    for name in names:
-        values = [written_setting(getattr(each, name)) for each in (first, second)]
-        if values[0] != values[1]:
-            return f"{name} differs: {values[0]} and {values[1]}"
-    return ""
-
-
-def _without_interval(
-    one: Analysis, two: Analysis, first: Estimate, second: Estimate, column: str
-) -> str:
-    if column in ("mce", "ks_error") or column.startswith("ece"):
-        return BIASED
-    if column == "distinct":
-        return "no interval: a count of these scores, and no estimate"
-    if any(estimate.low != estimate.low for estimate in (first, second)):
-        return "no interval: one of the two has none"
-    level = _differing(one.settings, two.settings, ["confidence_level"])
-    return f"no interval: {level}" if level else ""

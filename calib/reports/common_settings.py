@@ -1,0 +1,60 @@
+"""Common settings: when two reports' numbers may be subtracted, and have an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from calib.analysis import Analysis
+from calib.calibrators import CALIBRATORS
+from calib.comparison import Estimate
+from calib.reports.words import written_setting
+from calib.settings import Settings
+
+BIASED = (
+    "no interval: errors of a sample lie above the true one, by more the fewer its rows are, so "
+    "that of two samples cannot be told from it"
+)
+
+
+def refusal(one: Analysis, two: Analysis, key: str, column: str) -> str:
+    """Which setting forbids the difference; "" if none does."""
+    protocols = one.data.protocol, two.data.protocol
+    if key != "uncalibrated" and protocols[0] != protocols[1]:
+        return f"scored on {protocols[0]} and on {protocols[1]}"
+    return _differing(one.settings, two.settings, _deciding(key, column, protocols[0]))
+
+
+def _deciding(key: str, column: str, protocol: str) -> list[str]:
+    """Settings that make a number what it is."""
+    names = ["view"]
+    if column.startswith("ece"):
+        names.append("n_bins")
+    if column == "mce":
+        names += ["n_bins", "strategy"]
+    if key != "uncalibrated" and protocol == "folds":
+        names.append("n_folds")
+    if key in CALIBRATORS and "epsilon" in CALIBRATORS[key].create().get_params():
+        names.append("epsilon")
+    return names
+
+
+def _differing(first: Settings, second: Settings, names: Iterable[str]) -> str:
+    for name in names:
+        values = [written_setting(getattr(each, name)) for each in (first, second)]
+        if values[0] != values[1]:
+            return f"{name} differs: {values[0]} and {values[1]}"
+    return ""
+
+
+def without_interval(
+    one: Analysis, two: Analysis, first: Estimate, second: Estimate, column: str
+) -> str:
+    """Why a difference has no interval; "" if it has one."""
+    if column in ("mce", "ks_error") or column.startswith("ece"):
+        return BIASED
+    if column == "distinct":
+        return "no interval: a count of these scores, and no estimate"
+    if any(estimate.low != estimate.low for estimate in (first, second)):
+        return "no interval: one of the two has none"
+    level = _differing(one.settings, two.settings, ["confidence_level"])
+    return f"no interval: {level}" if level else ""
