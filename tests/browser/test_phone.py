@@ -1,0 +1,44 @@
+"""What a phone shows: panels large enough to be read, links far enough apart for a thumb."""
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.harness import by_key, visit
+
+# WCAG 2.2, 2.5.8: targets of 24 pixels, or as much room.
+TARGET = 24
+SIZES = """
+plots => plots.map(plot => {
+    const {x, y} = plot.getBoundingClientRect(), {xaxis, yaxis} = plot._fullLayout;
+    return {x, y, width: xaxis._length, height: yaxis._length};
+})
+"""
+
+
+@pytest.fixture
+def phone(page: Page) -> Page:
+    page.set_viewport_size({"width": 380, "height": 800})
+    return page
+
+
+def test_panels_stand_two_by_two_and_are_square(phone: Page):
+    visit(phone, "/compare")
+    panels = by_key(phone, "before_after").locator(".js-plotly-plot").evaluate_all(SIZES)
+    assert len(panels) == 5
+    assert len({round(panel["x"]) for panel in panels}) == 2
+    assert len({round(panel["y"]) for panel in panels}) == 3
+    for panel in panels:
+        assert panel["width"] == pytest.approx(panel["height"], abs=1)
+        assert panel["width"] >= 120
+
+
+def test_links_of_the_navigation_do_not_overlap(phone: Page):
+    visit(phone, "/?ex=digits")
+    links = by_key(phone, "navigation").get_by_role("link").all()
+    boxes = [link.bounding_box() for link in links]
+    assert len(boxes) == 12
+    assert min(box["height"] for box in boxes) >= TARGET
+    for i, one in enumerate(boxes):
+        for other in boxes[i + 1 :]:
+            right, bottom = one["x"] + one["width"], one["y"] + one["height"]
+            assert right <= other["x"] or bottom <= other["y"]
