@@ -168,12 +168,11 @@ def test_progress_is_told_and_ends_below_one():
     assert all(text for _, text in told)
 
 
-def test_progress_is_told_where_only_the_level_changes():
-    made = predictions()
-    earlier, told = calib.analyze(made), []
+def test_progress_is_told_where_only_the_level_changes(predictions, analysis):
+    told = []
     level = calib.Settings(confidence_level=0.9)
-    calib.analyze(made, level, earlier=earlier, progress=lambda share, text: told.append(text))
-    assert told == ["Intervals at another level"]
+    calib.analyze(predictions, level, earlier=analysis, progress=lambda *said: told.append(said))
+    assert told == [(0.0, "Intervals at another level")]
 
 
 def clustered(copies=5, n=400, seed=0):
