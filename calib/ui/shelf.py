@@ -22,6 +22,9 @@ PAGE = "pages/reports.py"
 STYLE = """
 .st-key-saved_reports [data-testid=stPageLink-NavLink] { background: none; padding-left: 0; }
 .st-key-saved_reports [data-testid=stPageLink-NavLink] p { text-decoration: underline; }
+.st-key-saved_reports [data-testid=stPageLink-NavLink] :is(span, p) {
+    white-space: normal !important; overflow-wrap: anywhere !important;
+}
 """
 FILTERS = {"tag": "Tag", "author": "Author", "verdict": "Verdict"}
 
