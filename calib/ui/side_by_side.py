@@ -17,13 +17,18 @@ from calib.ui.state import MOST_SHOWN, Session
 from calib.ui.widgets import show_value
 
 KEY = "side_by_side"
-# A model's column is as wide as a chart, so that what does not fit moves to the next row; columns
-# of a body lie below each other in it. Squares shrink with it as they do with a narrow screen, see
-# calib.ui.style: 446 is what a square of 380 pixels needs.
+# A model's column is as wide as a chart, so that what does not fit moves to the next row, of four
+# two and not one; columns of a body lie below each other in it. Squares shrink with it as they do
+# with a narrow screen, see calib.ui.style: 446 is what a square of 380 pixels needs.
 ROW = f".st-key-{KEY} > div > [data-testid=stHorizontalBlock]"
 STYLE = f"""
 [data-testid=stMainBlockContainer] {{ max-width: 2200px; }}
 {ROW} {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 400px), 1fr)); }}
+@media (max-width: 2043px) {{
+    {ROW}:has(> :nth-child(4)) {{
+        grid-template-columns: repeat(auto-fit, minmax(max(min(100%, 400px), 40%), 1fr));
+    }}
+}}
 {ROW} > [data-testid=stColumn] {{ width: 100%; min-width: 0; container-type: inline-size; }}
 {ROW} [data-testid=stColumn] [data-testid=stHorizontalBlock] {{ flex-wrap: wrap; }}
 {ROW} [data-testid=stColumn] [data-testid=stColumn] {{ flex: 1 1 100%; min-width: 100%; }}

@@ -18,9 +18,8 @@ FOCUS = """
 """
 PAGE = """
 [data-testid=stMainBlockContainer] { max-width: 1320px; padding: 4.25rem 3rem 4rem; }
-.st-key-navigation {
-    border-bottom: 1px solid rgba(127, 127, 127, .3); padding-bottom: .35rem; gap: .5rem .25rem;
-}
+.st-key-navigation { border-bottom: 1px solid rgba(127, 127, 127, .3); padding-bottom: .35rem; }
+.st-key-navigation [data-testid=stHorizontalBlock] { gap: .5rem .25rem; }
 .st-key-navigation p { white-space: nowrap; }
 [data-variant][data-selected=true], [data-variant][data-selected=true] * {
     color: inherit !important; font-weight: 600;
