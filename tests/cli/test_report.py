@@ -213,7 +213,7 @@ def test_images_go_into_the_archive_with_the_tables(folder, run, tmp_path):
     )
     assert done.status == 0, done.err
     assert {"metrics.csv", "01_reliability.svg", "02_cumulative_difference.svg"} <= set(names(path))
-    assert "Drawing chart 2 of 5" in done.err
+    assert "Drawing chart 2 of 4" in done.err
 
 
 def test_images_need_an_archive(folder, run, tmp_path):
