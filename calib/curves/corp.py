@@ -16,6 +16,7 @@ from calib.uncertainty import Replicates
 # A band is drawn from this many buckets of neighbouring scores: finer ones change nothing seen.
 BAND_BUCKETS = 256
 MOST_BLOCKS = 300
+FEW_OF_AN_OUTCOME = 5.0
 
 
 def corp_curve(
@@ -29,10 +30,11 @@ def corp_curve(
     """Isotonic regression (PAV) of the outcome on the score, with a pointwise band.
 
     The band is the percentile bootstrap over rows. It fails where a block holds one outcome only,
-    as at the ends: every resample of such a block is the same. There the block's Wilson interval is
-    added. Since no true frequency falls, a bound holds for all larger (or smaller) scores too. Rows
-    are resampled in at most about 256 buckets of score. Where they come in clusters, as many are
-    drawn as would vary as much if they were independent.
+    as at the ends: every resample of such a block is the same, and nearly so with fewer than five
+    rows of the rarer outcome. There the block's Wilson interval is added. Since no true frequency
+    falls, a bound holds for all larger (or smaller) scores too. Rows are resampled in at most about
+    256 buckets of score. Where they come in clusters, as many are drawn as would vary as much if
+    they were independent.
 
     Parameters
     ----------
@@ -95,13 +97,13 @@ def corp_curve(
 def _blocks(
     cells: ScoreCells, edges: IntArray, effect: FloatArray, confidence_level: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Rate of every block; where it is 0 or 1 also its Wilson interval, elsewhere no width."""
+    """Rate of every block; its Wilson interval too where few rows have the rarer outcome."""
     weight = np.diff(cells.cumulative_weight[edges])
     rate = np.clip(np.diff(cells.cumulative_positive[edges]) / weight, 0.0, 1.0)
     effective = np.square(weight) / np.add.reduceat(effect * cells.weight_sq, edges[:-1])
     low, high = wilson_interval(rate, effective, confidence_level)
-    one_outcome = (rate <= 0.0) | (rate >= 1.0)
-    return rate, np.where(one_outcome, low, rate), np.where(one_outcome, high, rate)
+    few = effective * np.minimum(rate, 1.0 - rate) < FEW_OF_AN_OUTCOME
+    return rate, np.where(few, low, rate), np.where(few, high, rate)
 
 
 def _ends(edges: IntArray) -> IntArray:

@@ -2,6 +2,7 @@
 
 from calib.metrics.base import METRICS, Metric
 from calib.metrics.binned import expected_calibration_error
+from calib.metrics.by_cluster import clustered_tests
 from calib.metrics.classwise import (
     adaptive_calibration_error,
     static_calibration_error,
@@ -18,6 +19,7 @@ from calib.metrics.decomposition import brier_decomposition, log_loss_decomposit
 from calib.metrics.goodness_of_fit import hosmer_lemeshow_test, spiegelhalter_test
 from calib.metrics.proper import brier_score, certain_and_wrong, log_loss
 from calib.metrics.ranking import auc, distinct_scores
+from calib.metrics.ranking_intervals import auc_difference, auc_estimate
 from calib.metrics.regression import calibration_slope_intercept
 from calib.metrics.results import Decomposition, SlopeIntercept, SmoothedErrors, TestResult
 from calib.metrics.scoring import scorer
@@ -34,10 +36,13 @@ __all__ = [
     "TestResult",
     "adaptive_calibration_error",
     "auc",
+    "auc_difference",
+    "auc_estimate",
     "brier_decomposition",
     "brier_score",
     "calibration_slope_intercept",
     "certain_and_wrong",
+    "clustered_tests",
     "distinct_scores",
     "expected_calibration_error",
     "hosmer_lemeshow_test",

@@ -180,8 +180,8 @@ INTERVALS = """
 - **ECE, MCE, KS error**: noise can only add to them. The lower bound takes off what noise alone
   makes, and is above 0 only where calibrated scores would hardly err as much; the upper bound comes
   from the resamples.
-- **CORP line**: resamples, with Wilson's interval where a block holds one outcome only. **Smooth
-  line**: normal on the log-odds scale, wide enough for what smoothing bends.
+- **CORP line**: resamples, with Wilson's interval where a block holds fewer than five rows of one
+  outcome. **Smooth line**: normal on the log-odds scale, wide enough for what smoothing bends.
 - **Cumulative curve**: the grey band is the null of the KS test, Brownian motion; below 100
   distinct scores 4,999 simulated draws.
 - Where a **group column** is named, resamples, standard errors, bars, bands and tests go by group.
