@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,16 +77,32 @@ def calibrate_apart(
     Richardson and Pospisil 2021, "Why model calibration matters and how to achieve it": calibrate
     globally, and a small number of slices as needed.
     """
-    if method not in held_out.scores:
-        known = ", ".join(held_out.scores)
-        raise ValueError(f"method must be among those compared ({known}), got {method!r}.")
+    scored = scored_rows(member, view.test, method, held_out.scores)
     own = _own_scores(view, member, method, held_out)
-    scored = member if view.test is None else member[view.test]
-    if not scored.any():
-        raise ValueError("The slice has no row among those that are scored, got 0.")
     rows, common = held_out.rows.rows(scored), held_out.scores[method][scored]
     losses = row_log_loss(rows.outcome, common), row_log_loss(rows.outcome, own)
     return paired(method, rows, *losses, confidence_level)
+
+
+def scored_rows(
+    member: BoolArray, test: BoolArray | None, method: str, compared: Iterable[str]
+) -> BoolArray:
+    """Which of the scored rows are the slice.
+
+    Raises
+    ------
+    ValueError
+        If none is, or if the method is not among those compared.
+    """
+    known = tuple(compared)
+    if method not in known:
+        raise ValueError(
+            f"method must be among those compared ({', '.join(known)}), got {method!r}."
+        )
+    scored = member if test is None else member[test]
+    if not scored.any():
+        raise ValueError("The slice has no row among those that are scored, got 0.")
+    return scored
 
 
 def paired(

@@ -11,7 +11,7 @@ from calib.multiclass.by_class import score_matrix
 from calib.multiclass.metrics import row_log_loss
 from calib.numerics.arrays import BoolArray
 from calib.predictions import Predictions
-from calib.slices.apart import Apart, paired
+from calib.slices.apart import Apart, paired, scored_rows
 
 
 def calibrate_matrix_apart(
@@ -50,12 +50,7 @@ def calibrate_matrix_apart(
     Richardson and Pospisil 2021, "Why model calibration matters and how to achieve it": calibrate
     globally, and a small number of slices as needed.
     """
-    if method not in held_out.maps:
-        known = ", ".join(held_out.maps)
-        raise ValueError(f"method must be among those compared ({known}), got {method!r}.")
-    scored = member if predictions.test is None else member[predictions.test]
-    if not scored.any():
-        raise ValueError("The slice has no row among those that are scored, got 0.")
+    scored = scored_rows(member, predictions.test, method, held_out.maps)
     losses = np.zeros((2, len(scored)))
     for part in held_out.parts:
         rows = part.rows[scored[part.rows]]
