@@ -7,6 +7,7 @@ from calib.figures import before_after_panel, difference_chart
 from calib.ui import (
     folds,
     frame,
+    how_to_read,
     matrix_view,
     model_view,
     slice_controls,
@@ -61,14 +62,14 @@ def changes(analysis: Analysis) -> None:
     with forest:
         frame.chart(difference_chart(analysis, "log_loss"), "chart_forest")
     with said:
-        frame.reading(words.DIFFERENCE_READING)
+        frame.reading(how_to_read.DIFFERENCE)
     tables.differences(analysis)
     st.markdown("### Before and after")
     with st.container(horizontal=True, key=state.key("before_after"), gap="xsmall"):
         for key in analysis.methods:
             frame.chart(before_after_panel(analysis, key), f"chart_before_after_{key}")
     at = words.level(analysis.settings.confidence_level)
-    frame.once("before and after", lambda: st.caption(words.BEFORE_AFTER_READING.format(at)))
+    frame.once("before and after", lambda: st.caption(how_to_read.BEFORE_AFTER.format(at)))
 
 
 models = frame.models(session)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from calib.figures import cumulative_chart, cumulative_difference_chart
-from calib.ui import evidence, frame, state, widgets, words
+from calib.ui import evidence, frame, how_to_read, state, widgets, words
 from calib.ui.frame import Model
 
 PANELS = range(4)
@@ -28,7 +28,7 @@ def body(model: Model) -> None:
     with reading:
         for key in shown:
             st.markdown(evidence.errors_said(analysis.methods[key]))
-        frame.reading(words.CUMULATIVE_READING, "How to read it")
+        frame.reading(how_to_read.CUMULATIVE, "How to read it")
         st.caption(words.protocol(analysis))
 
     st.markdown(f"### Tests: {words.method_label(method)}")
@@ -39,7 +39,7 @@ def body(model: Model) -> None:
         for panel in PANELS:
             drawn = cumulative_chart(analysis, method, panels=(panel,))
             frame.chart(drawn, f"chart_cumulative_{panel}")
-    frame.once("panels", lambda: st.caption(words.PANELS_READING))
+    frame.once("panels", lambda: st.caption(how_to_read.PANELS))
 
 
 frame.show(session, frame.models(session), body)

@@ -11,7 +11,7 @@ from calib.figures import (
     lambda_path_chart,
     with_path,
 )
-from calib.ui import epsilon, frame, tables, widgets, words
+from calib.ui import epsilon, frame, how_to_read, tables, widgets, words
 from calib.ui.frame import Model
 
 session = frame.begin("Functions")
@@ -27,7 +27,7 @@ def body(model: Model) -> None:
     analysis = model.analysis
     st.markdown("## Calibration functions")
     if session.is_matrix:
-        st.info(words.MAPS_OF_A_VIEW)
+        st.info(how_to_read.MAPS_OF_A_VIEW)
     maps(analysis)
     st.markdown("### Maps in numbers")
     tables.formulas(analysis)
@@ -37,7 +37,7 @@ def body(model: Model) -> None:
     with left:
         st.markdown("##### The scale that splines live on")
         frame.chart(compact_logit_chart(analysis), "chart_compact_logit")
-        st.markdown(words.compact_logit_reading(analysis.compact_logit))
+        st.markdown(how_to_read.compact_logit(analysis.compact_logit))
     # Last: everything else can be read while its points are computed.
     with right:
         st.markdown("##### What it decides")
@@ -59,10 +59,10 @@ def maps(analysis: Analysis) -> None:
             scored = draw(analysis, drawn, rows="test")
             frame.chart(scored, "chart_functions_test")
         else:
-            frame.reading(words.FUNCTIONS_READING, "How to read it")
+            frame.reading(how_to_read.FUNCTIONS, "How to read it")
             st.caption(words.protocol(analysis))
     if tested:
-        frame.reading(words.FUNCTIONS_READING)
+        frame.reading(how_to_read.FUNCTIONS)
 
 
 def smoothness(analysis: Analysis) -> None:
@@ -76,7 +76,7 @@ def smoothness(analysis: Analysis) -> None:
             st.markdown(f"##### {words.method_label(key)}")
             frame.chart(lambda_path_chart(analysis, key), f"chart_lambda_{key}")
     with columns[1] if len(smoothed) == 1 else st.container():
-        frame.reading(words.LAMBDA_READING)
+        frame.reading(how_to_read.LAMBDA)
 
 
 models = frame.maps(session)

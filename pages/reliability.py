@@ -6,7 +6,7 @@ import streamlit as st
 
 from calib.curves.rate import RateCurve
 from calib.figures import reliability_chart, sensitivity_chart
-from calib.ui import bin_view, bins, curves, frame, state, tables, widgets, words
+from calib.ui import bin_view, bins, curves, frame, how_to_read, state, tables, widgets, words
 from calib.ui.frame import Model
 from calib.ui.sensitivity_words import SENSITIVITY_READING, sensitivity_said
 
@@ -30,9 +30,9 @@ def body(model: Model) -> None:
     with picture:
         frame.part(session, model, partial(diagram, shown=shown, rates=rates))
     with beside:
-        reading = words.reliability_reading(analysis.methods[shown[0]].reliability)
-        lines_read = words.lines_reading(rates, shown[0]) if rates else ""
-        reading += words.convention(analysis)
+        reading = how_to_read.reliability(analysis.methods[shown[0]].reliability)
+        lines_read = how_to_read.lines(rates, shown[0]) if rates else ""
+        reading += how_to_read.convention(analysis)
         frame.reading(reading + lines_read, "How to read it")
         st.caption(words.protocol(analysis))
     frame.part(session, model, partial(below, shown=shown))

@@ -22,7 +22,7 @@ from calib.epsilon import (
 from calib.figures import epsilon_chart
 from calib.predictions import Predictions
 from calib.settings import Settings
-from calib.ui import frame, widgets, words
+from calib.ui import frame, how_to_read, widgets
 from calib.ui.recent import Recent
 from calib.ui.state import HEAVY, Session
 
@@ -62,7 +62,7 @@ def over_epsilon(session: Session, rows: Predictions, analysis: Analysis) -> Non
     curves = [curve(session, rows, analysis, key, progress) for key in chosen]
     with slot.container():
         frame.chart(epsilon_chart(analysis, curves), "chart_epsilon")
-        st.markdown(words.epsilon_reading(analysis, curves))
+        st.markdown(how_to_read.epsilon(analysis, curves))
 
 
 def curve(

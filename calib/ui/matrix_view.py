@@ -12,11 +12,9 @@ from calib.figures import clipping_chart, matrix_difference_chart
 from calib.matrices import Clipping, MulticlassComparison, compare_clipping
 from calib.multiclass import MULTICLASS_METRICS
 from calib.multiclass.metrics import ROW_METRICS
-from calib.ui import frame, state
+from calib.ui import frame, how_to_read, state
 from calib.ui.state import HEAVY, Session
 from calib.ui.words import (
-    CLIPPING_READING,
-    MATRIX_CHANGE_READING,
     interval,
     level,
     method_label,
@@ -84,7 +82,7 @@ def changes(analysis: Analysis) -> None:
     with forest:
         frame.chart(matrix_difference_chart(analysis), "chart_matrix_forest")
     with said:
-        frame.reading(MATRIX_CHANGE_READING)
+        frame.reading(how_to_read.MATRIX_CHANGE)
     st.dataframe(
         change_rows(compared),
         hide_index=True,
@@ -123,7 +121,7 @@ def clipped(session: Session, analysis: Analysis) -> None:
         frame.chart(clipping_chart(found), "chart_clipping")
     with said:
         st.markdown(clipping_said(found, analysis.settings.confidence_level))
-        frame.reading(CLIPPING_READING)
+        frame.reading(how_to_read.CLIPPING)
 
 
 def _clipping(session: Session, analysis: Analysis) -> Clipping:

@@ -13,9 +13,10 @@ from calib.curves.rate import RATE_KINDS, RateKind
 from calib.examples import EXAMPLES
 from calib.multiclass import MULTICLASS_CALIBRATORS
 from calib.ui import state
+from calib.ui.choices import choice
 from calib.ui.links import AXES, LEVELS
 from calib.ui.state import Session
-from calib.ui.words import assumptions, choice, level, line_label, method_label
+from calib.ui.words import assumptions, level, line_label, method_label
 
 LOG_EPSILON = (-15.0, -0.5)
 

@@ -5,7 +5,8 @@ import math
 import pytest
 
 from calib.comparison import Estimate
-from calib.ui.words import choice, interval, number, percent, plain, signed
+from calib.ui.choices import choice
+from calib.ui.words import interval, number, percent, plain, signed
 
 
 @pytest.mark.parametrize(
