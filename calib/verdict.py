@@ -59,13 +59,15 @@ class Recommendation:
     reasons: tuple[str, ...]
 
 
-def judge(cells: ScoreCells, test: TestResult | None = None) -> Verdict:
+def judge(
+    cells: ScoreCells, test: TestResult | None = None, slope: Estimate | None = None
+) -> Verdict:
     """Test the scores against their outcomes, and say the result in a sentence.
 
-    The evidence is the KS test on the cumulative differences, or `test`, one that knows more of the
-    rows than their cells do. The kind is "too high" or "too low" where those differences mostly run
-    one way, else it is read from the calibration slope. The place is the stretch of scores over
-    which they fall or climb furthest.
+    The evidence is the KS test on the cumulative differences. The kind is "too high" or "too low"
+    where those differences mostly run one way, else it is read from the calibration slope. The
+    place is the stretch of scores over which they fall or climb furthest. `test` and `slope` take
+    the place of those that the cells give, where more is known of the rows, such as their clusters.
     """
     test = test or ks_test(cells)
     evidence = f"KS {test.statistic:.3f}, {p_words(test.p_value)}"
@@ -81,7 +83,7 @@ def judge(cells: ScoreCells, test: TestResult | None = None) -> Verdict:
         return Verdict(
             "calibrated", f"No sign of miscalibration: the scores hold up as stated ({evidence})."
         )
-    kind = _kind(cells)
+    kind = _kind(cells, slope)
     return Verdict(kind, f"{kind.capitalize()}: {_worst_stretch(cells)} ({evidence}).")
 
 
@@ -91,14 +93,17 @@ def _class_rows(cells: ScoreCells) -> tuple[int, int]:
     return positives, cells.n_rows - positives
 
 
-def _kind(cells: ScoreCells) -> Kind:
+def _kind(cells: ScoreCells, slope: Estimate | None) -> Kind:
     difference = cells.cumulative_positive - cells.cumulative_score
     if abs(difference[-1]) >= MOSTLY * np.ptp(difference):
         return "too low" if difference[-1] > 0 else "too high"
-    fit = calibration_slope_intercept(cells)
-    if fit.estimable and fit.slope_high < 1.0:
+    if slope is None:
+        fit = calibration_slope_intercept(cells)
+        slope = Estimate(fit.slope, fit.slope_low, fit.slope_high)
+    # Bounds that cannot be estimated are NaN, and tell nothing.
+    if slope.high < 1.0:
         return "overconfident"
-    if fit.estimable and fit.slope_low > 1.0:
+    if slope.low > 1.0:
         return "underconfident"
     return "uneven"
 

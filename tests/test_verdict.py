@@ -30,6 +30,13 @@ def test_the_verdict_names_the_distortion(distort, kind, words):
     assert "KS 0." in verdict.sentence
 
 
+def test_a_slope_that_clusters_leave_open_names_no_distortion():
+    stretched = cells(lambda p: expit(2 * logit(p)))
+    assert judge(stretched, slope=Estimate(0.5, 0.3, 0.9)).kind == "overconfident"
+    assert judge(stretched, slope=Estimate(0.5, 0.1, 1.2)).kind == "uneven"
+    assert judge(stretched, slope=Estimate(0.5)).kind == "uneven"
+
+
 def test_few_rows_cannot_tell():
     verdict = judge(cells(lambda p: p, n=60))
     assert verdict.kind == "unknown"

@@ -28,6 +28,7 @@ from calib.numerics.threads import single_thread
 from calib.numerics.transforms import default_epsilon
 from calib.predictions import Predictions
 from calib.settings import Settings
+from calib.uncertainty import slope_estimate
 from calib.verdict import Recommendation, judge, recommend
 
 
@@ -137,6 +138,8 @@ def _of_matrix(analysis: Analysis, compared: MulticlassComparison) -> Analysis:
 def _evaluate(predictions: Predictions, held_out: HeldOut, settings: Settings) -> Analysis:
     methods = method_results(held_out, settings)
     scored = held_out.cells["uncalibrated"]
+    # At the verdict's own level, not at that of the settings.
+    slope = slope_estimate(held_out.view("uncalibrated"), scored)
     rule = default_epsilon(held_out.fitted_on.score)
     epsilon = settings.epsilon or rule
     return Analysis(
@@ -148,7 +151,7 @@ def _evaluate(predictions: Predictions, held_out: HeldOut, settings: Settings) -
         compact_logit=compact_logit_curve(
             epsilon, rule, _rows_outside(held_out.fitted_on, epsilon)
         ),
-        verdict=judge(scored, methods["uncalibrated"].ks),
+        verdict=judge(scored, methods["uncalibrated"].ks, slope),
         recommendation=_recommendation(held_out, methods, settings),
         warnings=warnings_of(held_out, scored),
         held_out=held_out,
