@@ -34,10 +34,10 @@ def number(value: float, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> number(0.12345), number(-2.5, 1), number(float("nan"))
-    ('0.1235', '−2.5', '–')
+    >>> number(0.12345), number(-1250.5, 1), number(float("nan"))
+    ('0.1235', '−1,250.5', '–')
     """
-    return f"{value:.{digits}f}".replace("-", "−") if value == value else "–"
+    return f"{value:,.{digits}f}".replace("-", "−") if value == value else "–"
 
 
 def interval(estimate: Estimate, digits: int = 4, *, signed: bool = False) -> str:
