@@ -111,7 +111,7 @@ def hosmer_lemeshow_test(
     if variance.min() < FEW_EXPECTED and math.isfinite(statistic):
         drawn = chi_square(groups, simulated_gaps(cells, groups, random_state))
         return TestResult(statistic, simulated_p(statistic, drawn), SIMULATED)
-    null = f"chi-square, {n} degrees of freedom"
+    null = f"chi-square, {n} degree{'' if n == 1 else 's'} of freedom"
     return TestResult(statistic, float(chdtrc(n, statistic)), null)
 
 

@@ -79,3 +79,8 @@ def test_weights_scale_to_the_effective_rows():
     gap = weight[:3].sum() / weight.sum() - 0.2
     result = metrics.hosmer_lemeshow_test(outcome, score, sample_weight=weight, n_groups=1)
     assert result.statistic == pytest.approx(effective * gap**2 / 0.16)
+
+
+def test_one_group_has_one_degree_of_freedom():
+    y = np.tile([0, 1], 200)
+    assert hosmer_lemeshow_test(y, np.full(400, 0.45)).null == "chi-square, 1 degree of freedom"
