@@ -82,5 +82,5 @@ def test_weights_scale_to_the_effective_rows():
 
 
 def test_one_group_has_one_degree_of_freedom():
-    y = np.tile([0, 1], 200)
-    assert hosmer_lemeshow_test(y, np.full(400, 0.45)).null == "chi-square, 1 degree of freedom"
+    result = metrics.hosmer_lemeshow_test([0, 1] * 200, [0.45] * 400)
+    assert result.null == "chi-square, 1 degree of freedom"
