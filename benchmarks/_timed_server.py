@@ -15,7 +15,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.web.cli import main
 
@@ -72,10 +71,8 @@ def watch(log: Path) -> None:
         start, cpu = time.perf_counter(), time.thread_time()
         spent.__dict__[STARTED] = start
         run_script(runner, rerun_data)
-        context = get_script_run_ctx()
         whole = {
-            # What a run ended with: a moved slider's asks for parts of the page.
-            "fragment": bool(context and context.fragment_ids_this_run),
+            "fragment": bool(rerun_data.fragment_id_queue or rerun_data.fragment_id),
             "run": time.perf_counter() - start,
             "cpu": time.thread_time() - cpu,
             "memory": memory(),

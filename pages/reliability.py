@@ -6,19 +6,19 @@ import streamlit as st
 
 from calib.curves.rate import RateCurve
 from calib.figures import reliability_chart, sensitivity_chart
-from calib.ui import bin_view, bins, curves, frame, how_to_read, state, tables, widgets, words
+from calib.ui import bin_view, bins, curves, frame, how_to_read, live, state, tables, widgets, words
 from calib.ui.frame import Model
 from calib.ui.sensitivity_words import SENSITIVITY_READING, sensitivity_said
 
 session = frame.begin("Reliability")
 
 with st.sidebar:
-    frame.beside(session, partial(widgets.binning, session))
+    binning = st.container()
     chosen = widgets.shown_methods(session)
     lines = widgets.lines(session)
     widgets.axis(session)
     widgets.confidence(session)
-    frame.beside(session, partial(widgets.changed, session))
+    widgets.changed(session)
 
 
 def body(model: Model) -> None:
@@ -28,14 +28,17 @@ def body(model: Model) -> None:
     st.markdown("## Reliability diagram")
     picture, beside = st.columns([3, 2], gap="large")
     with picture:
-        frame.part(session, model, partial(diagram, shown=shown, rates=rates))
+        draw = partial(diagram, shown=shown, rates=rates)
+        live.at_once(session, model, binning, widgets.binning, draw)
     with beside:
         reading = how_to_read.reliability(analysis.methods[shown[0]].reliability)
         lines_read = how_to_read.lines(rates, shown[0]) if rates else ""
         reading += how_to_read.convention(analysis)
         frame.reading(reading + lines_read, "How to read it")
         st.caption(words.protocol(analysis))
-    frame.part(session, model, partial(below, shown=shown))
+    bin_view.show(session, model, shown)
+    sensitivity(model, shown[0])
+    bins_table(model, shown)
 
 
 def diagram(model: Model, shown: tuple[str, ...], rates: tuple[RateCurve, ...]) -> None:
@@ -43,12 +46,6 @@ def diagram(model: Model, shown: tuple[str, ...], rates: tuple[RateCurve, ...]) 
     ring = bins.chosen(session, analysis, shown).ring
     chart = reliability_chart(analysis, shown, axis=session.look.axis, lines=rates, ring=ring)
     frame.chart(chart, key, partial(bin_view.pick, session, analysis, state.key(key)))
-
-
-def below(model: Model, shown: tuple[str, ...]) -> None:
-    bin_view.show(session, model, shown)
-    sensitivity(model, shown[0])
-    bins_table(model, shown)
 
 
 def sensitivity(model: Model, method: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import NoReturn, TypeVar
 
@@ -20,7 +20,6 @@ from calib.figures.theme import CONFIG
 from calib.models import ModelComparison
 from calib.predictions import Predictions
 from calib.ui import side_by_side, state, style, views
-from calib.ui.follow import Draw, Parts
 from calib.ui.pending import Pending
 from calib.ui.state import Session
 from calib.ui.words import plain
@@ -71,11 +70,9 @@ def begin(title: str) -> Session:
     rows = state.predictions(session)
     if rows is not None:
         session.suit(rows)
-    with st.container(key="navigation"):
-        row = st.empty()
-    with row:
-        _navigation(session)
-    session.parts = Parts(last=(row, partial(_navigation, session)))
+    state.write_address(session)
+    session.answered = (session.settings, session.look)
+    _navigation(session, title)
     _notices(session)
     if rows is not None and rows.is_matrix:
         with st.sidebar:
@@ -96,14 +93,13 @@ def has_classes(session: Session) -> bool:
     return rows is not None and rows.is_matrix and rows.n_classes > 2
 
 
-def _navigation(session: Session) -> None:
-    state.write_address(session)
-    link = session.link()
-    with st.container(horizontal=True, gap="small"):
+def _navigation(session: Session, title: str) -> None:
+    link = state.current().link()
+    with st.container(horizontal=True, key="navigation", gap="small"):
         for label, page in PAGES.items():
             if label in OF_A_MATRIX and not has_classes(session):
                 continue
-            shown = f"**{label}**" if label == session.page else label
+            shown = f"**{label}**" if label == title else label
             st.page_link(page, label=shown, query_params=link)
 
 
@@ -154,7 +150,6 @@ def show(session: Session, found: Sequence[Model], body: Body) -> None:
     if len(found) == 1:
         _warnings(found[0])
         body(found[0])
-        _finish(session, found[0])
         return
     # Above the columns: charts that belong together stay at one height.
     for model in found:
@@ -168,14 +163,6 @@ def show(session: Session, found: Sequence[Model], body: Body) -> None:
             body(model)
     waiting, session.pending, session.drawn = session.pending, None, 0
     side_by_side.finish(waiting)
-    _finish(session, found[0])
-
-
-def _finish(session: Session, first: Model) -> None:
-    def follow_auto() -> None:
-        state.follow_auto(session, first.analysis)
-
-    session.parts.draw(follow_auto)
 
 
 def once(name: str, draw: Callable[[], object]) -> None:
@@ -185,27 +172,6 @@ def once(name: str, draw: Callable[[], object]) -> None:
         draw()
     else:
         pending.once.setdefault(name, draw)
-
-
-def part(session: Session, model: Model, draw: Body) -> None:
-    """Draw a part of a body that follows the bins without the rest of the page.
-
-    Of several models side by side each follows with its page: their charts share their axes.
-    """
-
-    if session.pending is not None:
-        draw(model)
-        return
-
-    def draw_anew() -> None:
-        draw(replace(model, analysis=state.analysis(session, model.rows)))
-
-    session.parts.body.append((st.container(), draw_anew))
-
-
-def beside(session: Session, draw: Draw) -> None:
-    """Draw controls that follow with the parts of the body; after them, if there are any."""
-    session.parts.beside.append((st.container(), draw))
 
 
 def reading(text: str, title: str = "") -> None:

@@ -28,7 +28,6 @@ from calib.predictions import Predictions, check_view
 from calib.reports.contents import Declared
 from calib.settings import Settings
 from calib.ui.desk import Desk
-from calib.ui.follow import Parts
 from calib.ui.links import FINGERPRINT_SHOWN, Link, Look, decode, encode
 from calib.ui.memory import give_back
 from calib.ui.pending import Pending
@@ -81,8 +80,8 @@ class Session:
         Title of the page that is shown.
     drawn : int
         Number of the model that the body of the page is being drawn for.
-    parts : Parts
-        What of the page follows a choice on its own.
+    answered : tuple of (Settings, Look)
+        Choices that the whole page was last drawn for.
     pending : Pending or None
         What waits until all models are drawn; None while a single one is.
     analyses : Recent
@@ -131,7 +130,7 @@ class Session:
     desk: Desk = field(default_factory=Desk)
     page: str = ""
     drawn: int = 0
-    parts: Parts = field(init=False)
+    answered: tuple[Settings, Look] | None = None
     pending: Pending | None = None
     analyses: Recent[Analysis] = field(default_factory=lambda: Recent(most=MOST_SHOWN))
     binned: Recent[Analysis] = field(default_factory=lambda: Recent(most=MOST_SHOWN))

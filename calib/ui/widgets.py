@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
@@ -265,20 +265,14 @@ def changed(session: Session) -> None:
     if session.look.auto_bins:
         found.pop("n_bins", None)  # no choice of the person's
     if not found:
-        st.empty()  # A part that draws nothing at first has no place later.
         return
     st.caption("Changed from default")
     with st.container(horizontal=True, gap="xxsmall", key="changed"):
         for name, value in found.items():
-            _chip(f"{choice(name, value)} ✕", f"reset_{name}", name)
+            _chip(f"{choice(name, value)} ✕", f"reset_{name}", session.reset, name)
         if len(found) > 1:
-            _chip("Reset all", "reset_all")
+            _chip("Reset all", "reset_all", session.reset)
 
 
-def _chip(label: str, key: str, *names: str) -> None:
-    st.button(label, key=key, on_click=_reset, args=names, type="secondary")
-
-
-def _reset(*names: str) -> None:
-    state.current().reset(*names)
-    st.rerun()  # all of the page: its controls show what was reset
+def _chip(label: str, key: str, on_click: Callable[..., None], *args: str) -> None:
+    st.button(label, key=key, on_click=on_click, args=args, type="secondary")
