@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from calib.numerics.arrays import BoolArray, FloatArray, lock, read_only
-from calib.numerics.sorting import run_starts, sort_labelled
+from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class ScoreCells:
     @classmethod
     def _sum(cls, outcome: BoolArray, score: FloatArray, weight: FloatArray) -> ScoreCells:
         score = score + 0.0
-        order = np.argsort(score, kind="stable")
+        order = increasing_order(score)
         ordered, weight, outcome = score[order], weight[order], outcome[order]
         starts = run_starts(ordered)
 

@@ -29,7 +29,7 @@ from calib.numerics.transforms import default_epsilon
 from calib.predictions import Predictions
 from calib.settings import Settings
 from calib.uncertainty import slope_estimate
-from calib.verdict import Recommendation, judge, recommend
+from calib.verdict import SIGNIFICANCE, Recommendation, judge, recommend
 
 
 def analyze(
@@ -138,8 +138,10 @@ def _of_matrix(analysis: Analysis, compared: MulticlassComparison) -> Analysis:
 def _evaluate(predictions: Predictions, held_out: HeldOut, settings: Settings) -> Analysis:
     methods = method_results(held_out, settings)
     scored = held_out.cells["uncalibrated"]
-    # At the verdict's own level, not at that of the settings.
-    slope = slope_estimate(held_out.view("uncalibrated"), scored)
+    level = 1.0 - SIGNIFICANCE  # the verdict's own, not that of the settings
+    slope = methods["uncalibrated"].metrics["slope"]
+    if settings.confidence_level != level:
+        slope = slope_estimate(held_out.view("uncalibrated"), scored, confidence_level=level)
     rule = default_epsilon(held_out.fitted_on.score)
     epsilon = settings.epsilon or rule
     return Analysis(

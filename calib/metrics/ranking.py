@@ -9,6 +9,7 @@ import numpy as np
 from calib.cells import ScoreCells
 from calib.metrics.base import metric
 from calib.numerics.arrays import BoolArray, FloatArray
+from calib.numerics.sorting import increasing_order
 
 
 @metric(
@@ -86,7 +87,7 @@ def row_auc(cells: ScoreCells, outcome: BoolArray, score: FloatArray) -> FloatAr
     beaten = 0.5 * (negative[:-1] + negative[1:]) / negative[-1]
     beating = 1.0 - 0.5 * (positive[:-1] + positive[1:]) / positive[-1]
     # In the order of the scores: to look up each row's cell takes twice as long.
-    order, rows = np.argsort(score), cells.rows.astype(np.int64)
+    order, rows = increasing_order(score), cells.rows.astype(np.int64)
     above, below = (beaten - area) / share, (beating - area) / (1.0 - share)
     found = np.empty(len(score))
     found[order] = np.where(outcome[order], np.repeat(above, rows), np.repeat(below, rows))

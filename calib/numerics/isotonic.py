@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from calib.numerics.arrays import BoolArray, FloatArray
-from calib.numerics.sorting import run_starts, sort_labelled
+from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
 BUCKETS = 65_536
 
@@ -74,7 +74,7 @@ def _merge_ties(
     if plain.all():
         ordered, positive = sort_labelled(score, positive > 0.0)
     else:
-        order = np.argsort(score)
+        order = increasing_order(score)
         ordered, positive, weight = score[order], positive[order], weight[order]
     starts = run_starts(ordered)
     return ordered[starts], np.add.reduceat(positive, starts), np.add.reduceat(weight, starts)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.numerics.arrays import BoolArray, FloatArray
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 
 
 def sort_labelled(score: FloatArray, label: BoolArray) -> tuple[FloatArray, FloatArray]:
@@ -22,13 +22,29 @@ def sort_labelled(score: FloatArray, label: BoolArray) -> tuple[FloatArray, Floa
     key = (score + 0.0).view(np.uint64)
     key <<= np.uint64(1)
     key |= label.view(np.uint8)
-    # A radix sort by 16 bits leaves short runs, which the stable sort finishes in half the time
-    # of sorting them all.
-    key = key[np.argsort((score * 65535.0).astype(np.uint16), kind="stable")]
+    key = key[_nearly_in_order(score)]
     key.sort(kind="stable")
     labels = (key & np.uint64(1)).astype(np.float64)
     key >>= np.uint64(1)
     return key.view(np.float64), labels
+
+
+def increasing_order(score: FloatArray) -> IntArray:
+    """Rows by increasing score in [0, 1], ties as they come: a stable argsort, at half its time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> increasing_order(np.array([0.7, 0.2, 0.7, 0.5]))
+    array([1, 3, 0, 2])
+    """
+    nearly = _nearly_in_order(score)
+    return nearly[np.argsort(score[nearly], kind="stable")]
+
+
+def _nearly_in_order(score: FloatArray) -> IntArray:
+    """A radix sort by 16 bits leaves short runs, which a stable sort then finishes quickly."""
+    return np.argsort((score * 65535.0).astype(np.uint16), kind="stable")
 
 
 def run_starts(ordered: FloatArray) -> NDArray[np.intp]:

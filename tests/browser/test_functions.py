@@ -56,7 +56,7 @@ def test_the_lambda_path_is_shown_with_the_lambda_in_use(page: Page):
     x, _ = marked(trace(page, "chart_lambda_spline", "Spline"))
     at, _ = marked(trace(page, "chart_lambda_spline", "Degrees of freedom"))
     assert x == at
-    expect(by_key(page, "formulas")).to_contain_text(f"lambda = {x:.3g}")
+    expect(by_key(page, "formulas")).to_contain_text(f"λ = {x:.3g}")
 
 
 def test_a_picked_method_joins_the_curve_and_the_address(page: Page):

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib.numerics.sorting import run_starts, sort_labelled
+from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
 SCORES = st.floats(0, 1) | st.sampled_from([0.0, -0.0, 1.0, 5e-324, 1e-300])
 
@@ -16,6 +16,12 @@ def test_sorts_as_lexsort(rows):
     ordered, labels = sort_labelled(score, label)
     assert ordered.tolist() == score[order].tolist()
     assert labels.tolist() == label[order].tolist()
+
+
+@given(st.lists(SCORES, min_size=1, max_size=60))
+def test_orders_as_a_stable_argsort(scores):
+    score = np.array(scores)
+    assert increasing_order(score).tolist() == np.argsort(score, kind="stable").tolist()
 
 
 def test_runs():
