@@ -18,6 +18,7 @@ from calib.metrics.proper import row_brier, row_log_loss
 from calib.multiclass import MulticlassCalibrator
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.intervals import mean_interval
+from calib.numerics.threads import over_cores
 from calib.predictions import BinaryView
 from calib.settings import Settings
 from calib.uncertainty import Estimate as Estimate  # callers of this room find it here
@@ -232,10 +233,9 @@ def _by_folds(
 
 
 def _count(rows: BinaryView, scores: Mapping[str, FloatArray]) -> dict[str, ScoreCells]:
-    return {
-        key: ScoreCells.from_arrays(rows.outcome, values, rows.weight)
-        for key, values in scores.items()
-    }
+    return over_cores(
+        lambda key: ScoreCells.from_arrays(rows.outcome, scores[key], rows.weight), scores
+    )
 
 
 def _replicate(
@@ -246,7 +246,7 @@ def _replicate(
     settings: Settings,
 ) -> dict[str, Replicates]:
     drawn = resample_rows(rows, cells, fold, random_state=settings.seed)
-    return {key: replicate(drawn, values) for key, values in scores.items()}
+    return over_cores(lambda key: replicate(drawn, scores[key]), scores)
 
 
 def _fit_all(

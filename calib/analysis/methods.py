@@ -44,6 +44,7 @@ from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import Strategy, bin_edges
 from calib.numerics.histogram import score_histogram
 from calib.numerics.logistic import LogisticFit
+from calib.numerics.threads import over_cores
 from calib.settings import Settings
 from calib.uncertainty import Errors, Replicates, fit_line, slope_estimate
 
@@ -51,7 +52,9 @@ from calib.uncertainty import Errors, Replicates, fit_line, slope_estimate
 def method_results(held_out: HeldOut, settings: Settings) -> dict[str, MethodResult]:
     """All results of every method."""
     reference = _contributions(held_out, "uncalibrated")
-    return {key: _method_result(key, held_out, settings, reference) for key in held_out.scores}
+    return over_cores(
+        lambda key: _method_result(key, held_out, settings, reference), held_out.scores
+    )
 
 
 def _contributions(held_out: HeldOut, key: str) -> dict[str, FloatArray]:

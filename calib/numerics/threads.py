@@ -1,13 +1,20 @@
-"""One thread inside numeric fits.
+"""One thread inside numeric fits, and independent parts of the work side by side.
 
 The fits are small: a BLAS that spreads them over a busy machine makes them ten times slower.
 """
 
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
+
+# Each holds arrays of all rows.
+MOST_AT_ONCE = 4
+Found = TypeVar("Found")
 
 
 @cache
@@ -19,3 +26,18 @@ def _controller() -> ThreadpoolController:
 def single_thread() -> AbstractContextManager[Any]:
     """Context in which BLAS uses one thread."""
     return _controller().limit(limits=1, user_api="blas")
+
+
+def over_cores(make: Callable[[str], Found], keys: Iterable[str]) -> dict[str, Found]:
+    """What is made of every key, several at once: NumPy's long loops leave Python to others.
+
+    Not for fits: `single_thread` is for the whole process.
+
+    Examples
+    --------
+    >>> over_cores(len, ["one", "three"])
+    {'one': 3, 'three': 5}
+    """
+    keys = tuple(keys)
+    with ThreadPoolExecutor(min(MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
+        return dict(zip(keys, pool.map(make, keys), strict=True))
