@@ -213,11 +213,9 @@ def _spiegelhalter(sums: _Sums, cells: ScoreCells) -> TestResult:
     return _corrected(by_row.statistic, by_row.statistic**2, effect)
 
 
-def _hosmer_lemeshow(sums: _Sums, cells: ScoreCells, n_groups: int = 10) -> TestResult:
-    by_row, groups = (
-        hosmer_lemeshow_test(cells, n_groups=n_groups),
-        bin_cells(cells, n_groups, "quantile"),
-    )
+def _hosmer_lemeshow(sums: _Sums, cells: ScoreCells) -> TestResult:
+    by_row = hosmer_lemeshow_test(cells, n_groups=N_GROUPS)
+    groups = bin_cells(cells, N_GROUPS, "quantile")
     spread = groups.mean_score * (1.0 - groups.mean_score)
     if math.isinf(by_row.statistic) or spread.max() < ROUNDING:
         return by_row
