@@ -15,6 +15,8 @@ from calib.numerics.arrays import FloatArray
 
 WIDTH, HEIGHT = 640, 300
 LEFT = 66
+# A ring of background stays between the two where they meet, for the narrow symbols too.
+HOLLOW, FILLED = 16, 7
 
 
 def cumulative_difference_chart(analysis: Analysis, methods: Sequence[str]) -> Chart:
@@ -100,19 +102,21 @@ def _curve(result: MethodResult) -> Trace:
 
 
 def _extremes(result: MethodResult, *, named: bool) -> Trace:
-    """KS point first, then the ends of the Kuiper range."""
+    """The ends of the Kuiper range, and the KS point last: it lies on one of them, and above it."""
     curve, style = result.cumulative, style_of(result.key)
     difference: FloatArray = curve.difference
     top, bottom = int(difference.argmax()), int(difference.argmin())
     furthest = top if difference[top] >= -difference[bottom] else bottom
-    at = np.array([furthest, bottom, top])
+    at = np.array([bottom, top, furthest])
     kuiper = f"Kuiper error {difference[top] - difference[bottom]:.4f}"
-    said = [f"KS error {abs(difference[furthest]):.4f}", f"{kuiper}, lowest", f"{kuiper}, highest"]
+    said = [f"{kuiper}, lowest", f"{kuiper}, highest"]
+    # Under the pointer lies the marker on top, so its words are those of both.
+    said.append(f"KS error {abs(difference[furthest]):.4f}<br>{said[furthest == top]}")
     return scatter(
         x=curve.fractile[at],
         y=difference[at],
         mode="markers+text" if named else "markers",
-        text=[f"KS {abs(difference[furthest]):.3f}", "", ""],
+        text=["", "", f"KS {abs(difference[furthest]):.3f}"],
         # Away from the nearer side, and above or below the curve's end.
         textposition=("top " if furthest == top else "bottom ")
         + ("left" if curve.fractile[furthest] > 0.5 else "right"),
@@ -131,8 +135,8 @@ def _extremes(result: MethodResult, *, named: bool) -> Trace:
 def _extreme_markers(style: MethodStyle) -> dict[str, object]:
     return {
         "color": style.color,
-        "symbol": [style.symbol, style.hollow, style.hollow],
-        "size": [7, 12, 12],
+        "symbol": [style.hollow, style.hollow, style.symbol],
+        "size": [HOLLOW, HOLLOW, FILLED],
         "line": {"width": 1.25, "color": style.color},
         "opacity": 1.0,
     }

@@ -75,11 +75,23 @@ def test_difference_band_is_the_null_of_the_first_method(analysis, trace):
 
 def test_marked_extremes_are_the_ks_and_kuiper_errors(analysis, trace):
     figure = cumulative_difference_chart(analysis, ("uncalibrated",)).figure
-    ks, low, high = trace(figure, "extremes uncalibrated").y
+    low, high, ks = trace(figure, "extremes uncalibrated").y
     # The metrics are computed on all cells, the curve is thinned: its extremes must survive.
     assert abs(ks) == pytest.approx(analysis.uncalibrated.ks.statistic, abs=1e-12)
     difference = analysis.uncalibrated.cumulative.difference
     assert (low, high) == (difference.min(), difference.max())
+
+
+def test_the_ks_marker_lies_on_top_of_the_kuiper_marker_and_speaks_for_both(analysis, trace):
+    for key in analysis.methods:
+        figure = cumulative_difference_chart(analysis, (key,)).figure
+        marks = trace(figure, f"extremes {key}")
+        # Plotly draws the last on top, and of two at one place it is the last that is pointed at.
+        assert [symbol.endswith("-open") for symbol in marks.marker.symbol] == [True, True, False]
+        assert 2 * marks.marker.size[2] < min(marks.marker.size[:2])
+        assert (marks.x[2], marks.y[2]) in zip(marks.x[:2], marks.y[:2], strict=True)
+        assert marks.hovertext[2].startswith("KS error")
+        assert "Kuiper error" in marks.hovertext[2]
 
 
 def test_difference_stays_inside_its_fixed_axis(analysis):
