@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from calib.numerics.arrays import BoolArray, FloatArray, lock, read_only
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
+NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+
 
 @dataclass(frozen=True, eq=False)
 class ScoreCells:
@@ -213,10 +215,32 @@ def check_outcomes(y_true: ArrayLike) -> BoolArray:
     values = _one_dimensional("y_true", y_true)
     if values.dtype == np.bool_:
         return values
-    if values.dtype.kind not in "iuf" or not ((values == 0) | (values == 1)).all():
-        odd = next((v for v in values.tolist() if v not in (0, 1)), values[0])
-        raise ValueError(f"y_true must hold only 0 and 1 (or booleans), got {odd!r}.")
-    return values.astype(np.bool_)
+    if values.dtype.kind in "iuf":
+        allowed = (values == 0) | (values == 1)
+        if allowed.all():
+            return values.astype(np.bool_)
+        odd = f"{values[~allowed][0].item()!r}"
+    else:
+        odd = f"{values.dtype} values such as {_first_non_number(values)!r}"
+    raise ValueError(f"y_true must hold only 0 and 1 (or booleans), got {odd}.")
+
+
+def unboxed(values: NDArray[Any]) -> NDArray[Any]:
+    """An object array of nothing but numbers and booleans as float64; any other as it is.
+
+    Examples
+    --------
+    >>> unboxed(np.array([0, True, np.int64(1)], dtype=object))
+    array([0., 1., 1.])
+    """
+    if values.dtype == np.object_ and all(isinstance(value, NUMBERS) for value in values.flat):
+        return values.astype(np.float64)
+    return values
+
+
+def _first_non_number(values: NDArray[Any]) -> object:
+    listed = values.tolist()
+    return next((value for value in listed if not isinstance(value, NUMBERS)), listed[0])
 
 
 def check_scores(y_prob: ArrayLike, name: str = "y_prob") -> FloatArray:
@@ -260,7 +284,7 @@ def _floats(name: str, values: ArrayLike) -> FloatArray:
 
 
 def _one_dimensional(name: str, values: ArrayLike) -> NDArray[Any]:
-    array = np.asarray(values)
+    array = unboxed(np.asarray(values))
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}.")
     if not len(array):

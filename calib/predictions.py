@@ -18,6 +18,7 @@ from calib.cells import (
     check_same_length,
     check_scores,
     check_weights,
+    unboxed,
 )
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.ranking import binary_problem
@@ -344,7 +345,7 @@ def _check_entries(matrix: FloatArray) -> None:
 
 def check_classes(y_true: ArrayLike, n_classes: int) -> IntArray:
     """Return class indices as integers; refuse anything that is not one of 0..m-1."""
-    values = np.asarray(y_true)
+    values = unboxed(np.asarray(y_true))
     rule = f"y_true must hold class indices 0..{n_classes - 1}"
     if values.ndim != 1 or values.dtype.kind not in "iuf":
         raise ValueError(f"{rule}, got {values.dtype} values of shape {values.shape}.")

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib.cells import ScoreCells
+from calib.predictions import check_classes
 
 HOSTILE = [0.0, -0.0, 5e-324, 2.2250738585072014e-308, 1e-300, 0.5, np.nextafter(0.5, 1), 1.0]
 SCORES = st.one_of(st.sampled_from([*HOSTILE, np.nextafter(1, 0)]), st.floats(0.0, 1.0))
@@ -47,6 +48,22 @@ def test_weighted_sums_by_hand():
     assert cells.mean_score == pytest.approx((2.5 * 0.2 + 3.0 * 0.7) / 5.5)
 
 
+@pytest.mark.parametrize(
+    "outcomes",
+    [
+        [0, 1, 1],
+        [False, True, True],
+        [0, True, np.int64(1)],
+        [np.float64(0.0), 1.0, np.bool_(True)],
+    ],
+)
+def test_objects_that_are_outcomes_are_outcomes(outcomes):
+    boxed = np.array(outcomes, dtype=object)
+    cells = ScoreCells.from_arrays(boxed, np.array([0.2, 0.4, 0.6], dtype=object))
+    np.testing.assert_array_equal(cells.positive, [0.0, 1.0, 1.0])
+    np.testing.assert_array_equal(check_classes(boxed, 2), [0, 1, 1])
+
+
 def test_scores_given_are_left_alone():
     score = np.array([0.7, 0.2])
     ScoreCells.from_arrays([1, 0], score)
@@ -63,6 +80,11 @@ def test_cells_are_read_only():
     ("arguments", "sentence"),
     [
         (([0, 2], [0.1, 0.2]), r"y_true must hold only 0 and 1 \(or booleans\), got 2\."),
+        (
+            (np.array([0, "1"], object), [0.1, 0.2]),
+            r"y_true must hold only 0 and 1 \(or booleans\), got object values such as '1'\.",
+        ),
+        ((["0", "1"], [0.1, 0.2]), r"got <U1 values such as '0'\."),
         (([0, 1], [0.1, 1.5]), r"y_prob must be within \[0, 1\], got 1\.5 at index 1\."),
         (([0, 1], [0.1, np.nan]), r"y_prob must be within \[0, 1\], got nan at index 1\."),
         (([0, 1], [0.1]), r"y_true and y_prob must have the same length, got 2 and 1\."),
