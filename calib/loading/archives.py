@@ -15,6 +15,9 @@ import pyarrow as pa
 from calib.loading.problems import InputError, refuse
 
 XZ_MEMORY = 256 * 2**20
+# Bytes of a zip archive's last record, without its comment.
+END_RECORD = 22
+FIRST_PIECE, LARGEST_PIECE = 2**10, 2**20
 
 
 def unpack(data: bytes, limit: int) -> bytes:
@@ -59,13 +62,15 @@ def _unpack(name: str, opened: Callable[[bytes, int], bytes], data: bytes, limit
 def _damaged(name: str) -> InputError:
     return refuse(
         "damaged",
-        f"The file starts like a {name} file but cannot be unpacked: it is damaged, cut short or "
-        "locked by a password. Save it again, or upload it unpacked.",
+        f"This {name} file cannot be unpacked: it is damaged, cut short, "
+        "locked by a password, or has other bytes before or behind it. Save it again, or upload it "
+        "unpacked.",
     )
 
 
 def _zip(data: bytes, most: int) -> bytes:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        check_whole(archive, data)
         members = [entry for entry in archive.infolist() if _is_content(entry)]
         names = [entry.filename for entry in members]
         if "xl/workbook.xml" in names:
@@ -83,16 +88,22 @@ def _zip(data: bytes, most: int) -> bytes:
             return stream.read(most)
 
 
+def check_whole(archive: zipfile.ZipFile, data: bytes) -> None:
+    """Refuse bytes that a zip archive does not account for; zeros may pad its end.
+
+    Raises
+    ------
+    BadZipFile
+        If something stands before the archive, such as another archive, or behind it.
+    """
+    first = min((entry.header_offset for entry in archive.infolist()), default=0)
+    end = data.rfind(b"PK\x05\x06") + END_RECORD + len(archive.comment)
+    if first or data[end:].strip(b"\0"):
+        raise zipfile.BadZipFile
+
+
 def _is_content(entry: zipfile.ZipInfo) -> bool:
     return not entry.is_dir() and not entry.filename.startswith("__MACOSX/")
-
-
-def _xz(data: bytes, most: int) -> bytes:
-    unpacker = lzma.LZMADecompressor(memlimit=XZ_MEMORY)
-    content = unpacker.decompress(data, max_length=most)
-    if len(content) < most and not unpacker.eof:
-        raise EOFError
-    return content
 
 
 def _gzip(data: bytes, most: int) -> bytes:
@@ -100,9 +111,48 @@ def _gzip(data: bytes, most: int) -> bytes:
         return stream.read(most)
 
 
+def _xz(data: bytes, most: int) -> bytes:
+    return _streams(lambda: lzma.LZMADecompressor(memlimit=XZ_MEMORY), data, most)
+
+
 def _bz2(data: bytes, most: int) -> bytes:
-    with bz2.BZ2File(io.BytesIO(data)) as stream:
-        return stream.read(most)
+    return _streams(bz2.BZ2Decompressor, data, most)
+
+
+def _streams(
+    unpacker: Callable[[], lzma.LZMADecompressor | bz2.BZ2Decompressor], data: bytes, most: int
+) -> bytes:
+    """Every stream of a file, since `cat a.xz b.xz` has two; zeros may pad its end.
+
+    The modules' own files take whatever follows a stream, if it is none, for nothing.
+    """
+    parts: list[bytes] = []
+    room, place = most, 0
+    end = len(data.rstrip(b"\0"))
+    while room and (place < end or not parts):
+        part, place = _one_stream(unpacker(), data, place, room)
+        parts.append(part)
+        room -= len(part)
+    return b"".join(parts)
+
+
+def _one_stream(
+    unpacker: lzma.LZMADecompressor | bz2.BZ2Decompressor, data: bytes, place: int, room: int
+) -> tuple[bytes, int]:
+    """A stream's content, up to `room` bytes of it, and where the next one begins."""
+    parts: list[bytes] = []
+    # Growing pieces: what an unpacker leaves unused is a copy, and streams may be tiny and many.
+    size = FIRST_PIECE
+    while room and not unpacker.eof:
+        piece = data[place : place + size]
+        if not piece:
+            raise EOFError
+        part = unpacker.decompress(piece, max_length=room)
+        parts.append(part)
+        room -= len(part)
+        place += len(piece)
+        size = min(2 * size, LARGEST_PIECE)
+    return b"".join(parts), place - len(unpacker.unused_data)
 
 
 def _zstd(data: bytes, most: int) -> bytes:

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from calib.loading.archives import check_whole
 from calib.loading.names import NAMES_OF_CLASSES, OUTCOME_NAMES, SCORE_ARRAYS, plain_name
 from calib.loading.problems import InputError, Problem, joined, quoted, refuse
 from calib.loading.table import Table, make_table
@@ -79,7 +80,10 @@ def read_numpy_archive(data: bytes, name: str, limit: int) -> Table:
 def _contents(data: bytes, limit: int) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            check_whole(archive, data)
             members = archive.infolist()
+            if len(set(archive.namelist())) < len(members):
+                raise _damaged()
             if sum(member.file_size for member in members) > limit:
                 raise refuse(
                     "too-large",
@@ -122,15 +126,16 @@ def _array(key: str, content: bytes) -> NDArray[Any]:
 def _header(stream: io.BytesIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     try:
         return HEADERS[npy.read_magic(stream)](stream)
-    except (KeyError, TypeError, ValueError, SyntaxError, RecursionError):
+    except Exception:
+        # A damaged header is read as Python's own words, whose tokenizer raises what it likes.
         raise _damaged() from None
 
 
 def _damaged() -> InputError:
     return refuse(
         "damaged",
-        "The file starts like a NumPy archive but cannot be read: it is damaged, cut short or "
-        "packed in another way. Save it again by numpy.savez.",
+        "This NumPy archive cannot be read: it is damaged, cut short, packed "
+        "in another way, or holds more than one archive. Save it again by numpy.savez.",
     )
 
 

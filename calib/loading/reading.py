@@ -132,6 +132,7 @@ def _from_bytes(data: bytes, name: str, limit: int) -> Table:
                 f"This is {kind}, not a table that can be read. Upload CSV, TSV, Parquet, Arrow "
                 "or a NumPy archive.",
             )
+    _check_single(content)
     if content.startswith(b"PAR1"):
         return _from_arrow(_guarded("Parquet", _parquet, content), name)
     if content.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
@@ -139,6 +140,17 @@ def _from_bytes(data: bytes, name: str, limit: int) -> Table:
     if content.startswith(b"FEA1"):
         raise refuse("old-feather", "This is a Feather file of version 1. Save it as Parquet.")
     return read_text(content, name)
+
+
+def _check_single(content: bytes) -> None:
+    """Refuse files one behind the other: only the last one's directory would be read."""
+    for magic, kind in ((b"PAR1", "Parquet"), (b"ARROW1", "Arrow")):
+        if content.startswith(magic) and 2 * magic in content:
+            raise refuse(
+                "several-files",
+                f"The file holds several {kind} files, one behind the other. Save their rows as "
+                "one table.",
+            )
 
 
 def _guarded(kind: str, reader: Any, content: bytes) -> pa.Table:
@@ -149,7 +161,7 @@ def _guarded(kind: str, reader: Any, content: bytes) -> pa.Table:
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError):
         raise refuse(
             "damaged",
-            f"The file starts like a {kind} file but cannot be read: it is damaged or cut short. "
+            f"This {kind} file cannot be read: it is damaged, cut short, or other bytes follow it. "
             "Write it again.",
         ) from None
 
@@ -177,6 +189,9 @@ def _arrow(content: bytes) -> pa.Table:
         n_rows += batch.num_rows
         _check_cells(n_rows, len(schema))
         read.append(batch)
+    # A stream ends where it says so: what follows would be lost without a word.
+    if not content.startswith(b"ARROW1") and content[source.tell() :].strip(b"\0"):
+        raise ValueError("another stream follows")
     return pa.Table.from_batches(read, schema)
 
 

@@ -1,11 +1,14 @@
 """Hostile files: each is refused, or read and told about, in a sentence; never a traceback."""
 
+import bz2
 import gzip
 import io
+import lzma
 import zipfile
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from calib.loading import InputError, guess, inspect, load, read
@@ -136,3 +139,84 @@ def test_a_bomb_is_not_unpacked(compress: object) -> None:
 def test_a_missing_file_is_told() -> None:
     with pytest.raises(InputError, match=r"no readable file `nowhere\.csv`"):
         load("nowhere.csv")
+
+
+HALVES = GOOD[:600].encode(), GOOD[600:].encode()
+
+
+def zipped_one(data: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("f.csv", data)
+    return buffer.getvalue()
+
+
+PACKERS = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": lambda data: pa.Codec("zstd").compress(data, asbytes=True),
+}
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_every_stream_of_a_packed_file_is_read(packer: str) -> None:
+    pack = PACKERS[packer]
+    whole = read(GOOD.encode()).frame
+    for parts in (HALVES, (b"", GOOD.encode()), (GOOD.encode(), b""), (*HALVES, b"", b"")):
+        pd.testing.assert_frame_equal(read(b"".join(map(pack, parts))).frame, whole)
+    # Every line a stream of its own.
+    lines = GOOD.encode().splitlines(keepends=True)
+    pd.testing.assert_frame_equal(read(b"".join(map(pack, lines))).frame, whole)
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+@pytest.mark.parametrize("behind", [b"garbage" * 9, b"0,0.2\n", b"x"])
+def test_what_is_no_stream_is_not_passed_over(packer: str, behind: bytes) -> None:
+    pack = PACKERS[packer]
+    cut = pack(HALVES[0]) + pack(HALVES[1])[:-4]
+    for data in (pack(GOOD.encode()) + behind, cut):
+        with pytest.raises(InputError, match="other bytes before or behind it"):
+            read(data)
+
+
+def test_padding_is_no_stream() -> None:
+    for pack in (gzip.compress, bz2.compress, lzma.compress, zipped_one):
+        assert len(read(pack(GOOD.encode()) + b"\0" * 512)) == 200
+
+
+def arrow_stream(**columns: object) -> bytes:
+    table = pa.table(columns)
+    buffer = io.BytesIO()
+    with pa.ipc.new_stream(buffer, table.schema) as writer:
+        writer.write_table(table)
+    return buffer.getvalue()
+
+
+def feather(**columns: object) -> bytes:
+    buffer = io.BytesIO()
+    pd.DataFrame(columns).to_feather(buffer)
+    return buffer.getvalue()
+
+
+def npz(**columns: object) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **columns)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("write", [parquet, feather, arrow_stream, npz])
+def test_files_one_behind_the_other_are_not_read_as_the_first_or_the_last(write) -> None:
+    first, second = write(y=[0, 1], p=[0.1, 0.9]), write(y=[1, 0], p=[0.2, 0.3])
+    assert read(first).frame["p"].tolist() == [0.1, 0.9]
+    for data in (first + second, first + b"garbage"):
+        with pytest.raises(InputError) as caught:
+            read(data)
+        assert caught.value.problems[0].code in ("several-files", "damaged")
+
+
+def test_zip_archives_one_behind_the_other_are_refused() -> None:
+    first, second = (zipped_one(half) for half in HALVES)
+    for data in (first + second, first + b"garbage"):
+        with pytest.raises(InputError, match="other bytes before or behind it"):
+            read(data)

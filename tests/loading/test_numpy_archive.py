@@ -98,6 +98,12 @@ def test_objects_are_never_unpickled() -> None:
         read(stream.getvalue())
 
 
+def npy(values) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, values)
+    return stream.getvalue()
+
+
 def member(content: bytes) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
@@ -107,7 +113,7 @@ def member(content: bytes) -> bytes:
 
 def header(shape: str, descr: str = "<f8") -> bytes:
     text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
-    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode("latin-1")
 
 
 @pytest.mark.parametrize(
@@ -121,6 +127,9 @@ def header(shape: str, descr: str = "<f8") -> bytes:
         header("(2,)", "|S0") + b"\0" * 64,
         header("__import__('os')") + b"\0" * 64,
         b"\x93NUMPY\x09\x00" + b"\0" * 64,
+        # Python's tokenizer and numpy's reader of types have errors of their own for these.
+        *(header(shape) + b"\0" * 64 for shape in ("(3,", "(3L,)}}", "(" * 60, "(3,) '")),
+        *(header("(3,)", descr) + b"\0" * 64 for descr in ("", ",", "(", "<M8[", "\xff", "\\N")),
     ],
 )
 def test_damaged_arrays(content) -> None:
@@ -135,3 +144,13 @@ def test_a_large_archive_is_not_unpacked() -> None:
     assert len(data) < 100_000
     with pytest.raises(InputError, match="more than"):
         read(data, limit=1_000_000)
+
+
+def test_two_arrays_of_one_name_are_refused() -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("probs.npy", npy(P))
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr("probs.npy", npy(P[::-1]))
+    with pytest.raises(InputError, match="cannot be read"):
+        read(stream.getvalue())
