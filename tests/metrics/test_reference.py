@@ -15,6 +15,12 @@ import pytest
 from calib import metrics
 from calib.cells import ScoreCells
 from calib.numerics.brownian import null_standard_deviation
+from calib.numerics.smoothing import (
+    absolute_integral,
+    cosine_sums,
+    smooth_reflected,
+    spread_on_grid,
+)
 from calib.predictions import Predictions
 
 ECE = metrics.expected_calibration_error
@@ -209,17 +215,27 @@ def test_every_name_is_used(records):
     }
 
 
-def test_smooth_ece_is_relplots_but_for_its_added_density(records, cells_of):
-    # relplot divides by a density of n + 1e-4 where the mean density is n.
+def test_smooth_ece_is_the_peers_within_their_steps(records, cells_of):
+    # They try bandwidths in steps of 1/1024, and take the first at which the error is no larger.
     found = 0
     for record in records:
         if record["quantity"] == "smece" and record["dataset"] in BINARY:
-            cells = cells_of(record["dataset"])
-            ours = metrics.smooth_calibration_error(cells)
-            excess = (ours / record["value"] - 1.0) * cells.n_rows
-            assert excess == pytest.approx(1e-4, rel=0.01), (record["peer"], record["dataset"])
+            ours = metrics.smooth_calibration_error(cells_of(record["dataset"]))
+            assert ours == pytest.approx(record["value"], abs=1 / 1024), record
             found += 1
     assert found == 8
+
+
+def test_smooth_ece_at_the_peers_bandwidth_is_theirs_away_from_the_ends(records, cells_of):
+    # ties200 has no score within a bandwidth of an end, where the peers count too little.
+    cells = cells_of("ties200")
+    bandwidth = np.ceil(metrics.smooth_calibration_error(cells) * 1024) / 1024
+    residual = (cells.positive - cells.weight * cells.score) / cells.total_weight
+    sums = cosine_sums(spread_on_grid(cells.score, residual, 4096))
+    ours = absolute_integral(smooth_reflected(sums, bandwidth))
+    for record in records:
+        if record["quantity"] == "smece" and record["dataset"] == "ties200":
+            assert ours == pytest.approx(record["value"], rel=2e-4), record["peer"]
 
 
 @pytest.fixture(scope="module")
