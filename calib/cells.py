@@ -15,6 +15,9 @@ from calib.numerics.arrays import BoolArray, FloatArray, lock, read_only
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+# Resamples are counted in single precision; smaller shares of a sum are lost in double precision.
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-30, 1e30
+LEAST_SHARE = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,7 +259,7 @@ def check_scores(y_prob: ArrayLike, name: str = "y_prob") -> FloatArray:
 
 
 def check_weights(sample_weight: ArrayLike) -> FloatArray:
-    """Return weights as float64; refuse any that is not positive and finite."""
+    """Return weights as float64; refuse what is not positive and finite, or too unequal to sum."""
     values = _floats("sample_weight", sample_weight)
     allowed = (values > 0.0) & np.isfinite(values)
     if not allowed.all():
@@ -264,7 +267,31 @@ def check_weights(sample_weight: ArrayLike) -> FloatArray:
         raise ValueError(
             f"sample_weight must be positive and finite, got {values[row]} at index {row}."
         )
+    trouble = weight_range_trouble(values)
+    if trouble:
+        raise ValueError(f"sample_weight must {trouble}.")
     return values
+
+
+def weight_range_trouble(weight: FloatArray) -> str:
+    """What positive weights must fulfil and do not, in words; "" where their sums are exact.
+
+    Examples
+    --------
+    >>> weight_range_trouble(np.array([1.0, 1e-20]))
+    'each be at least 1e-14 of their sum, below which they are lost in rounding, got 1e-20 of 1'
+    """
+    low, high = float(weight.min()), float(weight.max())
+    if low < LEAST_WEIGHT or high > LARGEST_WEIGHT:
+        odd = low if low < LEAST_WEIGHT else high
+        return f"be between {LEAST_WEIGHT:g} and {LARGEST_WEIGHT:g}, got {odd:.4g}"
+    total = float(weight.sum())
+    if low < LEAST_SHARE * total:
+        return (
+            f"each be at least {LEAST_SHARE:g} of their sum, below which they are lost in "
+            f"rounding, got {low:.4g} of {total:.4g}"
+        )
+    return ""
 
 
 def check_same_length(**arrays: Sequence[Any] | NDArray[Any]) -> None:

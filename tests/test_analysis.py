@@ -252,3 +252,13 @@ def test_the_seed_makes_the_intervals(predictions):
     other = calib.analyze(predictions, calib.Settings(methods=("uncalibrated",), seed=1)).table()
     assert table.loc["uncalibrated", "auc"] == other.loc["uncalibrated", "auc"]
     assert table.loc["uncalibrated", "ks_error_low"] != other.loc["uncalibrated", "ks_error_low"]
+
+
+@pytest.mark.parametrize("decades", [(-11, 0), (-28, -18), (18, 28)])
+def test_weights_at_the_ends_of_what_is_allowed_are_analysed(decades):
+    rng = np.random.default_rng(0)
+    p = rng.random(400)
+    weight = 10.0 ** rng.uniform(*decades, 400)
+    # Warnings are errors here: nothing overflows or is divided by zero.
+    analysis = calib.analyze(calib.Predictions.from_arrays(rng.random(400) < p, p, weight))
+    assert np.isfinite(analysis.table()["log_loss"]).all()

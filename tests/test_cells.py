@@ -93,6 +93,9 @@ def test_cells_are_read_only():
         (([0, 1], ["a", "b"]), r"y_prob must be numbers, got <U1 values\."),
         (([0, 1], [0.1, 0.2], [1.0, 0.0]), r"sample_weight must be positive and finite, got 0\.0"),
         (([0, 1], [0.1, 0.2], [1.0, np.inf]), r"sample_weight must be positive and finite"),
+        (([0, 1], [0.1, 0.2], [1.0, 1e300]), r"sample_weight must be between .*, got 1e\+300\."),
+        (([0, 1], [0.1, 0.2], [1.0, 1e-300]), r"sample_weight must be between .*, got 1e-300\."),
+        (([0, 1], [0.1, 0.2], [1e9, 1e-9]), r"sample_weight must each be at least 1e-14 of their"),
     ],
 )
 def test_errors_are_sentences(arguments, sentence):

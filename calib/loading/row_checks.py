@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from calib.cells import weight_range_trouble
 from calib.loading.class_columns import shortened
 from calib.loading.columns import Numbers
 from calib.loading.problems import Problem, joined, plural, quoted
@@ -30,6 +31,7 @@ def row_problems(rows: Rows) -> Iterator[Problem]:
         yield from _left_out(rows)
     else:
         yield from _missing(rows)
+    yield from _weight_range(rows)
     yield from _split(rows)
 
 
@@ -106,6 +108,21 @@ def _left_out(rows: Rows) -> Iterator[Problem]:
             "left-out",
             "note",
             f"{plural(count, 'row')} of {len(rows.usable):,} {verb} left out: {joined(reasons)}.",
+        )
+
+
+def _weight_range(rows: Rows) -> Iterator[Problem]:
+    if rows.weight is None or not rows.usable.any():
+        return
+    trouble = weight_range_trouble(rows.weight.values[rows.usable])
+    if trouble:
+        yield Problem(
+            "weights",
+            "error",
+            f"The weights {quoted(rows.mapping.weight)} must {trouble}. Leave the rows of the "
+            "smallest weights out of the file, or use no weights.",
+            replace(rows.mapping, weight=None),
+            "Use no weights",
         )
 
 

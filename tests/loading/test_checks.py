@@ -39,6 +39,16 @@ CASES: dict[str, tuple[Table, str, str]] = {
     "swapped": (table(p=1 - P), "swapped", "Swap the classes"),
     "negative weight": (table(weight=with_cell(P, 4, -1)), "weights", "Leave these rows out"),
     "missing weight": (table(weight=with_cell(P, 4, None)), "missing", "Leave these rows out"),
+    "weights over 300 decades": (
+        table(weight=np.geomspace(1e-150, 1e150, 600)),
+        "weights",
+        "Use no weights",
+    ),
+    "weights too unequal": (
+        table(weight=np.geomspace(1e-9, 1e9, 600)),
+        "weights",
+        "Use no weights",
+    ),
     "three labels": (
         table(y=np.where(Y == 1, "cat", np.tile(["dog", "cow"], 300))),
         "no-positive",
