@@ -17,25 +17,27 @@ with st.sidebar:
 
 def body(model: Model) -> None:
     rows, analysis = model.rows, model.analysis
+    weighted = analysis.data.weighted
     decided = deciding.decisions(session, analysis, rows)
     st.markdown("## Decisions")
     with st.container(border=True, key=state.key("decision")):
-        st.markdown(decision_view.verdict(decided, shown))
+        st.markdown(decision_view.verdict(decided, shown, weighted=weighted))
 
     cost, benefit = deciding.curves(session, analysis, rows)
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("##### Expected cost")
         frame.chart(cost_chart(cost, decided, shown), "chart_cost")
-        frame.reading(decision_view.COST_READING)
+        frame.reading(decision_view.cost_reading(costs))
     with right:
         st.markdown("##### Net benefit")
         at = None if costs.capacity else costs.threshold
         frame.chart(net_benefit_chart(benefit, shown, threshold=at), "chart_benefit")
+        st.markdown(decision_view.benefit_said(benefit, shown))
         frame.reading(decision_view.BENEFIT_READING)
 
     st.markdown("### Every method's decisions")
-    decision_view.table(decided, weighted=analysis.data.weighted)
+    decision_view.table(decided, weighted=weighted)
     expected_counts(model)
 
 

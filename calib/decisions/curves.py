@@ -73,6 +73,22 @@ class NetBenefit:
         both = {"threshold": self.threshold, "treat_all": self.treat_all}
         return pd.DataFrame({**both, **self.benefit})
 
+    def shortfall(self, key: str) -> FloatArray:
+        """How far a method lies below the better of flagging all and none; 0 where it does not.
+
+        Parameters
+        ----------
+        key : str
+            Of the method.
+
+        Returns
+        -------
+        ndarray of shape (g,)
+        """
+        missing = np.maximum(self.treat_all, 0.0) - self.benefit[key]
+        # Rounding alone does not make a method worse.
+        return np.where(missing > 1e-9, missing, 0.0)
+
 
 def cost_curves(held_out: HeldOut, costs: Costs) -> CostCurves:
     """Expected cost of a row if all rows of a score of at least t are flagged, for t in [0, 1].

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-
-import numpy as np
 
 from calib.decisions import CostCurves, DecisionTable, NetBenefit
 from calib.figures.chart import Chart, make_chart
@@ -36,7 +33,7 @@ def cost_chart(curves: CostCurves, table: DecisionTable, methods: Sequence[str])
     traces = [_level(curves.treat_all, "Flag all", "treat all", "dash")]
     traces.append(_level(curves.treat_none, "Flag none", "treat none", "dot"))
     traces += [_curve(key, curves.threshold, curves.cost[key], "cost") for key in methods]
-    traces += _lowest(table, methods)
+    traces += [_mark(table, key) for key in methods]
     if table.costs.capacity is None:
         traces.append(_upright(table.costs.threshold, [bottom, top]))
     layout = {
@@ -102,9 +99,7 @@ def net_benefit_chart(
 
 def _said(curves: NetBenefit, key: str) -> str:
     """Where a method does worse than acting without it."""
-    best_blind = np.maximum(curves.treat_all, 0.0)
-    # Rounding alone does not make a method worse.
-    worse = curves.threshold[curves.benefit[key] < best_blind - 1e-9]
+    worse = curves.threshold[curves.shortfall(key) > 0.0]
     label = method_of(key).label
     if not len(worse):
         return f"{label}: nowhere below flagging all or none."
@@ -140,29 +135,27 @@ def _level(value: float, name: str, uid: str, dash: str) -> Trace:
     )
 
 
-def _lowest(table: DecisionTable, methods: Sequence[str]) -> list[Trace]:
-    """A marker where each method would have cost least."""
-    found = []
-    for key in methods:
-        decision, style = table.methods[key], style_of(key)
-        if math.isnan(decision.hindsight):
-            continue
-        at = min(decision.hindsight, 1.0)
-        said = f"least in hindsight: {decision.hindsight_cost:.4f} from {probability(at)} on"
-        found.append(
-            scatter(
-                x=[at],
-                y=[decision.hindsight_cost],
-                mode="markers",
-                name=escaped(method_of(key).label),
-                uid=f"hindsight {key}",
-                legendgroup=key,
-                marker={"color": style.color, "symbol": style.symbol, "size": 10},
-                hovertemplate=f"{said}<extra>%{{fullData.name}}</extra>",
-                showlegend=False,
-            )
-        )
-    return found
+def _mark(table: DecisionTable, key: str) -> Trace:
+    """A marker where a method reaches the capacity, or where it would have cost least."""
+    decision, style = table.methods[key], style_of(key)
+    if table.costs.capacity is not None:
+        kind, at, cost = "capacity", decision.threshold, decision.cost.value
+        said = f"capacity reached at {probability(at)}: {cost:.4f}"
+    else:
+        kind, at, cost = "hindsight", min(decision.hindsight, 1.0), decision.hindsight_cost
+        place = "none flagged" if decision.hindsight > 1.0 else f"from {probability(at)} on"
+        said = f"least in hindsight: {cost:.4f}, {place}"
+    return scatter(
+        x=[at],
+        y=[cost],
+        mode="markers",
+        name=escaped(method_of(key).label),
+        uid=f"{kind} {key}",
+        legendgroup=key,
+        marker={"color": style.color, "symbol": style.symbol, "size": 10},
+        hovertemplate=f"{said}<extra>%{{fullData.name}}</extra>",
+        showlegend=False,
+    )
 
 
 def _upright(x: float, span: list[float]) -> Trace:

@@ -114,11 +114,26 @@ def _cut_dates(values: NDArray[Any], unit: Unit | None) -> Periods:
 
 
 def _choose_unit(days: IntArray) -> Unit:
-    for unit in UNITS:
+    for unit in UNITS[UNITS.index(_resolution(days)) :]:
         _, rows = np.unique(_numbers(days, unit), return_counts=True)
         if 0 < len(rows) <= READABLE and np.median(rows) >= ENOUGH_ROWS:
             return unit
     return "year"
+
+
+def _resolution(days: IntArray) -> Unit:
+    """The unit that dates name: months where all are first days of months, or all last ones.
+
+    Shorter periods would be the same rows under a name that says too much.
+    """
+    distinct = np.unique(days)
+    if len(distinct) > 1:
+        for unit in reversed(UNITS):
+            own = _numbers(distinct, unit)
+            starts = (_numbers(distinct - 1, unit) != own).all()
+            if starts or (_numbers(distinct + 1, unit) != own).all():
+                return unit
+    return "day"
 
 
 def _numbers(days: IntArray, unit: Unit) -> IntArray:

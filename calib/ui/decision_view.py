@@ -7,22 +7,29 @@ from collections.abc import Sequence
 import streamlit as st
 
 from calib.comparison import Estimate
-from calib.decisions import Decision, DecisionTable, ExpectedCounts
+from calib.decisions import Costs, Decision, DecisionTable, ExpectedCounts, NetBenefit
 from calib.ui import state
 from calib.ui.words import interval, level, method_label, number, signed
 
-COST_READING = """
-- A **line** is the cost of flagging all rows from a threshold on. For calibrated scores it is
-  lowest near the vertical line, the **threshold that the costs ask for**.
-- The **marker** is the lowest point on these very rows. Nobody knows it in advance, and the cost
-  there flatters the method.
-"""
+# By what decides: each explains what its chart draws.
+COST_READINGS = {
+    "costs": """
+- A **line** is the expected cost per row of flagging all rows from a threshold on.
+- The vertical line is the **optimal threshold** for calibrated scores: the costs alone set it.
+- The **marker** is the lowest cost on these very rows. It is chosen in hindsight, so its cost is
+  optimistic.
+""",
+    "capacity": """
+- A **line** is the expected cost per row of flagging all rows from a threshold on.
+- The **marker** is where the method has flagged as many rows as the capacity allows. The costs set
+  no threshold here: they are only counted.
+""",
+}
 BENEFIT_READING = """
-- **Net benefit**: true positives minus false positives at the price that the threshold sets on
-  them, per row. Acting from a score of t on says that one missed positive weighs (1 − t) / t false
-  alarms.
-- Calibrated scores stay above **Flag all** and **Flag none** at every threshold; scores that fall
-  below do harm there. Vickers and Elkin 2006.
+- **Net benefit**: true positives minus false positives weighted by the odds t / (1 − t), per row.
+  Acting at a threshold of t means that one true positive is worth (1 − t) / t false positives.
+- The net benefit of perfectly calibrated scores is, apart from chance, at no threshold below
+  **Flag all** or **Flag none**. Vickers and Elkin 2006.
 """
 COUNT_READING = (
     "Scores that are used as numbers, such as expected clicks or expected defaults, must add up: "
@@ -31,33 +38,63 @@ COUNT_READING = (
 )
 
 
-def verdict(table: DecisionTable, shown: Sequence[str]) -> str:
+def cost_reading(costs: Costs) -> str:
+    """How to read the chart of costs."""
+    return COST_READINGS["costs" if costs.capacity is None else "capacity"]
+
+
+def benefit_said(curves: NetBenefit, shown: Sequence[str]) -> str:
+    """Where the shown methods do worse than flagging all rows or none, in sentences."""
+    return " ".join(_benefit_of(curves, key) for key in shown)
+
+
+def _benefit_of(curves: NetBenefit, key: str) -> str:
+    lead, missing = f"**{method_label(key)}** is", curves.shortfall(key)
+    worse = curves.threshold[missing > 0.0]
+    if not len(worse):
+        return f"{lead} at no threshold below flagging all or none."
+    first, last = worse.min(), worse.max()
+    where = f"between {first:g} and {last:g}" if len(worse) > 1 else f"{first:g}"
+    return (
+        f"{lead} below flagging all or none at {len(worse)} of {len(missing)} thresholds, {where}, "
+        f"by at most {missing.max():.2g}."
+    )
+
+
+def verdict(table: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
     """What is decided, and what calibration changes, in sentences."""
     first = table.methods["uncalibrated"]
-    if table.costs.capacity is None:
-        rule = f"Flag a row from a score of **{table.costs.threshold:.3g}** on."
-    else:
-        n = first.n_flagged
-        rule = f"Flag the **{n:,.0f}** rows of the highest scores."
+    rule = _rule(table.costs, first.n_flagged, weighted)
     if len(shown) == 1:
         return f"{rule} Expected cost per row: {number(first.cost.value)}."
     after = table.methods[shown[1]]
     return f"{rule} {_change(table, shown[1], first, after)}"
 
 
+def _rule(costs: Costs, n_flagged: float, weighted: bool) -> str:
+    if costs.capacity is None:
+        return f"Flag a row from a score of **{costs.threshold:.3g}** on."
+    if weighted:
+        return f"Flag the rows with the highest scores, **{costs.capacity:.3%}** of the weight."
+    return f"Flag the **{n_flagged:,.0f}** rows with the highest scores."
+
+
 def _change(table: DecisionTable, key: str, before: Decision, after: Decision) -> str:
     change, at = after.change, level(table.confidence_level)
-    moved = "falls" if change.value < 0 else "rises" if change.value > 0 else "stays"
-    sure = "" if change.high < 0 or change.low > 0 else " That may be chance."
-    if change.value == 0.0 and change.low == change.high:
+    cost, then = number(before.cost.value), number(after.cost.value)
+    if change.value == change.low == change.high == 0.0:
         return (
-            f"Deciding by {method_label(key)} instead of the scores as they are flags the same "
-            f"rows: the expected cost per row stays {number(before.cost.value)}."
+            f"{method_label(key)} flags the same rows as the uncalibrated scores: the expected "
+            f"cost per row is {cost} with both."
         )
+    moved = f"falls from {cost} to {then}" if change.value < 0 else f"rises from {cost} to {then}"
+    if cost == then:
+        moved = f"stays {cost}"
+    sure = "significant" if change.high < 0 or change.low > 0 else "not significant"
     return (
-        f"Deciding by {method_label(key)} instead of the scores as they are, the expected cost "
-        f"per row {moved} from {number(before.cost.value)} to {number(after.cost.value)}: paired "
-        f"change {signed(change.value)}, {at} interval {interval(change, signed=True)}.{sure}"
+        f"With {method_label(key)} instead of the uncalibrated scores the expected cost per row "
+        f"{moved} (paired change {signed(change.value)}, {at} interval "
+        f"{interval(change, signed=True)}): {sure}."
     )
 
 
@@ -90,8 +127,8 @@ def _row(decided: DecisionTable, key: str) -> dict[str, str]:
         "Net benefit": number(found.net_benefit.value),
     }
     if decided.costs.capacity is None:
-        place = "none flagged" if found.hindsight > 1.0 else f"{found.hindsight:.3g}"
-        row["Least in hindsight"] = f"{number(found.hindsight_cost)} from {place}"
+        place = "none flagged" if found.hindsight > 1.0 else f"from {found.hindsight:.3g} on"
+        row["Least in hindsight"] = f"{number(found.hindsight_cost)}, {place}"
     return row
 
 
@@ -107,10 +144,12 @@ def counts_said(counts: ExpectedCounts, shown: Sequence[str]) -> str:
     """Expected against observed, in sentences."""
     if not counts.rows:
         return "No row has a score in this range."
-    lead = (
-        f"**{counts.rows:,}** rows have a score from {counts.low:g} to {counts.high:g}; "
-        f"**{_count(counts.observed)}** of them came true."
-    )
+    have = "row has" if counts.rows == 1 else "rows have"
+    positive, were = _count(counts.observed), "was" if counts.observed == 1 else "were"
+    came = f"**{positive}** of them {were} positive."
+    if counts.weight != counts.rows:
+        came = f"**{positive}** of their weight of {_count(counts.weight)} was positive."
+    lead = f"**{counts.rows:,}** {have} a score from {counts.low:g} to {counts.high:g}; {came}"
     return " ".join([lead, *(_counted(counts, key) for key in shown)])
 
 

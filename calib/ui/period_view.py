@@ -21,13 +21,13 @@ NO_TIME = (
     "it as **Time** on the Data page."
 )
 UNITS_SAID = {
-    "value": "each value is one",
+    "value": "one per value",
     "range": "ranges of about equally many rows",
-    "day": "days",
-    "week": "weeks, from Monday",
-    "month": "months",
-    "quarter": "quarters",
-    "year": "years",
+    "day": "one per day",
+    "week": "one per week, from Monday",
+    "month": "one per month",
+    "quarter": "one per quarter",
+    "year": "one per year",
 }
 
 

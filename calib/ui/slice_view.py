@@ -51,7 +51,9 @@ def forest(gaps: Mapping[str, SliceGaps]) -> None:
     for key, each in gaps.items():
         st.markdown(_found(key, each))
     first = gaps["uncalibrated"]
-    if len(first) > 1 and not ((first.positives > 0) & (first.positives < first.rows)).any():
+    mixed = (first.positives > 0) & (first.positives < first.rows)
+    # Slices of single rows are of one outcome whatever the column is.
+    if len(first) > 1 and not mixed.any() and not first.few.all():
         st.warning(GIVES_AWAY)
     picture, reading = st.columns([3, 2], gap="large")
     with picture:
@@ -59,7 +61,7 @@ def forest(gaps: Mapping[str, SliceGaps]) -> None:
         if len(first) > MOST_ROWS:
             st.caption(
                 f"The {MOST_ROWS} slices with the strongest evidence, of {len(first):,}. "
-                "The table holds the others."
+                "The table below lists more."
             )
     with reading:
         frame.reading(READING, "How to read it")
@@ -141,7 +143,11 @@ def rates(
             alt="One row a slice: share flagged, false-positive and false-negative rate.",
         )
     at = level(decided.confidence_level)
-    st.caption(f"In brackets: {at} Wilson intervals. {ALIKE}")
+    said, n = (
+        f"In brackets: {at} Wilson intervals. {ALIKE}",
+        len(by_method["uncalibrated"][0].names),
+    )
+    st.caption(f"{said} The first {MOST_LISTED} of {n:,} slices." if n > MOST_LISTED else said)
 
 
 def _rates_of(rates: SliceErrorRates, i: int, key: str) -> dict[str, str]:

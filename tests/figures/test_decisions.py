@@ -23,10 +23,17 @@ def test_cost_curves_and_their_lowest_points_are_drawn(analysis, trace):
     assert max(table.treat_all, table.treat_none) < high
 
 
-def test_a_capacity_has_no_threshold_of_its_own(analysis):
-    chart = cost(analysis, Costs(1, 3, 0.1))
-    uids = [drawn.uid for drawn in chart.figure.data]
+def test_a_capacity_has_no_threshold_of_its_own_and_marks_where_it_is_reached(analysis, trace):
+    costs = Costs(1, 3, 0.1)
+    figure, table = cost(analysis, costs).figure, decide(analysis.held_out, costs)
+    uids = [drawn.uid for drawn in figure.data]
     assert not [uid for uid in uids if uid.startswith(("threshold", "hindsight"))]
+    for key in METHODS:
+        mark = trace(figure, f"capacity {key}")
+        assert (mark.x[0], mark.y[0]) == (
+            table.methods[key].threshold,
+            table.methods[key].cost.value,
+        )
 
 
 def test_net_benefit_is_drawn_beside_all_and_none(analysis, trace):

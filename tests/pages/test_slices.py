@@ -1,5 +1,7 @@
 """Slices and decisions as pages: what a person chooses is shown, kept, and told apart."""
 
+import base64
+import json
 from pathlib import Path
 
 import numpy as np
@@ -141,6 +143,54 @@ def test_the_rule_is_said_and_its_counts_add_up(named, rule):
     assert sum(float(row[name].replace(",", "")) for name in names) == pytest.approx(1797, abs=0.5)
 
 
+@pytest.mark.parametrize("named", [{}, {"cap": "0.1"}])
+def test_only_what_the_cost_chart_draws_is_explained(named):
+    app = start("decisions", ex="naive_bayes", after="isotonic", **named)
+    drawn = app.get("plotly_chart")[0].proto.spec
+    assert ("The vertical line" in said(app)) == ('"Threshold 0.5"' in drawn)
+    assert ("It is chosen in hindsight" in said(app)) == ("least in hindsight" in drawn)
+    assert ("as the capacity allows" in said(app)) == ("capacity reached" in drawn)
+
+
+def test_a_method_that_falls_below_flagging_all_or_none_is_named_with_where():
+    app = start("decisions", ex="naive_bayes", after="isotonic")
+    curves = {
+        trace["name"]: unpacked(trace["y"])
+        for trace in json.loads(app.get("plotly_chart")[1].proto.spec)["data"]
+    }
+    for label in ("Uncalibrated", "Isotonic"):
+        below = np.maximum(curves["Flag all"], 0) - curves[label]
+        worse = int((below > 1e-9).sum())
+        assert worse
+        assert f"**{label}** is below flagging all or none at {worse} of {len(below)}" in said(app)
+    assert "stay above" not in said(app)
+
+
+def unpacked(values: dict | list) -> np.ndarray:
+    if isinstance(values, list):
+        return np.asarray(values)
+    return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
+
+
+def test_months_that_are_written_as_dates_are_months():
+    frame = made()
+    frame["month"] = pd.to_datetime([f"2024-{1 + i % 8:02d}-01" for i in range(len(frame))])
+    app = upload(frame, "slices")
+    app.selectbox(key="time").set_value("month").run()
+    assert "8 periods of month (one per month)." in said(app)
+    assert table(app, "Period")["Period"].tolist() == [f"2024-{m:02d}" for m in range(1, 9)]
+
+
+def test_an_id_column_does_not_give_the_outcome_away():
+    frame = made(300)
+    frame["site"] = [f"row {i}" for i in range(len(frame))]
+    app = upload(frame, "data")
+    app.multiselect(key="map_slices").set_value(["site"]).run()
+    go(app, "slices")
+    assert len(tables(app, "Slice")[0]) == 300
+    assert "gives the outcome away" not in said(app)
+
+
 def test_costs_and_capacity_are_controls():
     app = start("decisions")
     app.number_input(key="cost_fn").set_value(9.0).run()
@@ -161,7 +211,7 @@ def test_a_range_of_scores_is_counted():
     app = start("decisions")
     app.slider(key="count_range").set_value((0.9, 1.0)).run()
     assert not app.exception
-    assert "**617** rows have a score from 0.9 to 1; **566** of them came true." in said(app)
+    assert "**617** rows have a score from 0.9 to 1; **566** of them were positive." in said(app)
     assert app.query_params["from"] == "0.9"
 
 

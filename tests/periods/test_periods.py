@@ -42,6 +42,25 @@ def test_the_unit_is_the_shortest_that_can_be_read(n, span, unit):
     assert cut_periods(days(n, span)).unit == unit
 
 
+@pytest.mark.parametrize(
+    ("first", "unit"),
+    [
+        ([f"2024-{m:02d}-01" for m in range(1, 9)], "month"),
+        (["2024-01-31", "2024-02-29", "2024-03-31"], "month"),
+        (["2023-01-01", "2023-07-01", "2024-04-01"], "quarter"),
+        (["2022-01-01", "2024-01-01"], "year"),
+        (["2024-01-01", "2024-01-15", "2024-01-22"], "week"),
+        (["2024-01-01", "2024-01-02"], "day"),
+        (["2024-01-01"], "day"),
+    ],
+)
+def test_dates_that_name_longer_periods_are_cut_in_those(first, unit):
+    values = np.repeat(np.array(first, dtype="datetime64[us]"), 200)
+    assert cut_periods(values).unit == unit
+    # What a person chooses is not corrected.
+    assert cut_periods(values, "day").unit == "day"
+
+
 def test_seasons_keep_their_gaps_and_missing_times_are_set_aside():
     cut = cut_periods(np.array([2021.0, 2019.0, np.nan, 2021.0]))
     assert (cut.unit, cut.names, cut.position.tolist()) == ("value", ("2019", "2021"), [0, 2])
