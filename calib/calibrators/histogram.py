@@ -10,7 +10,7 @@ import numpy as np
 from calib.calibrators.base import Calibrator, register
 from calib.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
-from calib.numerics.binning import bin_between
+from calib.numerics.binning import bin_between, quantile_cells
 
 
 @register(
@@ -87,11 +87,6 @@ class Histogram(Calibrator):
 
 
 def _cuts(cells: ScoreCells, level: FloatArray) -> FloatArray:
-    """Lowest scores at which the weighted distribution reaches each level, between 0 and 1.
-
-    NumPy's quantiles lie between two rows, and would move if a weight of 2 became two rows.
-    """
-    reached = cells.cumulative_weight[1:]
-    # The prefix sums' rounding must not push a level that is met exactly to the next score.
-    at = np.searchsorted(reached, level[1:-1] * reached[-1] * (1.0 - 1e-12), side="left")
-    return np.concatenate([[0.0], np.unique(cells.score[at]), [1.0]])
+    """Lowest scores at which the weighted distribution reaches each level, between 0 and 1."""
+    inner = cells.score[quantile_cells(cells, level[1:-1])]
+    return np.concatenate([[0.0], np.unique(inner), [1.0]])

@@ -11,6 +11,7 @@ from calib.calibrators.base import Calibrator, register
 from calib.cells import ScoreCells
 from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.binning import quantile_cells
 from calib.numerics.bounded_newton import fit_bounded, log_loss, squared_error
 from calib.numerics.transforms import compact_logit, default_epsilon, sigmoid
 
@@ -146,9 +147,8 @@ class ISpline(Calibrator):
 
 def _quantile_cells(x: FloatArray, cells: ScoreCells, n: int) -> IntArray:
     """Cells at n inner quantiles of the rows; none too near to another or to an end."""
-    shares = np.arange(1, n + 1) / (n + 1) * cells.total_weight
     kept: list[int] = []
-    for cell in np.searchsorted(cells.cumulative_weight[1:], shares).tolist():
+    for cell in quantile_cells(cells, np.arange(1, n + 1) / (n + 1)).tolist():
         before = x[kept[-1]] if kept else 0.0
         if min(x[cell] - before, 1.0 - x[cell]) >= LEAST_GAP:
             kept.append(cell)

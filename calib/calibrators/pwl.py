@@ -12,6 +12,7 @@ from calib.calibrators.base import Calibrator, register
 from calib.cells import ScoreCells
 from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray
+from calib.numerics.binning import quantile_cells
 from calib.numerics.isotonic import pool_adjacent_violators
 
 LEAST = 1e-12  # a probability of which the log loss can be taken
@@ -72,10 +73,8 @@ class PiecewiseLinear(Calibrator):
             raise ValueError(f"loss must be 'log' or 'brier', got {self.loss!r}.")
         if self.n_keypoints < 2:
             raise ValueError(f"n_keypoints must be at least 2, got {self.n_keypoints}.")
-        shares = np.linspace(0.0, 1.0, self.n_keypoints) * cells.total_weight
-        found = np.searchsorted(cells.cumulative_weight[1:], shares)
-        last = len(cells) - 1
-        chosen = cells.score[np.unique(np.append(np.minimum(found, last), last))]
+        found = quantile_cells(cells, np.linspace(0.0, 1.0, self.n_keypoints))
+        chosen = cells.score[np.unique(np.append(found, len(cells) - 1))]
         buckets = into_buckets(cells.score, cells.weight, cells.positive)
         # An end keypoint beyond all buckets would be an extrapolation, down to 0 or up to 1.
         self.keypoints_ = np.unique(np.clip(chosen, buckets.x[0], buckets.x[-1]))

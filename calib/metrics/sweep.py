@@ -41,7 +41,7 @@ def sweep_calibration_error(cells: ScoreCells) -> float:
     Examples
     --------
     >>> round(sweep_calibration_error([0, 1, 0, 1, 1], [0.1, 0.2, 0.4, 0.7, 0.9]), 3)
-    0.14
+    0.18
     """
     n_bins = increasing_bins(cells)
     return absolute_gap(bin_cells(cells, n_bins, "quantile"))

@@ -15,6 +15,8 @@ Strategy = Literal["uniform", "quantile", "fd"]
 STRATEGIES = ("uniform", "quantile", "fd")
 # Freedman and Diaconis ask for any number of bins when half of the scores nearly coincide.
 MOST_FD_BINS = 10_000
+# Relative, of prefix sums.
+ROUNDING = 1e-12
 
 
 class Cells(Protocol):
@@ -152,10 +154,10 @@ def bin_between(cells: Cells, edges: FloatArray) -> Bins:
 def bin_edges(cells: Cells, n_bins: int, strategy: Strategy) -> FloatArray:
     """Edges of bins over [0, 1].
 
-    "uniform" cuts [0, 1] in equal parts. "quantile" cuts where `numpy.quantile` of the rows does,
-    or, where rows have different weights, at the inverse of the weighted ECDF; equal edges merge,
-    the first is 0 and the last is 1. "fd" are the edges of ``numpy.histogram_bin_edges(s, "fd")``
-    (Freedman and Diaconis), from the lowest to the highest score, at most 10,000 bins.
+    "uniform" cuts [0, 1] in equal parts. "quantile" cuts at the inverse of the weighted ECDF (see
+    `quantiles`); equal edges merge, the first is 0 and the last is 1. "fd" are the edges of
+    ``numpy.histogram_bin_edges(s, "fd")`` (Freedman and Diaconis) with these quantiles, from the
+    lowest to the highest score, at most 10,000 bins.
 
     Returns
     -------
@@ -196,39 +198,48 @@ def bin_starts(score: FloatArray, edges: FloatArray) -> IntArray:
 
 
 def quantiles(cells: Cells, level: FloatArray) -> FloatArray:
-    """Quantiles of the score over rows: the floats of `numpy.quantile`, without unfolding the rows.
+    """Quantiles of the score over rows: where the weighted ECDF reaches each level.
 
-    Where rows have different weights: the lowest score at which the weighted ECDF reaches it.
+    Where it reaches one exactly, the mean of that score and the next one: the numbers of NumPy's
+    method "averaged_inverted_cdf", without unfolding the rows. Neither the unit of the weights
+    matters nor whether a weight of 2 is two rows, which is not so of NumPy's default.
 
     Parameters
     ----------
     cells : ScoreCells
     level : ndarray of shape (q,), in [0, 1]
+
+    References
+    ----------
+    Hyndman and Fan 1996, doi:10.1080/00031305.1996.10473566, definition 2.
+
+    Examples
+    --------
+    >>> from calib.cells import ScoreCells
+    >>> quantiles(ScoreCells.from_arrays([0, 1, 1], [0.2, 0.4, 0.8], [2, 1, 1]), np.array([0.5]))
+    array([0.3])
     """
-    if not equal_weights(cells):
-        reached = cells.cumulative_weight[1:]
-        # The prefix sums' rounding must not push a level that is met exactly to the next score.
-        wanted = level * reached[-1] * (1.0 - 1e-12)
-        at = np.searchsorted(reached, wanted, side="left")
-        return cells.score[np.minimum(at, len(reached) - 1)]
-    last = cells.cumulative_rows[-1] - 1.0
-    position = last * level
-    below = np.floor(position)
-    low, high = _order_statistic(cells, below), _order_statistic(cells, np.minimum(below + 1, last))
-    share = position - below
-    # Written as NumPy's own interpolation is: other orders of the operations round otherwise.
-    upper_half = high - (high - low) * (1.0 - share)
-    return np.where(share >= 0.5, upper_half, low + (high - low) * share)
+    reached = cells.cumulative_weight[1:]
+    low = quantile_cells(cells, level)
+    # The same prefix sum, up to rounding, as the level asks for.
+    met = reached[low] <= level * reached[-1] * (1.0 + ROUNDING)
+    high = np.where(met & (level > 0.0), np.minimum(low + 1, len(reached) - 1), low)
+    return 0.5 * (cells.score[low] + cells.score[high])
+
+
+def quantile_cells(cells: Cells, level: FloatArray) -> IntArray:
+    """Positions of the first cells at which the weighted ECDF reaches each level."""
+    reached = cells.cumulative_weight[1:]
+    # The prefix sums' rounding must not push a level that is met exactly to the next score.
+    wanted = level * reached[-1] * (1.0 - ROUNDING)
+    at = np.searchsorted(reached, wanted, side="left")
+    return np.minimum(at, len(reached) - 1).astype(np.int64)
 
 
 def equal_weights(cells: Cells) -> bool:
     """Whether all rows have the same weight: only then (sum w)^2 / sum w^2 is their number."""
     effective = cells.total_weight**2 / cells.total_weight_sq
     return math.isclose(effective, cells.cumulative_rows[-1], rel_tol=1e-11)
-
-
-def _order_statistic(cells: Cells, rank: FloatArray) -> FloatArray:
-    return cells.score[np.searchsorted(cells.cumulative_rows[1:], rank, side="right")]
 
 
 def _freedman_diaconis(cells: Cells) -> FloatArray:

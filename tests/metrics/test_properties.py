@@ -22,10 +22,6 @@ KNOW_THE_ROWS = {
     "ks_test", "kuiper_test", "spiegelhalter_test", "hosmer_lemeshow_test",
     "calibration_slope_intercept", "certain_and_wrong", "integrated_calibration_index",
 }  # fmt: skip
-# Unequal weights put quantile edges at the inverse ECDF, repeated rows at interpolated ones.
-BY_QUANTILE = {
-    "adaptive_calibration_error", "thresholded_calibration_error", "sweep_calibration_error",
-}  # fmt: skip
 # A score on an edge belongs to the bin below it, before and after the flip; the cumulative curve of
 # the KS error begins at the lowest score; and the simulated nulls draw other numbers.
 NOT_SYMMETRIC = {
@@ -67,7 +63,7 @@ def test_row_order_does_not_matter(key, rows, data):
     check_same(one, metric(outcome[order], score[order], sample_weight=weight[order]))
 
 
-@pytest.mark.parametrize("key", [key for key in METRICS if key not in KNOW_THE_ROWS | BY_QUANTILE])
+@pytest.mark.parametrize("key", [key for key in METRICS if key not in KNOW_THE_ROWS])
 @QUICK
 @given(rows=ROWS)
 def test_weights_are_repeated_rows(key, rows):
@@ -78,7 +74,7 @@ def test_weights_are_repeated_rows(key, rows):
     check_same(metric(outcome, score, sample_weight=weight), repeated)
 
 
-@pytest.mark.parametrize("key", [key for key in METRICS if key not in KNOW_THE_ROWS | BY_QUANTILE])
+@pytest.mark.parametrize("key", [key for key in METRICS if key not in KNOW_THE_ROWS])
 @QUICK
 @given(rows=ROWS, share=st.floats(0.05, 0.95))
 def test_a_split_row_weighs_the_same(key, rows, share):

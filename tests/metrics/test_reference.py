@@ -112,7 +112,8 @@ OURS = {
 }
 
 LEFT_CLOSED = "bins are [lo, hi): a score on an edge falls into the bin above it"
-RANKS = "equal counts are cut by rank, not at numpy.quantile"
+RANKS = "equal counts are cut by rank"
+NUMPY = "numpy.quantile's default, by which a row of weight 2 is not two rows"
 SPLIT = "tied rows are split between groups"
 # (quantity, peer, data sets, why they differ); the first two are regular expressions.
 DIFFERS = [
@@ -130,8 +131,9 @@ DIFFERS = [
     (r"ece_l2_debiased_quantile\d+", "calibstats", BINARY[:1], "bins of one row count in full"),
     (r"ece_l1_quantile15", "calibstats|netcal", BINARY[3:], LEFT_CLOSED),
     (r"ece_l2_debiased_quantile15", "calibstats", BINARY[3:], LEFT_CLOSED),
+    (r"ece_l1_quantile15", "calibstats|netcal|kyle", BINARY[2:], NUMPY),
+    (r"ece_l2_debiased_quantile15", "calibstats", BINARY[2:3], NUMPY),
     (r"ece_l[12]_(debiased_)?equalmass15", "uncertainty", BINARY[1:], RANKS),
-    (r"ece_l[12]_(debiased_)?equalmass_tiesafe15", "calibre", BINARY[2:], RANKS),
     (r"ece_l1_equalmass_rankcut10", "calikit", BINARY[:2], SPLIT),
     (r"ece_l1_equalmass_rankcut15", "calikit", BINARY[1:], f"{SPLIT}; {RANKS}"),
     (r"pycaleva_(ace|mce)", "pycaleva", BINARY[1:2], SPLIT),

@@ -103,10 +103,11 @@ def test_a_million_scores_take_a_moment():
 
 
 def sweep(outcome, score):
-    """Algorithm 1 of Roelofs et al. on scores without ties, bins at numpy.quantile."""
+    """Algorithm 1 of Roelofs et al. on scores without ties."""
     kept = None
     for n_bins in range(1, len(score) + 1):
-        inner = np.quantile(score, np.linspace(0, 1, n_bins + 1))[1:-1]
+        levels = np.linspace(0, 1, n_bins + 1)[1:-1]
+        inner = np.quantile(score, levels, method="averaged_inverted_cdf")
         number = (inner < score[:, None]).sum(axis=1)
         used = np.unique(number)
         rates = [outcome[number == b].mean() for b in used]

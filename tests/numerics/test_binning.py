@@ -1,4 +1,7 @@
-"""Edges against NumPy's, sums against a plain grouping of rows."""
+"""Edges against a count of the rows, sums against a plain grouping of them."""
+
+from fractions import Fraction
+from math import ceil
 
 import numpy as np
 import pytest
@@ -19,16 +22,36 @@ def cells_of(score, weight=None):
     return ScoreCells.from_arrays(outcome, score, weight)
 
 
-@given(SCORES, st.integers(1, 20))
-def test_quantiles_are_numpys_floats(score, n):
-    level = np.linspace(0.0, 1.0, n + 1)
-    np.testing.assert_array_equal(quantiles(cells_of(score), level), np.quantile(score, level))
+def quantile_by_hand(score, share):
+    """Definition 2 of Hyndman and Fan on rows, the share an exact fraction."""
+    score, position = sorted(score), share * len(score)
+    if position.denominator == 1 and 0 < position < len(score):
+        return (score[int(position) - 1] + score[int(position)]) / 2.0
+    return score[max(ceil(position), 1) - 1]
+
+
+@given(SCORES, st.integers(1, 20), st.data())
+def test_quantiles_are_those_of_the_rows_that_weights_stand_for(score, n, data):
+    shares = [Fraction(k, n) for k in range(n + 1)]
+    level = np.array([float(share) for share in shares])
+    size = len(score)
+    weight = np.array(data.draw(st.lists(st.integers(1, 4), min_size=size, max_size=size)))
+    rows = np.repeat(score, weight)
+    expected = [quantile_by_hand(rows, share) for share in shares]
+    for cells in (cells_of(rows), cells_of(score, weight), cells_of(score, weight * 0.3)):
+        np.testing.assert_array_equal(quantiles(cells, level), expected)
+
+
+def test_quantiles_are_numpys_of_definition_2():
+    score, level = RNG.random(257), np.linspace(0.0, 1.0, 33)  # exact levels
+    expected = np.quantile(score, level, method="averaged_inverted_cdf")
+    np.testing.assert_array_equal(quantiles(cells_of(score), level), expected)
 
 
 @given(SCORES, st.integers(1, 20))
 def test_quantile_edges(score, n_bins):
-    inner = np.quantile(score, np.linspace(0.0, 1.0, n_bins + 1)[1:-1])
-    expected = np.unique(np.concatenate([[0.0], inner, [1.0]]))
+    inner = [quantile_by_hand(score, Fraction(k, n_bins)) for k in range(1, n_bins)]
+    expected = np.unique([0.0, *inner, 1.0])
     np.testing.assert_array_equal(bin_edges(cells_of(score), n_bins, "quantile"), expected)
 
 
@@ -53,6 +76,7 @@ def test_fd_stays_finite_where_half_of_the_scores_nearly_coincide():
 def test_weighted_quantiles_invert_the_weighted_ecdf():
     score, weight = RNG.random(300).round(2), RNG.random(300) + 0.1
     level = np.linspace(0.01, 0.99, 40)
+    # No level is met exactly: all definitions by the ECDF agree.
     expected = np.quantile(score, level, weights=weight, method="inverted_cdf")
     np.testing.assert_array_equal(quantiles(cells_of(score, weight), level), expected)
 
