@@ -100,7 +100,9 @@ def as_numbers(column: pd.Series) -> Numbers:
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.cat.categories.dtype)
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column):
-        return Numbers(column.to_numpy(dtype=np.float64, na_value=np.nan), none)
+        # A signalling NaN of single precision, as damaged files have it, is a NaN.
+        with np.errstate(invalid="ignore"):
+            return Numbers(column.to_numpy(dtype=np.float64, na_value=np.nan), none)
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         values = np.full(len(column), np.nan)
         rows = np.flatnonzero(column.notna().to_numpy())

@@ -120,7 +120,15 @@ def _array(key: str, content: bytes) -> NDArray[Any]:
     ):
         raise _damaged()
     flat = np.frombuffer(content, dtype, count, stream.tell())
+    if dtype.kind == "U" and not _is_text(flat):
+        raise _damaged()
     return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
+
+
+def _is_text(values: NDArray[Any]) -> bool:
+    """Whether all that stands there are characters: numpy does not look."""
+    points = values.astype(values.dtype.newbyteorder("=")).view(np.uint32)
+    return bool(((points < 0xD800) | ((points > 0xDFFF) & (points <= 0x10FFFF))).all())
 
 
 def _header(stream: io.BytesIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -187,6 +195,9 @@ def _table(
         native = values.astype(values.dtype.newbyteorder("="), copy=False)
         if native.dtype == np.float16:
             native = native.astype(np.float32)
+        if native.dtype == np.longdouble:
+            with np.errstate(over="ignore"):
+                native = native.astype(np.float64)
         if native.dtype.kind == "S":
             native = np.char.decode(native, "utf-8", "replace")
         # Read-only bytes stand behind it: the frame must be no copy of a large matrix.

@@ -16,11 +16,13 @@ from calib.multiclass.metrics import ROW_METRICS as OVERALL
 from calib.reports.codec import ReportError
 from calib.reports.contents import Contents, moment
 from calib.reports.parts import Parts
+from calib.settings import Settings
 
 
 def check_contents(contents: Contents) -> None:
     """Refuse a report that could not be drawn; the message says where it is broken."""
     _check_created(contents.created)
+    _check_settings(contents.settings_changed)
     _check_analysis(contents.analysis)
     if contents.parts is not None:
         _check_parts(contents.parts, contents.analysis.methods)
@@ -31,6 +33,13 @@ def _check_created(created: str) -> None:
         moment(created)
     except (ValueError, OverflowError) as error:
         raise ReportError(f"created must be an ISO 8601 date, got {created[:60]!r}.") from error
+
+
+def _check_settings(changed: Iterable[str]) -> None:
+    known = {field.name for field in fields(Settings)}
+    for name in changed:
+        if name not in known:
+            raise ReportError(f"settings_changed must name settings, got {name!r:.60}.")
 
 
 def _check_analysis(analysis: Analysis) -> None:

@@ -4,9 +4,9 @@ A program that has a report calls `Store.from_environment().save(report)`; a pag
 deletes. Nothing here changes a saved report.
 """
 
-from calib.store.entries import Deletion, Entry
+from calib.store.entries import Deletion, Entry, moment_words
 from calib.store.errors import StoreError
 from calib.store.location import database_url
 from calib.store.store import Store
 
-__all__ = ["Deletion", "Entry", "Store", "StoreError", "database_url"]
+__all__ = ["Deletion", "Entry", "Store", "StoreError", "database_url", "moment_words"]

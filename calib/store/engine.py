@@ -76,6 +76,8 @@ def _sqlite(url: URL, patience: float) -> Engine:
 def _make_durable(connection: sqlite3.Connection, patience: float) -> None:
     # Python's own transactions commit before a table is made: SQLAlchemy says BEGIN instead.
     connection.isolation_level = None
+    # A damaged letter must not keep a whole list from opening.
+    connection.text_factory = lambda content: content.decode("utf-8", "replace")
     _use_wal(connection, patience)
     # FULL: a commit returns when it is on the disk. NORMAL may lose the last commits of a WAL.
     connection.execute("PRAGMA synchronous=FULL")

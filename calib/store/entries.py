@@ -15,6 +15,8 @@ from calib.store.search import plain, searchable
 
 LONGEST_TAG = 60
 MOST_TAGS = 20
+# What stands for a text that the database no longer holds as one.
+DAMAGED = "(damaged)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,8 @@ class Entry:
         The verdict in a word or two, and in a sentence.
     tags : tuple of str
         Sorted.
-    created, saved : datetime
-        Moments of the analysis and of the saving, in UTC.
+    created, saved : datetime or None
+        Moments of the analysis and of the saving, in UTC; None where the database is damaged there.
     """
 
     id: str
@@ -44,15 +46,17 @@ class Entry:
     verdict: str
     sentence: str
     tags: tuple[str, ...]
-    created: datetime
-    saved: datetime
+    created: datetime | None
+    saved: datetime | None
 
     @classmethod
     def of(cls, row: Mapping[Any, Any], tags: Iterable[str]) -> Entry:
-        """The entry of a database row."""
-        values = {f.name: row[f.name] for f in fields(cls) if f.name != "tags"}
-        moments = {name: datetime.fromisoformat(row[name]) for name in ("created", "saved")}
-        return cls(**(values | moments), tags=tuple(sorted(tags)))
+        """The entry of a database row, whatever the row holds: a list shows damaged ones too."""
+        values: dict[str, Any] = {
+            f.name: _text(row[f.name]) for f in fields(cls) if f.name != "tags"
+        }
+        moments = {name: _moment(row[name]) for name in ("created", "saved")}
+        return cls(**(values | moments), tags=tuple(sorted(map(_text, tags))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +65,38 @@ class Deletion:
 
     report_id: str
     title: str
-    deleted: datetime
+    deleted: datetime | None
     deleted_by: str
 
     @classmethod
     def of(cls, row: Mapping[Any, Any]) -> Deletion:
-        """The line of a database row."""
-        values = {f.name: row[f.name] for f in fields(cls)}
-        return cls(**(values | {"deleted": datetime.fromisoformat(row["deleted"])}))
+        """The line of a database row, whatever the row holds."""
+        values: dict[str, Any] = {f.name: _text(row[f.name]) for f in fields(cls)}
+        return cls(**(values | {"deleted": _moment(row["deleted"])}))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else DAMAGED
+
+
+def _moment(value: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(value).astimezone(UTC)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def moment_words(date: datetime | None) -> str:
+    """A moment as lists and messages print it.
+
+    Examples
+    --------
+    >>> moment_words(datetime(2026, 3, 1, 9, 5, tzinfo=UTC)), moment_words(None)
+    ('2026-03-01 09:05 UTC', 'at an unknown time, since its entry is damaged')
+    """
+    return (
+        f"{date:%Y-%m-%d %H:%M} UTC" if date else "at an unknown time, since its entry is damaged"
+    )
 
 
 def now() -> str:
@@ -113,7 +141,7 @@ def report_of(content: bytes, report_id: str) -> Report:
     """The report of a database row; gzip's checksum tells whether it is whole."""
     try:
         return Report.open(gzip.decompress(content))
-    except (OSError, EOFError, zlib.error, ReportError) as error:
+    except (OSError, EOFError, TypeError, zlib.error, ReportError) as error:
         reason = str(error) if isinstance(error, ReportError) else "it is damaged."
         raise StoreError(f"The saved report {report_id!r} cannot be opened: {reason}") from error
 

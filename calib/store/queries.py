@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, insert, select
 
-from calib.store.entries import Deletion, Entry
+from calib.store.entries import Deletion, Entry, moment_words
 from calib.store.errors import StoreError
 from calib.store.search import plain
 from calib.store.tables import deletions, report_tags, reports
@@ -43,6 +43,5 @@ def unknown(connection: Connection, report_id: str) -> StoreError:
     if row is None:
         return StoreError(f"There is no saved report with the id {report_id[:60]!r}.")
     line = Deletion.of(row)
-    return StoreError(
-        f"The report {report_id!r} was deleted on {line.deleted:%Y-%m-%d} by {line.deleted_by}."
-    )
+    when = f"on {line.deleted:%Y-%m-%d}" if line.deleted else moment_words(None)
+    return StoreError(f"The report {report_id!r} was deleted {when} by {line.deleted_by}.")

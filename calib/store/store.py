@@ -211,7 +211,8 @@ class Store:
     def _different(self, column: Column[str]) -> tuple[str, ...]:
         # Sorted here: databases differ in the order of letters.
         with self._reading() as connection:
-            return tuple(sorted(filter(None, connection.scalars(select(column).distinct()))))
+            found = connection.scalars(select(column).distinct())
+            return tuple(sorted(text for text in found if text and isinstance(text, str)))
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:

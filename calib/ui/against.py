@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.reports import Report, ReportComparison, compare_reports
-from calib.store import Entry, Store
+from calib.store import Entry, Store, moment_words
 from calib.ui import report_file, sharing, state
 from calib.ui.desk import AGAINST, REPORT
 from calib.ui.shelf import PAGE
@@ -48,7 +48,7 @@ def _offer_saved(session: Session, store: Store) -> None:
 
 def _label(named: dict[str, Entry], report_id: str) -> str:
     entry = named[report_id]
-    return " · ".join(filter(None, (entry.title, entry.author, f"{entry.saved:%Y-%m-%d %H:%M}")))
+    return " · ".join(filter(None, (entry.title, entry.author, moment_words(entry.saved))))
 
 
 def _hold(store: Store) -> None:

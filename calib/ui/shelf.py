@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from calib.store import Entry, Store, database_url
+from calib.store import Entry, Store, database_url, moment_words
 from calib.ui import state
 from calib.ui.desk import REPORT
 from calib.ui.state import Session
@@ -115,7 +115,7 @@ def _entry(entry: Entry, number: int) -> None:
     with st.container(border=True, key=f"entry_{number}", gap="xxsmall"):
         st.page_link(PAGE, label=f"**{plain(entry.title)}**", query_params={REPORT: entry.id})
         st.markdown(plain(entry.sentence))
-        said = [entry.author, entry.data_name, f"saved {entry.saved:%Y-%m-%d %H:%M} UTC"]
+        said = [entry.author, entry.data_name, f"saved {moment_words(entry.saved)}"]
         tags = "".join(f" :gray-badge[{plain(tag)}]" for tag in entry.tags)
         st.caption(f"{plain(' · '.join(filter(None, said)))}{tags}")
 
@@ -144,7 +144,7 @@ def _deleted(store: Store) -> None:
             [
                 {
                     "Title": line.title,
-                    "Deleted": f"{line.deleted:%Y-%m-%d %H:%M} UTC",
+                    "Deleted": moment_words(line.deleted),
                     "By": line.deleted_by,
                 }
                 for line in found

@@ -154,3 +154,26 @@ def test_two_arrays_of_one_name_are_refused() -> None:
             archive.writestr("probs.npy", npy(P[::-1]))
     with pytest.raises(InputError, match="cannot be read"):
         read(stream.getvalue())
+
+
+def test_text_that_is_none_is_refused() -> None:
+    letters = np.full(800, 0xD800, np.uint32)
+    for data in (
+        npz(probs=P, y=letters.view("<U4")),
+        npz(probs=P, y=(letters + 0xFF0000).view("<U4")),
+    ):
+        with pytest.raises(InputError, match="cannot be read"):
+            load(data)
+
+
+def test_numbers_beyond_double_precision_and_damaged_ones_are_told_without_a_warning() -> None:
+    y = LABEL % 2
+    long = P[:, 0].astype(np.longdouble)
+    np.testing.assert_allclose(load(npz(probs=long, y=y)).scores, P[:, 0], rtol=1e-6)
+    long[3] = np.longdouble("1e400")
+    with pytest.raises(InputError, match="infinite in 1 row"):
+        load(npz(probs=long, y=y))
+    signalling = P[:, 0].copy()
+    signalling.view(np.uint32)[3] = 0x7F800001
+    with pytest.raises(InputError, match="missing in 1 row"):
+        load(npz(probs=signalling, y=y))

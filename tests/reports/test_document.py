@@ -95,6 +95,7 @@ def changed(report: Report, path: str, value: object) -> str:
         ("schema_version", "1", "schema_version must be a whole number above 0, got '1'"),
         ("created", "yesterday", "created must be an ISO 8601 date, got 'yesterday'"),
         ("held_out_declared", "maybe", "must be one of unknown, yes, no, got 'maybe'"),
+        ("settings_changed", ["magic"], "settings_changed must name settings, got 'magic'"),
         ("analysis", [], r"the report\.analysis must be an object, got \[\]"),
         ("analysis.settings.n_bins", 1, "n_bins must fulfil 2 <= n_bins <= 100, got 1"),
         ("analysis.settings.n_bins", 9.5, r"analysis\.settings\.n_bins must be a whole number"),

@@ -78,6 +78,44 @@ def test_a_damaged_report_is_told_and_the_others_open(path, report, content, rea
         assert store.count() == 2
 
 
+@pytest.mark.parametrize("column", ["saved", "created", "title", "author", "sentence", "content"])
+@pytest.mark.parametrize(
+    "value",
+    ["x'fffe'", "CAST(x'fffe41' AS TEXT)", "'yesterday'", "''", "7", "'9999-12-31T23:59:59-14:00'"],
+)
+def test_a_list_with_a_damaged_entry_opens_and_shows_it(path, report, column, value):
+    with Store(f"sqlite:///{path}") as store:
+        damaged, whole = store.save(report, tags=["a"]), store.save(report)
+        with store._engine.begin() as connection:
+            connection.exec_driver_sql("DROP TRIGGER calib_reports_stay")
+            connection.exec_driver_sql(
+                f"UPDATE calib_reports SET {column} = {value} WHERE id = ?", (damaged,)
+            )
+        listed = {entry.id: entry for entry in store.list()}
+        assert set(listed) == {damaged, whole}
+        assert all(isinstance(text, str) for text in (listed[damaged].title, *store.authors()))
+        if column in ("saved", "created"):
+            assert getattr(store.entry(damaged), column) is None
+        if column == "content":
+            with pytest.raises(StoreError, match=f"report '{damaged}' cannot be opened"):
+                store.open(damaged)
+        else:
+            assert store.open(damaged).title == "March"
+        assert store.open(whole).title == "March"
+
+
+def test_a_damaged_line_of_the_log_is_shown(path, report):
+    with Store(f"sqlite:///{path}") as store:
+        gone = store.save(report)
+        store.delete(gone, by="Ada")
+        with store._engine.begin() as connection:
+            connection.exec_driver_sql("UPDATE calib_deletions SET deleted = 'once', title = x'ff'")
+        (line,) = store.deletions()
+        assert (line.title, line.deleted, line.deleted_by) == ("(damaged)", None, "Ada")
+        with pytest.raises(StoreError, match=f"'{gone}' was deleted at an unknown time.* by Ada"):
+            store.open(gone)
+
+
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match=r"The folder for reports, .*file/x, cannot be made"):
