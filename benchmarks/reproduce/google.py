@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from benchmarks.reproduce.published import NOWHERE, Measured, Published, Rows, Study
+from benchmarks.reproduce.published import NOWHERE, Measured, Published, Rows, Study, textbook
 from benchmarks.reproduce.small import small_multiples
 from benchmarks.reproduce.tables import markdown
 from calib import ScoreCells, examples, metrics
@@ -54,7 +54,8 @@ def named(key: str, name: str) -> str:
 
 def unfitted(key: str) -> Calibrator:
     """The method; inverse weights know the factor and need no data."""
-    return calibrator(key, r=EVENT_WEIGHT) if key == "prior_shift" else calibrator(key)
+    known = {"r": EVENT_WEIGHT} if key == "prior_shift" else {}
+    return textbook(calibrator(key, **known))
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.published import NOWHERE, Measured, Published, Rows, Study
+from benchmarks.reproduce.published import NOWHERE, Measured, Published, Rows, Study, textbook
 from benchmarks.reproduce.sources import find
 from benchmarks.reproduce.tables import beside, markdown
 from calib import Predictions, Settings, analyze, metrics
@@ -76,7 +76,7 @@ def measure_wide() -> Measured:
     reference = pd.read_csv(find("cnn/wideresnet_reference.csv"), index_col="method")
     rows = []
     for key, named in METHODS.items():
-        fitted = multiclass_calibrator(key).fit(probs[:5000], label[:5000])
+        fitted = textbook(multiclass_calibrator(key)).fit(probs[:5000], label[:5000])
         found = multiclass_metrics(label[5000:], fitted.predict(probs[5000:]))
         for metric, (column, _) in COLUMNS.items():
             percent = 100.0 if metric.startswith("ks") else 1.0

@@ -7,10 +7,19 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import TypeVar
+
+from sklearn.base import BaseEstimator
 
 from calib.figures import Chart
 
 NOWHERE = math.nan  # a number of ours that nobody published
+Method = TypeVar("Method", bound=BaseEstimator)
+
+
+def textbook(method: Method) -> Method:
+    """An unfitted calibrator as the papers have it, with rates of exactly 0 and 1."""
+    return method.set_params(shrink=False) if "shrink" in method.get_params() else method
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from calib.calibrators.base import Calibrator, register
 from calib.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import bin_between, quantile_cells
+from calib.numerics.certain_rates import shrink_certain
 
 
 @register(
@@ -24,7 +25,9 @@ class Histogram(Calibrator):
     """The observed rate of the bin that a score falls in.
 
     Bins are right-closed. A bin that held no rows says nothing: the two occupied bins beside it
-    share its scores at the middle.
+    share its scores at the middle. Bins without positives, or without negatives, do not predict 0
+    and 1: their rates are shrunk toward the base rate b, to 1 / (n + 1 / b) and
+    1 - 1 / (n + 1 / (1 - b)) of n rows, an m-estimate.
 
     Parameters
     ----------
@@ -33,18 +36,20 @@ class Histogram(Calibrator):
     strategy : {"quantile", "uniform"}
         Bins of equal weight, cut where the weighted distribution of scores reaches each level; or
         of equal width.
+    shrink : bool
+        False gives the observed rates, 0 and 1 included.
 
     Attributes
     ----------
     edges_ : ndarray of shape (b - 1,)
         Where one bin ends and the next begins.
     rates_, weights_ : ndarray of shape (b,)
-        Observed rate and weight of each bin.
+        Rate, shrunk where it is 0 or 1, and weight of each bin.
 
     References
     ----------
     Zadrozny, Elkan 2001, "Obtaining calibrated probability estimates from decision trees and
-    naive Bayesian classifiers", ICML.
+    naive Bayesian classifiers", ICML; it has the m-estimate, too.
 
     Examples
     --------
@@ -58,10 +63,14 @@ class Histogram(Calibrator):
     monotone = False
 
     def __init__(
-        self, n_bins: int = 15, strategy: Literal["quantile", "uniform"] = "quantile"
+        self,
+        n_bins: int = 15,
+        strategy: Literal["quantile", "uniform"] = "quantile",
+        shrink: bool = True,
     ) -> None:
         self.n_bins = n_bins
         self.strategy = strategy
+        self.shrink = shrink
 
     def _fit(self, cells: ScoreCells) -> None:
         if operator.index(self.n_bins) < 1:
@@ -72,6 +81,8 @@ class Histogram(Calibrator):
         bins = bin_between(cells, level if self.strategy == "uniform" else _cuts(cells, level))
         self.edges_ = (bins.high_edge[:-1] + bins.low_edge[1:]) / 2.0
         self.rates_, self.weights_ = bins.observed, bins.weight
+        if self.shrink:
+            self.rates_ = shrink_certain(bins.observed, bins.weight, cells.base_rate)
 
     def _map(self, scores: FloatArray) -> FloatArray:
         return self.rates_[np.searchsorted(self.edges_, scores, side="left")]

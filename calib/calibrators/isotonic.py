@@ -6,6 +6,7 @@ import numpy as np
 
 from calib.calibrators.base import RowCalibrator, register
 from calib.numerics.arrays import FloatArray
+from calib.numerics.certain_rates import shrink_certain
 from calib.numerics.isotonic import isotonic_steps
 
 
@@ -20,30 +21,48 @@ class Isotonic(RowCalibrator):
     """The non-decreasing map nearest to the outcomes in weighted least squares.
 
     Pool-adjacent-violators on the cells; between blocks the map is linear, beyond them constant,
-    as in scikit-learn's ``IsotonicRegression(out_of_bounds="clip")``. It makes ties, and it says
-    0 and 1 where a first block has no positives or a last one no negatives.
+    as in scikit-learn's ``IsotonicRegression(out_of_bounds="clip")``. It makes ties.
+
+    In the textbook map a first block without positives predicts 0 and a last one without negatives
+    predicts 1, however few rows they hold, and one row of the other outcome costs the log loss
+    without bound. So the rates of these two blocks are shrunk toward the base rate, at most to the
+    rate of the next block: 1 / (n + 1 / b) and 1 - 1 / (n + 1 / (1 - b)) with n rows in the block
+    and base rate b, an m-estimate. Everything between them is the textbook map.
+
+    Parameters
+    ----------
+    shrink : bool
+        False gives the textbook map, 0 and 1 included.
 
     Attributes
     ----------
     knots_, values_ : ndarray of shape (b,)
-        First and last score of every block, and the block's rate.
+        First and last score of every block, and its value.
     n_blocks_ : int
 
     References
     ----------
-    Zadrozny, Elkan 2002, doi:10.1145/775047.775151.
+    Zadrozny, Elkan 2002, doi:10.1145/775047.775151. Cestnik 1990, "Estimating probabilities: a
+    crucial task in machine learning", ECAI (the m-estimate).
 
     Examples
     --------
     >>> fitted = Isotonic().fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
-    >>> fitted.predict([0.0, 0.25, 0.5, 1.0])
-    array([0.  , 0.25, 0.5 , 1.  ])
+    >>> fitted.predict([0.0, 0.25, 0.5, 1.0]).round(3)
+    array([0.333, 0.417, 0.5  , 0.667])
     >>> fitted.formula()
-    '3 steps from 0 to 1, with straight lines between them'
+    '3 steps from 0.333 to 0.667, with straight lines between them'
+    >>> Isotonic(shrink=False).fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]).predict([0.0, 0.25, 1.0])
+    array([0.  , 0.25, 1.  ])
     """
 
+    def __init__(self, shrink: bool = True) -> None:
+        self.shrink = shrink
+
     def _fit_rows(self, scores: FloatArray, positive: FloatArray, weight: FloatArray) -> None:
-        first, last, rate = isotonic_steps(scores, positive, weight)
+        first, last, rate, total = isotonic_steps(scores, positive, weight)
+        if self.shrink:
+            rate = _shrink_ends(rate, total)
         wide = np.column_stack([np.ones(len(rate), dtype=np.bool_), last > first]).ravel()
         self.knots_ = np.column_stack([first, last]).ravel()[wide]
         # Rates of neighbouring blocks may be equal but for their rounding.
@@ -65,3 +84,14 @@ class Isotonic(RowCalibrator):
     def knots(self) -> FloatArray:
         """First and last score of every block."""
         return self.knots_
+
+
+def _shrink_ends(rate: FloatArray, weight: FloatArray) -> FloatArray:
+    """Rates of blocks whose first and last are not certain, and still in order."""
+    base_rate = float(rate @ weight) / float(weight.sum())
+    # Rates rise from block to block, so that only the ends can be 0 or 1.
+    shrunk = shrink_certain(rate, weight, base_rate)
+    if len(rate) > 1:
+        shrunk[0] = min(shrunk[0], rate[1])
+        shrunk[-1] = max(shrunk[-1], rate[-2])
+    return shrunk

@@ -7,6 +7,7 @@ import numpy as np
 from calib.calibrators.base import Calibrator, register
 from calib.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
+from calib.numerics.certain_rates import shrink_certain
 from calib.numerics.cumulative_spline import fit_cumulative_spline
 
 
@@ -22,15 +23,23 @@ class KSSpline(Calibrator):
 
     h is fitted by a natural cubic spline of few even knots in least squares. Its slope is the gap
     between the observed rate and the score at that place of the ranking. Tied scores share one
-    place, the middle of their run. The result is clipped to [0, 1].
+    place, the middle of their run.
+
+    Nothing keeps s + h'(t) within [0, 1]. It is clipped to what n rows of one outcome would show,
+    1 / (n + 1 / b) and 1 - 1 / (n + 1 / (1 - b)) with n rows fitted and base rate b, or to the
+    score itself where that is nearer to 0 or 1.
 
     Parameters
     ----------
     n_knots : int
         At least 2.
+    shrink : bool
+        False clips to [0, 1], as the paper does.
 
     Attributes
     ----------
+    low_, high_ : float
+        The bounds in use.
     spline_ : CubicSpline
         h on [0, 1].
     scores_, fractiles_ : ndarray of shape (k,)
@@ -51,8 +60,9 @@ class KSSpline(Calibrator):
 
     monotone = False
 
-    def __init__(self, n_knots: int = 6) -> None:
+    def __init__(self, n_knots: int = 6, shrink: bool = True) -> None:
         self.n_knots = n_knots
+        self.shrink = shrink
 
     def _fit(self, cells: ScoreCells) -> None:
         total = cells.total_weight
@@ -61,10 +71,15 @@ class KSSpline(Calibrator):
         self.spline_ = fit_cumulative_spline(ends, gap, self.n_knots)
         self.scores_ = cells.score
         self.fractiles_ = (ends[1:] + ends[:-1]) / 2.0
+        bounds = np.array([0.0, 1.0])
+        if self.shrink:
+            bounds = shrink_certain(bounds, np.full(2, total), cells.base_rate)
+        self.low_, self.high_ = bounds.tolist()
 
     def _map(self, scores: FloatArray) -> FloatArray:
         t = np.interp(scores, self.scores_, self.fractiles_)
-        return scores + self.spline_.derivative()(t)
+        value = scores + self.spline_.derivative()(t)
+        return np.clip(value, np.minimum(scores, self.low_), np.maximum(scores, self.high_))
 
     def knots(self) -> FloatArray:
         """Scores at the even fractiles that are the knots."""
@@ -73,6 +88,7 @@ class KSSpline(Calibrator):
     def formula(self) -> str:
         """The fitted map in words and numbers."""
         return (
-            f"s + h'(t(s)), clipped to [0, 1]: h a natural cubic spline with {self.n_knots} knots "
+            f"s + h'(t(s)), clipped to [{self.low_:.3g}, {self.high_:.6g}]: "
+            f"h a natural cubic spline with {self.n_knots} knots "
             "through the cumulative outcome minus score, t(s) the share of rows scored below s"
         )

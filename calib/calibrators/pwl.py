@@ -13,6 +13,7 @@ from calib.cells import ScoreCells
 from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import quantile_cells
+from calib.numerics.certain_rates import shrink_certain
 from calib.numerics.isotonic import pool_adjacent_violators
 
 LEAST = 1e-12  # a probability of which the log loss can be taken
@@ -31,7 +32,8 @@ class PiecewiseLinear(Calibrator):
     The calibrator of TF-Lattice, fitted to its minimum: keypoints lie at quantiles of the rows,
     from the lowest score to the highest; beyond them the map is constant. For the log loss one
     more row, spread over all scores and with the base rate as its outcome, keeps values from 0
-    and 1.
+    and 1. For the squared error they stay within what n rows of one outcome would show,
+    1 / (n + 1 / b) and 1 - 1 / (n + 1 / (1 - b)) with base rate b.
 
     Parameters
     ----------
@@ -89,20 +91,23 @@ class PiecewiseLinear(Calibrator):
         if self.loss == "log":
             weight, positive = weight * (1.0 + 1.0 / total), positive + weight * base_rate / total
         negative = weight - positive
-        objective = _log_loss if self.loss == "log" else _squared_error
+        objective, bounds = _log_loss, (LEAST, 1.0 - LEAST)
+        if self.loss == "brier":
+            ends = shrink_certain(np.array([0.0, 1.0]), np.full(2, total), base_rate)
+            objective, bounds = _squared_error, (float(ends[0]), float(ends[1]))
         mass = basis.T @ weight + 1.0
         rate = (basis.T @ positive + base_rate) / mass
         found = minimize(
             lambda v: objective(basis, positive / total, negative / total, v),
-            np.clip(pool_adjacent_violators(rate, mass), 1e-3, 1.0 - 1e-3),
+            np.clip(pool_adjacent_violators(rate, mass), 1e-3, 1.0 - 1e-3).clip(*bounds),
             jac=True,
             method="SLSQP",
-            bounds=[(LEAST, 1.0 - LEAST)] * len(rate),
+            bounds=[bounds] * len(rate),
             constraints=[LinearConstraint(np.diff(np.eye(len(rate)), axis=0), 0.0, np.inf)],
             options={"ftol": 1e-14, "maxiter": 500},
         )
         # The solver keeps the order and the bounds up to rounding.
-        return np.clip(np.maximum.accumulate(found.x), 0.0, 1.0)
+        return np.clip(np.maximum.accumulate(found.x), *bounds)
 
     def _map(self, scores: FloatArray) -> FloatArray:
         return np.interp(scores, self.keypoints_, self.values_)

@@ -39,6 +39,8 @@ class TopSpline(MulticlassCalibrator):
         From 1 to m - 1 (more are cut to that).
     n_knots : int
         At least 2.
+    shrink : bool
+        False lets a calibrated score be exactly 0 or 1, as the paper does.
 
     Attributes
     ----------
@@ -61,9 +63,10 @@ class TopSpline(MulticlassCalibrator):
 
     keeps_accuracy = True
 
-    def __init__(self, n_top: int = 2, n_knots: int = 6) -> None:
+    def __init__(self, n_top: int = 2, n_knots: int = 6, shrink: bool = True) -> None:
         self.n_top = n_top
         self.n_knots = n_knots
+        self.shrink = shrink
 
     def _fit(self, scores: FloatArray, label: IntArray, weight: FloatArray | None) -> None:
         if self.n_top < 1:
@@ -72,7 +75,7 @@ class TopSpline(MulticlassCalibrator):
         for r in range(1, min(self.n_top, scores.shape[1] - 1) + 1):
             score, outcome = binary_problem(scores, label, "top", r)
             one_outcome = outcome.all() or not outcome.any()
-            made = Uncalibrated() if one_outcome else KSSpline(self.n_knots)
+            made = Uncalibrated() if one_outcome else KSSpline(self.n_knots, self.shrink)
             self.splines_.append(made.fit(score, outcome, weight))
 
     def _map(self, scores: FloatArray) -> FloatArray:

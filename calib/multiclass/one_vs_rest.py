@@ -47,7 +47,7 @@ class OneVsRest(MulticlassCalibrator):
     >>> scores = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]] * 20
     >>> fitted = OneVsRest("isotonic").fit(scores, [0, 1, 2, 0, 1, 1] * 10)
     >>> fitted.predict([[0.1, 0.1, 0.8]]).round(3)
-    array([[0.   , 0.333, 0.667]])
+    array([[0.03 , 0.323, 0.647]])
     """
 
     def __init__(self, method: str | Calibrator = "isotonic") -> None:

@@ -36,8 +36,8 @@ def increasing_blocks(rate: FloatArray, weight: FloatArray) -> NDArray[np.intp]:
 
 def isotonic_steps(
     score: FloatArray, positive: FloatArray, weight: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """First score, last score and rate of every block of the isotonic fit to unsorted rows.
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """First score, last score, rate and weight of every block of the isotonic fit to unsorted rows.
 
     A sort would take most of the time, and only rows near a block's edge need one. So many rows
     are first counted into buckets of score. The fit is the convex minorant of the cumulative-sum
@@ -55,7 +55,7 @@ def isotonic_steps(
     >>> import numpy as np
     >>> score, positive = np.array([0.9, 0.1, 0.4, 0.6]), np.array([1.0, 0.0, 1.0, 0.0])
     >>> isotonic_steps(score, positive, np.ones(4))
-    (array([0.1, 0.4, 0.9]), array([0.1, 0.6, 0.9]), array([0. , 0.5, 1. ]))
+    (array([0.1, 0.4, 0.9]), array([0.1, 0.6, 0.9]), array([0. , 0.5, 1. ]), array([1., 2., 1.]))
     """
     if len(score) > 2 * BUCKETS:
         score, positive, weight = _keep_buckets_whole(score, positive, weight)
@@ -63,8 +63,9 @@ def isotonic_steps(
         score, positive, weight = _merge_ties(score, positive, weight)
     edges = increasing_blocks(positive / weight, weight)
     starts = edges[:-1]
-    rate = np.add.reduceat(positive, starts) / np.add.reduceat(weight, starts)
-    return score[starts], score[edges[1:] - 1], rate
+    total = np.add.reduceat(weight, starts)
+    rate = np.add.reduceat(positive, starts) / total
+    return score[starts], score[edges[1:] - 1], rate, total
 
 
 def _merge_ties(

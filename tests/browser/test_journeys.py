@@ -100,10 +100,12 @@ def test_adult_in_two_files_gives_the_published_table(page: Page, shared, tmp_pa
     download.value.save_as(saved)
     methods = json.loads(saved.read_text())["analysis"]["methods"]
     losses = {key: method["metrics"]["log_loss"]["value"] for key, method in methods.items()}
-    published = {"uncalibrated": 0.7448, "platt": 0.4287, "isotonic": 0.3940, "beta": 0.4031}
+    published = {"uncalibrated": 0.7448, "platt": 0.4287, "beta": 0.4031}
     for key, value in published.items():
         assert losses[key] == pytest.approx(value, abs=1e-4), key
     assert losses["spline"] <= 0.3940
+    # The textbook map has 0.3940; this one never says 0 or 1.
+    assert losses["isotonic"] == pytest.approx(0.3923, abs=1e-4)
 
 
 def test_nothing_is_lost_by_changing_page_or_setting(page: Page, rare):

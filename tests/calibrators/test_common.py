@@ -22,6 +22,8 @@ MONOTONE = [key for key in METHODS if CALIBRATORS[key].create().monotone]
 FITTED = [key for key in METHODS if CALIBRATORS[key].create().needs_both_classes]
 # Maps with a handful of numbers and of one shape: these fall to a constant on a falling truth.
 PARAMETRIC = ["platt", "logistic", "temperature", "beta", "beta_am", "beta_ab"]
+# Maps made of observed rates, which are 0 or 1 where few rows are.
+BY_RATES = ["isotonic", "histogram", "venn_abers"]
 GRID = np.concatenate([[0.0, 5e-324, 1e-300, 1e-15], np.linspace(0.01, 0.99, 99), [1 - 1e-15, 1.0]])
 
 every = pytest.mark.parametrize("key", METHODS)
@@ -174,6 +176,24 @@ def test_single_precision(key, data):
     double = made(key).fit(scores.astype(np.float32).astype(np.float64), y)
     assert_probabilities(single)
     assert single == pytest.approx(double.predict(GRID.astype(np.float32).astype(float)), abs=0)
+
+
+@every
+@pytest.mark.parametrize(("n", "centre"), [(60, 0.0), (200, -0.5), (200, -4.0), (2000, 4.0)])
+def test_no_score_becomes_certain(key, n, centre):
+    rng = np.random.default_rng(3)
+    truth = 1 / (1 + np.exp(-rng.normal(centre, 1.5, n)))
+    y = rng.random(n) < truth
+    for loss in ("log", "brier") if "loss" in made(key).get_params() else ("",):
+        if key == "splinecalib" and loss == "brier":
+            continue  # the paper's ridge regression of the outcome, clipped to [0, 1]
+        fitted = made(key).set_params(**({"loss": loss} if loss else {})).fit(truth, y)
+        p = fitted.predict(np.linspace(0.001, 0.999, 999))
+        assert ((p > 0.0) & (p < 1.0)).all()
+        if key in BY_RATES:
+            # No further than twice as many rows of one outcome would show.
+            assert p.min() > 0.5 / (n + 1 / y.mean())
+            assert 1 - p.max() > 0.5 / (n + 1 / (1 - y.mean()))
 
 
 @every

@@ -63,3 +63,13 @@ def test_knots_are_scores_at_even_fractiles():
     fitted = KSSpline().fit(scores, np.arange(101) % 2 == 0)
     assert fitted.knots() == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], abs=0.01)
     assert "6 knots" in fitted.formula()
+
+
+def test_it_goes_no_further_than_the_rows_or_the_score():
+    # The spline through a separated sample leaves [0, 1] on both sides.
+    scores = np.linspace(0.01, 0.99, 40)
+    y = np.arange(40) >= 20
+    assert KSSpline(shrink=False).fit(scores, y).predict([0.3, 0.7]).tolist() == [0.0, 1.0]
+    # The nearest to 0 and 1 that 40 rows of one outcome would show.
+    found = KSSpline().fit(scores, y).predict([0.3, 0.7])
+    assert found == pytest.approx([1 / 42, 41 / 42])

@@ -43,6 +43,12 @@ def test_is_the_least_squares_fit():
     assert fitted.values_ == pytest.approx(bounded.x, abs=1e-3)
 
 
+def test_squared_error_goes_no_further_than_the_rows_would_show():
+    scores = np.linspace(0.01, 0.99, 40)
+    fitted = PiecewiseLinear("brier").fit(scores, scores > 0.5)
+    assert fitted.predict([0.0, 1.0]) == pytest.approx([1 / 42, 41 / 42], abs=1e-9)
+
+
 @pytest.mark.parametrize("loss", ["log", "brier"])
 def test_never_falls(loss):
     scores, y = draw(2000, 500)

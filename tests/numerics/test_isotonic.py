@@ -17,11 +17,12 @@ ROWS = st.lists(
 
 
 def assert_is_the_fit(score, positive, weight):
-    first, last, rate = isotonic_steps(score, positive, weight)
+    first, last, rate, total = isotonic_steps(score, positive, weight)
     fitted = IsotonicRegression().fit(score, positive / weight, weight)
     at = np.searchsorted(last, score)
     assert rate[at] == pytest.approx(fitted.predict(score), abs=1e-12)
     assert (first[at] <= score).all()
+    assert total == pytest.approx(np.bincount(at, weight), rel=1e-12)
     assert set(first) | set(last) <= set(score)
 
 

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import StratifiedKFold
 
 from calib.comparison import hold_out
@@ -9,6 +8,7 @@ from calib.metrics.proper import row_log_loss
 from calib.predictions import Predictions
 from calib.settings import Settings
 from calib.slices import calibrate_apart
+from tests.isotonic_peer import shrunken
 
 SETTINGS = Settings(methods=("platt", "isotonic"), n_folds=4, seed=3)
 
@@ -30,8 +30,7 @@ def test_own_scores_are_those_of_a_peer_fitted_on_the_slices_training_rows():
     folds = StratifiedKFold(4, shuffle=True, random_state=3).split(view.score, view.outcome)
     for train, test in folds:
         train, test = train[south[train]], test[south[test]]
-        peer = IsotonicRegression(out_of_bounds="clip").fit(view.score[train], view.outcome[train])
-        own[test] = peer.predict(view.score[test])
+        own[test] = shrunken(view.score[train], view.outcome[train], view.score[test])
     common = held_out.scores["isotonic"]
     losses = [row_log_loss(view.outcome, score)[south] for score in (own, common)]
     assert found.apart.value == pytest.approx(losses[0].mean(), rel=1e-9)
@@ -53,9 +52,9 @@ def test_named_test_rows_are_scored_and_never_fitted_on():
     view, south = two_sites(test=test)
     found = calibrate_apart(view, south, hold_out(view, SETTINGS), "isotonic")
     fit_on = south & ~test
-    peer = IsotonicRegression(out_of_bounds="clip").fit(view.score[fit_on], view.outcome[fit_on])
     scored = south & test
-    loss = row_log_loss(view.outcome[scored], peer.predict(view.score[scored])).mean()
+    peer = shrunken(view.score[fit_on], view.outcome[fit_on], view.score[scored])
+    loss = row_log_loss(view.outcome[scored], peer).mean()
     assert found.apart.value == pytest.approx(loss, rel=1e-9)
     assert found.rows == scored.sum()
 
