@@ -34,10 +34,11 @@ def four_numbers(analysis: Analysis) -> None:
         left.metric(
             "KS error",
             words.number(scores.metrics["ks_error"].value),
-            words.p_words(scores.ks.p_value),
+            words.p_words(scores.p_adjusted["ks"]),
             delta_color="off",
             delta_arrow="off",
-            help=words.meaning(analysis, "ks_error"),
+            help=f"{words.meaning(analysis, 'ks_error')} Below it: the p-value after Holm's "
+            "correction for five tests.",
         )
         right.metric(
             "Log loss",
@@ -87,7 +88,7 @@ def body(model: Model) -> None:
     with numbers:
         four_numbers(analysis)
         with st.container(border=True, key=state.key("best_fix")):
-            st.markdown(f"**Best tested fix.** {words.plain(words.best_fix(analysis))}")
+            st.markdown(f"**{words.plain(analysis.recommendation.sentence)}**")
             st.caption(words.protocol(analysis))
         frame.once("Look closer", next_steps)
 

@@ -315,3 +315,32 @@ def losses(held_out: HeldOut, key: str) -> dict[str, FloatArray]:
     """Per-row log loss and Brier score of one method."""
     rows = held_out.view(key)
     return {name: loss(rows.outcome, rows.score) for name, loss in LOSSES.items()}
+
+
+def simplest(
+    losses: Mapping[str, Estimate],
+    to_best: Mapping[str, Estimate],
+    changes: Mapping[str, Estimate],
+) -> str:
+    """The simplest method that gains significantly and is not significantly worse than the best.
+
+    Parameters
+    ----------
+    losses : mapping of str to Estimate
+    to_best : mapping of str to Estimate
+        Loss of each method minus that of the best one, paired.
+    changes : mapping of str to Estimate
+        Loss of each method minus that of the uncalibrated scores, paired.
+
+    Returns
+    -------
+    str
+        "uncalibrated" where no method lowers the loss significantly.
+    """
+    gaining = [key for key, change in changes.items() if change.high < 0.0]
+    if not gaining:
+        return "uncalibrated"
+    best = min(losses, key=lambda key: losses[key].value)
+    as_good = [key for key in gaining if key == best or to_best[key].low <= 0.0]
+    # A best method whose own gain is uncertain may leave none of them.
+    return min(as_good or gaining, key=lambda key: method_of(key).simplicity)

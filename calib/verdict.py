@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from calib.cells import ScoreCells
-from calib.comparison import Estimate
+from calib.comparison import Estimate, simplest
 from calib.methods import method_of
-from calib.metrics.cumulative import ks_test
-from calib.metrics.regression import calibration_slope_intercept
+from calib.metrics import hosmer_lemeshow_test, ks_test, kuiper_test, spiegelhalter_test
+from calib.metrics.regression import calibration_slope_intercept, line_test
 from calib.metrics.results import TestResult
+from calib.numerics.multiplicity import holm
+from calib.predictions import parse_view
+from calib.uncertainty import fit_line
 
+Answer = Literal["not calibrated", "no evidence", "inconclusive"]
 Kind = Literal[
     "calibrated", "overconfident", "underconfident", "too high", "too low", "uneven", "unknown"
 ]
@@ -23,6 +27,15 @@ FEW_OF_A_CLASS = 100
 SIGNIFICANCE = 0.05
 # From this share of the whole swing on, the signed end is the story, and not the slope.
 MOSTLY = 0.75
+# The tests that a verdict rests on, as a sentence names them.
+TEST_NAMES = {
+    "ks": "KS error",
+    "kuiper": "Kuiper error",
+    "spiegelhalter": "Spiegelhalter z",
+    "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
+    "line": "slope and intercept χ²",
+}
+BY_CURVE = ("ks", "kuiper")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +45,46 @@ class Verdict:
     Attributes
     ----------
     kind : str
-        "calibrated" (no evidence against), "overconfident", "underconfident", "too high",
-        "too low", "uneven" (neither) or "unknown" (can't tell yet).
+        What the tests show: "overconfident", "underconfident", "too high", "too low" or "uneven"
+        (none of these) where one rejects; "calibrated" where none does and the recommendation
+        keeps the scores; else "unknown".
     sentence : str
-        One sentence: what is wrong, where, and the evidence.
+        One sentence or two: the answer, what is wrong, and the evidence.
+    answer : str
+        "not calibrated", "no evidence" (of miscalibration), or "inconclusive": no test rejects but
+        rows are too few, or tests and recommendation disagree.
+    p_adjusted : mapping of str to float
+        The p-value of each test after Holm's correction; NaN where there is no test. Empty in
+        reports of earlier versions, whose verdict is that of the KS test alone.
     """
 
     kind: Kind
     sentence: str
+    answer: Answer
+    p_adjusted: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def rejected(self) -> tuple[str, ...]:
+        """Keys of the tests that reject calibration."""
+        return tuple(key for key, p in self.p_adjusted.items() if p < SIGNIFICANCE)
+
+    @property
+    def summary(self) -> str:
+        """The answer in a few words, with the direction where there is one."""
+        if self.answer == "not calibrated":
+            return f"not calibrated: {self.kind}"
+        return {"no evidence": "no evidence of miscalibration"}.get(self.answer, self.answer)
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """Which calibrator to use; the method may be "uncalibrated", or empty for "can't tell yet".
+    """Which calibrator to use.
 
     Attributes
     ----------
     method : str
-        Key of the method, "" where the data cannot tell.
+        Key of the method; "uncalibrated" keeps the scores; "" where the data are too few to
+        recommend one, or none was compared.
     sentence : str
     reasons : tuple of str
     """
@@ -59,32 +94,130 @@ class Recommendation:
     reasons: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ViewWords:
+    """What scores and outcomes are called in one view of the data."""
+
+    scores: str = "Predictions"
+    positive: str = "were positive"
+    outcomes: tuple[str, str] = ("positives", "negatives")
+    loss: str = "log loss"
+    top_label: bool = False
+
+
+def view_words(view: str) -> ViewWords:
+    """What scores and outcomes of a view are called.
+
+    Examples
+    --------
+    >>> view_words("top:1").scores, view_words("class:1").scores
+    ('Confidences', 'Predictions')
+    """
+    kind, rank = parse_view(view)
+    if kind == "class":
+        return ViewWords()
+    if kind == "within":
+        hits = f"had their class among the {rank} ranked first"
+        outcomes = (f"rows whose class is among the {rank} ranked first", "other rows")
+        return ViewWords(f"Sums of the {rank} largest scores", hits, outcomes)
+    if rank > 1:
+        outcomes = (f"rows whose class is ranked {rank}", "other rows")
+        return ViewWords(f"Scores of rank {rank}", f"had the class ranked {rank}", outcomes)
+    outcomes = ("correctly classified rows", "misclassified rows")
+    return ViewWords("Confidences", "were classified correctly", outcomes, top_label=True)
+
+
+def adjusted(tests: Mapping[str, TestResult]) -> dict[str, float]:
+    """The tests' p-values after Holm's correction: below 0.05 where a test rejects.
+
+    Examples
+    --------
+    >>> adjusted({"ks": TestResult(0.02, 0.04, ""), "line": TestResult(9.0, 0.01, "")})
+    {'ks': 0.04, 'line': 0.02}
+    """
+    p_values = np.array([test.p_value for test in tests.values()])
+    return dict(zip(tests, holm(p_values).tolist(), strict=True))
+
+
+def calibration_tests(cells: ScoreCells) -> dict[str, TestResult]:
+    """The five tests of calibration that a verdict rests on, for independent rows."""
+    return {
+        "ks": ks_test(cells),
+        "kuiper": kuiper_test(cells),
+        "spiegelhalter": spiegelhalter_test(cells),
+        "hosmer_lemeshow": hosmer_lemeshow_test(cells),
+        "line": line_test(cells, fit_line(cells)),
+    }
+
+
 def judge(
-    cells: ScoreCells, test: TestResult | None = None, slope: Estimate | None = None
+    cells: ScoreCells,
+    tests: Mapping[str, TestResult] | None = None,
+    advice: Recommendation | None = None,
+    *,
+    slope: Estimate | None = None,
+    words: ViewWords | None = None,
 ) -> Verdict:
     """Test the scores against their outcomes, and say the result in a sentence.
 
-    The evidence is the KS test on the cumulative differences. The kind is "too high" or "too low"
-    where those differences mostly run one way, else it is read from the calibration slope. The
-    place is the stretch of scores over which they fall or climb furthest. `test` and `slope` take
-    the place of those that the cells give, where more is known of the rows, such as their clusters.
+    Scores are not calibrated where one of the tests rejects after Holm's correction, which keeps
+    the chance of even one false rejection at 5%. The verdict is inconclusive where the
+    recommendation disagrees with the tests, or where no test rejects and rows are few.
+
+    Parameters
+    ----------
+    cells : ScoreCells
+    tests : mapping of str to TestResult, optional
+        `calibration_tests` of the cells; others where more is known of the rows, such as clusters.
+    advice : Recommendation, optional
+        For the same rows. Without one, or where it names no method, the tests alone decide.
+    slope : Estimate, optional
+        Calibration slope with its 95% interval, where more is known of the rows.
+    words : ViewWords, optional
+        Of the view.
+
+    References
+    ----------
+    Holm 1979, https://www.jstor.org/stable/4615733.
     """
-    test = test or ks_test(cells)
-    evidence = f"KS {test.statistic:.3f}, {p_words(test.p_value)}"
-    positives, negatives = _class_rows(cells)
-    if min(positives, negatives) < FEW_OF_A_CLASS and test.p_value >= SIGNIFICANCE:
-        rarer = "positives" if positives <= negatives else "negatives"
-        return Verdict(
-            "unknown",
-            f"Can't tell yet: {min(positives, negatives):,} {rarer} are too few to see "
-            f"miscalibration of ordinary size ({evidence}).",
+    tests, words = tests or calibration_tests(cells), words or ViewWords()
+    p_adjusted = adjusted(tests)
+    rejected = [key for key, p in p_adjusted.items() if p < SIGNIFICANCE]
+    method = advice.method if advice else ""
+    if not rejected:
+        return _without_rejection(cells, p_adjusted, method, words)
+    slope = slope or _slope(cells)
+    kind = _kind(cells, tests, rejected, slope, words)
+    evidence = _evidence(tests, p_adjusted, kind)
+    if method == "uncalibrated":
+        reject = "a test rejects" if len(rejected) == 1 else f"{len(rejected)} tests reject"
+        sentence = (
+            f"Inconclusive: {reject} calibration ({kind}; {evidence}), but no calibrator lowers "
+            f"the {words.loss} significantly."
         )
-    if test.p_value >= SIGNIFICANCE:
-        return Verdict(
-            "calibrated", f"No sign of miscalibration: the scores hold up as stated ({evidence})."
+        return Verdict(kind, sentence, "inconclusive", p_adjusted)
+    finding = _finding(cells, rejected, kind, slope, words)
+    sentence = f"Not calibrated: {kind}. {finding} ({evidence})"
+    return Verdict(kind, sentence, "not calibrated", p_adjusted)
+
+
+def _without_rejection(
+    cells: ScoreCells, p_adjusted: Mapping[str, float], method: str, words: ViewWords
+) -> Verdict:
+    rows = _class_rows(cells)
+    if method not in ("", "uncalibrated"):
+        sentence = (
+            "Inconclusive: no test rejects calibration, but "
+            f"{method_of(method).label} lowers the {words.loss} significantly."
         )
-    kind = _kind(cells, slope)
-    return Verdict(kind, f"{kind.capitalize()}: {_worst_stretch(cells)} ({evidence}).")
+    elif min(rows) < FEW_OF_A_CLASS:
+        sentence = (
+            f"Inconclusive: {_few(rows, words.outcomes)} are too few to detect typical "
+            "miscalibration."
+        )
+    else:
+        return Verdict("calibrated", "No evidence of miscalibration.", "no evidence", p_adjusted)
+    return Verdict("unknown", sentence, "inconclusive", p_adjusted)
 
 
 def _class_rows(cells: ScoreCells) -> tuple[int, int]:
@@ -93,93 +226,164 @@ def _class_rows(cells: ScoreCells) -> tuple[int, int]:
     return positives, cells.n_rows - positives
 
 
-def _kind(cells: ScoreCells, slope: Estimate | None) -> Kind:
-    difference = cells.cumulative_positive - cells.cumulative_score
-    if abs(difference[-1]) >= MOSTLY * np.ptp(difference):
-        return "too low" if difference[-1] > 0 else "too high"
-    if slope is None:
-        fit = calibration_slope_intercept(cells)
-        slope = Estimate(fit.slope, fit.slope_low, fit.slope_high)
+def _few(rows: tuple[int, int], outcomes: tuple[str, str]) -> str:
+    """The rarer outcome and how many rows it has."""
+    return f"{min(rows):,} {outcomes[rows[0] > rows[1]]}"
+
+
+def _slope(cells: ScoreCells) -> Estimate:
+    fit = calibration_slope_intercept(cells)
+    return Estimate(fit.slope, fit.slope_low, fit.slope_high)
+
+
+def _kind(
+    cells: ScoreCells,
+    tests: Mapping[str, TestResult],
+    rejected: list[str],
+    slope: Estimate,
+    words: ViewWords,
+) -> Kind:
+    """What is wrong, by the cumulative curve where its tests reject, else by the slope."""
+    by_curve = any(key in rejected for key in BY_CURVE)
     # Bounds that cannot be estimated are NaN, and tell nothing.
-    if slope.high < 1.0:
-        return "overconfident"
-    if slope.low > 1.0:
-        return "underconfident"
-    return "uneven"
+    stretched = slope.high < 1.0 or slope.low > 1.0
+    # Gaps of ten groups have no direction: more than a line explains, they alternate.
+    groups = min(rejected, key=lambda key: tests[key].p_value) == "hosmer_lemeshow"
+    way = _one_way(cells)
+    if way and (by_curve or not (stretched or groups)):
+        if words.top_label:
+            return "underconfident" if way > 0 else "overconfident"
+        return "too low" if way > 0 else "too high"
+    if groups or not stretched:
+        return "uneven"
+    return "overconfident" if slope.high < 1.0 else "underconfident"
 
 
-def _worst_stretch(cells: ScoreCells) -> str:
-    """Where the cumulative difference falls or climbs furthest, and what came true there."""
+def _one_way(cells: ScoreCells) -> int:
+    """1 if scores are mostly too low, -1 if too high, 0 if they are neither."""
+    difference = cells.cumulative_positive - cells.cumulative_score
+    mostly = abs(difference[-1]) >= MOSTLY * np.ptp(difference)
+    return int(mostly) * (1 if difference[-1] > 0 else -1)
+
+
+def _evidence(tests: Mapping[str, TestResult], p_adjusted: Mapping[str, float], kind: Kind) -> str:
+    """The test that the finding rests on: of the curve or the slope, else the strongest one."""
+    rejected = [key for key, p in p_adjusted.items() if p < SIGNIFICANCE]
+    shape = BY_CURVE if kind == "uneven" else (*BY_CURVE, "line")
+    strongest = min(rejected, key=lambda key: p_adjusted[key])
+    cited = next((key for key in shape if key in rejected), strongest)
+    statistic, digits = tests[cited].statistic, 3 if cited in BY_CURVE else 1
+    size = "infinite" if math.isinf(statistic) else f"{statistic:.{digits}f}".replace("-", "−")
+    return f"{TEST_NAMES[cited]} {size}, {p_words(p_adjusted[cited])}"
+
+
+def _finding(
+    cells: ScoreCells, rejected: list[str], kind: Kind, slope: Estimate, words: ViewWords
+) -> str:
+    """What is wrong, in numbers."""
+    by_curve = any(key in rejected for key in BY_CURVE)
+    if by_curve and not (words.top_label and _one_way(cells)):
+        return _worst_stretch(cells, words)
+    if kind == "uneven":
+        return f"{words.scores} are too high in some ranges and too low in others."
+    if not by_curve and (slope.high < 1.0 or slope.low > 1.0):
+        extreme = "too extreme" if slope.high < 1.0 else "not extreme enough"
+        digits = 2 if abs(slope.value - 1.0) >= 0.01 else 4
+        return (
+            f"{words.scores} are {extreme}: the calibration slope is {slope.value:.{digits}f} "
+            "instead of 1."
+        )
+    return _averages("", cells.mean_score, cells.base_rate, words)
+
+
+def _worst_stretch(cells: ScoreCells, words: ViewWords) -> str:
+    """Where the cumulative difference falls or climbs furthest, and what was observed there."""
     difference = cells.cumulative_positive - cells.cumulative_score
     start, end = sorted((int(difference.argmin()), int(difference.argmax())))
     weight = cells.cumulative_weight[end] - cells.cumulative_weight[start]
     stated = (cells.cumulative_score[end] - cells.cumulative_score[start]) / weight
-    came = (cells.cumulative_positive[end] - cells.cumulative_positive[start]) / weight
-    often = "more" if came > stated else "less"
+    observed = (cells.cumulative_positive[end] - cells.cumulative_positive[start]) / weight
     place = _place(cells, start, end, weight / cells.total_weight)
-    return (
-        f"{place} come true {often} often than stated, "
-        f"{percent_words(came)} instead of {percent_words(stated)}"
-    )
+    return _averages(place, stated, observed, words)
+
+
+def _averages(place: str, stated: float, observed: float, words: ViewWords) -> str:
+    said, seen = percents_words(stated, observed)
+    if words.top_label and not place:
+        return f"Mean confidence is {said}, accuracy {seen}."
+    rows = "those" if place else "the"
+    return f"{words.scores} {place}average {said}, but {seen} of {rows} rows {words.positive}."
 
 
 def _place(cells: ScoreCells, start: int, end: int, share: float) -> str:
     low, high = score_words(cells.score[start]), score_words(cells.score[end - 1])
     if share > 0.95:
-        return "scores of all sizes"
+        return ""
     if end == len(cells):
-        return f"scores above {low}"
+        return f"from {low} up "
     if start == 0:
-        return f"scores below {high}"
-    return f"scores between {low} and {high}"
+        return f"up to {high} "
+    return f"of {low} " if low == high else f"between {low} and {high} "
 
 
 def recommend(
     losses: Mapping[str, Estimate],
-    differences: Mapping[str, Estimate],
+    to_best: Mapping[str, Estimate],
+    changes: Mapping[str, Estimate],
     cells: ScoreCells,
     outcomes: tuple[str, str] = ("positives", "negatives"),
     loss: str = "held-out log loss",
+    level: float = 0.95,
 ) -> Recommendation:
-    """The simplest method whose log loss cannot be told from the best one's.
+    """The simplest method that improves the log loss and is not significantly worse than the best.
 
     Parameters
     ----------
     losses : mapping of str to Estimate
         Held-out log loss of each method.
-    differences : mapping of str to Estimate
+    to_best : mapping of str to Estimate
         Log loss of each method minus that of the best one, paired.
+    changes : mapping of str to Estimate
+        Log loss of each method minus that of the uncalibrated scores, paired.
     cells : ScoreCells
         Of the uncalibrated scores.
     outcomes : (str, str)
         What positive and negative rows are called.
     loss : str
         What the losses are called.
+    level : float
+        Confidence level of the intervals.
     """
-    positives, negatives = _class_rows(cells)
-    if min(positives, negatives) < FEW_OF_A_CLASS:
-        rarer = outcomes[positives > negatives]
-        return Recommendation(
-            "",
-            "Not enough data to tell which calibrator helps.",
-            (f"Only {min(positives, negatives):,} {rarer}; at least {FEW_OF_A_CLASS} are needed.",),
-        )
+    rows = _class_rows(cells)
+    if min(rows) < FEW_OF_A_CLASS:
+        reason = f"Only {_few(rows, outcomes)}; at least {FEW_OF_A_CLASS} are needed."
+        return Recommendation("", "Not enough data to recommend a calibrator.", (reason,))
+    if set(losses) <= {"uncalibrated"}:
+        return Recommendation("", "No calibrator was compared.", ())
     best = min(losses, key=lambda key: losses[key].value)
-    as_good = [key for key in losses if key == best or differences[key].low <= 0.0]
-    chosen = min(as_good, key=lambda key: method_of(key).simplicity)
-    label = method_of(chosen).label
+    chosen = simplest(losses, to_best, changes)
     reasons = [f"Lowest {loss}: {method_of(best).label}, {losses[best].value:.4f}."]
-    if chosen != best:
-        gap = differences[chosen]
+    if chosen != best and changes[best].high >= 0.0:
+        reasons.append(f"Its gain is not significant ({_interval(changes[best], level)}).")
+    elif chosen != best:
         reasons.append(
-            f"{label} is simpler, and its log loss cannot be told from the best "
-            f"({signed(gap.value)}, interval {signed(gap.low)} to {signed(gap.high)})."
+            f"{method_of(chosen).label} is simpler, and its log loss is not significantly "
+            f"different from the best ({_interval(to_best[chosen], level)})."
         )
     if chosen == "uncalibrated":
-        return Recommendation(chosen, "Keep the scores as they are.", tuple(reasons))
-    gain = losses["uncalibrated"].value - losses[chosen].value
-    sentence = f"Use {label}: {loss} falls by {gain:.4f}, to {losses[chosen].value:.4f}."
+        sentence = f"Keep the uncalibrated scores: no calibrator lowers {loss} significantly."
+        return Recommendation(chosen, sentence, tuple(reasons))
+    sentence = (
+        f"Recommended: {method_of(chosen).label}. {loss.capitalize()} "
+        f"{losses['uncalibrated'].value:.4f} → {losses[chosen].value:.4f} "
+        f"(change {_interval(changes[chosen], level)})."
+    )
     return Recommendation(chosen, sentence, tuple(reasons))
+
+
+def _interval(change: Estimate, level: float) -> str:
+    low, high = signed(change.low), signed(change.high)
+    return f"{signed(change.value)}, {100 * level:g}% CI {low} to {high}"
 
 
 def p_words(p_value: float) -> str:
@@ -227,3 +431,19 @@ def percent_words(rate: float) -> str:
     ('31.7%', '0.021%')
     """
     return f"{100 * rate:.1f}%" if rate >= 0.001 or rate == 0.0 else f"{100 * rate:.2g}%"
+
+
+def percents_words(first: float, second: float) -> tuple[str, str]:
+    """Two rates as percentages, with as many decimals as tell them apart.
+
+    Examples
+    --------
+    >>> percents_words(0.107, 0.232), percents_words(0.46412, 0.46391)
+    (('10.7%', '23.2%'), ('46.41%', '46.39%'))
+    """
+    said = percent_words(first), percent_words(second)
+    digits = 2
+    while said[0] == said[1] and digits < 6:
+        said = f"{100 * first:.{digits}f}%", f"{100 * second:.{digits}f}%"
+        digits += 1
+    return said

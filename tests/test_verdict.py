@@ -1,10 +1,34 @@
+"""The verdict: what the tests say together, and that it agrees with the recommendation."""
+
+from collections import Counter
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
+from scipy.stats import norm
 
+import calib
+from calib.analysis import Analysis
 from calib.cells import ScoreCells
 from calib.comparison import Estimate
-from calib.verdict import judge, recommend
+from calib.methods import method_of
+from calib.metrics import TestResult
+from calib.predictions import Predictions
+from calib.ui.evidence import NAMES
+from calib.ui.evidence import test_rows as rows_of
+from calib.verdict import (
+    SIGNIFICANCE,
+    Recommendation,
+    adjusted,
+    calibration_tests,
+    judge,
+    recommend,
+    view_words,
+)
+
+KEEP = Recommendation("uncalibrated", "", ())
+NO_ADVICE = Recommendation("", "", ())
+USE_BETA = Recommendation("beta", "", ())
 
 
 def cells(distort, n: int = 5000, seed: int = 5) -> ScoreCells:
@@ -13,21 +37,81 @@ def cells(distort, n: int = 5000, seed: int = 5) -> ScoreCells:
     return ScoreCells.from_arrays(rng.random(n) < truth, distort(truth))
 
 
+def same(p):
+    return p
+
+
+def alternating() -> tuple[np.ndarray, np.ndarray]:
+    """Eight blocks of 125 rows whose gaps alternate in sign."""
+    score = np.repeat([0.15, 0.3, 0.35, 0.5, 0.5, 0.65, 0.7, 0.85], 125)
+    positives = (31, 25, 56, 50, 75, 69, 100, 94)
+    outcome = np.concatenate([np.arange(125) < k for k in positives])
+    return outcome, score
+
+
+def wavy(rng, n: int = 2000) -> tuple[np.ndarray, np.ndarray]:
+    score = rng.random(n)
+    return rng.random(n) < np.clip(score + 0.08 * np.sin(4 * np.pi * score), 0, 1), score
+
+
+def sloped(rng, n: int, slope: float) -> tuple[np.ndarray, np.ndarray]:
+    score = expit(-0.5 + 1.5 * rng.normal(size=n))
+    return rng.random(n) < expit(slope * logit(score)), score
+
+
 @pytest.mark.parametrize(
     ("distort", "kind", "words"),
     [
-        (lambda p: p, "calibrated", "No sign of miscalibration"),
-        (lambda p: expit(2 * logit(p)), "overconfident", "come true less often than stated"),
-        (lambda p: expit(0.5 * logit(p)), "underconfident", "often than stated"),
-        (lambda p: expit(logit(p) + 0.5), "too high", "less often than stated"),
-        (lambda p: expit(logit(p) - 0.5), "too low", "more often than stated"),
+        (lambda p: expit(2 * logit(p)), "overconfident", "Predictions between"),
+        (lambda p: expit(0.5 * logit(p)), "underconfident", "Predictions "),
+        (lambda p: expit(logit(p) + 0.5), "too high", "rows were positive"),
+        (lambda p: expit(logit(p) - 0.5), "too low", "rows were positive"),
     ],
 )
 def test_the_verdict_names_the_distortion(distort, kind, words):
     verdict = judge(cells(distort))
-    assert verdict.kind == kind
+    assert (verdict.kind, verdict.answer) == (kind, "not calibrated")
+    assert verdict.sentence.startswith(f"Not calibrated: {kind}. Predictions ")
     assert words in verdict.sentence
-    assert "KS 0." in verdict.sentence
+    assert verdict.sentence.endswith("p < 0.001)")
+    assert "KS error 0." in verdict.sentence
+    assert "ks" in verdict.rejected
+
+
+def test_calibrated_scores_show_no_evidence():
+    for advice in (None, KEEP):
+        verdict = judge(cells(same), advice=advice)
+        assert (verdict.kind, verdict.answer) == ("calibrated", "no evidence")
+        assert verdict.sentence == "No evidence of miscalibration."
+        assert verdict.rejected == ()
+        assert verdict.summary == "no evidence of miscalibration"
+
+
+def test_p_values_are_those_of_holm():
+    found = adjusted({str(p): TestResult(1.0, p, "") for p in (0.011, 0.02, 0.9, 0.04, np.nan)})
+    assert list(found.values())[:4] == pytest.approx([0.044, 0.06, 0.9, 0.08])
+    assert np.isnan(found["nan"])
+
+
+def test_gaps_that_alternate_are_found_by_the_groups_and_called_uneven():
+    outcome, score = alternating()
+    tests = calibration_tests(ScoreCells.from_arrays(outcome, score))
+    assert tests["ks"].p_value == pytest.approx(0.569, abs=0.03)
+    assert tests["hosmer_lemeshow"].p_value == pytest.approx(7e-7, rel=0.1)
+    analysis = calib.analyze(Predictions.from_arrays(outcome, score))
+    assert analysis.recommendation.method == "spline"
+    assert (analysis.verdict.kind, analysis.verdict.answer) == ("uneven", "not calibrated")
+    assert analysis.verdict.sentence == (
+        "Not calibrated: uneven. Predictions are too high in some ranges and too low in others. "
+        "(Hosmer-Lemeshow χ² 41.3, p < 0.001)"
+    )
+
+
+def test_a_slope_that_only_its_own_tests_see_is_said_in_numbers():
+    found = judge(ScoreCells.from_arrays(*sloped(np.random.default_rng([200, 0]), 200, 0.5)))
+    assert not {"ks", "kuiper"} & set(found.rejected)
+    assert found.kind == "overconfident"
+    assert "Predictions are too extreme: the calibration slope is 0." in found.sentence
 
 
 def test_a_slope_that_clusters_leave_open_names_no_distortion():
@@ -37,47 +121,213 @@ def test_a_slope_that_clusters_leave_open_names_no_distortion():
     assert judge(stretched, slope=Estimate(0.5)).kind == "uneven"
 
 
-def test_few_rows_cannot_tell():
-    verdict = judge(cells(lambda p: p, n=60))
-    assert verdict.kind == "unknown"
-    assert verdict.sentence.startswith("Can't tell yet")
+def test_few_rows_are_inconclusive():
+    verdict = judge(cells(same, n=60))
+    assert (verdict.kind, verdict.answer) == ("unknown", "inconclusive")
+    assert verdict.sentence == (
+        "Inconclusive: 27 positives are too few to detect typical miscalibration."
+    )
 
 
 def test_few_rows_still_show_a_gross_error():
-    verdict = judge(cells(lambda p: expit(4 * logit(p) + 3), n=120))
-    assert verdict.kind != "unknown"
+    verdict = judge(cells(lambda p: expit(4 * logit(p) + 3), n=120), advice=NO_ADVICE)
+    assert verdict.answer == "not calibrated"
+
+
+def test_disagreement_with_the_recommendation_is_said():
+    wrong, right = cells(lambda p: expit(2 * logit(p))), cells(same)
+    kept = judge(wrong, advice=KEEP)
+    assert (kept.kind, kept.answer) == ("overconfident", "inconclusive")
+    assert kept.sentence.startswith("Inconclusive: 5 tests reject calibration (overconfident; KS")
+    assert kept.sentence.endswith("but no calibrator lowers the log loss significantly.")
+    improved = judge(right, advice=USE_BETA)
+    assert (improved.kind, improved.answer) == ("unknown", "inconclusive")
+    assert improved.sentence == (
+        "Inconclusive: no test rejects calibration, but Beta lowers the log loss significantly."
+    )
+    assert judge(wrong, advice=USE_BETA).answer == "not calibrated"
+
+
+def test_a_top_label_is_over_or_underconfident():
+    words = view_words("top:1")
+    scored = cells(lambda p: expit(logit(p) + 0.5))
+    mean, accuracy = scored.weight @ scored.score / 5000, scored.positive.sum() / 5000
+    high = judge(scored, words=words)
+    assert high.kind == "overconfident"
+    assert high.sentence.startswith(
+        f"Not calibrated: overconfident. Mean confidence is {mean:.1%}, accuracy {accuracy:.1%}. "
+        "(KS error 0.0"
+    )
+    assert judge(cells(lambda p: expit(logit(p) - 0.5)), words=words).kind == "underconfident"
+    few = judge(cells(same, n=60), words=words)
+    assert "27 correctly classified rows are too few" in few.sentence
+
+
+def clusters(rng, n: int, slope: float) -> Predictions:
+    """Rows in fives that share 30% of the variance of score and outcome."""
+    group = np.repeat(np.arange(n // 5), 5)
+
+    def shared():
+        return np.sqrt(0.3) * rng.normal(size=n // 5)[group] + np.sqrt(0.7) * rng.normal(size=n)
+
+    score = expit(-0.5 + 1.5 * shared())
+    outcome = norm.cdf(shared()) < expit(slope * logit(score))
+    return Predictions.from_arrays(outcome, score, group=group)
+
+
+def simulated() -> list[tuple[str, Predictions]]:
+    """Data sets of many kinds and sizes."""
+    found = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        found += [("wavy", Predictions.from_arrays(*wavy(rng)))]
+        for slope, n in ((1.0, 300), (1.0, 1500), (0.6, 150), (0.85, 600), (1.2, 900)):
+            found += [(f"slope {slope}", Predictions.from_arrays(*sloped(rng, n, slope)))]
+        outcome, score = sloped(rng, 1500, 1.0)
+        found += [("too high", Predictions.from_arrays(outcome, expit(logit(score) + 0.2)))]
+        found += [("tied", Predictions.from_arrays(outcome, np.ceil(10 * score) / 10 - 0.05))]
+        found += [("clusters", clusters(rng, 1000, slope)) for slope in (1.0, 0.75)]
+    return found
+
+
+def check_agreement(analysis: Analysis) -> None:
+    verdict, advice = analysis.verdict, analysis.recommendation
+    scores = analysis.uncalibrated
+    # The tests as the pages show them.
+    assert verdict.p_adjusted == scores.p_adjusted
+    assert [row["Test"] for row in rows_of(scores)] == [NAMES[key] for key in verdict.p_adjusted]
+    rejects = bool(verdict.rejected)
+    assert rejects == (min(verdict.p_adjusted.values()) < SIGNIFICANCE)
+    # The recommendation as the comparison shows its differences.
+    gains = {key for key, m in analysis.methods.items() if m.differences["log_loss"].high < 0}
+    if advice.method == "uncalibrated":
+        assert not gains
+    elif advice.method:
+        assert advice.method in gains
+        assert method_of(advice.method).label in advice.sentence
+    # The verdict is made of both, and says where they disagree.
+    improves, keeps = advice.method in gains, advice.method == "uncalibrated"
+    if rejects:
+        assert verdict.answer == ("inconclusive" if keeps else "not calibrated")
+        assert ("no calibrator lowers" in verdict.sentence) == keeps
+        assert verdict.kind not in ("calibrated", "unknown")
+    else:
+        assert verdict.answer == ("no evidence" if keeps else "inconclusive")
+        assert ("no test rejects" in verdict.sentence) == improves
+    assert verdict.sentence.lower().startswith(verdict.answer)
+
+
+def test_verdict_tests_and_recommendation_of_simulated_data_agree():
+    answers = Counter()
+    for _, predictions in simulated():
+        analysis = calib.analyze(predictions)
+        check_agreement(analysis)
+        answers[analysis.verdict.answer] += 1
+    assert set(answers) == {"not calibrated", "no evidence", "inconclusive"}
+
+
+def test_verdicts_of_a_matrix_agree_in_every_view():
+    rows = calib.examples.EXAMPLES["digits"].load()
+    analysis = None
+    for view in ("top:1", "class:3", "within:2"):
+        settings = calib.Settings(view=view, methods=("temperature", "isotonic"))
+        analysis = calib.analyze(rows, settings, earlier=analysis)
+        verdict, results = analysis.verdict, analysis.multiclass.results
+        assert analysis.recommendation.method == analysis.multiclass.recommended
+        assert results[analysis.multiclass.recommended].differences["log_loss"].high < 0
+        assert verdict.p_adjusted == analysis.uncalibrated.p_adjusted
+        assert verdict.answer == ("not calibrated" if verdict.rejected else "inconclusive")
+
+
+def rejections(draw, times: int) -> float:
+    found = [
+        bool(judge(ScoreCells.from_arrays(*draw(rng))).rejected)
+        for rng in np.random.default_rng(0).spawn(times)
+    ]
+    return float(np.mean(found))
+
+
+@pytest.mark.parametrize(("n", "times"), [(200, 200), (2000, 1000)])
+def test_calibrated_scores_are_rejected_in_at_most_one_of_twenty_data_sets(n, times):
+    assert rejections(lambda rng: sloped(rng, n, 1.0), times) <= 0.055
+
+
+def test_wavy_scores_are_rejected():
+    assert rejections(wavy, 50) >= 0.9
+
+
+def test_the_tests_together_lose_little_of_the_best_ones_power():
+    best = [
+        calibration_tests(ScoreCells.from_arrays(*sloped(rng, 200, 0.6)))["spiegelhalter"].p_value
+        for rng in np.random.default_rng(0).spawn(100)
+    ]
+    together = rejections(lambda rng: sloped(rng, 200, 0.6), 100)
+    assert together >= 0.8 * np.mean(np.array(best) < 0.05)
 
 
 def estimates(**values: float) -> dict[str, Estimate]:
     return {key: Estimate(value) for key, value in values.items()}
 
 
+LOSSES = estimates(uncalibrated=0.6, platt=0.501, beta=0.5001, isotonic=0.5)
+TO_BEST = {
+    "uncalibrated": Estimate(0.1, 0.08, 0.12),
+    "platt": Estimate(0.001, 0.0005, 0.0015),
+    "beta": Estimate(0.0001, -0.001, 0.0012),
+    "isotonic": Estimate(0.0, 0.0, 0.0),
+}
+CHANGES = {
+    "uncalibrated": Estimate(0.0, 0.0, 0.0),
+    "platt": Estimate(-0.099, -0.12, -0.08),
+    "beta": Estimate(-0.0999, -0.12, -0.08),
+    "isotonic": Estimate(-0.1, -0.12, -0.08),
+}
+
+
 def test_the_simplest_of_the_equally_good_is_recommended():
-    losses = estimates(uncalibrated=0.6, platt=0.501, beta=0.5001, isotonic=0.5)
-    differences = {
-        "uncalibrated": Estimate(0.1, 0.08, 0.12),
-        "platt": Estimate(0.001, 0.0005, 0.0015),
-        "beta": Estimate(0.0001, -0.001, 0.0012),
-        "isotonic": Estimate(0.0, 0.0, 0.0),
-    }
-    found = recommend(losses, differences, cells(lambda p: p))
+    found = recommend(LOSSES, TO_BEST, CHANGES, cells(same))
     assert found.method == "beta"
-    assert "Use Beta" in found.sentence
-    assert any("simpler" in reason for reason in found.reasons)
+    assert found.sentence == (
+        "Recommended: Beta. Held-out log loss 0.6000 → 0.5001 "
+        "(change −0.0999, 95% CI −0.1200 to −0.0800)."
+    )
+    assert found.reasons[1] == (
+        "Beta is simpler, and its log loss is not significantly different from the best "
+        "(+0.0001, 95% CI −0.0010 to +0.0012)."
+    )
+
+
+def test_a_method_without_a_significant_gain_of_its_own_is_not_recommended():
+    changes = CHANGES | {"beta": Estimate(-0.0999, -0.22, 0.02)}
+    assert recommend(LOSSES, TO_BEST, changes, cells(same)).method == "isotonic"
+
+
+def test_a_significant_gain_counts_though_it_is_not_the_best_method_s():
+    to_best = TO_BEST | {"uncalibrated": Estimate(0.1, -0.02, 0.22)}
+    changes = CHANGES | {"isotonic": Estimate(-0.1, -0.22, 0.02)}
+    assert recommend(LOSSES, to_best, changes, cells(same)).method == "beta"
 
 
 def test_scores_that_nothing_improves_are_kept():
     losses = estimates(uncalibrated=0.5002, platt=0.5)
-    differences = {"uncalibrated": Estimate(0.0002, -0.001, 0.0014), "platt": Estimate(0, 0, 0)}
-    found = recommend(losses, differences, cells(lambda p: p))
-    assert (found.method, found.sentence) == ("uncalibrated", "Keep the scores as they are.")
+    to_best = {"uncalibrated": Estimate(0.0002, -0.001, 0.0014), "platt": Estimate(0, 0, 0)}
+    changes = {"uncalibrated": Estimate(0, 0, 0), "platt": Estimate(-0.0002, -0.0014, 0.001)}
+    found = recommend(losses, to_best, changes, cells(same))
+    assert found.method == "uncalibrated"
+    assert found.sentence == (
+        "Keep the uncalibrated scores: no calibrator lowers held-out log loss significantly."
+    )
+    assert found.reasons[1] == "Its gain is not significant (−0.0002, 95% CI −0.0014 to +0.0010)."
 
 
 def test_too_few_of_a_class_recommend_nothing():
-    found = recommend(
-        estimates(uncalibrated=0.5, platt=0.4),
-        {"uncalibrated": Estimate(0.1, 0.05, 0.15), "platt": Estimate(0, 0, 0)},
-        cells(lambda p: p, n=60),
-    )
+    found = recommend(LOSSES, TO_BEST, CHANGES, cells(same, n=60))
     assert found.method == ""
-    assert "Not enough data" in found.sentence
+    assert found.sentence == "Not enough data to recommend a calibrator."
+    assert found.reasons == ("Only 27 positives; at least 100 are needed.",)
+
+
+def test_scores_that_were_compared_with_nothing_get_no_recommendation():
+    alone = estimates(uncalibrated=0.5)
+    found = recommend(alone, alone, alone, cells(same))
+    assert (found.method, found.sentence) == ("", "No calibrator was compared.")

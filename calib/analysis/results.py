@@ -25,7 +25,7 @@ from calib.metrics.base import Better
 from calib.numerics.arrays import FloatArray
 from calib.origin import Origin
 from calib.settings import Settings
-from calib.verdict import Recommendation, Verdict
+from calib.verdict import Recommendation, Verdict, adjusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,16 @@ class MethodResult:
     ks: TestResult
     function: CalibrationFunction
     tests: Mapping[str, TestResult] = field(default_factory=dict)
+
+    @property
+    def all_tests(self) -> dict[str, TestResult]:
+        """The KS test and the others, by key: those that are judged together."""
+        return {"ks": self.ks, **self.tests}
+
+    @property
+    def p_adjusted(self) -> dict[str, float]:
+        """Their p-values after Holm's correction: below 0.05 where a test rejects."""
+        return adjusted(self.all_tests)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

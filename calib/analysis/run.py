@@ -29,7 +29,14 @@ from calib.numerics.transforms import default_epsilon
 from calib.predictions import Predictions
 from calib.settings import Settings
 from calib.uncertainty import slope_estimate
-from calib.verdict import SIGNIFICANCE, Recommendation, judge, recommend
+from calib.verdict import (
+    SIGNIFICANCE,
+    Recommendation,
+    Verdict,
+    judge,
+    recommend,
+    view_words,
+)
 
 
 def analyze(
@@ -87,7 +94,8 @@ def _analyze(
         evaluated = _evaluate(predictions, held_out, settings)
         if known.multiclass is None:
             return evaluated
-        return _of_matrix(evaluated, compare(predictions, settings, progress, known.multiclass))
+        compared = compare(predictions, settings, progress, known.multiclass)
+        return _of_matrix(evaluated, held_out, compared)
     if predictions.is_matrix:
         return _analyze_matrix(predictions, settings, known, progress)
     view = predictions.view(settings.view)
@@ -117,31 +125,37 @@ def _analyze_matrix(
     compared = compare(predictions, settings, progress, known.multiclass if known else None)
     assert compared.held_out is not None
     held_out = hold_out_view(compared.held_out, predictions, settings, progress)
-    return _of_matrix(_evaluate(predictions, held_out, settings), compared)
+    return _of_matrix(_evaluate(predictions, held_out, settings), held_out, compared)
 
 
-def _of_matrix(analysis: Analysis, compared: MulticlassComparison) -> Analysis:
+def _of_matrix(analysis: Analysis, held_out: HeldOut, compared: MulticlassComparison) -> Analysis:
     """The analysis of a view, with what is known of the whole matrix."""
     assert compared.held_out is not None
     results = compared.results
     advice = recommend(
         {key: result.metrics["log_loss"] for key, result in results.items()},
         {key: result.to_best for key, result in results.items()},
+        {key: result.differences["log_loss"] for key, result in results.items()},
         compared.held_out.view("uncalibrated", "top:1").cells(),
-        ("rows whose first class came true", "rows whose first class did not come true"),
-        "held-out log loss of all classes",
+        view_words("top:1").outcomes,
+        "held-out multiclass log loss",
+        analysis.settings.confidence_level,
     )
-    warnings = dict.fromkeys((*compared.notes, *analysis.warnings))
-    return replace(analysis, multiclass=compared, recommendation=advice, warnings=tuple(warnings))
+    return replace(
+        analysis,
+        multiclass=compared,
+        recommendation=advice,
+        verdict=_verdict(
+            held_out, analysis.uncalibrated, analysis.settings, advice, "multiclass log loss"
+        ),
+        warnings=tuple(dict.fromkeys((*compared.notes, *analysis.warnings))),
+    )
 
 
 def _evaluate(predictions: Predictions, held_out: HeldOut, settings: Settings) -> Analysis:
     methods = method_results(held_out, settings)
     scored = held_out.cells["uncalibrated"]
-    level = 1.0 - SIGNIFICANCE  # the verdict's own, not that of the settings
-    slope = methods["uncalibrated"].metrics["slope"]
-    if settings.confidence_level != level:
-        slope = slope_estimate(held_out.view("uncalibrated"), scored, confidence_level=level)
+    advice = _recommendation(held_out, methods, settings)
     rule = default_epsilon(held_out.fitted_on.score)
     epsilon = settings.epsilon or rule
     return Analysis(
@@ -153,11 +167,26 @@ def _evaluate(predictions: Predictions, held_out: HeldOut, settings: Settings) -
         compact_logit=compact_logit_curve(
             epsilon, rule, _rows_outside(held_out.fitted_on, epsilon)
         ),
-        verdict=judge(scored, methods["uncalibrated"].ks, slope),
-        recommendation=_recommendation(held_out, methods, settings),
+        verdict=_verdict(held_out, methods["uncalibrated"], settings, advice),
+        recommendation=advice,
         warnings=warnings_of(held_out, scored),
         held_out=held_out,
     )
+
+
+def _verdict(
+    held_out: HeldOut,
+    scores: MethodResult,
+    settings: Settings,
+    advice: Recommendation,
+    loss: str = "log loss",
+) -> Verdict:
+    cells, slope = held_out.cells["uncalibrated"], scores.metrics["slope"]
+    level = 1.0 - SIGNIFICANCE  # the verdict's own, not that of the settings
+    if settings.confidence_level != level:
+        slope = slope_estimate(held_out.view("uncalibrated"), cells, confidence_level=level)
+    words = replace(view_words(settings.view), loss=loss)
+    return judge(cells, scores.all_tests, advice, slope=slope, words=words)
 
 
 def _rebin(earlier: Analysis, held_out: HeldOut, settings: Settings) -> Analysis:
@@ -192,4 +221,6 @@ def _recommendation(
         key: mean_estimate(values - per_row[best], held_out.rows, level)
         for key, values in per_row.items()
     }
-    return recommend(log_losses, to_best, held_out.cells["uncalibrated"])
+    changes = {key: method.differences["log_loss"] for key, method in methods.items()}
+    cells = held_out.cells["uncalibrated"]
+    return recommend(log_losses, to_best, changes, cells, level=level)

@@ -81,8 +81,8 @@ def reliability_chart(
     >>> p = rng.random(2000)
     >>> predictions = Predictions.from_arrays(rng.random(2000) < p**2, p)
     >>> chart = reliability_chart(analyze(predictions, Settings(methods=("platt",), n_bins=10)))
-    >>> chart.alt[:55]
-    'Reliability diagram, 10 occupied bins. Too high: scores'
+    >>> chart.alt[:65]
+    'Reliability diagram, 10 occupied bins. Not calibrated: too high. '
     """
     results = [analysis.methods[key] for key in methods]
     scale = scale_for(axis, [result.reliability for result in results])

@@ -89,8 +89,8 @@ def count(value: float) -> str:
 
 
 def evidence(method: MethodResult) -> str:
-    """The KS error of a method and its p-value."""
-    return f"KS {method.ks.statistic:.3f}, {p_words(method.ks.p_value)}"
+    """The KS error of a method and its p-value, adjusted for its other tests."""
+    return f"KS {method.ks.statistic:.3f}, {p_words(method.p_adjusted['ks'])}"
 
 
 def axis_titles(analysis: Analysis) -> tuple[str, str]:

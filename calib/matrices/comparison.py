@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from calib.comparison import Estimate, Progress, mean_estimate, quiet
+from calib.comparison import Estimate, Progress, mean_estimate, quiet, simplest
 from calib.matrices.defaults import default_methods
 from calib.matrices.held_out import MulticlassHeldOut, hold_out_multiclass
 from calib.matrices.views import replicate_view
@@ -84,7 +84,8 @@ class MulticlassComparison:
     best : str
         Key of the method with the least log loss.
     recommended : str
-        Key of the simplest method whose log loss cannot be told from the least.
+        Key of the simplest method that lowers the log loss significantly and is not significantly
+        worse than the best; "uncalibrated" where none lowers it.
     notes : tuple of str
         What to know before believing it: methods that failed or were left out, unseen classes.
     n_bins : int
@@ -210,7 +211,7 @@ def compare(
     return MulticlassComparison(
         results=results,
         best=best,
-        recommended=_simplest(results),
+        recommended=_recommended(results),
         notes=(*unseen, *held_out.failures.values()),
         n_bins=N_BINS,
         confidence_level=settings.confidence_level,
@@ -296,7 +297,9 @@ def _rows(held_out: MulticlassHeldOut) -> BinaryView:
     return BinaryView(correct, top, held_out.weight, None, held_out.group)
 
 
-def _simplest(results: Mapping[str, MulticlassResult]) -> str:
-    """The simplest method whose log loss cannot be told from the least one."""
-    as_good = [key for key, result in results.items() if result.to_best.low <= 0.0]
-    return min(as_good, key=lambda key: MULTICLASS_CALIBRATORS[key].simplicity)
+def _recommended(results: Mapping[str, MulticlassResult]) -> str:
+    return simplest(
+        {key: result.metrics["log_loss"] for key, result in results.items()},
+        {key: result.to_best for key, result in results.items()},
+        {key: result.differences["log_loss"] for key, result in results.items()},
+    )

@@ -240,9 +240,9 @@ def _settings(analysis: Analysis) -> dict[str, str]:
 def _verdict(analysis: Analysis) -> dict[str, str]:
     chosen = analysis.recommendation.method
     return {
-        "Verdict": analysis.verdict.kind,
+        "Verdict": analysis.verdict.summary,
         "In a sentence": analysis.verdict.sentence,
-        "Recommended": analysis.methods[chosen].label if chosen else "can't tell",
+        "Recommended": analysis.methods[chosen].label if chosen else "none",
     }
 
 

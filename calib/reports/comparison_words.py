@@ -64,8 +64,8 @@ def comparison_sections(comparison: ReportComparison) -> tuple[Section, ...]:
 
 def _summary(comparison: ReportComparison) -> tuple[Block, ...]:
     verdict, data = comparison.verdict[0], comparison.data
-    moved = f"changed from {verdict.first} to {verdict.second}"
-    said = f"The verdict {moved if verdict.changed else f'stays: {verdict.first}'}."
+    moved = f'changed from "{verdict.first}" to "{verdict.second}"'
+    said = f"The verdict {moved if verdict.changed else f'is the same: {verdict.first}'}."
     rows = "The same rows." if comparison.same_rows else f"Other data: {_differ(data)}."
     chosen = _differ(comparison.settings)
     settings = f"Other settings: {chosen}." if chosen else "The same settings."

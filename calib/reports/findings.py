@@ -15,7 +15,7 @@ from calib.metrics import TestResult
 from calib.reports.blocks import Beside, Block, Bullets, Drawing, Paragraph, Section, Table, Value
 from calib.reports.contents import Contents
 from calib.reports.words import interval, number, percent, signed
-from calib.verdict import p_words
+from calib.verdict import SIGNIFICANCE, p_words
 
 TESTS = {
     "ks": "KS",
@@ -131,7 +131,7 @@ def _metric(method: MethodResult, column: Column) -> Value:
     estimate = method.metrics[column.key]
     detail = interval(estimate, column.digits)
     if column.key == "ks_error":
-        detail = f"{detail}, {p_words(method.ks.p_value)}"
+        detail = f"{detail}, {p_words(method.p_adjusted['ks'])}"
     return Value(number(estimate.value, column.digits), detail)
 
 
@@ -172,16 +172,21 @@ def cumulative(report: Contents) -> Section:
 
 def _test_table(report: Contents) -> Table:
     rows = tuple(
-        (Value(method.label), Value(TESTS[key]), _statistic(test), _evidence(test))
+        (
+            Value(method.label),
+            Value(TESTS[key]),
+            _statistic(test),
+            Value(_p_words(test.p_value), test.null),
+            Value(_p_words(method.p_adjusted[key])),
+        )
         for method in report.shown
-        for key, test in {"ks": method.ks, **method.tests}.items()
+        for key, test in method.all_tests.items()
         if key in TESTS
     )
     return Table(
-        "Tests of the held-out scores: a small p is evidence against calibration, a large one "
-        "proves nothing. Of five tests, one is below 0.05 by chance more often than once in "
-        "twenty.",
-        ("Method", "Test", "Statistic", "p"),
+        "Tests of the held-out scores. A test rejects calibration where its p-value after Holm's "
+        f"correction for the number of tests is below {SIGNIFICANCE:g}; the verdict uses these.",
+        ("Method", "Test", "Statistic", "p", "p (Holm)"),
         rows,
         n_text=2,
     )
@@ -192,6 +197,5 @@ def _statistic(test: TestResult) -> Value:
     return Value(number(test.statistic, 3))
 
 
-def _evidence(test: TestResult) -> Value:
-    unknown = math.isnan(test.p_value)
-    return Value("cannot be estimated" if unknown else p_words(test.p_value), test.null)
+def _p_words(p_value: float) -> str:
+    return "cannot be estimated" if math.isnan(p_value) else p_words(p_value)

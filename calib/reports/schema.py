@@ -18,10 +18,22 @@ def _without_origin(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
+def _with_answers(data: dict[str, Any]) -> dict[str, Any]:
+    """3 to 4: verdicts did not yet have an answer beside their kind."""
+    answers = {"calibrated": "no evidence", "unknown": "inconclusive"}
+    try:
+        verdict = data["analysis"]["verdict"]
+        answer = answers.get(verdict["kind"], "not calibrated")
+    except (KeyError, TypeError):
+        return data  # damaged: the reader says where
+    return {**data, "analysis": {**data["analysis"], "verdict": {**verdict, "answer": answer}}}
+
+
 # A step that was released is never edited: a change is a new step.
 STEPS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: _without_parts,
     2: _without_origin,
+    3: _with_answers,
 }
 SCHEMA_VERSION = len(STEPS) + 1
 

@@ -43,10 +43,11 @@ def _tests(report: Contents) -> pd.DataFrame:
                 "test": name,
                 "statistic": test.statistic,
                 "p_value": test.p_value,
+                "p_adjusted": method.p_adjusted[name],
                 "null": test.null,
             }
             for method in report.analysis.methods.values()
-            for name, test in {"ks": method.ks, **method.tests}.items()
+            for name, test in method.all_tests.items()
         ]
     )
 

@@ -123,7 +123,7 @@ def row_of(report: Report, report_id: str, tags: tuple[str, ...]) -> dict[str, o
         "data_name": plain(data.name),
         "author": plain(report.author),
         "note": plain(report.note),
-        "verdict": verdict.kind,
+        "verdict": "unknown" if verdict.answer == "inconclusive" else verdict.kind,
     }
     return {
         "id": report_id,

@@ -19,18 +19,18 @@ NAMES = {
     "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
     "line": "Slope and intercept χ²",
 }
-LOOKS_AT = {
-    "ks": "Positives up to any score",
-    "kuiper": "Positives over any stretch of scores",
-    "spiegelhalter": "Brier score of calibrated scores",
-    "hosmer_lemeshow": "Positives in ten equal groups",
-    "line": "Log-odds, stretched and shifted",
+WHAT_IT_TESTS = {
+    "ks": "Largest cumulative gap up to any score",
+    "kuiper": "Largest gap over any interval of scores",
+    "spiegelhalter": "Brier score equals that of a calibrated model",
+    "hosmer_lemeshow": "Positives in ten groups of equal size",
+    "line": "Calibration slope = 1 and intercept = 0",
 }
 TESTS_READING = (
-    "All compare what came true with what the scores expect; none can prove calibration. A small p "
-    f"is evidence against; below {SIGNIFICANCE:g} counts here. With many rows a difference too "
-    "small to matter is found too: look at its size. Of five tests, one is below 0.05 by chance "
-    "more often than once in twenty."
+    "No test can prove calibration. The last p-value is adjusted for the number of tests (Holm): "
+    f"calibration is rejected where it is below {SIGNIFICANCE:g}, and the verdict uses it. A "
+    "calibrated model is rejected by any of the five in at most 5% of data sets. With many rows "
+    "even negligible differences are significant; check the effect size."
 )
 
 
@@ -43,21 +43,22 @@ def tests_table(method: MethodResult) -> None:
         column_config={
             "Test": st.column_config.TextColumn(pinned=True),
         },
-        alt="One row a test: its statistic, its p-value in words, and what it looks at.",
+        alt="One row a test: its statistic, its p-values, and what it tests.",
     )
     frame.once("tests", lambda: st.caption(TESTS_READING))
 
 
 def test_rows(method: MethodResult) -> list[dict[str, str]]:
     """One row a test, every cell in words."""
-    found = {"ks": method.ks, **method.tests}
+    found, p_adjusted = method.all_tests, method.p_adjusted
     return [
         {
             "Test": NAMES[key],
             "Statistic": _statistic(key, found[key]),
-            "p": _evidence(found[key]),
-            "Looks at": LOOKS_AT[key],
-            "p is read from": found[key].null,
+            "p": _p_words(found[key].p_value),
+            "p (Holm)": _p_words(p_adjusted[key]),
+            "What it tests": WHAT_IT_TESTS[key],
+            "Null distribution": found[key].null,
         }
         for key in NAMES
         if key in found
@@ -70,20 +71,16 @@ def _statistic(key: str, test: TestResult) -> str:
     return number(test.statistic, 4 if key in ("ks", "kuiper") else 2)
 
 
-def _evidence(test: TestResult) -> str:
-    if math.isnan(test.p_value):
-        return "cannot be estimated"
-    return f"{p_words(test.p_value)}: {_against(test)}"
-
-
-def _against(test: TestResult) -> str:
-    return "evidence against" if test.p_value < SIGNIFICANCE else "no evidence against"
+def _p_words(p_value: float) -> str:
+    return "cannot be estimated" if math.isnan(p_value) else p_words(p_value)
 
 
 def errors_said(method: MethodResult) -> str:
-    """KS and Kuiper error of a method with their p-values, in a sentence."""
-    said = [f"KS error {number(method.ks.statistic)} ({_evidence(method.ks)} calibration)"]
-    if "kuiper" in method.tests:
-        kuiper = method.tests["kuiper"]
-        said.append(f"Kuiper error {number(kuiper.statistic)} ({_evidence(kuiper)})")
+    """KS and Kuiper error of a method with their adjusted p-values, in a sentence."""
+    said = [
+        f"{name} error {number(method.all_tests[key].statistic)} "
+        f"({_p_words(method.p_adjusted[key])})"
+        for key, name in (("ks", "KS"), ("kuiper", "Kuiper"))
+        if key in method.all_tests
+    ]
     return f"**{method.label}**: {', '.join(said)}."

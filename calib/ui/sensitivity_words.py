@@ -67,11 +67,9 @@ def _listed(parts: list[str]) -> str:
 
 
 def _without_bins(analysis: Analysis, method: str) -> str:
-    test = analysis.methods[method].ks
-    against = "evidence against" if test.p_value < SIGNIFICANCE else "no evidence against"
-    return (
-        f"The KS test, which needs no bins, finds {against} calibration ({p_words(test.p_value)})."
-    )
+    p_value = analysis.methods[method].p_adjusted["ks"]
+    rejects = "rejects" if p_value < SIGNIFICANCE else "does not reject"
+    return f"The KS test, which needs no bins, {rejects} calibration ({p_words(p_value)})."
 
 
 SENSITIVITY_READING = (

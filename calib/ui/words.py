@@ -85,20 +85,6 @@ def protocol(analysis: Analysis) -> str:
     )
 
 
-def best_fix(analysis: Analysis) -> str:
-    """The recommendation with the interval of what it gains."""
-    chosen = analysis.recommendation.method
-    if chosen in ("", "uncalibrated"):
-        return analysis.recommendation.sentence
-    compared = analysis.multiclass.results if analysis.multiclass else analysis.methods
-    change = compared[chosen].differences["log_loss"]
-    at = level(analysis.settings.confidence_level)
-    return (
-        f"{analysis.recommendation.sentence} Paired change {signed(change.value)}, "
-        f"{at} interval {interval(change, signed=True)}."
-    )
-
-
 def set_aside(data: DataSummary) -> str:
     """Rows of the file that are not used, and why; "" if there are none."""
     if not data.set_aside:

@@ -73,7 +73,7 @@ def test_the_first_ten_seconds_answer_the_question(page: Page):
         "Log loss",
     ]
     fix = by_key(page, "best_fix").inner_text()
-    assert re.search(r"Paired change −0\.\d+, 95% interval −0\.\d+ to −0\.\d+", fix)
+    assert re.search(r"\(change −0\.\d+, 95% CI −0\.\d+ to −0\.\d+\)", fix)
 
 
 def test_a_link_with_every_setting_is_restored_and_kept_on_every_page(page: Page):

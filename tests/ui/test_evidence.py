@@ -26,17 +26,17 @@ def test_every_test_of_the_analysis_has_a_row(method):
     rows = rows_of(method)
     assert [row["Test"] for row in rows] == list(NAMES.values())
     assert {"ks", *method.tests} == set(NAMES)
-    assert all(row["Looks at"] for row in rows)
+    assert all(row["What it tests"] for row in rows)
     assert rows[3]["Statistic"] == f"{method.tests['hosmer_lemeshow'].statistic:.2f}"
     # The lowest tenth of the scores expects fewer than 5 positives.
-    assert rows[3]["p is read from"] == "simulation, 4,999 draws"
-    assert rows[4]["p is read from"] == "chi-square, 2 degrees of freedom"
-    assert rows[0]["p"] == "p < 0.001: evidence against"
+    assert rows[3]["Null distribution"] == "simulation, 4,999 draws"
+    assert rows[4]["Null distribution"] == "chi-square, 2 degrees of freedom"
+    assert (rows[0]["p"], rows[0]["p (Holm)"]) == ("p < 0.001", "p < 0.001")
 
 
 def test_the_sentence_says_both_errors(method):
     said = errors_said(method)
-    assert f"KS error {method.ks.statistic:.4f} (p < 0.001: evidence against calibration)" in said
+    assert f"KS error {method.ks.statistic:.4f} (p < 0.001)" in said
     assert f"Kuiper error {method.tests['kuiper'].statistic:.4f}" in said
 
 
@@ -51,5 +51,8 @@ def test_what_cannot_be_estimated_or_is_infinite_is_said(method):
     assert by_name[NAMES["line"]]["p"] == "cannot be estimated"
     assert by_name[NAMES["hosmer_lemeshow"]]["Statistic"] == "∞"
     assert by_name[NAMES["spiegelhalter"]]["Statistic"] == "−1.50"
-    assert by_name[NAMES["spiegelhalter"]]["p"] == "p = 0.130: no evidence against"
+    assert by_name[NAMES["spiegelhalter"]]["p"] == "p = 0.130"
+    # Three tests have a p-value; those of KS and Hosmer-Lemeshow are smaller.
+    assert by_name[NAMES["spiegelhalter"]]["p (Holm)"] == "p = 0.130"
+    assert by_name[NAMES["line"]]["p (Holm)"] == "cannot be estimated"
     assert "Kuiper" not in by_name

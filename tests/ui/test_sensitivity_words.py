@@ -25,7 +25,7 @@ def test_a_clear_verdict_never_flips():
     said = sensitivity_said(*scored(1500, 2.0), KEY)
     assert "never flips" in said
     assert "always more than" in said
-    assert "finds evidence against calibration (p < 0.001)" in said
+    assert "rejects calibration (p < 0.001)" in said
 
 
 def test_no_evidence_never_flips_either():
@@ -33,7 +33,7 @@ def test_no_evidence_never_flips_either():
     assert found.share == 0.0
     said = sensitivity_said(analysis, found, KEY)
     assert "never more than" in said
-    assert "no evidence against" in said
+    assert "does not reject calibration" in said
 
 
 def test_a_weak_verdict_says_where_it_flips():
