@@ -22,6 +22,9 @@ from calib.loading.problems import InputError, Problem, joined, quoted, refuse
 from calib.loading.table import Table, make_table
 
 Arrays = Mapping[str, NDArray[Any]]
+# Of an array's header numpy reads 10,000 bytes at most.
+MOST_HEADER = 2**14
+LONG = re.compile(rb"(\d)L")
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -103,8 +106,7 @@ def _contents(data: bytes, limit: int) -> dict[str, bytes]:
 
 
 def _array(key: str, content: bytes) -> NDArray[Any]:
-    stream = io.BytesIO(content)
-    shape, fortran, dtype = _header(stream)
+    shape, fortran, dtype, start = _header(content)
     count = math.prod(shape)
     if dtype.hasobject:
         raise refuse(
@@ -116,10 +118,10 @@ def _array(key: str, content: bytes) -> NDArray[Any]:
     if (
         min(shape, default=0) < 0
         or not dtype.itemsize
-        or count * dtype.itemsize > len(content) - stream.tell()
+        or count * dtype.itemsize > len(content) - start
     ):
         raise _damaged()
-    flat = np.frombuffer(content, dtype, count, stream.tell())
+    flat = np.frombuffer(content, dtype, count, start)
     if dtype.kind == "U" and not _is_text(flat):
         raise _damaged()
     return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
@@ -131,9 +133,13 @@ def _is_text(values: NDArray[Any]) -> bool:
     return bool(((points < 0xD800) | ((points > 0xDFFF) & (points <= 0x10FFFF))).all())
 
 
-def _header(stream: io.BytesIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _header(content: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    """Shape, order, type, and where the values begin."""
+    # Python 2 wrote whole numbers as 40L.
+    stream = io.BytesIO(LONG.sub(rb"\1 ", content[:MOST_HEADER]))
     try:
-        return HEADERS[npy.read_magic(stream)](stream)
+        shape, fortran, dtype = HEADERS[npy.read_magic(stream)](stream)
+        return shape, fortran, dtype, stream.tell()
     except Exception:
         # A damaged header is read as Python's own words, whose tokenizer raises what it likes.
         raise _damaged() from None
@@ -196,7 +202,7 @@ def _table(
         if native.dtype == np.float16:
             native = native.astype(np.float32)
         if native.dtype == np.longdouble:
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"):
                 native = native.astype(np.float64)
         if native.dtype.kind == "S":
             native = np.char.decode(native, "utf-8", "replace")

@@ -155,7 +155,10 @@ def _check_single(content: bytes) -> None:
 
 def _guarded(kind: str, reader: Any, content: bytes) -> pa.Table:
     try:
-        return reader(content)
+        table = reader(content)
+        # A damaged or hostile file may point outside its buffers, and hold text that is none.
+        table.validate(full=True)
+        return table.rename_columns(table.column_names)
     except InputError:
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError):
@@ -184,8 +187,6 @@ def _arrow(content: bytes) -> pa.Table:
     read: list[pa.RecordBatch] = []
     n_rows = 0
     for batch in batches:
-        # A damaged or hostile file may point outside its buffers.
-        batch.validate(full=True)
         n_rows += batch.num_rows
         _check_cells(n_rows, len(schema))
         read.append(batch)

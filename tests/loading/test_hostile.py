@@ -220,3 +220,13 @@ def test_zip_archives_one_behind_the_other_are_refused() -> None:
     for data in (first + second, first + b"garbage"):
         with pytest.raises(InputError, match="other bytes before or behind it"):
             read(data)
+
+
+@pytest.mark.parametrize("write", [parquet, feather, arrow_stream])
+def test_names_and_words_that_are_no_text_are_refused(write) -> None:
+    data = write(y=[0, 1], p=[0.1, 0.9], region=["north", "south"])
+    assert len(read(data)) == 2
+    for whole, broken in ((b"region", b"r\xbbgion"), (b"north", b"n\xffrth")):
+        with pytest.raises(InputError) as caught:
+            read(data.replace(whole, broken))
+        assert caught.value.problems[0].code == "damaged"

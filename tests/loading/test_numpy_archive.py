@@ -156,6 +156,15 @@ def test_two_arrays_of_one_name_are_refused() -> None:
         read(stream.getvalue())
 
 
+def test_headers_of_python_2_are_read() -> None:
+    old = header("(200L,)") + (LABEL % 2).astype("<f8").tobytes()
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("y.npy", old)
+        archive.writestr("probs.npy", npy(P[:, 0]))
+    np.testing.assert_array_equal(load(stream.getvalue()).outcome, LABEL % 2)
+
+
 def test_text_that_is_none_is_refused() -> None:
     letters = np.full(800, 0xD800, np.uint32)
     for data in (
