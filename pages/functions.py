@@ -19,6 +19,7 @@ session = frame.begin("Functions")
 with st.sidebar:
     widgets.methods(session)
     below = st.container()
+    widgets.axis(session)
     widgets.confidence(session)
     widgets.changed(session)
 
@@ -46,7 +47,8 @@ def body(model: Model) -> None:
 
 def maps(analysis: Analysis) -> None:
     by_rule = epsilon.rule_maps(session, analysis)
-    draw = partial(functions_chart, highlight_knots=session.look.knots, by_rule=by_rule)
+    look = session.look
+    draw = partial(functions_chart, axis=look.axis, highlight_knots=look.knots, by_rule=by_rule)
     drawn, tested = tuple(analysis.methods), analysis.data.protocol == "test rows"
     left, right = st.columns(2, gap="medium")
     with left:

@@ -17,6 +17,8 @@ TAIL_TICKS = tuple(10.0**-k for k in range(1, 10))
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # More would run into each other on a phone.
 MOST_LABELS = 7
+# Log-odds of 0 and 1 where a line passes through them: no double but these lies farther out.
+FAR = 750.0
 LOGIT_TICKS = (*reversed(TAIL_TICKS), 0.5, *(1.0 - p for p in TAIL_TICKS))
 
 
@@ -38,10 +40,16 @@ class Scale:
     def at(self, p: FloatArray) -> FloatArray:
         """Coordinates of probabilities; beyond the ends of a logit axis, the nearer end."""
         if self.kind == "linear":
+            return self.beyond(p)
+        return np.clip(self.beyond(p), self.low, self.high)
+
+    def beyond(self, p: FloatArray) -> FloatArray:
+        """Coordinates of the points of a line, which the ends of the axis cut; 0 and 1 are far."""
+        if self.kind == "linear":
             return np.asarray(p, dtype=np.float64)
         with np.errstate(divide="ignore"):
             odds = np.log(p) - np.log1p(-np.asarray(p, dtype=np.float64))
-        return np.clip(odds, self.low, self.high)
+        return np.clip(odds, -FAR, FAR)
 
     def options(self) -> Mapping[str, Any]:
         """Range and ticks for plotly."""

@@ -36,7 +36,7 @@ class Look:
     Parameters
     ----------
     axis : {"linear", "logit"}
-        Axes of the reliability diagram.
+        Axes of the reliability diagram and of the calibration functions.
     shown : tuple of str
         Methods in the reliability diagram, by key.
     cumulative : str

@@ -179,12 +179,16 @@ class Session:
         else:
             setattr(self, name, value)
 
-    def reset(self, name: str | None = None) -> None:
-        """Put one setting, or all of them, back to the default."""
-        if name is None:
+    def reset(self, *names: str) -> None:
+        """Put some settings, or without a name all of them, back to the default."""
+        if not names:
             self.settings, self.look = self.start, Look()
             self.chosen.clear()
-        elif name in _names(Settings):
+        for name in names:
+            self._reset(name)
+
+    def _reset(self, name: str) -> None:
+        if name in _names(Settings):
             self.settings = replace(self.settings, **{name: getattr(self.start, name)})
             self.chosen.discard(name)
         else:

@@ -13,7 +13,7 @@ from calib.curves.rate import RATE_KINDS, RateKind
 from calib.examples import EXAMPLES
 from calib.multiclass import MULTICLASS_CALIBRATORS
 from calib.ui import state
-from calib.ui.choices import choice
+from calib.ui.choices import acts, choice
 from calib.ui.links import AXES, LEVELS
 from calib.ui.state import Session
 from calib.ui.words import assumptions, level, line_label, method_label
@@ -260,8 +260,13 @@ def _choose_example() -> None:
 
 
 def changed(session: Session) -> None:
-    """A chip for every choice that is not the default, each a click away from it."""
-    found = session.settings.changed(session.start) | session.look.changed()
+    """A chip for every changed choice that acts on this page, a click away from its default."""
+    every = session.settings.changed(session.start) | session.look.changed()
+    shown = {
+        "in_a_bin": session.look.bin_at is not None,
+        "of_several": len(state.models(session)) > 1,
+    }
+    found = {name: value for name, value in every.items() if acts(name, session.page, **shown)}
     if session.look.auto_bins:
         found.pop("n_bins", None)  # no choice of the person's
     if not found:
@@ -271,7 +276,7 @@ def changed(session: Session) -> None:
         for name, value in found.items():
             _chip(f"{choice(name, value)} ✕", f"reset_{name}", session.reset, name)
         if len(found) > 1:
-            _chip("Reset all", "reset_all", session.reset)
+            _chip("Reset all", "reset_all", session.reset, *found)
 
 
 def _chip(label: str, key: str, on_click: Callable[..., None], *args: str) -> None:

@@ -2,6 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import scipy.special
 
 from calib.figures import compact_logit_chart, functions_chart
 
@@ -13,6 +14,29 @@ def test_maps_are_the_calibration_functions(analysis, trace):
         np.testing.assert_allclose(line.x, function.score, atol=1e-7)
         np.testing.assert_allclose(line.y, function.calibrated, atol=1e-7)
         assert line.x.dtype == np.float32
+
+
+def test_logit_axes_carry_maps_dots_and_knots_by_their_log_odds(analysis, trace):
+    chart = functions_chart(analysis, ("platt", "isotonic"), axis="logit", highlight_knots=True)
+    figure, low = chart.figure, chart.figure.layout.xaxis.range[0]
+    for key in ("platt", "isotonic"):
+        function, line = analysis.methods[key].function, trace(figure, f"map {key}")
+        inside = (function.score > 0) & (function.score < 1)
+        inside &= (function.calibrated > 0) & (function.calibrated < 1)
+        for drawn, p in ((line.x, function.score), (line.y, function.calibrated)):
+            np.testing.assert_allclose(drawn[inside], scipy.special.logit(p[inside]), atol=1e-9)
+        # What is beyond the axis is cut there, not drawn along its edge.
+        assert line.x[0] < 2 * low
+        np.testing.assert_allclose(np.array(line.customdata)[:, 0], function.score, atol=1e-7)
+    knots = analysis.methods["isotonic"].function.knots
+    np.testing.assert_array_equal(trace(figure, "knots isotonic").customdata, knots)
+    curve = analysis.uncalibrated.reliability
+    np.testing.assert_allclose(
+        trace(figure, "dots rows").x, scipy.special.logit(curve.mean_score), atol=1e-9
+    )
+    assert figure.layout.xaxis.range == figure.layout.yaxis.range
+    linear = functions_chart(analysis, ("platt",)).figure
+    assert figure.layout.uirevision != linear.layout.uirevision
 
 
 @pytest.mark.parametrize("rows", ["test", "fitted"])

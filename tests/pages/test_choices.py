@@ -1,0 +1,151 @@
+"""Chips of changed settings: on the pages that the settings change, and on no others."""
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib.settings import Settings
+from calib.ui import state
+from calib.ui.choices import CHOICES, acts
+from calib.ui.frame import PAGES, Model
+from calib.ui.links import Look
+from calib.ui.reporting import report_of
+from tests.pages.test_pages import ROOT
+
+# Each a change that these rows can show.
+CHANGED: dict[str, Any] = {
+    "methods": ("uncalibrated", "histogram"),
+    "strategy": "uniform",
+    "n_bins": 3,
+    "epsilon": 0.2,
+    "n_folds": 3,
+    "seed": 7,
+    "confidence_level": 0.8,
+    "axis": "logit",
+    "shown": ("uncalibrated", "platt"),
+    "lines": ("corp",),
+    "bin_at": 0.5,
+    "over_epsilon": ("splinecalib",),
+    "cumulative": "platt",
+    "knots": True,
+    "auto_bins": True,
+    "after": "platt",
+    "slice_by": "side",
+    "cross": "side",
+    "n_ranges": 3,
+    "picked": (4,),
+    "apart": 3,
+    "time": "side",
+    "unit": "year",
+    "cost_fp": 3.0,
+    "cost_fn": 5.0,
+    "capacity": 0.3,
+    "count_from": 0.3,
+    "count_to": 0.7,
+}
+# Where epsilon and the methods show on every page: drawn are methods that the changes touch.
+BEFORE: dict[str, Any] = {
+    "methods": ("uncalibrated", "platt", "spline"),
+    "shown": ("uncalibrated", "spline"),
+    "cumulative": "spline",
+    "after": "spline",
+    "time": "date",
+    "n_bins": 2,
+}
+# Shown by other data: a matrix, several models, a bin that is looked into.
+OTHERWISE = {"view", "models", "classes", "bin_of"}
+SHOWING = [title for title in PAGES if title not in ("Data", "Classes", "Gallery", "Methods")]
+
+
+def rows() -> bytes:
+    rng = np.random.default_rng(1)
+    n = 900
+    score = rng.beta(0.7, 0.7, n).round(3)
+    columns = {
+        "outcome": (rng.random(n) < score**1.5).astype(int),
+        "score": score,
+        "ink": rng.normal(size=n).round(3),
+        "side": rng.choice(["left", "right"], n),
+        "date": [f"2024-{1 + i % 12:02d}-05" for i in range(n)],
+    }
+    return pd.DataFrame(columns).to_csv(index=False).encode()
+
+
+def opened(title: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    app.switch_page(PAGES["Data"]).run()
+    app.file_uploader[0].upload("mine.csv", rows(), "text/csv").run()
+    app.multiselect(key="map_slices").set_value(["ink", "side"]).run()
+    session = app.session_state["calib"]
+    for name, value in BEFORE.items():
+        session.change(name, value)
+    if title == "Functions":  # two that epsilon changes
+        session.change("methods", (*BEFORE["methods"], "splinecalib"))
+    app.switch_page(PAGES[title]).run()
+    assert not app.exception
+    return app
+
+
+def drawn(app: AppTest) -> list[str]:
+    """All that a page shows but its controls and links; of Reports the report."""
+    session = app.session_state["calib"]
+    if session.page == "Reports":
+        rows = state.predictions(session)
+        model = Model(rows, state.analysis(session, rows))
+        return [report_of(session, model).json()]
+    kinds = ("markdown", "caption", "arrow_data_frame", "metric", "plotly_chart", "info", "warning")
+    return [str(element.proto) for kind in kinds for element in app.main.get(kind)]
+
+
+def with_changes(app: AppTest, changes: dict[str, Any]) -> list[str]:
+    """What the page shows under some changes, which are taken back after it."""
+    session = app.session_state["calib"]
+    before = session.settings, session.look
+    for name, value in changes.items():
+        session.change(name, value)
+    app.run()
+    assert not app.exception
+    found = drawn(app)
+    session.settings, session.look = before
+    return found
+
+
+def test_every_choice_says_where_it_acts():
+    assert set(CHOICES) == {f.name for cls in (Settings, Look) for f in fields(cls)}
+    assert set(CHOICES) == set(CHANGED) | OTHERWISE
+    for name, choice in CHOICES.items():
+        assert choice.pages <= set(PAGES), name
+        assert choice.pages | choice.in_a_bin | choice.of_several, name
+
+
+def test_what_acts_on_a_bin_has_a_chip_where_a_bin_is_looked_into():
+    app = opened("Reliability")
+    with_changes(app, {"slice_by": "side"})
+    assert not [b for b in app.button if b.key == "reset_slice_by"]
+    with_changes(app, {"slice_by": "side", "bin_at": 0.5})
+    assert [b for b in app.button if b.key == "reset_slice_by"]
+
+
+def test_resetting_all_leaves_alone_what_has_no_chip_here():
+    app = opened("Reliability")
+    session = app.session_state["calib"]
+    session.change("axis", "logit")
+    session.change("cost_fn", 9.0)
+    app.run()
+    next(b for b in app.button if b.key == "reset_all").click().run()
+    assert (session.look.axis, session.look.cost_fn) == ("linear", 9.0)
+
+
+@pytest.mark.parametrize("title", SHOWING)
+def test_a_choice_changes_the_pages_on_which_it_has_a_chip_and_no_others(title):
+    app = opened(title)
+    before = drawn(app)
+    assert drawn(app.run()) == before
+    idle = {n: value for n, value in CHANGED.items() if not acts(n, title)}
+    assert with_changes(app, idle) == before
+    for name in CHANGED.keys() - idle.keys():
+        assert with_changes(app, {name: CHANGED[name]}) != before, name
