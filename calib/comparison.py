@@ -343,4 +343,5 @@ def simplest(
     best = min(losses, key=lambda key: losses[key].value)
     as_good = [key for key in gaining if key == best or to_best[key].low <= 0.0]
     # A best method whose own gain is uncertain may leave none of them.
-    return min(as_good or gaining, key=lambda key: method_of(key).simplicity)
+    # Of equally simple ones, as Platt and logistic with two parameters each, the better one.
+    return min(as_good or gaining, key=lambda k: (method_of(k).simplicity, losses[k].value))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from calib.methods import method_keys
 
 Strategy = Literal["quantile", "uniform"]
-DEFAULT_METHODS = ("uncalibrated", "platt", "isotonic", "beta", "spline")
+DEFAULT_METHODS = ("uncalibrated", "platt", "logistic", "isotonic", "beta", "spline")
 
 
 @dataclass(frozen=True, slots=True)

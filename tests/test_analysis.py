@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit, logit
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import calib
@@ -35,6 +36,25 @@ def test_adult_gives_the_published_table(shared):
     peer = shrunken(fit_on.score.to_numpy(), fit_on.y.to_numpy(), test.score.to_numpy())
     assert table.loc["isotonic", "log_loss"] == pytest.approx(log_loss(test.y, peer), abs=1e-12)
     assert table.loc["isotonic", "log_loss"] < 0.3930
+
+
+def test_logistic_is_recommended_where_platts_curve_does_not_fit():
+    # Rare scores whose log-odds are off by a factor and a shift.
+    rng = np.random.default_rng(0)
+    score = expit(rng.normal(-4.0, 1.2, 20_000))
+    truth = expit(0.7 * logit(score) - 1.0)
+    rows = calib.Predictions.from_arrays(rng.random(len(score)) < truth, score)
+    found = calib.analyze(rows)
+    assert found.recommendation.method == "logistic"
+    maps = found.held_out.maps
+    excess = {key: _log_loss(truth, maps[key].predict(score)) for key in ("platt", "logistic")}
+    least = _log_loss(truth, truth)
+    assert excess["logistic"] - least < 2e-4
+    assert excess["platt"] - least > 20e-4
+
+
+def _log_loss(truth, p):
+    return -float(np.mean(truth * np.log(p) + (1 - truth) * np.log1p(-p)))
 
 
 def test_held_out_metrics_agree_with_scikit_learn(analysis):
@@ -90,7 +110,7 @@ def _columns(rows):
 
 def test_the_table_has_one_row_a_method_and_intervals_where_they_exist(analysis):
     table = analysis.table()
-    assert list(table.index) == ["uncalibrated", "platt", "isotonic", "beta", "spline"]
+    assert list(table.index) == ["uncalibrated", "platt", "logistic", "isotonic", "beta", "spline"]
     assert {"log_loss_low", "log_loss_high", "log_loss_diff", "log_loss_diff_low"} <= set(table)
     for name in ("ece_uniform", "ece_quantile", "mce", "ks_error", "slope", "auc"):
         assert (table[f"{name}_low"] <= table[name]).all(), name

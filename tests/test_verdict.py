@@ -308,6 +308,16 @@ def test_a_significant_gain_counts_though_it_is_not_the_best_method_s():
     assert recommend(LOSSES, to_best, changes, cells(same)).method == "beta"
 
 
+@pytest.mark.parametrize(("better", "worse"), [("platt", "logistic"), ("logistic", "platt")])
+def test_of_equally_simple_methods_the_better_one_is_recommended(better, worse):
+    losses = estimates(uncalibrated=0.6, platt=0.0, logistic=0.0, spline=0.5)
+    losses |= {better: Estimate(0.5001), worse: Estimate(0.5002)}
+    to_best = dict.fromkeys(losses, Estimate(0.0001, -0.001, 0.0012))
+    changes = dict.fromkeys(losses, Estimate(-0.1, -0.12, -0.08))
+    changes["uncalibrated"] = Estimate(0.0, 0.0, 0.0)
+    assert recommend(losses, to_best, changes, cells(same)).method == better
+
+
 def test_scores_that_nothing_improves_are_kept():
     losses = estimates(uncalibrated=0.5002, platt=0.5)
     to_best = {"uncalibrated": Estimate(0.0002, -0.001, 0.0014), "platt": Estimate(0, 0, 0)}

@@ -13,7 +13,7 @@ from calib.numerics.transforms import clip_certain
 @register(
     "logistic",
     "Logistic",
-    simplicity=30,
+    simplicity=20,
     summary="Assumes that the log-odds are off by one factor and one shift.",
     source="Cox 1958; Kull, Silva Filho, Flach 2017",
 )

@@ -132,7 +132,8 @@ class MulticlassMethod:
     create : callable
         Makes the unfitted estimator.
     simplicity : int
-        Order of simplicity (smaller is simpler) by which recommendations break ties.
+        Order of simplicity (smaller is simpler) by which recommendations break ties; of methods
+        that are as simple the one with the lower loss is taken.
     summary, source : str
         What the method assumes, in one sentence, and the reference.
     """

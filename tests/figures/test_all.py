@@ -17,9 +17,28 @@ from calib.curves.sensitivity import ece_sensitivity
 from calib.curves.smooth import smooth_curve
 from calib.epsilon import EPSILONS, EpsilonCurve
 from calib.figures.theme import METHOD_STYLES, OTHER_STYLE, style_of
+from calib.settings import DEFAULT_METHODS
 from tests.figures import drawn
 
 ALL = ("uncalibrated", "platt", "isotonic", "beta")
+# Machado, Oliveira, Fernandes 2009, doi:10.1109/TVCG.2009.113, severity 1: on linear RGB.
+DICHROMATS = {
+    "without red": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "without green": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "without blue": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
 
 
 def with_spline(analysis):
@@ -192,11 +211,18 @@ def test_no_two_methods_have_colours_that_are_hard_to_tell_apart():
 
 
 @pytest.mark.parametrize("background", [(255, 255, 255), (20, 24, 29)])
-def test_the_five_main_methods_can_be_seen_on_light_and_dark(background):
+def test_the_default_methods_can_be_seen_on_light_and_dark(background):
     # WCAG asks 3 to 1 of graphics; isotonic's orange has 2.2 on white and is Okabe and Ito's own.
-    for key in ("uncalibrated", "platt", "beta", "spline"):
+    for key in set(DEFAULT_METHODS) - {"isotonic"}:
         assert _contrast(METHOD_STYLES[key].color, background) >= 3.0, key
     assert _contrast(METHOD_STYLES["isotonic"].color, background) >= 2.0
+
+
+@pytest.mark.parametrize("cones", DICHROMATS)
+def test_logistic_is_told_from_the_other_default_methods_by_colour_blind_readers(cones):
+    seen = {key: _lab(METHOD_STYLES[key].color, DICHROMATS[cones]) for key in DEFAULT_METHODS}
+    logistic = seen.pop("logistic")
+    assert min(np.linalg.norm(logistic - other) for other in seen.values()) > 25.0
 
 
 def _contrast(color, background):
@@ -214,9 +240,9 @@ def _luminance(rgb):
     return float(_linear(rgb) @ [0.2126, 0.7152, 0.0722])
 
 
-def _lab(color):
-    """CIE L*a*b* of a colour under D65."""
-    linear = _linear([int(color[i : i + 2], 16) for i in (1, 3, 5)])
+def _lab(color, seen=((1, 0, 0), (0, 1, 0), (0, 0, 1))):
+    """CIE L*a*b* of a colour under D65, as eyes see it that change linear RGB by a matrix."""
+    linear = np.clip(seen @ _linear([int(color[i : i + 2], 16) for i in (1, 3, 5)]), 0, 1)
     to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
     x, y, z = np.cbrt(np.asarray(to_xyz) @ linear / [0.9505, 1.0, 1.089])
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
