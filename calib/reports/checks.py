@@ -15,7 +15,7 @@ from calib.multiclass import MULTICLASS_METRICS
 from calib.multiclass.metrics import ROW_METRICS as OVERALL
 from calib.reports.codec import ReportError
 from calib.reports.contents import Contents, moment
-from calib.reports.parts import Parts
+from calib.reports.parts import DecisionPart, Parts
 from calib.settings import Settings
 
 
@@ -85,17 +85,23 @@ def _check_parts(parts: Parts, methods: Iterable[str]) -> None:
     if parts.periods is not None:
         _check_tables("parts.periods.tables", parts.periods.tables, methods)
     if parts.decisions is not None:
-        cost, benefit = parts.decisions.cost, parts.decisions.benefit
-        for where, curves, threshold in (
-            ("cost", cost.cost, cost.threshold),
-            ("benefit", benefit.benefit, benefit.threshold),
-        ):
-            _check_keys(f"parts.decisions.{where}", curves, methods)
-            if any(len(curve) != len(threshold) for curve in curves.values()):
-                raise ReportError(
-                    f"parts.decisions.{where} must hold curves as long as its thresholds, got "
-                    f"{len(threshold)} of those."
-                )
+        _check_decisions(parts.decisions, methods)
+
+
+def _check_decisions(part: DecisionPart, methods: Iterable[str]) -> None:
+    _check_known("parts.decisions.table.methods", part.table.methods, methods)
+    _check_known("parts.decisions.left_out", part.left_out, methods)
+    _check_lengths("parts.decisions.benefit", part.benefit)
+    for where, curves, threshold in (
+        ("cost", part.cost.cost, part.cost.threshold),
+        ("benefit", part.benefit.benefit, part.benefit.threshold),
+    ):
+        _check_keys(f"parts.decisions.{where}", curves, methods)
+        if any(len(curve) != len(threshold) for curve in curves.values()):
+            raise ReportError(
+                f"parts.decisions.{where} must hold curves as long as its thresholds, got "
+                f"{len(threshold)} of those."
+            )
 
 
 def _check_tables(where: str, tables: Mapping[str, Any], methods: Iterable[str]) -> None:
@@ -111,6 +117,10 @@ def _check_tables(where: str, tables: Mapping[str, Any], methods: Iterable[str])
 def _check_keys(where: str, found: Mapping[str, Any], methods: Iterable[str]) -> None:
     if "uncalibrated" not in found:
         raise ReportError(f"{where} must hold 'uncalibrated', got none.")
+    _check_known(where, found, methods)
+
+
+def _check_known(where: str, found: Iterable[str], methods: Iterable[str]) -> None:
     for key in found:
         if key not in methods or key not in method_keys():
             raise ReportError(f"{where} must hold methods of the report, got {key!r:.60}.")

@@ -169,6 +169,22 @@ def test_an_unknown_id_is_a_sentence(mistyped):
     assert "![](" not in app.error[0].value
 
 
+def test_a_list_with_a_damaged_entry_names_it_and_shows_the_others(store, report):
+    damaged, _ = store.save(replace(report, title="March")), store.save(report)
+    with store._engine.begin() as connection:
+        connection.exec_driver_sql("DROP TRIGGER calib_reports_stay")
+        connection.exec_driver_sql(
+            "UPDATE calib_reports SET saved = 'once', author = x'ff', content = x'00' WHERE id = ?",
+            (damaged,),
+        )
+    app = opened()
+    assert "saved at an unknown time, since its entry is damaged" in said(app)
+    assert not app.exception
+    assert not app.error
+    (error,) = opened(report=damaged).error
+    assert "cannot be opened" in error.value
+
+
 def test_a_deleted_report_says_so_at_its_address(store, report):
     report_id = store.save(report)
     app = opened(report=report_id)

@@ -313,6 +313,8 @@ def test_parts_of_other_data_are_refused(predictions, analysis, report):
         ("slices.0.gaps.uncalibrated.names", [], "must hold as many names as rows, got 0"),
         ("periods.tables.magic", None, "the report.parts.periods.tables.magic must be an object"),
         ("decisions.cost.cost.uncalibrated", [1.0], "must hold curves as long as its thresholds"),
+        ("decisions.left_out", ["magic"], "left_out must hold methods of the report, got 'magic'"),
+        ("decisions.benefit.treat_all", [1.0], "decisions.benefit must hold lists of one length"),
         ("decisions.table.costs.false_positive", -1, "false_positive must be positive and finite"),
     ],
 )
@@ -324,4 +326,12 @@ def test_broken_parts_are_refused_in_a_sentence(report, path, value, message):
         place = place[int(folder) if folder.isdecimal() else folder]
     place[last] = value
     with pytest.raises(ReportError, match=message):
+        Report.open(json.dumps(data))
+
+
+def test_decisions_of_a_method_that_the_report_does_not_have_are_refused(report):
+    data = json.loads(report.json())
+    methods = data["parts"]["decisions"]["table"]["methods"]
+    methods["magic"] = next(iter(methods.values()))
+    with pytest.raises(ReportError, match=r"table\.methods must hold methods of the report"):
         Report.open(json.dumps(data))
