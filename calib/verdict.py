@@ -27,6 +27,8 @@ FEW_OF_A_CLASS = 100
 SIGNIFICANCE = 0.05
 # From this share of the whole swing on, the signed end is the story, and not the slope.
 MOSTLY = 0.75
+# Share of the rows, and of the swing, beyond a range that is not worth a number of its own.
+BEYOND = 0.05
 # The tests that a verdict rests on, as a sentence names them.
 TEST_NAMES = {
     "ks": "KS error",
@@ -300,11 +302,17 @@ def _worst_stretch(cells: ScoreCells, words: ViewWords) -> str:
     """Where the cumulative difference falls or climbs furthest, and what was observed there."""
     difference = cells.cumulative_positive - cells.cumulative_score
     start, end = sorted((int(difference.argmin()), int(difference.argmax())))
+    # A range that all but reaches an end of the scores is said, and averaged, up to that end.
+    share = cells.cumulative_weight / cells.total_weight
+    swing = difference / np.ptp(difference)
+    if share[start] <= BEYOND and abs(swing[start]) <= BEYOND:
+        start = 0
+    if share[end] >= 1.0 - BEYOND and abs(swing[-1] - swing[end]) <= BEYOND:
+        end = len(cells)
     weight = cells.cumulative_weight[end] - cells.cumulative_weight[start]
     stated = (cells.cumulative_score[end] - cells.cumulative_score[start]) / weight
     observed = (cells.cumulative_positive[end] - cells.cumulative_positive[start]) / weight
-    place = _place(cells, start, end, weight / cells.total_weight)
-    return _averages(place, stated, observed, words)
+    return _averages(_place(cells, start, end), stated, observed, words)
 
 
 def _averages(place: str, stated: float, observed: float, words: ViewWords) -> str:
@@ -315,9 +323,9 @@ def _averages(place: str, stated: float, observed: float, words: ViewWords) -> s
     return f"{words.scores} {place}average {said}, but {seen} of {rows} rows {words.positive}."
 
 
-def _place(cells: ScoreCells, start: int, end: int, share: float) -> str:
+def _place(cells: ScoreCells, start: int, end: int) -> str:
     low, high = score_words(cells.score[start]), score_words(cells.score[end - 1])
-    if share > 0.95:
+    if start == 0 and end == len(cells):
         return ""
     if end == len(cells):
         return f"from {low} up "

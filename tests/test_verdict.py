@@ -62,7 +62,7 @@ def sloped(rng, n: int, slope: float) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize(
     ("distort", "kind", "words"),
     [
-        (lambda p: expit(2 * logit(p)), "overconfident", "Predictions between"),
+        (lambda p: expit(2 * logit(p)), "overconfident", "Predictions from 0.46 up average"),
         (lambda p: expit(0.5 * logit(p)), "underconfident", "Predictions "),
         (lambda p: expit(logit(p) + 0.5), "too high", "rows were positive"),
         (lambda p: expit(logit(p) - 0.5), "too low", "rows were positive"),
@@ -341,3 +341,18 @@ def test_scores_that_were_compared_with_nothing_get_no_recommendation():
     alone = estimates(uncalibrated=0.5)
     found = recommend(alone, alone, alone, cells(same))
     assert (found.method, found.sentence) == ("", "No calibrator was compared.")
+
+
+def test_a_range_that_all_but_reaches_the_lowest_score_is_said_up_to_its_end():
+    score = np.r_[np.full(20, 0.05), np.full(480, 0.2), np.full(500, 0.7)]
+    outcome = np.r_[np.arange(20) < 1, np.arange(480) < 192, np.arange(500) < 350]
+    said = judge(ScoreCells.from_arrays(outcome, score)).sentence
+    # (20 x 0.05 + 480 x 0.2) / 500 and 193 / 500.
+    assert "Predictions up to 0.20 average 19.4%, but 38.6% of those rows were positive." in said
+
+
+def test_a_range_is_not_stretched_over_rows_that_err_the_other_way():
+    score = np.r_[np.full(960, 0.02), np.full(40, 0.9)]
+    outcome = np.r_[np.arange(960) < 60, np.arange(40) < 6]
+    said = judge(ScoreCells.from_arrays(outcome, score)).sentence
+    assert "Predictions up to 0.02 average 2.0%, but 6.2% of those rows were positive." in said
