@@ -25,7 +25,10 @@ N_BINS, N_RATE_BINS = 15, 10
 
 @dataclass(frozen=True)
 class Shape:
-    """One kind of data: the true log-odds are `slope` times the score's, plus `shift`."""
+    """One kind of data: the true log-odds are `slope` times the score's, plus `shift`.
+
+    Of wavy data scores are uniform, and the true frequency is `wave` sin(4 pi s) above the score.
+    """
 
     name: str
     mean: float = -0.5
@@ -34,19 +37,24 @@ class Shape:
     shift: float = 0.0
     ties: bool = False
     clustered: bool = False
+    wave: float = 0.0
 
     @property
     def calibrated(self) -> bool:
         """Whether scores are true frequencies."""
-        return self.slope == 1.0 and self.shift == 0.0
+        return self.slope == 1.0 and self.shift == 0.0 and self.wave == 0.0
 
     def score(self, z: FloatArray) -> FloatArray:
-        """Scores whose log-odds are normal, or one of ten values."""
+        """Scores whose log-odds are normal, or one of ten values; of wavy data uniform ones."""
+        if self.wave:
+            return norm.cdf(z)
         score = expit(self.mean + self.spread * z)
         return (np.floor(10.0 * score) + 0.5) / 10.0 if self.ties else score
 
     def truth(self, score: FloatArray) -> FloatArray:
         """True frequency at a score."""
+        if self.wave:
+            return np.clip(score + self.wave * np.sin(4.0 * np.pi * score), 0.0, 1.0)
         return expit(self.slope * logit(score) + self.shift)
 
     def draw(self, n: int, rng: np.random.Generator) -> BinaryView:
@@ -80,7 +88,13 @@ SHAPES = (
     Shape("clusters, calibrated", clustered=True),
     Shape("clusters, overconfident", clustered=True, slope=0.6),
 )
-BY_NAME = {shape.name: shape for shape in SHAPES}
+# Further ones that a verdict is measured on: gaps that alternate in sign, and clusters.
+VERDICT_SHAPES = (
+    *SHAPES,
+    Shape("wavy", wave=0.08),
+    Shape("clusters, slope 0.62", clustered=True, slope=0.62),
+)
+BY_NAME = {shape.name: shape for shape in VERDICT_SHAPES}
 
 
 def other_map(score: FloatArray) -> FloatArray:

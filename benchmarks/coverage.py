@@ -27,6 +27,7 @@ from benchmarks._populations import (
     N_RATE_BINS,
     POINTS,
     SHAPES,
+    VERDICT_SHAPES,
     Shape,
     Truth,
     coarse,
@@ -34,7 +35,8 @@ from benchmarks._populations import (
     population,
     rate_bin,
 )
-from calib import metrics
+from calib import analyze, metrics
+from calib.analysis import Analysis
 from calib.cells import ScoreCells
 from calib.comparison import mean_estimate
 from calib.curves.corp import corp_curve
@@ -44,10 +46,11 @@ from calib.metrics.by_cluster import clustered_tests, resampled_test
 from calib.metrics.proper import row_brier, row_log_loss
 from calib.metrics.ranking import row_auc
 from calib.metrics.ranking_intervals import auc_difference, auc_estimate
+from calib.metrics.results import TestResult
 from calib.numerics.binning import bin_edges
 from calib.numerics.resampling import percentile_interval, reflected_interval
 from calib.numerics.threads import single_thread
-from calib.predictions import BinaryView
+from calib.predictions import BinaryView, Predictions
 from calib.uncertainty import (
     Bootstrap,
     Errors,
@@ -57,6 +60,7 @@ from calib.uncertainty import (
     resample_rows,
     slope_estimate,
 )
+from calib.verdict import calibration_tests, judge
 
 PAGE = Path(__file__).parent.parent / "docs" / "uncertainty.md"
 LEVEL, SIZE = 0.95, 0.05
@@ -67,6 +71,11 @@ REPETITIONS = 1_000
 RESAMPLES, GROUPS = 200, 256
 # What takes long is repeated less often, with one number of rows.
 SLOW_REPETITIONS, SLOW_RESAMPLES, SLOW_ROWS = 100, 100, 2_000
+ANSWERED = tuple(
+    shape
+    for shape in VERDICT_SHAPES
+    if shape.calibrated or shape.name in ("a little too high", "wavy", "clusters, slope 0.62")
+)
 SMOOTH_SHAPES = ("calibrated", "overconfident", "a little too high")
 MARKER = "<!-- measured -->"
 
@@ -123,33 +132,73 @@ def mean_scores(sample: Sample) -> Iterator[Finding]:
         yield "bin rate (Wilson)", float(low <= true <= high)
 
 
+TESTS = {
+    "ks": "KS",
+    "kuiper": "Kuiper",
+    "spiegelhalter": "Spiegelhalter",
+    "hosmer_lemeshow": "Hosmer-Lemeshow",
+    "line": "likelihood ratio",
+}
+
+
 def tests(sample: Sample) -> Iterator[Finding]:
     """All tests of scores that are calibrated."""
     if not sample.shape.calibrated:
         return
-    cells = sample.cells
-    line = metrics.calibration_slope_intercept(cells)
-    ks, kuiper = metrics.ks_test(cells), metrics.kuiper_test(cells)
-    p_values = {
-        "KS": ks.p_value,
-        "Kuiper": kuiper.p_value,
-        "Spiegelhalter": metrics.spiegelhalter_test(cells).p_value,
-        "Hosmer-Lemeshow": metrics.hosmer_lemeshow_test(cells).p_value,
-        "likelihood ratio": line.p_value,
-    }
+    p_values = {TESTS[key]: test.p_value for key, test in calibration_tests(sample.cells).items()}
     if sample.clusters is not None:
         # In the place of those above, which nobody is shown then.
-        by_cluster = clustered_tests(sample.rows, cells)
-        p_values |= {
-            "KS by cluster": resampled_test(ks, sample.clusters.ks).p_value,
-            "Kuiper by cluster": resampled_test(kuiper, sample.clusters.kuiper).p_value,
-            "Spiegelhalter by cluster": by_cluster["spiegelhalter"].p_value,
-            "Hosmer-Lemeshow by cluster": by_cluster["hosmer_lemeshow"].p_value,
-            "likelihood ratio by cluster": by_cluster["line"].p_value,
-        }
+        shown = _tests_shown(sample).items()
+        p_values |= {f"{TESTS[key]} by cluster": test.p_value for key, test in shown}
     for name, p_value in p_values.items():
         if not math.isnan(p_value):
             yield name, float(p_value < SIZE)
+
+
+def _tests_shown(sample: Sample) -> dict[str, TestResult]:
+    """The tests that pages show and the verdict is made of: by cluster where there are any."""
+    by_row, clusters = calibration_tests(sample.cells), sample.clusters
+    if clusters is None:
+        return by_row
+    return {
+        "ks": resampled_test(by_row["ks"], clusters.ks),
+        "kuiper": resampled_test(by_row["kuiper"], clusters.kuiper),
+    } | clustered_tests(sample.rows, sample.cells)
+
+
+def verdicts(sample: Sample) -> Iterator[Finding]:
+    """How often a verdict's tests reject together, and each of them alone at 5%."""
+    shown = _tests_shown(sample)
+    together = bool(judge(sample.cells, shown).rejected)
+    yield "false positives" if sample.shape.calibrated else "power", float(together)
+    for key, test in shown.items():
+        yield f"{TESTS[key]} alone", float(test.p_value < SIZE)
+
+
+def answers(sample: Sample) -> Iterator[Finding]:
+    """What whole analyses answer, and whether tests and recommendation agree."""
+    rows = sample.rows
+    try:
+        analysis = analyze(Predictions.from_arrays(rows.outcome, rows.score, group=rows.group))
+    except ValueError:
+        return  # too few rows of an outcome to cross-fit
+    verdict = analysis.verdict
+    for answer in ("not calibrated", "no evidence", "inconclusive"):
+        yield answer, float(verdict.answer == answer)
+    rejects, gains = bool(verdict.rejected), _gains(analysis)
+    few = not analysis.recommendation.method
+    yield "few rows, no rejection", float(few and not rejects)
+    yield "rejection, no gain", float(rejects and not gains and not few)
+    yield "gain, no rejection", float(gains and not rejects and not few)
+    yield (
+        "disagree unsaid",
+        float(not few and rejects != gains and not verdict.sentence.startswith("Inconclusive: ")),
+    )
+
+
+def _gains(analysis: Analysis) -> bool:
+    """Whether the comparison shows a calibrator that lowers the log loss significantly."""
+    return any(method.differences["log_loss"].high < 0.0 for method in analysis.methods.values())
 
 
 def ranks(sample: Sample) -> Iterator[Finding]:
@@ -218,13 +267,18 @@ Measure = Callable[[Sample], Iterator[Finding]]
 
 @dataclass(frozen=True)
 class Table:
-    """Quantities that are promised, or measured, together: their bounds in percent."""
+    """Quantities that are promised, or measured, together: their bounds in percent.
+
+    Bounds hold for `promised` if it names any, else for all quantities.
+    """
 
     title: str
     measure: Measure | None = None
     slow: Measure | None = None
     low: float | None = None
     high: float | None = None
+    promised: tuple[str, ...] = ()
+    shapes: tuple[Shape, ...] = SHAPES
 
 
 TABLES = {
@@ -232,6 +286,15 @@ TABLES = {
         "Mean scores, their differences and bin rates", mean_scores, low=93.0, high=97.0
     ),
     "tests": Table("Tests", tests, low=3.0, high=7.0),
+    "verdict": Table(
+        "Verdict, false positives and power",
+        verdicts,
+        low=0.0,
+        high=5.5,
+        promised=("false positives",),
+        shapes=VERDICT_SHAPES,
+    ),
+    "answers": Table("Verdict, answers of whole analyses", slow=answers, shapes=ANSWERED),
     "ranks": Table("AUC and slope", ranks, low=93.0, high=97.0),
     "errors": Table("Calibration errors", errors, smooth_errors),
     "lines": Table("Bands of the lines, at a row's score", None, lines),
@@ -241,13 +304,14 @@ TABLES = {
 def simulate(job: tuple[str, int], tables: Sequence[str], repetitions: int) -> pd.DataFrame:
     """All repetitions of one shape and number of rows: percent by table and quantity."""
     name, n = job
-    shape, seed = BY_NAME[name], [SHAPES.index(BY_NAME[name]), n]
+    shape, seed = BY_NAME[name], [VERDICT_SHAPES.index(BY_NAME[name]), n]
     truth = population(shape)
     slow = SLOW_REPETITIONS if n == SLOW_ROWS else 0
     found: list[tuple[str, str, float]] = []
     with single_thread():
         for kind, seeds, count in (("measure", seed, repetitions), ("slow", [*seed, 1], slow)):
-            measures = {key: getattr(TABLES[key], kind) for key in tables}
+            own = [key for key in tables if shape in TABLES[key].shapes]
+            measures = {key: getattr(TABLES[key], kind) for key in own}
             for rng in np.random.default_rng(seeds).spawn(count):
                 rows = shape.draw(n, rng)
                 if not 0 < rows.outcome.sum() < n:
@@ -298,6 +362,8 @@ def misses(found: pd.DataFrame, key: str) -> list[tuple[str, str, int, float]]:
         return []
     missed = []
     for row in found[found["table"] == key].itertuples():
+        if promise.promised and row.what not in promise.promised:
+            continue
         share = 100.0 * row.mean
         noise = 200.0 * math.sqrt(row.mean * (1.0 - row.mean) / row.size)
         if share + noise < promise.low or share - noise > promise.high:
@@ -319,7 +385,7 @@ def markdown(found: pd.DataFrame, key: str) -> str:
     missed = {(what, shape, n) for what, shape, n, _ in misses(found, key)}
     what = list(dict.fromkeys(w.split(":")[0] for w in own["what"]))
     lines = [f"| data | rows | {' | '.join(what)} |", f"| --- |{' ---: |' * (len(what) + 1)}"]
-    for shape in SHAPES:
+    for shape in TABLES[key].shapes:
         for n in N_ROWS:
             here = own[(own["shape"] == shape.name) & (own["n"] == n)]
             if len(here):
@@ -343,7 +409,8 @@ def write(found: pd.DataFrame, tables: Sequence[str], repetitions: int) -> None:
     sections = {part.partition(": percent")[0]: part for part in parts}
     for key in tables:
         table = TABLES[key]
-        bounds = "" if table.low is None else f" (promised {table.low:g} to {table.high:g})"
+        of = f" of {', '.join(table.promised)}" if table.promised else ""
+        bounds = "" if table.low is None else f" (promised {table.low:g} to {table.high:g}{of})"
         times = SLOW_REPETITIONS if table.measure is None else repetitions
         sections[table.title] = (
             f"{table.title}: percent{bounds}\n\n{times:,} repetitions.\n\n{markdown(found, key)}"
@@ -360,11 +427,12 @@ def main(arguments: Sequence[str] = ()) -> int:
     parser.add_argument("--shapes", nargs="+", default=[""], help="how their names begin")
     parser.add_argument("--repetitions", type=int, default=REPETITIONS)
     chosen = parser.parse_args(arguments)
-    shapes = [shape for shape in SHAPES if shape.name.startswith(tuple(chosen.shapes))]
+    wanted = dict.fromkeys(shape for key in chosen.tables for shape in TABLES[key].shapes)
+    shapes = [shape for shape in wanted if shape.name.startswith(tuple(chosen.shapes))]
     start = time.perf_counter()
     found = run(chosen.tables, shapes, chosen.repetitions)
     minutes = (time.perf_counter() - start) / 60.0
-    if chosen.repetitions == REPETITIONS and len(shapes) == len(SHAPES):
+    if chosen.repetitions == REPETITIONS and len(shapes) == len(wanted):
         write(found, chosen.tables, chosen.repetitions)
     else:
         for key in chosen.tables:

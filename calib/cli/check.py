@@ -60,7 +60,7 @@ LIMITS = (
         lambda analysis: f"ece_{analysis.settings.strategy}",
     ),
     Limit("max_log_loss", "largest log loss", lambda _: "log_loss"),
-    Limit("min_p", "smallest p-value of the KS test"),
+    Limit("min_p", "smallest p-value of the KS test alone"),
 )
 
 

@@ -182,6 +182,9 @@ INTERVALS = """
   from the resamples.
 - **CORP line**: resamples, with Wilson's interval where a block holds fewer than five rows of one
   outcome. **Smooth line**: normal on the log-odds scale, wide enough for what smoothing bends.
+- **Verdict**: five tests together: KS, Kuiper, Spiegelhalter, Hosmer-Lemeshow, and slope and
+  intercept. Holm's correction keeps the chance of even one false rejection at 5%. Where tests and
+  recommendation disagree the verdict is inconclusive and says why.
 - **Cumulative curve**: the grey band is the null of the KS test, Brownian motion; below 100
   distinct scores 4,999 simulated draws.
 - Where a **group column** is named, resamples, standard errors, bars, bands and tests go by group.
