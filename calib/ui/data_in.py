@@ -13,6 +13,7 @@ from calib.ui import state
 from calib.ui.state import Session
 from calib.ui.upload import Upload
 from calib.ui.widgets import show_value
+from calib.ui.words import sentence
 
 Place = Literal["data", "test"]
 UNREADABLE = Problem(
@@ -117,7 +118,7 @@ def _problem(session: Session, problem: Problem, key: str) -> None:
     draw(problem.sentence)
     if problem.repair is not None and session.upload is not None:
         st.button(
-            problem.repair_label,
+            sentence(problem.repair_label),
             key=key,
             type="primary",
             icon=":material/build:",

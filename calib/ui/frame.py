@@ -22,7 +22,7 @@ from calib.predictions import Predictions
 from calib.ui import side_by_side, state, style, views
 from calib.ui.pending import Pending
 from calib.ui.state import Session
-from calib.ui.words import plain
+from calib.ui.words import plain, sentence
 
 PAGES: Mapping[str, str] = {
     "Overview": "app.py",
@@ -252,7 +252,7 @@ def _worked_out(work: Callable[[Progress], Found], name: str = "") -> Found:
     try:
         found = work(progress)
     except ValueError as error:
-        _fail(slot, plain(str(error)))
+        _fail(slot, sentence(str(error)))
     except Exception:
         log.exception("The analysis failed")
         _fail(slot, "The analysis failed for a reason that is not the data's: it is in the log.")
@@ -260,9 +260,9 @@ def _worked_out(work: Callable[[Progress], Found], name: str = "") -> Found:
     return found
 
 
-def _fail(slot: DeltaGenerator, sentence: str) -> NoReturn:
+def _fail(slot: DeltaGenerator, reason: str) -> NoReturn:
     slot.empty()
-    st.error(f"No analysis: {sentence}")
+    st.error(f"No analysis: {reason}")
     with st.container(horizontal=True):
         st.page_link(PAGES["Data"], label="Look at the data", icon=":material/table:")
         st.button("Reset all settings", key="reset_failed", on_click=state.current().reset)

@@ -79,7 +79,7 @@ def _(block: Table, key: str) -> None:
         # Sentences need lines, which a grid of cells does not have.
         with st.container(key=f"table_{key}"):
             st.table(
-                [{name: plain(text) for name, text in row.items()} for row in rows],
+                [{plain(name): plain(text) for name, text in row.items()} for row in rows],
                 border="horizontal",
                 hide_index=True,
                 alt=block.caption,

@@ -15,6 +15,7 @@ from calib.ui import state
 from calib.ui.pending import Pending
 from calib.ui.state import MOST_SHOWN, Session
 from calib.ui.widgets import show_value
+from calib.ui.words import plain
 
 KEY = "side_by_side"
 # A model's column is as wide as a chart, so that what does not fit moves to the next row, of four
@@ -50,7 +51,7 @@ def control(session: Session) -> None:
     show_value("models", list(state.shown_models(session)))
     changed: dict[str, Any] = {"key": "models", "on_change": _change, "args": (tuple(names),)}
     if len(names) <= MOST_SHOWN:
-        st.pills("Models", names, selection_mode="multi", **changed)
+        st.pills("Models", names, selection_mode="multi", format_func=plain, **changed)
     else:
         label = f"Models, up to {MOST_SHOWN} side by side"
         st.multiselect(label, names, max_selections=MOST_SHOWN, **changed)

@@ -16,17 +16,53 @@ from calib.verdict import p_words as p_words  # pages print these two
 from calib.verdict import signed as signed
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$~:&])")
+# Streamlit reads addresses, icons, emoji and arrows in text whose Markdown has been escaped, too:
+# it finds them after the escapes are gone. An invisible word joiner keeps their parts apart.
+JOINER = "\u2060"
+ACTIVE = re.compile(
+    r"(?<=:)(?=//)|(?<=:)(?=[\w+/-]+:)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)|(?<=[<~>-])(?=[->=]+(\s|$))",
+    re.IGNORECASE,
+)
+CODE = re.compile(r"(`[^`]+`)")
 
 
 def plain(text: str) -> str:
-    r"""Text of a person's file, made harmless for Markdown: an image in it would be loaded.
+    r"""Text of a person's file, shown by Markdown as it is: an image in it would be loaded.
+
+    All text that comes from data, a link or a report passes here on its way to Markdown: to
+    sentences and to labels, and to the options of pills, radio buttons and segmented controls.
+    Options of select boxes, cells of data frames and input fields are not Markdown.
 
     Examples
     --------
-    >>> plain("![](http://x)")
-    '\\!\\[\\]\\(http\\://x\\)'
+    >>> plain("![](x) **b**")
+    '\\!\\[\\]\\(x\\) \\*\\*b\\*\\*'
+    >>> plain("http://x").replace(JOINER, "|")
+    'http\\:|//x'
     """
-    return SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _escaped(" ".join(text.split()))
+
+
+def sentence(text: str) -> str:
+    r"""A sentence that names parts of a file in backticks: these stay code, all else is text.
+
+    Examples
+    --------
+    >>> sentence("Column `a*b` holds 'c*d'.")
+    "Column `a*b` holds 'c\\*d'\\."
+    """
+    parts = CODE.split(" ".join(text.split()))
+    # Icons are found in code too.
+    return "".join(
+        part.replace(":material/", f":{JOINER}material/")
+        if CODE.fullmatch(part)
+        else _escaped(part)
+        for part in parts
+    )
+
+
+def _escaped(text: str) -> str:
+    return SPECIAL.sub(r"\\\1", ACTIVE.sub(JOINER, text))
 
 
 def number(value: float, digits: int = 4) -> str:

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
+from calib.ui.words import JOINER
 from tests.browser.harness import by_key, settle
 
 
@@ -27,3 +28,8 @@ def press_slider(page: Page, key: str, keys: str) -> None:
     slider.focus()
     slider.press(keys)
     settle(page)
+
+
+def shown(found: Locator) -> str:
+    """What a person reads there: without the invisible characters that keep names from acting."""
+    return found.inner_text().replace(JOINER, "")
