@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import expit, logit
@@ -15,11 +16,13 @@ from scipy.stats import norm
 
 from calib import metrics
 from calib.cells import ScoreCells
+from calib.comparison import LOSSES
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import bin_between, bin_edges
 from calib.predictions import BinaryView
 
 POPULATION, PER_CLUSTER, CORRELATION = 100_000, 5, 0.3
+FEW_QUANTILES = 4_000
 N_BINS, N_RATE_BINS = 15, 10
 
 
@@ -56,6 +59,24 @@ class Shape:
         if self.wave:
             return np.clip(score + self.wave * np.sin(4.0 * np.pi * score), 0.0, 1.0)
         return expit(self.slope * logit(score) + self.shift)
+
+    @cached_property
+    def quantiles(self) -> FloatArray:
+        """Evenly spaced quantiles of the scores: what a calibrator is applied to, many times."""
+        return self.score(norm.ppf((np.arange(FEW_QUANTILES) + 0.5) / FEW_QUANTILES))
+
+    def population_losses(self, calibrated: FloatArray) -> dict[str, float]:
+        """Log loss and Brier score where these quantiles are calibrated so."""
+        truth = self.truth(self.quantiles)
+        return {
+            name: float(
+                np.mean(
+                    truth * loss(np.ones(FEW_QUANTILES, dtype=bool), calibrated)
+                    + (1.0 - truth) * loss(np.zeros(FEW_QUANTILES, dtype=bool), calibrated)
+                )
+            )
+            for name, loss in LOSSES.items()
+        }
 
     def draw(self, n: int, rng: np.random.Generator) -> BinaryView:
         """Rows; within a cluster both scores and outcomes go together."""

@@ -12,9 +12,9 @@ import argparse
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from benchmarks._populations import (
     BY_NAME,
     N_BINS,
     N_RATE_BINS,
+    PER_CLUSTER,
     POINTS,
     SHAPES,
     VERDICT_SHAPES,
@@ -37,8 +38,10 @@ from benchmarks._populations import (
 )
 from calib import analyze, metrics
 from calib.analysis import Analysis
+from calib.analysis.differences import Reference, contributions, differences
+from calib.calibrators import CALIBRATORS
 from calib.cells import ScoreCells
-from calib.comparison import mean_estimate
+from calib.comparison import LOSSES, hold_out, mean_estimate
 from calib.curves.corp import corp_curve
 from calib.curves.reliability import reliability_curve
 from calib.curves.smooth import smooth_curve
@@ -51,6 +54,7 @@ from calib.numerics.binning import bin_edges
 from calib.numerics.resampling import percentile_interval, reflected_interval
 from calib.numerics.threads import single_thread
 from calib.predictions import BinaryView, Predictions
+from calib.settings import Settings
 from calib.uncertainty import (
     Bootstrap,
     Errors,
@@ -77,6 +81,7 @@ ANSWERED = tuple(
     if shape.calibrated or shape.name in ("a little too high", "wavy", "clusters, slope 0.62")
 )
 SMOOTH_SHAPES = ("calibrated", "overconfident", "a little too high")
+SHOWN = ("platt", "logistic", "isotonic", "beta", "spline")
 MARKER = "<!-- measured -->"
 
 # 1 if the interval holds the truth, or the test rejects; of a band the share of the rows it holds.
@@ -130,6 +135,39 @@ def mean_scores(sample: Sample) -> Iterator[Finding]:
     known = np.isfinite(rate) & (curve.rows >= 10)
     for low, high, true in zip(curve.low[known], curve.high[known], rate[known], strict=True):
         yield "bin rate (Wilson)", float(low <= true <= high)
+
+
+def shown(sample: Sample) -> Iterator[Finding]:
+    """Differences as `analyze` shows them, of calibrators fitted in folds, or on other rows.
+
+    The truth is the population's difference of the calibrator that is given out: refitted on all
+    rows, or fitted on the calibration rows.
+    """
+    rows, n = sample.rows, len(sample.rows)
+    yield from _differences(sample, rows, SHOWN, "{}")
+    test = np.arange(n) % (2 * PER_CLUSTER) >= PER_CLUSTER
+    yield from _differences(sample, replace(rows, test=test), ("beta",), "{} on test rows")
+
+
+def _differences(
+    sample: Sample, rows: BinaryView, methods: tuple[str, ...], name: str
+) -> Iterator[Finding]:
+    settings = Settings(methods=methods, seed=sample.seed % 2**16)
+    try:
+        held_out = hold_out(rows, settings, n_replicates=2)
+    except ValueError:
+        return  # too few rows of a class, as the analysis says
+    plain = sample.shape.population_losses(sample.shape.quantiles)
+    reference = Reference.of(held_out)
+    for key, fitted in held_out.maps.items():
+        if key == "uncalibrated":
+            continue
+        own = contributions(held_out, key, reference)
+        found = differences(held_out, key, reference, own, LEVEL)
+        true = sample.shape.population_losses(fitted.predict(sample.shape.quantiles))
+        label = name.format(CALIBRATORS[key].label)
+        for what in LOSSES:
+            yield f"{label}: {what}", _holds(found[what], true[what] - plain[what])
 
 
 TESTS = {
@@ -279,11 +317,24 @@ class Table:
     high: float | None = None
     promised: tuple[str, ...] = ()
     shapes: tuple[Shape, ...] = SHAPES
+    # Fewer repetitions of what takes long, by number of rows.
+    most: Mapping[int, int] = field(default_factory=dict)
+
+    def repetitions(self, n: int, wanted: int) -> int:
+        """How often it is measured with so many rows."""
+        return min(wanted, self.most.get(n, wanted))
 
 
 TABLES = {
     "means": Table(
         "Mean scores, their differences and bin rates", mean_scores, low=93.0, high=97.0
+    ),
+    "shown": Table(
+        "Differences to the uncalibrated scores as shown: log loss (Brier)",
+        shown,
+        low=93.0,
+        high=100.0,
+        most={200: 400, 2_000: 400, 20_000: 60},
     ),
     "tests": Table("Tests", tests, low=3.0, high=7.0),
     "verdict": Table(
@@ -312,13 +363,14 @@ def simulate(job: tuple[str, int], tables: Sequence[str], repetitions: int) -> p
         for kind, seeds, count in (("measure", seed, repetitions), ("slow", [*seed, 1], slow)):
             own = [key for key in tables if shape in TABLES[key].shapes]
             measures = {key: getattr(TABLES[key], kind) for key in own}
-            for rng in np.random.default_rng(seeds).spawn(count):
+            for number, rng in enumerate(np.random.default_rng(seeds).spawn(count)):
                 rows = shape.draw(n, rng)
                 if not 0 < rows.outcome.sum() < n:
                     continue  # the analysis refuses one class
                 sample = Sample(shape, truth, rows, int(rng.integers(2**32)))
                 for key, measure in measures.items():
-                    hits = measure(sample) if measure else ()
+                    wanted = measure and number < TABLES[key].repetitions(n, count)
+                    hits = measure(sample) if measure and wanted else ()
                     found += [(key, what, hit) for what, hit in hits]
     frame = pd.DataFrame(found, columns=["table", "what", "hit"])
     table = frame.groupby(["table", "what"], sort=False)["hit"].agg(["mean", "size"]).reset_index()
@@ -351,6 +403,17 @@ KNOWN = (
         "rare",
         (200,),
         "two or three positives a data set, and none are left out: coverage comes in jumps",
+    ),
+    Known(
+        tuple(
+            f"{CALIBRATORS[key].label}{rows}: {loss}"
+            for key in SHOWN
+            for rows in ("", " on test rows")
+            for loss in LOSSES
+        ),
+        "rare",
+        (200, 2_000),
+        "two to twenty positives, fewer in a fold: too few to show how they vary",
     ),
 )
 
@@ -411,13 +474,21 @@ def write(found: pd.DataFrame, tables: Sequence[str], repetitions: int) -> None:
         table = TABLES[key]
         of = f" of {', '.join(table.promised)}" if table.promised else ""
         bounds = "" if table.low is None else f" (promised {table.low:g} to {table.high:g}{of})"
-        times = SLOW_REPETITIONS if table.measure is None else repetitions
         sections[table.title] = (
-            f"{table.title}: percent{bounds}\n\n{times:,} repetitions.\n\n{markdown(found, key)}"
+            f"{table.title}: percent{bounds}\n\n{_times(table, repetitions)}\n\n"
+            f"{markdown(found, key)}"
         )
     page = [sections[table.title] for table in TABLES.values() if table.title in sections]
     text = "\n\n".join([f"{head}{MARKER}", *(f"## {part}" for part in page)])
     PAGE.write_text(text + "\n", encoding="utf-8")
+
+
+def _times(table: Table, repetitions: int) -> str:
+    times = SLOW_REPETITIONS if table.measure is None else repetitions
+    if not table.most:
+        return f"{times:,} repetitions."
+    counts = [f"{table.repetitions(n, times):,} with {n:,} rows" for n in N_ROWS]
+    return f"Repetitions: {', '.join(counts)}."
 
 
 def main(arguments: Sequence[str] = ()) -> int:

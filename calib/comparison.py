@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -15,14 +16,24 @@ from calib.calibrators import CALIBRATORS, Calibrator
 from calib.cells import ScoreCells
 from calib.methods import method_of
 from calib.metrics.proper import row_brier, row_log_loss
+from calib.metrics.ranking import row_auc
 from calib.multiclass import MulticlassCalibrator
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.numerics.intervals import mean_interval
+from calib.numerics.intervals import mean_interval, normal_quantile
+from calib.numerics.moderated import cluster_effect, unit_sums
 from calib.numerics.threads import over_cores
 from calib.predictions import BinaryView
 from calib.settings import Settings
 from calib.uncertainty import Estimate as Estimate  # callers of this room find it here
-from calib.uncertainty import Replicates, replicate, replicate_clusters, resample_rows
+from calib.uncertainty import (
+    FoldScores,
+    Replicates,
+    fold_variance,
+    replicate,
+    replicate_clusters,
+    resample_rows,
+)
+from calib.uncertainty.rows import N_REPLICATES
 
 Progress = Callable[[float, str], None]
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
@@ -58,6 +69,10 @@ class HeldOut:
     calibration : Replicates or None
         Of the calibration rows' uncalibrated scores, where those come in clusters and are others
         than the rows that are scored.
+    fold : ndarray of int, shape (n,), or None
+        Which fold each row was held out in; None where the rows that are scored are test rows.
+    fold_scores : mapping of str to FoldScores
+        Scores of the same points by every fold's calibrator; empty without folds.
     """
 
     rows: BinaryView
@@ -71,6 +86,8 @@ class HeldOut:
     settings: Settings
     outcomes: Mapping[str, BoolArray] = field(default_factory=dict)
     calibration: Replicates | None = None
+    fold: IntArray | None = None
+    fold_scores: Mapping[str, FoldScores] = field(default_factory=dict)
 
     def clusters(self, key: str) -> Replicates | None:
         """One method's replicates where they are of clusters, as bars and bands take them."""
@@ -85,6 +102,38 @@ class HeldOut:
         """The rows with one method's scores, and the outcomes that these are about."""
         outcome = self.outcomes.get(key, self.rows.outcome)
         return replace(self.rows, outcome=outcome, score=self.scores[key])
+
+    def fold_variance(
+        self, key: str, loss: Callable[..., FloatArray], reference: str = "uncalibrated"
+    ) -> float:
+        """What the calibrators' own noise adds to the variance of a difference of mean losses.
+
+        0 where calibrators were fitted on other rows than those that are scored: they are given.
+
+        Parameters
+        ----------
+        key, reference : str
+            Methods.
+        loss : callable
+            Of outcomes and scores.
+        """
+        if not self.fold_scores:
+            return 0.0
+        own, other = self.fold_scores[key], self.fold_scores[reference]
+        change = loss(own.outcome, own.score) - loss(other.outcome, other.score)
+        return fold_variance(change, own.share_sq)
+
+    def fold_variance_of_auc(self, key: str) -> float:
+        """The same of the change of AUC; 0 where every fold's calibrator ranks alike."""
+        if not self.fold_scores:
+            return 0.0
+        points = self.fold_scores[key]
+        outcome = np.broadcast_to(points.outcome, points.score.shape)
+        found = [
+            np.nan_to_num(row_auc(ScoreCells.from_arrays(y, score, points.share), y, score))
+            for y, score in zip(outcome, points.score, strict=True)
+        ]
+        return fold_variance(np.array(found), points.share_sq)
 
 
 def quiet(_share: float, _text: str) -> None:
@@ -119,6 +168,7 @@ def hold_out(
     settings: Settings,
     progress: Progress = quiet,
     earlier: HeldOut | None = None,
+    n_replicates: int = N_REPLICATES,
 ) -> HeldOut:
     """Score every method on rows that it has not seen.
 
@@ -134,6 +184,8 @@ def hold_out(
         Called with (share done, what is being done).
     earlier : HeldOut, optional
         Of the same view: methods whose parameters and folds are the same are not fitted again.
+    n_replicates : int
+        Resamples of the rows.
 
     Raises
     ------
@@ -143,7 +195,7 @@ def hold_out(
     kept = _still_valid(earlier, settings)
     missing = tuple(key for key in settings.methods if key not in kept)
     by_rows = _by_folds if view.test is None else _by_split
-    fresh = by_rows(view, missing, settings, progress)
+    fresh = by_rows(view, missing, settings, progress, n_replicates)
     if earlier is None or not kept:
         return fresh
 
@@ -158,6 +210,7 @@ def hold_out(
         replicates=merged(fresh.replicates, earlier.replicates),
         maps=merged(fresh.maps, earlier.maps),
         failures=merged(fresh.failures, earlier.failures),
+        fold_scores=merged(fresh.fold_scores, earlier.fold_scores),
     )
 
 
@@ -176,7 +229,11 @@ def _still_valid(earlier: HeldOut | None, settings: Settings) -> set[str]:
 
 
 def _by_split(
-    view: BinaryView, methods: tuple[str, ...], settings: Settings, progress: Progress
+    view: BinaryView,
+    methods: tuple[str, ...],
+    settings: Settings,
+    progress: Progress,
+    n_replicates: int,
 ) -> HeldOut:
     assert view.test is not None
     calibration, test = view.rows(~view.test), view.rows(view.test)
@@ -192,7 +249,8 @@ def _by_split(
     scores = {key: fitted.predict(test.score) for key, fitted in maps.items()}
     cells = _count(test, scores)
     progress(0.5, "Resampling the test rows")
-    drawn = _replicate(test, cells.get("uncalibrated") or test.cells(), scores, None, settings)
+    plain = cells.get("uncalibrated") or test.cells()
+    drawn = _replicate(test, plain, scores, None, settings, n_replicates)
     return HeldOut(
         rows=test,
         scores=scores,
@@ -208,13 +266,18 @@ def _by_split(
 
 
 def _by_folds(
-    view: BinaryView, methods: tuple[str, ...], settings: Settings, progress: Progress
+    view: BinaryView,
+    methods: tuple[str, ...],
+    settings: Settings,
+    progress: Progress,
+    n_replicates: int,
 ) -> HeldOut:
     fitted_on = view.cells()
     folds = make_folds(view, settings)
     progress(0.0, "Fitting on all rows")
     maps, failures = _fit_all(fitted_on, methods, settings)
     scores = {key: np.empty(len(view)) for key in maps}
+    by_fold: dict[str, list[Calibrator]] = {key: [] for key in maps}
     fold = np.empty(len(view), dtype=np.int64)
     for number, (train, held_out) in enumerate(folds):
         progress((number + 1) / (len(folds) + 2), f"Fold {number + 1} of {len(folds)}")
@@ -222,14 +285,27 @@ def _by_folds(
         failures |= failed
         fold[held_out] = number
         for key in fitted:
+            by_fold[key].append(fitted[key])
             scores[key][held_out] = fitted[key].predict(view.score[held_out])
     # A method that failed in one fold has rows without a score.
     scores = {key: values for key, values in scores.items() if key not in failures}
     maps = {key: maps[key] for key in scores}
     cells = _count(view, scores)
     progress((len(folds) + 1) / (len(folds) + 2), "Resampling the rows")
-    drawn = _replicate(view, fitted_on, scores, fold, settings)
-    return HeldOut(view, scores, cells, drawn, maps, fitted_on, "folds", failures, settings)
+    drawn = _replicate(view, fitted_on, scores, fold, settings, n_replicates)
+    return HeldOut(
+        rows=view,
+        scores=scores,
+        cells=cells,
+        replicates=drawn,
+        maps=maps,
+        fitted_on=fitted_on,
+        protocol="folds",
+        failures=failures,
+        settings=settings,
+        fold=fold,
+        fold_scores={key: FoldScores.of(fitted_on, by_fold[key]) for key in maps},
+    )
 
 
 def _count(rows: BinaryView, scores: Mapping[str, FloatArray]) -> dict[str, ScoreCells]:
@@ -244,8 +320,9 @@ def _replicate(
     scores: Mapping[str, FloatArray],
     fold: IntArray | None,
     settings: Settings,
+    n_replicates: int,
 ) -> dict[str, Replicates]:
-    drawn = resample_rows(rows, cells, fold, random_state=settings.seed)
+    drawn = resample_rows(rows, cells, fold, n_replicates=n_replicates, random_state=settings.seed)
     return over_cores(lambda key: replicate(drawn, scores[key]), scores)
 
 
@@ -280,7 +357,9 @@ def make_folds(
     return list(grouped.split(view.score, view.outcome, view.group))
 
 
-def mean_estimate(values: FloatArray, view: BinaryView, confidence_level: float) -> Estimate:
+def mean_estimate(
+    values: FloatArray, view: BinaryView, confidence_level: float, added_variance: float = 0.0
+) -> Estimate:
     """Weighted mean of per-row values with its interval, by cluster where groups are named.
 
     Student's interval with Hall's correction for skewness, see `calib.numerics.intervals`.
@@ -292,6 +371,9 @@ def mean_estimate(values: FloatArray, view: BinaryView, confidence_level: float)
     view : BinaryView
         Whose weights and groups are used.
     confidence_level : float
+    added_variance : float
+        Of the mean, were rows independent, beyond what the values show: that of calibrators fitted
+        in folds, see `calib.uncertainty.fold_variance`.
     """
     weight = view.weight
     total = float(len(values) if weight is None else weight.sum())
@@ -299,10 +381,13 @@ def mean_estimate(values: FloatArray, view: BinaryView, confidence_level: float)
     residual = values - mean
     if weight is not None:
         residual *= weight
-    if view.group is not None:
-        residual = np.bincount(view.group, residual).astype(np.float64)
-        residual = residual[np.bincount(view.group) > 0]
-    return Estimate(mean, *mean_interval(mean, residual, total, confidence_level))
+    units = unit_sums(residual, view.group)
+    low, high = mean_interval(mean, units, total, confidence_level)
+    if added_variance > 0.0:
+        effect = 1.0 if view.group is None else max(1.0, cluster_effect(residual, units))
+        half = normal_quantile(confidence_level) * math.sqrt(effect * added_variance)
+        low, high = mean - math.hypot(mean - low, half), mean + math.hypot(high - mean, half)
+    return Estimate(mean, low, high)
 
 
 LOSSES: Mapping[str, Callable[..., FloatArray]] = {

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib.analysis import Analysis, Column, analyze
-from calib.comparison import Estimate, Progress, losses, mean_estimate, quiet
+from calib.comparison import LOSSES, Estimate, Progress, losses, mean_estimate, quiet
 from calib.multiclass import MULTICLASS_METRICS
 from calib.numerics.arrays import FloatArray
 from calib.numerics.numbered import numbers_of
@@ -95,11 +95,12 @@ class ModelComparison:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scored:
-    """One model's analysis, and its losses row by row."""
+    """One model's analysis, its losses row by row, and what its calibrators' noise adds to them."""
 
     predictions: Predictions
     analysis: Analysis
     rows: Mapping[str, Mapping[str, FloatArray]]
+    added_variance: Mapping[str, Mapping[str, float]]
 
 
 def compare_models(
@@ -192,11 +193,20 @@ def _scored(predictions: Predictions, settings: Settings, progress: Progress) ->
     analysis = analyze(predictions, settings, progress=progress)
     held_out, matrix = analysis.held_out, analysis.multiclass
     assert held_out is not None
-    if matrix is not None:
+    if matrix is not None and matrix.held_out is not None:
         rows = {key: one.rows for key, one in matrix.scored.items()}
+        share_sq = matrix.held_out.fold_share_sq
+        added = {
+            key: {name: one.fold_variance(None, name, share_sq) for name in one.rows}
+            for key, one in matrix.scored.items()
+        }
     else:
         rows = {key: losses(held_out, key) for key in analysis.methods}
-    return _Scored(predictions, analysis, rows)
+        added = {
+            key: {name: held_out.fold_variance(key, loss) for name, loss in LOSSES.items()}
+            for key in analysis.methods
+        }
+    return _Scored(predictions, analysis, rows, added)
 
 
 def _columns(analysis: Analysis) -> tuple[Column, ...]:
@@ -246,7 +256,10 @@ def _differences(scored: _Scored, reference: _Scored, method: str, *, paired: bo
         return {key: unpaired_difference(theirs[key], own[key]) for key in rows}
     held_out, level = scored.analysis.held_out, scored.analysis.settings.confidence_level
     assert held_out is not None
+    # As if independent, though both learn from the same rows: rather too wide.
+    noise = [one.added_variance[method] for one in (scored, reference)]
+    added = {key: 0.0 if scored is reference else sum(one[key] for one in noise) for key in rows}
     return {
-        key: mean_estimate(values - against[key], held_out.rows, level)
+        key: mean_estimate(values - against[key], held_out.rows, level, added[key])
         for key, values in rows.items()
     }

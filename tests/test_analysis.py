@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit, logit
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+from sklearn.model_selection import StratifiedKFold
 
 import calib
 from calib.calibrators import Calibrator
@@ -64,7 +65,52 @@ def test_held_out_metrics_agree_with_scikit_learn(analysis):
         metrics = analysis.methods[key].metrics
         assert metrics["log_loss"].value == pytest.approx(log_loss(y, scores), abs=1e-12)
         assert metrics["brier_score"].value == pytest.approx(brier_score_loss(y, scores), abs=1e-12)
-        assert metrics["auc"].value == pytest.approx(roc_auc_score(y, scores), abs=1e-12)
+
+    # Within folds, since each has a calibrator of its own; strictly increasing ones change nothing.
+    plain = held_out.scores["uncalibrated"]
+    folds = StratifiedKFold(5, shuffle=True, random_state=0).split(plain, y)
+    tests = [test for _, test in folds]
+    pairs = [y[test].sum() * (~y[test]).sum() for test in tests]
+    for key, scores in held_out.scores.items():
+        change = [
+            roc_auc_score(y[test], scores[test]) - roc_auc_score(y[test], plain[test])
+            for test in tests
+        ]
+        expected = np.average(change, weights=pairs)
+        method = analysis.methods[key]
+        assert method.differences["auc"].value == pytest.approx(expected, abs=1e-12)
+        assert method.metrics["auc"].value == pytest.approx(
+            roc_auc_score(y, plain) + expected, abs=1e-12
+        )
+    assert analysis.methods["isotonic"].differences["auc"].value != 0.0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_strictly_increasing_calibrators_do_not_change_auc(weighted, clustered):
+    rng = np.random.default_rng(5)
+    p = rng.random(600).round(2)  # with ties
+    rows = calib.Predictions.from_arrays(
+        rng.random(600) < p**2,
+        p,
+        rng.gamma(2.0, size=600) if weighted else None,
+        group=np.arange(600) // 4 if clustered else None,
+    )
+    keys = ("platt", "logistic", "beta", "temperature")
+    analysis = calib.analyze(rows, calib.Settings(methods=keys))
+    plain = analysis.uncalibrated.metrics["auc"]
+    for key in keys:
+        change = analysis.methods[key].differences["auc"]
+        assert (change.value, change.low, change.high) == (0.0, 0.0, 0.0), key
+        assert analysis.methods[key].metrics["auc"].value == plain.value, key
+        assert analysis.methods[key].metrics["auc"].low == pytest.approx(plain.low, abs=1e-9), key
+
+
+def test_distinct_scores_are_those_of_one_calibrator(analysis):
+    """Of the one for use: the calibrators of five folds would have five times the steps."""
+    for key, fitted in analysis.held_out.maps.items():
+        expected = len(np.unique(fitted.predict(analysis.held_out.rows.score)))
+        assert analysis.methods[key].metrics["distinct"].value == expected, key
 
 
 def test_tests_are_those_of_the_held_out_scores(analysis):

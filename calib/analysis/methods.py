@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
+from calib.analysis.differences import Reference, area_estimate, contributions, differences
 from calib.analysis.results import MethodResult
 from calib.calibrators import Calibrator
 from calib.cells import ScoreCells
@@ -14,7 +14,6 @@ from calib.comparison import (
     LOSSES,
     Estimate,
     HeldOut,
-    losses,
     mean_estimate,
 )
 from calib.curves.cumulative import CumulativeCurve, cumulative_curve
@@ -36,11 +35,8 @@ from calib.metrics import (
     spiegelhalter_test,
 )
 from calib.metrics.by_cluster import clustered_tests, resampled_test
-from calib.metrics.ranking import row_auc
-from calib.metrics.ranking_intervals import auc_difference, auc_estimate
 from calib.metrics.regression import line_test
 from calib.multiclass import MulticlassCalibrator
-from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import Strategy, bin_edges
 from calib.numerics.histogram import score_histogram
 from calib.numerics.logistic import LogisticFit
@@ -51,26 +47,22 @@ from calib.uncertainty import Errors, Replicates, fit_line, slope_estimate
 
 def method_results(held_out: HeldOut, settings: Settings) -> dict[str, MethodResult]:
     """All results of every method."""
-    reference = _contributions(held_out, "uncalibrated")
+    reference = Reference.of(held_out)
     return over_cores(
         lambda key: _method_result(key, held_out, settings, reference), held_out.scores
     )
 
 
-def _contributions(held_out: HeldOut, key: str) -> dict[str, FloatArray]:
-    """What each row adds to log loss, Brier score and AUC."""
-    rows = held_out.view(key)
-    return losses(held_out, key) | {"auc": row_auc(held_out.cells[key], rows.outcome, rows.score)}
-
-
 def _method_result(
-    key: str, held_out: HeldOut, settings: Settings, reference: Mapping[str, FloatArray]
+    key: str, held_out: HeldOut, settings: Settings, reference: Reference
 ) -> MethodResult:
     rows, cells, drawn = held_out.view(key), held_out.cells[key], held_out.clusters(key)
     level = settings.confidence_level
-    own = reference if key == "uncalibrated" else _contributions(held_out, key)
+    own = contributions(held_out, key, reference)
     curve = cumulative_curve(cells, confidence_level=level)
     line = fit_line(cells)
+    change = differences(held_out, key, reference, own, level)
+    area = area_estimate(held_out, key, reference, own["auc"], change["auc"], level)
     return with_bins(
         MethodResult(
             key=key,
@@ -79,14 +71,10 @@ def _method_result(
             | {
                 "ks_error": held_out.replicates[key].ks.estimate(ks_error(cells), level),
                 "slope": slope_estimate(rows, cells, line, confidence_level=level),
-                "auc": auc_estimate(rows, cells, own["auc"], confidence_level=level),
-                "distinct": Estimate(float(distinct_scores(cells))),
+                "auc": area,
+                "distinct": Estimate(float(_distinct(key, held_out))),
             },
-            # Not of calibration errors: differences of biased numbers have no interval that holds.
-            differences={
-                name: mean_estimate(own[name] - reference[name], rows, level) for name in LOSSES
-            }
-            | {"auc": auc_difference(rows, own["auc"], reference["auc"], confidence_level=level)},
+            differences=change,
             reliability=reliability(cells, settings, drawn),
             histogram=score_histogram(cells.score, cells.weight),
             cumulative=curve if drawn is None else _clustered_null(curve, drawn.ks),
@@ -97,6 +85,17 @@ def _method_result(
         held_out,
         settings,
     )
+
+
+def _distinct(key: str, held_out: HeldOut) -> int:
+    """Distinct scores by one calibrator: those of several are tied within folds alone.
+
+    Of a matrix they are counted as they come.
+    """
+    fitted = held_out.maps[key]
+    if held_out.fold is None or not isinstance(fitted, Calibrator):
+        return distinct_scores(held_out.cells[key])
+    return len(np.unique(fitted.predict(held_out.fitted_on.score)))
 
 
 def _function(fitted: Calibrator | MulticlassCalibrator) -> CalibrationFunction:

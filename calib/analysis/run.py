@@ -10,6 +10,7 @@ from calib.analysis.results import Analysis, MethodResult
 from calib.analysis.said import summarize, table_columns, warnings_of
 from calib.cells import ScoreCells
 from calib.comparison import (
+    LOSSES,
     HeldOut,
     Progress,
     hold_out,
@@ -218,7 +219,12 @@ def _recommendation(
     level = settings.confidence_level
     per_row = {key: losses(held_out, key)["log_loss"] for key in methods}
     to_best = {
-        key: mean_estimate(values - per_row[best], held_out.rows, level)
+        key: mean_estimate(
+            values - per_row[best],
+            held_out.rows,
+            level,
+            held_out.fold_variance(key, LOSSES["log_loss"], best),
+        )
         for key, values in per_row.items()
     }
     changes = {key: method.differences["log_loss"] for key, method in methods.items()}

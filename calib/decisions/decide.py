@@ -11,7 +11,7 @@ import pandas as pd
 from calib.cells import ScoreCells
 from calib.comparison import Estimate, HeldOut, mean_estimate
 from calib.decisions.costs import Costs
-from calib.numerics.arrays import FloatArray
+from calib.numerics.arrays import BoolArray, FloatArray
 from calib.predictions import BinaryView
 
 
@@ -124,7 +124,7 @@ def decide(held_out: HeldOut, costs: Costs, *, confidence_level: float = 0.95) -
         rows = held_out.view(key)
         threshold, tie_share = _place(held_out.cells[key], costs)
         flagged = _flag(score, threshold, tie_share)
-        spent = _row_costs(rows, flagged, costs)
+        spent = _row_costs(rows.outcome, flagged, costs)
         reference = spent if reference is None else reference
         methods[key] = _decision(
             rows,
@@ -133,7 +133,9 @@ def decide(held_out: HeldOut, costs: Costs, *, confidence_level: float = 0.95) -
             flagged,
             costs,
             cost=mean_estimate(spent, rows, confidence_level),
-            change=mean_estimate(spent - reference, rows, confidence_level),
+            change=mean_estimate(
+                spent - reference, rows, confidence_level, _fold_variance(held_out, key, costs)
+            ),
             confidence_level=confidence_level,
         )
     base_rate = held_out.cells["uncalibrated"].base_rate
@@ -158,9 +160,20 @@ def _place(cells: ScoreCells, costs: Costs) -> tuple[float, float]:
     return float(cells.score[at]), min(max(left, 0.0), 1.0)
 
 
-def _row_costs(rows: BinaryView, flagged: FloatArray, costs: Costs) -> FloatArray:
+def _row_costs(outcome: BoolArray, flagged: FloatArray, costs: Costs) -> FloatArray:
     if_negative = costs.false_positive * flagged
-    return np.where(rows.outcome, costs.false_negative * (1.0 - flagged), if_negative)
+    return np.where(outcome, costs.false_negative * (1.0 - flagged), if_negative)
+
+
+def _fold_variance(held_out: HeldOut, key: str, costs: Costs) -> float:
+    """Of the change; without it under a capacity, where the order counts and hardly varies."""
+    if costs.capacity is not None:
+        return 0.0
+
+    def spent(outcome: BoolArray, score: FloatArray) -> FloatArray:
+        return _row_costs(outcome, _flag(score, costs.threshold, 1.0), costs)
+
+    return held_out.fold_variance(key, spent)
 
 
 def _decision(

@@ -115,8 +115,8 @@ def compare_clipping(compared: MulticlassComparison) -> Clipping:
     reference = compared.scored["uncalibrated"].rows["log_loss"]
     view = held_out.view("uncalibrated", "top:1")
 
-    def mean(values: FloatArray) -> Estimate:
-        return mean_estimate(values, view, level)
+    def mean(values: FloatArray, added_variance: float = 0.0) -> Estimate:
+        return mean_estimate(values, view, level, added_variance)
 
     bounds = tuple(
         ClippedLoss(p_min, mean(values), mean(values - reference)) for p_min, values in rows.items()
@@ -130,7 +130,10 @@ def compare_clipping(compared: MulticlassComparison) -> Clipping:
         uncalibrated=compared.results["uncalibrated"].metrics["log_loss"],
         calibrated=compared.results[key].metrics["log_loss"],
         calibrator=key,
-        gain=mean(compared.scored[key].rows["log_loss"] - rows[best.p_min]),
+        gain=mean(
+            compared.scored[key].rows["log_loss"] - rows[best.p_min],
+            compared.scored[key].fold_variance(None, "log_loss", held_out.fold_share_sq),
+        ),
     )
 
 

@@ -17,6 +17,7 @@ from calib.multiclass.metrics import ROW_METRICS, classwise_ece, leading_views, 
 from calib.numerics.arrays import FloatArray
 from calib.predictions import BinaryView, Predictions
 from calib.settings import Settings
+from calib.uncertainty import fold_variance
 from calib.uncertainty.replicates import Errors
 
 # Both ECE keep the number of bins that the field reports: a moved slider asks no matrix again.
@@ -57,11 +58,21 @@ class Scored:
         The other metrics.
     errors : mapping of str to Errors
         Those of them that have an interval, in resamples.
+    folds : mapping of str to ndarray of shape (k, m)
+        What `rows` holds, of `MulticlassHeldOut.fold_rows` under every fold's calibrator.
     """
 
     rows: Mapping[str, FloatArray]
     views: Mapping[str, float]
     errors: Mapping[str, Errors]
+    folds: Mapping[str, FloatArray]
+
+    def fold_variance(self, other: Scored | None, name: str, share_sq: FloatArray) -> float:
+        """See `calib.uncertainty.fold_variance`; of the difference to another one's rows."""
+        own = self.folds[name]
+        if len(own) == 0:
+            return 0.0
+        return fold_variance(own if other is None else own - other.folds[name], share_sq)
 
     def estimates(self, confidence_level: float) -> dict[str, Estimate]:
         """The metrics of views, with their intervals where they have one."""
@@ -202,10 +213,17 @@ def compare(
     scored = _scored(held_out, earlier, progress)
     rows = _rows(held_out)
 
-    def mean(values: FloatArray) -> Estimate:
-        return mean_estimate(values, rows, settings.confidence_level)
+    share_sq, level = held_out.fold_share_sq, settings.confidence_level
 
-    results = _results(scored, mean, settings.confidence_level)
+    def difference(own: Scored, other: Scored, name: str) -> Estimate:
+        added = own.fold_variance(other, name, share_sq)
+        return mean_estimate(own.rows[name] - other.rows[name], rows, level, added)
+
+    means = {
+        key: {name: mean_estimate(values, rows, level) for name, values in one.rows.items()}
+        for key, one in scored.items()
+    }
+    results = _results(scored, means, difference, level)
     best = min(results, key=lambda key: results[key].metrics["log_loss"].value)
     unseen = _unseen_note(held_out.unseen, predictions.class_names)
     return MulticlassComparison(
@@ -231,12 +249,12 @@ def _scored(
             continue
         label = MULTICLASS_CALIBRATORS[key].label
         progress(number / len(held_out.maps), f"Scoring {label}")
-        found[key] = _score(held_out, held_out.matrix(key))
+        found[key] = _score(held_out, key)
     return found
 
 
-def _score(held_out: MulticlassHeldOut, matrix: FloatArray) -> Scored:
-    label, weight = held_out.label, held_out.weight
+def _score(held_out: MulticlassHeldOut, key: str) -> Scored:
+    matrix, label, weight = held_out.matrix(key), held_out.label, held_out.weight
     views = {
         name: replace(view, group=held_out.group)
         for name, view in leading_views(matrix, label, weight).items()
@@ -257,23 +275,32 @@ def _score(held_out: MulticlassHeldOut, matrix: FloatArray) -> Scored:
             "ks_top_2": drawn["top:2"].ks,
             "ks_within_2": drawn["within:2"].ks,
         },
+        folds=_by_fold(held_out, key),
     )
 
 
+def _by_fold(held_out: MulticlassHeldOut, key: str) -> dict[str, FloatArray]:
+    label = held_out.label[held_out.fold_rows]
+    matrices = held_out.fold_matrices(key)
+    by_fold = [{name: row(one, label) for name, row in ROW_METRICS.items()} for one in matrices]
+    return {name: np.array([rows[name] for rows in by_fold]) for name in ROW_METRICS}
+
+
 def _results(
-    scored: Mapping[str, Scored], mean: Callable[[FloatArray], Estimate], level: float
+    scored: Mapping[str, Scored],
+    means: Mapping[str, Mapping[str, Estimate]],
+    difference: Callable[[Scored, Scored, str], Estimate],
+    level: float,
 ) -> dict[str, MulticlassResult]:
-    reference = scored["uncalibrated"].rows
-    losses = {key: one.rows["log_loss"] for key, one in scored.items()}
-    least = losses[min(losses, key=lambda key: mean(losses[key]).value)]
+    reference = scored["uncalibrated"]
+    best = scored[min(means, key=lambda key: means[key]["log_loss"].value)]
     return {
         key: MulticlassResult(
             key=key,
             label=MULTICLASS_CALIBRATORS[key].label,
-            metrics={name: mean(values) for name, values in one.rows.items()}
-            | one.estimates(level),
-            differences={name: mean(values - reference[name]) for name, values in one.rows.items()},
-            to_best=mean(losses[key] - least),
+            metrics=dict(means[key]) | one.estimates(level),
+            differences={name: difference(one, reference, name) for name in one.rows},
+            to_best=difference(one, best, "log_loss"),
         )
         for key, one in scored.items()
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -20,6 +20,8 @@ from calib.predictions import BinaryView, Predictions, check_view
 from calib.settings import Settings
 
 Found = TypeVar("Found")
+# Rows of a matrix that every fold's calibrator maps: a mean over 1,000 is known well enough.
+FOLD_ROWS = 1_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,6 +97,44 @@ class MulticlassHeldOut:
         for part in self.parts:
             calibrated[part.rows] = part.maps[key].predict(self.scores[part.rows])
         return calibrated
+
+    @property
+    def fold(self) -> IntArray | None:
+        """Which fold each row was held out in; None where test rows are scored."""
+        if self.protocol != "folds":
+            return None
+        found = np.empty(len(self), dtype=np.int64)
+        for number, part in enumerate(self.parts):
+            found[part.rows] = number
+        return found
+
+    def some(self, rows: IntArray) -> tuple[IntArray, FloatArray]:
+        """At most 1,000 of these rows, and their squared shares, raised to stand for all of them.
+
+        Shares are in the weight of these rows.
+        """
+        weight = np.ones(len(rows)) if self.weight is None else self.weight[rows]
+        drawn = np.arange(len(rows))
+        if len(rows) > FOLD_ROWS:
+            drawn = np.sort(np.random.default_rng(0).choice(drawn, FOLD_ROWS, replace=False))
+        share = weight[drawn] / weight.sum()
+        return rows[drawn], np.square(share) * (len(rows) / len(drawn))
+
+    @property
+    def fold_rows(self) -> IntArray:
+        """Rows that every fold's calibrator is looked at on: at most 1,000, drawn at random."""
+        return self.some(np.arange(len(self)))[0]
+
+    @property
+    def fold_share_sq(self) -> FloatArray:
+        """Squared shares of these rows in the total weight, raised to stand for all rows."""
+        return self.some(np.arange(len(self)))[1]
+
+    def fold_matrices(self, key: str) -> Iterator[FloatArray]:
+        """Scores of `fold_rows` by every fold's calibrator; none without folds."""
+        chosen = self.scores[self.fold_rows]
+        for part in self.parts if self.protocol == "folds" else ():
+            yield part.maps[key].predict(chosen)
 
     def view(self, key: str, view: str) -> BinaryView:
         """One binary problem of a method's calibrated scores.

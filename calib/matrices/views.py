@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from calib.cells import ScoreCells
 from calib.comparison import HeldOut, Progress, quiet
 from calib.matrices.held_out import MulticlassHeldOut
 from calib.multiclass import MULTICLASS_CALIBRATORS
-from calib.predictions import BinaryView, Predictions
+from calib.numerics.ranking import binary_problem
+from calib.predictions import BinaryView, Predictions, check_view
 from calib.settings import Settings
-from calib.uncertainty import Replicates, replicate, replicate_clusters, resample_rows
+from calib.uncertainty import (
+    FoldScores,
+    Replicates,
+    replicate,
+    replicate_clusters,
+    resample_rows,
+)
 
 # Every method draws for itself, so with fewer groups than one drawing for all: the bounds differ by
 # less than another seed makes them.
@@ -65,10 +74,28 @@ def hold_out_view(
         failures=held_out.failures,
         settings=settings,
         outcomes=outcomes,
+        fold=held_out.fold,
+        fold_scores=_fold_scores(held_out, settings.view),
         calibration=None
         if view.test is None
         else replicate_clusters(calibration, fitted_on, settings.seed),
     )
+
+
+def _fold_scores(held_out: MulticlassHeldOut, view: str) -> dict[str, FoldScores]:
+    if held_out.protocol != "folds":
+        return {}
+    kind, index = check_view(view, held_out.scores.shape[1])
+    label, share_sq = held_out.label[held_out.fold_rows], held_out.fold_share_sq
+    share = np.sqrt(share_sq) / np.sqrt(share_sq).sum()
+    found = {}
+    for key in held_out.maps:
+        both = [
+            binary_problem(matrix, label, kind, index) for matrix in held_out.fold_matrices(key)
+        ]
+        score, outcome = (np.array(values) for values in zip(*both, strict=True))
+        found[key] = FoldScores(outcome, score, share, share_sq)
+    return found
 
 
 def replicate_view(rows: BinaryView, cells: ScoreCells, seed: int) -> Replicates:

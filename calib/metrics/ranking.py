@@ -8,8 +8,9 @@ import numpy as np
 
 from calib.cells import ScoreCells
 from calib.metrics.base import metric
-from calib.numerics.arrays import BoolArray, FloatArray
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.sorting import increasing_order
+from calib.predictions import BinaryView
 
 
 @metric(
@@ -92,6 +93,47 @@ def row_auc(cells: ScoreCells, outcome: BoolArray, score: FloatArray) -> FloatAr
     found = np.empty(len(score))
     found[order] = np.where(outcome[order], np.repeat(above, rows), np.repeat(below, rows))
     return area + found
+
+
+def row_auc_within(rows: BinaryView, fold: IntArray) -> FloatArray:
+    """Contributions of the rows to the mean of the folds' own AUCs, weighted by their pairs.
+
+    Scores that several calibrators made are not ranked against each other: each fold's rows were
+    scored by one. A strictly increasing calibrator leaves every contribution as it was.
+
+    Parameters
+    ----------
+    rows : BinaryView
+    fold : ndarray of int, shape (n,)
+        Which calibrator scored each row.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Their weighted mean is the AUC within folds. Rows of a fold of one class contribute 0; NaN
+        where all folds are such.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calib.predictions import Predictions
+    >>> rows = Predictions.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.6, 0.7]).view()
+    >>> float(row_auc_within(rows, np.array([0, 0, 1, 1])).mean())
+    1.0
+    """
+    found, pairs = np.zeros(len(rows)), 0.0
+    for number in np.unique(fold):
+        chosen = fold == number
+        part = rows.rows(chosen)
+        cells = part.cells()
+        if cells.one_class:
+            continue
+        own = cells.total_positive * (cells.total_weight - cells.total_positive)
+        share = own / cells.total_weight
+        found[chosen] = share * row_auc(cells, part.outcome, part.score)
+        pairs += own
+    total = float(len(rows) if rows.weight is None else rows.weight.sum())
+    return found * (total / pairs) if pairs > 0.0 else np.full(len(rows), math.nan)
 
 
 @metric(

@@ -12,6 +12,7 @@ from scipy.special import stdtrit
 from calib.cells import ScoreCells
 from calib.metrics.ranking import auc, row_auc
 from calib.numerics.arrays import FloatArray
+from calib.numerics.intervals import normal_quantile
 from calib.numerics.moderated import cluster_effect, freedom, squared_half_width, unit_sums
 from calib.predictions import BinaryView
 from calib.uncertainty import Estimate
@@ -22,6 +23,7 @@ def auc_estimate(
     cells: ScoreCells | None = None,
     contributions: FloatArray | None = None,
     *,
+    area: float | None = None,
     confidence_level: float = 0.95,
 ) -> Estimate:
     """AUC with a score interval: all areas that the observed one would not be far from.
@@ -38,6 +40,8 @@ def auc_estimate(
         Of the same rows, and
     contributions : ndarray of shape (n,), optional
         their `calib.metrics.ranking.row_auc`, where they are known already.
+    area : float, optional
+        The AUC, where it is not that of the cells: of scores by several calibrators.
     confidence_level : float
         In (0, 1).
 
@@ -59,7 +63,7 @@ def auc_estimate(
     (0.28, 0.875, 0.99)
     """
     cells = cells or rows.cells()
-    area = auc(cells)
+    area = auc(cells) if area is None else area
     if math.isnan(area):
         return Estimate(area)
     counts = _Counts.of(rows)
@@ -81,7 +85,12 @@ def auc_estimate(
 
 
 def auc_difference(
-    rows: BinaryView, own: FloatArray, reference: FloatArray, *, confidence_level: float = 0.95
+    rows: BinaryView,
+    own: FloatArray,
+    reference: FloatArray,
+    *,
+    confidence_level: float = 0.95,
+    added_variance: float = 0.0,
 ) -> Estimate:
     """Difference of two AUCs on the same rows, paired by row, with Student's interval.
 
@@ -93,6 +102,9 @@ def auc_difference(
     own, reference : ndarray of shape (n,)
         Contributions of these rows to both: `calib.metrics.ranking.row_auc`.
     confidence_level : float
+    added_variance : float
+        Were rows independent, beyond what the contributions show: that of calibrators fitted in
+        folds, see `calib.uncertainty.fold_variance`.
 
     Returns
     -------
@@ -124,7 +136,11 @@ def auc_difference(
     if spread.freedom <= 0.0:
         return Estimate(value)
     half = float(stdtrit(spread.freedom, 0.5 + confidence_level / 2.0))
-    half *= math.sqrt(spread.effect * spread.variance)
+    added = max(1.0, spread.effect) * added_variance
+    half = math.hypot(
+        half * math.sqrt(spread.effect * spread.variance),
+        normal_quantile(confidence_level) * math.sqrt(added),
+    )
     return Estimate(value, max(-1.0, value - half), min(1.0, value + half))
 
 

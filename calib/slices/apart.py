@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calib.calibrators import Calibrator
 from calib.comparison import Estimate, HeldOut, create, make_folds, mean_estimate
 from calib.methods import method_of
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.predictions import BinaryView
 from calib.settings import Settings
+from calib.uncertainty import FoldScores, fold_variance
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +80,10 @@ def calibrate_apart(
     globally, and a small number of slices as needed.
     """
     scored = scored_rows(member, view.test, method, held_out.scores)
-    own = _own_scores(view, member, method, held_out)
+    own, fitted = _own_scores(view, member, method, held_out)
     rows, common = held_out.rows.rows(scored), held_out.scores[method][scored]
     losses = row_log_loss(rows.outcome, common), row_log_loss(rows.outcome, own)
-    return paired(method, rows, *losses, confidence_level)
+    return paired(method, rows, *losses, confidence_level, _added_variance(rows, fitted))
 
 
 def scored_rows(
@@ -106,40 +108,55 @@ def scored_rows(
 
 
 def paired(
-    method: str, rows: BinaryView, together: FloatArray, apart: FloatArray, confidence_level: float
+    method: str,
+    rows: BinaryView,
+    together: FloatArray,
+    apart: FloatArray,
+    confidence_level: float,
+    added_variance: float,
 ) -> Apart:
-    """The result, from the losses of the slice's rows under both maps."""
+    """The result, from the losses of the slice's rows under both maps.
+
+    The added variance is that of the slice's own calibrators. The common one is fitted on more
+    rows, the slice's among them: to leave out its noise makes the interval rather too wide.
+    """
     return Apart(
         method=method,
         rows=len(rows),
         positives=int(rows.outcome.sum()),
         together=mean_estimate(together, rows, confidence_level),
         apart=mean_estimate(apart, rows, confidence_level),
-        difference=mean_estimate(apart - together, rows, confidence_level),
+        difference=mean_estimate(apart - together, rows, confidence_level, added_variance),
         confidence_level=confidence_level,
     )
 
 
-def _own_scores(view: BinaryView, member: BoolArray, method: str, held_out: HeldOut) -> FloatArray:
-    """Scores of the slice's held-out rows by maps fitted on its other rows."""
+def _own_scores(
+    view: BinaryView, member: BoolArray, method: str, held_out: HeldOut
+) -> tuple[FloatArray, list[Calibrator]]:
+    """Scores of the slice's held-out rows by calibrators fitted on its other rows, and these."""
     settings = held_out.settings
     if view.test is not None:
-        return _fit_and_score(view, member & ~view.test, member & view.test, method, settings)
-    scores = np.empty(len(view))
+        fitted = _fit(view, member & ~view.test, method, settings)
+        return fitted.predict(view.score[member & view.test]), [fitted]
+    scores, by_fold = np.empty(len(view)), []
     for train, test in make_folds(view, settings):
         fit_on, to_score = train[member[train]], test[member[test]]
         if len(to_score):
-            scores[to_score] = _fit_and_score(view, fit_on, to_score, method, settings)
-    return scores[member]
+            by_fold.append(_fit(view, fit_on, method, settings))
+            scores[to_score] = by_fold[-1].predict(view.score[to_score])
+    return scores[member], by_fold
 
 
-def _fit_and_score(
-    view: BinaryView,
-    fit_on: BoolArray | np.ndarray,
-    to_score: BoolArray | np.ndarray,
-    method: str,
-    settings: Settings,
-) -> FloatArray:
+def _added_variance(rows: BinaryView, fitted: list[Calibrator]) -> float:
+    """What the noise of the slice's own calibrators adds; nothing where there is one."""
+    points = FoldScores.of(rows.cells(), fitted)
+    return fold_variance(row_log_loss(points.outcome, points.score), points.share_sq)
+
+
+def _fit(
+    view: BinaryView, fit_on: BoolArray | np.ndarray, method: str, settings: Settings
+) -> Calibrator:
     training = view.rows(fit_on)
     positives = int(training.outcome.sum())
     if not 0 < positives < len(training):
@@ -147,4 +164,4 @@ def _fit_and_score(
             f"{method_of(method).label} cannot be fitted on this slice alone: it needs training "
             f"rows of both classes, got {len(training)} rows with {positives} positive ones."
         )
-    return create(method, settings).fit_cells(training.cells()).predict(view.score[to_score])
+    return create(method, settings).fit_cells(training.cells())

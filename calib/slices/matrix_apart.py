@@ -12,6 +12,7 @@ from calib.multiclass.metrics import row_log_loss
 from calib.numerics.arrays import BoolArray
 from calib.predictions import Predictions
 from calib.slices.apart import Apart, paired, scored_rows
+from calib.uncertainty import fold_variance
 
 
 def calibrate_matrix_apart(
@@ -52,17 +53,22 @@ def calibrate_matrix_apart(
     """
     scored = scored_rows(member, predictions.test, method, held_out.maps)
     losses = np.zeros((2, len(scored)))
+    looked_at, share_sq = held_out.some(np.flatnonzero(scored))
+    by_fold = []
     for part in held_out.parts:
         rows = part.rows[scored[part.rows]]
         if len(rows):
             fit_on = member & _not_scored_in(part, predictions)
             own = _fit(predictions, fit_on, method, held_out)
+            apart = own.predict(held_out.scores[looked_at])
+            by_fold.append(row_log_loss(apart, held_out.label[looked_at]))
             for kind, fitted in enumerate((part.maps[method], own)):
                 calibrated = fitted.predict(held_out.scores[rows])
                 losses[kind, rows] = row_log_loss(calibrated, held_out.label[rows])
-    together, apart = losses[:, scored]
+    added = fold_variance(np.array(by_fold), share_sq)
     rows_of_slice = held_out.view("uncalibrated", "top:1").rows(scored)
-    return paired(method, rows_of_slice, together, apart, confidence_level)
+    together, alone = losses[:, scored]
+    return paired(method, rows_of_slice, together, alone, confidence_level, added)
 
 
 def _not_scored_in(part: Part, predictions: Predictions) -> BoolArray:

@@ -2,6 +2,7 @@
 
 from calib.uncertainty.bootstrap import Bootstrap
 from calib.uncertainty.estimate import Estimate
+from calib.uncertainty.fold_noise import FoldScores, fold_variance
 from calib.uncertainty.replicates import Errors, Replicates, replicate, replicate_clusters
 from calib.uncertainty.rows import RowResamples, resample_rows
 from calib.uncertainty.slope import calibration_slope, fit_line, slope_estimate
@@ -10,10 +11,12 @@ __all__ = [
     "Bootstrap",
     "Errors",
     "Estimate",
+    "FoldScores",
     "Replicates",
     "RowResamples",
     "calibration_slope",
     "fit_line",
+    "fold_variance",
     "replicate",
     "replicate_clusters",
     "resample_rows",

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix
+from sklearn.model_selection import StratifiedKFold
 
+from calib.calibrators import calibrator
 from calib.decisions import Costs, decide
 
 COSTS = Costs(false_positive=1.0, false_negative=4.0)
@@ -47,8 +49,17 @@ def test_the_change_is_paired(held_out):
     difference = spent("platt") - spent("uncalibrated")
     change = table.methods["platt"].change
     assert change.value == pytest.approx(difference.mean())
-    # Of skewed values the two sides differ; together they are as wide as Student's interval.
-    width = 2 * 1.96 * difference.std(ddof=1) / np.sqrt(len(difference))
+    # Of skewed values the two sides differ; together they are as wide as Student's interval, of
+    # the rows' variance and of what the calibrators of the folds differ by.
+    costs = []
+    for train, _ in StratifiedKFold(5, shuffle=True, random_state=0).split(
+        rows.score, rows.outcome
+    ):
+        fitted = calibrator("platt").fit(rows.score[train], rows.outcome[train])
+        flagged = fitted.predict(rows.score) >= 0.2
+        costs.append(np.where(rows.outcome, 4.0 * ~flagged, 1.0 * flagged))
+    added = np.var(costs, axis=0).sum() * 5 / len(rows) ** 2
+    width = 2 * 1.96 * np.sqrt(difference.var(ddof=1) / len(difference) + added)
     assert change.high - change.low == pytest.approx(width, rel=0.03)
     # These scores are overconfident, and the threshold lies where that costs.
     assert change.high < 0

@@ -43,24 +43,37 @@ def test_outcomes_are_those_of_the_class_that_each_method_ranks_first(prediction
 def test_differences_are_paired_by_row_though_outcomes_differ(analysis):
     rows = [analysis.held_out.view(key) for key in ("isotonic", "uncalibrated")]
     losses = [-np.log(np.where(r.outcome, r.score, 1.0 - r.score)) for r in rows]
-    expected = mean_estimate(losses[0] - losses[1], rows[0], 0.95)
+    folds = analysis.multiclass.held_out.fold_matrices("isotonic")
+    label = analysis.multiclass.held_out.label
+    by_fold = [
+        -np.log(np.where(p.argmax(axis=1) == label, p.max(axis=1), 1.0 - p.max(axis=1)))
+        for p in folds
+    ]
+    added = np.var(by_fold, axis=0).sum() * len(by_fold) / len(label) ** 2
+    expected = mean_estimate(losses[0] - losses[1], rows[0], 0.95, added)
     assert analysis.methods["isotonic"].differences["log_loss"] == expected
 
 
 def test_change_of_auc_is_delongs(analysis):
-    rows = {key: analysis.held_out.view(key) for key in ("temperature", "uncalibrated")}
-    area = {key: roc_auc_score(r.outcome, r.score) for key, r in rows.items()}
-    change = analysis.methods["temperature"].differences["auc"]
-    assert change.value == pytest.approx(area["temperature"] - area["uncalibrated"], abs=1e-12)
-    placements = {}
-    for key, r in rows.items():
-        above = r.score[r.outcome][:, None] - r.score[~r.outcome]
-        wins = (above > 0) + 0.5 * (above == 0)
-        placements[key] = wins.mean(axis=1), wins.mean(axis=0)
-    pairs = zip(placements["temperature"], placements["uncalibrated"], strict=True)
-    variance = sum(np.var(a - b, ddof=1) / len(a) for a, b in pairs)
+    """Fold by fold, since each has a calibrator of its own, and weighted by pairs of rows."""
+    change, fold = analysis.methods["temperature"].differences["auc"], analysis.held_out.fold
+    found, variance, pairs = [], [], []
+    for number in np.unique(fold):
+        placements, area = {}, {}
+        for key in ("temperature", "uncalibrated"):
+            r = analysis.held_out.view(key).rows(fold == number)
+            area[key] = roc_auc_score(r.outcome, r.score)
+            above = r.score[r.outcome][:, None] - r.score[~r.outcome]
+            wins = (above > 0) + 0.5 * (above == 0)
+            placements[key] = wins.mean(axis=1), wins.mean(axis=0)
+        found.append(area["temperature"] - area["uncalibrated"])
+        both = zip(placements["temperature"], placements["uncalibrated"], strict=True)
+        variance.append(sum(np.var(a - b, ddof=1) / len(a) for a, b in both))
+        pairs.append(wins.size)
+    share = np.array(pairs) / sum(pairs)
+    assert change.value == pytest.approx(share @ found, abs=1e-12)
     width = change.high - change.low
-    assert width == pytest.approx(2 * 1.96 * np.sqrt(variance), rel=0.02)
+    assert width == pytest.approx(2 * 1.96 * np.sqrt(share**2 @ variance), rel=0.02)
 
 
 def test_another_view_fits_nothing(predictions, analysis):

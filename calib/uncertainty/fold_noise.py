@@ -1,0 +1,112 @@
+"""What calibrators fitted in folds add to the noise of a held-out loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from calib.cells import ScoreCells
+from calib.numerics.aggregate import bucket_starts
+from calib.numerics.arrays import BoolArray, FloatArray, lock
+
+# A calibrator is smooth, or has fewer steps than this.
+MOST_BUCKETS = 512
+
+
+class Fitted(Protocol):
+    """What has been fitted, and calibrates scores."""
+
+    def predict(self, scores: FloatArray) -> FloatArray:
+        """Calibrated scores."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldScores:
+    """The same points, calibrated by the calibrator of every fold.
+
+    A point stands for one row, or for the rows of one outcome whose scores are nearly equal.
+
+    Attributes
+    ----------
+    outcome : ndarray of bool, shape (m,) or (k, m)
+    score : ndarray of shape (k, m)
+        By fold.
+    share : ndarray of shape (m,)
+        Share in the total weight of the rows that a point stands for.
+    share_sq : ndarray of shape (m,)
+        Sum of their squared shares.
+    """
+
+    outcome: BoolArray
+    score: FloatArray
+    share: FloatArray
+    share_sq: FloatArray
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @classmethod
+    def of(cls, cells: ScoreCells, fitted: Sequence[Fitted]) -> FoldScores:
+        """Calibrate at most about 512 runs of neighbouring scores; few cells stay as they are.
+
+        Parameters
+        ----------
+        cells : ScoreCells
+            Of the uncalibrated scores.
+        fitted : sequence
+            The calibrator of each fold.
+        """
+        starts = bucket_starts(cells.score, cells.weight, MOST_BUCKETS)
+        weight = np.add.reduceat(cells.weight, starts)
+        mean = np.add.reduceat(cells.weight * cells.score, starts) / weight
+        # The mean of equal numbers may round to one just beyond them.
+        mean = np.clip(mean, cells.score[0], cells.score[-1])
+        positive = np.add.reduceat(cells.positive, starts)
+        positive_sq = np.add.reduceat(cells.positive_sq, starts)
+        squares = np.add.reduceat(cells.weight_sq, starts)
+        present = np.concatenate([weight - positive, positive]) > 0.0
+
+        def both(of_negatives: FloatArray, of_positives: FloatArray) -> FloatArray:
+            return np.asarray(np.concatenate([of_negatives, of_positives])[present])
+
+        return cls(
+            outcome=np.repeat([False, True], len(mean))[present],
+            score=np.array([np.tile(one.predict(mean), 2)[present] for one in fitted]),
+            share=both(weight - positive, positive) / cells.total_weight,
+            share_sq=both(squares - positive_sq, positive_sq) / cells.total_weight**2,
+        )
+
+
+def fold_variance(values: FloatArray, share_sq: FloatArray) -> float:
+    """Variance of a mean held-out loss that per-row losses do not show, as calibrators are noisy.
+
+    Rows that are fitted on in one fold are scored in another: what two rows add to the held-out
+    loss together is counted once by the spread of the losses, which takes the calibrators as
+    given, and once more here. The sum over folds of squared deviations from the mean over folds is
+    k / (k - 1) times the jackknife's variance that leaves out one fold at a time.
+
+    Parameters
+    ----------
+    values : ndarray of shape (k, m)
+        Loss of each point, or the difference between two methods' losses, under each fold's
+        calibrator.
+    share_sq : ndarray of shape (m,)
+        See `FoldScores`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(fold_variance(np.array([[0.2, 0.1], [0.4, 0.1]]), np.array([0.25, 0.25])), 6)
+    0.005
+
+    References
+    ----------
+    Efron and Stein 1981, doi:10.1214/aos/1176345462 (jackknife); Bates, Hastie and Tibshirani 2024,
+    doi:10.1080/01621459.2023.2197686 (why cross-validation's usual interval is too short).
+    """
+    deviation = values - values.mean(axis=0)
+    return float(np.square(deviation).sum(axis=0) @ share_sq)
