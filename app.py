@@ -4,6 +4,7 @@ import streamlit as st
 
 from calib.analysis import Analysis
 from calib.figures import reliability_chart
+from calib.figures.words import band_meaning
 from calib.loading.problems import plural
 from calib.ui import frame, state, widgets, words
 from calib.ui.frame import Model
@@ -82,8 +83,8 @@ def body(model: Model) -> None:
     with picture:
         frame.chart(reliability_chart(analysis), "chart_reliability")
         st.caption(
-            "A dot is a bin of scores. In a calibrated model the dots fall into the grey band with "
-            f"probability {words.level(analysis.settings.confidence_level)} each."
+            "Each dot is one bin of scores. The grey area is the consistency band: "
+            f"{band_meaning(analysis.uncalibrated.reliability)}."
         )
     with numbers:
         four_numbers(analysis)

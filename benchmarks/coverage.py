@@ -43,7 +43,7 @@ from calib.calibrators import CALIBRATORS
 from calib.cells import ScoreCells
 from calib.comparison import LOSSES, hold_out, mean_estimate
 from calib.curves.corp import corp_curve
-from calib.curves.reliability import reliability_curve
+from calib.curves.reliability import Band, reliability_curve
 from calib.curves.smooth import smooth_curve
 from calib.metrics.by_cluster import clustered_tests, resampled_test
 from calib.metrics.proper import row_brier, row_log_loss
@@ -61,6 +61,7 @@ from calib.uncertainty import (
     Estimate,
     Replicates,
     replicate,
+    replicate_clusters,
     resample_rows,
     slope_estimate,
 )
@@ -295,6 +296,28 @@ def lines(sample: Sample) -> Iterator[Finding]:
         yield curve.kind, float(np.mean((low <= true) & (true <= high)))
 
 
+def band(sample: Sample) -> Iterator[Finding]:
+    """Whether any dot of calibrated scores is outside of the consistency band of either kind."""
+    if not sample.shape.calibrated:
+        return
+    # As many resamples as in use: it is their outermost that count here.
+    clusters = replicate_clusters(sample.rows, sample.cells, sample.seed)
+    kinds: tuple[Band, ...] = ("per_bin", "simultaneous")
+    for strategy in ("quantile", "uniform"):
+        for kind in kinds:
+            curve = reliability_curve(
+                sample.cells,
+                n_bins=N_BINS,
+                strategy=strategy,
+                clusters=clusters,
+                band=kind,
+            )
+            # Equal counts may differ by their rounding.
+            low, high = curve.band_low - 1e-9, curve.band_high + 1e-9
+            outside = (curve.observed < low) | (curve.observed > high)
+            yield f"{kind.replace('_', ' ')}, {strategy} bins", float(outside.any())
+
+
 def _holds(estimate: Estimate, true: float) -> float:
     # A millionth for the population's own grid.
     return float(estimate.low - 1e-6 <= true <= estimate.high + 1e-6)
@@ -348,6 +371,9 @@ TABLES = {
     "answers": Table("Verdict, answers of whole analyses", slow=answers, shapes=ANSWERED),
     "ranks": Table("AUC and slope", ranks, low=93.0, high=97.0),
     "errors": Table("Calibration errors", errors, smooth_errors),
+    "band": Table(
+        "Consistency band, calibrated data sets with any dot outside", band, low=0.0, high=5.5
+    ),
     "lines": Table("Bands of the lines, at a row's score", None, lines),
 }
 
@@ -397,6 +423,12 @@ KNOWN = (
         "clusters",
         N_ROWS,
         "takes rows as independent: nobody is shown it where clusters are named",
+    ),
+    Known(
+        ("per bin, quantile bins", "per bin, uniform bins"),
+        "",
+        N_ROWS,
+        "holds each dot 95% of the time, not all of them together",
     ),
     Known(
         ("log loss", "log loss difference", "Brier", "Brier difference", "bin rate (Wilson)"),

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from calib.methods import method_keys
 
 Strategy = Literal["quantile", "uniform"]
+Band = Literal["per_bin", "simultaneous"]
 DEFAULT_METHODS = ("uncalibrated", "platt", "logistic", "isotonic", "beta", "spline")
 
 
@@ -33,6 +34,9 @@ class Settings:
         Seed of the folds and of every resample, at least 0.
     confidence_level : float
         Level of every interval and band, in (0, 1).
+    band : {"per_bin", "simultaneous"}
+        Whether the consistency band holds each dot of a calibrated model, or all of them together,
+        with this probability.
 
     Raises
     ------
@@ -57,11 +61,14 @@ class Settings:
     n_folds: int = 5
     seed: int = 0
     confidence_level: float = 0.95
+    band: Band = "per_bin"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "methods", _check_methods(self.methods))
         if self.strategy not in ("quantile", "uniform"):
             raise ValueError(f"strategy must be 'quantile' or 'uniform', got {self.strategy!r}.")
+        if self.band not in ("per_bin", "simultaneous"):
+            raise ValueError(f"band must be 'per_bin' or 'simultaneous', got {self.band!r}.")
         _check_between("n_bins", self.n_bins, 2, 100)
         _check_between("n_folds", self.n_folds, 2, 20)
         if self.seed < 0:
@@ -90,7 +97,7 @@ class Settings:
         Two settings that agree here share their fitted maps and held-out scores.
         """
         defaults = self.defaults()
-        drawing = ("strategy", "n_bins", "confidence_level")
+        drawing = ("strategy", "n_bins", "confidence_level", "band")
         return replace(self, **{name: defaults[name] for name in drawing})
 
 

@@ -4,6 +4,7 @@ import streamlit as st
 
 from calib.analysis import Analysis
 from calib.figures import before_after_panel, difference_chart
+from calib.figures.words import band_meaning
 from calib.ui import (
     folds,
     frame,
@@ -68,8 +69,8 @@ def changes(analysis: Analysis) -> None:
     with st.container(horizontal=True, key=state.key("before_after"), gap="xsmall"):
         for key in analysis.methods:
             frame.chart(before_after_panel(analysis, key), f"chart_before_after_{key}")
-    at = words.level(analysis.settings.confidence_level)
-    frame.once("before and after", lambda: st.caption(how_to_read.BEFORE_AFTER.format(at)))
+    band = band_meaning(analysis.uncalibrated.reliability)
+    frame.once("before and after", lambda: st.caption(how_to_read.BEFORE_AFTER.format(band)))
 
 
 models = frame.models(session)

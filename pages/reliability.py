@@ -9,6 +9,7 @@ from calib.figures import reliability_chart, sensitivity_chart
 from calib.ui import bin_view, bins, curves, frame, how_to_read, live, state, tables, widgets, words
 from calib.ui.frame import Model
 from calib.ui.sensitivity_words import SENSITIVITY_READING, sensitivity_said
+from calib.ui.state import Session
 
 session = frame.begin("Reliability")
 
@@ -29,7 +30,7 @@ def body(model: Model) -> None:
     picture, beside = st.columns([3, 2], gap="large")
     with picture:
         draw = partial(diagram, shown=shown, rates=rates)
-        live.at_once(session, model, binning, widgets.binning, draw)
+        live.at_once(session, model, binning, controls, draw)
     with beside:
         reading = how_to_read.reliability(analysis.methods[shown[0]].reliability)
         lines_read = how_to_read.lines(rates, shown[0]) if rates else ""
@@ -39,6 +40,11 @@ def body(model: Model) -> None:
     bin_view.show(session, model, shown)
     sensitivity(model, shown[0])
     bins_table(model, shown)
+
+
+def controls(session: Session) -> None:
+    widgets.binning(session)
+    widgets.band(session)
 
 
 def diagram(model: Model, shown: tuple[str, ...], rates: tuple[RateCurve, ...]) -> None:

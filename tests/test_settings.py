@@ -9,6 +9,7 @@ from calib.settings import Settings
         ({"n_bins": 101}, "2 <= n_bins <= 100, got 101"),
         ({"n_folds": 1}, "2 <= n_folds <= 20, got 1"),
         ({"strategy": "fd"}, "'quantile' or 'uniform', got 'fd'"),
+        ({"band": "both"}, "'per_bin' or 'simultaneous', got 'both'"),
         ({"epsilon": 0.5}, "0 < epsilon < 0.5, got 0.5"),
         ({"confidence_level": 1.0}, "0 < level < 1, got 1.0"),
         ({"seed": -1}, "at least 0, got -1"),
@@ -27,5 +28,6 @@ def test_uncalibrated_is_always_first_and_no_method_comes_twice():
 def test_drawing_settings_do_not_touch_the_fitting():
     drawn = Settings(n_bins=7, strategy="uniform", confidence_level=0.9)
     assert drawn.fitting() == Settings()
+    assert Settings(band="simultaneous").fitting() == Settings()
     assert Settings(epsilon=0.01).fitting() != Settings()
     assert drawn.changed() == {"n_bins": 7, "strategy": "uniform", "confidence_level": 0.9}

@@ -158,4 +158,5 @@ def reliability(
         strategy=settings.strategy,
         confidence_level=settings.confidence_level,
         clusters=clusters,
+        band=settings.band,
     )

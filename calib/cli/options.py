@@ -26,6 +26,8 @@ MEANING = {
     "n_folds": "folds of the cross-fitting, where no test rows are named",
     "seed": "seed of folds and resamples",
     "confidence_level": "level of intervals and bands",
+    "band": "whether each dot of a calibrated model, or all together, lie in the consistency band "
+    "with that level",
 }
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from calib.cells import ScoreCells
 from calib.numerics.arrays import BoolArray, FloatArray, lock
-from calib.numerics.binning import Strategy, bin_between, bin_edges
+from calib.numerics.binning import Bins, Strategy, bin_between, bin_edges
 from calib.numerics.intervals import wilson_interval
-from calib.numerics.poisson_binomial import calibrated_rate_interval
+from calib.numerics.poisson_binomial import calibrated_rate_interval, calibrated_spread
 from calib.uncertainty import Replicates
 
+Band = Literal["per_bin", "simultaneous"]
 FEW_ROWS = 30
 
 
@@ -32,11 +34,14 @@ class ReliabilityCurve:
     low, high : ndarray
         Wilson interval of `observed`.
     band_low, band_high : ndarray
-        Consistency band: where `observed` falls if the scores are calibrated.
+        Consistency band: where `observed` falls if the scores are calibrated, of each bin alone or
+        of all bins together.
     n_empty : int
         Bins without rows, which are left out.
     strategy : str
     confidence_level : float
+    band : {"per_bin", "simultaneous"}
+        Whether each bin, or all bins together, are in their band with that probability.
     """
 
     low_edge: FloatArray
@@ -53,6 +58,7 @@ class ReliabilityCurve:
     n_empty: int
     strategy: str
     confidence_level: float
+    band: Band = "per_bin"
 
     def __post_init__(self) -> None:
         lock(self)
@@ -93,6 +99,7 @@ def reliability_curve(
     strategy: Strategy = "quantile",
     confidence_level: float = 0.95,
     clusters: Replicates | None = None,
+    band: Band = "per_bin",
 ) -> ReliabilityCurve:
     """Bin the cells and count.
 
@@ -106,6 +113,10 @@ def reliability_curve(
     clusters : Replicates, optional
         Resamples of the clusters that the rows come in: both are then of as many rows as would
         vary as much if they were independent.
+    band : {"per_bin", "simultaneous"}
+        Of a calibrated model each dot is in the band with probability `confidence_level`, or all
+        dots are. By cluster the latter is the quantile, over the resamples, of the largest
+        deviation among the bins in units of their standard deviation.
 
     Returns
     -------
@@ -124,7 +135,12 @@ def reliability_curve(
     """
     edges = bin_edges(cells, n_bins, strategy)
     return reliability_between(
-        cells, edges, strategy=strategy, confidence_level=confidence_level, clusters=clusters
+        cells,
+        edges,
+        strategy=strategy,
+        confidence_level=confidence_level,
+        clusters=clusters,
+        band=band,
     )
 
 
@@ -135,14 +151,21 @@ def reliability_between(
     strategy: str,
     confidence_level: float,
     clusters: Replicates | None = None,
+    band: Band = "per_bin",
 ) -> ReliabilityCurve:
     """The same with the bins' edges given; `strategy` says what they were made from."""
     bins = bin_between(cells, edges)
     effect = np.ones(len(bins)) if clusters is None else clusters.design_effect(bins)
     low, high = wilson_interval(bins.observed, bins.effective_rows / effect, confidence_level)
-    band_low, band_high = _widened(
-        bins.mean_score, calibrated_rate_interval(cells, bins, confidence_level), np.sqrt(effect)
-    )
+    if clusters is None:
+        band_low, band_high = calibrated_rate_interval(
+            cells, bins, confidence_level, simultaneous=band == "simultaneous"
+        )
+    elif band == "simultaneous":
+        band_low, band_high = _of_all(cells, bins, effect, confidence_level, clusters)
+    else:
+        alone = calibrated_rate_interval(cells, bins, confidence_level)
+        band_low, band_high = _widened(bins.mean_score, alone, np.sqrt(effect))
     return ReliabilityCurve(
         low_edge=bins.low_edge,
         high_edge=bins.high_edge,
@@ -158,11 +181,26 @@ def reliability_between(
         n_empty=bins.n_empty,
         strategy=strategy,
         confidence_level=confidence_level,
+        band=band,
     )
+
+
+def _of_all(
+    cells: ScoreCells,
+    bins: Bins,
+    effect: FloatArray,
+    confidence_level: float,
+    clusters: Replicates,
+) -> tuple[FloatArray, FloatArray]:
+    """Band of all bins together by cluster: bins that share clusters are not independent."""
+    spread = calibrated_spread(cells, bins) * np.sqrt(effect)
+    half = spread * np.quantile(clusters.largest_deviation(bins, spread), confidence_level)
+    return np.maximum(bins.mean_score - half, 0.0), np.minimum(bins.mean_score + half, 1.0)
 
 
 def _widened(
     middle: FloatArray, bounds: tuple[FloatArray, FloatArray], factor: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     low, high = (middle + factor * (bound - middle) for bound in bounds)
-    return np.maximum(low, 0.0), np.minimum(high, 1.0)
+    # Where hardly any positive is expected both bounds may be 0, below the mean score.
+    return np.clip(low, 0.0, bounds[0]), np.clip(high, bounds[1], 1.0)

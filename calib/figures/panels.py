@@ -10,7 +10,7 @@ from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.figures.scales import Scale
 from calib.figures.theme import BAND, FRAME, LINE_WIDTH, MethodStyle, faded
 from calib.figures.trace import Trace, scatter, whiskers
-from calib.figures.words import count, probability, span
+from calib.figures.words import band_name, count, probability, span
 
 # Area of a dot that holds all the weight, as a squared diameter in pixels.
 FULL_AREA = 30.0**2
@@ -51,7 +51,7 @@ def band(curve: ReliabilityCurve, scale: Scale, **place: Any) -> Trace:
         fillcolor=BAND,
         # One bin alone has no area: its band is a thick stroke.
         line={"color": BAND, "width": 8 if len(x) == 1 else 0},
-        name=f"{100 * curve.confidence_level:g}% if ideal",
+        name=band_name(curve),
         uid="band" + place.get("xaxis", ""),
         hoverinfo="skip",
         **place,

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable
 
 from calib.analysis import Analysis, MethodResult
+from calib.curves.reliability import ReliabilityCurve
 from calib.predictions import parse_view
 from calib.verdict import p_words
 
@@ -75,6 +76,20 @@ def span(low: float, high: float) -> str:
     decimals = 2 if width <= 0.0 else max(2, 1 - math.floor(math.log10(width) + 1e-9))
     decimals = min(decimals, 16)
     return f"{low:.{decimals}f} to {high:.{decimals}f}"
+
+
+def band_name(curve: ReliabilityCurve) -> str:
+    """The consistency band in a legend, whose columns are as wide as its longest name."""
+    kind = "per bin" if curve.band == "per_bin" else "simultaneous"
+    return f"{100 * curve.confidence_level:g}% band, {kind}"
+
+
+def band_meaning(curve: ReliabilityCurve) -> str:
+    """What the consistency band of a reliability diagram holds."""
+    level = f"{100 * curve.confidence_level:g}%"
+    if curve.band == "per_bin":
+        return f"if the model were calibrated, each dot would fall in it {level} of the time"
+    return f"if the model were calibrated, all dots together would fall in it {level} of the time"
 
 
 def count(value: float) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 
@@ -9,19 +13,28 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.binning import Bins, Cells, equal_weights
 from calib.numerics.intervals import normal_quantile
 
-# Above, the normal approximation is nearer to the exact quantiles than a plot can show.
+# Above, the normal approximation is nearer to the exact quantiles than a plot can show,
 MOST_EXACT_ROWS = 1000
+# but not where the number of positives varies by less.
+LEAST_NORMAL_VARIANCE = 100.0
+# Of a bin whose count varies by more the mean absolute gap is that of a normal number, to 1%.
+MOST_EXACT_GAP_VARIANCE = 25.0
+# A count that varies by less than 100 and whose mean is below 200 stays below, to 1e-16.
+MOST_COUNTS = 512
+# Rows of a large bin that are taken together, as trials of their mean probability.
+RUNS = 32
 # Polynomials multiplied at once: bounds the memory of a plot with very many small bins.
 BINS_AT_ONCE = 64
+HALVINGS = 30
 
 
 def calibrated_rate_interval(
-    cells: Cells, bins: Bins, confidence_level: float
+    cells: Cells, bins: Bins, confidence_level: float, *, simultaneous: bool = False
 ) -> tuple[FloatArray, FloatArray]:
     """Quantiles of each bin's observed frequency under y ~ Bernoulli(s).
 
-    Exact (Poisson-binomial) for bins of up to 1,000 rows of equal weight; normal for larger ones
-    and where weights differ.
+    Exact (Poisson-binomial) for bins of up to 1,000 rows of equal weight, and for larger ones of
+    few positives or few negatives; normal for others and where weights differ.
 
     Parameters
     ----------
@@ -30,6 +43,10 @@ def calibrated_rate_interval(
         Of these cells.
     confidence_level : float
         In (0, 1).
+    simultaneous : bool
+        Whether the bins are to lie in their intervals all together with this probability. They are
+        independent, so that it is the product of theirs: the tails, the same for every bin, are as
+        large as that allows.
 
     Returns
     -------
@@ -39,12 +56,106 @@ def calibrated_rate_interval(
     References
     ----------
     Bröcker and Smith 2007, doi:10.1175/WAF993.1.
+
+    Examples
+    --------
+    >>> from calib.cells import ScoreCells
+    >>> from calib.numerics.binning import bin_cells
+    >>> cells = ScoreCells.from_arrays([0, 1] * 40, [0.25, 0.75] * 40)
+    >>> bins = bin_cells(cells, 2, "uniform")
+    >>> calibrated_rate_interval(cells, bins, 0.95)
+    (array([0.125, 0.6  ]), array([0.4  , 0.875]))
+    >>> calibrated_rate_interval(cells, bins, 0.95, simultaneous=True)
+    (array([0.1, 0.6]), array([0.4, 0.9]))
     """
-    low, high = _normal(cells, bins, confidence_level)
-    if equal_weights(cells):
-        exact = bins.rows <= MOST_EXACT_ROWS
-        low[exact], high[exact] = _exact(cells, bins, exact, confidence_level)
-    return low, high
+    counts = _exact_counts(cells, bins, _few(bins, LEAST_NORMAL_VARIANCE, cells, MOST_EXACT_ROWS))
+    tail = (1.0 - confidence_level) / 2.0
+    if simultaneous:
+        tail = _tail_of_all(counts.values(), len(bins) - len(counts), confidence_level)
+    low, high = _normal(cells, bins, 1.0 - 2.0 * tail)
+    for position, count in counts.items():
+        low[position], high[position] = np.array(count.bounds(tail)) / bins.rows[position]
+    return low, np.minimum(high, 1.0)
+
+
+def calibrated_gap(cells: Cells, bins: Bins) -> FloatArray:
+    """Mean absolute gap of each bin under y ~ Bernoulli(s): what calibrated scores show.
+
+    Exact where the number of positives varies by less than 25 and rows have equal weights; else
+    sqrt(2/pi) standard deviations, as of a normal number.
+
+    Parameters
+    ----------
+    cells : ScoreCells
+    bins : Bins
+        Of these cells.
+
+    Returns
+    -------
+    ndarray of shape (b,)
+
+    Examples
+    --------
+    >>> from calib.cells import ScoreCells
+    >>> from calib.numerics.binning import bin_cells
+    >>> cells = ScoreCells.from_arrays([0, 0, 1], [0.1, 0.8, 0.8])
+    >>> calibrated_gap(cells, bin_cells(cells, 2, "uniform")).round(3)
+    array([0.18 , 0.256])
+    """
+    gap = math.sqrt(2.0 / math.pi) * calibrated_spread(cells, bins)
+    for position, count in _exact_counts(
+        cells, bins, _few(bins, MOST_EXACT_GAP_VARIANCE, cells)
+    ).items():
+        gap[position] = count.mean_absolute_deviation / bins.rows[position]
+    return gap
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Count:
+    """Distribution of the number of positives in a bin, from its first possible number on."""
+
+    first: int
+    pmf: FloatArray
+    cdf: FloatArray
+
+    def bounds(self, tail: float) -> tuple[int, int]:
+        """The quantiles beyond which there is at most this probability on each side."""
+        low, high = self._positions(tail)
+        return self.first + low, self.first + high
+
+    def coverage(self, tail: float) -> float:
+        """Probability between those, both included."""
+        low, high = self._positions(tail)
+        return float(self.cdf[high] - (self.cdf[low - 1] if low else 0.0))
+
+    @property
+    def mean_absolute_deviation(self) -> float:
+        count = np.arange(len(self.pmf))
+        return float(np.abs(count - count @ self.pmf) @ self.pmf)
+
+    def _positions(self, tail: float) -> tuple[int, int]:
+        low, high = self.cdf.searchsorted([tail, 1.0 - tail])
+        return int(low), min(int(high), len(self.cdf) - 1)
+
+
+def _tail_of_all(counts: Collection[_Count], n_normal: int, confidence_level: float) -> float:
+    """The largest tail of each bin at which all are within their bounds often enough."""
+
+    def enough(tail: float) -> bool:
+        return (
+            math.prod(count.coverage(tail) for count in counts) * (1.0 - 2.0 * tail) ** n_normal
+            >= confidence_level
+        )
+
+    high = (1.0 - confidence_level) / 2.0
+    if enough(high):
+        return high
+    # Bonferroni's tail is always small enough.
+    low = high / (len(counts) + n_normal)
+    for _ in range(HALVINGS):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if enough(middle) else (low, middle)
+    return low
 
 
 def poisson_binomial_pmf(p: FloatArray) -> FloatArray:
@@ -81,18 +192,46 @@ def poisson_binomial_pmf(p: FloatArray) -> FloatArray:
     return factors[..., 0, :]
 
 
-def _exact(
-    cells: Cells, bins: Bins, chosen: BoolArray, confidence_level: float
-) -> tuple[FloatArray, FloatArray]:
-    first, last, rows = bins.first[chosen], bins.last[chosen], bins.rows[chosen]
-    low, high = np.empty(len(rows)), np.empty(len(rows))
-    tail = (1.0 - confidence_level) / 2.0
-    for start in range(0, len(rows), BINS_AT_ONCE):
-        part = slice(start, start + BINS_AT_ONCE)
-        cdf = np.cumsum(poisson_binomial_pmf(_trials(cells, first[part], last[part])), axis=-1)
-        low[part] = (cdf < tail).sum(axis=-1)
-        high[part] = (cdf < 1.0 - tail).sum(axis=-1)
-    return low / rows, np.minimum(high / rows, 1.0)
+def _few(bins: Bins, variance: float, cells: Cells, rows: float = 0.0) -> BoolArray:
+    """Bins of so few rows, or whose number of positives varies by less."""
+    if not equal_weights(cells):
+        return np.zeros(len(bins), dtype=np.bool_)
+    return (bins.rows <= rows) | (np.square(calibrated_spread(cells, bins) * bins.rows) < variance)
+
+
+def _exact_counts(cells: Cells, bins: Bins, chosen: BoolArray) -> dict[int, _Count]:
+    """Distributions of the chosen bins, by position."""
+    small = np.flatnonzero(chosen & (bins.rows <= MOST_EXACT_ROWS))
+    large = np.flatnonzero(chosen & (bins.rows > MOST_EXACT_ROWS))
+    found = {}
+    for start in range(0, len(small), BINS_AT_ONCE):
+        part = small[start : start + BINS_AT_ONCE]
+        pmf = poisson_binomial_pmf(_trials(cells, bins.first[part], bins.last[part]))
+        cdf = np.cumsum(pmf, axis=-1)
+        for row, position in enumerate(part.tolist()):
+            size = int(bins.rows[position]) + 1
+            found[position] = _Count(0, pmf[row, :size], cdf[row, :size])
+    return found | {position: _large_count(cells, bins, position) for position in large.tolist()}
+
+
+def _large_count(cells: Cells, bins: Bins, position: int) -> _Count:
+    """Of a bin of many rows and few positives, or few negatives, from its generating function.
+
+    Neighbouring rows are trials of their mean probability: their number is exact, the variance of
+    the sum too high by the little that scores differ within a run.
+    """
+    first, last = int(bins.first[position]), int(bins.last[position])
+    ends = np.unique(np.linspace(first, last, RUNS + 1).round().astype(np.int64))
+    rows = np.diff(cells.cumulative_rows[ends])
+    mean = np.diff(cells.cumulative_score[ends]) / np.diff(cells.cumulative_weight[ends])
+    mirrored = bool(bins.mean_score[position] > 0.5)
+    p = np.clip(1.0 - mean if mirrored else mean, 0.0, 1.0)
+    wave = np.exp(-2j * np.pi * np.arange(MOST_COUNTS // 2 + 1) / MOST_COUNTS)
+    spectrum = np.prod((1.0 + p[:, None] * (wave - 1.0)) ** rows[:, None], axis=0)
+    pmf = np.maximum(irfft(spectrum, MOST_COUNTS), 0.0)
+    if not mirrored:
+        return _Count(0, pmf, np.cumsum(pmf))
+    return _Count(int(bins.rows[position]) + 1 - MOST_COUNTS, pmf[::-1], np.cumsum(pmf[::-1]))
 
 
 def _trials(cells: Cells, first: IntArray, last: IntArray) -> FloatArray:
@@ -106,8 +245,12 @@ def _trials(cells: Cells, first: IntArray, last: IntArray) -> FloatArray:
     return trials
 
 
-def _normal(cells: Cells, bins: Bins, confidence_level: float) -> tuple[FloatArray, FloatArray]:
+def calibrated_spread(cells: Cells, bins: Bins) -> FloatArray:
+    """Standard deviation of each bin's observed frequency under y ~ Bernoulli(s)."""
     prefix = cells.cumulative_variance
-    spread = np.sqrt(np.maximum(prefix[bins.last] - prefix[bins.first], 0.0)) / bins.weight
-    half = normal_quantile(confidence_level) * spread
+    return np.sqrt(np.maximum(prefix[bins.last] - prefix[bins.first], 0.0)) / bins.weight
+
+
+def _normal(cells: Cells, bins: Bins, confidence_level: float) -> tuple[FloatArray, FloatArray]:
+    half = normal_quantile(confidence_level) * calibrated_spread(cells, bins)
     return np.maximum(bins.mean_score - half, 0.0), np.minimum(bins.mean_score + half, 1.0)

@@ -100,6 +100,7 @@ def _merged(
         strategy=curve.strategy,
         confidence_level=curve.confidence_level,
         clusters=clusters,
+        band=curve.band,
     )
     return replace(
         between,

@@ -10,7 +10,7 @@ from calib.figures import (
     difference_chart,
     reliability_chart,
 )
-from calib.figures.words import count
+from calib.figures.words import band_meaning, count
 from calib.metrics import TestResult
 from calib.reports.blocks import Beside, Block, Bullets, Drawing, Paragraph, Section, Table, Value
 from calib.reports.contents import Contents
@@ -75,8 +75,8 @@ def reliability(report: Contents) -> Section:
     analysis = report.analysis
     charts = tuple(Drawing(reliability_chart(analysis, (key,))) for key in keys)
     text = (
-        "Dots on the diagonal are calibrated. The band is where dots of a calibrated model would "
-        f"fall by chance, {analysis.settings.confidence_level:.0%} of the time; bars are intervals "
+        "Dots on the diagonal are calibrated. The grey area is the consistency band: "
+        f"{band_meaning(analysis.uncalibrated.reliability)}. Bars are intervals "
         "of the observed frequency. Below are the scores themselves."
     )
     title = "Reliability before and after" if len(keys) > 1 else "Reliability"

@@ -29,11 +29,17 @@ def _with_answers(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "analysis": {**data["analysis"], "verdict": {**verdict, "answer": answer}}}
 
 
+def _without_band(data: dict[str, Any]) -> dict[str, Any]:
+    """4 to 5: consistency bands were per bin, which is the default."""
+    return data
+
+
 # A step that was released is never edited: a change is a new step.
 STEPS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: _without_parts,
     2: _without_origin,
     3: _with_answers,
+    4: _without_band,
 }
 SCHEMA_VERSION = len(STEPS) + 1
 

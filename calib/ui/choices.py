@@ -87,6 +87,9 @@ CHOICES: Mapping[str, Choice] = {
     "n_folds": Choice("{} folds", ANALYSED),
     "seed": Choice("Seed {}", ANALYSED),
     "confidence_level": Choice(lambda share: f"{level(share)} intervals", ANALYSED - {"Classes"}),
+    "band": Choice(
+        lambda _: "Simultaneous band", _on("Overview", "Reliability", "Compare", "Reports")
+    ),
     "axis": Choice("{} axes", _on("Reliability", "Functions")),
     "shown": Choice(lambda found: f"{len(found)} shown", _on("Reliability", "Cumulative")),
     "models": Choice(lambda found: f"{len(found)} of the models", of_several=ANALYSED),

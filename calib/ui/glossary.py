@@ -170,8 +170,9 @@ def _escaped(text: str) -> str:
 INTERVALS = """
 - **A bin's observed frequency**: Wilson's interval; rows that are weighted or come in groups count
   by their effective number.
-- **Consistency band**: where a calibrated model's dot would fall; outcomes drawn from the scores
-  themselves, exactly (Poisson-binomial) up to 1,000 rows a bin, normal beyond.
+- **Consistency band**: where a calibrated model's dot would fall, per bin or all dots together
+  (simultaneous). Outcomes follow the scores: exact (Poisson-binomial) up to 1,000 rows per bin and
+  for rare outcomes, normal beyond.
 - **Log loss, Brier score and their change**: from what each row adds, Student's, corrected for
   skewness; changes are paired by row.
 - **AUC**: Newcombe's score interval, with DeLong's variance as far as there are rows to show it;

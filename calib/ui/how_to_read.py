@@ -9,6 +9,7 @@ from calib.curves.functions import CompactLogitCurve
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.epsilon import EpsilonCurve
+from calib.figures.words import band_meaning
 from calib.ui.words import interval, level, method_label, number, plain
 
 
@@ -19,8 +20,7 @@ def reliability(curve: ReliabilityCurve) -> str:
 - A **dot** is a bin: its mean score across, the share that came true upward. On the diagonal the
   two agree; below it the scores are too high. Larger dots hold more rows.
 - The **line** through a dot is the {at} Wilson interval of the observed frequency.
-- The **grey band** answers another question: where would the dot of a perfectly calibrated model
-  fall, {at} of the time?
+- The **grey area** is the consistency band: {band_meaning(curve)}. {BANDS[curve.band]}
 - A **hollow dot** has fewer than {FEW_ROWS} rows: too few to trust alone.
 """
 
@@ -50,6 +50,11 @@ def lines(curves: Sequence[RateCurve], method: str) -> str:
     return "\n".join([*said, f"- Lines and grey band are those of **{method_label(method)}**."])
 
 
+BANDS: Mapping[str, str] = {
+    "per_bin": "With many bins one of them is then often outside by chance; the simultaneous band "
+    "allows for that.",
+    "simultaneous": "A dot outside is evidence against calibration, whatever the number of bins.",
+}
 LINES: Mapping[str, str] = {
     "corp": """
 - The **CORP line** needs no bins: of all lines that never fall it is the one nearest to the
@@ -95,9 +100,8 @@ PANELS = (
     "et al. 2021, arXiv 2006.12800."
 )
 BEFORE_AFTER = (
-    "Across the mean predicted probability, upward the observed frequency. The grey band is where "
-    f"the dots of calibrated scores fall {{}} of the time, hollow dots have fewer than {FEW_ROWS} "
-    "rows."
+    "Across the mean predicted probability, upward the observed frequency. The grey area is the "
+    f"consistency band: {{}}. Hollow dots have fewer than {FEW_ROWS} rows."
 )
 LAMBDA = """
 λ weighs the penalty: to the right the map is smoother, to the left it follows single rows. The loss

@@ -229,6 +229,7 @@ SETTING_NAMES: Mapping[str, Name] = {
     "folds": Name("n_folds", str, _whole),
     "seed": Name("seed", str, _between(int, 0, MOST_SEED)),
     "level": Name("confidence_level", str, _level),
+    "band": Name("band", str, _one_of(lambda: ("per_bin", "simultaneous"))),
 }
 LOOK_NAMES: Mapping[str, Name] = {
     "axis": Name("axis", str, _one_of(lambda: AXES)),

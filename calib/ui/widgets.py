@@ -70,6 +70,19 @@ def binning(session: Session) -> None:
     )
 
 
+def band(session: Session) -> None:
+    """Whether the consistency band is of each bin or of all together."""
+    show_value("band", session.settings.band == "simultaneous")
+    st.toggle(
+        "Simultaneous band",
+        key="band",
+        on_change=state.changer,
+        args=("band", "band", lambda on: "simultaneous" if on else "per_bin"),
+        help="Off: if the model were calibrated, each dot would fall in the grey band with the "
+        "confidence level. On: all dots together would.",
+    )
+
+
 def confidence(session: Session) -> None:
     """Level of all intervals and bands."""
     show_value("confidence_level", session.settings.confidence_level)

@@ -119,8 +119,7 @@ class Replicates:
         Kish 1965, Survey Sampling. Kott and Carr 1997, Journal of Official Statistics 13 (use
         of the effective number of rows in Wilson's interval).
         """
-        inner = self._before(bins.high_edge[:-1])
-        at = np.concatenate([[0], inner, [len(self.score)]])
+        at = self._bounds(bins)
         gap, weight = np.diff(self.gap[at], axis=0), np.diff(self.weight[at], axis=0)
         mean = np.divide(gap, weight, out=np.zeros_like(gap), where=weight > 0.0)
         alone = bins.observed * (1.0 - bins.observed) / bins.effective_rows
@@ -130,6 +129,30 @@ class Replicates:
         if known.any():
             effect[~known] = np.average(effect[known], weights=bins.weight[known])
         return effect
+
+    def largest_deviation(self, bins: Bins, spread: FloatArray) -> FloatArray:
+        """Largest deviation of a calibrated bin in every draw of noise, in units of its spread.
+
+        Parameters
+        ----------
+        bins : Bins
+            Of the same rows.
+        spread : ndarray of shape (b,)
+            Standard deviation of each bin's gap; a bin without any is left out.
+
+        Returns
+        -------
+        ndarray of shape (r,)
+        """
+        at = self._bounds(bins)
+        known = (spread > 0.0) & (np.diff(at) > 0)
+        unit = (spread * bins.weight / bins.weight.sum())[known, None]
+        deviation = np.abs(np.diff(self.noise[at], axis=0)[known]) / unit
+        return np.asarray(deviation.max(axis=0, initial=0.0), dtype=np.float64)
+
+    def _bounds(self, bins: Bins) -> IntArray:
+        """Number of points before each bin, and of all."""
+        return np.concatenate([[0], self._before(bins.high_edge[:-1]), [len(self.score)]])
 
     def _ends(self, edges: FloatArray) -> IntArray:
         inner = self._before(edges[1:-1])

@@ -64,7 +64,7 @@ def test_the_first_ten_seconds_answer_the_question(page: Page):
     verdict = page.get_by_role("heading", level=2).inner_text()
     assert re.match(r"^\S.*\.", verdict)
     names = {trace.get("name") for trace in traces(page, "chart_reliability")}
-    assert {"95% if ideal", "Ideal", "Uncalibrated"} <= names
+    assert {"95% band, per bin", "Ideal", "Uncalibrated"} <= names
     numbers = by_key(page, "numbers").get_by_test_id("stMetric")
     assert [metric.inner_text().split("\n")[0] for metric in numbers.all()] == [
         "Rows",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.calibration import calibration_curve
 
 from calib.cells import ScoreCells
@@ -93,6 +94,57 @@ def test_a_bin_of_one_outcome_takes_the_design_effect_of_the_others():
     n = 3.8415 * told.low[-1] / (1 - told.low[-1])
     assert told.observed[-1] == 1.0
     assert n == pytest.approx(told.rows[-1] / 6, rel=0.3)
+
+
+def test_a_band_by_cluster_holds_what_is_expected_where_hardly_any_row_is():
+    score = np.full(400, 0.00004)
+    group = np.repeat(np.arange(80), 5)
+    outcome = np.arange(400) < 5
+    rows = Predictions.from_arrays(outcome, score, group=group).view()
+    clusters = replicate(resample_rows(rows, rows.cells()), rows.score)
+    curve = reliability_curve(rows.cells(), n_bins=1, clusters=clusters)
+    alone = reliability_curve(rows.cells(), n_bins=1)
+    assert (curve.band_low[0], curve.band_high[0]) == (alone.band_low[0], alone.band_high[0])
+    assert curve.band_high[0] == 0.0
+
+
+def test_the_simultaneous_band_holds_the_one_per_bin():
+    cells, clusters = copied(6)
+    for named in (None, clusters):
+        alone = reliability_curve(cells, n_bins=15, clusters=named)
+        together = reliability_curve(cells, n_bins=15, clusters=named, band="simultaneous")
+        assert (alone.band, together.band) == ("per_bin", "simultaneous")
+        assert (together.band_low <= alone.band_low).all()
+        assert (together.band_high >= alone.band_high).all()
+        assert (together.low == alone.low).all()
+
+
+def test_the_simultaneous_band_of_copies_is_that_of_the_rows_that_were_copied():
+    cells, clusters = copied(6)
+    plain = reliability_curve(CELLS, n_bins=6, band="simultaneous")
+    told = reliability_curve(cells, n_bins=6, clusters=clusters, band="simultaneous")
+    np.testing.assert_allclose(
+        told.band_high - told.band_low, plain.band_high - plain.band_low, rtol=0.15
+    )
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_calibrated_dots_lie_in_the_simultaneous_band_together(clustered):
+    outside = 0
+    for rng in np.random.default_rng(8).spawn(200):
+        group = np.repeat(np.arange(100), 4)
+        common = np.sqrt(0.5) * rng.normal(size=100)[group]
+        noise = common + np.sqrt(0.5) * rng.normal(size=400) if clustered else rng.normal(size=400)
+        score = rng.beta(1, 2, 400)
+        rows = Predictions.from_arrays(norm.cdf(noise) < score, score, group=group).view()
+        cells, clusters = rows.cells(), None
+        if clustered:
+            drawn = resample_rows(rows, cells, n_replicates=400, random_state=1)
+            clusters = replicate(drawn, rows.score)
+        curve = reliability_curve(cells, n_bins=10, clusters=clusters, band="simultaneous")
+        low, high = curve.band_low - 1e-9, curve.band_high + 1e-9
+        outside += ((curve.observed < low) | (curve.observed > high)).any()
+    assert outside <= 19  # of 200 at 5%: with probability 0.996
 
 
 def test_frame():

@@ -61,7 +61,15 @@ def test_band_is_the_consistency_band_of_the_first_method(analysis, trace):
     np.testing.assert_array_equal(band.y[:n], curve.band_low)
     np.testing.assert_array_equal(band.y[n:][::-1], curve.band_high)
     np.testing.assert_array_equal(band.x[:n], curve.mean_score)
-    assert "95%" in band.name
+    assert band.name == "95% band, per bin"
+
+
+def test_the_legend_says_which_band_is_drawn(analysis, trace):
+    result = analysis.uncalibrated
+    curve = dataclasses.replace(result.reliability, band="simultaneous", confidence_level=0.9)
+    methods = {"uncalibrated": dataclasses.replace(result, reliability=curve)}
+    figure = reliability_chart(dataclasses.replace(analysis, methods=methods)).figure
+    assert trace(figure, "band").name == "90% band, simultaneous"
 
 
 def test_band_of_a_single_bin_can_be_seen(analysis, trace):

@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from calib.cells import ScoreCells
 from calib.numerics.binning import bin_cells
-from calib.numerics.poisson_binomial import calibrated_rate_interval, poisson_binomial_pmf
+from calib.numerics.poisson_binomial import (
+    calibrated_gap,
+    calibrated_rate_interval,
+    poisson_binomial_pmf,
+)
 
 RNG = np.random.default_rng(3)
 
@@ -86,3 +90,81 @@ def test_certain_scores_have_no_band():
     low, high = band(np.array([0.0, 0.0, 1.0]), n_bins=2)
     np.testing.assert_array_equal(low, [0.0, 1.0])
     np.testing.assert_array_equal(high, [0.0, 1.0])
+
+
+@pytest.mark.parametrize("p", [0.0008, 0.4, 0.9992])
+def test_large_bins_of_few_positives_or_negatives_are_binomial(p):
+    low, high = band(np.full(5000, p), level=0.99)
+    if p == 0.4:  # many of both: normal
+        assert high[0] == pytest.approx(p + 2.5758 * np.sqrt(p * (1 - p) / 5000), abs=1e-6)
+    else:
+        assert low[0] * 5000 == pytest.approx(binom.ppf(0.005, 5000, p))
+        assert high[0] * 5000 == pytest.approx(binom.ppf(0.995, 5000, p))
+
+
+def test_large_bins_of_unequal_rare_scores_by_plain_convolution():
+    score = 0.02 * RNG.random(3000) ** 3
+    pmf = np.ones(1)
+    for q in score:
+        pmf = np.convolve(pmf, [1.0 - q, q])[:200]
+    cdf = pmf.cumsum()
+    low, high = band(score)
+    assert low[0] * 3000 == pytest.approx(np.searchsorted(cdf, 0.025))
+    assert high[0] * 3000 == pytest.approx(np.searchsorted(cdf, 0.975))
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.05])
+def test_simultaneous_bounds_hold_all_bins_together_as_often_as_asked(factor):
+    cells = ScoreCells.from_arrays(np.arange(300) % 2, factor * RNG.random(300))
+    bins = bin_cells(cells, 12, "quantile")
+    rng = np.random.default_rng(0)
+    drawn = rng.random((100_000, 300), dtype=np.float32) < cells.score.astype(np.float32)
+    observed = np.add.reduceat(drawn, bins.first, axis=1, dtype=float) / bins.rows
+
+    def share(simultaneous):
+        low, high = calibrated_rate_interval(cells, bins, 0.95, simultaneous=simultaneous)
+        return ((observed >= low - 1e-9) & (observed <= high + 1e-9)).all(axis=1).mean()
+
+    assert 0.948 <= share(True) <= 0.97
+    assert share(False) < 0.9
+
+
+def test_simultaneous_bounds_of_one_bin_are_its_own():
+    cells = ScoreCells.from_arrays(np.arange(50) % 2, RNG.random(50))
+    bins = bin_cells(cells, 1, "uniform")
+    for ours, own in zip(
+        calibrated_rate_interval(cells, bins, 0.9, simultaneous=True),
+        calibrated_rate_interval(cells, bins, 0.9),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(ours, own)
+
+
+def test_simultaneous_normal_bounds_are_sidaks():
+    score, weight = RNG.random(2000), RNG.random(2000) + 0.5
+    cells = ScoreCells.from_arrays(np.arange(2000) % 2, score, weight)
+    bins = bin_cells(cells, 5, "quantile")
+    low, high = calibrated_rate_interval(cells, bins, 0.95, simultaneous=True)
+    z = norm.ppf(0.5 + 0.95 ** (1 / 5) / 2)
+    own = calibrated_rate_interval(cells, bins, 0.95)
+    np.testing.assert_allclose(high - low, (own[1] - own[0]) * z / norm.ppf(0.975), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("n", "factor"), [(60, 1.0), (300, 1.0), (300, 0.02), (20_000, 0.002)])
+def test_expected_gaps_are_those_of_draws(n, factor):
+    score = factor * RNG.beta(2, 2, n)
+    cells = ScoreCells.from_arrays(np.arange(n) % 2, score)
+    bins = bin_cells(cells, 10, "quantile")
+    drawn = np.random.default_rng(1).random((4000, n), dtype=np.float32) < cells.score
+    gap = np.add.reduceat(drawn - cells.score, bins.first, axis=1) / bins.rows
+    expected = np.abs(gap).mean(axis=0)
+    np.testing.assert_allclose(calibrated_gap(cells, bins), expected, rtol=0.08)
+    assert bins.rows @ calibrated_gap(cells, bins) == pytest.approx(bins.rows @ expected, rel=0.015)
+
+
+def test_expected_gaps_of_weighted_rows_are_of_normal_numbers():
+    score, weight = RNG.random(500), RNG.random(500) + 0.1
+    cells = ScoreCells.from_arrays(np.arange(500) % 2, score, weight)
+    gap = calibrated_gap(cells, bin_cells(cells, 1, "uniform"))
+    spread = np.sqrt(weight**2 @ (score * (1 - score))) / weight.sum()
+    assert gap[0] == pytest.approx(np.sqrt(2 / np.pi) * spread)

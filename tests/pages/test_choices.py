@@ -25,6 +25,7 @@ CHANGED: dict[str, Any] = {
     "n_folds": 3,
     "seed": 7,
     "confidence_level": 0.8,
+    "band": "simultaneous",
     "axis": "logit",
     "shown": ("uncalibrated", "platt"),
     "lines": ("corp",),

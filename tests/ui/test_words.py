@@ -43,6 +43,7 @@ def test_small_shares_keep_their_digits(share, said):
     ("name", "value", "said"),
     [
         ("strategy", "uniform", "Uniform bins"),
+        ("band", "simultaneous", "Simultaneous band"),
         ("confidence_level", 0.9, "90% intervals"),
         ("methods", ("uncalibrated", "platt"), "2 methods"),
         ("cumulative", "platt", "Panels of Platt"),
