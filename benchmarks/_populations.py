@@ -118,13 +118,8 @@ VERDICT_SHAPES = (
 BY_NAME = {shape.name: shape for shape in VERDICT_SHAPES}
 
 
-def other_map(score: FloatArray) -> FloatArray:
-    """A second method to compare with: a fixed map of the scores."""
-    return expit(0.7 * logit(score) + 0.2)
-
-
 def coarse(score: FloatArray) -> FloatArray:
-    """A third one, with ties: its AUC is another than that of the scores."""
+    """A fixed second method, with ties: its AUC is another than that of the scores."""
     return (np.floor(4.0 * score) + 0.5) / 4.0
 
 
@@ -157,10 +152,7 @@ def population(shape: Shape) -> Truth:
     """Numbers of the population, by the same functions as those of the rows."""
     score = shape.score(norm.ppf((np.arange(POPULATION) + 0.5) / POPULATION))
     cells = _expected(score, shape.truth(score))
-    other = _expected(other_map(score), shape.truth(score))
-    losses = {}
-    for name, metric in (("log loss", metrics.log_loss), ("Brier", metrics.brier_score)):
-        losses |= {name: metric(cells), f"{name} difference": metric(other) - metric(cells)}
+    losses = {"log loss": metrics.log_loss(cells), "Brier": metrics.brier_score(cells)}
     points = {name: point(cells) for name, point in POINTS.items()}
     if shape.calibrated:
         points |= dict.fromkeys(("ECE, uniform", "ECE, quantile", "MCE, quantile", "KS"), 0.0)

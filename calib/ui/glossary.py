@@ -174,10 +174,13 @@ INTERVALS = """
   (simultaneous). Outcomes follow the scores: exact (Poisson-binomial) up to 1,000 rows per bin and
   for rare outcomes, normal beyond.
 - **Log loss, Brier score and their change**: from what each row adds, Student's, corrected for
-  skewness; changes are paired by row.
+  skewness; changes are paired by row. With cross-fitting they also count how much the calibrators
+  of the folds differ.
 - **AUC**: Newcombe's score interval, with DeLong's variance as far as there are rows to show it;
-  its change is paired by row, Student's. **Slope**: profile likelihood, with the variance that the
-  rows show. With two or three positives both hold what they say.
+  its change is paired by row, Student's. With cross-fitting the change is the mean of the changes
+  within folds, and the AUC is that of the uncalibrated scores plus the change. **Slope**: profile
+  likelihood, with the variance that the rows show. With two or three positives both hold what they
+  say.
 - **ECE, MCE, KS error**: noise can only add to them. The lower bound takes off what noise alone
   makes, and is above 0 only where calibrated scores would hardly err as much; the upper bound comes
   from the resamples.
