@@ -7,6 +7,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import calib
 from calib.calibrators import Calibrator
+from calib.ui.tables import difference_rows
 from tests.isotonic_peer import shrunken
 
 
@@ -104,6 +105,8 @@ def test_strictly_increasing_calibrators_do_not_change_auc(weighted, clustered):
         assert (change.value, change.low, change.high) == (0.0, 0.0, 0.0), key
         assert analysis.methods[key].metrics["auc"].value == plain.value, key
         assert analysis.methods[key].metrics["auc"].low == pytest.approx(plain.low, abs=1e-9), key
+    rows_of_page = {row["Method"]: row for row in difference_rows(analysis)}
+    assert {row["AUC says"] for row in rows_of_page.values()} == {"no change"}
 
 
 def test_distinct_scores_are_those_of_one_calibrator(analysis):

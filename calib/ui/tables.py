@@ -135,6 +135,8 @@ def difference_rows(analysis: Analysis) -> list[dict[str, str]]:
 
 def direction(change: Estimate, column: Column) -> str:
     """Whether a change is an improvement, beyond chance."""
+    if change.low == change.high == 0.0:
+        return "no change"  # AUC, of a strictly increasing calibrator
     fell, rose = ("worse", "better") if column.better == "higher" else ("better", "worse")
     if change.high < 0:
         return fell
