@@ -42,7 +42,7 @@ def four_numbers(analysis: Analysis) -> None:
             "correction for five tests.",
         )
         right.metric(
-            "Log loss",
+            words.plain(words.label(analysis, "log_loss")),
             words.number(loss.value),
             words.interval(loss),
             delta_color="off",

@@ -10,6 +10,7 @@ import pandas as pd
 
 from calib.analysis import Analysis, Column, analyze
 from calib.comparison import LOSSES, Estimate, Progress, losses, mean_estimate, quiet
+from calib.matrices.defaults import with_view
 from calib.multiclass import MULTICLASS_METRICS
 from calib.numerics.arrays import FloatArray
 from calib.numerics.numbered import numbers_of
@@ -151,7 +152,7 @@ def compare_models(
     first = next(iter(models.values()))
     chosen = method or ("temperature" if first.is_matrix else "spline")
     methods = tuple(dict.fromkeys((*BEFORE, chosen)))
-    wanted = replace(settings or _default(first), methods=methods)
+    wanted = with_view(replace(settings or Settings(), methods=methods), first)
     found: dict[str, ModelScores] = {}
     failures: dict[str, str] = {}
     reference: _Scored | None = None
@@ -176,10 +177,6 @@ def _check(models: Mapping[str, Predictions]) -> None:
     if len(set(kinds.values())) > 1:
         said = ", ".join(f"{n} of {name}" for name, n in list(kinds.items())[:3])
         raise ValueError(f"models must all have the same number of score columns, got {said}.")
-
-
-def _default(first: Predictions) -> Settings:
-    return Settings(view="top:1") if first.is_matrix else Settings()
 
 
 def _told(progress: Progress, number: int, total: int, name: str) -> Progress:

@@ -19,7 +19,9 @@ class Settings:
     Parameters
     ----------
     view : str
-        Binary view of the predictions: "class:k", "top:r" or "within:r".
+        Binary view of the predictions: "class:k", "top:r" or "within:r". Empty means by the data:
+        the top label of a matrix, "top:1", and class 1 of one score, "class:1". The settings of an
+        analysis hold the view that was taken.
     methods : tuple of str
         Calibrators to compare, by key. "uncalibrated" is always among them, and first.
     strategy : {"quantile", "uniform"}
@@ -53,7 +55,7 @@ class Settings:
     ValueError: n_bins must fulfil 2 <= n_bins <= 100, got 1.
     """
 
-    view: str = "class:1"
+    view: str = ""
     methods: tuple[str, ...] = DEFAULT_METHODS
     strategy: Strategy = "quantile"
     n_bins: int = 15

@@ -375,8 +375,8 @@ def recommend(
         reasons.append(f"Its gain is not significant ({_interval(changes[best], level)}).")
     elif chosen != best:
         reasons.append(
-            f"{method_of(chosen).label} is simpler, and its log loss is not significantly "
-            f"different from the best ({_interval(to_best[chosen], level)})."
+            f"{method_of(chosen).label} is simpler, and its {loss.removeprefix('held-out ')} is "
+            f"not significantly different from the best ({_interval(to_best[chosen], level)})."
         )
     if chosen == "uncalibrated":
         sentence = f"Keep the uncalibrated scores: no calibrator lowers {loss} significantly."

@@ -44,7 +44,8 @@ def body(model: Model) -> None:
     else:
         st.markdown("### Metrics on held-out rows")
     tables.metrics(analysis)
-    st.caption("★ best of its column. Ranks use log loss: binned errors depend on the bins.")
+    loss = "multiclass log loss" if analysis.multiclass else "log loss"
+    st.caption(f"★ best of its column. Ranks use {loss}: binned errors depend on the bins.")
     if len(analysis.methods) > 1:
         changes(analysis)
 

@@ -138,6 +138,7 @@ class Analysis:
     Attributes
     ----------
     settings : Settings
+        With the view that was taken, also where none was chosen.
     data : DataSummary
     columns : tuple of Column
         Columns of the metric table, in order.
@@ -173,9 +174,11 @@ class Analysis:
         return self.methods["uncalibrated"]
 
     def table(self) -> pd.DataFrame:
-        """One row a method; columns metric, and metric_low / metric_high / metric_diff ...
+        """One row per method; columns metric, and metric_low / metric_high / metric_diff ...
 
-        Columns without an interval or a difference are left out.
+        Columns without an interval or a difference are left out. Of a matrix these are the metrics
+        of one view, ``settings.view`` ("top:1", the top label, where none was chosen);
+        ``multiclass.frame()`` has those of all classes.
         """
         rows = {}
         for key, method in self.methods.items():

@@ -23,7 +23,7 @@ from calib.curves.functions import (
 )
 from calib.lazy import LazyMapping
 from calib.matrices.comparison import MulticlassComparison, compare
-from calib.matrices.defaults import default_settings
+from calib.matrices.defaults import default_settings, with_view
 from calib.matrices.views import check_view_outcomes, hold_out_view
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import default_epsilon
@@ -78,7 +78,8 @@ def analyze(
     'too high'
     """
     with single_thread():
-        return _analyze(predictions, settings or default_settings(predictions), earlier, progress)
+        chosen = with_view(settings or default_settings(predictions), predictions)
+        return _analyze(predictions, chosen, earlier, progress)
 
 
 def _analyze(
@@ -162,7 +163,9 @@ def _evaluate(predictions: Predictions, held_out: HeldOut, settings: Settings) -
     return Analysis(
         settings=settings,
         data=summarize(predictions, settings.view, held_out, scored),
-        columns=table_columns(settings),
+        columns=table_columns(
+            settings, predictions.view_label(settings.view) if predictions.is_matrix else ""
+        ),
         methods=methods,
         fitted_reliability=reliability(held_out.fitted_on, settings, held_out.fitted_clusters),
         compact_logit=compact_logit_curve(
@@ -198,7 +201,7 @@ def _rebin(earlier: Analysis, held_out: HeldOut, settings: Settings) -> Analysis
     return replace(
         earlier,
         settings=settings,
-        columns=table_columns(settings),
+        columns=table_columns(settings, earlier.data.positive_name if earlier.multiclass else ""),
         methods=LazyMapping(
             earlier.methods, lambda key: with_bins(earlier.methods[key], held_out, settings)
         ),

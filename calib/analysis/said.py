@@ -6,26 +6,36 @@ import numpy as np
 
 from calib.analysis.results import Column, DataSummary
 from calib.cells import ScoreCells
-from calib.comparison import (
-    HeldOut,
-)
+from calib.comparison import LOSSES, HeldOut
 from calib.metrics import (
     METRICS,
     certain_and_wrong,
 )
-from calib.predictions import Predictions
+from calib.predictions import Predictions, parse_view
 from calib.settings import Settings
 
 # Below, even resampled clusters do not show how clusters vary.
 FEW_CLUSTERS = 40
+# Of a class in the heading of a column.
+LONGEST_NAME = 24
 
 
-def table_columns(settings: Settings) -> tuple[Column, ...]:
-    """Columns of the metric table, in order."""
+def table_columns(settings: Settings, of_matrix: str = "") -> tuple[Column, ...]:
+    """Columns of the metric table, in order.
+
+    Parameters
+    ----------
+    settings : Settings
+    of_matrix : str
+        What a positive row is in the view of a matrix, which has losses of all classes too; "" of
+        one score.
+    """
 
     def column(key: str, metric: str, detail: str = "", digits: int = 4) -> Column:
         entry = METRICS[metric]
         label = f"{entry.label}{detail}"
+        if of_matrix and key in LOSSES:
+            label = _loss_of_view(label, settings.view, of_matrix)
         return Column(key, label, entry.meaning, digits, entry.better, entry.convention)
 
     ece, n = "expected_calibration_error", settings.n_bins
@@ -41,6 +51,18 @@ def table_columns(settings: Settings) -> tuple[Column, ...]:
         column("auc", "auc"),
         column("distinct", "distinct_scores", digits=0),
     )
+
+
+def _loss_of_view(label: str, view: str, positive_name: str) -> str:
+    """Name of the loss of one view: Top-label log loss; Log loss, class ship."""
+    kind, rank = parse_view(view)
+    if kind == "class":
+        name = " ".join(positive_name.split())
+        short = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+        return f"{label}, class {short}"
+    place = "label" if rank == 1 else str(rank)
+    first = f"Top-{place}" if kind == "top" else f"Within-top-{rank}"
+    return f"{first} {label.replace('Log', 'log')}"
 
 
 def summarize(

@@ -59,7 +59,7 @@ LIMITS = (
         "largest expected calibration error, in the bins that the settings name",
         lambda analysis: f"ece_{analysis.settings.strategy}",
     ),
-    Limit("max_log_loss", "largest log loss", lambda _: "log_loss"),
+    Limit("max_log_loss", "largest log loss of the view", lambda _: "log_loss"),
     Limit("min_p", "smallest p-value of the KS test alone"),
 )
 

@@ -18,7 +18,8 @@ from calib.reports.command import SHORT
 from calib.settings import Settings
 
 MEANING = {
-    "view": "binary problem to look at: class:k, top:r or within:r; a matrix begins with top:1",
+    "view": "binary problem to look at: class:k, top:r or within:r (default: by the data, class:1 "
+    "of one score, top:1 of a matrix)",
     "methods": "calibrators to compare, by key, with commas between them; a matrix has others",
     "strategy": "how the rows are binned",
     "n_bins": "number of bins",
@@ -134,7 +135,7 @@ def add_progress(parser: argparse.ArgumentParser) -> None:
 
 
 def _meaning(name: str, default: Any) -> str:
-    if default is None:
+    if default is None or default == "":
         return MEANING.get(name, "")
     shown = ",".join(default) if isinstance(default, tuple) else default
     return f"{MEANING.get(name, '')} (default: {shown})"

@@ -33,9 +33,9 @@ def clipping_chart(found: Clipping) -> Chart:
         traces,
         {
             "xaxis": axis_look(**log_axis("Bound p_min", p_min)),
-            "yaxis": axis_look("Held-out log loss", nticks=6, tickformat="~g"),
+            "yaxis": axis_look("Held-out multiclass log loss", nticks=6, tickformat="~g"),
         },
-        f"Held-out log loss: {found.uncalibrated.value:.4f} uncalibrated, "
+        f"Held-out multiclass log loss: {found.uncalibrated.value:.4f} uncalibrated, "
         f"{found.best.log_loss.value:.4f} clipped at the best bound, {found.best.p_min:g}, "
         f"{found.calibrated.value:.4f} after {label}.",
         plot_width=WIDTH,

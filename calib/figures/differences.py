@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from calib.figures.theme import style_of
 from calib.figures.trace import Trace, scatter, whiskers
 from calib.figures.words import escaped
 from calib.matrices import MulticlassResult
+from calib.multiclass import MULTICLASS_METRICS
 from calib.verdict import signed
 
 WIDTH, ROW = 520, 38
@@ -21,7 +22,7 @@ Loss = Literal["log_loss", "brier_score"]
 Compared = MethodResult | MulticlassResult
 # So many times as far from zero as half of the methods reach.
 FAR = 8.0
-NAMES = {"log_loss": "Log loss", "brier_score": "Brier score"}
+LOSSES = get_args(Loss)
 
 
 def difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
@@ -37,9 +38,11 @@ def difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
     ValueError
         If `metric` is not one of the two.
     """
-    if metric not in NAMES:
+    if metric not in LOSSES:
         raise ValueError(f"metric must be 'log_loss' or 'brier_score', got {metric!r}.")
-    return _forest(list(analysis.methods.values()), metric, analysis.recommendation.sentence)
+    label = next(column.label for column in analysis.columns if column.key == metric)
+    found = list(analysis.methods.values())
+    return _forest(found, metric, label, analysis.recommendation.sentence)
 
 
 def matrix_difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
@@ -59,20 +62,20 @@ def matrix_difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Ch
     if analysis.multiclass is None:
         raise ValueError("analysis must be of a matrix, got one of one score a row.")
     results = list(analysis.multiclass.results.values())
-    return _forest(results, metric, analysis.recommendation.sentence)
+    label = MULTICLASS_METRICS[metric].label
+    return _forest(results, metric, label, analysis.recommendation.sentence)
 
 
-def _forest(found: Sequence[Compared], metric: Loss, advice: str) -> Chart:
+def _forest(found: Sequence[Compared], metric: Loss, label: str, advice: str) -> Chart:
     results = [result for result in found if result.key != "uncalibrated"]
     traces = [zero_line(len(results)), *(_row(r, metric, i) for i, r in enumerate(results))]
     # Beside an axis there is no room for how a method takes several classes.
     labels = [result.label.partition(",")[0] for result in results]
-    title = f"{NAMES[metric]} minus uncalibrated (← better)"
+    title = escaped(f"{label} minus uncalibrated (← better)")
     return make_chart(
         traces,
         forest_axes(title, _range(results, metric), [escaped(label) for label in labels]),
-        f"{NAMES[metric]} of each method minus that of the uncalibrated scores, with intervals. "
-        f"{advice}",
+        f"{label} of each method minus that of the uncalibrated scores, with intervals. {advice}",
         plot_width=WIDTH,
         plot_height=ROW * max(len(results), 1),
         left=20 + round(6.8 * max(map(len, labels), default=0)),

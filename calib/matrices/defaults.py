@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from calib.predictions import Predictions
 from calib.settings import Settings
 
@@ -15,7 +17,31 @@ UP_TO = {
     "beta": (2_000_000, 200),
     "dirichlet": (2_000_000, 50),
 }
-FIRST_VIEW = "top:1"
+
+
+def first_view(*, is_matrix: bool) -> str:
+    """The view that data begin with.
+
+    Examples
+    --------
+    >>> first_view(is_matrix=True), first_view(is_matrix=False)
+    ('top:1', 'class:1')
+    """
+    return "top:1" if is_matrix else "class:1"
+
+
+def with_view(settings: Settings, predictions: Predictions) -> Settings:
+    """The same settings; where they name no view, with the one that these data begin with.
+
+    Examples
+    --------
+    >>> matrix = Predictions.from_arrays([0, 1, 2], [[0.8, 0.1, 0.1]] * 3)
+    >>> with_view(Settings(), matrix).view, with_view(Settings(view="class:2"), matrix).view
+    ('top:1', 'class:2')
+    """
+    if settings.view:
+        return settings
+    return replace(settings, view=first_view(is_matrix=predictions.is_matrix))
 
 
 def default_methods(predictions: Predictions) -> tuple[str, ...]:
@@ -46,15 +72,15 @@ def default_settings(predictions: Predictions) -> Settings:
     Returns
     -------
     Settings
-        Of a matrix: the view of the first class ("top:1") and `default_methods`.
+        With the view that these data begin with, and of a matrix its `default_methods`.
 
     Examples
     --------
-    >>> default_settings(Predictions.from_arrays([0, 1], [0.2, 0.7])) == Settings()
+    >>> default_settings(Predictions.from_arrays([0, 1], [0.2, 0.7])) == Settings(view="class:1")
     True
     >>> default_settings(Predictions.from_arrays([0, 1, 2], [[0.8, 0.1, 0.1]] * 3)).view
     'top:1'
     """
     if not predictions.is_matrix:
-        return Settings()
-    return Settings(view=FIRST_VIEW, methods=default_methods(predictions))
+        return with_view(Settings(), predictions)
+    return with_view(Settings(methods=default_methods(predictions)), predictions)

@@ -49,7 +49,7 @@ MULTICLASS_METRICS: Mapping[str, MulticlassMetric] = {
     for metric in (
         MulticlassMetric(
             "log_loss",
-            "Log loss",
+            "Multiclass log loss",
             "Mean surprise at the true classes: what a calibrator should lower, and what ranks.",
             (0.0, -math.log(MACHINE_EPSILON)),
             "lower",
@@ -57,7 +57,7 @@ MULTICLASS_METRICS: Mapping[str, MulticlassMetric] = {
         ),
         MulticlassMetric(
             "brier_score",
-            "Brier score (0 to 2)",
+            "Multiclass Brier score (0 to 2)",
             "Squared distance of the scores from the true class, summed over the classes.",
             (0.0, 2.0),
             "lower",

@@ -146,9 +146,10 @@ def _knots(knots: FloatArray) -> str:
 
 def reading(report: Contents) -> Section:
     meanings = tuple((column.label, column.meaning) for column in report.analysis.columns)
+    loss = "multiclass log loss" if report.analysis.multiclass else "log loss"
     general = (
         "Intervals say how far a number would move on other rows from the same source. "
-        "Methods are ranked by log loss alone: binned errors change with the bins."
+        f"Methods are ranked by {loss} alone: binned errors change with the bins."
     )
     return Section("How to read this", (Paragraph(general), Facts(meanings)))
 

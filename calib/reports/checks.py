@@ -13,6 +13,7 @@ from calib.matrices import MulticlassComparison
 from calib.methods import method_keys
 from calib.multiclass import MULTICLASS_METRICS
 from calib.multiclass.metrics import ROW_METRICS as OVERALL
+from calib.predictions import parse_view
 from calib.reports.codec import ReportError
 from calib.reports.contents import Contents, moment
 from calib.reports.parts import DecisionPart, Parts
@@ -45,6 +46,10 @@ def _check_settings(changed: Iterable[str]) -> None:
 def _check_analysis(analysis: Analysis) -> None:
     if "uncalibrated" not in analysis.methods:
         raise ReportError("the report's methods must hold 'uncalibrated', got none.")
+    try:
+        parse_view(analysis.settings.view)
+    except ValueError as error:
+        raise ReportError(f"settings: {error}") from error
     recommended = analysis.recommendation.method
     if recommended and recommended not in analysis.methods:
         raise ReportError(f"the recommended method must be in the report, got {recommended!r:.60}.")

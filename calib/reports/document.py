@@ -12,6 +12,7 @@ from typing import Any
 
 import calib
 from calib.analysis import Analysis
+from calib.matrices.defaults import first_view
 from calib.reports.checks import check_contents
 from calib.reports.codec import ReportError, decode, encode
 from calib.reports.contents import Contents, Declared
@@ -20,6 +21,7 @@ from calib.reports.files import save_as
 from calib.reports.parts import Parts
 from calib.reports.schema import SCHEMA_VERSION, upgraded
 from calib.reports.tables import archive, table_files
+from calib.settings import Settings
 
 CONTAINS = "This report contains no individual records."
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas")
@@ -90,6 +92,7 @@ class Report(Contents):
         ReportError
             If `created` or `held_out_declared` is not allowed.
         """
+        start = Settings(view=first_view(is_matrix=analysis.multiclass is not None))
         made = cls(
             schema_version=SCHEMA_VERSION,
             contains=CONTAINS,
@@ -99,7 +102,7 @@ class Report(Contents):
             created=created or _now(),
             held_out_declared=held_out_declared,
             versions=_versions(),
-            settings_changed=tuple(analysis.settings.changed()),
+            settings_changed=tuple(analysis.settings.changed(start)),
             analysis=aggregated(analysis),
             parts=parts,
         )

@@ -120,8 +120,8 @@ MAPS_OF_A_VIEW = (
     "have none. The other pages show the matrix calibrated as a whole."
 )
 MATRIX_CHANGE = """
-- **All classes at once**, whatever the view: log loss is that of the true class's score, the Brier
-  score sums over the classes.
+- **All classes at once**, whatever the view: multiclass log loss is that of the true class's score,
+  the multiclass Brier score sums over the classes.
 - **Accuracy** moves where a method ranks the classes of a row anew. Temperature, clipping and the
   KS spline never do.
 """

@@ -87,7 +87,8 @@ def changes(analysis: Analysis) -> None:
         change_rows(compared),
         hide_index=True,
         key=state.key("table_matrix_changes"),
-        alt="One row a method: change of log loss, Brier score and accuracy with intervals.",
+        alt="One row per method: change of multiclass log loss, Brier score and accuracy, "
+        "with intervals.",
     )
 
 
@@ -141,7 +142,7 @@ def clipping_said(found: Clipping, confidence_level: float) -> str:
     """What clipping gains, and what calibration gains beyond it."""
     best, gain = found.best, found.gain
     lead = (
-        f"Log loss is **{number(found.uncalibrated.value)}** as the scores are and "
+        f"Multiclass log loss is **{number(found.uncalibrated.value)}** as the scores are and "
         f"**{number(best.log_loss.value)}** clipped at the best of {len(found.bounds)} bounds, "
         f"p_min = {best.p_min:g}."
     )

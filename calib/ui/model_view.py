@@ -52,7 +52,7 @@ def show(comparison: ModelComparison) -> None:
 
 def said(comparison: ModelComparison) -> str:
     """Which model has the least loss, and whether that is more than chance, in words."""
-    key = comparison.columns[0].key
+    key, loss = comparison.columns[0].key, _loss(comparison)
     parts = []
     for method, when in ((BEFORE, "As they are"), (comparison.methods[-1], "Calibrated")):
         losses = {
@@ -62,8 +62,13 @@ def said(comparison: ModelComparison) -> str:
         }
         if losses:
             best = min(losses, key=losses.__getitem__)
-            parts.append(f"{when}, **{plain(best)}** has the least log loss, {losses[best]:.4f}.")
+            parts.append(f"{when}, **{plain(best)}** has the least {loss}, {losses[best]:.4f}.")
     return " ".join(parts)
+
+
+def _loss(comparison: ModelComparison) -> str:
+    label = comparison.columns[0].label
+    return label[:1].lower() + label[1:]
 
 
 def rows(comparison: ModelComparison) -> list[dict[str, str]]:
@@ -88,7 +93,7 @@ def rows(comparison: ModelComparison) -> list[dict[str, str]]:
 
 def _differences(comparison: ModelComparison) -> None:
     others = [name for name in comparison.models if name != comparison.reference]
-    st.markdown(f"### Log loss minus that of {plain(comparison.reference)}")
+    st.markdown(f"### {comparison.columns[0].label} minus that of {plain(comparison.reference)}")
     st.dataframe(
         [difference_row(comparison, name) for name in others],
         hide_index=True,

@@ -197,7 +197,7 @@ def _apart(found: Apart, name: str, *, matrix: bool) -> None:
     else:
         said = "cannot be told to gain by a map of its own"
     positive = "predicted rightly" if matrix else "positive"
-    loss = "log loss of all classes" if matrix else "log loss"
+    loss = "multiclass log loss" if matrix else "log loss"
     st.markdown(
         f"**{plain(name)}** ({found.rows:,} rows, {found.positives:,} {positive}) {said}: held-out "
         f"{loss} {number(found.apart.value)} under its own {method_label(found.method)}, "

@@ -1,10 +1,13 @@
 """What a comparison of a matrix begins with."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from calib import analyze, report
 from calib.matrices import default_methods, default_settings
-from calib.multiclass import MULTICLASS_CALIBRATORS
+from calib.multiclass import MULTICLASS_CALIBRATORS, MULTICLASS_METRICS
 from calib.predictions import Predictions
 from calib.settings import Settings
 
@@ -32,9 +35,56 @@ def test_methods_go_by_the_size_of_the_matrix(shape, with_, without):
 
 
 def test_one_score_a_row_keeps_the_settings_of_one_score():
-    assert default_settings(Predictions.from_arrays([0, 1], [0.2, 0.7])) == Settings()
+    assert default_settings(Predictions.from_arrays([0, 1], [0.2, 0.7])) == Settings(view="class:1")
 
 
 def test_a_matrix_is_first_seen_at_its_first_class():
     found = default_settings(matrix(30, 3))
     assert (found.view, found.methods) == ("top:1", default_methods(matrix(30, 3)))
+
+
+@pytest.mark.parametrize("settings", [Settings(methods=("temperature",)), Settings(), None])
+def test_settings_without_a_view_take_that_of_the_data(settings):
+    rng = np.random.default_rng(0)
+    scores = rng.dirichlet(np.ones(3), 200)
+    rows = Predictions.from_arrays(rng.integers(0, 3, 200), scores)
+    analysis = analyze(rows, settings)
+    assert analysis.settings.view == "top:1"
+    top = scores.max(axis=1)
+    assert analysis.data.mean_score == pytest.approx(top.mean())
+    one = analyze(Predictions.from_arrays(rows.outcome == 0, scores[:, 0]), Settings(methods=()))
+    assert one.settings.view == "class:1"
+    assert one.data.mean_score == pytest.approx(scores[:, 0].mean())
+
+
+def test_the_earlier_analysis_is_taken_whether_or_not_the_view_is_named():
+    rng = np.random.default_rng(0)
+    rows = Predictions.from_arrays(rng.random(200) < 0.4, rng.random(200))
+    first = analyze(rows, Settings(methods=("platt",)))
+    named = Settings(methods=("platt",), view="class:1")
+    assert analyze(rows, named, earlier=first) is first
+
+
+LOSSES = {
+    "top:1": ("Top-label log loss", "Top-label Brier score"),
+    "top:2": ("Top-2 log loss", "Top-2 Brier score"),
+    "within:2": ("Within-top-2 log loss", "Within-top-2 Brier score"),
+    "class:2": ("Log loss, class ship", "Brier score, class ship"),
+}
+
+
+@pytest.mark.parametrize("view", LOSSES)
+def test_losses_of_a_view_are_told_from_those_of_the_matrix(view):
+    rng = np.random.default_rng(0)
+    scores = rng.dirichlet(np.ones(4), 400)
+    names = ("cat", "dog", "ship", "frog")
+    rows = Predictions.from_arrays(rng.integers(0, 4, 400), scores, class_names=names)
+    analysis = analyze(rows, Settings(view=view, methods=("temperature",)))
+    for found in (analysis, analyze(rows, replace(analysis.settings, n_bins=7), earlier=analysis)):
+        assert tuple(column.label for column in found.columns[:2]) == LOSSES[view]
+    assert MULTICLASS_METRICS["log_loss"].label == "Multiclass log loss"
+    assert MULTICLASS_METRICS["brier_score"].label == "Multiclass Brier score (0 to 2)"
+    assert "multiclass log loss" in analysis.recommendation.sentence
+    cells = {cell.strip() for cell in report(analysis).markdown().split("|")}
+    assert {*LOSSES[view], "Multiclass log loss"} <= cells
+    assert not {"Log loss", "Brier score"} & cells

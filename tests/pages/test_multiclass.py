@@ -60,7 +60,7 @@ def test_a_slice_of_a_matrix_is_calibrated_apart_as_a_whole():
     app = go(start(ex="digits", m="uncalibrated.temperature"), "slices")
     (sentence,) = [each.value for each in app.markdown if "by a map of its own" in each.value]
     assert "predicted rightly" in sentence
-    assert "held-out log loss of all classes" in sentence
+    assert "held-out multiclass log loss" in sentence
     assert "under its own Temperature" in sentence
 
 
@@ -144,3 +144,13 @@ def test_a_matrix_of_ones_own_shows_every_page():
         assert not app.error
     go(app, "classes")
     assert set(app.dataframe[0].value["class"]) == {"ant", "bee", "cow"}
+
+
+def test_no_page_shows_two_losses_of_one_name():
+    app = start(ex="digits", m=QUICK)
+    assert "Top-label log loss" in [metric.label.replace("\\", "") for metric in app.metric]
+    assert "multiclass log loss" in said(app)
+    go(app, "compare")
+    columns = [str(name) for shown in app.dataframe for name in shown.value.columns]
+    assert {"Top-label log loss", "Multiclass log loss"} <= set(columns)
+    assert "Log loss" not in columns

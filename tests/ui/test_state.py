@@ -103,7 +103,7 @@ def test_data_bring_their_own_start_and_choices_stay():
     assert session.settings == replace(start, n_bins=20)
     assert session.link() == {"v": "1", "bins": "20"}
     session.suit(binary())
-    assert session.settings == Settings(n_bins=20)
+    assert session.settings == Settings(view="class:1", n_bins=20)
 
 
 def test_a_link_keeps_what_it_names_though_another_start_has_it():
@@ -133,7 +133,7 @@ def test_another_example_has_other_classes():
     session = Session.from_link({"ex": "digits", "view": "class:3"})
     session.choose_example("svm")
     session.suit(binary())
-    assert session.settings == Settings()
+    assert session.settings == default_settings(binary())
     assert session.refused == ()
 
 
@@ -142,7 +142,7 @@ def test_a_followed_link_brings_its_settings_to_other_data():
     session.suit(matrix())
     session.follow(Link(Settings(methods=("beta",), n_bins=7), example="svm"))
     session.suit(binary())
-    assert session.settings == Settings(methods=("beta",), n_bins=7)
+    assert session.settings == Settings(view="class:1", methods=("beta",), n_bins=7)
     session.follow(Link(Settings(n_bins=9), example="digits"))
     session.suit(matrix())
     assert session.settings == replace(default_settings(matrix()), n_bins=9)
