@@ -148,7 +148,7 @@ def test_checkpoints_of_a_network_are_matrices_side_by_side():
         assert not app.error
     app = go(app, "compare")
     assert names(app) == ["epoch_1", "epoch_3"]
-    assert "As they are, **epoch\\_1** has the least log loss" in said(app)
+    assert "As they are, **epoch\\_1** has the least multiclass log loss" in said(app)
     ids = [chart.proto.id for chart in app.get("plotly_chart")]
     assert sum("chart_models" in found for found in ids) == 1
 
