@@ -221,6 +221,12 @@ class Predictions:
         return len(self.outcome)
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader should know of the file that these rows come from."""
+        n_rows = len(self) + sum(self.set_aside.values())
+        return () if self.origin is None else self.origin.remarks(n_rows)
+
+    @property
     def is_matrix(self) -> bool:
         """Whether there is one score a class, and not one score a row."""
         return self.scores.ndim == 2

@@ -114,7 +114,7 @@ def _known(earlier: Analysis | None, predictions: Predictions) -> Analysis | Non
         score_name=predictions.score_name,
         outcome_name=predictions.outcome_name,
         set_aside=dict(predictions.set_aside),
-        origin=predictions.origin,
+        origin=predictions.origin and predictions.origin.stated(),
     )
     return earlier if named == earlier.data else replace(earlier, data=named)
 
@@ -173,7 +173,7 @@ def _evaluate(predictions: Predictions, held_out: HeldOut, settings: Settings) -
         ),
         verdict=_verdict(held_out, methods["uncalibrated"], settings, advice),
         recommendation=advice,
-        warnings=warnings_of(held_out, scored),
+        warnings=(*predictions.remarks, *warnings_of(held_out, scored)),
         held_out=held_out,
     )
 

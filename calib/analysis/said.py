@@ -84,7 +84,7 @@ def summarize(
         protocol=held_out.protocol,
         weighted=held_out.rows.weight is not None,
         set_aside=dict(predictions.set_aside),
-        origin=predictions.origin,
+        origin=predictions.origin and predictions.origin.stated(),
     )
 
 

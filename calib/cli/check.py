@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,6 +155,8 @@ def run(given: argparse.Namespace) -> int:
     if given.junit is not None:
         cases = [(finding.rule, finding.sentence, finding.kept) for finding in found]
         junit.write(given.junit, cases, _facts(analysis) | {"method": given.method})
+    for remark in predictions.remarks:
+        print(f"note: {remark}", file=sys.stderr)
     print(_line(found, analysis, given.method))
     return 0 if all(finding.kept for finding in found) else 1
 

@@ -10,12 +10,14 @@ from calib.comparison import Progress, quiet
 from calib.examples import EXAMPLES
 from calib.loading import ColumnMapping, InputError, Problem, load
 from calib.predictions import Predictions
+from calib.reports.command import OPTION
 
 EXAMPLE = "example:"
 COLUMNS = (
     *("outcome", "class_columns", "weight", "group", "split", "test_value", "positive"),
     *("predicted", "slices", "time", "transform", "drop_missing", "swap", "model"),
-    *("model_value", "exact", "test", "name"),
+    *("model_value", "exact", "strict", "test", "name"),
+    *("delimiter", "header", "encoding", "decimal"),
 )
 
 
@@ -53,20 +55,21 @@ def _score(given: argparse.Namespace) -> str | tuple[str, ...] | None:
 
 
 def _with_options(problem: Problem, base: ColumnMapping | None) -> str:
-    if problem.repair is None or base is None:
-        return problem.sentence
-    changed = problem.repair.changed(base)
-    words = [_option(name, value) for name, value in changed.items()]
+    answers = [choice.arguments for choice in problem.choices]
+    if problem.repair is not None and base is not None:
+        answers.insert(0, problem.repair.changed(base))
+    said = [[_option(name, value) for name, value in each.items()] for each in answers]
+    told = " or ".join(map(" ".join, said))
     # Some repairs take an option away, and a column may have a name that no shell likes.
-    if not all(words) or not "".join(words).isprintable():
+    if not told or not all(map(all, said)) or not told.isprintable():
         return problem.sentence
-    return f"{problem.sentence} On the command line: {' '.join(words)}."
+    return f"{problem.sentence} On the command line: {told}."
 
 
 def _option(name: str, value: object) -> str:
-    option = f"--{name.replace('_', '-')}"
-    if value is True:
-        return option
+    option = f"--{OPTION.get(name, name).replace('_', '-')}"
+    if isinstance(value, bool):
+        return option if value else option.replace("--", "--no-", 1)
     values = (value,) if isinstance(value, str) else value
     if not isinstance(values, tuple):
         return ""

@@ -9,7 +9,7 @@ from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from calib.decisions import Costs
-from calib.loading.mapping import Transform
+from calib.loading.mapping import Decimal, Transform
 from calib.matrices import default_settings
 from calib.periods import UNITS
 from calib.predictions import Predictions
@@ -47,13 +47,23 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         ("weight", "COLUMN", "column of row weights"),
         ("group", "COLUMN", "column of clusters, whose rows stay together"),
         ("time", "COLUMN", "column of time"),
-        ("positive", "LABEL", "label that counts as positive"),
         ("predicted", "COLUMN", "predicted labels: positive is where prediction and outcome agree"),
         ("model", "COLUMN", "column that names the model of each row"),
         ("model-value", "NAME", "of several models, the one whose rows are read"),
         ("name", "TEXT", "what the data are called; the file's name if not given"),
+        ("delimiter", "CHARACTER", "character between two cells of a text"),
+        ("encoding", "NAME", "encoding of a text, such as cp1252"),
     ):
         data.add_argument(f"--{option}", metavar=metavar, help=meaning)
+    positive = "label that counts as positive; may be repeated"
+    data.add_argument("--positive", metavar="LABEL", action="append", help=positive)
+    header = "whether the first line of a text names the columns"
+    data.add_argument("--header", action=argparse.BooleanOptionalAction, help=header)
+    data.add_argument(
+        "--decimal",
+        choices=get_args(Decimal),
+        help="decimal mark of numbers with commas; the other mark separates thousands",
+    )
     score = "column of the scores; once a class for a matrix of scores"
     data.add_argument("--score", metavar="COLUMN", action="append", help=score)
     classes = "columns of all classes in few words: p_0 ... p_9, p_*, or names with commas"
@@ -70,7 +80,11 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     )
     data.add_argument("--drop-missing", action="store_true", help="leave out incomplete rows")
     data.add_argument("--swap", action="store_true", help="use 1 - score")
-    data.add_argument("--exact", action="store_true", help="guess nothing: use what is named")
+    data.add_argument(
+        "--exact", action="store_true", help="guess no columns: use those that are named"
+    )
+    strict = "refuse what would be guessed: columns, positive class, header, delimiter, encoding"
+    data.add_argument("--strict", action="store_true", help=strict)
 
 
 def add_settings(parser: argparse.ArgumentParser, leave_out: Iterable[str] = ()) -> None:

@@ -8,26 +8,30 @@ calls `load`, or `load_models`.
 from calib.loading import column_ranges
 from calib.loading.build import to_predictions
 from calib.loading.checks import checklist, inspect
-from calib.loading.columns import as_labels
+from calib.loading.columns import as_labels, folded
 from calib.loading.guessing import guess
 from calib.loading.loader import for_test_file, load, load_models
 from calib.loading.mapping import ColumnMapping
-from calib.loading.problems import InputError, Problem
+from calib.loading.problems import Choice, InputError, Problem
 from calib.loading.reading import MOST_BYTES, read
 from calib.loading.several import Assessment, assess
 from calib.loading.table import Table
+from calib.loading.text_format import TextFormat
 
 __all__ = [
     "MOST_BYTES",
     "Assessment",
+    "Choice",
     "ColumnMapping",
     "InputError",
     "Problem",
     "Table",
+    "TextFormat",
     "as_labels",
     "assess",
     "checklist",
     "column_ranges",
+    "folded",
     "for_test_file",
     "guess",
     "inspect",

@@ -10,8 +10,9 @@ from calib.loading.checks import examine
 from calib.loading.class_columns import shortened
 from calib.loading.columns import Labels, as_labels
 from calib.loading.mapping import ColumnMapping
-from calib.loading.origins import origin_of
-from calib.loading.problems import InputError, refuse
+from calib.loading.numbers import as_numbers
+from calib.loading.origins import guesses_of, origin_of
+from calib.loading.problems import Choice, Guess, InputError, Problem, refuse
 from calib.loading.rows import Rows
 from calib.loading.table import Table
 from calib.numerics.arrays import IntArray
@@ -28,6 +29,7 @@ def to_predictions(
     test_table: Table | None = None,
     *,
     name: str | None = None,
+    strict: bool = False,
 ) -> Predictions:
     """The rows of a table, or of a calibration table and a test table below it.
 
@@ -38,17 +40,45 @@ def to_predictions(
     test_table : Table, optional
     name : str, optional
         What the data are called; the file's name by default.
+    strict : bool
+        Refuse what is guessed.
 
     Raises
     ------
     InputError
-        If `inspect` finds an error.
+        If `inspect` finds an error, or something is guessed in spite of `strict`.
     """
     problems, rows = examine(table, mapping, test_table)
     errors = [problem for problem in problems if problem.severity == "error"]
     if rows is None or errors:
         raise InputError(errors)
+    if strict:
+        refuse_guesses(rows)
     return from_rows(rows, name or table.name)
+
+
+def refuse_guesses(rows: Rows) -> None:
+    """Refuse rows of which something was guessed.
+
+    Raises
+    ------
+    InputError
+        With one problem for each guess, which names the argument that settles it.
+    """
+    found = guesses_of(rows)
+    if found:
+        raise InputError(map(refused_guess, found), mapping=rows.mapping)
+
+
+def refused_guess(guess: Guess) -> Problem:
+    """The error that names the argument which settles a guess."""
+    code = f"guessed-{guess.argument or 'file'}"
+    if not guess.argument:
+        sentence = f"{guess.sentence} Strict reading guesses nothing: repair the file."
+        return Problem(code, "error", sentence)
+    settled = Choice("if that is right", {guess.argument: guess.value})
+    sentence = f"{guess.sentence} Strict reading guesses nothing: name it."
+    return Problem(code, "error", sentence, choices=(settled,))
 
 
 def from_rows(rows: Rows, name: str) -> Predictions:
@@ -87,8 +117,9 @@ def _class_names(rows: Rows) -> tuple[str, ...]:
         return rows.classes.names
     if mapping.predicted is not None:
         return "wrong", "right"
-    positive = names[rows.labels.find(mapping.positive) or 0]
-    others = [name for name in names if name != positive]
+    codes = [rows.labels.find(name) or 0 for name in mapping.positives]
+    positive = " or ".join(names[code] for code in codes)
+    others = [name for code, name in enumerate(names) if code not in codes]
     return others[0] if len(others) == 1 else f"not {positive}", positive
 
 
@@ -111,16 +142,26 @@ def _columns(rows: Rows, keep: NDArray[np.intp]) -> dict[str, NDArray[np.generic
 
 def _slices(column: pd.Series, keep: NDArray[np.intp]) -> NDArray[np.generic]:
     labels = as_labels(column)
-    if len(labels) > MOST_CODES and labels.values.dtype.kind in "iuf":
-        values = column.iloc[keep].to_numpy(dtype=np.float64, na_value=np.nan)
-        return np.asarray(values)
+    if len(labels) > MOST_CODES:
+        numbers = as_numbers(column)
+        zeros = not pd.api.types.is_numeric_dtype(column.dtype) and _has_codes(labels)
+        if not len(numbers.text) and not len(numbers.unclear) and not zeros:
+            return np.asarray(numbers.values[keep])
     return _texts(labels, keep)
+
+
+def _has_codes(labels: Labels) -> bool:
+    """Whether labels are codes with leading zeros, which no number has."""
+    return any(name[0] == "0" and name[1:2].isdecimal() for name in labels.names if name)
 
 
 def _texts(labels: Labels, keep: NDArray[np.intp]) -> NDArray[np.generic]:
     names = [labels.name(code) for code in range(len(labels))]
+    missing = MISSING
+    while missing in names:
+        missing = f"({missing})"
     # Fixed width: text that is cheap to compare and to hash. Code -1 picks the last.
-    return np.array([*names, MISSING])[labels.codes[keep]]
+    return np.array([*names, missing])[labels.codes[keep]]
 
 
 def _times(column: pd.Series, keep: NDArray[np.intp]) -> NDArray[np.generic]:
@@ -129,6 +170,9 @@ def _times(column: pd.Series, keep: NDArray[np.intp]) -> NDArray[np.generic]:
         return np.asarray(chosen.to_numpy(dtype="datetime64[us]"))
     if pd.api.types.is_numeric_dtype(chosen.dtype):
         return np.asarray(chosen.to_numpy(dtype=np.float64, na_value=np.nan))
+    numbers = as_numbers(chosen)
+    if not len(numbers.text) and bool(np.isfinite(numbers.values).any()):
+        return numbers.values
     dates = pd.to_datetime(chosen.astype(str), errors="coerce", format="ISO8601", utc=True)
     if bool(dates.notna().any()):
         return np.asarray(dates.dt.tz_localize(None).to_numpy(dtype="datetime64[us]"))

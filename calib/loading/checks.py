@@ -202,7 +202,8 @@ def _outcome_and_score(rows: Rows) -> Iterator[str]:
         counts = (
             f"rows where {quoted(mapping.predicted)} is right count as positive"
             if mapping.predicted
-            else f"{quoted(mapping.positive)} counts as positive"
+            else f"{joined([quoted(name) for name in mapping.positives])} "
+            f"{'counts' if len(mapping.positives) == 1 else 'count'} as positive"
         )
         yield (
             f"Outcome {quoted(mapping.outcome)}: {n_positive:,} of {total:,} positive "

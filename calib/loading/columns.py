@@ -1,8 +1,9 @@
-"""One column read as numbers or as labels, with what could not be read."""
+"""One column read as labels."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,33 +11,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib.numerics.arrays import FloatArray, IntArray
+from calib.loading.numbers import MISSING_WORDS
+from calib.numerics.arrays import BoolArray, IntArray
 
-MISSING_WORDS = {"", "na", "n/a", "#n/a", "nan", "null", "none", "-", "."}
-DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+")
+# Labels that say that the outcome is not known.
+UNKNOWN_WORDS = (MISSING_WORDS - {""}) | {
+    *("?", "??", "unknown", "unk", "undefined", "undetermined", "missing", "(missing)"),
+    *("n.a.", "not available", "not known", "nil"),
+}
 MOST_NAMES = 1_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Numbers:
-    """A column as numbers.
-
-    Attributes
-    ----------
-    values : ndarray of float, shape (n,)
-        NaN where a cell is missing or not a number.
-    text : ndarray of int
-        Rows whose cell is neither missing nor a number.
-    cells : tuple of str
-        The first of those cells.
-    rewritten : int
-        Number of cells that were understood by their percent sign or decimal comma.
-    """
-
-    values: FloatArray
-    text: IntArray
-    cells: tuple[str, ...] = ()
-    rewritten: int = 0
+KINDS = {"i": np.int64, "u": np.uint64, "f": np.float64}
+# How a whole number looks in a column of fractions that was written as text.
+WHOLE = re.compile(r"(-?[1-9]\d{0,14}|0)\.0+")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,69 +68,18 @@ class Labels:
 
 
 def label_text(value: object) -> str:
-    """A label as text, the same for 1, 1.0 and "1".
+    """A label as text, the same for 1, 1.0, "1" and "1.0".
 
     Examples
     --------
-    >>> label_text(1.0), label_text(0.5), label_text(True), label_text(" yes ")
-    ('1', '0.5', 'True', 'yes')
+    >>> label_text(1.0), label_text(0.5), label_text(True), label_text(" yes "), label_text("1.0")
+    ('1', '0.5', 'True', 'yes', '1')
     """
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
-    return str(value).strip()
-
-
-def as_numbers(column: pd.Series) -> Numbers:
-    """Read a column as numbers; "12%" and "0,12" are understood."""
-    none = np.empty(0, dtype=np.int64)
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        column = column.astype(column.cat.categories.dtype)
-    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column):
-        # A signalling NaN of single precision, as damaged files have it, is a NaN.
-        with np.errstate(invalid="ignore"):
-            return Numbers(column.to_numpy(dtype=np.float64, na_value=np.nan), none)
-    if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        values = np.full(len(column), np.nan)
-        rows = np.flatnonzero(column.notna().to_numpy())
-        return Numbers(values, rows, tuple(str(v) for v in column.iloc[rows[:3]]))
-    return _from_cells(column)
-
-
-def _from_cells(column: pd.Series) -> Numbers:
-    try:
-        parsed = pd.to_numeric(column, errors="coerce")
-    except (TypeError, ValueError, OverflowError):
-        parsed = pd.to_numeric(column.map(str), errors="coerce")
-    values = parsed.to_numpy(dtype=np.float64, na_value=np.nan).copy()
-    unread = np.flatnonzero(np.isnan(values) & column.notna().to_numpy())
-    # Whole columns of text repeat few values or are hopeless: each distinct cell is read once.
-    codes, distinct = pd.factorize(column.iloc[unread].map(str))
-    read = [_read_cell(cell) for cell in distinct]
-    numbers = np.array([np.nan if number is None else number for number in read], dtype=np.float64)
-    bad = np.array([number is None for number in read], dtype=np.bool_)
-    rewritten = 0
-    if len(unread):
-        values[unread] = numbers[codes]
-        rewritten = int(np.isfinite(numbers[codes]).sum())
-    text = unread[bad[codes]] if len(unread) else unread
-    return Numbers(values, text, tuple(str(cell) for cell in column.iloc[text[:3]]), rewritten)
-
-
-def _read_cell(cell: str) -> float | None:
-    """The number that a cell means; NaN if it means "missing", None if it is no number."""
-    plain = cell.strip()
-    if plain.casefold() in MISSING_WORDS:
-        return float("nan")
-    if len(plain) > 40:
-        return None
-    divisor = 100.0 if plain.endswith("%") else 1.0
-    plain = plain.removesuffix("%").strip()
-    if DECIMAL_COMMA.fullmatch(plain):
-        plain = plain.replace(",", ".")
-    try:
-        return float(plain) / divisor
-    except ValueError:
-        return None
+    text = str(value).strip()
+    whole = WHOLE.fullmatch(text)
+    return whole[1] if whole else text
 
 
 def as_labels(column: pd.Series) -> Labels:
@@ -156,6 +91,9 @@ def as_labels(column: pd.Series) -> Labels:
     except TypeError:
         codes, values = pd.factorize(column.map(str))
     codes, distinct = codes.astype(np.int64), np.asarray(values)
+    if isinstance(column.dtype, pd.api.extensions.ExtensionDtype) and column.dtype.kind in "iuf":
+        # The distinct values have none of the column's empty cells.
+        distinct = distinct.astype(KINDS[column.dtype.kind])
     if distinct.dtype.kind not in "iufbM":
         codes, distinct = _tidy(codes, distinct)
     return _ordered(codes, distinct)
@@ -174,3 +112,57 @@ def _ordered(codes: IntArray, values: NDArray[Any]) -> Labels:
     rank[order] = np.arange(len(values))
     rank[-1] = -1
     return Labels(rank[codes], values[order])
+
+
+def folded(labels: Labels) -> Labels:
+    """The same with labels that differ in letter case alone as one, in their commonest spelling."""
+    if labels.values.dtype.kind != "O":
+        return labels
+    merged, distinct = pd.factorize(np.array([str(v).casefold() for v in labels.values], object))
+    if len(distinct) == len(labels):
+        return labels
+    spelled = np.zeros(len(distinct), dtype=np.int64)
+    # The last one written stands: the commonest.
+    for code in np.argsort(labels.counts(), kind="stable"):
+        spelled[merged[code]] = code
+    lookup = np.append(merged, -1).astype(np.int64)
+    return _ordered(lookup[labels.codes], labels.values[spelled])
+
+
+def known_labels(labels: Labels, wanted: Collection[str] = ()) -> tuple[Labels, BoolArray]:
+    """Labels of an outcome without words that say that it is not known.
+
+    Parameters
+    ----------
+    labels : Labels
+    wanted : collection of str
+        Words that a person named: they are labels all the same.
+
+    Returns
+    -------
+    Labels
+        With code -1 where the outcome is missing or not known.
+    ndarray of bool
+        Where such a word stands.
+    """
+    kept = {name.casefold() for name in wanted}
+    names = [name.casefold() for name in labels.names]
+    words = np.array([name in UNKNOWN_WORDS and name not in kept for name in names], dtype=np.bool_)
+    if labels.values.dtype.kind != "O" or not words.any():
+        return labels, np.zeros(len(labels.codes), dtype=np.bool_)
+    known = np.append(~words, np.ones(len(labels) - len(words), dtype=np.bool_))
+    lookup = np.append(np.where(known, np.cumsum(known) - 1, -1), -1)
+    unknown = (labels.codes >= 0) & (lookup[labels.codes] < 0)
+    return Labels(lookup[labels.codes], labels.values[known]), unknown
+
+
+def as_outcome(column: pd.Series, wanted: Collection[str] = ()) -> tuple[Labels, BoolArray]:
+    """The labels of an outcome of two classes, and where a word says that it is not known.
+
+    Examples
+    --------
+    >>> labels, unknown = as_outcome(pd.Series(["Yes", "no", "YES", "yes ", "n/a", "YES"]))
+    >>> labels.names, labels.codes, unknown.sum()
+    (('YES', 'no'), array([ 0,  1,  0,  0, -1,  0]), np.int64(1))
+    """
+    return known_labels(folded(as_labels(column)), wanted)

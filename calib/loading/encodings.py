@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from calib.loading.problems import InputError, Problem, refuse
+from calib.loading.problems import Guess, InputError, Problem, quoted, refuse
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -18,21 +18,32 @@ NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 PEEK = 4096
 
 
-def to_utf8(data: bytes) -> tuple[bytes, tuple[Problem, ...]]:
-    """Return text as UTF-8 without a byte order mark, and a note if its encoding was guessed.
+def to_utf8(
+    data: bytes, encoding: str | None = None
+) -> tuple[bytes, tuple[Problem, ...], tuple[Guess, ...]]:
+    """Return text as UTF-8 without a byte order mark, and what of its encoding was guessed.
+
+    Parameters
+    ----------
+    data : bytes
+    encoding : str, optional
+        As a person named it; by the bytes if None.
 
     Raises
     ------
     InputError
         If the bytes are not text.
     """
-    encoding = next((name for mark, name in MARKS if data.startswith(mark)), None)
-    encoding = encoding or _utf16_by_its_zeros(data)
-    if encoding is not None:
+    marked = next((name for mark, name in MARKS if data.startswith(mark)), None)
+    guessed = None if marked or encoding else _utf16_by_its_zeros(data)
+    if encoding is not None and marked is None:
+        data = _decoded(data, encoding)
+    elif name := marked or guessed:
         try:
-            data = data.decode(encoding).encode()
+            data = data.decode(name).encode()
         except UnicodeError:
             raise _not_text() from None
+    guesses = () if guessed is None else (_guess(guessed),)
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         raise _zero_bytes(line) if _mostly_text(data) else _not_text()
@@ -40,24 +51,40 @@ def to_utf8(data: bytes) -> tuple[bytes, tuple[Problem, ...]]:
         raise _not_text()
     # Nearly every large table is ASCII: no need to make a text of it.
     if data.isascii():
-        return data, ()
+        return data, (), guesses
     try:
         data.decode()
     except UnicodeDecodeError:
         return _western(data)
-    return data, ()
+    return data, (), guesses
 
 
-def _western(data: bytes) -> tuple[bytes, tuple[Problem, ...]]:
+def _decoded(data: bytes, encoding: str) -> bytes:
     try:
-        text, name = data.decode("cp1252"), "Windows-1252"
+        # A byte order mark that such an encoding keeps is no part of the first name.
+        return data.decode(encoding).removeprefix("\ufeff").encode()
+    except UnicodeError:
+        raise refuse(
+            "encoding",
+            f"The file cannot be read as {quoted(encoding)}. Name its encoding, or save it as "
+            "UTF-8.",
+        ) from None
+
+
+def _guess(encoding: str) -> Guess:
+    return Guess("encoding", encoding, f"The text was read as {encoding}.")
+
+
+def _western(data: bytes) -> tuple[bytes, tuple[Problem, ...], tuple[Guess, ...]]:
+    try:
+        text, name, codec = data.decode("cp1252"), "Windows-1252", "cp1252"
     except UnicodeDecodeError:
-        text, name = data.decode("latin-1"), "Latin-1"
+        text, name, codec = data.decode("latin-1"), "Latin-1", "latin-1"
     sentence = (
         f"The file is not UTF-8; it was read as {name}. If names or labels look wrong, save it as "
         "UTF-8."
     )
-    return text.encode(), (Problem("encoding", "note", sentence),)
+    return text.encode(), (Problem("encoding", "note", sentence),), (_guess(codec),)
 
 
 def _utf16_by_its_zeros(data: bytes) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from calib.loading.columns import Labels, as_labels, as_numbers
+from calib.loading.columns import Labels, as_labels, as_outcome
 from calib.loading.guessing_scores import class_columns, class_outcome, with_models
 from calib.loading.looking import MOST_LOOKED_AT, Guesser, Look, outcome_like, probability, two
 from calib.loading.mapping import ColumnMapping
@@ -16,6 +16,7 @@ from calib.loading.names import (
     CALIBRATION_WORDS,
     GROUP_NAMES,
     OUTCOME_NAMES,
+    PLAIN_PAIRS,
     POSITIVE_WORDS,
     PREDICTED_NAMES,
     SCORE_NAMES,
@@ -26,6 +27,7 @@ from calib.loading.names import (
     WEIGHT_NAMES,
     plain_name,
 )
+from calib.loading.numbers import as_numbers
 from calib.loading.table import Table
 
 MOST_SLICES = 8
@@ -66,7 +68,17 @@ def guess(
     binary = not isinstance(mapping.score, tuple)
     if binary and mapping.predicted is None and mapping.positive is None:
         mapping = replace(mapping, positive=_positive(table.frame, mapping))
-    return mapping
+    return replace(mapping, guessed=_guessed(table, mapping, known or ColumnMapping()))
+
+
+def _guessed(table: Table, mapping: ColumnMapping, known: ColumnMapping) -> tuple[str, ...]:
+    """What was guessed, but for the positive one of two labels that everybody knows."""
+    found = dict.fromkeys((*known.guessed, *mapping.changed(known)))
+    if mapping.outcome in table.columns:
+        labels, _ = as_outcome(table.frame[mapping.outcome])
+        if is_plain_pair(labels):
+            found.pop("positive", None)
+    return tuple(found)
 
 
 def _with_outcome_and_score(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
@@ -165,7 +177,7 @@ def _positive(frame: pd.DataFrame, mapping: ColumnMapping) -> str | None:
     """The label that counts as positive: a telling word, else the one with the higher scores."""
     if mapping.outcome not in frame.columns:
         return None
-    labels = as_labels(frame[mapping.outcome])
+    labels, _ = as_outcome(frame[mapping.outcome])
     if not 1 <= len(labels) <= 2:
         return None
     telling = telling_label(labels)
@@ -179,10 +191,22 @@ def _positive(frame: pd.DataFrame, mapping: ColumnMapping) -> str | None:
     return higher_label(frame, mapping, labels)
 
 
+def is_plain_pair(labels: Labels) -> bool:
+    """Whether these are 0 and 1, -1 and 1, or false and true."""
+    names = {name.casefold() for name in labels.names}
+    return any(names <= pair for pair in PLAIN_PAIRS)
+
+
 def telling_label(labels: Labels) -> str | None:
     """The label that says "positive" by its name."""
     folded = {name.casefold(): name for name in labels.names}
     return next((folded[word] for word in POSITIVE_WORDS if word in folded), None)
+
+
+def telling_labels(labels: Labels) -> tuple[str, ...]:
+    """All labels that say "positive" by their names, where others of more than two do not."""
+    found = tuple(name for name in labels.names if name.casefold() in POSITIVE_WORDS)
+    return found if len(found) < len(labels) else ()
 
 
 def higher_label(frame: pd.DataFrame, mapping: ColumnMapping, labels: Labels) -> str:

@@ -9,22 +9,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
-from calib.loading.problems import InputError, refuse
+from calib.loading.headers import DECIMAL_COMMA, NUMBER, Record, find_header
+from calib.loading.numbers import mark_of
+from calib.loading.problems import Guess, InputError, joined, refuse
+from calib.loading.text_format import TextFormat
 
 SAMPLE_BYTES = 2**20
 SAMPLE_RECORDS = 100
 DELIMITERS = ("\t", ";", "|", ",")
 WHITESPACE = r"\s+"
 MOST_COLUMNS = 20_000
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?%?|[-+]?(inf|nan)", re.IGNORECASE)
-DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+%?")
 DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+")
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-"})
 MARKUP = re.compile(r"\s*<(!doctype|html|\?xml|table)", re.IGNORECASE)
 JSON = re.compile(r'\s*(\{\s*"|\[\s*[\[{]|\{\s*\}|\[\s*\])')
-
-Record = list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,42 +33,134 @@ class Layout:
     Attributes
     ----------
     delimiter : str
-    header : list of str or None
-        Names of the columns; None where the first line holds data.
-    n_columns : int
+    names : list of str
+        Names of the columns; "" where a column has none.
+    has_header : bool
+        Whether the first line names them.
+    surplus : int
+        Number of last columns that only a delimiter at the end of a line makes: they are empty.
     start : int
         Offset of the first byte of data.
     decimal : str
     """
 
     delimiter: str
-    header: list[str] | None
-    n_columns: int
+    names: list[str]
+    has_header: bool
+    surplus: int
     start: int
     decimal: str
+    guesses: tuple[Guess, ...] = ()
+
+    @property
+    def n_columns(self) -> int:
+        """Number of cells of the longest row."""
+        return len(self.names) + self.surplus
 
 
-def find_layout(text: bytes, delimiter: str | None = None) -> Layout:
-    """Find delimiter, header and decimal mark in the first records of a text."""
+def find_layout(text: bytes, given: TextFormat) -> Layout:
+    """Find delimiter, header and decimal mark in the first records of a text.
+
+    Parameters
+    ----------
+    text : bytes
+        As UTF-8.
+    given : TextFormat
+        What is known of it.
+
+    Raises
+    ------
+    InputError
+        If it is no table, or can be read in two ways.
+    """
     sample = text[:SAMPLE_BYTES].decode(errors="ignore")
     whole = len(text) <= SAMPLE_BYTES
     _refuse_other_formats(sample)
-    found = delimiter or _delimiter(sample)
+    found, guesses = (given.delimiter, ()) if given.delimiter else _delimiter(sample)
     records = _records(sample, found)
     if not whole and len(records) < SAMPLE_RECORDS:
         records = records[:-1]
     if not records:
         raise refuse("empty", "The file holds no rows. Upload a table with a header and rows.")
-    has_header = _has_header(records)
+    has_header, sure = (given.header, True) if given.header is not None else find_header(records)
     header = records[0] if has_header else None
     rows = records[1:] if has_header else records
     if not rows and whole:
         raise refuse(
             "only-header", "The file holds a header line and no rows. Upload the rows as well."
         )
-    n_columns = _width(header, rows)
     start = _header_end(sample, found) if has_header else 0
-    return Layout(found, header, n_columns, start, _decimal(found, rows))
+    names = _names(header, rows, text[start : start + SAMPLE_BYTES])
+    surplus = _surplus(text, found, start, names, rows)
+    if len(names) > MOST_COLUMNS:
+        raise _too_wide(len(names))
+    guesses += _guesses(header, names, sure=sure)
+    return Layout(found, names, has_header, surplus, start, _decimal(found, rows), guesses)
+
+
+def _too_wide(width: int) -> InputError:
+    return refuse(
+        "too-wide",
+        f"The table has {width:,} columns; at most {MOST_COLUMNS:,} are read. Upload only the "
+        "columns that are needed.",
+    )
+
+
+def _guesses(header: Record | None, names: Record, *, sure: bool) -> tuple[Guess, ...]:
+    found = []
+    if not sure:
+        what = "a row of data" if header is None else "the names of the columns"
+        found.append(Guess("header", header is not None, f"The first line was taken for {what}."))
+    if header is not None and len(header) < len(names):
+        sentence = "The header is one name short: the first column was taken for names of rows."
+        found.append(Guess("", None, sentence))
+    return tuple(found)
+
+
+def _names(header: Record | None, rows: Sequence[Record], data: bytes) -> Record:
+    """Names of the columns; one more than the header has where R wrote names of the rows.
+
+    Raises
+    ------
+    InputError
+        If the cell more may as well be that of a last column without a name.
+    """
+    if header is None:
+        return [""] * Counter(len(row) for row in rows).most_common(1)[0][0]
+    longer = bool(rows) and all(len(row) == len(header) + 1 for row in rows)
+    # A delimiter at the end of every line makes a cell, and not a column.
+    if not longer or not any(row[-1].strip() for row in rows):
+        return header
+    # R puts names of rows in quotation marks.
+    if data.lstrip().startswith(b'"') and len({row[0] for row in rows}) == len(rows):
+        return ["", *header]
+    raise refuse(
+        "short-header",
+        f"The header has {len(header)} names and the rows have {len(header) + 1} cells: either the "
+        "first or the last column has no name. Give every column a name.",
+    )
+
+
+def _surplus(text: bytes, delimiter: str, start: int, names: Record, rows: Sequence[Record]) -> int:
+    """How many cells the longest row has too many, all of them empty.
+
+    Raises
+    ------
+    InputError
+        If a row has a value where the header has no name.
+    """
+    if any(_filled(row) > len(names) for row in rows):
+        raise unreadable(text, delimiter, len(names))
+    # pandas shortens the first row without a word, even where it is blank.
+    first: Record = next(
+        _reader(text[start : start + SAMPLE_BYTES].decode(errors="ignore"), delimiter), []
+    )
+    return max(0, *(len(row) - len(names) for row in (first, *rows)))
+
+
+def _filled(record: Record) -> int:
+    """Number of cells up to the last that is not empty."""
+    return max((i for i, cell in enumerate(record, 1) if cell.strip()), default=0)
 
 
 def _refuse_other_formats(sample: str) -> None:
@@ -81,10 +172,12 @@ def _refuse_other_formats(sample: str) -> None:
             )
 
 
-def _delimiter(sample: str) -> str:
+def _delimiter(sample: str) -> tuple[str, tuple[Guess, ...]]:
+    """The delimiter under which most rows have equally many cells."""
     best, best_share = ",", 0.0
+    found: dict[str, list[Record]] = {}
     for delimiter in (*DELIMITERS, WHITESPACE):
-        records = _records(sample, delimiter)
+        records = found[delimiter] = _records(sample, delimiter)
         # A header may be one cell short, as R writes it.
         widths = [len(record) for record in records[1:] or records]
         if not widths:
@@ -94,15 +187,27 @@ def _delimiter(sample: str) -> str:
         # Words are separated by blanks too: only a regular pattern counts.
         if width > 1 and share > best_share and (delimiter != WHITESPACE or share > 0.9):
             best, best_share = delimiter, share
-    return best
+    chosen = found.pop(best)
+    rivals = [records for records in found.values() if _regular(records)]
+    if not any(_n_numbers(records) >= _n_numbers(chosen) for records in rivals):
+        return best, ()
+    return best, (Guess("delimiter", best, f"Cells were taken to be separated by {best!r}."),)
+
+
+def _regular(records: Sequence[Record]) -> bool:
+    """Whether all records have equally many cells, and more than one."""
+    widths = {len(record) for record in records}
+    return len(widths) == 1 and widths != {1}
+
+
+def _n_numbers(records: Sequence[Record]) -> int:
+    """Number of cells that are numbers."""
+    cells = [cell.strip() for record in records for cell in record[:200]]
+    return sum(bool(NUMBER.fullmatch(cell) or DECIMAL_COMMA.fullmatch(cell)) for cell in cells)
 
 
 def _records(sample: str, delimiter: str) -> list[Record]:
     try:
-        if delimiter == WHITESPACE:
-            lines = islice(io.StringIO(sample, newline=None), SAMPLE_RECORDS)
-            plain = (" ".join(line.split()) for line in lines if line.strip())
-            return list(csv.reader(plain, delimiter=" "))
         return [record for _, record in islice(read_records(sample, delimiter), SAMPLE_RECORDS)]
     except csv.Error:
         raise long_cell() from None
@@ -110,54 +215,51 @@ def _records(sample: str, delimiter: str) -> list[Record]:
 
 def read_records(text: str, delimiter: str) -> Iterator[tuple[int, Record]]:
     """Records that are not blank, each with the number of its last line."""
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=delimiter != "\t"
-    )
+    reader = _reader(text, delimiter)
     for record in reader:
         if any(cell.strip() for cell in record):
             yield reader.line_num, record
 
 
-def _has_header(records: Sequence[Record]) -> bool:
-    first, rest = records[0], records[1:]
-    numeric = [NUMBER.fullmatch(cell.strip()) is not None for cell in first]
-    if not any(numeric) and not any(DECIMAL_COMMA.fullmatch(cell.strip()) for cell in first):
-        return True
-    # Class names may be numbers: a name above a column of numbers shows a header all the same.
-    return any(
-        not is_number and cell.strip().casefold() not in MISSING and _all_numbers(rest, i)
-        for i, (cell, is_number) in enumerate(zip(first, numeric, strict=True))
+def _reader(text: str, delimiter: str) -> Any:
+    if delimiter == WHITESPACE:
+        lines = io.StringIO(text, newline=None)
+        return csv.reader((" ".join(line.split()) for line in lines), delimiter=" ")
+    return csv.reader(
+        io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=delimiter != "\t"
     )
 
 
-def _all_numbers(records: Sequence[Record], column: int) -> bool:
-    cells = [record[column].strip() for record in records if column < len(record)]
-    filled = [cell for cell in cells if cell.casefold() not in MISSING]
-    return bool(filled) and all(NUMBER.fullmatch(cell) for cell in filled)
-
-
-def _width(header: Record | None, rows: Sequence[Record]) -> int:
-    widths = Counter(len(row) for row in rows)
-    widest = max(widths, default=0)
-    width = widest if header is None else len(header)
-    if header is not None and widest == len(header) + 1 and len(widths) == 1:
-        width = widest
-    if width > MOST_COLUMNS:
-        raise refuse(
-            "too-wide",
-            f"The table has {width:,} columns; at most {MOST_COLUMNS:,} are read. Upload only the "
-            "columns that are needed.",
+def unreadable(text: bytes, delimiter: str, n_columns: int) -> InputError:
+    """Say which line is not like the others."""
+    odd: list[str] = []
+    longer: list[str] = []
+    try:
+        for line, record in read_records(text.decode(), delimiter):
+            if len(record) > n_columns:
+                filled = _filled(record) > n_columns
+                (odd if filled else longer).append(f"line {line:,} ({len(record)})")
+            if len(odd) == 3:
+                break
+    except csv.Error:
+        return long_cell()
+    # Empty cells too many are told where there are no others.
+    if odd := odd or longer[:3]:
+        return refuse(
+            "ragged",
+            f"The table has {n_columns} columns, but some lines have more cells: "
+            f"{joined(odd)}. Put cells that contain the delimiter in quotation marks.",
         )
-    return width
+    return refuse(
+        "quotes",
+        "A quotation mark is opened and never closed, or rows have unequal numbers of cells. "
+        "Repair the quotation marks, or save the table again as CSV.",
+    )
 
 
 def _header_end(sample: str, delimiter: str) -> int:
-    lines = io.StringIO(sample, newline="")
-    if delimiter == WHITESPACE:
-        count = next(i for i, line in enumerate(lines, 1) if line.strip())
-    else:
-        count = next(read_records(sample, delimiter))[0]
-    lines.seek(0)
+    lines = io.StringIO(sample, newline=None if delimiter == WHITESPACE else "")
+    count = next(read_records(sample, delimiter))[0]
     return len("".join(islice(lines, count)).encode())
 
 
@@ -165,7 +267,8 @@ def _decimal(delimiter: str, rows: Sequence[Record]) -> str:
     if delimiter == ",":
         return "."
     cells = [cell.strip() for row in rows for cell in row[:200]]
-    commas = any(DECIMAL_COMMA.fullmatch(cell) for cell in cells)
+    # 1,234 alone may be a thousand.
+    commas = any(DECIMAL_COMMA.fullmatch(cell) and mark_of(cell) == "," for cell in cells)
     return "," if commas and not any(DECIMAL_POINT.fullmatch(cell) for cell in cells) else "."
 
 

@@ -12,7 +12,7 @@ from calib.loading import column_ranges
 from calib.loading.build import to_predictions
 from calib.loading.columns import as_labels
 from calib.loading.guessing import guess
-from calib.loading.mapping import ColumnMapping, Transform
+from calib.loading.mapping import ColumnMapping, Decimal, Transform
 from calib.loading.models import one_model
 from calib.loading.problems import InputError, Problem
 from calib.loading.reading import Source, read
@@ -39,9 +39,14 @@ def load(
     transform: Transform = "none",
     drop_missing: bool = False,
     swap: bool = False,
+    decimal: Decimal | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
     model: str | None = None,
     model_value: object = None,
     exact: bool = False,
+    strict: bool = False,
     name: str | None = None,
 ) -> Predictions:
     """Load predictions and outcomes from a file, text or DataFrame.
@@ -69,8 +74,9 @@ def load(
         Columns of row weights, clusters and time.
     split, test_value : str, optional
         Column that tells test rows from calibration rows, and its value that means test.
-    positive : str or number, optional
-        Label that counts as positive; all others are negative.
+    positive : str or number, or a sequence of them, optional
+        Labels that count as positive, in any letter case; all others are negative. Rows of words
+        such as "unknown" or "NA" are never negative: their outcome is not known.
     predicted : str, optional
         Column of predicted labels: a row is positive if prediction and outcome agree.
     slices : sequence of str
@@ -84,10 +90,21 @@ def load(
         counted in `Predictions.set_aside`.
     swap : bool
         Use 1 - score: the scores are those of the other class.
+    decimal : {".", ","}, optional
+        Decimal mark of numbers that are written as text; the other mark separates thousands.
+        Where cells such as "1,234" can be read in two ways, nothing is loaded without it.
+    delimiter, encoding : str, optional
+        Character between two cells, and encoding, of a text; found in it if not named.
+    header : bool, optional
+        Whether the first line of a text names the columns; found in it if not named.
     model, model_value : str, optional
         Column that names the model of each row, and the one whose rows are read.
     exact : bool
-        Guess nothing: what is not named is not used.
+        Guess no columns: what is not named is not used.
+    strict : bool
+        Refuse whatever would be guessed: columns that are not named (see `exact`), a positive class
+        other than 1 or True, and a header, delimiter or encoding that the text does not settle.
+        `Predictions.origin.guesses` lists what a call without it has guessed.
     name : str, optional
         What the data are called.
 
@@ -128,9 +145,10 @@ transform='percent'.
         transform=transform,
         drop_missing=drop_missing,
         swap=swap,
+        decimal=decimal,
     )
-    table = read(data)
-    test_table = None if test is None else read(test)
+    table = _read(data, delimiter, header, encoding)
+    test_table = None if test is None else _read(test, delimiter, header, encoding)
     if class_columns is not None:
         if score is not None:
             raise ValueError(
@@ -144,10 +162,16 @@ transform='percent'.
     if test_table is not None:
         mapping = for_test_file(mapping, test_table, known)
     try:
-        return to_predictions(table, mapping, test_table, name=name)
+        return to_predictions(table, mapping, test_table, name=name, strict=strict)
     except InputError as error:
-        told = " ".join(_with_argument(problem, mapping) for problem in error.problems)
-        raise InputError(error.problems, told, mapping) from None
+        raise _with_arguments(error, mapping) from None
+
+
+def _read(data: Source, delimiter: str | None, header: bool | None, encoding: str | None) -> Table:
+    try:
+        return read(data, delimiter=delimiter, header=header, encoding=encoding)
+    except InputError as error:
+        raise _with_arguments(error, ColumnMapping()) from None
 
 
 class Columns(TypedDict, total=False):
@@ -166,6 +190,7 @@ class Columns(TypedDict, total=False):
     transform: Transform
     drop_missing: bool
     swap: bool
+    decimal: Decimal | None
 
 
 def load_models(
@@ -174,6 +199,10 @@ def load_models(
     model: str | None = None,
     models: Sequence[str] = (),
     test: Source | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    strict: bool = False,
     name: str | None = None,
     **columns: Unpack[Columns],
 ) -> dict[str, Predictions]:
@@ -192,11 +221,13 @@ def load_models(
         Score columns, one a model.
     test : path, str, bytes or DataFrame, optional
         Test rows of a single file, in the same columns.
+    delimiter, header, encoding, strict
+        As in `load`.
     name : str, optional
         What the data are called.
     **columns
         The other arguments of `load`: outcome, score, weight, group, split, test_value, positive,
-        predicted, slices, time, transform, drop_missing, swap.
+        predicted, slices, time, transform, drop_missing, swap, decimal.
 
     Returns
     -------
@@ -221,25 +252,29 @@ def load_models(
     {'old': [0.2, 0.7, 0.9, 0.4], 'new': [0.1, 0.8, 0.9, 0.3]}
     """
     known = replace(_mapping(**columns), model=model, models=tuple(models))
-    tables = _tables(data)
-    test_table = None if test is None else read(test)
+    written = (delimiter, header, encoding)
+    tables = _tables(data, written)
+    test_table = None if test is None else _read(test, *written)
     mapping = guess(tables[0], known, models=len(tables) == 1)
     if test_table is not None:
         mapping = for_test_file(mapping, test_table, known)
-    found = assess(tables, mapping, test_table, name=name)
+    found = assess(tables, mapping, test_table, name=name, strict=strict)
     errors = [problem for problem in found.problems if problem.severity == "error"]
     if errors:
-        raise InputError(errors, " ".join(_with_argument(each, mapping) for each in errors))
+        raise _with_arguments(InputError(errors), mapping)
     return dict(found.models)
 
 
-def _tables(data: Source | Sequence[Source] | Mapping[str, Source]) -> list[Table]:
+def _tables(
+    data: Source | Sequence[Source] | Mapping[str, Source],
+    written: tuple[str | None, bool | None, str | None],
+) -> list[Table]:
     if isinstance(data, Mapping):
-        tables = [replace(read(source), name=name) for name, source in data.items()]
+        tables = [replace(_read(source, *written), name=name) for name, source in data.items()]
     elif isinstance(data, list | tuple):
-        tables = [read(source) for source in data]
+        tables = [_read(source, *written) for source in data]
     else:
-        tables = [read(data)]
+        tables = [_read(data, *written)]
     if not tables:
         raise ValueError(f"data must hold at least one file, got {data!r}.")
     return tables
@@ -251,10 +286,17 @@ def _mapping(**columns: Unpack[Columns]) -> ColumnMapping:
         **columns,
         "score": score if score is None or isinstance(score, str) else tuple(score),
         "slices": tuple(columns.get("slices", ())),
-        "positive": _as_label(columns.get("positive")),
+        "positive": _as_labels(columns.get("positive")),
         "test_value": _as_label(columns.get("test_value")),
     }
     return ColumnMapping(**plain)
+
+
+def _as_labels(value: object) -> str | tuple[str, ...] | None:
+    if not isinstance(value, list | tuple | set | frozenset):
+        return _as_label(value)
+    names = tuple(name for each in value if (name := _as_label(each)) is not None)
+    return names[0] if len(names) == 1 else names or None
 
 
 def _as_label(value: object) -> str | None:
@@ -291,9 +333,17 @@ def for_test_file(
     )
 
 
+def _with_arguments(error: InputError, mapping: ColumnMapping) -> InputError:
+    """The same error in words that name the arguments which repair it."""
+    told = " ".join(_with_argument(problem, mapping) for problem in error.problems)
+    return InputError(error.problems, told, mapping)
+
+
 def _with_argument(problem: Problem, mapping: ColumnMapping) -> str:
-    if problem.repair is None:
+    answers = [choice.arguments for choice in problem.choices]
+    if problem.repair is not None:
+        answers.insert(0, problem.repair.changed(mapping))
+    if not answers:
         return problem.sentence
-    changed = problem.repair.changed(mapping)
-    arguments = ", ".join(f"{key}={value!r}" for key, value in changed.items())
-    return f"{problem.sentence} In Python: {arguments}."
+    said = [", ".join(f"{key}={value!r}" for key, value in each.items()) for each in answers]
+    return f"{problem.sentence} In Python: {' or '.join(said)}."

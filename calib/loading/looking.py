@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib.loading.columns import as_labels, as_numbers
+from calib.loading.columns import as_labels, as_outcome
 from calib.loading.names import plain_name
+from calib.loading.numbers import as_numbers
 
 MOST_LOOKED_AT = 200
 LOOK_ROWS = 10_000
@@ -21,6 +22,7 @@ class Look:
     """What a few thousand cells of a column show."""
 
     distinct: int
+    outcomes: int
     numeric: bool
     unit: bool
     fractional: bool
@@ -78,6 +80,7 @@ def _look_at(column: pd.Series) -> Look:
     numeric = len(values) > 0 and len(numbers.text) * 2 < len(values)
     return Look(
         distinct=len(as_labels(head)),
+        outcomes=len(as_outcome(head)[0]),
         numeric=numeric,
         unit=numeric and bool(values.min() >= 0.0 and values.max() <= 1.0),
         fractional=numeric and bool((values % 1.0 != 0.0).any()),
@@ -91,8 +94,8 @@ def probability(look: Look) -> bool:
 
 
 def two(look: Look) -> bool:
-    """Two different values."""
-    return look.distinct == 2
+    """Two different values, whatever their letter case, beside words such as "unknown"."""
+    return look.outcomes == 2
 
 
 def outcome_like(look: Look) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
+Decimal = Literal[".", ","]
 Transform = Literal["none", "percent", "tenths", "logit", "clip", "softmax", "normalize"]
 # These read a whole row of class scores.
 OF_ROWS = ("softmax", "normalize")
@@ -20,8 +21,9 @@ class ColumnMapping:
         Column of the labels.
     score : str, tuple of str or None
         Column of the scores of the positive class; a tuple names one column a class.
-    positive : str or None
-        Label (as text) that counts as positive; all other labels are negative.
+    positive : str, tuple of str or None
+        Label (as text) that counts as positive, or several; all others are negative, but for words
+        such as "unknown", whose rows are left out.
     predicted : str or None
         Column of predicted labels. Where it is given, a row is positive if prediction and outcome
         agree, and the score is the model's confidence in its prediction.
@@ -41,6 +43,10 @@ class ColumnMapping:
         Leave out rows whose outcome, score, weight or split is missing or unreadable.
     swap : bool
         Use 1 - score: the scores are those of the other class.
+    decimal : {".", ","} or None
+        Decimal mark of numbers written as text; the other mark then separates thousands.
+    guessed : tuple of str
+        Which of these fields nobody chose; two mappings that differ in it alone are equal.
     models : tuple of str
         Columns of the scores of several models, one column a model; `score` is then not used.
     model : str or None
@@ -49,7 +55,7 @@ class ColumnMapping:
     Raises
     ------
     ValueError
-        If `transform` is unknown.
+        If `transform` or `decimal` is unknown.
 
     Examples
     --------
@@ -59,7 +65,7 @@ class ColumnMapping:
 
     outcome: str | None = None
     score: str | tuple[str, ...] | None = None
-    positive: str | None = None
+    positive: str | tuple[str, ...] | None = None
     predicted: str | None = None
     weight: str | None = None
     group: str | None = None
@@ -72,12 +78,28 @@ class ColumnMapping:
     swap: bool = False
     models: tuple[str, ...] = ()
     model: str | None = None
+    decimal: Decimal | None = None
+    guessed: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         known = get_args(Transform)
         if self.transform not in known:
             names = ", ".join(map(repr, known))
             raise ValueError(f"transform must be one of {names}, got {self.transform!r}.")
+        if self.decimal not in (None, *get_args(Decimal)):
+            raise ValueError(f"decimal must be '.' or ',', got {self.decimal!r}.")
+
+    @property
+    def positives(self) -> tuple[str, ...]:
+        """The labels that count as positive."""
+        if self.positive is None:
+            return ()
+        return (self.positive,) if isinstance(self.positive, str) else self.positive
+
+    def chosen(self, **choices: Any) -> ColumnMapping:
+        """The same with what a person chose, which is then no guess."""
+        known = tuple(name for name in self.guessed if name not in choices)
+        return replace(self, **choices, guessed=known)
 
     @property
     def score_columns(self) -> tuple[str, ...]:
@@ -94,7 +116,7 @@ class ColumnMapping:
         return {
             f.name: getattr(self, f.name)
             for f in fields(self)
-            if getattr(self, f.name) != getattr(other, f.name)
+            if f.compare and getattr(self, f.name) != getattr(other, f.name)
         }
 
     def columns(self) -> dict[str, str]:

@@ -39,6 +39,9 @@ TIME_NAMES = (
     r"(valid_?)?(date|time|datetime)|timestamp|ts|.*_(date|time|at)",
     r"year|month|season|period",
 )
+# Ids: of rows, and those that many rows may share.
+OWN_IDS = r"(row|case|sample|record|obs|observation|example|instance|prediction)?_?id|uuid|guid"
+ID_NAMES = rf"{OWN_IDS}|.*_id"
 # Codes written as numbers are slices only where the name says so.
 SLICE_NAMES = (
     r"race|ethnicity|sex|gender|region|country|state|site|segment|cohort|class|category|type",
@@ -60,6 +63,8 @@ POSITIVE_WORDS = (
         "event",
     ),
 )
+# Pairs of labels whose second one is positive by convention.
+PLAIN_PAIRS = ({"0", "1"}, {"-1", "1"}, {"false", "true"})
 TEST_WORDS = ("test", "testing", "holdout", "hold-out", "eval", "evaluation", "heldout")
 CALIBRATION_WORDS = ("cal", "calib", "calibration", "valid", "validation", "val", "dev", "train")
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from calib.loading.columns import label_text
-from calib.loading.guessing import higher_label, telling_label
+from calib.loading.columns import Labels, label_text
+from calib.loading.guessing import higher_label, is_plain_pair, telling_labels
 from calib.loading.problems import Problem, joined, plural, quoted
 from calib.loading.row_checks import parts
 from calib.loading.rows import Rows
 
 FEW = 100
 MOST_LABELS = 50
+# A positive rate and a mean score that differ by more raise the question which class is positive.
+FACTOR = 2.0
 
 
 def outcome_problems(rows: Rows) -> Iterator[Problem]:
@@ -29,11 +31,17 @@ def outcome_problems(rows: Rows) -> Iterator[Problem]:
         yield from _classes(rows)
     elif len(rows.labels) > MOST_LABELS:
         yield _not_labels(rows)
-    elif rows.labels.find(rows.mapping.positive) is None and not _one_known_class(rows):
+    elif not _all_found(rows) and not _one_known_class(rows):
         yield _no_positive(rows)
     else:
         yield from _one_against_rest(rows)
         yield from _classes(rows)
+
+
+def _all_found(rows: Rows) -> bool:
+    """Whether labels count as positive, and all that do are there."""
+    positives = rows.mapping.positives
+    return bool(positives) and all(rows.labels.find(name) is not None for name in positives)
 
 
 def _one_known_class(rows: Rows) -> bool:
@@ -61,30 +69,84 @@ def _not_labels(rows: Rows) -> Problem:
 
 def _no_positive(rows: Rows) -> Problem:
     mapping, labels = rows.mapping, rows.labels
-    best = telling_label(labels) or higher_label(rows.frame, mapping, labels)
+    best = telling_labels(labels) or (higher_label(rows.frame, mapping, labels),)
     shown = joined([quoted(name) for name in labels.names[:5]], len(labels))
-    got = "" if mapping.positive is None else f" {quoted(mapping.positive)} is not among them."
-    others = "all others as negative" if len(labels) > 2 else "the other as negative"
+    got = "" if mapping.positive is None else f" {_named(mapping.positives)} is not among them."
+    unknown = rows.unusable.get("outcome unknown")
+    left_out = "" if unknown is None else " Rows without a known outcome are left out."
+    repaired = replace(mapping, positive=best if len(best) > 1 else best[0])
+    if unknown is not None:
+        repaired = replace(repaired, drop_missing=True)
     return Problem(
         "no-positive",
         "error",
         f"The outcome column {quoted(mapping.outcome)} has {plural(len(labels), 'label')}: {shown}."
-        f"{got} Choose the one that counts as positive, or another column.",
-        replace(mapping, positive=best),
-        f"Count {best[:30]!r} as positive, {others}",
+        f"{got}{left_out} Choose those that count as positive, or another column.",
+        repaired,
+        _count_as_positive(labels, best),
     )
+
+
+def _named(names: Sequence[str]) -> str:
+    return joined([quoted(name) for name in names])
+
+
+def _count_as_positive(labels: Labels, positives: Sequence[str]) -> str:
+    """Text of a button, with the positive rate that it leads to."""
+    counts = labels.counts()
+    share = sum(int(counts[labels.find(name) or 0]) for name in positives) / int(counts.sum())
+    shown = joined([repr(name[:30]) for name in positives[:3]], len(positives))
+    others = "all others as negative" if len(labels) > 2 else "the other as negative"
+    return f"Count {shown} as positive, {others}: {share:.1%} positive"
 
 
 def _one_against_rest(rows: Rows) -> Iterator[Problem]:
     labels, mapping = rows.labels, rows.mapping
     if len(labels) > 2:
+        chosen = _codes(rows)
+        others = [labels.name(code) for code in range(len(labels)) if code not in chosen]
+        verb = "counts" if len(chosen) == 1 else "count"
         yield Problem(
             "one-against-rest",
             "note",
             f"The outcome column {quoted(mapping.outcome)} has {len(labels)} labels: "
-            f"{quoted(mapping.positive)} counts as positive, the {len(labels) - 1} others as "
-            "negative.",
+            f"{_named(mapping.positives)} {verb} as positive, the {plural(len(others), 'other')} "
+            f"({joined([quoted(name) for name in others[:5]], len(others))}) as negative.",
         )
+
+
+def positive_question(rows: Rows, mean_score: float) -> Iterator[Problem]:
+    """Ask whether the right class is positive, where the scores say that another may be.
+
+    Parameters
+    ----------
+    rows : Rows
+    mean_score : float
+        Of the usable rows.
+    """
+    mapping, labels = rows.mapping, rows.labels
+    repaired = mapping.transform != "none" or mapping.swap or mapping.drop_missing
+    if mapping.predicted is not None or not _all_found(rows):
+        return
+    if not repaired and is_plain_pair(labels):
+        return
+    rate = float(rows.outcome[rows.usable].mean())
+    if not 0.0 < rate < 1.0 or rate / FACTOR <= mean_score <= rate * FACTOR:
+        return
+    others = [name for name in labels.names if labels.find(name) not in _codes(rows)]
+    swap = len(others) == 1
+    yield Problem(
+        "positive-class",
+        "warning",
+        f"{rate:.1%} of the rows are positive, but the mean score is {mean_score:.1%}. Is "
+        f"{_named(mapping.positives)} the positive class? If not, choose another.",
+        replace(mapping, positive=others[0]) if swap else None,
+        _count_as_positive(labels, others) if swap else "",
+    )
+
+
+def _codes(rows: Rows) -> set[int | None]:
+    return {rows.labels.find(name) for name in rows.mapping.positives}
 
 
 def _classes(rows: Rows) -> Iterator[Problem]:

@@ -6,14 +6,52 @@ backticks or control characters of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from calib.loading.mapping import ColumnMapping
 
 Severity = Literal["error", "warning", "note"]
 LONGEST_QUOTE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several answers to a question that the file leaves open.
+
+    Attributes
+    ----------
+    label : str
+        Text of its button.
+    arguments : mapping
+        What `calib.load` is given.
+    """
+
+    label: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """Something that a file does not say for certain, and how it was read.
+
+    Attributes
+    ----------
+    argument : str
+        The argument of `calib.load` that settles it; "" where only the file can.
+    value : object
+        What was guessed for it.
+    sentence : str
+        What was guessed, in words.
+    """
+
+    argument: str
+    value: object
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.argument}={self.value!r}" if self.argument else self.sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +70,8 @@ class Problem:
         The mapping after the one-click repair.
     repair_label : str
         Text of the repair's button.
+    choices : tuple of Choice
+        The answers, where only a person can know which is right.
     """
 
     code: str
@@ -39,6 +79,7 @@ class Problem:
     sentence: str
     repair: ColumnMapping | None = None
     repair_label: str = ""
+    choices: tuple[Choice, ...] = ()
 
 
 class InputError(ValueError):

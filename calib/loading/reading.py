@@ -12,14 +12,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from calib.loading.archives import unpack
+from calib.loading.numbers import has_commas
 from calib.loading.numpy_archive import is_numpy_archive, read_numpy_archive
 from calib.loading.problems import InputError, Problem, joined, quoted, refuse
 from calib.loading.table import Table, make_table
 from calib.loading.text import read_text
+from calib.loading.text_format import TextFormat
 
 # The page's upload widget says the same number, and so does .streamlit/config.toml.
 MOST_BYTES = 2**30
 MOST_CELLS = 200_000_000
+# Cells of a column that are looked at for decimal commas, where none is a delimiter.
+LOOK_ROWS = 10_000
+NULLABLE = {
+    f"{sign.lower()}int{size}": getattr(pd, f"{sign}Int{size}Dtype")()
+    for sign in ("", "U")
+    for size in (8, 16, 32, 64)
+}
 SUFFIXES = {".gz", ".zip", ".bz2", ".xz", ".zst"}
 Source: TypeAlias = str | bytes | os.PathLike[str] | pd.DataFrame | Table
 
@@ -40,7 +49,15 @@ OTHER_FORMATS = {
 }
 
 
-def read(data: Source, name: str | None = None, *, limit: int = MOST_BYTES) -> Table:
+def read(
+    data: Source,
+    name: str | None = None,
+    *,
+    limit: int = MOST_BYTES,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+) -> Table:
     """Read a table, whatever holds it.
 
     Parameters
@@ -53,11 +70,18 @@ def read(data: Source, name: str | None = None, *, limit: int = MOST_BYTES) -> T
         File name, for messages and reports.
     limit : int
         Largest number of bytes, before and after unpacking.
+    delimiter : str, optional
+        Character between two cells of a text; found in it if None.
+    header : bool, optional
+        Whether the first line of a text names the columns; by what it holds if None.
+    encoding : str, optional
+        Encoding of a text; by its bytes if None.
 
     Raises
     ------
     InputError
-        If it is not a table; the message says why and what to do.
+        If it is not a table, or a text that can be read in two ways; the message says why and what
+        to do.
 
     Examples
     --------
@@ -65,24 +89,26 @@ def read(data: Source, name: str | None = None, *, limit: int = MOST_BYTES) -> T
     >>> table.columns, table.frame["p"].tolist(), table.first_row
     (('y', 'p'), [0.25, 0.75], 2)
     """
+    given = TextFormat(delimiter, header, encoding)
     if isinstance(data, Table):
         return data
     if isinstance(data, pd.DataFrame):
         return _from_frame(data, name or "data")
     if isinstance(data, str) and ("\n" in data or "\r" in data):
-        data = data.encode(errors="replace")
+        data, given = data.encode(errors="replace"), replace(given, encoding=None)
     if isinstance(data, str | os.PathLike):
         name = name or Path(data).name
         data = _read_path(Path(data), limit)
-    table = _from_bytes(bytes(data), stem(name or "pasted text"), limit)
-    return replace(table, file=Path(name or "").name)
+    table = _from_bytes(bytes(data), stem(name or "pasted text"), limit, given)
+    return replace(table, file=Path(name or "").name, format=given)
 
 
 def _from_frame(frame: pd.DataFrame, name: str) -> Table:
     plain = frame.reset_index(drop=True)
     if plain.empty:
         raise refuse("empty", "The DataFrame holds no rows or no columns.")
-    return make_table(plain, [_flat(column) for column in frame.columns], name=name)
+    names = [_flat(column) for column in frame.columns]
+    return make_table(plain, names, name=name, commas=has_commas(plain, LOOK_ROWS))
 
 
 def _flat(column: object) -> str:
@@ -113,7 +139,7 @@ def stem(name: str) -> str:
     return path.stem or name
 
 
-def _from_bytes(data: bytes, name: str, limit: int) -> Table:
+def _from_bytes(data: bytes, name: str, limit: int, given: TextFormat) -> Table:
     if len(data) > limit:
         raise refuse(
             "too-large",
@@ -139,7 +165,7 @@ def _from_bytes(data: bytes, name: str, limit: int) -> Table:
         return _from_arrow(_guarded("Arrow", _arrow, content), name)
     if content.startswith(b"FEA1"):
         raise refuse("old-feather", "This is a Feather file of version 1. Save it as Parquet.")
-    return read_text(content, name)
+    return read_text(content, name, given)
 
 
 def _check_single(content: bytes) -> None:
@@ -211,15 +237,31 @@ def _from_arrow(table: pa.Table, name: str) -> Table:
     if not plain.num_rows or not plain.num_columns:
         raise refuse("empty", "The file holds no rows or no plain columns. Upload the rows.")
     try:
-        # Without pandas' own metadata: an index comes back as a column, and sizes are as stored.
-        frame = plain.rename_columns([str(i) for i in range(plain.num_columns)]).to_pandas(
-            ignore_metadata=True, date_as_object=False
-        )
+        frame = _to_frame(plain.rename_columns([str(i) for i in range(plain.num_columns)]))
     except (pa.ArrowException, ValueError, TypeError, OverflowError):
         raise refuse(
             "damaged", "The columns of the file cannot be converted. Save it as CSV."
         ) from None
-    return make_table(frame, plain.column_names, name=name, notes=_left_out(table, nested))
+    commas = has_commas(frame, LOOK_ROWS)
+    notes = _left_out(table, nested)
+    return make_table(frame, plain.column_names, name=name, notes=notes, commas=commas)
+
+
+def _to_frame(table: pa.Table) -> pd.DataFrame:
+    # Without pandas' own metadata: an index comes back as a column, and sizes are as stored.
+    frame = table.to_pandas(ignore_metadata=True, date_as_object=False)
+    # Whole numbers with empty cells would become floats, which cannot tell long ids apart.
+    gaps = [
+        name
+        for name in table.column_names
+        if pa.types.is_integer(table[name].type) and table[name].null_count
+    ]
+    if not gaps:
+        return frame
+    exact = table.select(gaps).to_pandas(
+        ignore_metadata=True, types_mapper=lambda kind: NULLABLE[str(kind)]
+    )
+    return frame.assign(**{name: exact[name] for name in gaps})
 
 
 def _is_plain(kind: pa.DataType) -> bool:

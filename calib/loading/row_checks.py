@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import pandas as pd
+
 from calib.cells import weight_range_trouble
 from calib.loading.class_columns import shortened
-from calib.loading.columns import Numbers
-from calib.loading.problems import Problem, joined, plural, quoted
+from calib.loading.numbers import MISSING_WORDS, Numbers
+from calib.loading.problems import Choice, Problem, joined, plural, quoted
 from calib.loading.rows import Rows
 from calib.numerics.arrays import BoolArray
+from calib.origin import repeated_ids, repeated_rows
 
 LEAVE_OUT = "Leave these rows out"
 MOST_SPLIT_VALUES = 10
+WORDS = MISSING_WORDS - {"", "-", "."}
 OUTSIDE = "none of the classes"
 
 
@@ -26,6 +30,7 @@ def row_problems(rows: Rows) -> Iterator[Problem]:
         numbers[rows.mapping.weight] = ("weight", rows.weight)
     for column, (role, values) in numbers.items():
         yield from _text(rows, column, role, values)
+        yield from _unclear(rows, column, values)
         yield from _rewritten(column, values)
     if rows.mapping.drop_missing:
         yield from _left_out(rows)
@@ -33,6 +38,8 @@ def row_problems(rows: Rows) -> Iterator[Problem]:
         yield from _missing(rows)
     yield from _weight_range(rows)
     yield from _split(rows)
+    yield from _words(rows)
+    yield from _repeated(rows)
 
 
 def _text(rows: Rows, column: str, role: str, numbers: Numbers) -> Iterator[Problem]:
@@ -57,6 +64,25 @@ def _text(rows: Rows, column: str, role: str, numbers: Numbers) -> Iterator[Prob
     )
 
 
+def _unclear(rows: Rows, column: str, numbers: Numbers) -> Iterator[Problem]:
+    count = len(numbers.unclear)
+    if not count:
+        return
+    cell = str(rows.frame[column].iloc[int(numbers.unclear[0])]).strip()
+    mark, word = (",", "comma") if "," in cell else (".", "point")
+    yield Problem(
+        "decimal-mark",
+        "error",
+        f"{plural(count, 'cell')} of column {quoted(column)}, such as {quoted(cell)} in "
+        f"{rows.where(numbers.unclear[:1])}, can be read in two ways: the {word} is a decimal "
+        "mark, or it separates thousands. Say which it is.",
+        choices=(
+            Choice(f"The {word} is the decimal mark", {"decimal": mark}),
+            Choice(f"The {word} separates thousands", {"decimal": "." if mark == "," else ","}),
+        ),
+    )
+
+
 def _rewritten(column: str, numbers: Numbers) -> Iterator[Problem]:
     if numbers.rewritten:
         yield Problem(
@@ -76,11 +102,14 @@ def _missing(rows: Rows) -> Iterator[Problem]:
             continue
         count = int(found.sum())
         column = _column_of(rows, reason)
+        cell = quoted(rows.frame[rows.mapping.outcome].iloc[int(found.argmax())])
+        example = f", such as {cell}" if state == "unknown" else ""
         yield Problem(
             {"infinite": "infinite", "not positive": "weights"}.get(state, "missing"),
             "error",
             f"The {role} {column} is {state.removeprefix('label ')} in {plural(count, 'row')} of "
-            f"{len(found):,}: {rows.where(found)}. Leave these rows out, or fill them in the file.",
+            f"{len(found):,}{example}: {rows.where(found)}. Leave these rows out, or fill them in "
+            "the file.",
             replace(rows.mapping, drop_missing=True),
             LEAVE_OUT,
         )
@@ -123,6 +152,48 @@ def _weight_range(rows: Rows) -> Iterator[Problem]:
             "smallest weights out of the file, or use no weights.",
             replace(rows.mapping, weight=None),
             "Use no weights",
+        )
+
+
+def _words(rows: Rows) -> Iterator[Problem]:
+    """Say where a word that often means "missing" is taken for a value."""
+    mapping = rows.mapping
+    many = isinstance(mapping.score, tuple) or mapping.predicted is not None
+    roles = {
+        **dict.fromkeys(mapping.slices, "a value"),
+        **({mapping.outcome: "a class"} if many else {}),
+        mapping.split: "a value",
+        mapping.group: "one group",
+    }
+    for column, meaning in roles.items():
+        if column is None or pd.api.types.is_numeric_dtype(rows.frame[column].dtype):
+            continue
+        cells = rows.frame[column]
+        texts = [cell for cell in cells.unique() if isinstance(cell, str)]
+        found = [cell for cell in texts if cell.strip().casefold() in WORDS]
+        if found:
+            count = int(cells.isin(found).sum())
+            yield Problem(
+                "missing-words",
+                "note",
+                f"{joined([quoted(cell) for cell in found[:3]], len(found))} in column "
+                f"{quoted(column)} ({plural(count, 'row')}) counts as {meaning}: only empty cells "
+                "are missing. Empty these cells in the file if nothing is known of them.",
+            )
+
+
+def _repeated(rows: Rows) -> Iterator[Problem]:
+    repeats, mapping = rows.repeats, rows.mapping
+    if repeats.rows:
+        yield Problem("repeated-rows", "note", repeated_rows(repeats.rows))
+    if repeats.ids:
+        together = replace(mapping, group=repeats.id_column) if mapping.group is None else None
+        yield Problem(
+            "repeated-ids",
+            "note",
+            f"Column {quoted(repeats.id_column)}: {repeated_ids(repeats.ids)}",
+            together,
+            "Rows of one id belong together" if together else "",
         )
 
 

@@ -9,9 +9,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.loading.class_columns import Classes, match_classes
-from calib.loading.columns import Labels, Numbers, as_labels, as_numbers
+from calib.loading.columns import Labels, as_labels, as_outcome, folded
 from calib.loading.mapping import ColumnMapping
+from calib.loading.numbers import Numbers, as_numbers
 from calib.loading.problems import joined
+from calib.loading.repeats import Repeats, count_repeats
 from calib.loading.scores import read_scores, transformed
 from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, IntArray
@@ -27,7 +29,7 @@ class Rows:
     frame : DataFrame
         With the mapped columns.
     labels : Labels
-        Of the outcome column.
+        Of the outcome column; of two classes without letter case and words such as "unknown".
     outcome : ndarray of int, shape (n,)
         1 for positive, 0 for negative; with one column a class the class, -1 where the label is
         none of them; label codes where no label is positive; -1 where missing.
@@ -42,6 +44,8 @@ class Rows:
     test : ndarray of bool, shape (n,), or None
     unusable : dict of str to ndarray of bool
         Reason -> rows; each row stands under its first reason only.
+    repeats : Repeats
+        Rows and ids that stand in a file more than once.
     table, test_table : Table
         Whose rows these are; the second one's stand below the first one's.
     """
@@ -57,6 +61,7 @@ class Rows:
     split: Labels | None
     test: BoolArray | None
     unusable: dict[str, BoolArray]
+    repeats: Repeats
     table: Table
     test_table: Table | None = None
     usable: BoolArray = field(init=False)
@@ -83,15 +88,18 @@ class Rows:
 def map_rows(table: Table, mapping: ColumnMapping, test_table: Table | None = None) -> Rows:
     """Read the mapped columns; the mapping must name columns that exist in both tables."""
     frame = _stacked(table, mapping, test_table)
-    labels = as_labels(frame[mapping.outcome])
+    labels, unknown = _labels(frame, mapping)
     classes = None
     if isinstance(mapping.score, tuple):
         classes = match_classes(mapping.score, labels)
     outcome = _outcome(frame, mapping, labels, classes)
-    raw, written = read_scores(frame, mapping)
-    weight = None if mapping.weight is None else as_numbers(frame[mapping.weight])
+    commas = table.commas or (test_table is not None and test_table.commas)
+    raw, written = read_scores(frame, mapping, commas=commas)
+    weight = None
+    if mapping.weight is not None:
+        weight = as_numbers(frame[mapping.weight], mapping.decimal, commas=commas)
     use_split = mapping.split is not None and test_table is None
-    split = as_labels(frame[mapping.split]) if use_split else None
+    split = folded(as_labels(frame[mapping.split])) if use_split else None
     score = transformed(written, mapping.transform)
     return Rows(
         mapping=mapping,
@@ -104,10 +112,22 @@ def map_rows(table: Table, mapping: ColumnMapping, test_table: Table | None = No
         weight=weight,
         split=split,
         test=_test_rows(len(table), len(frame), mapping, split),
-        unusable=_unusable(labels, outcome, frame, mapping, (raw, written, score), weight, split),
+        unusable=_unusable(
+            (labels, unknown), outcome, frame, mapping, (raw, written, score), weight, split
+        ),
+        repeats=_repeats(mapping, table, test_table),
         table=table,
         test_table=test_table,
     )
+
+
+def _repeats(mapping: ColumnMapping, table: Table, test_table: Table | None) -> Repeats:
+    first = count_repeats(table, mapping)
+    if test_table is None:
+        return first
+    second = count_repeats(test_table, mapping)
+    column = first.id_column or second.id_column
+    return Repeats(first.rows + second.rows, first.ids + second.ids, column)
 
 
 def _stacked(table: Table, mapping: ColumnMapping, test_table: Table | None) -> pd.DataFrame:
@@ -116,7 +136,27 @@ def _stacked(table: Table, mapping: ColumnMapping, test_table: Table | None) -> 
     columns = list(mapping.columns())
     # Both files need all columns but the split, which two files replace.
     columns = [column for column in columns if column in test_table.frame.columns]
-    return pd.concat([table.frame[columns], test_table.frame[columns]], ignore_index=True)
+    parts = table.frame[columns], test_table.frame[columns]
+    return pd.concat([_exact(*parts), _exact(*parts[::-1])], ignore_index=True)
+
+
+def _exact(frame: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+    """Whole numbers as objects, where they would become floats together with the other part's."""
+    mixed = [
+        column
+        for column, dtype in frame.dtypes.items()
+        if dtype.kind in "iu" and other[column].dtype.kind in "iuf" and other[column].dtype != dtype
+    ]
+    return frame.astype(dict.fromkeys(mixed, object)) if mixed else frame
+
+
+def _labels(frame: pd.DataFrame, mapping: ColumnMapping) -> tuple[Labels, BoolArray]:
+    """Labels of the outcome, and where a word says that it is not known."""
+    column = frame[mapping.outcome]
+    # Of many classes each spelling may be a class of its own, and a word such as NA too.
+    if isinstance(mapping.score, tuple) or mapping.predicted is not None:
+        return as_labels(column), np.zeros(len(column), dtype=np.bool_)
+    return as_outcome(column, mapping.positives)
 
 
 def _outcome(
@@ -126,17 +166,22 @@ def _outcome(
         return classes.index[labels.codes]
     if mapping.predicted is not None:
         return _agreement(labels, as_labels(frame[mapping.predicted]))
-    positive = labels.find(mapping.positive)
-    if positive is None:
+    found = [labels.find(name) for name in mapping.positives]
+    positive = [code for code in found if code is not None]
+    if not found or len(positive) < len(found):
         return labels.codes
-    return np.where(labels.codes < 0, -1, labels.codes == positive).astype(np.int64)
+    return np.where(labels.codes < 0, -1, np.isin(labels.codes, positive)).astype(np.int64)
 
 
 def _agreement(labels: Labels, predicted: Labels) -> IntArray:
-    code_of = {name: code for code, name in enumerate(labels.names)}
-    lookup = np.array([*(code_of.get(name, -2) for name in predicted.names), -1], dtype=np.int64)
-    codes = np.where(predicted.codes < len(lookup) - 1, predicted.codes, -1)
-    agree = (lookup[codes] == labels.codes).astype(np.int64)
+    class_of: dict[str, int] = {}
+
+    def classes(of: Labels, none: int) -> IntArray:
+        # Letter case does not make another class.
+        known = [class_of.setdefault(name.casefold(), len(class_of)) for name in of.names]
+        return np.array([*known, none])[np.where(of.codes < len(known), of.codes, -1)]
+
+    agree = (classes(labels, -1) == classes(predicted, -2)).astype(np.int64)
     return np.where((labels.codes < 0) | (predicted.codes < 0), -1, agree)
 
 
@@ -152,7 +197,7 @@ def _test_rows(
 
 
 def _unusable(
-    labels: Labels,
+    outcomes: tuple[Labels, BoolArray],
     outcome: IntArray,
     frame: pd.DataFrame,
     mapping: ColumnMapping,
@@ -160,7 +205,8 @@ def _unusable(
     weight: Numbers | None,
     split: Labels | None,
 ) -> dict[str, BoolArray]:
-    found = {"outcome missing": labels.codes < 0}
+    labels, unknown = outcomes
+    found = {"outcome missing": (labels.codes < 0) & ~unknown, "outcome unknown": unknown}
     if isinstance(mapping.score, tuple):
         found["outcome none of the classes"] = (labels.codes >= 0) & (outcome < 0)
     if mapping.predicted is not None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from calib.cells import ScoreCells
+from calib.loading.outcome_checks import positive_question
 from calib.loading.problems import Problem, plural, quoted
 from calib.loading.rows import Rows
 from calib.numerics.arrays import FloatArray
@@ -31,6 +32,7 @@ def score_problems(rows: Rows) -> Iterator[Problem]:
     else:
         yield from _labels_only(rows, score)
         yield from _swapped(rows, score)
+        yield from positive_question(rows, float(score.mean()))
 
 
 def _outside(rows: Rows, low: float, high: float) -> Problem:

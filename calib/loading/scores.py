@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib.loading.columns import Numbers, as_numbers
 from calib.loading.mapping import OF_ROWS, ColumnMapping, Transform
+from calib.loading.numbers import Numbers, as_numbers
 from calib.numerics.softmax import softmax
 from calib.numerics.transforms import sigmoid
 
@@ -17,15 +17,15 @@ DIVISORS: dict[Transform, float] = {"percent": 100.0, "tenths": 10.0}
 
 
 def read_scores(
-    frame: pd.DataFrame, mapping: ColumnMapping
+    frame: pd.DataFrame, mapping: ColumnMapping, *, commas: bool
 ) -> tuple[dict[str, Numbers], NDArray[np.floating]]:
     """The score columns that need words, and all of them as one array."""
     if isinstance(mapping.score, str):
-        numbers = as_numbers(frame[mapping.score])
+        numbers = as_numbers(frame[mapping.score], mapping.decimal, commas=commas)
         return {mapping.score: numbers}, numbers.values
     matrix = _side_by_side(frame, list(mapping.score_columns))
     odd = {
-        column: as_numbers(matrix[column])
+        column: as_numbers(matrix[column], mapping.decimal, commas=commas)
         for column, dtype in matrix.dtypes.items()
         if not (isinstance(dtype, np.dtype) and dtype.kind in "iuf")
     }

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calib.loading.build import from_rows
+from calib.loading.build import from_rows, refuse_guesses, refused_guess
 from calib.loading.checks import ORDER, examine, told
 from calib.loading.columns import Labels, as_labels
 from calib.loading.guessing import guess
 from calib.loading.mapping import ColumnMapping
 from calib.loading.models import model_labels, of_model
+from calib.loading.origins import column_guess
 from calib.loading.problems import InputError, Problem, joined, plural, quoted
 from calib.loading.rows import Rows
 from calib.loading.table import Table
@@ -68,6 +69,7 @@ def assess(
     test_table: Table | None = None,
     *,
     name: str | None = None,
+    strict: bool = False,
 ) -> Assessment:
     """Check tables under a mapping, and make the predictions of every model.
 
@@ -81,9 +83,13 @@ def assess(
         Test rows below those of a single table.
     name : str, optional
         What the data are called; the first file's name by default.
+    strict : bool
+        Refuse what is guessed.
     """
     called = name or tables[0].name
     refused = list(_structure(tables, mapping, test_table))
+    if strict and "models" in mapping.guessed:
+        refused.append(refused_guess(column_guess("models", mapping.models)))
     if refused:
         return Assessment(tuple(refused), {}, ())
     sources = _sorted(_sources(tables, mapping, test_table))
@@ -95,7 +101,7 @@ def assess(
         checklist = checklist or told(rows)
         if rows is not None and not _wrong(problems):
             own = called if len(sources) == 1 else f"{called}: {model}"
-            problems = (*problems, *_made(rows, model, own, models))
+            problems = (*problems, *_made(rows, model, own, models, strict=strict))
         found[model] = problems
     problems = _together(found, mapping, sources)
     if _wrong(problems):
@@ -108,8 +114,12 @@ def _wrong(problems: Iterable[Problem]) -> bool:
     return any(problem.severity == "error" for problem in problems)
 
 
-def _made(rows: Rows, model: str, name: str, models: dict[str, Predictions]) -> tuple[Problem, ...]:
+def _made(
+    rows: Rows, model: str, name: str, models: dict[str, Predictions], *, strict: bool
+) -> tuple[Problem, ...]:
     try:
+        if strict:
+            refuse_guesses(rows)
         models[model] = from_rows(rows, name)
     except InputError as error:
         return error.problems
@@ -177,15 +187,21 @@ def _fitting(table: Table, mapping: ColumnMapping) -> ColumnMapping:
     """The mapping where the table has all its columns; else a guess, with the same repairs."""
     if all(column in table.columns for column in mapping.columns()):
         return mapping
-    kept = {"transform": mapping.transform, "drop_missing": mapping.drop_missing}
-    return guess(table, ColumnMapping(**kept, positive=mapping.positive))  # type: ignore[arg-type]
+    kept = ColumnMapping(
+        positive=mapping.positive,
+        transform=mapping.transform,
+        drop_missing=mapping.drop_missing,
+        decimal=mapping.decimal,
+        guessed=tuple(name for name in mapping.guessed if name == "positive"),
+    )
+    return guess(table, kept)
 
 
 def _of_table(source: Source) -> dict[str, Source]:
     mapping = source.mapping
     if mapping.models:
         return {
-            column: replace(source, mapping=replace(mapping, score=column, models=()))
+            column: replace(source, mapping=_of_column(mapping, column))
             for column in mapping.models
         }
     if mapping.model is None:
@@ -202,6 +218,12 @@ def _of_table(source: Source) -> dict[str, Source]:
         )
         for model in map(labels.name, _in_order(labels))
     }
+
+
+def _of_column(mapping: ColumnMapping, column: str) -> ColumnMapping:
+    """The mapping of one model of several, whose score was guessed where the models were."""
+    guessed = tuple("score" if name == "models" else name for name in mapping.guessed)
+    return replace(mapping, score=column, models=(), guessed=guessed)
 
 
 def _in_order(labels: Labels) -> list[int]:
@@ -244,7 +266,7 @@ def _together(
             more = f" (and {plural(others, 'other')})" if others else ""
             sentence = f"Model {quoted(model)}{more}: {sentence}"
         label = problem.repair_label if repair else ""
-        merged.append(Problem(code, problem.severity, sentence, repair, label))
+        merged.append(Problem(code, problem.severity, sentence, repair, label, problem.choices))
     return tuple(sorted(merged, key=lambda problem: ORDER[problem.severity]))
 
 
@@ -257,7 +279,7 @@ def _lifted(
     changed = problem.repair.changed(own)
     if "score" in changed or not (everywhere or set(changed) <= HARMLESS):
         return None
-    return replace(mapping, **changed)
+    return mapping.chosen(**changed)
 
 
 def _counted(models: Mapping[str, Predictions]) -> tuple[str, ...]:

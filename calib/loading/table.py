@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-from calib.loading.problems import Problem, joined, quoted
+from calib.loading.problems import Guess, Problem, joined, quoted
+from calib.loading.text_format import TextFormat
 from calib.numerics.arrays import IntArray
 
 
@@ -32,6 +33,12 @@ class Table:
         Column and name of the one model whose rows these are, if they were chosen by it.
     notes : tuple of Problem
         What reading it brought to light: a guessed encoding, columns renamed or left out.
+    guesses : tuple of Guess
+        What the file did not say for certain.
+    format : TextFormat
+        What a person said of the text.
+    commas : bool
+        Whether cells of any column are numbers with a comma: a point may then separate thousands.
     """
 
     frame: pd.DataFrame
@@ -41,6 +48,9 @@ class Table:
     places: IntArray | None = None
     file: str = ""
     model: tuple[str, str] | None = None
+    guesses: tuple[Guess, ...] = ()
+    format: TextFormat = field(default_factory=TextFormat)
+    commas: bool = False
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -72,12 +82,13 @@ def make_table(
     name: str,
     first_row: int = 1,
     notes: Iterable[Problem] = (),
+    commas: bool = False,
 ) -> Table:
     """A table whose columns have unique names, with a warning about those that had not."""
     plain = [str(given).strip() or f"column {i}" for i, given in enumerate(names, 1)]
     repeated = [given for given, count in Counter(plain).items() if count > 1]
     unique = frame.set_axis(_unique(plain), axis=1)
-    found = list(notes)
+    found, guesses = list(notes), []
     if repeated:
         shown = joined([quoted(given) for given in repeated[:3]], len(repeated))
         sentence = (
@@ -85,7 +96,8 @@ def make_table(
             f"such as {quoted(repeated[0] + ' (2)')}: check which one is meant."
         )
         found.append(Problem("duplicate-columns", "warning", sentence))
-    return Table(unique, name, first_row, tuple(found))
+        guesses.append(Guess("", None, sentence))
+    return Table(unique, name, first_row, tuple(found), guesses=tuple(guesses), commas=commas)
 
 
 def _unique(names: Sequence[str]) -> list[str]:

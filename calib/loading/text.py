@@ -2,58 +2,76 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from calib.loading.encodings import to_utf8
-from calib.loading.layout import WHITESPACE, Layout, find_layout, long_cell, read_records
-from calib.loading.problems import InputError, joined, refuse
+from calib.loading.layout import Layout, find_layout, unreadable
+from calib.loading.numbers import has_commas
+from calib.loading.problems import refuse
 from calib.loading.table import Table, make_table
+from calib.loading.text_format import TextFormat
 
 # Bytes from which on a text is read in parts, and of each part.
 LARGE, PART = 2**25, 2**23
+# Whole numbers from here on have no float of their own.
+LARGEST_EXACT = 2.0**53
+LEADING_ZERO = re.compile(rb"0[0-9]")
+OUTSIDE_CELL = np.isin(np.arange(256), list(b'\t\n\r ";,|'))
 EXCEL_HINT = re.compile(rb'\s*"?sep=(.)"?\r?\n')
 
 
-def read_text(data: bytes, name: str) -> Table:
+def read_text(data: bytes, name: str, given: TextFormat) -> Table:
     """Read delimited text.
+
+    Parameters
+    ----------
+    data : bytes
+    name : str
+        What the data are called.
+    given : TextFormat
+        What a person said of it; the rest is found in it.
 
     Raises
     ------
     InputError
-        If it is not a table.
+        If it is not a table, or can be read in two ways.
     """
-    text, notes = to_utf8(data)
-    delimiter = None
+    text, notes, guesses = to_utf8(data, given.encoding)
     if hint := EXCEL_HINT.match(text):
-        delimiter, text = hint[1].decode(errors="replace"), text[hint.end() :]
-    layout = find_layout(text, delimiter)
+        text = text[hint.end() :]
+        if given.delimiter is None and hint[1].isascii():
+            given = replace(given, delimiter=hint[1].decode())
+    layout = find_layout(text, given)
     frame = _parse(text, layout)
-    names: list[Any] = [""] * layout.n_columns
-    if layout.header is not None:
-        # One cell more in the rows than in the header: row names, as R writes them.
-        names = [""] * (layout.n_columns - len(layout.header)) + layout.header
-    if layout.header is None or len(layout.header) == len(names):
-        frame, names = _without_blank_columns(frame, names)
-    first_row = 1 if layout.header is None else 2
-    return make_table(frame, names, name=name, first_row=first_row, notes=notes)
+    # Without a quotation mark the commas of such a text are all delimiters.
+    commas = (layout.delimiter != "," or b'"' in text) and b"," in text and has_commas(frame)
+    frame = _exact(text, layout, frame, commas=commas)
+    frame, names = _without_blank_columns(frame, layout)
+    first_row = 2 if layout.has_header else 1
+    table = make_table(frame, names, name=name, first_row=first_row, notes=notes, commas=commas)
+    return replace(table, guesses=(*guesses, *layout.guesses, *table.guesses))
 
 
 def _parse(text: bytes, layout: Layout) -> pd.DataFrame:
     try:
-        return _in_parts(text, layout) if len(text) > LARGE else _read_csv(text, layout)
+        frame = _in_parts(text, layout) if len(text) > LARGE else _read_csv(text, layout)
     except pd.errors.EmptyDataError:
         raise refuse("empty", "The file holds no rows. Upload the rows as well.") from None
-    except (pd.errors.ParserError, pd.errors.ParserWarning, ValueError, OverflowError):
-        raise _unreadable(text.decode(), layout) from None
+    except (pd.errors.ParserError, ValueError, OverflowError):
+        raise unreadable(text, layout.delimiter, layout.n_columns) from None
+    n_named = len(layout.names)
+    if bool(frame.iloc[:, n_named:].notna().to_numpy().any()):
+        raise unreadable(text, layout.delimiter, n_named)
+    return frame.iloc[:, :n_named]
 
 
-def _read_csv(text: bytes, layout: Layout, chunksize: int | None = None) -> Any:
+def _read_csv(text: bytes, layout: Layout, chunksize: int | None = None, **how: Any) -> Any:
     stream = io.BytesIO(text)
     stream.seek(layout.start)
     return pd.read_csv(
@@ -66,9 +84,76 @@ def _read_csv(text: bytes, layout: Layout, chunksize: int | None = None) -> Any:
         skipinitialspace=layout.delimiter != "\t",
         # One pass over the whole column: no column of mixed types, no warning about it.
         low_memory=False,
+        # Only an empty cell is missing: what a word such as NA means, its column tells.
+        keep_default_na=False,
+        na_values=[""],
         encoding="utf-8",
         chunksize=chunksize,
+        **how,
     )
+
+
+def _exact(text: bytes, layout: Layout, frame: pd.DataFrame, *, commas: bool) -> pd.DataFrame:
+    """The same with columns as text that would lose something as numbers."""
+    lost = [
+        *_lost_digits(frame),
+        *_leading_zeros(text, layout, frame),
+        *(_perhaps_thousands(frame) if commas else ()),
+    ]
+    if not lost:
+        return frame
+    written = _as_written(text, layout, lost)
+    columns = [written[i] if i in lost else frame[i] for i in frame.columns]
+    return pd.concat(columns, axis=1)
+
+
+def _as_written(text: bytes, layout: Layout, columns: list[int]) -> pd.DataFrame:
+    frame: pd.DataFrame = _read_csv(text, layout, usecols=columns, dtype=str)
+    return frame
+
+
+def _lost_digits(frame: pd.DataFrame) -> list[int]:
+    """Columns of whole numbers with empty cells that are larger than a float can tell apart."""
+    found = []
+    for column, dtype in frame.dtypes.items():
+        if dtype.kind == "f":
+            values = frame[column].to_numpy()
+            if bool((np.abs(values[np.isfinite(values)]) >= LARGEST_EXACT).any()):
+                found.append(column)
+    return found
+
+
+def _leading_zeros(text: bytes, layout: Layout, frame: pd.DataFrame) -> list[int]:
+    """Columns of whole numbers that are written with leading zeros: 007 is not 7."""
+    whole = [column for column, dtype in frame.dtypes.items() if dtype.kind in "iu"]
+    codes = [column for column in whole if frame[column].max() > 1 or frame[column].min() < 0]
+    if not codes or not _has_leading_zero(text):
+        return []
+    written = _as_written(text, layout, codes)
+    return [column for column in codes if written[column].str.match("0[0-9]", na=False).any()]
+
+
+def _has_leading_zero(text: bytes) -> bool:
+    if LEADING_ZERO.match(text):
+        return True
+    for start in range(0, len(text), PART):
+        part = np.frombuffer(text[start : start + PART + 2], dtype=np.uint8)
+        zero = (part[1:-1] == ord("0")) & (part[2:] - ord("0") < 10)
+        if bool(OUTSIDE_CELL[part[:-2][zero]].any()):
+            return True
+    return False
+
+
+def _perhaps_thousands(frame: pd.DataFrame) -> list[int]:
+    """Columns such as 1.234 in a text that has decimal commas: the point may separate thousands."""
+    found = []
+    for column, dtype in frame.dtypes.items():
+        if dtype.kind == "f":
+            values = np.abs(frame[column].to_numpy())
+            broken = values[np.isfinite(values) & (values % 1.0 != 0.0)]
+            if len(broken) and bool(((broken > 1.0) & (np.round(broken, 3) == broken)).all()):
+                found.append(column)
+    return found
 
 
 def _in_parts(text: bytes, layout: Layout) -> pd.DataFrame:
@@ -90,40 +175,11 @@ def _like(first: pd.DataFrame, second: pd.DataFrame) -> bool:
     )
 
 
-def _unreadable(text: str, layout: Layout) -> InputError:
-    """Say which line is not like the others."""
-    odd: list[str] = []
-    try:
-        records = (
-            read_records(text, layout.delimiter) if layout.delimiter != WHITESPACE else iter(())
-        )
-        for line, record in records:
-            if len(record) > layout.n_columns:
-                odd.append(f"line {line:,} ({len(record)})")
-            if len(odd) == 3:
-                break
-    except csv.Error:
-        return long_cell()
-    if odd:
-        return refuse(
-            "ragged",
-            f"The table has {layout.n_columns} columns, but some lines have more cells: "
-            f"{joined(odd)}. Put cells that contain the delimiter in quotation marks.",
-        )
-    return refuse(
-        "quotes",
-        "A quotation mark is opened and never closed, or rows have unequal numbers of cells. "
-        "Repair the quotation marks, or save the table again as CSV.",
-    )
-
-
-def _without_blank_columns(
-    frame: pd.DataFrame, names: Sequence[str]
-) -> tuple[pd.DataFrame, list[str]]:
+def _without_blank_columns(frame: pd.DataFrame, layout: Layout) -> tuple[pd.DataFrame, list[str]]:
     """Drop nameless columns without values, such as a delimiter at each line's end makes."""
     keep = [
         i
-        for i, name in enumerate(names)
-        if str(name).strip() or bool(frame.iloc[:, i].notna().any())
+        for i, name in enumerate(layout.names)
+        if name.strip() or bool(frame.iloc[:, i].notna().any())
     ]
-    return frame.iloc[:, keep], [names[i] for i in keep]
+    return frame.iloc[:, keep], [layout.names[i] for i in keep]

@@ -81,6 +81,12 @@ def _read_as(origin: Origin | None) -> list[tuple[str, str]]:
         "Rows of the model": origin.model_value,
         "Conversion of the scores": origin.transform,
         "Scores": "those of the other class" if origin.swap else "",
+        "Rows that equal an earlier row": count(origin.repeated_rows)
+        if origin.repeated_rows
+        else "",
+        "Rows with the id of an earlier row": count(origin.repeated_ids)
+        if origin.repeated_ids
+        else "",
     }
     return [(name, value) for name, value in items.items() if value]
 

@@ -182,8 +182,8 @@ def _part_options(report: Contents, parts: Parts) -> list[str]:
 
 def _options(name: str, value: Any) -> list[str]:
     option = f"--{OPTION.get(name, name).replace('_', '-')}"
-    if value is True:
-        return [option]
+    if isinstance(value, bool):
+        return [option if value else option.replace("--", "--no-", 1)]
     if name == "methods":
         value = ",".join(value)
     values = value if isinstance(value, tuple) else (value,)

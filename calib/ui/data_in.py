@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Literal
 
 import streamlit as st
 
-from calib.loading import MOST_BYTES, InputError, Problem, read
+from calib.loading import MOST_BYTES, Choice, InputError, Problem, TextFormat, read
 from calib.ui import state
 from calib.ui.state import Session
 from calib.ui.upload import Upload
@@ -22,6 +23,7 @@ UNREADABLE = Problem(
     "The file could not be read, for a reason that was not foreseen; it is in the server's log. "
     "Save the table as plain CSV with a header line and try again.",
 )
+FOUND = TextFormat()
 log = logging.getLogger(__name__)
 
 
@@ -80,10 +82,16 @@ def _receive_paste(session: Session) -> None:
         receive(session, [("Pasted rows", text.encode(errors="replace"))], "data")
 
 
-def receive(session: Session, files: Sequence[tuple[str, bytes]], place: Place) -> None:
+def receive(
+    session: Session,
+    files: Sequence[tuple[str, bytes]],
+    place: Place,
+    written: TextFormat = FOUND,
+) -> None:
     """Read files and show them; what was shown stays where one cannot be read."""
+    session.unread = None
     try:
-        tables = [read(data, name) for name, data in files]
+        tables = [read(data, name, **asdict(written)) for name, data in files]
         if place == "data":
             if session.upload is not None:
                 session.change("models", ())
@@ -93,6 +101,8 @@ def receive(session: Session, files: Sequence[tuple[str, bytes]], place: Place) 
             session.take(session.upload.with_test(tables[0]))
     except InputError as error:
         session.file_problems = error.problems
+        if any(problem.choices for problem in error.problems):
+            session.unread = (tuple(files), place)
     except Exception:
         log.exception("A file could not be read")
         session.file_problems = (UNREADABLE,)
@@ -102,6 +112,7 @@ def problems(session: Session) -> None:
     """What is wrong, in words, each with its one-click repair."""
     for problem in session.file_problems:
         st.error(f"Not read: {problem.sentence}")
+        _choices(problem, f"read_{problem.code}", _read_anew, session)
     if session.upload is None:
         return
     drawn: set[str] = set()
@@ -125,11 +136,43 @@ def _problem(session: Session, problem: Problem, key: str) -> None:
             on_click=_repair,
             args=(session, problem),
         )
+    _choices(problem, key, _map_anew, session)
+
+
+def _choices(
+    problem: Problem, key: str, answer: Callable[[Session, Choice], None], session: Session
+) -> None:
+    """The answers to a question that only a person can decide, side by side."""
+    if not problem.choices:
+        return
+    with st.container(horizontal=True):
+        for number, choice in enumerate(problem.choices):
+            st.button(
+                choice.label,
+                key=f"{key}_{number}",
+                type="primary",
+                icon=":material/build:",
+                on_click=answer,
+                args=(session, choice),
+            )
+
+
+def _read_anew(session: Session, choice: Choice) -> None:
+    if session.unread is not None:
+        files, place = session.unread
+        with st.spinner("Reading the file"):
+            receive(session, files, place, TextFormat(**choice.arguments))
+
+
+def _map_anew(session: Session, choice: Choice) -> None:
+    if session.upload is not None:
+        state.map_anew(session, session.upload.mapping.chosen(**choice.arguments))
 
 
 def _repair(session: Session, problem: Problem) -> None:
-    if problem.repair is not None:
-        state.map_anew(session, problem.repair)
+    if problem.repair is not None and session.upload is not None:
+        changed = problem.repair.changed(session.upload.mapping)
+        state.map_anew(session, session.upload.mapping.chosen(**changed))
 
 
 def remove_test(session: Session) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from calib.loading import ColumnMapping, Table, as_labels, column_ranges, guess
+from calib.loading import ColumnMapping, Table, as_labels, column_ranges, folded, guess
 from calib.ui import state
 from calib.ui.state import Session
 from calib.ui.upload import Upload
@@ -41,14 +41,30 @@ def columns(upload: Upload) -> None:
     with first:
         _select("outcome", "Outcome", _other_names(upload), mapping.outcome)
         if kind != BY_CLASS:
-            labels = _labels(upload.table, mapping.outcome)
-            _select("positive", "Positive class", labels, mapping.positive, optional=True)
+            labels = _outcome_labels(upload.table, mapping)
+            _positive(labels, mapping)
     with second:
         _kind_control(kind)
     with third:
         _scores(upload, kind)
     with st.expander("More columns and conversions", expanded=_uses_more(mapping)):
         _more(upload)
+
+
+def _positive(labels: Sequence[str], mapping: ColumnMapping) -> None:
+    # A label that is not there any more is still shown: a problem says so.
+    options = [*labels, *(name for name in mapping.positives if name not in labels)]
+    show_value("map_positive", list(mapping.positives))
+    st.multiselect(
+        "Positive class",
+        options,
+        key="map_positive",
+        on_change=_change,
+        args=("positive",),
+        placeholder=NONE,
+        help="Several labels can count as positive. All others are negative, but for words such as "
+        "`unknown`, whose rows are left out.",
+    )
 
 
 def _kind(mapping: ColumnMapping) -> str:
@@ -122,6 +138,8 @@ def _more(upload: Upload) -> None:
     with right:
         _slices(names, mapping)
         _transform(mapping)
+        if mapping.decimal is not None:
+            _select("decimal", "Decimal mark of numbers as text", [",", "."], mapping.decimal)
         if not classes:
             _switch("swap", "Scores are those of the other class", mapping.swap)
         _switch("drop_missing", "Leave out rows with missing values", mapping.drop_missing)
@@ -184,7 +202,9 @@ def _change(role: str) -> None:
         return
     chosen = st.session_state[f"map_{role}"]
     value: Any = tuple(chosen) if isinstance(chosen, list) else chosen
-    mapping = replace(session.upload.mapping, **{role: value})
+    if role == "positive":
+        value = value[0] if len(value) == 1 else value or None
+    mapping = session.upload.mapping.chosen(**{role: value})
     state.map_anew(session, _with_labels(session.upload.table, mapping, role))
 
 
@@ -211,7 +231,7 @@ def _change_classes() -> None:
     if session.upload is not None:
         names = session.upload.table.columns
         chosen = column_ranges.read(st.session_state["map_classes"], names)
-        state.map_anew(session, replace(session.upload.mapping, score=chosen))
+        state.map_anew(session, session.upload.mapping.chosen(score=chosen))
 
 
 def _with_labels(table: Table, mapping: ColumnMapping, role: str) -> ColumnMapping:
@@ -223,6 +243,15 @@ def _with_labels(table: Table, mapping: ColumnMapping, role: str) -> ColumnMappi
         empty = replace(mapping, test_value=None)
         return replace(empty, test_value=guess(table, empty).test_value)
     return mapping
+
+
+def _outcome_labels(table: Table, mapping: ColumnMapping) -> list[str]:
+    """Labels without letter case, spelled as the mapping has them."""
+    if mapping.outcome is None or mapping.outcome not in table.columns:
+        return []
+    spelled = {name.casefold(): name for name in mapping.positives}
+    labels = folded(as_labels(table.frame[mapping.outcome])).names[:MOST_LABELS]
+    return [spelled.get(name.casefold(), name) for name in labels]
 
 
 def _labels(table: Table, column: str | None) -> list[str]:

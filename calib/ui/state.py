@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -60,6 +60,8 @@ class Session:
         Answer to "Were these predictions made on rows the model was not trained on?".
     file_problems : tuple of Problem
         Why the last file could not be read.
+    unread : (tuple of (str, bytes), str) or None
+        Names and bytes of files that can be read in two ways, and their place, until it is known.
     refused : tuple of str
         What the link asked for and did not get.
     expected : str
@@ -118,6 +120,7 @@ class Session:
     upload: Upload | None = None
     unseen: Declared = "unknown"
     file_problems: tuple[Problem, ...] = ()
+    unread: tuple[tuple[tuple[str, bytes], ...], Literal["data", "test"]] | None = None
     refused: tuple[str, ...] = ()
     expected: str = ""
     n_reads: int = 0
@@ -223,13 +226,14 @@ class Session:
     def choose_example(self, key: str) -> None:
         """Show a built-in example instead of what was shown."""
         self.example, self.upload, self.unseen, self.file_problems = key, None, "unknown", ()
+        self.unread = None
         self.change("models", ())
         # Classes are those of the data that were shown.
         self.reset("view")
 
     def take(self, upload: Upload) -> None:
         """Show a person's own data, as they are mapped now."""
-        self.upload, self.file_problems = upload, ()
+        self.upload, self.file_problems, self.unread = upload, (), None
 
     @property
     def other_data(self) -> bool:

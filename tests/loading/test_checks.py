@@ -52,7 +52,7 @@ CASES: dict[str, tuple[Table, str, str]] = {
     "three labels": (
         table(y=np.where(Y == 1, "cat", np.tile(["dog", "cow"], 300))),
         "no-positive",
-        "Count 'cat' as positive, all others as negative",
+        f"Count 'cat' as positive, all others as negative: {Y.mean():.1%} positive",
     ),
     "three parts": (
         table(split=["test", "valid", "cal"] * 200),
@@ -147,9 +147,9 @@ def test_text_shows_the_first_cells() -> None:
 
 
 def test_percent_signs_and_decimal_commas_are_understood() -> None:
-    found = table(p=[f"{100 * p:.1f}%" for p in P])
+    found = table(p=[f"{100 * p:.9f}%" for p in P])
     assert codes(found, guess(found)) == {"rewritten"}
-    found = read(pd.DataFrame({"y": Y, "p": [f"{p:.3f}".replace(".", ",") for p in P]}))
+    found = read(pd.DataFrame({"y": Y, "p": [f"{p:.9f}".replace(".", ",") for p in P]}))
     assert codes(found, guess(found)) == {"rewritten"}
 
 

@@ -90,7 +90,7 @@ READ = {
     "only strings in scores": (csv("0,low", "1,high", "1,high", "0,low"), "text"),
     "formula": (csv(*ROWS, "1,=cmd|' /C calc'!A0"), "text"),
     "dates as scores": (csv("0,2020-01-01", "1,2020-01-02", "1,2021-05-05"), "text"),
-    "thousands separators": (csv(*ROWS, '1,"1,234.5"'), "text"),
+    "thousands separators": (csv(*ROWS, '1,"1,234.5"'), "decimal-mark"),
     "missing outcome": (csv(*ROWS, ",0.5"), "missing"),
     "missing score": (csv(*ROWS, "1,NaN"), "missing"),
     "infinite": (csv(*ROWS, "1,inf", "0,-inf"), "infinite"),

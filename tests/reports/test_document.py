@@ -4,7 +4,9 @@ from pathlib import Path
 import pytest
 
 import calib
+from calib.origin import Origin
 from calib.reports import Report, ReportError
+from calib.reports.codec import encode
 from calib.reports.schema import SCHEMA_VERSION
 from tests.reports.conftest import MOMENT
 
@@ -171,7 +173,7 @@ def test_a_report_of_every_schema_is_kept():
 
 
 # What later schemas added, and what a report of earlier times has there.
-NEW = {"origin": None, "band": "per_bin"}
+NEW = {**encode(Origin()), "origin": None, "band": "per_bin"}
 
 
 def without_new(now, before):

@@ -1,0 +1,170 @@
+"""One column read as numbers, with what could not be read and what has two meanings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from calib.numerics.arrays import FloatArray, IntArray
+
+MISSING_WORDS = {"", "na", "n/a", "#n/a", "nan", "null", "none", "-", "."}
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?(inf|infinity)", re.IGNORECASE)
+DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+(e[-+]?\d+)?", re.IGNORECASE)
+# 1,234 is 1234 or 1.234; 0,234 and 12,34 can only be fractions.
+UNCLEAR = {mark: re.compile(rf"[-+]?[1-9]\d{{0,2}}{mark}\d{{3}}") for mark in (",", r"\.")}
+THOUSANDS = {
+    ".": re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?"),
+    ",": re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?"),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """A column as numbers.
+
+    Attributes
+    ----------
+    values : ndarray of float, shape (n,)
+        NaN where a cell is missing or not a number.
+    text : ndarray of int
+        Rows whose cell is neither missing nor a number.
+    cells : tuple of str
+        The first of those cells.
+    rewritten : int
+        Number of cells that were understood by their percent sign or decimal comma.
+    unclear : ndarray of int
+        Rows whose cell has a comma or point that may be a decimal mark or separate thousands; it
+        was read as a decimal mark for the time being.
+    """
+
+    values: FloatArray
+    text: IntArray
+    cells: tuple[str, ...] = ()
+    rewritten: int = 0
+    unclear: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+
+def as_numbers(column: pd.Series, decimal: str | None = None, *, commas: bool = False) -> Numbers:
+    """Read a column as numbers; "12%" and "0,12" are understood.
+
+    Parameters
+    ----------
+    column : Series
+    decimal : {".", ","}, optional
+        Decimal mark of cells of text; the other mark then separates thousands.
+    commas : bool
+        Whether other columns of the same table have numbers with a comma: 1.234 is then unclear.
+    """
+    none = np.empty(0, dtype=np.int64)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(column.cat.categories.dtype)
+    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column):
+        # A signalling NaN of single precision, as damaged files have it, is a NaN.
+        with np.errstate(invalid="ignore"):
+            return Numbers(column.to_numpy(dtype=np.float64, na_value=np.nan), none)
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        values = np.full(len(column), np.nan)
+        rows = np.flatnonzero(column.notna().to_numpy())
+        return Numbers(values, rows, tuple(str(v) for v in column.iloc[rows[:3]]))
+    return _from_cells(column, decimal, commas=commas)
+
+
+def _from_cells(column: pd.Series, decimal: str | None, *, commas: bool) -> Numbers:
+    try:
+        parsed = pd.to_numeric(column, errors="coerce")
+    except (TypeError, ValueError, OverflowError):
+        parsed = pd.to_numeric(column.map(str), errors="coerce")
+    values = parsed.to_numpy(dtype=np.float64, na_value=np.nan).copy()
+    there = column.notna().to_numpy()
+    # Where a point may separate thousands, text that looks like a number has to be looked at too.
+    every = decimal == "," or commas
+    unread = np.flatnonzero((np.isnan(values) | every) & there)
+    # Whole columns of text repeat few values or are hopeless: each distinct cell is read once.
+    codes, distinct = pd.factorize(column.iloc[unread].map(str))
+    if not len(unread):
+        return Numbers(values, unread)
+    cells = [cell.strip() for cell in distinct]
+    numbers = np.array([_read_cell(cell, decimal) for cell in cells], dtype=np.float64)
+    missing = np.array([cell.casefold() in MISSING_WORDS for cell in cells], dtype=np.bool_)
+    read = np.delete(values, unread)
+    points = bool((read[np.isfinite(read)] % 1.0 != 0.0).any())
+    unclear = np.array(_unclear(cells, decimal, commas, points=points), dtype=np.bool_)
+    plain = np.array([NUMBER.fullmatch(cell) is not None for cell in cells], dtype=np.bool_)
+    values[unread] = numbers[codes]
+    text = unread[(np.isnan(numbers) & ~missing)[codes]]
+    return Numbers(
+        values,
+        text,
+        tuple(str(cell) for cell in column.iloc[text[:3]]),
+        int((np.isfinite(numbers) & ~plain & ~unclear)[codes].sum()),
+        unread[unclear[codes]],
+    )
+
+
+def _unclear(cells: list[str], decimal: str | None, commas: bool, *, points: bool) -> list[bool]:
+    """Which cells have a mark that nothing in the column explains."""
+    if decimal is not None:
+        return [False] * len(cells)
+    kinds = [mark_of(cell) for cell in cells]
+    point = points or "." in kinds
+    # Fractions that can be nothing else tell the mark of a column, if there is one mark only.
+    doubtful = {"thousands"}
+    if point or "," not in kinds:
+        doubtful.add("comma")
+    if commas and (not point or "," in kinds):
+        doubtful.add("point")
+    return [kind in doubtful for kind in kinds]
+
+
+def mark_of(cell: str) -> str:
+    """Decimal mark of a fraction; or what is unclear in it."""
+    plain = cell.removesuffix("%").strip()
+    if UNCLEAR[","].fullmatch(plain):
+        return "comma"
+    if UNCLEAR[r"\."].fullmatch(plain):
+        return "point"
+    if any(grouped.fullmatch(plain) for grouped in THOUSANDS.values()):
+        return "thousands"
+    if DECIMAL_COMMA.fullmatch(plain):
+        return ","
+    return "." if "." in plain and NUMBER.fullmatch(plain) else ""
+
+
+def _read_cell(cell: str, decimal: str | None) -> float:
+    """The number that a cell means; NaN if it means none."""
+    if len(cell) > 40:
+        return float("nan")
+    divisor = 100.0 if cell.endswith("%") else 1.0
+    plain = cell.removesuffix("%").strip()
+    if decimal is None:
+        grouped = next((mark for mark in THOUSANDS if THOUSANDS[mark].fullmatch(plain)), None)
+        # One mark alone is a decimal mark until a person says otherwise.
+        if grouped and not any(each.fullmatch(plain) for each in UNCLEAR.values()):
+            decimal = grouped
+        else:
+            decimal = "," if DECIMAL_COMMA.fullmatch(plain) else "."
+    if THOUSANDS[decimal].fullmatch(plain):
+        plain = plain.replace("." if decimal == "," else ",", "")
+    if decimal == ",":
+        plain = "" if "." in plain else plain.replace(",", ".")
+    return float(plain) / divisor if NUMBER.fullmatch(plain) else float("nan")
+
+
+def has_commas(frame: pd.DataFrame, most: int | None = None) -> bool:
+    """Whether a column of text holds numbers with a comma.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    most : int, optional
+        Number of rows that are looked at; all if None.
+    """
+    for i, dtype in enumerate(frame.dtypes):
+        if pd.api.types.is_string_dtype(dtype):
+            cells = frame.iloc[: most or len(frame), i].astype("str")
+            if cells.str.fullmatch(r"\s*[-+]?[0-9.]*,[0-9]+%?\s*", na=False).any():
+                return True
+    return False

@@ -1,0 +1,114 @@
+"""Rows and ids that a file holds more than once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from calib.loading.mapping import ColumnMapping
+from calib.loading.names import ID_NAMES, OWN_IDS, plain_name
+from calib.loading.table import Table
+from calib.numerics.arrays import IntArray
+
+Keys: TypeAlias = NDArray[np.uint64]
+# An odd number without a pattern: products with it differ wherever factors do.
+MIXED = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """How often a file says the same again.
+
+    Attributes
+    ----------
+    rows : int
+        Rows that equal an earlier row in all columns.
+    ids : int
+        Rows whose id an earlier row has.
+    id_column : str
+        Column of the ids; "" where there is none.
+    """
+
+    rows: int = 0
+    ids: int = 0
+    id_column: str = ""
+
+
+def count_repeats(table: Table, mapping: ColumnMapping) -> Repeats:
+    """Count rows and ids that stand in a table more than once.
+
+    Examples
+    --------
+    >>> from calib.loading.reading import read
+    >>> table = read("id,y,p\\n7,0,0.2\\n8,1,0.7\\n7,0,0.2\\n8,0,0.4\\n")
+    >>> count_repeats(table, ColumnMapping(outcome="y", score="p"))
+    Repeats(rows=1, ids=2, id_column='id')
+    """
+    # Scores differ most: after their column few rows are left to compare.
+    first = [column for column in mapping.score_columns[:1] if column in table.columns]
+    rows = _repeated_rows(table.frame[[*first, *(c for c in table.columns if c not in first)]])
+    column = _id_column(table, mapping)
+    if column is None:
+        return Repeats(rows)
+    return Repeats(rows, _repeated(_keys(table.frame[column].dropna())), column)
+
+
+def _repeated_rows(frame: pd.DataFrame) -> int:
+    left = np.arange(len(frame))
+    keys = np.zeros(len(frame), dtype=np.uint64)
+    for name in frame.columns:
+        column = frame[name]
+        keys = keys * MIXED ^ _keys(column.iloc[left] if len(left) < len(frame) else column)
+        keys ^= keys >> np.uint64(29)
+        ordered = np.sort(keys)
+        again = ordered[1:][ordered[1:] == ordered[:-1]]
+        if not len(again):
+            return 0
+        if 2 * len(again) < len(keys):
+            kept = np.isin(keys, again)
+            left, keys = left[kept], keys[kept]
+    return _repeated(keys)
+
+
+def _repeated(keys: Keys) -> int:
+    ordered = np.sort(keys)
+    return int((ordered[1:] == ordered[:-1]).sum())
+
+
+def _keys(column: pd.Series) -> Keys:
+    """Numbers that are equal where cells are; 64 bits tell a billion rows apart."""
+    values = column.to_numpy() if isinstance(column.dtype, np.dtype) else None
+    if values is None or values.dtype.kind not in "biufM":
+        values = _codes(column)
+    if values.dtype.kind == "f":
+        # Zero has two signs and NaN many bits.
+        with np.errstate(invalid="ignore"):
+            values = np.where(np.isnan(values), np.nan, values + 0.0).astype(np.float64)
+    wide = values if values.dtype.itemsize == 8 else values.astype(np.int64)
+    return wide.view(np.uint64) * MIXED
+
+
+def _codes(column: pd.Series) -> IntArray:
+    try:
+        codes = pd.factorize(column, use_na_sentinel=False)[0]
+    except TypeError:
+        codes = pd.factorize(column.map(str))[0]
+    return codes.astype(np.int64)
+
+
+def _id_column(table: Table, mapping: ColumnMapping) -> str | None:
+    """The column whose name says that it holds ids, and whose values are mostly different."""
+    free = set(table.columns) - set(mapping.columns())
+    for column in table.columns:
+        name = plain_name(column)
+        if column in free and re.fullmatch(ID_NAMES, name):
+            known = table.frame[column].dropna()
+            # What many rows share, such as a customer's number, is no id of a row.
+            if re.fullmatch(OWN_IDS, name) or 2 * _repeated(_keys(known)) < len(known):
+                return column
+    return None

@@ -1,0 +1,66 @@
+"""How commands read a file that leaves something open."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+RNG = np.random.default_rng(3)
+N = 400
+P = RNG.uniform(0.05, 0.95, N).round(4)
+Y = (RNG.random(N) < P).astype(int)
+FRAME = pd.DataFrame({"y": Y, "p": P})
+CHECK = ("--max-ks", "0.9")
+
+
+@pytest.fixture
+def check(run, tmp_path):
+    def done(text, *options):
+        path = tmp_path / "rows.csv"
+        path.write_text(text)
+        return run("check", path, *options, *CHECK)
+
+    return done
+
+
+def test_strict_refuses_a_guess_and_names_the_option(check):
+    text = FRAME.to_csv(index=False)
+    assert check(text).status == 0
+    done = check(text, "--strict")
+    assert done.status == 2
+    assert "On the command line: --outcome y." in done.err
+    assert "On the command line: --score p." in done.err
+    assert check(text, "--strict", "--outcome", "y", "--score", "p").status == 0
+
+
+def test_strict_takes_several_positive_labels(check):
+    words = FRAME.assign(y=np.where(Y == 1, np.array(["III", "IV"])[np.arange(N) % 2], "I"))
+    columns = ("--strict", "--outcome", "y", "--score", "p")
+    text = words.to_csv(index=False)
+    assert check(text, *columns).status == 2
+    assert check(text, *columns, "--positive", "III", "--positive", "IV").status == 0
+
+
+def test_a_first_line_that_may_be_data_is_settled_by_an_option(check):
+    text = pd.DataFrame({0: Y, 1: P}).to_csv(index=False)
+    done = check(text)
+    assert done.status == 2
+    assert "On the command line: --header or --no-header." in done.err
+    assert check(text, "--header").out.endswith(f"{N} rows)\n")
+    assert check(text, "--no-header").out.endswith(f"{N + 1} rows)\n")
+
+
+def test_a_mark_of_two_meanings_is_settled_by_an_option(check):
+    text = FRAME.assign(weight=["1,234", "999"] * (N // 2)).to_csv(index=False)
+    done = check(text)
+    assert done.status == 2
+    assert "--decimal , or --decimal ." in done.err
+    assert check(text, "--decimal", ".").status == 0
+
+
+def test_repeats_are_noted_and_break_nothing(check):
+    text = pd.concat([FRAME, FRAME[:9]]).to_csv(index=False)
+    repeated = int(pd.concat([FRAME, FRAME[:9]]).duplicated().sum())
+    done = check(text, "--strict", "--outcome", "y", "--score", "p")
+    assert done.status == 0
+    assert done.err.startswith(f"note: {repeated} rows equal an earlier row in all columns.")
+    assert done.out.count("\n") == 1

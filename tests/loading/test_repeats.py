@@ -1,0 +1,76 @@
+"""Rows and ids that stand in a file more than once."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calib import analyze
+from calib.loading import ColumnMapping, guess, inspect, load, read
+from calib.loading.repeats import count_repeats
+
+RNG = np.random.default_rng(22)
+N = 400
+P = RNG.random(N)
+FRAME = pd.DataFrame({"row_id": np.arange(N), "y": (RNG.random(N) < P).astype(int), "p": P})
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([0.0, -0.0, 0.25, float("nan")]),
+            st.sampled_from(["a", "b", None]),
+            st.integers(0, 3),
+            st.booleans(),
+        ),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_the_count_is_that_of_pandas(rows: list[tuple[float, str | None, int, bool]]) -> None:
+    frame = pd.DataFrame(rows, columns=["p", "word", "id", "flag"])
+    found = count_repeats(read(frame), ColumnMapping(score="p"))
+    assert found.rows == int(frame.duplicated().sum())
+    assert found.ids == int(frame["id"].duplicated().sum())
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_repeats_are_told_and_remembered(as_text: bool) -> None:
+    twice = pd.concat([FRAME, FRAME[:30], FRAME[:5].assign(p=0.5)], ignore_index=True)
+    data = twice.to_csv(index=False) if as_text else twice
+    table = read(data)
+    told = {one.code: one for one in inspect(table, guess(table))}
+    assert told["repeated-rows"].severity == "note"
+    assert told["repeated-rows"].sentence.startswith("30 rows equal an earlier row in all columns.")
+    assert told["repeated-ids"].sentence.startswith("Column `row_id`: 35 rows have the id of an")
+    assert told["repeated-ids"].repair is not None
+    assert told["repeated-ids"].repair.group == "row_id"
+    found = load(data)
+    assert found.origin is not None
+    assert (found.origin.repeated_rows, found.origin.repeated_ids) == (30, 35)
+    warned = " ".join(analyze(found).warnings)
+    assert "30 rows equal an earlier row" in warned
+    assert "35 rows have the id of an earlier row" in warned
+
+
+def test_what_stands_once_is_not_told() -> None:
+    table = read(FRAME)
+    assert not {one.code for one in inspect(table, guess(table))} & {
+        "repeated-rows",
+        "repeated-ids",
+    }
+    assert load(FRAME).remarks == ()
+
+
+def test_a_number_that_many_rows_share_is_no_id() -> None:
+    shared = FRAME.drop(columns="row_id").assign(customer_id=np.arange(N) % 9)
+    assert count_repeats(read(shared), ColumnMapping(score="p")).ids == 0
+
+
+def test_rows_that_mostly_repeat_have_few_columns_and_no_warning() -> None:
+    coarse = pd.DataFrame({"y": FRAME["y"], "p": P.round(1)})
+    found = load(coarse)
+    assert found.origin is not None
+    assert found.origin.repeated_rows == int(coarse.duplicated().sum())
+    assert found.remarks == ()

@@ -1,0 +1,156 @@
+"""Words that may mean "missing", and labels of many spellings."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.loading import InputError, assess, guess, inspect, load, read
+
+RNG = np.random.default_rng(20)
+N = 1_000
+P = RNG.beta(2, 3, N)
+TRUTH = RNG.random(N) < P
+WORDS = ["NA", "None", "null", "nan", "N/A"]
+
+
+def stored(frame: pd.DataFrame, kind: str) -> object:
+    if kind == "frame":
+        return frame
+    if kind == "csv":
+        return frame.to_csv(index=False)
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["frame", "csv", "parquet"])
+def test_words_are_slices_of_their_own_beside_empty_cells(kind: str) -> None:
+    region = np.array([*WORDS, "EU", None], dtype=object)[np.arange(N) % 7]
+    frame = pd.DataFrame({"y": TRUTH.astype(int), "p": P, "region": region})
+    data = stored(frame, kind)
+    found = load(data)  # type: ignore[arg-type]
+    values, counts = np.unique(found.columns["region"], return_counts=True)
+    assert set(values.tolist()) == {*WORDS, "EU", "(missing)"}
+    assert dict(zip(values.tolist(), counts.tolist(), strict=True))["NA"] == 143
+    table = read(data)  # type: ignore[arg-type]
+    told = [each for each in inspect(table, guess(table)) if each.code == "missing-words"]
+    assert len(told) == 1
+    assert "`NA`, `None`, `null` and 2 more in column `region` (715 rows)" in told[0].sentence
+
+
+def test_a_slice_called_missing_is_not_the_empty_one() -> None:
+    region = np.array(["(missing)", "EU", ""], dtype=object)[np.arange(N) % 3]
+    text = pd.DataFrame({"y": TRUTH.astype(int), "p": P, "region": region}).to_csv(index=False)
+    assert len(set(load(text).columns["region"].tolist())) == 3
+
+
+def test_words_are_classes_where_a_column_is_named_after_them() -> None:
+    scores = RNG.dirichlet(np.ones(3), N)
+    names = ["NA", "EU", "AS"]
+    labels = np.array(names)[RNG.integers(0, 3, N)]
+    text = pd.DataFrame(scores, columns=[f"p_{name}" for name in names]).assign(y=labels)
+    found = load(text.to_csv(index=False))
+    assert found.class_names == tuple(names)
+    np.testing.assert_array_equal(found.outcome, [names.index(label) for label in labels])
+
+
+def test_words_among_numbers_are_missing_and_counted() -> None:
+    score = [f"{p:.6f}" for p in P]
+    score[3], score[5], score[8] = "NA", "nan", "null"
+    text = pd.DataFrame({"y": TRUTH.astype(int), "p": score}).to_csv(index=False)
+    with pytest.raises(InputError, match="score `p` is missing in 3 rows"):
+        load(text)
+    found = load(text, drop_missing=True)
+    assert dict(found.set_aside) == {"score missing": 3}
+
+
+def test_an_outcome_with_words_for_unknown_leaves_these_rows_out() -> None:
+    y = TRUTH.astype(int).astype(object)
+    y[:40], y[40:60] = "NA", "?"
+    text = pd.DataFrame({"y": y, "p": P}).to_csv(index=False)
+    with pytest.raises(InputError, match="`y` is unknown in 60 rows of 1,000, such as `NA`"):
+        load(text)
+    found = load(text, drop_missing=True)
+    np.testing.assert_array_equal(found.outcome, TRUTH[60:])
+    assert dict(found.set_aside) == {"outcome unknown": 60}
+
+
+# Of 1,000 outcomes 150 are unknown; the truth of the others is known.
+SPELLED = np.where(
+    TRUTH,
+    np.array(["yes", "Yes", "YES ", " yes"])[np.arange(N) % 4],
+    np.array(["no", "No", "NO"])[np.arange(N) % 3],
+).astype(object)
+SPELLED[:100], SPELLED[100:150] = "unknown", "n/a"
+KNOWN = TRUTH[150:]
+
+
+@pytest.mark.parametrize("kind", ["frame", "csv", "parquet"])
+def test_spellings_of_a_label_are_one_label(kind: str) -> None:
+    data = stored(pd.DataFrame({"y": SPELLED, "p": P}), kind)
+    found = load(data, drop_missing=True)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(found.outcome, KNOWN)
+    assert dict(found.set_aside) == {"outcome unknown": 150}
+    for positive in ("yes", "YES", ["Yes"]):
+        again = load(data, positive=positive, drop_missing=True)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(again.outcome, KNOWN)
+
+
+def test_the_repair_counts_all_spellings_and_no_unknown_word() -> None:
+    words = SPELLED.copy()
+    words[150:] = np.where(KNOWN & (np.arange(850) % 5 == 0), "Y", words[150:])
+    table = read(pd.DataFrame({"y": words, "p": P}).to_csv(index=False))
+    mapping = guess(table)
+    problem = next(one for one in inspect(table, mapping) if one.code == "no-positive")
+    assert problem.repair is not None
+    rate = KNOWN.mean()
+    assert problem.repair_label.endswith(f"all others as negative: {rate:.1%} positive")
+    assert set(problem.repair.positives) == {"Y", "yes"} or "yes" in {
+        name.casefold() for name in problem.repair.positives
+    }
+    (found,) = assess([table], problem.repair).models.values()
+    np.testing.assert_array_equal(found.outcome, KNOWN)
+    assert "positive-class" not in {one.code for one in inspect(table, problem.repair)}
+
+
+def test_several_labels_can_be_positive(tmp_path) -> None:
+    stage = np.where(TRUTH, np.array(["III", "IV"])[np.arange(N) % 2], "I")
+    path = tmp_path / "rows.csv"
+    pd.DataFrame({"stage": stage, "p": P}).to_csv(path, index=False)
+    found = load(path, outcome="stage", score="p", positive=["III", "IV"])
+    np.testing.assert_array_equal(found.outcome, TRUTH)
+    assert found.class_names == ("I", "III or IV")
+    again = load(path, exact=True, **found.origin.arguments())  # type: ignore[union-attr]
+    assert (again.fingerprint, again.origin) == (found.fingerprint, found.origin)
+
+
+def test_a_rate_far_from_the_scores_raises_a_question() -> None:
+    rare = np.where(P > 0.8, "paid", "open")
+    table = read(pd.DataFrame({"y": rare, "p": 1 - P / 2}))
+    mapping = guess(table).chosen(positive="paid")
+    problem = next(one for one in inspect(table, mapping) if one.code == "positive-class")
+    assert "Is `paid` the positive class?" in problem.sentence
+    assert problem.repair is not None
+    assert problem.repair.positive == "open"
+    after = {one.code for one in inspect(table, problem.repair)}
+    assert "positive-class" not in after
+    # Nobody asks which of 0 and 1 is positive, unless something was repaired.
+    plain = read(pd.DataFrame({"y": (P > 0.8).astype(int), "p": 1 - P / 2}))
+    assert "positive-class" not in {one.code for one in inspect(plain, guess(plain))}
+    percent = read(pd.DataFrame({"y": (P > 0.8).astype(int), "p": 100 - 50 * P}))
+    repaired = guess(percent).chosen(transform="percent")
+    assert "positive-class" in {one.code for one in inspect(percent, repaired)}
+
+
+def test_letter_case_changes_no_split_and_no_agreement() -> None:
+    split = np.array(["test", "TEST", "cal", "Cal"])[np.arange(N) % 4]
+    frame = pd.DataFrame({"y": TRUTH.astype(int), "p": P, "split": split})
+    found = load(frame, split="split", test_value="test")
+    np.testing.assert_array_equal(found.test, np.arange(N) % 4 < 2)
+    labels = np.array(["cat", "dog", "cow"])[np.arange(N) % 3]
+    said = np.where(TRUTH, np.char.title(labels), "none of them")
+    frame = pd.DataFrame({"y": labels, "predicted": said, "p": P})
+    found = load(frame, outcome="y", score="p", predicted="predicted")
+    np.testing.assert_array_equal(found.outcome, TRUTH)
