@@ -213,10 +213,8 @@ def _without_rejection(
             f"{method_of(method).label} lowers the {words.loss} significantly."
         )
     elif min(rows) < FEW_OF_A_CLASS:
-        sentence = (
-            f"Inconclusive: {_few(rows, words.outcomes)} are too few to detect typical "
-            "miscalibration."
-        )
+        few = f"{_few(rows, words.outcomes)} {'is' if min(rows) == 1 else 'are'} too few"
+        sentence = f"Inconclusive: {few} to detect typical miscalibration."
     else:
         return Verdict("calibrated", "No evidence of miscalibration.", "no evidence", p_adjusted)
     return Verdict("unknown", sentence, "inconclusive", p_adjusted)
@@ -230,7 +228,8 @@ def _class_rows(cells: ScoreCells) -> tuple[int, int]:
 
 def _few(rows: tuple[int, int], outcomes: tuple[str, str]) -> str:
     """The rarer outcome and how many rows it has."""
-    return f"{min(rows):,} {outcomes[rows[0] > rows[1]]}"
+    rarer = outcomes[rows[0] > rows[1]]
+    return f"1 {rarer.removesuffix('s')}" if min(rows) == 1 else f"{min(rows):,} {rarer}"
 
 
 def _slope(cells: ScoreCells) -> Estimate:

@@ -356,3 +356,10 @@ def test_a_range_is_not_stretched_over_rows_that_err_the_other_way():
     outcome = np.r_[np.arange(960) < 60, np.arange(40) < 6]
     said = judge(ScoreCells.from_arrays(outcome, score)).sentence
     assert "Predictions up to 0.02 average 2.0%, but 6.2% of those rows were positive." in said
+
+
+def test_a_single_row_of_an_outcome_is_said_in_the_singular():
+    one = ScoreCells.from_arrays([1, 0, 0, 0], [0.4, 0.3, 0.2, 0.1])
+    assert judge(one).sentence == (
+        "Inconclusive: 1 positive is too few to detect typical miscalibration."
+    )
