@@ -10,11 +10,12 @@ from typing import Literal
 import streamlit as st
 
 from calib.loading import MOST_BYTES, Choice, InputError, Problem, TextFormat, read
+from calib.loading.problems import plural
 from calib.ui import state
 from calib.ui.state import Session
 from calib.ui.upload import Upload
 from calib.ui.widgets import show_value
-from calib.ui.words import sentence
+from calib.ui.words import plain, sentence
 
 Place = Literal["data", "test"]
 UNREADABLE = Problem(
@@ -40,6 +41,54 @@ def uploaders(session: Session) -> None:
         "of `probs` or `logits` and `y`. Several files at once: each a model. Files stay on the "
         "machine that runs this app."
     )
+
+
+def awaited(session: Session) -> None:
+    """Whose data the link is for, and a place to drop them."""
+    source = session.awaited
+    named = f"**{plain(source.name)}**" if source.name else "a file that is not here"
+    st.markdown(f"## This link is for {named}{_counted(source.n_rows)}")
+    st.markdown("Drop the file here to see it. The settings of the link are kept.")
+    with st.container(width=600):
+        _uploader(session, "data", "The file of the link")
+        paste(session)
+    problems(session)
+    if session.offered is not None:
+        _offer(session, session.offered)
+    st.caption(
+        "A link holds settings and no data. A file stays with the tab that it was dropped in; "
+        "after a reload it is found again for a short time, by the same browser only."
+    )
+    st.button("Show an example instead", key="show_example", on_click=_show_example)
+
+
+def _counted(n_rows: int | None) -> str:
+    return "" if n_rows is None else f" ({plural(n_rows, 'row')})"
+
+
+def _offer(session: Session, upload: Upload) -> None:
+    """Say that this is not what was awaited, and offer to open it."""
+    found = state.source_of(upload)
+    named, other = plain(found.name), plain(session.awaited.name) or "the file of the link"
+    why = (
+        "Its numbers or its columns differ"
+        if upload.models
+        else "Its columns must be mapped before it can be compared"
+    )
+    st.warning(f"**{named}**{_counted(found.n_rows)} is not the data of {other}. {why}.")
+    st.button(
+        "Open it with the settings of the link",
+        key="open_offered",
+        type="primary",
+        on_click=session.take,
+        args=(upload,),
+    )
+
+
+def _show_example() -> None:
+    session = state.current()
+    session.reset()
+    session.choose_example(session.example)
 
 
 def _uploader(session: Session, place: Place, label: str) -> None:
@@ -95,7 +144,7 @@ def receive(
         if place == "data":
             if session.upload is not None:
                 session.change("models", ())
-            session.take(Upload.of(*tables))
+            session.receive(Upload.of(*tables))
             session.unseen = "unknown"
         elif session.upload is not None:
             session.take(session.upload.with_test(tables[0]))

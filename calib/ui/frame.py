@@ -19,7 +19,7 @@ from calib.figures.chart import Chart
 from calib.figures.theme import CONFIG
 from calib.models import ModelComparison
 from calib.predictions import Predictions
-from calib.ui import side_by_side, state, style, views
+from calib.ui import data_in, side_by_side, state, style, views
 from calib.ui.pending import Pending
 from calib.ui.state import Session
 from calib.ui.words import plain, sentence
@@ -40,6 +40,8 @@ PAGES: Mapping[str, str] = {
 }
 # Shown in the navigation where there are more than two classes.
 OF_A_MATRIX = ("Classes",)
+# They have something to show while the data of a link are awaited.
+WITHOUT_DATA = ("Reports", "Gallery", "Methods")
 ICON = "⚖️"
 log = logging.getLogger(__name__)
 
@@ -74,6 +76,8 @@ def begin(title: str) -> Session:
     session.answered = (session.settings, session.look)
     _navigation(session, title)
     _notices(session)
+    if session.waits and title not in WITHOUT_DATA:
+        _wait(session)
     if rows is not None and rows.is_matrix:
         with st.sidebar:
             views.control(session, rows)
@@ -107,11 +111,12 @@ def _notices(session: Session) -> None:
     if session.refused:
         st.warning("\n\n".join(session.refused))
         st.button("Understood", key="dismiss_refused", on_click=_dismiss)
-    if session.other_data:
-        st.info(
-            f"This link was made for other data (fingerprint {plain(session.expected)}…). It "
-            "carries the settings only: load that file on the Data page to see the same numbers."
-        )
+
+
+def _wait(session: Session) -> NoReturn:
+    """Ask for the data of the link, and end the page: what it would show is not of them."""
+    data_in.awaited(session)
+    st.stop()
 
 
 def _dismiss() -> None:
@@ -192,6 +197,8 @@ def _warnings(model: Model, name: str = "") -> None:
 
 def source(session: Session) -> None:
     """What is shown: an example and its story, or the name of a file; of a matrix which view."""
+    if session.waits:
+        _wait(session)
     _data(session)
     rows = state.predictions(session)
     if rows is not None and rows.is_matrix:

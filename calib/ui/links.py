@@ -27,6 +27,8 @@ MOST_SEED = 2**31 - 1
 COST_RANGE = (1e-6, 1e9)
 CAPACITY_RANGE = (1e-6, 1.0)
 FINGERPRINT_SHOWN = 12
+LONGEST_NAME = 80
+MOST_ROWS = 10**10
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,27 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """A person's own data as a link names them; all of it is only what somebody wrote there.
+
+    Parameters
+    ----------
+    fingerprint : str
+        First characters of the data's own, "" while the file cannot be analysed.
+    name : str
+        Of the file.
+    n_rows : int or None
+    """
+
+    fingerprint: str = ""
+    name: str = ""
+    n_rows: int | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.fingerprint or self.name)
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
     """All that an address can say.
 
@@ -118,8 +141,8 @@ class Link:
     look : Look
     example : str or None
         Key of the built-in example; None for a person's own data.
-    fingerprint : str
-        First characters of the fingerprint of a person's own data, "" where unknown.
+    source : Source
+        A person's own data; empty for an example.
     start : Settings
         Where the shown data begin: what equals it is not written.
     named : frozenset of str
@@ -129,7 +152,7 @@ class Link:
     settings: Settings = field(default_factory=Settings)
     look: Look = field(default_factory=Look)
     example: str | None = None
-    fingerprint: str = ""
+    source: Source = field(default_factory=Source)
     start: Settings = field(default_factory=Settings, compare=False)
     named: frozenset[str] = field(default=frozenset(), compare=False)
 
@@ -205,6 +228,16 @@ def _read_names(text: str) -> tuple[str, ...]:
     return tuple(unquote(name) for name in text.split("~"))
 
 
+def _name(text: str) -> str:
+    """A file's name in one short line."""
+    printable = "".join(c if c.isprintable() else " " for c in text[: 4 * LONGEST_NAME])
+    return " ".join(printable.split())[:LONGEST_NAME].strip()
+
+
+def _fingerprint(text: str) -> str:
+    return text[:FINGERPRINT_SHOWN]
+
+
 def _flag(text: str) -> bool:
     return _one_of(lambda: ("0", "1"))(text) == "1"
 
@@ -257,6 +290,13 @@ LOOK_NAMES: Mapping[str, Name] = {
     "to": Name("count_to", "{:.6g}".format, _between(float, 0.0, 1.0)),
     "model": Name("models", _write_names, _read_names),
 }
+SOURCE_NAMES: Mapping[str, Name] = {
+    "data": Name(
+        "fingerprint", lambda text: text[:FINGERPRINT_SHOWN], lambda text: text[:FINGERPRINT_SHOWN]
+    ),
+    "file": Name("name", str, lambda text: _name(text)),
+    "rows": Name("n_rows", str, _between(int, 0, MOST_ROWS)),
+}
 
 
 def encode(link: Link) -> dict[str, str]:
@@ -271,8 +311,7 @@ def encode(link: Link) -> dict[str, str]:
     named |= _encode(link.look.changed(), LOOK_NAMES)
     if link.example is not None:
         named = {"ex": link.example, **named}
-    if link.fingerprint:
-        named = {"data": link.fingerprint[:FINGERPRINT_SHOWN], **named}
+    named = _encode(_changed(link.source), SOURCE_NAMES) | named
     return {"v": VERSION, **named} if named else {}
 
 
@@ -321,8 +360,9 @@ def _with(link: Link, short: str, text: str) -> Link:
         return replace(link, look=replace(link.look, **{name.attribute: name.read(text)}))
     if short == "ex":
         return replace(link, example=_one_of(lambda: tuple(EXAMPLES))(text))
-    if short == "data":
-        return replace(link, fingerprint=text[:FINGERPRINT_SHOWN])
+    if short in SOURCE_NAMES:
+        name = SOURCE_NAMES[short]
+        return replace(link, source=replace(link.source, **{name.attribute: name.read(text)}))
     if short not in ("v", REPORT, AGAINST):
         raise ValueError("no setting has that name")
     return link
@@ -336,7 +376,7 @@ def _refusal(short: str, text: str, reason: str) -> str:
     return f"{asked} It keeps {default}." if kept else asked
 
 
-def _changed(choices: Look) -> dict[str, Any]:
+def _changed(choices: Look | Source) -> dict[str, Any]:
     return {
         f.name: getattr(choices, f.name)
         for f in fields(choices)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from itertools import cycle
 from typing import Any, Literal
+from weakref import WeakValueDictionary
 
 import streamlit as st
 
@@ -28,13 +30,16 @@ from calib.predictions import Predictions, check_view
 from calib.reports.contents import Declared
 from calib.settings import Settings
 from calib.ui.desk import Desk
-from calib.ui.links import FINGERPRINT_SHOWN, Link, Look, decode, encode
+from calib.ui.links import FINGERPRINT_SHOWN, Link, Look, Source, decode, encode
 from calib.ui.memory import give_back
 from calib.ui.pending import Pending
 from calib.ui.recent import Recent
 from calib.ui.upload import Upload
 
 SESSION = "calib"
+TOKEN = "_streamlit_xsrf"
+# Of a session that a reload goes on with.
+RESUMED = ("upload", "unseen", "title", "author", "note", "analyses", "binned")
 FIRST_EXAMPLE = next(iter(EXAMPLES))
 FEWEST_BINS, MOST_BINS = 2, 100
 # Models side by side: more would be too narrow to read.
@@ -44,7 +49,7 @@ READING = "Reading the columns as they are meant now"
 HEAVY = threading.BoundedSemaphore(2)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Session:
     """Everything of one person's visit.
 
@@ -64,8 +69,10 @@ class Session:
         Names and bytes of files that can be read in two ways, and their place, until it is known.
     refused : tuple of str
         What the link asked for and did not get.
-    expected : str
-        First characters of the fingerprint of the data that the link was made for.
+    awaited : Source
+        A person's own data that the link was made for, until they are here.
+    offered : Upload or None
+        Data that came instead of those.
     n_reads : int
         Files read so far; part of the uploaders' keys, since a kept file is copied every rerun.
     title, author, note : str
@@ -122,7 +129,8 @@ class Session:
     file_problems: tuple[Problem, ...] = ()
     unread: tuple[tuple[tuple[str, bytes], ...], Literal["data", "test"]] | None = None
     refused: tuple[str, ...] = ()
-    expected: str = ""
+    awaited: Source = field(default_factory=Source)
+    offered: Upload | None = None
     n_reads: int = 0
     title: str = ""
     author: str = ""
@@ -161,16 +169,35 @@ class Session:
             look=link.look,
             example=link.example or FIRST_EXAMPLE,
             refused=refused,
-            expected=link.fingerprint,
+            awaited=link.source,
         )
 
     def link(self) -> dict[str, str]:
         """The address that restores this session, all but a person's own data."""
         if self.upload is None:
             example = None if self.example == FIRST_EXAMPLE else self.example
-            return encode(Link(self.settings, self.look, example, self.expected, self.start))
-        known = self.upload.fingerprint
-        return encode(Link(self.settings, self.look, fingerprint=known, start=self.start))
+            return encode(Link(self.settings, self.look, example, self.awaited, self.start))
+        source = source_of(self.upload)
+        return encode(Link(self.settings, self.look, source=source, start=self.start))
+
+    @property
+    def waits(self) -> bool:
+        """Whether the link is for data that are not here: nothing else is shown instead."""
+        return self.upload is None and bool(self.awaited)
+
+    def receive(self, upload: Upload) -> None:
+        """Show data that were dropped; while others are awaited, ask first."""
+        awaited, known = self.awaited.fingerprint, upload.fingerprint[:FINGERPRINT_SHOWN]
+        if self.waits and awaited and known != awaited:
+            self.offered, self.file_problems, self.unread = upload, (), None
+        else:
+            self.take(upload)
+
+    def resume(self, earlier: Session) -> None:
+        """Go on with the data, the words and the results of a session of the same browser."""
+        for name in RESUMED:
+            setattr(self, name, getattr(earlier, name))
+        self.awaited = Source()
 
     def change(self, name: str, value: Any) -> None:
         """Set one choice of the settings, of the look, or of the session itself."""
@@ -226,7 +253,7 @@ class Session:
     def choose_example(self, key: str) -> None:
         """Show a built-in example instead of what was shown."""
         self.example, self.upload, self.unseen, self.file_problems = key, None, "unknown", ()
-        self.unread = None
+        self.awaited, self.offered, self.unread = Source(), None, None
         self.change("models", ())
         # Classes are those of the data that were shown.
         self.reset("view")
@@ -234,14 +261,14 @@ class Session:
     def take(self, upload: Upload) -> None:
         """Show a person's own data, as they are mapped now."""
         self.upload, self.file_problems, self.unread = upload, (), None
+        self.awaited, self.offered = Source(), None
 
-    @property
-    def other_data(self) -> bool:
-        """Whether the link was made for other data than those that are shown."""
-        if not self.expected:
-            return False
-        known = self.upload.fingerprint if self.upload else ""
-        return known[:FINGERPRINT_SHOWN] != self.expected
+
+def source_of(upload: Upload) -> Source:
+    """What a link says of a person's own data."""
+    rows = upload.predictions
+    fingerprint = upload.fingerprint[:FINGERPRINT_SHOWN]
+    return Source(fingerprint, upload.files, None if rows is None else len(rows))
 
 
 def one_score_settings(settings: Settings, view: str) -> Settings:
@@ -262,9 +289,46 @@ def current() -> Session:
     """The session; made from the address at the first run."""
     if SESSION not in st.session_state:
         give_back()
-        st.session_state[SESSION] = Session.from_link(st.query_params.to_dict())
+        st.session_state[SESSION] = _begun(st.query_params.to_dict())
     session: Session = st.session_state[SESSION]
     return session
+
+
+def _begun(named: dict[str, str]) -> Session:
+    """A session as an address describes it; with its data if this browser brought them."""
+    session = Session.from_link(named)
+    place = _place(session.awaited)
+    earlier = _open_sessions().get(place) if session.waits else None
+    # What it shows may have changed since it was left there.
+    if earlier is not None and earlier.upload and _place(source_of(earlier.upload)) == place:
+        session.resume(earlier)
+    return session
+
+
+@st.cache_resource
+def _open_sessions() -> WeakValueDictionary[tuple[str, str, str], Session]:
+    # A reloaded tab is a new session. Streamlit keeps the old one for some minutes, and nothing
+    # here keeps it longer.
+    return WeakValueDictionary()
+
+
+def _place(source: Source) -> tuple[str, str, str]:
+    """Where the session of some data is found: only by the browser that brought them."""
+    return browser(), source.fingerprint, "" if source.fingerprint else source.name
+
+
+def browser() -> str:
+    """A secret of this browser, "" if it has none: Streamlit's token against forged requests.
+
+    A link says which data it is for, and whoever has it could open them; the token is in no link.
+    """
+    try:
+        _, mask, masked, _ = st.context.cookies.get(TOKEN, "").strip("\"'").split("|")
+        # Masked anew at every visit.
+        pairs = zip(bytes.fromhex(masked), cycle(bytes.fromhex(mask)), strict=False)
+        return bytes(one ^ two for one, two in pairs).hex()
+    except ValueError:
+        return ""
 
 
 def arrive(session: Session, page: str) -> None:
@@ -284,7 +348,9 @@ def arrive(session: Session, page: str) -> None:
 
 
 def write_address(session: Session) -> None:
-    """Make the address say what is shown."""
+    """Make the address say what is shown, and let a reload of it find these data."""
+    if session.upload is not None and browser():
+        _open_sessions()[_place(source_of(session.upload))] = session
     named = session.desk.address() or session.link()
     if session.desk.moved or st.query_params.to_dict() != named:
         st.query_params.from_dict(named)
@@ -310,7 +376,9 @@ def map_anew(session: Session, mapping: ColumnMapping) -> None:
 
 
 def models(session: Session) -> Mapping[str, Predictions]:
-    """All models of the data; none while a person's own data still have errors."""
+    """All models of the data; none while a person's own data have errors or are awaited."""
+    if session.waits:
+        return {}
     return load_example(session.example) if session.upload is None else session.upload.models
 
 
@@ -324,7 +392,7 @@ def shown_models(session: Session) -> dict[str, Predictions]:
 
 
 def predictions(session: Session) -> Predictions | None:
-    """What is shown, of several models the first; None while own data still have errors."""
+    """What is shown, of several models the first; None where there is none."""
     return next(iter(shown_models(session).values()), None)
 
 

@@ -71,6 +71,11 @@ class Upload:
         """What the files are called."""
         return named([table.name for table in self.tables])
 
+    @property
+    def files(self) -> str:
+        """Names of the files as they were dropped, their endings included."""
+        return named([table.file or table.name for table in self.tables])
+
     def mapped(self, mapping: ColumnMapping) -> Upload:
         """The same tables under another mapping."""
         return Upload.of(*self.tables, mapping=mapping, test_table=self.test_table)

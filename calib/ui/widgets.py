@@ -253,7 +253,7 @@ def _power_of_ten(exponent: float) -> float:
 
 def example(session: Session) -> None:
     """Pick a built-in example."""
-    shown = session.example if session.upload is None else None
+    shown = session.example if session.upload is None and not session.waits else None
     show_value("example", shown)
     st.selectbox(
         "Example",

@@ -1,10 +1,11 @@
 """Journeys through the dashboard in a real browser, from a file to a report."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.actions import go, press_slider, upload
 from tests.browser.harness import by_key, settle, traces, visit
@@ -184,3 +185,36 @@ def test_hostile_names_stay_text(page: Page, tmp_path):
         go(page, label)
         assert page.title() != "run"
         assert page.locator("img[src=x]").count() == 0
+
+
+def test_a_reload_keeps_ones_own_file_and_its_link_asks_others_for_it(
+    page: Page, browser: Browser, app_url: str, tmp_path: Path
+):
+    rng = np.random.default_rng(0)
+    score = rng.random(300).round(4)
+    lines = [f"{int(hit)},{s}" for hit, s in zip(rng.random(300) < score**2, score, strict=True)]
+    path = tmp_path / "clean.csv"
+    path.write_text("\n".join(["outcome,score", *lines]))
+    visit(page, "/data")
+    upload(page, path)
+    go(page, "Reliability")
+    press_slider(page, "n_bins", "Home")
+    drawn = points(page, "chart_reliability")
+    page.reload()
+    settle(page)
+    assert points(page, "chart_reliability") == drawn
+    assert page.get_by_text("This link is for").count() == 0
+
+    # Somebody else's browser has the link and not the secret of this one.
+    context = browser.new_context(base_url=app_url)
+    other = context.new_page()
+    visit(other, page.url)
+    expect(other.get_by_role("heading", name="This link is for")).to_contain_text(
+        "clean.csv (300 rows)"
+    )
+    assert other.locator(".js-plotly-plot").count() == 0
+    assert "Naive Bayes" not in other.get_by_test_id("stMain").inner_text()
+    upload(other, path)
+    assert points(other, "chart_reliability") == drawn
+    assert other.url == page.url
+    context.close()

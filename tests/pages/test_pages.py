@@ -7,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.examples import EXAMPLES
+from calib.ui import state
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
@@ -56,6 +57,91 @@ def said(app: AppTest) -> str:
 
 def button(app: AppTest, key: str):
     return next(found for found in app.button if found.key == key)
+
+
+AWAITED = ("", *PAGES, "classes")
+
+
+@pytest.mark.parametrize("page", AWAITED)
+def test_a_link_to_data_that_are_not_here_shows_no_analysis(page):
+    named = {"v": "1", "data": "0123456789ab", "file": "clean.csv", "rows": "4000", "bins": "7"}
+    app = go(start(**named), page)
+    assert "This link is for **clean\\.csv** (4,000 rows)" in said(app)
+    assert "Drop the file here to see it" in said(app)
+    assert not app.metric
+    assert not app.get("plotly_chart")
+    assert not app.dataframe
+    assert "Naive Bayes" not in said(app)
+    assert dict(app.query_params) == named
+
+
+def test_a_dropped_file_restores_the_view_of_its_link():
+    first = upload(start(bins="7", axis="logit"), rows(), "clean.csv")
+    link = dict(first.query_params)
+    assert (link["file"], link["rows"]) == ("clean.csv", "400")
+    app = go(start(**link), "reliability")
+    app.file_uploader[0].upload("clean.csv", rows().encode(), "text/csv").run()
+    assert not app.exception
+    assert "This link is for" not in said(app)
+    assert app.slider(key="n_bins").value == 7
+    assert app.segmented_control(key="axis").value == "logit"
+    assert dict(app.query_params) == link
+
+
+def test_another_file_than_that_of_the_link_is_opened_only_on_request():
+    link = {"data": "0123456789ab", "file": "clean.csv", "rows": "4000", "bins": "7"}
+    app = go(start(**link), "reliability")
+    app.file_uploader[0].upload("other.csv", rows().encode(), "text/csv").run()
+    assert "**other\\.csv** (400 rows) is not the data of clean\\.csv" in said(app)
+    assert not app.get("plotly_chart")
+    button(app, "open_offered").click().run()
+    assert app.get("plotly_chart")
+    assert app.slider(key="n_bins").value == 7
+    assert app.query_params["file"] == "other.csv"
+
+
+def test_a_link_to_a_file_can_be_left_for_an_example():
+    app = start(data="0123456789ab", file="clean.csv", bins="7")
+    button(app, "show_example").click().run()
+    assert len(app.metric) == 4
+    assert not app.query_params
+
+
+def test_what_a_link_calls_its_file_stays_text():
+    app = start(data="0123456789ab", file="![i](http://x.test) **b**\n# c")
+    (heading,) = [m.value for m in app.markdown if "This link is for" in m.value]
+    assert "![i](" not in heading
+    assert "\n" not in heading
+
+
+def reloaded(app: AppTest) -> AppTest:
+    return start(**dict(app.query_params))
+
+
+def test_a_reload_finds_the_data_again_by_the_same_browser_only(monkeypatch):
+    monkeypatch.setattr(state, "browser", lambda: "a")
+    app = upload(start(), rows(), "mine.csv")
+    app.radio(key="unseen").set_value("yes").run()
+    go(app, "")
+    verdict = app.markdown[0].value
+    again = reloaded(app)
+    assert again.markdown[0].value == verdict
+    assert again.session_state["calib"].unseen == "yes"
+    monkeypatch.setattr(state, "browser", lambda: "b")
+    assert "This link is for **mine\\.csv**" in said(reloaded(app))
+    # A browser without a secret is no browser: all of them would be one.
+    monkeypatch.setattr(state, "browser", lambda: "")
+    upload(start(), rows(), "mine.csv")
+    assert "This link is for **mine\\.csv**" in said(reloaded(app))
+
+
+def test_a_reload_finds_a_file_that_cannot_be_analysed_yet(monkeypatch):
+    monkeypatch.setattr(state, "browser", lambda: "a")
+    app = upload(start(), rows(scale=100.0), "percent.csv")
+    assert app.error
+    assert "data" not in app.query_params
+    again = go(reloaded(app), "data")
+    assert [error.value for error in again.error] == [error.value for error in app.error]
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

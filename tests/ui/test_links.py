@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from calib.calibrators import CALIBRATORS
 from calib.settings import Settings
-from calib.ui.links import AXES, EPSILON_RANGE, LEVELS, Link, Look, decode, encode
+from calib.ui.links import AXES, EPSILON_RANGE, LEVELS, Link, Look, Source, decode, encode
 
 METHODS = st.lists(st.sampled_from(sorted(CALIBRATORS)), unique=True, min_size=1).map(tuple)
 LINKS = st.builds(
@@ -47,7 +47,9 @@ LINKS = st.builds(
         models=st.lists(st.text(min_size=1), max_size=3, unique=True).map(tuple),
     ),
     example=st.sampled_from([None, "svm", "boosting"]),
-    fingerprint=st.sampled_from(["", "0123456789ab"]),
+    source=st.sampled_from(
+        [Source(), Source("0123456789ab"), Source("0123456789ab", "a, b & <c> ü.csv", 4000)]
+    ),
 )
 
 
@@ -112,3 +114,13 @@ def test_one_refusal_costs_no_other_setting():
 def test_a_refusal_quotes_the_link_as_text_only():
     _, refused = decode({"![](http://example.com/x.png)": "`<b>`"})
     assert "`![](http://example.com/x.png)='<b>'`" in refused[0]
+
+
+def test_what_a_link_says_of_data_is_short_and_one_line():
+    link, refused = decode(
+        {"data": "f" * 99, "file": "a\nb\x00c\u202e" + "x" * 999, "rows": "4000"}
+    )
+    assert not refused
+    assert link.source == Source("f" * 12, ("a b c " + "x" * 99)[:80], 4000)
+    assert decode({"file": "c.csv", "rows": "-1"})[1]
+    assert decode({"file": "c.csv", "rows": "many"})[0].source == Source("", "c.csv")

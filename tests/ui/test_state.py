@@ -10,7 +10,7 @@ from calib.matrices import default_settings
 from calib.predictions import Predictions
 from calib.settings import Settings
 from calib.ui.links import Link, Look
-from calib.ui.state import FIRST_EXAMPLE, Session, analysis, shown_models
+from calib.ui.state import FIRST_EXAMPLE, Session, analysis, models, shown_models
 from calib.ui.upload import Upload
 
 
@@ -50,14 +50,24 @@ def test_a_link_carries_no_data_and_checks_the_fingerprint():
     session = Session()
     session.take(upload)
     link = session.link()
-    assert link == {"v": "1", "data": upload.predictions.fingerprint[:12]}
+    known = upload.predictions.fingerprint[:12]
+    assert link == {"v": "1", "data": known, "file": upload.files, "rows": "200"}
     other = Session.from_link(link)
-    assert other.example == FIRST_EXAMPLE
-    assert other.other_data
-    other.take(upload)
-    assert not other.other_data
-    other.take(made(201))
-    assert other.other_data
+    assert other.waits
+    assert models(other) == {}
+    assert other.link() == link
+    other.receive(made(201))
+    assert other.waits
+    assert other.offered is not None
+    other.receive(upload)
+    assert other.upload is upload
+    assert other.offered is None
+    assert not other.waits
+    other.receive(made(201))
+    assert other.upload is not upload
+    again = Session.from_link(link)
+    again.choose_example(FIRST_EXAMPLE)
+    assert not again.waits
 
 
 def test_an_example_replaces_an_upload_and_its_declaration():
