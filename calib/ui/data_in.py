@@ -197,7 +197,7 @@ def _choices(
     with st.container(horizontal=True):
         for number, choice in enumerate(problem.choices):
             st.button(
-                choice.label,
+                sentence(choice.label),
                 key=f"{key}_{number}",
                 type="primary",
                 icon=":material/build:",

@@ -177,3 +177,15 @@ def test_no_page_gives_a_name_of_the_data_to_markdown(kind):
         app.switch_page(page).run()
         assert not app.exception
         assert not bare(app), title
+
+
+def test_the_button_of_a_repair_keeps_the_word_that_it_counts_text():
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90).run()
+    app.switch_page(PAGES["Data"]).run()
+    rng = np.random.default_rng(0)
+    words = rng.choice(["![i](http://x.t)", "z **s**", "a **s**"], 300)
+    app.file_uploader[0].upload(
+        "x.csv", csv(pd.DataFrame({"y": words, "p": rng.random(300)}))
+    ).run()
+    assert any("Count" in button.label for button in app.button)
+    assert not bare(app)
