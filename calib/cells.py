@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from calib.numerics.arrays import BoolArray, FloatArray, lock, read_only
+from calib.numerics.binning import equal_weights
+from calib.numerics.clusters import curve_design_effect
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
@@ -35,6 +37,9 @@ class ScoreCells:
     weight_sq, positive_sq : ndarray of shape (k,)
         The same sums over squared row weights; variances need them. Equal to `weight` and
         `positive` where every weight is 1.
+    design_effect : float
+        Rows that tell as much as one independent row, where rows come in groups; 1 where they do
+        not. Fits and smooth curves count evidence by it; sums and tests do not read it.
 
     Examples
     --------
@@ -49,13 +54,18 @@ class ScoreCells:
     positive: FloatArray
     weight_sq: FloatArray
     positive_sq: FloatArray
+    design_effect: float = 1.0
 
     def __post_init__(self) -> None:
         lock(self)
 
     @classmethod
     def from_arrays(
-        cls, y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None = None
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> ScoreCells:
         """Count rows into cells.
 
@@ -67,6 +77,8 @@ class ScoreCells:
             Scores in [0, 1].
         sample_weight : array-like of shape (n,), optional
             Positive, finite weights; 1 for every row if None.
+        groups : array-like of shape (n,), optional
+            Group of each row, any hashable values, where rows of a group are not independent.
 
         Raises
         ------
@@ -77,11 +89,18 @@ class ScoreCells:
         outcome = check_outcomes(y_true)
         score = check_scores(y_prob)
         check_same_length(y_true=outcome, y_prob=score)
-        if sample_weight is None:
-            return cls._count(outcome, score)
-        weight = check_weights(sample_weight)
-        check_same_length(y_true=outcome, sample_weight=weight)
-        return cls._sum(outcome, score, weight)
+        weight = None if sample_weight is None else check_weights(sample_weight)
+        if weight is None:
+            cells = cls._count(outcome, score)
+        else:
+            check_same_length(y_true=outcome, sample_weight=weight)
+            cells = cls._sum(outcome, score, weight)
+        if groups is None:
+            return cells
+        code = pd.factorize(np.asarray(groups), use_na_sentinel=False)[0].astype(np.int64)
+        check_same_length(y_true=outcome, groups=code)
+        effect = curve_design_effect(cells, score, outcome, weight, code)
+        return replace(cells, design_effect=effect)
 
     @classmethod
     def _count(cls, outcome: BoolArray, score: FloatArray) -> ScoreCells:
@@ -147,6 +166,40 @@ class ScoreCells:
     def total_positive(self) -> float:
         """Weight of all positive rows."""
         return float(self.positive.sum())
+
+    @property
+    def weight_of_a_row(self) -> float:
+        """Weight that tells as much as one independent row of equal weight: effect * w^2 / w."""
+        return self.design_effect * self.total_weight_sq / self.total_weight
+
+    def in_effective_rows(self) -> ScoreCells:
+        """The same cells, with weights in effective rows: whatever weighs evidence reads these.
+
+        They sum to (sum w)^2 / sum w^2 over the design effect [Kish], so that the unit of the
+        weights says nothing. Squares are those of that many independent rows.
+
+        Examples
+        --------
+        >>> cells = ScoreCells.from_arrays([0, 1, 1], [0.2, 0.4, 0.8], [10.0, 10.0, 10.0])
+        >>> cells.in_effective_rows().weight
+        array([1., 1., 1.])
+        """
+        unit, weight, positive = self.weight_of_a_row, self.weight, self.positive
+        if equal_weights(self):
+            if unit == 1.0:
+                return self
+            # Counts are exact: constant weights and none give the same bits.
+            positive = np.round(positive * (self.n_rows / self.total_weight))
+            unit, weight = self.design_effect, self.rows
+        square = self.design_effect / self.weight_of_a_row**2
+        return ScoreCells(
+            score=self.score,
+            rows=self.rows,
+            weight=weight / unit,
+            positive=positive / unit,
+            weight_sq=self.weight_sq * square,
+            positive_sq=self.positive_sq * square,
+        )
 
     @property
     def base_rate(self) -> float:
@@ -292,6 +345,13 @@ def weight_range_trouble(weight: FloatArray) -> str:
             f"rounding, got {low:.4g} of {total:.4g}"
         )
     return ""
+
+
+def effective_weights(weight: FloatArray) -> FloatArray:
+    """Row weights in effective rows: they sum to (sum w)^2 / sum w^2; ones where all are equal."""
+    if weight.min() == weight.max():
+        return np.ones(len(weight))
+    return weight * (weight.sum() / (weight @ weight))
 
 
 def check_same_length(**arrays: Sequence[Any] | NDArray[Any]) -> None:

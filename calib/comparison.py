@@ -309,9 +309,7 @@ def _by_folds(
 
 
 def _count(rows: BinaryView, scores: Mapping[str, FloatArray]) -> dict[str, ScoreCells]:
-    return over_cores(
-        lambda key: ScoreCells.from_arrays(rows.outcome, scores[key], rows.weight), scores
-    )
+    return over_cores(lambda key: replace(rows, score=scores[key]).cells(), scores)
 
 
 def _replicate(

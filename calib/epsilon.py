@@ -165,6 +165,7 @@ def few_cells(cells: ScoreCells, most: int = MOST_CELLS) -> ScoreCells:
         positive=total(cells.positive),
         weight_sq=total(cells.weight_sq),
         positive_sq=total(cells.positive_sq),
+        design_effect=cells.design_effect,
     )
 
 

@@ -56,8 +56,8 @@ class BinaryView:
         return len(self.outcome)
 
     def cells(self) -> ScoreCells:
-        """The rows counted into cells."""
-        return ScoreCells.from_arrays(self.outcome, self.score, self.weight)
+        """The rows counted into cells, with the design effect of their groups."""
+        return ScoreCells.from_arrays(self.outcome, self.score, self.weight, self.group)
 
     def rows(self, chosen: NDArray[Any]) -> BinaryView:
         """The view of some rows, chosen by a mask or by indices."""

@@ -17,6 +17,7 @@ from calib.cells import (
     check_same_length,
     check_scores,
     check_weights,
+    effective_weights,
 )
 from calib.numerics.arrays import FloatArray
 from calib.numerics.threads import single_thread
@@ -28,13 +29,20 @@ class Calibrator(BaseEstimator):
 
     A method is one subclass in one file: parameters in ``__init__``, `_fit` that reads the cells
     and sets attributes ending in an underscore, `_map` that applies them, `formula` that says the
-    fitted map in words and numbers. Monotone ones say so.
+    fitted map in words and numbers. Monotone ones say so. The weights that `_fit` sees are in
+    effective rows, so that no method has to know in which unit they were given.
     """
 
     monotone: bool = True
     needs_both_classes: bool = True
 
-    def fit(self, scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        scores: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit the map on held-out scores and outcomes.
 
         Parameters
@@ -44,21 +52,24 @@ class Calibrator(BaseEstimator):
         y : array-like of shape (n,)
             Outcomes, 0 or 1.
         sample_weight : array-like of shape (n,), optional
-            A row of weight 2 counts as two rows.
+            Only their ratios matter. Evidence is counted in effective rows, (sum w)^2 / sum w^2.
+        groups : array-like of shape (n,), optional
+            Group of each row, any hashable values, where rows of a group are not independent: they
+            count as the number of independent rows that tell as much.
 
         Raises
         ------
         ValueError
             If the arrays are empty, hold NaN or values outside their range, or one class only.
         """
-        return self.fit_cells(ScoreCells.from_arrays(y, scores, sample_weight))
+        return self.fit_cells(ScoreCells.from_arrays(y, scores, sample_weight, groups))
 
     def fit_cells(self, cells: ScoreCells) -> Self:
         """Fit the map on cells that are already counted."""
         if cells.one_class:
             self._refuse_one_class(cells.total_positive > 0.0)
         with single_thread():
-            self._fit(cells)
+            self._fit(cells.in_effective_rows())
         self.n_rows_ = cells.n_rows
         return self
 
@@ -105,14 +116,22 @@ class RowCalibrator(Calibrator):
     To count rows into cells takes a sort, and the sort would take longer than these fits.
     """
 
-    def fit(self, scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        scores: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit the map on held-out scores and outcomes, as every calibrator does."""
+        if groups is not None:
+            return super().fit(scores, y, sample_weight, groups)
         outcome, score = check_outcomes(y), check_scores(scores)
         check_same_length(y_true=outcome, y_prob=score)
         if sample_weight is None:
             weight, positive = np.ones(len(score)), outcome.astype(np.float64)
         else:
-            weight = check_weights(sample_weight)
+            weight = effective_weights(check_weights(sample_weight))
             check_same_length(y_true=outcome, sample_weight=weight)
             positive = np.where(outcome, weight, 0.0)
         if outcome.all() or not outcome.any():

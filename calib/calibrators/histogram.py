@@ -44,7 +44,7 @@ class Histogram(Calibrator):
     edges_ : ndarray of shape (b - 1,)
         Where one bin ends and the next begins.
     rates_, weights_ : ndarray of shape (b,)
-        Rate, shrunk where it is 0 or 1, and weight of each bin.
+        Rate, shrunk where it is 0 or 1, and weight in effective rows of each bin.
 
     References
     ----------

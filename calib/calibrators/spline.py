@@ -31,8 +31,8 @@ class Spline(Calibrator):
 
     f maximises log-likelihood - (lambda / 2) * integral of f''(x)^2, x = G(s). It is a natural
     cubic spline: beyond the fitted scores it goes on as a straight line. lambda is chosen by
-    leaving out every row in turn (one Newton step from the full fit): no random folds, the same
-    answer for any order of the rows, and a row of weight 2 counts exactly as two rows.
+    leaving out every row in turn (one Newton step from the full fit): no random folds, and the same
+    answer for any order of the rows. Where groups are named a row counts as a share of one.
 
     Perfectly separated classes have no most likely f. One more row, spread over all scores like the
     data and with the base rate as its outcome, keeps every fit finite.
@@ -95,6 +95,7 @@ class Spline(Calibrator):
             buckets.weight,
             buckets.positive,
             self._spline.curvature(),
+            buckets.row_weight(cells.weight_sq),
         )
         path = choose_smoothness(problem, length)
         self._keep(path, cells.score[knots])

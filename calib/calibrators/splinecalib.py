@@ -16,8 +16,10 @@ from calib.numerics.transforms import compact_logit, default_epsilon, safe_logit
 
 # Scores that span less than this on the axis are one score: a slope between them means nothing.
 SHORTEST_AXIS = 1e-12
-# Those of the author's package.
+# Those of the author's package, whose basis lives on log-odds; and smaller ones where the loss
+# still falls at their end: on an axis of length 1 a wavy curve has coefficients in the thousands.
 LAMBDAS = np.logspace(4.0, -4.0, 17)
+SMALLER_LAMBDAS = np.logspace(-4.5, -14.0, 20)
 TRANSFORMS = {"none": "s", "compact_logit": "G(s)", "logit": "logit(s)"}
 
 
@@ -49,6 +51,9 @@ class SplineCalib(Calibrator):
     epsilon : float or None
         Epsilon of the compact logit (and of the logit's ends), in (0, 0.5); None follows the
         paper's rule.
+    least_lambda : float
+        Least lambda that is tried where the loss still falls at 1e-4, the end of the author's grid;
+        1e-4 keeps to that grid.
 
     Attributes
     ----------
@@ -56,7 +61,8 @@ class SplineCalib(Calibrator):
         Epsilon in use.
     lambda_ : float
     lambdas_, cv_losses_ : ndarray of shape (p,)
-        Cross-validated loss of a row (log loss, or squared error) by lambda.
+        Cross-validated loss of a row (log loss, or squared error) by lambda: from 1e4 down to 1e-4
+        in half decades, and where it still falls there on until four have not lowered it.
     knots_ : ndarray of shape (k,)
         Knots, as scores.
     intercept_ : float
@@ -90,11 +96,13 @@ class SplineCalib(Calibrator):
         loss: Literal["log", "brier"] = "log",
         n_knots: int = 200,
         epsilon: float | None = None,
+        least_lambda: float = 1e-14,
     ) -> None:
         self.transform = transform
         self.loss = loss
         self.n_knots = n_knots
         self.epsilon = epsilon
+        self.least_lambda = least_lambda
 
     def _check(self) -> None:
         if self.transform not in TRANSFORMS:
@@ -104,6 +112,8 @@ class SplineCalib(Calibrator):
             raise ValueError(f"loss must be 'log' or 'brier', got {self.loss!r}.")
         if self.n_knots < 2:
             raise ValueError(f"n_knots must be at least 2, got {self.n_knots}.")
+        if not 0.0 < self.least_lambda < np.inf:
+            raise ValueError(f"least_lambda must be positive and finite, got {self.least_lambda}.")
 
     def _fit(self, cells: ScoreCells) -> None:
         self._check()
@@ -118,7 +128,13 @@ class SplineCalib(Calibrator):
         chosen = choose_knots(x, buckets, self.n_knots)
         columns = truncated_powers(buckets.x, x[chosen])
         path = choose_ridge(
-            columns, buckets.weight, buckets.positive, LAMBDAS, logistic=self.loss == "log"
+            columns,
+            buckets.weight,
+            buckets.positive,
+            LAMBDAS,
+            logistic=self.loss == "log",
+            further=SMALLER_LAMBDAS[self.least_lambda * (1.0 - 1e-9) <= SMALLER_LAMBDAS],
+            row=buckets.row_weight(cells.weight_sq),
         )
         self.intercept_, self.coefficients_ = path.intercept, path.coefficients
         self.lambda_ = float(path.lambdas[path.chosen])

@@ -24,12 +24,13 @@ def smooth_curve(
     The spline is that of the integrated calibration index. The band is normal on the log-odds
     scale, with the standard error of the fit when its penalty is read as a prior. It needs no
     resampling, and where the fit smooths too much it is wide enough for that too. Where rows come
-    in clusters the fit is one to as many rows as would vary as much if they were independent.
+    in clusters the fit counts as many rows as bend a curve as much if they are independent, and the
+    band as many as move all of it as much.
 
     Parameters
     ----------
     cells : ScoreCells
-        Weights are scaled to the effective number of rows.
+        Evidence is counted in effective rows.
     confidence_level : float
         In (0, 1).
     clusters : Replicates, optional
@@ -69,12 +70,14 @@ def smooth_curve(
 def _band(
     cells: ScoreCells, score: FloatArray, effect: float, confidence_level: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    scale = cells.total_weight / (effect * cells.total_weight_sq)
-    fit = fit_smooth(cells.score, scale * cells.weight, scale * cells.positive)
+    known = cells.in_effective_rows()
+    # Groups whose scores are spread move the whole curve more than they bend it.
+    wider = max(1.0, effect / cells.design_effect)
+    fit = fit_smooth(known)
     if fit is None:
         rate = np.full(len(score), min(1.0, cells.base_rate))
-        effective = np.full(len(score), scale * cells.total_weight)
+        effective = np.full(len(score), known.total_weight / wider)
         return rate, *wilson_interval(rate, effective, confidence_level)
     middle = fit.log_odds(score)
-    half = normal_quantile(confidence_level) * fit.error(score)
+    half = normal_quantile(confidence_level) * fit.error(score) * np.sqrt(wider)
     return sigmoid(middle), sigmoid(middle - half), sigmoid(middle + half)

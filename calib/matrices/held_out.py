@@ -348,7 +348,8 @@ def _fit_all(
     for key in methods:
         steps.next(key)
         try:
-            maps[key] = create_multiclass(key, settings).fit(rows.scores, rows.label, rows.weight)
+            made = create_multiclass(key, settings)
+            maps[key] = made.fit(rows.scores, rows.label, rows.weight, rows.group)
         except ValueError as error:
             label = MULTICLASS_CALIBRATORS[key].label
             failures[key] = f"{label} could not be fitted: {error}"

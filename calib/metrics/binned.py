@@ -9,6 +9,7 @@ import numpy as np
 
 from calib.cells import ScoreCells
 from calib.metrics.base import metric
+from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import Bins, Strategy, bin_cells
 
 Norm = Literal["l1", "l2", "max"]
@@ -79,7 +80,8 @@ def expected_calibration_error(
         return absolute_gap(bins)
     if norm == "max":
         return float(np.abs(bins.gap).max())
-    return math.sqrt(max(0.0, _squared_gap(bins, debiased)))
+    rows = bins.effective_rows / cells.design_effect if debiased else None
+    return math.sqrt(max(0.0, _squared_gap(bins, rows)))
 
 
 def absolute_gap(bins: Bins) -> float:
@@ -87,10 +89,11 @@ def absolute_gap(bins: Bins) -> float:
     return float(bins.weight @ np.abs(bins.gap) / bins.weight.sum())
 
 
-def _squared_gap(bins: Bins, debiased: bool) -> float:
+def _squared_gap(bins: Bins, rows: FloatArray | None) -> float:
+    """Mean squared gap; without the noise of so many rows in each bin, if they are given."""
     squares = np.square(bins.gap)
-    if debiased:
-        spare = bins.effective_rows - 1.0
+    if rows is not None:
+        spare = rows - 1.0
         # One row, or one of several that carries all the weight, tells nothing of its own noise.
         several = spare > 1e-9
         noise = bins.observed * (1.0 - bins.observed) / np.where(several, spare, 1.0)

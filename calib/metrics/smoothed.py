@@ -51,9 +51,8 @@ def integrated_calibration_index(cells: ScoreCells, penalty: float | None = None
     >>> errors.ici <= errors.emax, errors.e50 <= errors.e90
     (True, True)
     """
-    # How smooth the curve should be depends on how much is known: weights sum to effective rows.
-    scale = cells.total_weight / float(cells.weight_sq.sum())
-    fit = fit_smooth(cells.score, scale * cells.weight, scale * cells.positive, penalty)
+    # How smooth the curve should be depends on how much is known.
+    fit = fit_smooth(cells.in_effective_rows(), penalty)
     curve = cells.base_rate if fit is None else sigmoid(fit.log_odds(cells.score))
     distance = np.abs(cells.score - curve)
     median, high = quantiles(_by_distance(cells, distance), np.array([0.5, 0.9]))

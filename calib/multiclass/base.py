@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from calib.cells import check_same_length, check_weights
+from calib.cells import ScoreCells, check_same_length, check_weights, effective_weights
 from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.ranking import binary_problem
 from calib.numerics.threads import single_thread
 from calib.predictions import check_classes, check_score_matrix
 from calib.registry import Registry
@@ -37,7 +38,13 @@ class MulticlassCalibrator(BaseEstimator):
     keeps_accuracy: bool = False
     needs_two_classes: bool = True
 
-    def fit(self, scores: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        scores: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit the map on held-out scores and labels.
 
         Parameters
@@ -47,7 +54,10 @@ class MulticlassCalibrator(BaseEstimator):
         y : array-like of shape (n,)
             Class indices 0..m-1.
         sample_weight : array-like of shape (n,), optional
-            A row of weight 2 counts as two rows.
+            Only their ratios matter. Evidence is counted in effective rows, (sum w)^2 / sum w^2.
+        groups : array-like of shape (n,), optional
+            Group of each row, any hashable values, where rows of a group are not independent: they
+            count as the number of independent rows that tell as much.
 
         Raises
         ------
@@ -70,7 +80,7 @@ class MulticlassCalibrator(BaseEstimator):
         self.n_rows_, self.n_classes_ = matrix.shape
         self.unseen_ = tuple(np.flatnonzero(counts == 0).tolist())
         with single_thread():
-            self._fit(matrix, label, weight)
+            self._fit_rows(matrix, label, weight, groups)
         return self
 
     def predict(self, scores: ArrayLike) -> FloatArray:
@@ -100,6 +110,21 @@ class MulticlassCalibrator(BaseEstimator):
             )
         with single_thread():
             return self._map(matrix)
+
+    def _fit_rows(
+        self,
+        scores: FloatArray,
+        label: IntArray,
+        weight: FloatArray | None,
+        groups: ArrayLike | None,
+    ) -> None:
+        """Fit with weights in effective rows; groups by their effect on the confidence curve."""
+        if weight is not None or groups is not None:
+            confidence, correct = binary_problem(scores, label, "top", 1)
+            cells = ScoreCells.from_arrays(correct, confidence, weight, groups)
+            ones = np.ones(len(label)) if weight is None else weight
+            weight = effective_weights(ones) / cells.design_effect
+        self._fit(scores, label, weight)
 
     def _fit(self, scores: FloatArray, label: IntArray, weight: FloatArray | None) -> None:
         raise NotImplementedError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calib.calibrators import Calibrator
 from calib.calibrators.ks_spline import KSSpline
@@ -68,7 +69,14 @@ class TopSpline(MulticlassCalibrator):
         self.n_knots = n_knots
         self.shrink = shrink
 
-    def _fit(self, scores: FloatArray, label: IntArray, weight: FloatArray | None) -> None:
+    def _fit_rows(
+        self,
+        scores: FloatArray,
+        label: IntArray,
+        weight: FloatArray | None,
+        groups: ArrayLike | None,
+    ) -> None:
+        # Each rank's calibrator counts its own evidence.
         if self.n_top < 1:
             raise ValueError(f"n_top must be at least 1, got {self.n_top}.")
         self.splines_: list[Calibrator] = []
@@ -76,7 +84,7 @@ class TopSpline(MulticlassCalibrator):
             score, outcome = binary_problem(scores, label, "top", r)
             one_outcome = outcome.all() or not outcome.any()
             made = Uncalibrated() if one_outcome else KSSpline(self.n_knots, self.shrink)
-            self.splines_.append(made.fit(score, outcome, weight))
+            self.splines_.append(made.fit(score, outcome, weight, groups))
 
     def _map(self, scores: FloatArray) -> FloatArray:
         ranked = leading_classes(scores, len(self.splines_))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from calib.calibrators import CALIBRATORS, Calibrator, calibrator
@@ -53,14 +54,21 @@ class OneVsRest(MulticlassCalibrator):
     def __init__(self, method: str | Calibrator = "isotonic") -> None:
         self.method = method
 
-    def _fit(self, scores: FloatArray, label: IntArray, weight: FloatArray | None) -> None:
+    def _fit_rows(
+        self,
+        scores: FloatArray,
+        label: IntArray,
+        weight: FloatArray | None,
+        groups: ArrayLike | None,
+    ) -> None:
+        # Each class's calibrator counts its own evidence.
         self.maps_: list[Calibrator | None] = []
         for k in range(scores.shape[1]):
             if k in self.unseen_:
                 self.maps_.append(None)
                 continue
             column = np.ascontiguousarray(scores[:, k])
-            self.maps_.append(self._create().fit(column, label == k, weight))
+            self.maps_.append(self._create().fit(column, label == k, weight, groups))
 
     def _create(self) -> Calibrator:
         return calibrator(self.method) if isinstance(self.method, str) else clone(self.method)

@@ -8,6 +8,8 @@ import numpy as np
 
 from calib.numerics.arrays import FloatArray, IntArray, lock
 
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buckets:
@@ -30,6 +32,10 @@ class Buckets:
 
     def __post_init__(self) -> None:
         lock(self)
+
+    def row_weight(self, weight_sq: FloatArray) -> FloatArray:
+        """Weight of a typical row of each bucket, from the sums of squared row weights by cell."""
+        return np.add.reduceat(weight_sq, self.starts) / self.weight
 
 
 def into_buckets(
@@ -58,6 +64,8 @@ def into_buckets(
     total = np.add.reduceat(weight, starts)
     # The mean of equal numbers may round to one just beyond them.
     mean = np.clip(np.add.reduceat(weight * x, starts) / total, x[0], x[-1])
+    alone = np.diff(starts, append=len(x)) == 1
+    mean[alone] = x[starts[alone]]
     return Buckets(mean, total, np.add.reduceat(positive, starts), starts)
 
 
@@ -86,6 +94,7 @@ def bucket_starts(x: FloatArray, weight: FloatArray, most: int) -> IntArray:
     half = most // 2
     even = np.searchsorted(x, np.linspace(x[0], x[-1], half, endpoint=False))
     cumulative = np.cumsum(weight)
-    shares = np.arange(half) * (cumulative[-1] / half)
+    # Sums that meet a share do so up to rounding, whatever the unit of the weights.
+    shares = np.arange(half) * (cumulative[-1] / half) * (1.0 + ROUNDING)
     heavy = np.searchsorted(cumulative, shares, side="right")
     return np.unique(np.concatenate([even, heavy]))

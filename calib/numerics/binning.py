@@ -32,6 +32,9 @@ class Cells(Protocol):
     def weight(self) -> FloatArray: ...
 
     @property
+    def positive(self) -> FloatArray: ...
+
+    @property
     def weight_sq(self) -> FloatArray: ...
 
     @property

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.aggregate import into_buckets
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray
+from calib.numerics.binning import Cells
+from calib.numerics.isotonic import pool_adjacent_violators
+
+STRETCHES = 10  # of scores, of equal weight
+# Beyond a straight line over the stretches: what a smooth curve must be told from noise by.
+_LINE = np.linalg.qr(np.vander(np.arange(STRETCHES), 2).astype(np.float64))[0]
+BENDS = np.eye(STRETCHES) - _LINE @ _LINE.T
 
 
 def cluster_squares(
@@ -79,3 +87,46 @@ def mean_design_effects(
     if known.any():
         effect[~known] = np.average(effect[known], weights=n[known])
     return effect
+
+
+def curve_design_effect(
+    cells: Cells, score: FloatArray, outcome: BoolArray, weight: FloatArray | None, group: IntArray
+) -> float:
+    """How many times as much as with independent rows the bends of a fitted curve vary.
+
+    Rows of a group say the same thing about a curve only where their scores are alike: an outcome
+    that is common to a group whose scores are spread moves the whole curve and bends it little. The
+    residuals of the best non-decreasing curve are summed by group and tenth of the rows, and what
+    is linear over the tenths is taken away. Rows repeated k times as a group give exactly k.
+
+    Parameters
+    ----------
+    cells : Cells
+        Of the rows.
+    score, outcome, weight : ndarray of shape (n,)
+        The rows; weight may be None.
+    group : ndarray of int, shape (n,)
+        From 0.
+
+    Returns
+    -------
+    float
+        At least 1.
+    """
+    buckets = into_buckets(cells.score, cells.weight, cells.positive)
+    curve = pool_adjacent_violators(buckets.positive / buckets.weight, buckets.weight)
+    bucket = np.searchsorted(cells.score[buckets.starts], score, side="right") - 1
+    middle = np.cumsum(buckets.weight) - 0.5 * buckets.weight
+    stretch = (STRETCHES * middle / cells.total_weight).astype(np.int64)[bucket]
+    residual = outcome - curve[bucket]
+    if np.abs(residual).max() < 1e-9:  # scores separate the outcomes
+        residual = outcome - outcome.mean()
+    if weight is not None:
+        residual *= weight
+    size = (int(group.max()) + 1, STRETCHES)
+    total = np.bincount(group * STRETCHES + stretch, residual, minlength=size[0] * size[1])
+    together = np.einsum(
+        "gi,ij,gj->", total.reshape(size), BENDS, total.reshape(size), optimize=True
+    )
+    alone = np.square(residual) @ np.diag(BENDS)[stretch]
+    return max(1.0, float(together / alone)) if alone > 0.0 else 1.0

@@ -17,6 +17,7 @@ SHORTEST_STEP = 1e-6
 JITTER = 1e-15
 # Newton's decrement relative to the weight of all rows: the log loss is then exact to about 1e-14.
 TOLERANCE = 1e-14
+NO_GAIN = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,8 +35,10 @@ class PenalizedLogistic:
         The entries of a row lie within `bands` neighbouring columns.
     weight, positive : ndarray of shape (m,)
         Total and positive weight of each cell, without the extra row.
+    row : ndarray of shape (m,)
+        Weight of one row of each cell, which is left out at once; 1 if none is given.
     t, q : ndarray of shape (m,)
-        The same with it.
+        `weight` and `positive` with the extra row.
     penalty : ndarray of shape (bands, k)
         P, in lower banded storage.
     transposed : sparse array of shape (k, m)
@@ -47,6 +50,7 @@ class PenalizedLogistic:
     basis: csr_array
     weight: FloatArray
     positive: FloatArray
+    row: FloatArray
     t: FloatArray
     q: FloatArray
     penalty: FloatArray
@@ -58,7 +62,12 @@ class PenalizedLogistic:
 
     @classmethod
     def prepare(
-        cls, basis: csr_array, weight: FloatArray, positive: FloatArray, penalty: FloatArray
+        cls,
+        basis: csr_array,
+        weight: FloatArray,
+        positive: FloatArray,
+        penalty: FloatArray,
+        row: FloatArray | None = None,
     ) -> PenalizedLogistic:
         """Spread the extra row, and multiply neighbouring functions once for all Newton steps."""
         share = weight / weight.sum()
@@ -66,6 +75,7 @@ class PenalizedLogistic:
             basis=basis,
             weight=weight,
             positive=positive,
+            row=np.ones(len(weight)) if row is None else row,
             t=weight + share,
             q=positive + share * (positive.sum() / weight.sum()),
             penalty=penalty,
@@ -150,7 +160,11 @@ def fit_logistic(
         gradient, factor = _derivatives(problem, lam, c, p)
         move = cho_solve_banded((factor, True), gradient, check_finite=False)
         reached = _search(problem, lam, (c, f, value), move)
-        if reached is None:  # no step lowers the sum: what is left to gain is its rounding
+        if reached is None:
+            # No step lowers the sum. Where the gain is within its rounding the whole step is right,
+            # and without it the curve would be exact to the root of the rounding only.
+            if gradient @ move <= NO_GAIN * problem.total_weight:
+                c, f = c - move, f - problem.basis @ move
             break
         c, f, p, value = reached
         if gradient @ move <= enough:
@@ -161,9 +175,9 @@ def fit_logistic(
 def leave_out(problem: PenalizedLogistic, fit: LogisticFit) -> LeftOut:
     """Leave out each row in turn and follow the fit by one Newton step.
 
-    A row is a unit of weight: a row of weight 2 is left out as two rows would be. Rows of one cell
-    and outcome share their loss, so that nothing depends on the order of the rows and no random
-    folds are drawn.
+    Whole rows are left out, whatever they weigh; where rows come in groups `row` is the weight of
+    as many as tell what one independent row tells. Rows of one cell and outcome share their loss,
+    so that nothing depends on the order of the rows and no random folds are drawn.
 
     References
     ----------
@@ -176,9 +190,10 @@ def leave_out(problem: PenalizedLogistic, fit: LogisticFit) -> LeftOut:
     variance = p * (1.0 - p)
     leverage = problem.products.T @ inverse_band(_factor(problem, fit.lam, t * variance))
     degrees = float((t * variance) @ leverage)
-    unit = np.minimum(problem.weight, 1.0)
-    # A unit's share of its own curvature is below 1, up to rounding.
-    step = unit * leverage / np.maximum(1.0 - unit * leverage * variance, 1e-9)
+    # A row's share of its own curvature is below 1, up to rounding. The rows of a group may weigh
+    # more than their cell: only what is in the cell is taken from its curvature.
+    own = np.minimum(problem.row, problem.weight)
+    step = problem.row * leverage / np.maximum(1.0 - own * leverage * variance, 1e-9)
     loss = problem.positive @ np.logaddexp(0.0, step * (1.0 - p) - f)
     loss += (problem.weight - problem.positive) @ np.logaddexp(0.0, step * p + f)
     return LeftOut(float(loss) / problem.total_weight, degrees)

@@ -13,6 +13,10 @@ from calib.numerics.transforms import sigmoid
 MOST_STEPS = 100
 TOLERANCE = 1e-13
 ROUNDING = 1e-14
+NO_GAIN = 1e-10
+# Fits that are much rougher than the best follow noise, which the one Newton step that stands for
+# leaving a row out does not see.
+PATIENCE = 4
 # Directions of the basis in which the penalty is this much stronger than all rows together.
 NEGLIGIBLE = 1e-12
 
@@ -48,11 +52,13 @@ def choose_ridge(
     lambdas: FloatArray,
     *,
     logistic: bool,
+    further: FloatArray | None = None,
+    row: FloatArray | float = 1.0,
 ) -> RidgePath:
     """Minimise the loss of all rows plus (lambda / 2) |coefficients|^2; the intercept is free.
 
     The loss is the log loss of sigmoid(f), or half the squared error of f. lambda has the least
-    loss when every row (a unit of weight) is left out in turn: exactly for the squared error, by
+    loss when every row is left out in turn: exactly for the squared error, by
     one Newton step for the log loss.
 
     Parameters
@@ -63,16 +69,28 @@ def choose_ridge(
     lambdas : ndarray of shape (p,)
         Decreasing, above 0.
     logistic : bool
+    further : ndarray, optional
+        Smaller ones, decreasing: tried where the last of `lambdas` has the least loss, until
+        PATIENCE of them have not lowered it.
+    row : ndarray of shape (m,) or float
+        Weight of one row of each cell, which is left out at once.
     """
     # In the basis' own axes, each scaled to length 1, the penalty is diagonal, all but a few dozen
     # columns vanish, and the Hessian is as well conditioned as the weights.
     left, size, right = np.linalg.svd(columns, full_matrices=False)
+    lambdas = lambdas if further is None else np.concatenate([lambdas, further])
+    n_always = len(lambdas) if further is None else len(lambdas) - len(further)
     kept = size**2 * weight.sum() > NEGLIGIBLE * lambdas[-1]
     design = np.column_stack([np.ones(len(weight)), left[:, kept]])
     relative = np.append(0.0, 1.0 / size[kept] ** 2)
     leave_out = _logistic_left_out if logistic else _linear_left_out
-    c, fits, losses = np.zeros(design.shape[1]), [], []
+    c = np.zeros(design.shape[1])
+    fits: list[FloatArray] = []
+    losses: list[float] = []
     for lam in lambdas.tolist():
+        since = len(losses) - 1 - int(np.argmin(losses)) if losses else 0
+        if (len(fits) == n_always and since) or (len(fits) > n_always and since >= PATIENCE):
+            break
         if logistic:
             c, factor = _logistic_fit(design, weight, positive, lam * relative, c)
         else:
@@ -80,11 +98,15 @@ def choose_ridge(
         half = solve_triangular(factor, design.T, lower=True, check_finite=False)
         leverage = np.einsum("ij,ij->j", half, half)
         fits.append(c)
-        losses.append(leave_out(design @ c, leverage, weight, positive) / weight.sum())
+        losses.append(leave_out(design @ c, leverage, weight, positive, row) / weight.sum())
     chosen = int(np.argmin(losses))
     best = fits[chosen]
     return RidgePath(
-        float(best[0]), right[kept].T @ (best[1:] / size[kept]), lambdas, np.array(losses), chosen
+        float(best[0]),
+        right[kept].T @ (best[1:] / size[kept]),
+        lambdas[: len(fits)],
+        np.array(losses),
+        chosen,
     )
 
 
@@ -124,7 +146,9 @@ def _logistic_fit(
         gradient = design.T @ (weight * p - positive) + penalty * c
         move = cho_solve((factor, True), gradient)
         share = 1.0
-        while value(c - share * move) > reached and share > 1e-8:
+        # A gain within the rounding of the sum cannot be seen in it: the whole step is right then.
+        seen = gradient @ move > NO_GAIN * weight.sum()
+        while seen and value(c - share * move) > reached and share > 1e-8:
             share *= 0.5
         c = c - share * move
         before, reached = reached, value(c)
@@ -134,17 +158,26 @@ def _logistic_fit(
 
 
 def _logistic_left_out(
-    f: FloatArray, leverage: FloatArray, weight: FloatArray, positive: FloatArray
+    f: FloatArray,
+    leverage: FloatArray,
+    weight: FloatArray,
+    positive: FloatArray,
+    row: FloatArray | float,
 ) -> float:
     p = sigmoid(f)
-    unit = np.minimum(weight, 1.0)
-    step = unit * leverage / np.maximum(1.0 - unit * leverage * p * (1.0 - p), 1e-9)
+    own = np.minimum(row, weight)
+    step = row * leverage / np.maximum(1.0 - own * leverage * p * (1.0 - p), 1e-9)
     loss = positive @ np.logaddexp(0.0, step * (1.0 - p) - f)
     return float(loss + (weight - positive) @ np.logaddexp(0.0, step * p + f))
 
 
 def _linear_left_out(
-    f: FloatArray, leverage: FloatArray, weight: FloatArray, positive: FloatArray
+    f: FloatArray,
+    leverage: FloatArray,
+    weight: FloatArray,
+    positive: FloatArray,
+    row: FloatArray | float,
 ) -> float:
-    stretch = 1.0 / np.maximum(1.0 - np.minimum(weight, 1.0) * leverage, 1e-9) ** 2
+    own = np.minimum(row, weight)
+    stretch = (1.0 + row * leverage / np.maximum(1.0 - own * leverage, 1e-9)) ** 2
     return float(positive @ (stretch * (1.0 - f) ** 2) + (weight - positive) @ (stretch * f * f))

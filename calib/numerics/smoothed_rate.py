@@ -9,6 +9,7 @@ import numpy as np
 from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray
 from calib.numerics.banded import dense
+from calib.numerics.binning import Cells
 from calib.numerics.natural_spline import NaturalSpline, choose_knots
 from calib.numerics.penalized_logistic import LogisticFit, PenalizedLogistic, fit_logistic
 from calib.numerics.smoothness import choose_smoothness
@@ -67,17 +68,15 @@ class SmoothFit:
         return np.sqrt(np.maximum(spread, 0.0))
 
 
-def fit_smooth(
-    score: FloatArray, weight: FloatArray, positive: FloatArray, penalty: float | None = None
-) -> SmoothFit | None:
+def fit_smooth(cells: Cells, penalty: float | None = None) -> SmoothFit | None:
     """A natural cubic spline of the compact logit, penalised by its curvature.
 
     Its epsilon is below the distance of any score from either end.
 
     Parameters
     ----------
-    score : ndarray of shape (k,), increasing, in [0, 1]
-    weight, positive : ndarray of shape (k,)
+    cells : Cells
+        Weights are in effective rows.
     penalty : float, optional
         Lambda over the total weight; chosen by leaving rows out if None.
 
@@ -90,16 +89,20 @@ def fit_smooth(
     ----------
     Lucena 2018, equation 1, arXiv:1809.07751.
     """
-    epsilon = _both_tails(score)
-    x = _axis(score, epsilon)
+    epsilon = _both_tails(cells.score)
+    x = _axis(cells.score, epsilon)
     length = float(x[-1] - x[0])
-    if length < SHORTEST_AXIS or not 0.0 < float(positive.sum()) < float(weight.sum()):
+    if length < SHORTEST_AXIS or not 0.0 < float(cells.positive.sum()) < cells.total_weight:
         return None
     with single_thread():
-        buckets = into_buckets(x, weight, positive)
+        buckets = into_buckets(x, cells.weight, cells.positive)
         spline = NaturalSpline(x[choose_knots(x, buckets, MOST_KNOTS)])
         problem = PenalizedLogistic.prepare(
-            spline.basis(buckets.x), buckets.weight, buckets.positive, spline.curvature()
+            spline.basis(buckets.x),
+            buckets.weight,
+            buckets.positive,
+            spline.curvature(),
+            buckets.row_weight(cells.weight_sq),
         )
         if penalty is None:
             fit = choose_smoothness(problem, length).fit

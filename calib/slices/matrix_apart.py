@@ -92,4 +92,5 @@ def _fit(
         )
     made = create_multiclass(method, held_out.settings)
     own_weight = None if weight is None else weight[fit_on]
-    return made.fit(score_matrix(predictions)[fit_on], label, own_weight)
+    own_group = None if predictions.group is None else predictions.group[fit_on]
+    return made.fit(score_matrix(predictions)[fit_on], label, own_weight, own_group)

@@ -24,6 +24,11 @@ FITTED = [key for key in METHODS if CALIBRATORS[key].create().needs_both_classes
 PARAMETRIC = ["platt", "logistic", "temperature", "beta", "beta_am", "beta_ab"]
 # Maps made of observed rates, which are 0 or 1 where few rows are.
 BY_RATES = ["isotonic", "histogram", "venn_abers"]
+# Three rows tell more than one row of weight 3, and these depend on how much is known.
+WEIGH_EVIDENCE = {
+    "spline", "splinecalib", "ispline", "pwl", "platt", "venn_abers", "isotonic", "histogram",
+    "ks_spline",
+}  # fmt: skip
 GRID = np.concatenate([[0.0, 5e-324, 1e-300, 1e-15], np.linspace(0.01, 0.99, 99), [1 - 1e-15, 1.0]])
 
 every = pytest.mark.parametrize("key", METHODS)
@@ -33,6 +38,14 @@ every_fitted = pytest.mark.parametrize("key", FITTED)
 def made(key: str) -> Calibrator:
     method = calibrator(key)
     return method.set_params(random_state=0) if "random_state" in method.get_params() else method
+
+
+def counted(y, scores, times):
+    """Cells of rows that each came several times, as an aggregation counts them."""
+    cells = ScoreCells.from_arrays(y, scores, times)
+    return ScoreCells(
+        cells.score, cells.weight, cells.weight, cells.positive, cells.weight, cells.positive
+    )
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +64,15 @@ def assert_probabilities(p):
 
 
 @every
+def test_counts_are_repeated_rows(key, data):
+    scores, y = data
+    times = np.random.default_rng(1).integers(1, 4, len(y))
+    fitted = made(key).fit_cells(counted(y, scores, times)).predict(GRID)
+    repeated = made(key).fit(np.repeat(scores, times), np.repeat(y, times)).predict(GRID)
+    assert fitted == pytest.approx(repeated, abs=1e-8)
+
+
+@pytest.mark.parametrize("key", [key for key in METHODS if key not in WEIGH_EVIDENCE])
 def test_weights_are_repeated_rows(key, data):
     scores, y = data
     weight = np.random.default_rng(1).integers(1, 4, len(y))

@@ -69,14 +69,6 @@ def test_falling_truth_gives_the_base_rate():
     assert "does not rise" in fitted.formula()
 
 
-def test_weights_are_repeats_and_order_does_not_matter():
-    scores, y = draw(300)
-    weight = np.random.default_rng(1).integers(1, 5, 300)
-    rows = np.random.default_rng(2).permutation(np.repeat(np.arange(300), weight))
-    one = ISpline().fit(scores, y, weight).predict(GRID)
-    assert ISpline().fit(scores[rows], y[rows]).predict(GRID) == pytest.approx(one, abs=1e-8)
-
-
 @pytest.mark.parametrize(
     ("scores", "y"),
     [

@@ -14,7 +14,8 @@ def test_agrees_with_scikit_learn():
     scores = rng.random(2000)
     y = rng.random(2000) < scores**2
     weight = rng.integers(1, 4, 2000).astype(float)
-    theirs = _SigmoidCalibration().fit(scores, y, weight)
+    effective = weight * weight.sum() / (weight @ weight)  # its targets count weights as rows
+    theirs = _SigmoidCalibration().fit(scores, y, effective)
     ours = Platt().fit(scores, y, weight)
     assert (ours.slope_, ours.intercept_) == pytest.approx((-theirs.a_, -theirs.b_), rel=1e-4)
     grid = np.linspace(0, 1, 101)

@@ -62,15 +62,6 @@ def test_falling_truth_gives_the_base_rate():
     assert fitted.predict(GRID) == pytest.approx(np.full(101, y.mean()), abs=1e-6)
 
 
-def test_weights_are_repeats_and_order_does_not_matter():
-    scores, y = draw()
-    weight = np.random.default_rng(1).integers(1, 5, 300)
-    rows = np.random.default_rng(2).permutation(np.repeat(np.arange(300), weight))
-    one = PiecewiseLinear().fit(scores, y, weight).predict(GRID)
-    other = PiecewiseLinear().fit(scores[rows], y[rows]).predict(GRID)
-    assert other == pytest.approx(one, abs=1e-8)
-
-
 @pytest.mark.parametrize(
     ("scores", "y"),
     [

@@ -1,0 +1,248 @@
+"""What must not matter, over the registries: the weights' unit, copies named as a group, row order.
+
+Fits end when their steps are small, so that two of them agree as nearly as rounding lets Newton's
+method see: about the square root of double precision where a minimum is flat.
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.naive_bayes import GaussianNB
+
+from calib import analyze, calibrator, metrics
+from calib.calibrators import CALIBRATORS
+from calib.cells import ScoreCells
+from calib.comparison import hold_out
+from calib.crossval import CalibratedModel
+from calib.curves.corp import corp_curve
+from calib.curves.reliability import reliability_curve
+from calib.curves.smooth import smooth_curve
+from calib.metrics import METRICS
+from calib.multiclass import MULTICLASS_CALIBRATORS, multiclass_calibrator
+from calib.predictions import Predictions
+from calib.settings import Settings
+
+GRID = np.linspace(0.01, 0.99, 50)
+SCALES = (1e-3, 0.5, 2.0, 10.0, 1000.0)
+N, COPIES = 400, 5
+COPY = np.repeat(np.arange(N), COPIES)
+# One row more or less is what these say: the simulated nulls, and how many rows there are. Where
+# groups are named their tests by cluster are shown, in calib.metrics.by_cluster.
+COUNT_ROWS = {
+    "ks_test", "kuiper_test", "spiegelhalter_test", "hosmer_lemeshow_test",
+    "calibration_slope_intercept", "certain_and_wrong",
+}  # fmt: skip
+
+
+def numbers(result):
+    if not dataclasses.is_dataclass(result):
+        return np.array([float(result)])
+    values = [getattr(result, field.name) for field in dataclasses.fields(result)]
+    return np.array([float(value) for value in values if not isinstance(value, str)])
+
+
+def close(one, two, tolerance=1e-9):
+    np.testing.assert_allclose(one, two, rtol=tolerance, atol=tolerance)
+
+
+@pytest.fixture(scope="module", params=["distinct", "tied"])
+def data(request):
+    rng = np.random.default_rng(7)
+    z = rng.normal(-0.5, 1.5, N)
+    score = expit(1.8 * z + 0.4)
+    outcome = rng.random(N) < expit(z + 0.6 * np.sin(3.0 * z))
+    return (score if request.param == "distinct" else score.round(2)), outcome
+
+
+@pytest.fixture(scope="module")
+def weight():
+    return np.random.default_rng(8).gamma(1.5, 1.0, N)
+
+
+@pytest.fixture(scope="module")
+def matrix():
+    rng = np.random.default_rng(9)
+    scores = rng.dirichlet([1.0, 1.5, 2.0], N)
+    label = np.array([rng.choice(3, p=row) for row in scores**1.5 / (scores**1.5).sum(1)[:, None]])
+    return scores, label
+
+
+def made(key):
+    method = calibrator(key)
+    return method.set_params(random_state=0) if "random_state" in method.get_params() else method
+
+
+@pytest.mark.parametrize("key", CALIBRATORS)
+def test_calibrators_and_the_unit_of_weights(key, data, weight):
+    score, outcome = data
+    weighted = made(key).fit(score, outcome, weight).predict(GRID)
+    plain = made(key).fit(score, outcome).predict(GRID)
+    for scale in SCALES:
+        close(made(key).fit(score, outcome, scale * weight).predict(GRID), weighted)
+        close(made(key).fit(score, outcome, np.full(N, scale)).predict(GRID), plain)
+
+
+@pytest.mark.parametrize("key", CALIBRATORS)
+def test_calibrators_and_copies_named_as_a_group(key, data, weight):
+    score, outcome = data
+    for w in (None, weight):
+        single = made(key).fit(score, outcome, w).predict(GRID)
+        copied = None if w is None else w[COPY]
+        grouped = made(key).fit(score[COPY], outcome[COPY], copied, COPY.astype(str))
+        close(grouped.predict(GRID), single, 1e-7)
+
+
+@pytest.mark.parametrize("key", CALIBRATORS)
+def test_calibrators_and_the_order_of_rows(key, data, weight):
+    score, outcome = data
+    group = np.arange(N) // 4
+    order = np.random.default_rng(0).permutation(N)
+    there = made(key).fit(score, outcome, weight, group).predict(GRID)
+    here = made(key).fit(score[order], outcome[order], weight[order], group[order])
+    close(here.predict(GRID), there, 1e-7)
+
+
+@pytest.mark.parametrize("key", CALIBRATORS)
+def test_groups_of_one_row_are_none(key, data):
+    score, outcome = data
+    alone = made(key).fit(score, outcome, groups=np.arange(N)).predict(GRID)
+    close(alone, made(key).fit(score, outcome).predict(GRID), 1e-7)
+
+
+@pytest.mark.parametrize("key", METRICS)
+def test_metrics_and_the_unit_of_weights(key, data, weight):
+    score, outcome = data
+    metric = getattr(metrics, key)
+    weighted = numbers(metric(outcome, score, sample_weight=weight))
+    plain = numbers(metric(outcome, score))
+    for scale in SCALES:
+        close(numbers(metric(outcome, score, sample_weight=scale * weight)), weighted)
+        close(numbers(metric(outcome, score, sample_weight=np.full(N, scale))), plain)
+
+
+@pytest.mark.parametrize("key", [key for key in METRICS if key not in COUNT_ROWS])
+def test_metrics_and_copies_named_as_a_group(key, data, weight):
+    score, outcome = data
+    for w in (None, weight):
+        copied = None if w is None else w[COPY]
+        single = ScoreCells.from_arrays(outcome, score, w)
+        grouped = ScoreCells.from_arrays(outcome[COPY], score[COPY], copied, COPY)
+        metric = getattr(metrics, key)
+        close(numbers(metric(grouped)), numbers(metric(single)), 1e-7)
+
+
+@pytest.mark.parametrize("key", METRICS)
+def test_metrics_and_the_order_of_rows(key, data, weight):
+    score, outcome = data
+    order = np.random.default_rng(0).permutation(N)
+    one = getattr(metrics, key)(outcome, score, sample_weight=weight)
+    two = getattr(metrics, key)(outcome[order], score[order], sample_weight=weight[order])
+    close(numbers(one), numbers(two))
+
+
+@pytest.mark.parametrize("key", MULTICLASS_CALIBRATORS)
+def test_multiclass_calibrators_and_the_unit_of_weights(key, matrix, weight):
+    scores, label = matrix
+    weighted = multiclass_calibrator(key).fit(scores, label, weight).predict(scores)
+    plain = multiclass_calibrator(key).fit(scores, label).predict(scores)
+    for scale in (1e-3, 10.0):
+        again = multiclass_calibrator(key).fit(scores, label, scale * weight).predict(scores)
+        close(again, weighted, 1e-7)
+        constant = multiclass_calibrator(key).fit(scores, label, np.full(N, scale))
+        close(constant.predict(scores), plain, 1e-7)
+
+
+@pytest.mark.parametrize("key", MULTICLASS_CALIBRATORS)
+def test_multiclass_calibrators_and_copies_named_as_a_group(key, matrix):
+    scores, label = matrix
+    fixed = {"strength": 0.01} if key.startswith("dirichlet") else {}
+    single = multiclass_calibrator(key, **fixed).fit(scores, label).predict(scores)
+    grouped = multiclass_calibrator(key, **fixed).fit(scores[COPY], label[COPY], None, COPY)
+    close(grouped.predict(scores), single, 1e-6)
+
+
+@pytest.mark.parametrize("curve", [smooth_curve, corp_curve, reliability_curve])
+def test_curves_and_the_unit_of_weights(curve, data, weight):
+    score, outcome = data
+    one = curve(ScoreCells.from_arrays(outcome, score, weight))
+    plain = curve(ScoreCells.from_arrays(outcome, score))
+    for scale in SCALES:
+        scaled = curve(ScoreCells.from_arrays(outcome, score, scale * weight))
+        constant = curve(ScoreCells.from_arrays(outcome, score, np.full(N, scale)))
+        # The isotonic curve's band is of resamples, which are counted in single precision.
+        tolerance = 1e-6 if curve is corp_curve else 1e-9
+        for name in ("observed", "low", "high"):
+            close(getattr(scaled, name), getattr(one, name), tolerance)
+            close(getattr(constant, name), getattr(plain, name), tolerance)
+
+
+def test_a_calibrated_model_and_the_unit_of_weights(data, weight):
+    score, outcome = data
+    x = score[:, None]
+    one = CalibratedModel(GaussianNB(), "spline").fit(x, outcome, weight).predict_proba(x)
+    for scale in SCALES:
+        model = CalibratedModel(GaussianNB(), "spline").fit(x, outcome, scale * weight)
+        close(model.predict_proba(x), one, 1e-7)
+
+
+def test_an_analysis_and_the_unit_of_weights(data, weight):
+    score, outcome = data
+    methods = ("uncalibrated", "platt", "beta", "spline")
+    one, plain = (
+        analyze(Predictions.from_arrays(outcome, score, w), Settings(methods=methods)).table()
+        for w in (weight, None)
+    )
+    for scale in (1e-3, 10.0):
+        for w, expected in ((scale * weight, one), (np.full(N, scale), plain)):
+            predictions = Predictions.from_arrays(outcome, score, w)
+            table = analyze(predictions, Settings(methods=methods)).table()
+            measured = expected.select_dtypes("number").columns
+            # Resamples are counted in single precision.
+            close(table[measured], expected[measured], 1e-5)
+
+
+def test_fits_and_curves_of_an_analysis_know_the_groups():
+    """Copies named as a group tell what the single rows tell; ICI is a metric of the same curve."""
+    rng = np.random.default_rng(3)
+    z = rng.normal(-1.0, 1.5, N)
+    score, outcome = expit(1.8 * z + 0.4), rng.random(N) < expit(z)
+    methods = ("uncalibrated", "beta", "spline")
+    rows = Predictions.from_arrays(outcome[COPY], score[COPY], group=COPY).view()
+    copied = hold_out(rows, Settings(methods=methods))
+    single = hold_out(Predictions.from_arrays(outcome, score).view(), Settings(methods=methods))
+    for key in methods:
+        close(copied.maps[key].predict(GRID), single.maps[key].predict(GRID), 1e-6)
+    loss = {key: metrics.log_loss(cells) for key, cells in copied.cells.items()}
+    assert loss["spline"] < min(loss["uncalibrated"], loss["beta"] + 0.005)
+    ici = [
+        metrics.integrated_calibration_index(of.cells["uncalibrated"]).ici
+        for of in (copied, single)
+    ]
+    assert ici[0] == pytest.approx(ici[1], abs=1e-3)
+
+
+def test_the_spline_of_clusters_is_near_the_true_model():
+    excess = {"logistic": [], "beta": [], "spline": [], "unnamed": []}
+    rng = np.random.default_rng(1)
+    fresh = rng.normal(-1.0, 1.5, 20_000)
+    p = expit(fresh)
+    group = np.repeat(np.arange(150), 10)
+    for _ in range(24):
+        # Scores are a cluster's; so is the luck of two of its rows with probability 0.3.
+        z = rng.normal(-1.0, 1.5, 150)[group]
+        common = rng.random(len(group)) < np.sqrt(0.3)
+        luck = np.where(common, rng.random(150)[group], rng.random(len(group)))
+        for name, losses in excess.items():
+            fit = calibrator("spline" if name == "unnamed" else name)
+            fit.fit(
+                expit(1.8 * z + 0.4), luck < expit(z), None, None if name == "unnamed" else group
+            )
+            q = np.clip(fit.predict(expit(1.8 * fresh + 0.4)), 1e-12, 1.0 - 1e-12)
+            losses.append(np.mean(p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q))))
+    mean = {name: np.mean(losses) for name, losses in excess.items()}
+    # The truth is one of the two-parameter curves of `logistic`: no method can do much better.
+    assert mean["spline"] < 2.0 * mean["logistic"]
+    assert mean["spline"] < mean["beta"]
+    assert mean["unnamed"] > 3.0 * mean["spline"]
