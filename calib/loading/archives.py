@@ -9,6 +9,7 @@ import lzma
 import zipfile
 import zlib
 from collections.abc import Callable
+from typing import Any
 
 import pyarrow as pa
 
@@ -103,12 +104,13 @@ def check_whole(archive: zipfile.ZipFile, data: bytes) -> None:
 
 
 def _is_content(entry: zipfile.ZipInfo) -> bool:
-    return not entry.is_dir() and not entry.filename.startswith("__MACOSX/")
+    # Not by `is_dir`, which a member without a name does not survive.
+    return not entry.filename.endswith("/") and not entry.filename.startswith("__MACOSX/")
 
 
 def _gzip(data: bytes, most: int) -> bytes:
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-        return stream.read(most)
+        return _in_pieces(stream, most)
 
 
 def _xz(data: bytes, most: int) -> bytes:
@@ -157,7 +159,16 @@ def _one_stream(
 
 def _zstd(data: bytes, most: int) -> bytes:
     with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
-        return bytes(stream.read(most))
+        return _in_pieces(stream, most)
+
+
+def _in_pieces(stream: Any, most: int) -> bytes:
+    """What a stream holds, up to `most` bytes; asked for at once, that many would be allocated."""
+    parts: list[bytes] = []
+    while most and (part := bytes(stream.read(min(most, LARGEST_PIECE)))):
+        parts.append(part)
+        most -= len(part)
+    return b"".join(parts)
 
 
 UNPACKERS: dict[bytes, tuple[str, Callable[[bytes, int], bytes]]] = {

@@ -169,7 +169,9 @@ def _groups(frame: pd.DataFrame, numeric: list[str]) -> Iterator[list[str]]:
 
 def rows_sum(scores: pd.DataFrame) -> bool:
     """Whether most of the first rows sum to 1, or to 100."""
-    head = scores.head(LOOK_ROWS).to_numpy(dtype=np.float64, na_value=np.nan)
+    # A signalling NaN, as damaged files have it, is a NaN.
+    with np.errstate(invalid="ignore"):
+        head = scores.head(LOOK_ROWS).to_numpy(dtype=np.float64, na_value=np.nan)
     sums = head.sum(axis=1)
     known = sums[np.isfinite(sums)]
     if not len(known) or np.nanmin(head) < -1e-3:

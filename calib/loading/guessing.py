@@ -105,10 +105,16 @@ def _score(guesser: Guesser) -> str | None:
         guesser.named(SCORE_NAMES, probability)
         or guesser.first(lambda look: probability(look) and not look.missing, probability)
         or guesser.named(SCORE_NAMES, lambda look: look.numeric)
-        # Among many nameless numbers none is likelier to be the score than another.
-        or (guesser.first(lambda look: look.fractional) if len(guesser.frame.columns) < 5 else None)
+        or _only_fraction(guesser)
         or guesser.named(SCORE_NAMES, lambda look: look.distinct > 0)
     )
+
+
+def _only_fraction(guesser: Guesser) -> str | None:
+    """The single column of fractions: of several none is likelier to be the score than another."""
+    columns = guesser.free()[:MOST_LOOKED_AT]
+    found = [column for column in columns if guesser.look(column).fractional]
+    return found[0] if len(found) == 1 else None
 
 
 def _with_roles(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
@@ -183,6 +189,9 @@ def _positive(frame: pd.DataFrame, mapping: ColumnMapping) -> str | None:
     telling = telling_label(labels)
     if telling is not None:
         return telling
+    # In some fields 1 is yes and 2 is no, in others 2 is the event: a person knows.
+    if set(labels.names) == {"1", "2"}:
+        return None
     # The only label of a column that holds one class: 0 and -1 are negative.
     if len(labels) == 1:
         return "1" if labels.name(0) in ("0", "-1") else labels.name(0)
@@ -199,7 +208,7 @@ def is_plain_pair(labels: Labels) -> bool:
 
 def telling_label(labels: Labels) -> str | None:
     """The label that says "positive" by its name."""
-    folded = {name.casefold(): name for name in labels.names}
+    folded = {name.casefold(): name for name in labels.names if labels.names != ("1", "2")}
     return next((folded[word] for word in POSITIVE_WORDS if word in folded), None)
 
 

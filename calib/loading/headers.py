@@ -31,6 +31,9 @@ def find_header(records: Sequence[Record]) -> tuple[bool, bool]:
     ((True, True), (False, False))
     """
     first, rest = [cell.strip() for cell in records[0]], records[1:]
+    # A delimiter at the end of the line makes a cell, and not a column.
+    while len(first) > 1 and not first[-1]:
+        first.pop()
     if _counts_columns(first) and rest:
         return _of_counted(first, rest), False
     numeric = [_is_number(cell) for cell in first]

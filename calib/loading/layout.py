@@ -21,7 +21,7 @@ SAMPLE_RECORDS = 100
 DELIMITERS = ("\t", ";", "|", ",")
 WHITESPACE = r"\s+"
 MOST_COLUMNS = 20_000
-DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+")
+DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+%?")
 MARKUP = re.compile(r"\s*<(!doctype|html|\?xml|table)", re.IGNORECASE)
 JSON = re.compile(r'\s*(\{\s*"|\[\s*[\[{]|\{\s*\}|\[\s*\])')
 
@@ -127,6 +127,13 @@ def _names(header: Record | None, rows: Sequence[Record], data: bytes) -> Record
     """
     if header is None:
         return [""] * Counter(len(row) for row in rows).most_common(1)[0][0]
+    width = Counter(map(len, rows)).most_common(1)[0][0] if rows else len(header)
+    if any(NUMBER.fullmatch(name.strip()) for name in header[width:]):
+        raise refuse(
+            "long-header",
+            f"The header has {len(header)} names, some of them numbers, and most rows have "
+            f"{width} cells: a line break is missing behind the header. Put it there.",
+        )
     longer = bool(rows) and all(len(row) == len(header) + 1 for row in rows)
     # A delimiter at the end of every line makes a cell, and not a column.
     if not longer or not any(row[-1].strip() for row in rows):
@@ -184,8 +191,9 @@ def _delimiter(sample: str) -> tuple[str, tuple[Guess, ...]]:
             continue
         width, count = Counter(widths).most_common(1)[0]
         share = count / len(widths)
-        # Words are separated by blanks too: only a regular pattern counts.
-        if width > 1 and share > best_share and (delimiter != WHITESPACE or share > 0.9):
+        # Words are separated by blanks too: only a regular pattern counts, where there is no other.
+        blanks = delimiter == WHITESPACE
+        if width > 1 and share > best_share and not (blanks and (share <= 0.9 or best_share > 0.5)):
             best, best_share = delimiter, share
     chosen = found.pop(best)
     rivals = [records for records in found.values() if _regular(records)]

@@ -13,6 +13,9 @@ from calib.numerics.arrays import FloatArray, IntArray
 MISSING_WORDS = {"", "na", "n/a", "#n/a", "nan", "null", "none", "-", "."}
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?(inf|infinity)", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+(e[-+]?\d+)?", re.IGNORECASE)
+# These marks separate thousands and nothing else.
+GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}([ '’_\u00a0\u202f]\d{3})+([.,]\d+)?")
+GROUP_MARK = re.compile(r"[ '’_\u00a0\u202f]")
 # 1,234 is 1234 or 1.234; 0,234 and 12,34 can only be fractions.
 UNCLEAR = {mark: re.compile(rf"[-+]?[1-9]\d{{0,2}}{mark}\d{{3}}") for mark in (",", r"\.")}
 THOUSANDS = {
@@ -139,6 +142,8 @@ def _read_cell(cell: str, decimal: str | None) -> float:
         return float("nan")
     divisor = 100.0 if cell.endswith("%") else 1.0
     plain = cell.removesuffix("%").strip()
+    if GROUPED.fullmatch(plain):
+        plain = GROUP_MARK.sub("", plain)
     if decimal is None:
         grouped = next((mark for mark in THOUSANDS if THOUSANDS[mark].fullmatch(plain)), None)
         # One mark alone is a decimal mark until a person says otherwise.

@@ -32,7 +32,9 @@ def read_scores(
     if odd:
         matrix = matrix.assign(**{column: numbers.values for column, numbers in odd.items()})
     small = all(dtype == np.float32 for dtype in matrix.dtypes)
-    return odd, matrix.to_numpy(dtype=np.float32 if small else np.float64)
+    # A signalling NaN, as damaged files have it, is a NaN.
+    with np.errstate(invalid="ignore"):
+        return odd, matrix.to_numpy(dtype=np.float32 if small else np.float64)
 
 
 def _side_by_side(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:

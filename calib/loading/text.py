@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 from dataclasses import replace
@@ -11,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from calib.loading.encodings import to_utf8
-from calib.loading.layout import Layout, find_layout, unreadable
+from calib.loading.layout import Layout, find_layout, read_records, unreadable
 from calib.loading.numbers import has_commas
 from calib.loading.problems import refuse
 from calib.loading.table import Table, make_table
@@ -23,7 +24,7 @@ LARGE, PART = 2**25, 2**23
 LARGEST_EXACT = 2.0**53
 LEADING_ZERO = re.compile(rb"0[0-9]")
 OUTSIDE_CELL = np.isin(np.arange(256), list(b'\t\n\r ";,|'))
-EXCEL_HINT = re.compile(rb'\s*"?sep=(.)"?\r?\n')
+EXCEL_HINT = re.compile(rb'\s*"?sep=(.)"?(\r\n?|\n)')
 
 
 def read_text(data: bytes, name: str, given: TextFormat) -> Table:
@@ -48,6 +49,7 @@ def read_text(data: bytes, name: str, given: TextFormat) -> Table:
         if given.delimiter is None and hint[1].isascii():
             given = replace(given, delimiter=hint[1].decode())
     layout = find_layout(text, given)
+    _check_end(text, layout)
     frame = _parse(text, layout)
     # Without a quotation mark the commas of such a text are all delimiters.
     commas = (layout.delimiter != "," or b'"' in text) and b"," in text and has_commas(frame)
@@ -56,6 +58,22 @@ def read_text(data: bytes, name: str, given: TextFormat) -> Table:
     first_row = 2 if layout.has_header else 1
     table = make_table(frame, names, name=name, first_row=first_row, notes=notes, commas=commas)
     return replace(table, guesses=(*guesses, *layout.guesses, *table.guesses))
+
+
+def _check_end(text: bytes, layout: Layout) -> None:
+    """Refuse a text that breaks off: its last number would be read without its last digits."""
+    last = text[max(text.rfind(b"\n"), text.rfind(b"\r")) + 1 :]
+    # A long last cell is no cut, and csv refuses it.
+    if not last.strip() or b'"' in last or len(last) > csv.field_size_limit():
+        return
+    _, record = next(read_records(last.decode(), layout.delimiter), (0, layout.names))
+    if len(record) < len(layout.names):
+        raise refuse(
+            "cut-short",
+            f"The file ends in the middle of a row: its last line has {len(record)} of "
+            f"{len(layout.names)} cells and no line break. Upload the whole file, or complete or "
+            "remove that line.",
+        )
 
 
 def _parse(text: bytes, layout: Layout) -> pd.DataFrame:

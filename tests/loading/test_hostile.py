@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -99,7 +100,7 @@ READ = {
     "one class": (csv(*["1,0.7", "1,0.9"] * 50), "one-class"),
     "mixed types": (csv("0,0.1", "1,0.4", "yes,0.3", "0,0.2", "1,0.8"), "no-positive"),
     "latin-1": (csv(*[f"{row},caf\xe9" for row in ROWS], header="y,p,place"), None),
-    "short rows": (csv(*ROWS, "1"), "missing"),
+    "short rows": (csv(*ROWS, "1", ""), "missing"),
     "wide": (",".join(["y", "p", *(f"c{i}" for i in range(9_998))]).encode() + b"\n"
              + (b"0,0.2" + b",1" * 9_998 + b"\n" + b"1,0.7" + b",1" * 9_998 + b"\n") * 4, "few"),
     "thousand classes": (csv(*[f"{i},0.5" for i in range(1_000)]), "no-outcome"),
@@ -230,3 +231,81 @@ def test_names_and_words_that_are_no_text_are_refused(write) -> None:
         with pytest.raises(InputError) as caught:
             read(data.replace(whole, broken))
         assert caught.value.problems[0].code == "damaged"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r", "\r\n"])
+def test_excels_hint_is_read_whatever_ends_the_lines(newline: str) -> None:
+    lines = ["sep=;", "y;p", *(f"{i % 2};{0.1 + i / 50}" for i in range(20))]
+    table = read(newline.join(lines).encode())
+    assert table.columns == ("y", "p")
+    assert len(table) == 20
+
+
+def test_a_file_that_breaks_off_in_a_row_is_refused() -> None:
+    whole = csv(*(f"{row},north" for row in ROWS), header="y,p,s")
+    with pytest.raises(InputError, match="ends in the middle of a row: its last line has 2 of 3"):
+        read(whole[: whole.rindex(b",") - 2])
+    # A row may end before its empty cells, where a line break says that it ends there.
+    assert len(read(whole + b"\n1,0.5\n")) == 201
+
+
+def test_numbers_above_nameless_columns_are_a_header_with_a_delimiter_at_its_end_too() -> None:
+    lines = [f"{i},{i % 2},{0.31 + i / 50:.3f}," for i in range(20)]
+    table = read("\n".join([",0,1,", *lines, ""]))
+    assert len(table) == 20
+    np.testing.assert_allclose(load("\n".join([",0,1,", *lines, ""])).scores[0], 0.31)
+
+
+def test_one_and_two_are_asked_for() -> None:
+    text = "y,p\n" + "".join(f"{1 + i % 2},{0.02 * i + 0.01:.2f}\n" for i in range(40))
+    with pytest.raises(InputError, match="Choose those that count as positive"):
+        load(text)
+    assert load(text, positive="2").outcome[:4].tolist() == [0, 1, 0, 1]
+
+
+def test_of_two_nameless_columns_of_fractions_none_is_taken_for_the_score() -> None:
+    text = "".join(f"{i % 2},{i + 1.5},{i / 3 - 4:.3f}\n" for i in range(20))
+    with pytest.raises(InputError, match="Choose the column that holds the score"):
+        load(text, transform="logit")
+
+
+@pytest.mark.parametrize("mark", ["'", "’", " ", "_", "\u00a0"])
+def test_marks_that_can_only_separate_thousands_are_read(mark: str) -> None:
+    rows = "".join(f"{i % 2};{0.02 * i + 0.01:.2f};{i + 1}{mark}234.5\n" for i in range(40))
+    weight = load(f"y;p;weight\n{rows}").weight
+    np.testing.assert_allclose(weight, np.arange(1, 41) * 1000 + 234.5)
+
+
+def test_groups_of_three_beside_percentages_with_a_point_are_asked_for() -> None:
+    rows = "".join(f"{i % 2};{2 * i + 1.5}%;1,{100 + i}\n" for i in range(40))
+    with pytest.raises(InputError, match="1,100"):
+        load(f"y;p;weight\n{rows}", weight="weight")
+
+
+def test_blanks_behind_commas_do_not_separate_cells_in_a_ragged_file() -> None:
+    rows = [f"{i},  {i % 2},  {2 * i + 1.5}%" for i in range(40)]
+    with pytest.raises(InputError, match="some lines have more cells"):
+        read("\n".join([",  0,  1", f"{rows[0]},1", *rows[1:], ""]))
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_a_small_file_takes_little_memory(packer: str) -> None:
+    packed = PACKERS[packer](GOOD.encode())
+    tracemalloc.start()
+    try:
+        read(packed)
+        assert tracemalloc.get_traced_memory()[1] < 2**27
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_header_that_runs_into_the_first_row_is_refused() -> None:
+    with pytest.raises(InputError, match="5 names, some of them numbers, and most rows have 3"):
+        read(csv(*(f"{row},north" for row in ROWS), header="y,p,s1,0.6315,east"))
+
+
+def test_a_zip_member_without_a_name_is_no_traceback() -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(""), GOOD)
+    assert len(read(buffer.getvalue())) == 200

@@ -186,3 +186,10 @@ def test_numbers_beyond_double_precision_and_damaged_ones_are_told_without_a_war
     signalling.view(np.uint32)[3] = 0x7F800001
     with pytest.raises(InputError, match="missing in 1 row"):
         load(npz(probs=signalling, y=y))
+
+
+def test_a_matrix_with_damaged_numbers_is_told_without_a_warning() -> None:
+    signalling = P.copy()
+    signalling.view(np.uint32)[3, 1] = 0x7F800001
+    with pytest.raises(InputError, match="missing in 1 row"):
+        load(npz(probs=signalling, extra=P[:, 0].astype(np.float64), y=LABEL))
