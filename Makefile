@@ -1,5 +1,6 @@
 # make run          the app on http://localhost:8501 (another port: make run PORT=8600)
 # make test         all tests, doctests and browser tests included (some of them: make test ARGS="-k spline")
+# make fuzz         20,000 odd, damaged and forged inputs: read right, or refused in words (more: make fuzz ARGS="--inputs 200000")
 # make check        lint, format, types, who may import whom
 # make bench        speed and quality benchmarks
 # make reproduce    the published tables and figures, into docs/ (some: make reproduce ARGS="ks corp")
@@ -12,7 +13,7 @@ VENV := .venv/bin/python
 PIP := $(VENV) -m pip --disable-pip-version-check install --quiet
 
 .DELETE_ON_ERROR:
-.PHONY: run test check bench reproduce browsers screenshots clean
+.PHONY: run test fuzz check bench reproduce browsers screenshots clean
 
 run: .venv/app.stamp
 	$(VENV) -m streamlit run app.py --server.port=$(PORT)
@@ -20,6 +21,9 @@ run: .venv/app.stamp
 # loadfile: a file's tests stay on one core, so its browser tests share one server.
 test: .venv/dev.stamp browsers
 	$(VENV) -m pytest -n auto --dist loadfile $(ARGS)
+
+fuzz: .venv/dev.stamp
+	$(VENV) -m tests.fuzz $(ARGS)
 
 check: .venv/dev.stamp
 	$(VENV) -m ruff check

@@ -1,0 +1,49 @@
+"""A short run of the fuzz suite, and the judge itself."""
+
+import warnings
+
+import pytest
+
+from calib.loading import InputError, Problem
+from tests.fuzz.cases import Case, judged
+from tests.fuzz.run import BAD, run
+from tests.fuzz.seeds import case_of, source_of
+
+INPUTS = 3_000
+
+
+def test_every_input_is_read_right_or_refused_in_words() -> None:
+    results = dict(run(range(INPUTS), jobs=2))
+    bad = {seed: result for seed, result in results.items() if result.kind in BAD}
+    told = [f"python -m tests.fuzz --only {seed}: {bad[seed]}" for seed in sorted(bad)]
+    assert not bad, "\n".join(told)
+    assert sorted(results) == list(range(INPUTS))
+    # Refusing everything would be no reading: of every source a part is read.
+    right = {source_of(seed) for seed, result in results.items() if result.kind == "right"}
+    assert right == {source_of(seed) for seed in range(INPUTS)}
+
+
+def test_an_input_is_a_function_of_its_seed() -> None:
+    for seed in range(60):
+        assert case_of(seed).data == case_of(seed).data
+
+
+def refuse(sentence: str) -> None:
+    raise InputError([Problem("code", "error", sentence)])
+
+
+@pytest.mark.parametrize(
+    ("read", "wrong", "plain", "kind"),
+    [
+        (len, "", True, "right"),
+        (len, "3 for 4", False, "wrong"),
+        (lambda _: refuse("Column `KeyError` is empty. Choose another."), "", False, "refused"),
+        (lambda _: refuse("The file is empty."), "", True, "wrong"),
+        (lambda _: refuse("KeyError: 7."), "", False, "raw"),
+        (lambda _: refuse("the file\nis odd"), "", False, "raw"),
+        (lambda _: {}[7], "", False, "raw"),
+        (lambda _: warnings.warn("odd", stacklevel=1), "", False, "raw"),
+    ],
+)
+def test_the_judge(read, wrong, plain, kind) -> None:
+    assert judged(Case(b"", read, lambda _: wrong, plain)).kind == kind
