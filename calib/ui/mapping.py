@@ -278,6 +278,8 @@ def preview(session: Session) -> None:
             **{name: st.column_config.Column(f"{name} ({roles[name]})") for name in mapped},
         },
         key="preview",
+        # Streamlit's own placeholder is a word that a cell may hold.
+        placeholder="(empty)",
         alt="The first rows of the file.",
     )
     hidden = len(upload.table.columns) - len(order)

@@ -216,6 +216,60 @@ def test_percentages_are_repaired_by_one_click():
     assert app.metric[0].value == "400"
 
 
+def test_a_first_line_that_may_be_data_is_asked_about():
+    text = rows().replace("outcome,score", "0,1")
+    for answer, n_rows in (("0", "400"), ("1", "401")):
+        app = upload(start(), text)
+        assert "may be the names" in app.error[0].value
+        button(app, f"read_header_{answer}").click().run()
+        assert not app.error
+        go(app, "")
+        assert app.metric[0].value == n_rows
+
+
+def test_a_mark_of_two_meanings_is_asked_about_and_can_be_changed():
+    lines = rows().splitlines()
+    weights = ['"1,234"', "999"] * 200
+    text = "\n".join(
+        ["outcome,score,weight", *(f"{a},{b}" for a, b in zip(lines[1:], weights, strict=True))]
+    )
+    app = upload(start(), text)
+    assert "can be read in two ways" in app.error[0].value
+    button(app, "repair_decimal-mark_1").click().run()
+    assert not app.error
+    assert app.selectbox(key="map_decimal").value == "."
+    app.selectbox(key="map_decimal").set_value(",").run()
+    assert not app.error
+
+
+def test_words_repeats_and_spellings_are_told_on_the_data_page():
+    lines = rows().splitlines()
+    words = {"1": ["yes", "Yes"], "0": ["no", "unknown"]}
+    more = [
+        f"{words[line[0]][i % 2]}{line[1:]},{'NA' if i % 5 else 'EU'}"
+        for i, line in enumerate(lines[1:])
+    ]
+    app = upload(start(), "\n".join(["outcome,score,region", *more, *more[:7]]))
+    assert [name.casefold() for name in app.multiselect(key="map_positive").value] == ["yes"]
+    assert "is unknown in" in app.error[0].value
+    told = " ".join(note.value for note in app.info)
+    assert "`NA` in column `region`" in told
+    assert "rows equal an earlier row in all columns" in told
+    button(app, "repair_missing").click().run()
+    assert not app.error
+
+
+def test_several_labels_can_be_positive():
+    lines = rows().splitlines()
+    names = {"1": ["III", "IV"], "0": ["I", "I"]}
+    stages = [f"{names[line[0]][i % 2]}{line[1:]}" for i, line in enumerate(lines[1:])]
+    app = upload(start(), "\n".join([lines[0], *stages]))
+    assert "no-positive" in {b.key.removeprefix("repair_") for b in app.button}
+    app.multiselect(key="map_positive").set_value(["III", "IV"]).run()
+    assert not app.error
+    assert "`III` and `IV` count as positive" in said(app)
+
+
 def test_a_changed_mapping_changes_the_rows():
     lines = rows().splitlines()
     text = "\n".join([f"{lines[0]},other", *(f"{line},0.5" for line in lines[1:])])
