@@ -38,7 +38,8 @@ def four_numbers(analysis: Analysis) -> None:
             words.p_words(scores.p_adjusted["ks"]),
             delta_color="off",
             delta_arrow="off",
-            help=f"{words.meaning(analysis, 'ks_error')} Below it: the p-value after Holm's "
+            help=f"{words.meaning(analysis, 'ks_error')} "
+            f"{words.on_average(scores.metrics['ks_error'])} Below it: the p-value after Holm's "
             "correction for five tests.",
         )
         right.metric(

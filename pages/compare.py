@@ -45,7 +45,10 @@ def body(model: Model) -> None:
         st.markdown("### Metrics on held-out rows")
     tables.metrics(analysis)
     loss = "multiclass log loss" if analysis.multiclass else "log loss"
-    st.caption(f"★ best of its column. Ranks use {loss}: binned errors depend on the bins.")
+    st.caption(
+        "★ best of its column. In brackets: what a calibrated model of this size shows on average. "
+        f"Ranks use {loss}: binned errors depend on the bins."
+    )
     if len(analysis.methods) > 1:
         changes(analysis)
 

@@ -136,7 +136,7 @@ def with_bins(method: MethodResult, held_out: HeldOut, settings: Settings) -> Me
 
     def ece(strategy: Strategy) -> Estimate:
         value = expected_calibration_error(cells, n_bins=n, strategy=strategy)
-        return drawn.ece(bin_edges(cells, n, strategy)).estimate(value, level)
+        return drawn.ece(bin_edges(cells, n, strategy), cells).estimate(value, level)
 
     curve = reliability(cells, settings, held_out.clusters(method.key))
     largest = drawn.mce(bin_edges(cells, n, settings.strategy))

@@ -13,6 +13,7 @@ from calib.analysis import Analysis, analyze
 from calib.cli import junit
 from calib.cli.data import predictions_of, progress_of
 from calib.cli.options import add_data, add_progress, add_settings, settings_of
+from calib.comparison import Estimate
 from calib.methods import method_keys
 
 EXAMPLES = """examples:
@@ -43,14 +44,14 @@ class Limit:
     meaning: str
     column: Callable[[Analysis], str] | None = None
 
-    def measured(self, analysis: Analysis, method: str) -> tuple[str, float]:
+    def measured(self, analysis: Analysis, method: str) -> tuple[str, Estimate]:
         """What it is called, and its value on held-out rows."""
         result = analysis.methods[method]
         if self.column is None:
-            return "p of the KS test", result.ks.p_value
+            return "p of the KS test", Estimate(result.ks.p_value)
         key = self.column(analysis)
         labels = {column.key: column.label for column in analysis.columns}
-        return labels[key], result.metrics[key].value
+        return labels[key], result.metrics[key]
 
 
 LIMITS = (
@@ -67,12 +68,13 @@ LIMITS = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A limit and what was found."""
+    """A limit and what was found; of a calibration error also what a calibrated model shows."""
 
     label: str
     value: float
     bound: float
     at_most: bool
+    noise_floor: float = math.nan
 
     @property
     def kept(self) -> bool:
@@ -92,13 +94,19 @@ class Finding:
         --------
         >>> Finding("KS error", 0.0412345678, 0.02, at_most=True).sentence
         'KS error 0.0412346 is above 0.02'
+        >>> Finding("KS error", 0.041, 0.02, at_most=True, noise_floor=0.0352).sentence
+        'KS error 0.041 is above 0.02; a calibrated model of this size shows 0.0352 on average'
         """
         kept = ("is at most", "is at least") if self.kept else ("is above", "is below")
         relation = f"{kept[0] if self.at_most else kept[1]} {self.bound:g}"
         # Rounding must not carry a number over the limit that it is printed beside.
         rounded = Finding(self.label, float(f"{self.value:.6g}"), self.bound, self.at_most)
         shown = f"{self.value:.6g}" if rounded.kept == self.kept else repr(self.value)
-        return f"{self.label} {shown} {relation}"
+        found = f"{self.label} {shown} {relation}"
+        if self.kept or math.isnan(self.noise_floor):
+            return found
+        floor = f"{self.noise_floor:.3g}"
+        return f"{found}; a calibrated model of this size shows {floor} on average"
 
 
 def add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -162,15 +170,14 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _findings(given: argparse.Namespace, analysis: Analysis) -> list[Finding]:
-    return [
-        Finding(
-            *limit.measured(analysis, given.method),
-            bound=getattr(given, limit.option),
-            at_most=limit.option.startswith("max"),
-        )
-        for limit in LIMITS
-        if getattr(given, limit.option) is not None
-    ]
+    found = []
+    for limit in LIMITS:
+        bound = getattr(given, limit.option)
+        if bound is not None:
+            label, estimate = limit.measured(analysis, given.method)
+            at_most = limit.option.startswith("max")
+            found.append(Finding(label, estimate.value, bound, at_most, estimate.noise_floor))
+    return found
 
 
 def _line(found: list[Finding], analysis: Analysis, method: str) -> str:

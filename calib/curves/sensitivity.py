@@ -26,6 +26,8 @@ class SensitivityCurve:
     ece : ndarray
     low, high : ndarray
         Its interval.
+    noise_floor : ndarray
+        What calibrated scores show on average.
     noise : ndarray
         What sampling alone adds up to: calibrated scores stay below it with probability
         `confidence_level`.
@@ -37,6 +39,7 @@ class SensitivityCurve:
     ece: FloatArray
     low: FloatArray
     high: FloatArray
+    noise_floor: FloatArray
     noise: FloatArray
     confidence_level: float
 
@@ -57,6 +60,7 @@ class SensitivityCurve:
                 "ece": self.ece,
                 "low": self.low,
                 "high": self.high,
+                "noise_floor": self.noise_floor,
                 "noise": self.noise,
                 "miscalibrated": self.miscalibrated,
             }
@@ -134,17 +138,18 @@ def ece_sensitivity(
     def curve(strategy: Strategy) -> SensitivityCurve:
         counts = np.arange(fewest, most + 1)
         rows = [_row(cells, replicates, int(n), strategy, confidence_level) for n in counts]
-        ece, low, high, noise = np.array(rows).T
-        return SensitivityCurve(strategy, counts, ece, low, high, noise, confidence_level)
+        ece, low, high, floor, noise = np.array(rows).T
+        return SensitivityCurve(strategy, counts, ece, low, high, floor, noise, confidence_level)
 
     return Sensitivity(curve("uniform"), curve("quantile"))
 
 
 def _row(
     cells: ScoreCells, replicates: Replicates, n_bins: int, strategy: Strategy, level: float
-) -> tuple[float, float, float, float]:
+) -> tuple[float, float, float, float, float]:
     edges = bin_edges(cells, n_bins, strategy)
-    bins, errors = bin_between(cells, edges), replicates.ece(edges)
+    bins, errors = bin_between(cells, edges), replicates.ece(edges, cells)
     value = float(bins.weight @ np.abs(bins.gap)) / cells.total_weight
-    estimate = errors.estimate(value, level)
-    return value, estimate.low, estimate.high, float(np.quantile(errors.noise, level))
+    found = errors.estimate(value, level)
+    noise = float(np.quantile(errors.noise, level))
+    return value, found.low, found.high, found.noise_floor, noise

@@ -28,7 +28,7 @@ def sensitivity_chart(
     """ECE with its interval from few bins to many, and the binning in use.
 
     A hollow point is an error that calibrated scores would show too. The grey band is how far
-    theirs would reach with the strategy in use.
+    theirs would reach with the strategy in use, the dashed line their mean.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def sensitivity_chart(
     used = getattr(sensitivity, settings.strategy)
     other = sensitivity.uniform if used is sensitivity.quantile else sensitivity.quantile
     now = analysis.methods[method].metrics[f"ece_{settings.strategy}"]
-    traces = [_noise(used), _interval(other, 0.14), _interval(used, 0.26)]
+    traces = [_noise(used), _floor(used), _interval(other, 0.14), _interval(used, 0.26)]
     traces += [_line(other), _line(used)]
     traces += [_reference(settings.n_bins), _choice(settings, now)]
     label = analysis.methods[method].label
@@ -81,6 +81,19 @@ def _noise(curve: SensitivityCurve) -> Trace:
     return _area(curve.n_bins.astype(float), floor, curve.noise, BAND, name=name, uid="noise")
 
 
+def _floor(curve: SensitivityCurve) -> Trace:
+    """What calibrated scores show on average."""
+    return scatter(
+        x=curve.n_bins,
+        y=curve.noise_floor,
+        mode="lines",
+        name="Calibrated, mean",
+        uid="noise floor",
+        line={"color": FRAME, "width": 1.25, "dash": "dash"},
+        hoverinfo="skip",
+    )
+
+
 def _interval(curve: SensitivityCurve, alpha: float) -> Trace:
     return _area(
         curve.n_bins.astype(float),
@@ -96,12 +109,21 @@ def _interval(curve: SensitivityCurve, alpha: float) -> Trace:
 
 def _line(curve: SensitivityCurve) -> Trace:
     color = COLORS[curve.strategy]
-    points = zip(curve.n_bins, curve.ece, curve.low, curve.high, curve.miscalibrated, strict=True)
+    points = zip(
+        curve.n_bins,
+        curve.ece,
+        curve.low,
+        curve.high,
+        curve.noise_floor,
+        curve.miscalibrated,
+        strict=True,
+    )
     said = [
         f"{n} {curve.strategy} bins: ECE {ece:.4f}"
         f"<br>{100 * curve.confidence_level:g}% interval {low:.4f} to {high:.4f}"
+        f"<br>calibrated scores show {floor:.4f} on average"
         f"<br>{'more than chance' if more else 'no more than calibrated scores would show'}"
-        for n, ece, low, high, more in points
+        for n, ece, low, high, floor, more in points
     ]
     return scatter(
         x=curve.n_bins,

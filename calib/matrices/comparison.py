@@ -13,7 +13,8 @@ from calib.matrices.defaults import default_methods
 from calib.matrices.held_out import MulticlassHeldOut, hold_out_multiclass
 from calib.matrices.views import replicate_view
 from calib.multiclass import MULTICLASS_CALIBRATORS, MULTICLASS_METRICS
-from calib.multiclass.metrics import ROW_METRICS, classwise_ece, leading_views, view_metrics
+from calib.multiclass.class_errors import class_errors
+from calib.multiclass.metrics import ROW_METRICS, leading_views, view_metrics
 from calib.numerics.arrays import FloatArray
 from calib.predictions import BinaryView, Predictions
 from calib.settings import Settings
@@ -56,6 +57,8 @@ class Scored:
         Log loss, Brier score and correctness of each row.
     views : mapping of str to float
         The other metrics.
+    classwise_floor : float
+        Classwise ECE that calibrated scores show on average.
     errors : mapping of str to Errors
         Those of them that have an interval, in resamples.
     folds : mapping of str to ndarray of shape (k, m)
@@ -64,6 +67,7 @@ class Scored:
 
     rows: Mapping[str, FloatArray]
     views: Mapping[str, float]
+    classwise_floor: float
     errors: Mapping[str, Errors]
     folds: Mapping[str, FloatArray]
 
@@ -79,7 +83,7 @@ class Scored:
         return {
             name: self.errors[name].estimate(value, confidence_level)
             if name in self.errors
-            else Estimate(value)
+            else Estimate(value, noise_floor=self.classwise_floor)
             for name, value in self.views.items()
         }
 
@@ -265,12 +269,14 @@ def _score(held_out: MulticlassHeldOut, key: str) -> Scored:
         for name, view in views.items()
     }
     found = view_metrics(cells, N_BINS)
-    found["ece_classwise"] = classwise_ece(matrix, label, weight, N_BINS)
+    by_class = class_errors(matrix, label, weight, N_BINS, held_out.group)
+    found["ece_classwise"] = float(by_class.ece.mean())
     return Scored(
         rows={name: row(matrix, label) for name, row in ROW_METRICS.items()},
         views=found,
+        classwise_floor=float(by_class.ece_noise_floor.mean()),
         errors={
-            "ece_top_label": drawn["top:1"].ece(np.linspace(0.0, 1.0, N_BINS + 1)),
+            "ece_top_label": drawn["top:1"].ece(np.linspace(0.0, 1.0, N_BINS + 1), cells["top:1"]),
             "ks_top_1": drawn["top:1"].ks,
             "ks_top_2": drawn["top:2"].ks,
             "ks_within_2": drawn["within:2"].ks,

@@ -45,6 +45,8 @@ class Classwise:
         Whether fewer than 30 rows of the class came, and fewer were expected.
     ece : ndarray
         ECE of uniform bins.
+    ece_noise_floor : ndarray
+        ECE that calibrated scores show on average.
     n_bins : int
     """
 
@@ -59,6 +61,7 @@ class Classwise:
     p_adjusted: FloatArray
     few: BoolArray
     ece: FloatArray
+    ece_noise_floor: FloatArray
     n_bins: int
 
     def __post_init__(self) -> None:
@@ -67,7 +70,7 @@ class Classwise:
     def frame(self) -> pd.DataFrame:
         """One row a class, worst KS error first."""
         columns: tuple[str, ...] = ("n_rows", "base_rate", "mean_score", "bias", "ks_error", "ece")
-        columns = (*columns, "p_value", "p_adjusted", "few")
+        columns = (*columns, "ece_noise_floor", "p_value", "p_adjusted", "few")
         named = {"class": self.class_name} | {name: getattr(self, name) for name in columns}
         return pd.DataFrame(named, index=pd.Index(self.index, name="index"))
 
@@ -154,6 +157,7 @@ def class_table(
         p_adjusted=holm(np.where(few, np.nan, p_value))[order],
         few=few[order],
         ece=errors.ece[order],
+        ece_noise_floor=errors.ece_noise_floor[order],
         n_bins=n_bins,
     )
 

@@ -20,6 +20,8 @@ class ClassErrors:
     base_rate, mean_score : ndarray
     ks, ece : ndarray
         KS error and ECE of the view of each class.
+    ece_noise_floor : ndarray
+        ECE that calibrated scores show on average.
     sigma : ndarray
         Standard deviation of observed minus predicted if the scores were calibrated and rows were
         independent.
@@ -31,6 +33,7 @@ class ClassErrors:
     mean_score: FloatArray
     ks: FloatArray
     ece: FloatArray
+    ece_noise_floor: FloatArray
     sigma: FloatArray
     effect: FloatArray
 
@@ -66,21 +69,22 @@ def class_errors(
     order = np.argsort(label, kind="stable")
     ends = np.searchsorted(label[order], np.arange(m + 1))
     edges = np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
-    found = np.ones((6, m))
+    found = np.ones((7, m))
     for start in range(0, m, COLUMNS_AT_ONCE):
         columns = np.ascontiguousarray(scores[:, start : start + COLUMNS_AT_ONCE].T)
         for k, column in enumerate(columns, start):
             own = order[ends[k] : ends[k + 1]]
-            found[:5, k] = _column_errors(column, column[own], share, share[own], edges)
+            found[:6, k] = _column_errors(column, column[own], share, share[own], edges)
             if group is not None:
-                found[5, k] = _cluster_effect(column, own, share, group, found[4, k])
+                found[6, k] = _cluster_effect(column, own, share, group, found[5, k])
+    found[4] *= np.sqrt(found[6])
     return ClassErrors(*found)
 
 
 def _column_errors(
     score: FloatArray, own: FloatArray, share: FloatArray, own_share: FloatArray, edges: FloatArray
-) -> tuple[float, float, float, float, float]:
-    """Base rate, mean score, KS error, ECE, null standard deviation of one class."""
+) -> tuple[float, float, float, float, float, float]:
+    """Base rate, mean score, KS error, ECE, its noise floor, null standard deviation."""
     cuts = np.union1d(own, edges)
     # Part j holds the scores in (cut j - 1, cut j]; the last those above all cuts.
     part = np.searchsorted(cuts, score)
@@ -93,9 +97,20 @@ def _column_errors(
     on_cut = np.append(cuts, np.inf)[part] == score
     tied = np.bincount(part[on_cut], weighted[on_cut], minlength=len(cuts) + 1) - observed
     ks = max(np.abs(difference).max(), np.abs(difference + tied).max())
-    gap = np.add.reduceat(observed - predicted, np.append(0, np.searchsorted(cuts, edges) + 1))
-    variance = float((share * share) @ (score * (1.0 - score)))
-    return observed.sum(), predicted.sum(), ks, np.abs(gap).sum(), np.sqrt(variance)
+    starts = np.append(0, np.searchsorted(cuts, edges) + 1)
+    gap = np.add.reduceat(observed - predicted, starts)
+    variance = np.bincount(part, share * (weighted - weighted * score), minlength=len(cuts) + 1)
+    # As `calib.numerics.poisson_binomial.calibrated_gap` has it of normal numbers.
+    normal = np.sqrt(2.0 / np.pi * np.add.reduceat(variance, starts))
+    floor = np.minimum(normal, 2.0 * np.add.reduceat(predicted, starts)).sum()
+    return (
+        observed.sum(),
+        predicted.sum(),
+        ks,
+        np.abs(gap).sum(),
+        floor,
+        np.sqrt(variance.sum()),
+    )
 
 
 def _cluster_effect(

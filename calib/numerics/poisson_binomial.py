@@ -82,7 +82,7 @@ def calibrated_gap(cells: Cells, bins: Bins) -> FloatArray:
     """Mean absolute gap of each bin under y ~ Bernoulli(s): what calibrated scores show.
 
     Exact where the number of positives varies by less than 25 and rows have equal weights; else
-    sqrt(2/pi) standard deviations, as of a normal number.
+    sqrt(2/pi) standard deviations, as of a normal number, and no more than twice the mean.
 
     Parameters
     ----------
@@ -102,7 +102,9 @@ def calibrated_gap(cells: Cells, bins: Bins) -> FloatArray:
     >>> calibrated_gap(cells, bin_cells(cells, 2, "uniform")).round(3)
     array([0.18 , 0.256])
     """
-    gap = math.sqrt(2.0 / math.pi) * calibrated_spread(cells, bins)
+    # E abs(X - EX) is at most 2 EX where X is at least 0, and rare positives come near that.
+    rarer = np.minimum(bins.mean_score, 1.0 - bins.mean_score)
+    gap = np.minimum(math.sqrt(2.0 / math.pi) * calibrated_spread(cells, bins), 2.0 * rarer)
     for position, count in _exact_counts(
         cells, bins, _few(bins, MOST_EXACT_GAP_VARIANCE, cells)
     ).items():

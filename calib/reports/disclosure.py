@@ -54,7 +54,7 @@ def aggregated(analysis: Analysis) -> Analysis:
     return replace(
         analysis,
         methods={
-            key: _method(method, held_out.cells[key], held_out.clusters(key))
+            key: _method(method, held_out.cells[key], held_out.replicates[key])
             for key, method in analysis.methods.items()
         },
         fitted_reliability=_merged(
@@ -74,10 +74,15 @@ def _small(curve: ReliabilityCurve) -> bool:
     return bool((curve.rows < LEAST_ROWS).any())
 
 
-def _method(method: MethodResult, cells: ScoreCells, clusters: Replicates | None) -> MethodResult:
+def _method(method: MethodResult, cells: ScoreCells, drawn: Replicates) -> MethodResult:
     rows = score_histogram(cells.score, cells.rows)
+    clusters = drawn if drawn.clustered else None
     function, merged = method.function, _merged(method.reliability, cells, clusters)
-    largest = {"mce": Estimate(float(abs(merged.gap).max()))} if _small(method.reliability) else {}
+    largest = {}
+    if _small(method.reliability):
+        edges = np.append(merged.low_edge[:1], merged.high_edge)
+        floor = drawn.mce(edges).noise_floor
+        largest = {"mce": Estimate(float(abs(merged.gap).max()), noise_floor=floor)}
     return replace(
         method,
         metrics=dict(method.metrics) | largest,

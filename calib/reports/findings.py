@@ -14,7 +14,7 @@ from calib.figures.words import band_meaning, count
 from calib.metrics import TestResult
 from calib.reports.blocks import Beside, Block, Bullets, Drawing, Paragraph, Section, Table, Value
 from calib.reports.contents import Contents
-from calib.reports.words import interval, number, percent, signed
+from calib.reports.words import CALIBRATED, calibrated, interval, number, percent, signed
 from calib.verdict import SIGNIFICANCE, p_words
 
 TESTS = {
@@ -93,7 +93,7 @@ def comparison(report: Contents) -> Section:
     blocks: list[Block] = [
         Paragraph(_protocol(report)),
         _metric_table(report, f"Metrics {intervals}", others),
-        _metric_table(report, f"Calibration errors {intervals}", errors),
+        _metric_table(report, f"Calibration errors {intervals} {CALIBRATED}", errors),
     ]
     if len(analysis.methods) > 1:
         blocks += [_difference_table(report, level), Drawing(difference_chart(analysis))]
@@ -129,10 +129,10 @@ def _named(report: Contents, method: MethodResult) -> Value:
 
 def _metric(method: MethodResult, column: Column) -> Value:
     estimate = method.metrics[column.key]
-    detail = interval(estimate, column.digits)
+    details = [interval(estimate, column.digits), calibrated(estimate, column.digits)]
     if column.key == "ks_error":
-        detail = f"{detail}, {p_words(method.p_adjusted['ks'])}"
-    return Value(number(estimate.value, column.digits), detail)
+        details.append(p_words(method.p_adjusted["ks"]))
+    return Value(number(estimate.value, column.digits), ", ".join(filter(None, details)))
 
 
 def _difference_table(report: Contents, level: str) -> Table:

@@ -8,7 +8,7 @@ from calib.multiclass import MULTICLASS_METRICS
 from calib.multiclass.metrics import ROW_METRICS
 from calib.reports.blocks import Paragraph, Section, Table, Value
 from calib.reports.contents import Contents
-from calib.reports.words import interval, number, signed
+from calib.reports.words import CALIBRATED, calibrated, interval, number, signed
 
 OVERALL = tuple(ROW_METRICS)
 
@@ -29,7 +29,11 @@ def whole_matrix(report: Contents) -> Section | None:
         (
             Paragraph(text),
             _table(report, f"Scores of all classes; {level} intervals below the values.", OVERALL),
-            _table(report, f"Calibration errors; {level} intervals below the values.", errors),
+            _table(
+                report,
+                f"Calibration errors; {level} intervals below the values. {CALIBRATED}",
+                errors,
+            ),
             _changes(report, level),
         ),
     )
@@ -68,7 +72,8 @@ def _head(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _value(estimate: Estimate) -> Value:
-    return Value(number(estimate.value, 4), interval(estimate, 4))
+    details = interval(estimate, 4), calibrated(estimate, 4)
+    return Value(number(estimate.value, 4), ", ".join(filter(None, details)))
 
 
 def _change(estimate: Estimate) -> Value:

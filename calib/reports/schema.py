@@ -30,7 +30,7 @@ def _with_answers(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_band(data: dict[str, Any]) -> dict[str, Any]:
-    """4 to 5: consistency bands were per bin, which is the default."""
+    """4 to 5: consistency bands were per bin, noise floors unknown, which are the defaults."""
     return data
 
 

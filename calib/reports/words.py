@@ -9,6 +9,7 @@ from calib.comparison import Estimate
 
 MINUS = "−"
 UNKNOWN = "–"
+CALIBRATED = "Calibrated: what a calibrated model of this size shows on average."
 # strftime's names follow the machine's language; a report's do not.
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -58,6 +59,18 @@ def interval(estimate: Estimate, digits: int, *, sign: bool = False) -> str:
         return ""
     written = signed if sign else number
     return f"{written(estimate.low, digits)} to {written(estimate.high, digits)}"
+
+
+def calibrated(estimate: Estimate, digits: int) -> str:
+    """The noise floor of a calibration error, empty where it has none.
+
+    Examples
+    --------
+    >>> calibrated(Estimate(0.2, noise_floor=0.148), 3), calibrated(Estimate(0.2), 3)
+    ('calibrated: 0.148', '')
+    """
+    floor = estimate.noise_floor
+    return "" if math.isnan(floor) else f"calibrated: {number(floor, digits)}"
 
 
 def percent(rate: float) -> str:

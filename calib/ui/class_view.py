@@ -36,6 +36,11 @@ COLUMNS: dict[str, Any] = {
     "ece": st.column_config.NumberColumn(
         "ECE", format="%.4f", help="Of the class's own score, 15 uniform bins."
     ),
+    "ece_noise_floor": st.column_config.NumberColumn(
+        "ECE if calibrated",
+        format="%.4f",
+        help="ECE that calibrated scores of the class show on average.",
+    ),
     "p_adjusted": st.column_config.NumberColumn(
         "p (Holm)",
         format="%.2g",

@@ -15,6 +15,7 @@ from calib.multiclass.metrics import ROW_METRICS
 from calib.ui import frame, how_to_read, state
 from calib.ui.state import HEAVY, Session
 from calib.ui.words import (
+    calibrated,
     interval,
     level,
     method_label,
@@ -42,8 +43,8 @@ def metrics(compared: MulticlassComparison) -> None:
     )
     at = level(compared.confidence_level)
     st.caption(
-        f"★ best of its column; in brackets the {at} interval. Both ECE use {compared.n_bins} "
-        "uniform bins."
+        f"★ best of its column; in brackets the {at} interval, and what a calibrated model of this "
+        f"size shows on average. Both ECE use {compared.n_bins} uniform bins."
     )
 
 
@@ -55,7 +56,8 @@ def metric_rows(compared: MulticlassComparison) -> list[dict[str, str]]:
         row = {"Method": result.label}
         for name, metric in MULTICLASS_METRICS.items():
             star = " ★" if key in best[name] else ""
-            row[metric.label] = f"{_with_interval(result.metrics[name])}{star}"
+            floor = calibrated(result.metrics[name])
+            row[metric.label] = f"{_with_interval(result.metrics[name])}{star}{floor}"
         rows.append(row)
     return rows
 

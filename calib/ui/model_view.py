@@ -79,12 +79,12 @@ def rows(comparison: ModelComparison) -> list[dict[str, str]]:
             (BEFORE, column.label),
             (comparison.methods[-1], f"{column.label}, after"),
         ):
-            values = {
-                name: model.metrics[method][column.key].value
+            estimates = {
+                name: model.metrics[method][column.key]
                 for name, model in comparison.models.items()
                 if method in model.metrics
             }
-            for name, cell in starred(values, column).items():
+            for name, cell in starred(estimates, column).items():
                 found[name][label] = cell
     for name, model in comparison.models.items():
         found[name]["Rows"] = f"{model.n_rows:,}"

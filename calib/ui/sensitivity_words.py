@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from calib.analysis import Analysis
 from calib.curves.sensitivity import Sensitivity, SensitivityCurve
-from calib.ui.words import method_label
+from calib.ui.words import method_label, number, on_average
 from calib.verdict import SIGNIFICANCE, p_words
 
 MOST_RUNS = 3
@@ -32,7 +32,16 @@ def sensitivity_said(analysis: Analysis, sensitivity: Sensitivity, method: str) 
         found = f"**The verdict never flips.** {size}, always more than calibrated scores show."
     else:
         found = f"**The verdict never flips.** {size}, never more than calibrated scores show."
-    return f"{found} {_without_bins(analysis, method)}"
+    return f"{found} {_calibrated(analysis, method)} {_without_bins(analysis, method)}"
+
+
+def _calibrated(analysis: Analysis, method: str) -> str:
+    settings = analysis.settings
+    now = analysis.methods[method].metrics[f"ece_{settings.strategy}"]
+    return (
+        f"With the {settings.n_bins} {settings.strategy} bins in use it is {number(now.value)}. "
+        f"{on_average(now)}"
+    )
 
 
 def _where(curve: SensitivityCurve) -> str:
@@ -74,6 +83,7 @@ def _without_bins(analysis: Analysis, method: str) -> str:
 
 SENSITIVITY_READING = (
     "The bands are intervals of ECE, faint for the strategy not in use. Calibrated scores stay in "
-    "the grey with the chosen probability: a hollow point is one that they would show too. A "
-    "verdict that depends on the number of bins is a verdict about the bins."
+    "the grey with the chosen probability, and show the dashed line on average: a hollow point is "
+    "one that they would show too. A verdict that depends on the number of bins is a verdict about "
+    "the bins."
 )

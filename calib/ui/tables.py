@@ -15,7 +15,7 @@ from calib.curves.reliability import ReliabilityCurve
 from calib.methods import method_of
 from calib.ui import state
 from calib.ui.glossary import column_help
-from calib.ui.words import formula, interval, level, number, plain, signed
+from calib.ui.words import calibrated, formula, interval, level, number, plain, signed
 
 BIN_COLUMNS = {
     "low_edge": "Above",
@@ -95,24 +95,28 @@ def metric_rows(analysis: Analysis) -> list[dict[str, str]]:
     """The metric table: one row a method, every cell in words; the best one of a column marked."""
     rows = {key: {"Method": method.label} for key, method in analysis.methods.items()}
     for column in analysis.columns:
-        values = {key: one.metrics[column.key].value for key, one in analysis.methods.items()}
-        for key, cell in starred(values, column).items():
+        found = {key: one.metrics[column.key] for key, one in analysis.methods.items()}
+        for key, cell in starred(found, column).items():
             rows[key][column.label] = cell
     return list(rows.values())
 
 
-def starred(values: Mapping[str, float], column: Column) -> dict[str, str]:
+def starred(estimates: Mapping[str, Estimate], column: Column) -> dict[str, str]:
     """One column in words, with a star at the best value; none where all print the same."""
-    printed = {key: round(value, column.digits) for key, value in values.items()}
+    printed = {key: round(one.value, column.digits) for key, one in estimates.items()}
     known = [value for value in printed.values() if value == value]
     found: set[str] = set()
     if column.better != "none" and known:
         best = _PICK[column.better](known)
         found = {key for key, value in printed.items() if value == best}
-    if len(found) == len(values):
+    if len(found) == len(estimates):
         found = set()
-    words = {key: number(value, column.digits) for key, value in values.items()}
-    return {key: f"{word} ★" if key in found else word for key, word in words.items()}
+    return {
+        key: number(one.value, column.digits)
+        + (" ★" if key in found else "")
+        + calibrated(one, column.digits)
+        for key, one in estimates.items()
+    }
 
 
 def difference_rows(analysis: Analysis) -> list[dict[str, str]]:

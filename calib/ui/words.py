@@ -91,6 +91,31 @@ def interval(estimate: Estimate, digits: int = 4, *, signed: bool = False) -> st
     return f"{low} to {high}".replace("-", "−")
 
 
+def calibrated(estimate: Estimate, digits: int = 4) -> str:
+    """A calibration error's noise floor, behind its number; "" where there is none.
+
+    Examples
+    --------
+    >>> calibrated(Estimate(0.2, noise_floor=0.148), 3), calibrated(Estimate(0.2))
+    (' (calibrated: 0.148)', '')
+    """
+    floor = estimate.noise_floor
+    return f" (calibrated: {number(floor, digits)})" if floor == floor else ""
+
+
+def on_average(estimate: Estimate, digits: int = 4) -> str:
+    """The same in a sentence.
+
+    Examples
+    --------
+    >>> on_average(Estimate(0.2, noise_floor=0.148), 3)
+    'A calibrated model of this size shows 0.148 on average.'
+    """
+    return (
+        f"A calibrated model of this size shows {number(estimate.noise_floor, digits)} on average."
+    )
+
+
 def percent(share: float) -> str:
     """A share of 1 in percent.
 

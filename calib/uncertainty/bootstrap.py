@@ -154,7 +154,8 @@ class Bootstrap:
         if kind == "reflected":
             return Estimate(value, *reflected_interval(value, deviation, confidence_level))
         noise = np.array([metric(cells) for cells in self._noise()])
-        return Estimate(value, *error_interval(value, deviation, noise, confidence_level))
+        bounds = error_interval(value, deviation, noise, confidence_level)
+        return Estimate(value, *bounds, float(noise.mean()))
 
     def _samples(self) -> list[ScoreCells]:
         """Each resample's cells, without those that were not drawn."""

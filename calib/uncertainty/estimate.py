@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A number and its interval; the bounds are NaN where none is computed.
+
+    Attributes
+    ----------
+    value, low, high : float
+    noise_floor : float
+        Of a calibration error: what a calibrated model of this size, with these scores and bins,
+        shows on average. NaN of other numbers.
 
     Examples
     --------
@@ -15,14 +22,18 @@ class Estimate:
     {'auc': 0.3, 'auc_low': 0.2, 'auc_high': 0.4}
     >>> Estimate(0.3).columns("auc")
     {'auc': 0.3}
+    >>> Estimate(0.3, noise_floor=0.1).columns("ece")
+    {'ece': 0.3, 'ece_noise_floor': 0.1}
     """
 
     value: float
     low: float = float("nan")
     high: float = float("nan")
+    # The NaN of most numbers would make them unlike themselves.
+    noise_floor: float = field(default=float("nan"), compare=False)
 
     def columns(self, name: str) -> dict[str, float]:
-        """Columns of a table row: the number, and its bounds where there are some."""
-        if self.low != self.low:
-            return {name: self.value}
-        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
+        """Columns of a table row: the number, and its bounds and noise floor where it has them."""
+        others = {"low": self.low, "high": self.high, "noise_floor": self.noise_floor}
+        known = {f"{name}_{end}": value for end, value in others.items() if value == value}
+        return {name: self.value} | known

@@ -9,7 +9,8 @@ import numpy as np
 from calib.cells import ScoreCells
 from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray, lock
-from calib.numerics.binning import Bins
+from calib.numerics.binning import Bins, bin_between
+from calib.numerics.poisson_binomial import calibrated_gap
 from calib.numerics.resampling import (
     draw_noise,
     error_interval,
@@ -35,15 +36,25 @@ class Errors:
         Error of each resample, minus that of the rows.
     noise : ndarray of shape (r,)
         Errors that calibrated scores would show.
+    expected : float or None
+        Their expected value, where it is known without draws.
     """
 
     deviation: FloatArray | SmallFloatArray
     noise: FloatArray | SmallFloatArray
+    expected: float | None = None
+
+    @property
+    def noise_floor(self) -> float:
+        """Error that calibrated scores show on average."""
+        if self.expected is not None:
+            return self.expected
+        return float(self.noise.mean(dtype=np.float64))
 
     def estimate(self, value: float, confidence_level: float) -> Estimate:
-        """The error with its interval."""
+        """The error with its interval and its noise floor."""
         bounds = error_interval(value, self.deviation, self.noise, confidence_level)
-        return Estimate(value, *bounds)
+        return Estimate(value, *bounds, self.noise_floor)
 
     def p_value(self, value: float) -> float:
         """How often noise alone makes so large an error."""
@@ -69,6 +80,8 @@ class Replicates:
         and outcomes are not independent, of each resample minus those of the rows, with Student's
         tails.
     ks : Errors
+    clustered : bool
+        Whether clusters are drawn.
     """
 
     score: FloatArray
@@ -76,6 +89,7 @@ class Replicates:
     weight: SmallFloatArray
     noise: SmallFloatArray
     ks: Errors
+    clustered: bool = False
 
     def __post_init__(self) -> None:
         lock(self)
@@ -86,11 +100,20 @@ class Replicates:
         error = np.ptp(self.gap, axis=0)
         return Errors(error[1:] - error[0], np.ptp(self.noise, axis=0))
 
-    def ece(self, edges: FloatArray) -> Errors:
-        """Weighted mean of absolute gaps between the given edges, shape (b + 1,)."""
+    def ece(self, edges: FloatArray, cells: ScoreCells | None = None) -> Errors:
+        """Weighted mean of absolute gaps between the given edges, shape (b + 1,).
+
+        Where the cells of the same rows are given, their noise floor is the expected value; by
+        cluster it is the mean of the draws.
+        """
         at = self._ends(edges)
         error = np.abs(np.diff(self.gap[at], axis=0)).sum(axis=0)
-        return Errors(error[1:] - error[0], np.abs(np.diff(self.noise[at], axis=0)).sum(axis=0))
+        expected = None
+        if cells is not None and not self.clustered:
+            bins = bin_between(cells, edges)
+            expected = float(bins.weight @ calibrated_gap(cells, bins)) / cells.total_weight
+        noise = np.abs(np.diff(self.noise[at], axis=0)).sum(axis=0)
+        return Errors(error[1:] - error[0], noise, expected)
 
     def mce(self, edges: FloatArray) -> Errors:
         """Largest absolute gap between the given edges."""
@@ -188,6 +211,7 @@ def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
         weight=weight[kept].astype(np.float32),
         noise=noise.astype(np.float32),
         ks=Errors(error[1:] - error[0], np.abs(noise).max(axis=0)),
+        clustered=rows.n_clusters > 0,
     )
 
 

@@ -1,4 +1,5 @@
 import math
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -61,6 +62,11 @@ def test_one_line_says_which_limits_broke_and_only_those(run, folder, method):
     assert done.status == 1
     assert done.err == ""
     assert done.out.startswith("fail: KS error ")
+    calibrated = re.findall(
+        r"; a calibrated model of this size shows ([0-9.]+) on average", done.out
+    )
+    floors = [method("uncalibrated").metrics[k].noise_floor for k in ("ks_error", "ece_quantile")]
+    assert calibrated == [f"{floor:.3g}" for floor in floors]
     assert "; ECE, 15 quantile bins " in done.out
     assert "Log loss" not in done.out
     assert done.out.count("\n") == 1

@@ -37,6 +37,15 @@ def test_noise_is_that_of_the_strategy_in_use(analysis, sensitivity, trace):
     np.testing.assert_array_equal(noise.y[n:][::-1], sensitivity.uniform.noise)
 
 
+def test_the_dashed_line_is_what_calibrated_scores_show_on_average(analysis, sensitivity, trace):
+    line = trace(sensitivity_chart(analysis, sensitivity).figure, "noise floor")
+    np.testing.assert_array_equal(line.y, sensitivity.uniform.noise_floor)
+    now = analysis.methods[KEY].metrics["ece_uniform"]
+    at = list(line.x).index(analysis.settings.n_bins)
+    assert line.y[at] == now.noise_floor
+    assert (sensitivity.uniform.noise_floor < sensitivity.uniform.noise).all()
+
+
 def test_the_choice_is_marked_where_the_metric_table_has_it(analysis, sensitivity, trace):
     mark = trace(sensitivity_chart(analysis, sensitivity).figure, "choice")
     assert mark.x == (12,)

@@ -29,6 +29,18 @@ def test_same_as_the_binary_metrics(data, n_bins):
             assert found.ks[k] == pytest.approx(ks_error(y, s, sample_weight=used), abs=1e-12)
 
 
+def test_the_noise_floor_is_the_mean_ece_of_calibrated_classes():
+    rng = np.random.default_rng(3)
+    scores = rng.dirichlet([6.0, 3.0, 0.8, 0.02], 400)
+    found = [
+        class_errors(scores, (scores.cumsum(axis=1) > rng.random(400)[:, None]).argmax(1), None, 15)
+        for _ in range(400)
+    ]
+    expected = np.mean([errors.ece for errors in found], axis=0)
+    np.testing.assert_allclose(found[0].ece_noise_floor[:3], expected[:3], rtol=0.05)
+    np.testing.assert_allclose(found[0].ece_noise_floor, expected, rtol=0.25)
+
+
 def test_worst_class_first_with_its_evidence():
     rng = np.random.default_rng(0)
     scores = rng.dirichlet([2.0, 2.0, 2.0], 3000)

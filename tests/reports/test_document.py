@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import calib
@@ -43,7 +44,10 @@ def test_numbers_survive(analysis, report):
         assert dict(opened.methods[key].differences) == dict(method.differences)
         assert opened.methods[key].ks == method.ks
         for name, estimate in method.metrics.items():
-            assert opened.methods[key].metrics[name].value == estimate.value
+            kept = opened.methods[key].metrics[name]
+            assert kept.value == estimate.value
+            np.testing.assert_equal(kept.noise_floor, estimate.noise_floor)
+    assert opened.uncalibrated.metrics["ece_uniform"].noise_floor > 0.0
     assert opened.settings == analysis.settings
     assert opened.data == analysis.data
     assert opened.recommendation == analysis.recommendation
@@ -173,7 +177,7 @@ def test_a_report_of_every_schema_is_kept():
 
 
 # What later schemas added, and what a report of earlier times has there.
-NEW = {**encode(Origin()), "origin": None, "band": "per_bin"}
+NEW = {**encode(Origin()), "origin": None, "noise_floor": None, "band": "per_bin"}
 
 
 def without_new(now, before):

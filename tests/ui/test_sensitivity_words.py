@@ -34,6 +34,8 @@ def test_no_evidence_never_flips_either():
     said = sensitivity_said(analysis, found, KEY)
     assert "never more than" in said
     assert "does not reject calibration" in said
+    floor = analysis.uncalibrated.metrics["ece_quantile"].noise_floor
+    assert f"A calibrated model of this size shows {floor:.4f} on average." in said
 
 
 def test_a_weak_verdict_says_where_it_flips():

@@ -71,3 +71,13 @@ def test_refusals_are_sentences():
         Bootstrap(cells, n_replicates=2).estimate(auc, kind="bca")
     with pytest.raises(ValueError, match=r"0 < level < 1, got 95"):
         Bootstrap(cells, n_replicates=2).estimate(auc, confidence_level=95)
+
+
+def test_calibration_errors_have_their_noise_floor_and_others_have_none():
+    y, s = made(600, factor=1.0)
+    bootstrap = Bootstrap.from_arrays(y, s, n_replicates=300)
+    rng = np.random.default_rng(0)
+    drawn = [smooth_calibration_error(rng.random(600) < s, s) for _ in range(300)]
+    floor = bootstrap.estimate(smooth_calibration_error, kind="error").noise_floor
+    assert floor == pytest.approx(np.mean(drawn), rel=0.06)
+    assert np.isnan(bootstrap.estimate(auc).noise_floor)

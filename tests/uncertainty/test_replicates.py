@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from scipy.stats import binom, chi2
+from scipy.stats import binom, chi2, norm
 
 from calib.cells import ScoreCells
 from calib.metrics import (
@@ -169,3 +169,54 @@ def test_few_clusters_show_how_little_they_tell():
     for far in (1.0, 4.0):
         expected = 0.5 * chi2.cdf(2.0 * (0.5 / far) ** 2, 1)
         assert np.mean(noise > far) == pytest.approx(expected, rel=0.1)
+
+
+# Of 10 quantile bins and Beta(2, 2) scores: mean ECE of calibrated rows, and its 95th percentile.
+@pytest.mark.parametrize(
+    ("n", "mean", "percentile"),
+    [(60, 0.148, 0.206), (300, 0.064, 0.091), (1000, 0.035, 0.050), (10_000, 0.011, 0.016)],
+)
+def test_the_noise_floor_of_ece_is_the_known_one(n, mean, percentile):
+    found = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        score = rng.beta(2, 2, n)
+        rows = Predictions.from_arrays(rng.random(n) < score**2, score).view()
+        drawn, edges = replicates(rows), bin_edges(rows.cells(), 10, "quantile")
+        errors = drawn.ece(edges, rows.cells())
+        assert errors.noise_floor == pytest.approx(errors.noise.mean(), rel=0.05)
+        found.append((errors.noise_floor, np.quantile(errors.noise, 0.95)))
+    assert np.mean(found, axis=0) == pytest.approx([mean, percentile], rel=0.025)
+
+
+def test_noise_floors_are_the_mean_errors_of_calibrated_rows():
+    score = np.sort(np.random.default_rng(5).beta(2, 4, 500))
+    rows = Predictions.from_arrays(np.arange(500) % 2, score).view()
+    drawn, edges = replicates(rows), bin_edges(rows.cells(), 8, "uniform")
+    rng = np.random.default_rng(6)
+    cells = [ScoreCells.from_arrays(rng.random(500) < score, score) for _ in range(800)]
+    for floor, metric in (
+        (drawn.ece(edges, rows.cells()).noise_floor, {"n_bins": 8}),
+        (drawn.mce(edges).noise_floor, {"n_bins": 8, "norm": "max"}),
+    ):
+        expected = np.mean([expected_calibration_error(each, **metric) for each in cells])
+        assert floor == pytest.approx(expected, rel=0.04)
+    expected = np.mean([ks_error(each) for each in cells])
+    assert drawn.ks.estimate(0.1, 0.95).noise_floor == pytest.approx(expected, rel=0.05)
+
+
+def test_the_noise_floor_of_clusters_is_that_of_clusters():
+    errors, floors, unaware = [], [], []
+    for rng in np.random.default_rng(7).spawn(60):
+        group = np.repeat(np.arange(100), 10)
+        parts = [rng.normal(size=100)[group] + rng.normal(size=1000) for _ in range(2)]
+        score, noise = (norm.cdf(part / np.sqrt(2)) for part in parts)
+        rows = Predictions.from_arrays(noise < score, score, group=group).view()
+        cells = rows.cells()
+        drawn, edges = replicates(rows, n_replicates=200), bin_edges(cells, 10, "quantile")
+        floors.append(drawn.ece(edges, cells).noise_floor)
+        single = Predictions.from_arrays(noise < score, score).view()
+        unaware.append(replicates(single, n_replicates=2).ece(edges, cells).noise_floor)
+        errors.append(expected_calibration_error(cells, n_bins=10, strategy="quantile"))
+    assert np.mean(floors) == pytest.approx(np.mean(errors), rel=0.08)
+    assert np.mean(unaware) < 0.93 * np.mean(errors)
