@@ -27,6 +27,9 @@ from calib.origin import Origin
 from calib.settings import Settings
 from calib.verdict import Recommendation, Verdict, adjusted
 
+# A double has no more.
+MOST_DIGITS = 17
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -42,6 +45,10 @@ class Column:
     digits: int = 4
     better: Better = "lower"
     convention: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.digits <= MOST_DIGITS:
+            raise ValueError(f"digits must fulfil 0 <= digits <= {MOST_DIGITS}, got {self.digits}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ def _names(header: Record | None, rows: Sequence[Record], data: bytes) -> Record
     if header is None:
         return [""] * Counter(len(row) for row in rows).most_common(1)[0][0]
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else len(header)
-    if any(NUMBER.fullmatch(name.strip()) for name in header[width:]):
+    if len(header) > width and any(NUMBER.fullmatch(name.strip()) for name in header):
         raise refuse(
             "long-header",
             f"The header has {len(header)} names, some of them numbers, and most rows have "

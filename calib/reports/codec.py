@@ -19,6 +19,8 @@ Result = TypeVar("Result")
 # A drawn curve needs no more, and a full double would carry the fingerprint of a single row.
 ARRAY_DIGITS = 9
 LARGEST = 2**63 - 1
+# Of a list: charts are drawn in single precision.
+LARGEST_DRAWN = 1e37
 
 
 class ReportError(ValueError):
@@ -117,7 +119,11 @@ def _one_of(allowed: tuple[Any, ...], data: Any, where: str) -> Any:
 def _array(kind: type[np.generic], data: Any, where: str) -> Any:
     number = int if issubclass(kind, np.integer) else float
     values = [_plain(number, item, f"{where}[{i}]") for i, item in enumerate(_listed(data, where))]
-    return np.array(values, dtype=kind)
+    array = np.array(values, dtype=kind)
+    # NaN is missing. What is larger overflows where it is drawn.
+    if (np.abs(array) > LARGEST_DRAWN).any():
+        raise ReportError(f"{where} must hold numbers up to {LARGEST_DRAWN:g}, got larger ones.")
+    return array
 
 
 def _items(kind: Any, data: Any, where: str) -> list[Any]:

@@ -25,7 +25,9 @@ def entries(connection: Connection, query: Select[Any]) -> tuple[Entry, ...]:
     named: dict[str, list[str]] = {row["id"]: [] for row in rows}
     theirs = select(report_tags).where(report_tags.c.report_id.in_(list(named)))
     for report_id, tag in connection.execute(theirs):
-        named[report_id].append(tag)
+        # A damaged index finds tags of other reports.
+        if report_id in named:
+            named[report_id].append(tag)
     return tuple(Entry.of(row, named[row["id"]]) for row in rows)
 
 

@@ -212,7 +212,7 @@ def _unlike_text(found: Predictions, data: bytes, delimiter: str, *, drop: bool)
     text = data.decode("utf-8-sig", "replace")
     last = text.rpartition("\n")[2]
     # A quoted cell may run over many lines.
-    if last.strip() and '"' not in last and last.count(delimiter) < 2:
+    if last.replace(delimiter, "").strip() and '"' not in last and last.count(delimiter) < 2:
         return "it ends in the middle of a row"
     rows = [r for r in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(r)]
     if (found.outcome_name, found.score_name) not in (tuple(rows[0][:2]), ("column 1", "column 2")):

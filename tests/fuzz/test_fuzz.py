@@ -10,6 +10,8 @@ from tests.fuzz.run import BAD, run
 from tests.fuzz.seeds import case_of, source_of
 
 INPUTS = 3_000
+# Failures of long runs: of tags that a damaged index finds, no smaller input is known.
+FAILED_ONCE = (4498, 4978, 7299, 18969)
 
 
 def test_every_input_is_read_right_or_refused_in_words() -> None:
@@ -21,6 +23,11 @@ def test_every_input_is_read_right_or_refused_in_words() -> None:
     # Refusing everything would be no reading: of every source a part is read.
     right = {source_of(seed) for seed, result in results.items() if result.kind == "right"}
     assert right == {source_of(seed) for seed in range(INPUTS)}
+
+
+@pytest.mark.parametrize("seed", FAILED_ONCE)
+def test_what_failed_once(seed) -> None:
+    assert judged(case_of(seed)).kind not in BAD
 
 
 def test_an_input_is_a_function_of_its_seed() -> None:

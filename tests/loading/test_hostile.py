@@ -302,6 +302,8 @@ def test_a_small_file_takes_little_memory(packer: str) -> None:
 def test_a_header_that_runs_into_the_first_row_is_refused() -> None:
     with pytest.raises(InputError, match="5 names, some of them numbers, and most rows have 3"):
         read(csv(*(f"{row},north" for row in ROWS), header="y,p,s1,0.6315,east"))
+    with pytest.raises(InputError, match="some of them numbers"):
+        read(csv(*(f"{row},north" for row in ROWS), "0,0.3,x,0.4,y", header="y,p,0.6,s1,east"))
 
 
 def test_a_zip_member_without_a_name_is_no_traceback() -> None:

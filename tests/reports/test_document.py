@@ -85,7 +85,7 @@ def changed(report: Report, path: str, value: object) -> str:
     *folders, last = path.split(".")
     place = data
     for folder in folders:
-        place = place[folder]
+        place = place[int(folder) if isinstance(place, list) else folder]
     place[last] = value
     return json.dumps(data)
 
@@ -101,6 +101,12 @@ def changed(report: Report, path: str, value: object) -> str:
         ("schema_version", "1", "schema_version must be a whole number above 0, got '1'"),
         ("created", "yesterday", "created must be an ISO 8601 date, got 'yesterday'"),
         ("held_out_declared", "maybe", "must be one of unknown, yes, no, got 'maybe'"),
+        ("analysis.columns.0.digits", -1, "digits must fulfil 0 <= digits <= 17, got -1"),
+        (
+            "analysis.compact_logit.score",
+            [1e300],
+            r"compact_logit\.score must hold numbers up to 1e\+37",
+        ),
         ("settings_changed", ["magic"], "settings_changed must name settings, got 'magic'"),
         ("analysis", [], r"the report\.analysis must be an object, got \[\]"),
         ("analysis.settings.n_bins", 1, "n_bins must fulfil 2 <= n_bins <= 100, got 1"),
