@@ -24,6 +24,7 @@ EVERYTHING = {
     "folds": "4",
     "seed": "3",
     "level": "0.9",
+    "band": "simultaneous",
     "axis": "logit",
     "show": "uncalibrated.platt",
     "cum": "platt",
