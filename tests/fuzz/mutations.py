@@ -214,7 +214,11 @@ def _unlike_text(found: Predictions, data: bytes, delimiter: str, *, drop: bool)
     # A quoted cell may run over many lines.
     if last.replace(delimiter, "").strip() and '"' not in last and last.count(delimiter) < 2:
         return "it ends in the middle of a row"
-    rows = [r for r in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if any(r)]
+    rows = [
+        r
+        for r in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        if any(map(str.strip, r))
+    ]
     if (found.outcome_name, found.score_name) not in (tuple(rows[0][:2]), ("column 1", "column 2")):
         # Without its header a table may be read in other columns.
         return ""
