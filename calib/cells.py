@@ -103,6 +103,36 @@ class ScoreCells:
         return replace(cells, design_effect=effect)
 
     @classmethod
+    def from_entries(
+        cls,
+        outcome: BoolArray,
+        score: FloatArray,
+        rows: FloatArray,
+        weight: FloatArray,
+        weight_sq: FloatArray,
+    ) -> ScoreCells:
+        """Add up entries that count several rows each; trusted arrays of shape (e,)."""
+        order = np.argsort(score)
+        ordered = score[order] + 0.0
+        starts = run_starts(ordered)
+
+        def total(values: FloatArray) -> FloatArray:
+            return np.add.reduceat(values[order], starts)
+
+        positive = total(np.where(outcome, weight, 0.0))
+        if weight is rows:
+            own = total(rows)
+            return cls(ordered[starts], own, own, positive, own, positive)
+        return cls(
+            score=ordered[starts],
+            rows=total(rows),
+            weight=total(weight),
+            positive=positive,
+            weight_sq=total(weight_sq),
+            positive_sq=total(np.where(outcome, weight_sq, 0.0)),
+        )
+
+    @classmethod
     def _count(cls, outcome: BoolArray, score: FloatArray) -> ScoreCells:
         ordered, label = sort_labelled(score, outcome)
         starts = run_starts(ordered)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -30,17 +30,25 @@ ROW_SUM_TOLERANCE = 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinaryView:
-    """One binary problem: what one view of Predictions shows.
+    """One binary problem: rows, or entries that each count several rows alike in all that is named.
 
     Attributes
     ----------
     outcome : ndarray of bool, shape (n,)
     score : ndarray of shape (n,), in [0, 1]
     weight : ndarray of shape (n,) or None
+        Of each row; of an entry, the sum over its rows.
     test : ndarray of bool, shape (n,), or None
         True on the rows that a split named as test rows.
     group : ndarray of int, shape (n,), or None
         Cluster code of each row.
+    fold : ndarray of int, shape (n,), or None
+        Named cross-validation fold of each row.
+    count : ndarray of shape (n,), or None
+        Rows of each entry; None where each is one row.
+    weight_sq : ndarray of shape (n,), or None
+        Sum of the squared weights of an entry's rows; None where each is one row, or all weights
+        are 1.
     """
 
     outcome: BoolArray
@@ -48,6 +56,9 @@ class BinaryView:
     weight: FloatArray | None = None
     test: BoolArray | None = None
     group: IntArray | None = None
+    fold: IntArray | None = None
+    count: FloatArray | None = None
+    weight_sq: FloatArray | None = None
 
     def __post_init__(self) -> None:
         lock(self)
@@ -55,22 +66,51 @@ class BinaryView:
     def __len__(self) -> int:
         return len(self.outcome)
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, however they are counted."""
+        return len(self) if self.count is None else int(self.count.sum())
+
+    @property
+    def counts(self) -> FloatArray:
+        """Rows of each entry."""
+        return np.ones(len(self)) if self.count is None else self.count
+
+    @property
+    def weights(self) -> FloatArray:
+        """Weight of each row, or of each entry's rows together."""
+        return self.counts if self.weight is None else self.weight
+
+    @property
+    def squared_weights(self) -> FloatArray:
+        """Squared weight of each row, or the sum over each entry's rows."""
+        if self.weight_sq is not None:
+            return self.weight_sq
+        return self.counts if self.weight is None else np.square(self.weight)
+
+    @property
+    def multiplicity(self) -> FloatArray | None:
+        """Equally weighted rows that each entry stands for; None where each is one row."""
+        return None if self.count is None else self.weights**2 / self.squared_weights
+
     def cells(self) -> ScoreCells:
         """The rows counted into cells, with the design effect of their groups."""
-        return ScoreCells.from_arrays(self.outcome, self.score, self.weight, self.group)
+        if self.count is None:
+            return ScoreCells.from_arrays(self.outcome, self.score, self.weight, self.group)
+        return ScoreCells.from_entries(
+            self.outcome,
+            self.score,
+            self.count,
+            self.weights,
+            self.squared_weights,
+            self.group,
+        )
 
     def rows(self, chosen: NDArray[Any]) -> BinaryView:
-        """The view of some rows, chosen by a mask or by indices."""
-
-        def pick(values: NDArray[Any] | None) -> Any:
-            return None if values is None else values[chosen]
-
+        """Some rows or entries, chosen by a mask or by indices."""
+        picked = {f.name: getattr(self, f.name) for f in fields(self)}
         return BinaryView(
-            self.outcome[chosen],
-            self.score[chosen],
-            pick(self.weight),
-            pick(self.test),
-            pick(self.group),
+            **{name: None if own is None else own[chosen] for name, own in picked.items()}
         )
 
 

@@ -93,7 +93,7 @@ def expected_counts(
         )
     picked = {key: held_out.view(key).rows(chosen) for key in held_out.scores}
     rows = picked["uncalibrated"]
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    weight = rows.weights
     total = float(weight.sum())
 
     def excess(own: BinaryView) -> Estimate:
@@ -104,7 +104,7 @@ def expected_counts(
     return ExpectedCounts(
         low=low,
         high=high,
-        rows=len(rows),
+        rows=rows.n_rows,
         weight=total,
         observed=float(weight @ rows.outcome),
         expected={key: float(weight @ own.score) for key, own in picked.items()},

@@ -187,7 +187,7 @@ def _decision(
     change: Estimate,
     confidence_level: float,
 ) -> Decision:
-    weighted = flagged if rows.weight is None else flagged * rows.weight
+    weighted = flagged * rows.weights
     true_positives = float(weighted[rows.outcome].sum())
     false_positives = float(weighted.sum()) - true_positives
     odds = costs.false_positive / costs.false_negative

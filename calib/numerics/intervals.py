@@ -58,7 +58,11 @@ def wilson_interval(
 
 
 def mean_interval(
-    mean: float, residual: FloatArray, total_weight: float, confidence_level: float
+    mean: float,
+    residual: FloatArray,
+    total_weight: float,
+    confidence_level: float,
+    multiplicity: FloatArray | None = None,
 ) -> tuple[float, float]:
     """Student's interval of a weighted mean, corrected for the skewness of the values.
 
@@ -73,6 +77,8 @@ def mean_interval(
     total_weight : float
     confidence_level : float
         In (0, 1).
+    multiplicity : ndarray of shape (n,), optional
+        Rows that share each residual equally; 1 each if None.
 
     Returns
     -------
@@ -92,17 +98,21 @@ def mean_interval(
     [-0.199, 0.199]
     >>> np.round(mean_interval(0.0, skewed, 100.0, 0.95), 3).tolist()
     [-0.09, 0.113]
+    >>> few, times = np.array([-20.0, 20.0]), np.array([80.0, 20.0])
+    >>> np.round(mean_interval(0.0, few, 100.0, 0.95, times), 3).tolist()
+    [-0.09, 0.113]
     """
-    n = len(residual)
+    n = float(len(residual) if multiplicity is None else multiplicity.sum())
     if n < 2:
         return math.nan, math.nan
-    square = residual * residual
+    each = residual if multiplicity is None else residual / multiplicity
+    square = residual * each
     spread = float(square.sum())
     if spread == 0.0:
         return mean, mean
     error = math.sqrt(spread * n / (n - 1.0)) / total_weight
     # Skewness over the root of n: of the mean, not of the values.
-    skewness = float(square @ residual) / spread**1.5
+    skewness = float(square @ each) / spread**1.5
     t = float(stdtrit(n - 1.0, 0.5 + confidence_level / 2.0))
     above, below = _unskewed(t, skewness), _unskewed(-t, skewness)
     return mean - max(0.0, above) * error, mean - min(0.0, below) * error

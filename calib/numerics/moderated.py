@@ -28,10 +28,16 @@ def unit_sums(values: FloatArray, group: IntArray | None) -> FloatArray:
     return np.asarray(np.bincount(group, values)[np.bincount(group) > 0], dtype=np.float64)
 
 
-def freedom(units: FloatArray) -> float:
+def freedom(units: FloatArray, multiplicity: FloatArray | None = None) -> float:
     """Degrees of freedom of the sum of squares of units, few where few of them are large.
 
     One less than the number of equal squares that vary as much, (sum u^2)^2 / sum u^4.
+
+    Parameters
+    ----------
+    units : ndarray of shape (n,)
+    multiplicity : ndarray of shape (n,), optional
+        Rows that share each unit equally; 1 each if None.
 
     Examples
     --------
@@ -39,12 +45,13 @@ def freedom(units: FloatArray) -> float:
     >>> freedom(np.array([1.0, -1.0, 1.0])), freedom(np.array([100.0, 1.0, -1.0])) < 0.01
     (2.0, True)
     """
-    square = np.square(units)
-    total = float(square.sum())
+    times = np.ones(len(units)) if multiplicity is None else multiplicity
+    square = np.square(units / times)
+    total = float(times @ square)
     if total == 0.0:
-        return len(units) - 1.0
+        return float(times.sum()) - 1.0
     share = square / total
-    return 1.0 / float(share @ share) - 1.0
+    return 1.0 / float(times @ (share * share)) - 1.0
 
 
 def cluster_effect(values: FloatArray, units: FloatArray) -> float:

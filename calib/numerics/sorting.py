@@ -22,8 +22,7 @@ def sort_labelled(score: FloatArray, label: BoolArray) -> tuple[FloatArray, Floa
     key = (score + 0.0).view(np.uint64)
     key <<= np.uint64(1)
     key |= label.view(np.uint8)
-    key = key[_nearly_in_order(score)]
-    key.sort(kind="stable")
+    key.sort()
     labels = (key & np.uint64(1)).astype(np.float64)
     key >>= np.uint64(1)
     return key.view(np.float64), labels

@@ -134,7 +134,9 @@ def period_table(
     tests = [widened_test(ks_test(c), part, c) for part, c in zip(own, each, strict=True)]
     p_value = np.array([test.p_value for test in tests])
     in_time, outcome = periods.codes >= 0, rows.outcome
-    positives = np.bincount(periods.codes[in_time], outcome[in_time], minlength=len(periods))
+    positives = np.bincount(
+        periods.codes[in_time], (rows.counts * outcome)[in_time], minlength=len(periods)
+    )
 
     def fitted(name: str) -> FloatArray:
         return np.array([getattr(fit, name) for fit in fits])
@@ -177,6 +179,6 @@ def _parts(rows: BinaryView, score: FloatArray, periods: Periods) -> dict[int, B
 
 def _design_effect(part: BinaryView) -> float:
     """Of the base rate of some rows."""
-    weight = np.ones(len(part)) if part.weight is None else part.weight
+    weight = part.weights
     residual = weight * (part.outcome - float(weight @ part.outcome) / float(weight.sum()))
     return float(mean_design_effects(residual, np.zeros(len(part), int), part.group, 1)[0])

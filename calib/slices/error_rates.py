@@ -81,7 +81,6 @@ def slice_error_rates(
     >>> rates.false_positive, rates.false_negative
     (array([0.5]), array([0.5]))
     """
-    weight = rows.weight
     cell = 2 * slicing.codes + rows.outcome
 
     def total(values: FloatArray | None) -> FloatArray:
@@ -89,12 +88,11 @@ def slice_error_rates(
         sums = np.bincount(cell, values, minlength=2 * len(slicing))
         return sums.astype(float).reshape(-1, 2)
 
-    count = total(None)
+    count = total(rows.count)
     kept = np.flatnonzero(count.sum(axis=1) > 0)
     count = count[kept]
-    of = count if weight is None else total(weight)[kept]
-    squares = count if weight is None else total(weight**2)[kept]
-    hits = total(flagged if weight is None else flagged * weight)[kept]
+    of, squares = total(rows.weights)[kept], total(rows.squared_weights)[kept]
+    hits = total(flagged * rows.weights)[kept]
     effect = _design_effect(rows, flagged, cell, 2 * len(slicing)).reshape(-1, 2)[kept]
 
     def rate(wrong: FloatArray, outcome: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -124,7 +122,7 @@ def _design_effect(
     """Of the share that is flagged, by slice and outcome."""
     if rows.group is None:
         return np.ones(n_cells)
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    weight = rows.weights
     of = np.bincount(cell, weight, minlength=n_cells)
     hits = np.bincount(cell, weight * flagged, minlength=n_cells)
     share = np.divide(hits, of, out=np.zeros(n_cells), where=of > 0.0)

@@ -153,9 +153,9 @@ class _Sums:
     def __init__(self, rows: BinaryView, score: FloatArray, slicing: Slicing) -> None:
         self.rows, self.score, self.slicing = rows, score, slicing
         self.outcome = rows.outcome.astype(np.float64)
-        self.count = self.total(None)
-        self.positives = self.total(self.outcome)
-        self.weight = self.count if rows.weight is None else self.total(rows.weight)
+        self.count = self.total(rows.count)
+        self.positives = self.total(rows.counts * self.outcome)
+        self.weight = self.total(rows.weights)
         self.mean_score = self.mean(score)
         self.observed = self.mean(self.outcome)
         self.gap = self.observed - self.mean_score
@@ -164,9 +164,8 @@ class _Sums:
         return np.bincount(self.slicing.codes, values, minlength=len(self.slicing)).astype(float)
 
     def mean(self, values: FloatArray) -> FloatArray:
-        weighted = values if self.rows.weight is None else values * self.rows.weight
         with np.errstate(invalid="ignore"):
-            return self.total(weighted) / self.weight
+            return self.total(values * self.rows.weights) / self.weight
 
     def standard_errors(self) -> tuple[FloatArray, FloatArray]:
         """Of each slice's gap: for its interval, and for the test that there is none."""
@@ -181,18 +180,13 @@ class _Sums:
 
     def _own_spread(self) -> FloatArray:
         residual = self.outcome - self.score - self.gap[self.slicing.codes]
-        if self.rows.weight is not None:
-            residual *= self.rows.weight
         if self.rows.group is None:
-            square, n = self.total(residual * residual), self.count
+            square, n = self.total(self.rows.squared_weights * residual**2), self.count
         else:
-            of = self.slicing
+            of, residual = self.slicing, self.rows.weights * residual
             square, n = cluster_squares(residual, of.codes, self.rows.group, len(of))
         # One unit alone has no spread of its own.
         return square * np.divide(n, n - 1.0, out=np.zeros(len(n)), where=n > 1.0)
 
     def _calibrated_spread(self) -> FloatArray:
-        spread = self.score * (1.0 - self.score)
-        if self.rows.weight is not None:
-            spread *= self.rows.weight**2
-        return self.total(spread)
+        return self.total(self.rows.squared_weights * self.score * (1.0 - self.score))

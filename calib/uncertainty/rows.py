@@ -27,8 +27,9 @@ class RowResamples:
     Attributes
     ----------
     atom : ndarray of int, shape (n,)
-        Of each row: twice its group, plus its outcome.
-    row_weight : ndarray of shape (n,)
+        Of each row, or entry: twice its group, plus its outcome.
+    row_weight, row_weight_sq : ndarray of shape (n,)
+        Weight and squared weight of each row, or their sums over each entry's rows.
     n_clusters : int
         Clusters, where they were drawn and not rows; else 0.
     seed : int
@@ -40,6 +41,7 @@ class RowResamples:
 
     atom: IntArray
     row_weight: FloatArray
+    row_weight_sq: FloatArray
     n_clusters: int
     seed: int
     share: FloatArray
@@ -86,10 +88,10 @@ def resample_rows(
     rng = np.random.default_rng(random_state)
     atom = 2 * _groups(rows.score, cells, fold, most_groups) + rows.outcome
     n_atoms = 2 * (int(atom.max()) // 2 + 1)
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    weight, weight_sq = rows.weights, rows.squared_weights
     total = np.bincount(atom, weight, minlength=n_atoms).astype(np.float64)
     if rows.group is None:
-        squares = np.bincount(atom, weight * weight, minlength=n_atoms).astype(np.float64)
+        squares = np.bincount(atom, weight_sq, minlength=n_atoms).astype(np.float64)
         drawn = draw_sums(total, squares, n_replicates, rng)
     else:
         drawn = draw_cluster_sums(rows.group, atom, weight, n_atoms, n_replicates, rng)
@@ -97,7 +99,8 @@ def resample_rows(
     # A handful of rows may be drawn no time at all.
     drawn /= np.where(sums > 0.0, sums, 1.0).astype(np.float32)
     n_clusters = 0 if rows.group is None else len(np.unique(rows.group))
-    return RowResamples(atom, weight, n_clusters, random_state, total / total.sum(), drawn)
+    share = total / total.sum()
+    return RowResamples(atom, weight, weight_sq, n_clusters, random_state, share, drawn)
 
 
 def _groups(score: FloatArray, cells: ScoreCells, fold: IntArray | None, most: int) -> IntArray:

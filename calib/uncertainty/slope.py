@@ -105,14 +105,14 @@ def _squared_half_width(rows: BinaryView, fit: LogisticFit, confidence_level: fl
     """Of an interval on the scale of the slope, if the likelihood fell as a normal one does."""
     features = _features(log_odds(rows.score))
     rate, toward = sigmoid(features @ fit.coefficients), features @ fit.covariance[1]
-    if rows.weight is not None:
-        toward = toward * rows.weight
-    influence = (rows.outcome - rate) * toward
-    model = float(np.square(toward) @ (rate * (1.0 - rate)))
+    residual, square = rows.outcome - rate, rows.squared_weights * np.square(toward)
+    model = float(square @ (rate * (1.0 - rate)))
+    ratio = float(square @ np.square(residual)) / model
+    influence = residual * toward * rows.weights
     units = unit_sums(influence, rows.group)
-    effect = cluster_effect(influence, units)
-    ratio = float(influence @ influence) / model
-    return model * squared_half_width(ratio, effect, freedom(units), confidence_level)
+    known = freedom(units, rows.multiplicity)
+    effect = 1.0 if rows.group is None else cluster_effect(influence, units)
+    return model * squared_half_width(ratio, effect, known, confidence_level)
 
 
 def _features(x: FloatArray) -> FloatArray:

@@ -1,0 +1,280 @@
+"""Rows counted by score, outcome and stratum: the table that an Aggregate consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.score_grid import PARTS, ZERO, grid_keys, refined_keys
+
+# A cell whose rows could move a metric by more than this is cut in 64 parts.
+TOLERANCE = 1e-6
+# Rows whose temporaries stay in the processor's cache.
+CHUNK = 1 << 17
+# Codes up to this are counted in one array; more are sorted.
+MAX_CODES = 20_000_000
+# Keys of the grid leave room for the parts of a cell: 0 is the cell as a whole.
+STRIDE = PARTS + 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellTable:
+    """Entries of a common stratum, score cell and outcome; arrays of shape (e,).
+
+    Attributes
+    ----------
+    exact : bool
+        Whether each cell holds one score.
+    stratum : ndarray of int
+        Which part of the data the entry belongs to.
+    key : ndarray of int
+        Cell: the bits of its score where cells are exact, else 65 times the key of the grid, plus
+        1 + the part of a cell that is cut in 64.
+    outcome : ndarray of bool
+    rows : ndarray of int
+    weight, weight_sq : ndarray
+        Sums of the rows' weights and of their squares.
+    score_sum : ndarray
+        Sum of weight times score.
+    low, high : ndarray
+        Least and largest score.
+    """
+
+    exact: bool
+    stratum: IntArray
+    key: IntArray
+    outcome: BoolArray
+    rows: IntArray
+    weight: FloatArray
+    weight_sq: FloatArray
+    score_sum: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Every array by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "exact"}
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells, whatever their outcomes and strata."""
+        return len(np.unique(self.key))
+
+    def pick(self, chosen: NDArray[Any]) -> CellTable:
+        """Some entries, by a mask or by indices."""
+        return CellTable(self.exact, **{k: v[chosen] for k, v in self.columns().items()})
+
+    def bounded(self) -> CellTable:
+        """The same entries on the grid."""
+        if not self.exact:
+            return self
+        return _merge(replace(self, exact=False, key=grid_keys(self.low) * STRIDE))
+
+
+def count_rows(
+    score: FloatArray,
+    outcome: BoolArray,
+    weight: FloatArray | None,
+    stratum: IntArray | None = None,
+    *,
+    exact: bool,
+) -> CellTable:
+    """Count rows by stratum, score and outcome.
+
+    Parameters
+    ----------
+    score : ndarray of shape (n,), in [0, 1]
+    outcome : ndarray of bool, shape (n,)
+    weight : ndarray of shape (n,), or None
+    stratum : ndarray of int, shape (n,), optional
+        0, 1, ...; all rows are of stratum 0 if None.
+    exact : bool
+        One cell per distinct score, or cells of the grid.
+
+    Returns
+    -------
+    CellTable
+        Sorted by stratum, key and outcome. It does not depend on the order of the rows, but for the
+        rounding of sums of weights and, on the grid, of scores.
+    """
+    cell, keys = _exact_cells(score) if exact else _grid_cells(score)
+    code = 2 * cell + outcome
+    if stratum is not None:
+        code += 2 * len(keys) * stratum
+    code, codes = _without_gaps(code)
+    return CellTable(
+        exact=exact,
+        stratum=codes // (2 * len(keys)),
+        key=keys[(codes // 2) % len(keys)],
+        outcome=(codes % 2).astype(np.bool_),
+        **_sums(code, len(codes), score, weight, exact=exact),
+    )
+
+
+def _exact_cells(score: FloatArray) -> tuple[IntArray, IntArray]:
+    """Number of each row's cell, and the cells' keys."""
+    distinct = np.unique(score) + 0.0  # -0.0 becomes 0.0, whose bits are another key
+    return np.searchsorted(distinct, score), distinct.view(np.int64)
+
+
+def _grid_cells(score: FloatArray) -> tuple[IntArray, IntArray]:
+    key = np.empty(len(score), dtype=np.int32)
+    for part in _chunks(len(score)):
+        key[part] = grid_keys(score[part])
+    cell, present = _without_gaps(key - np.int64(ZERO))
+    return cell, (present + ZERO) * STRIDE
+
+
+def _chunks(n: int) -> Iterator[slice]:
+    return (slice(start, start + CHUNK) for start in range(0, n, CHUNK))
+
+
+def _without_gaps(code: IntArray) -> tuple[IntArray, IntArray]:
+    """Codes 0, 1, ... in the same order, and what they stand for."""
+    top = int(code.max()) + 1
+    if top > max(MAX_CODES, 4 * len(code)):
+        codes, dense = np.unique(code, return_inverse=True)
+        return dense, codes
+    present = np.zeros(top, dtype=np.bool_)
+    present[code] = True
+    codes = np.flatnonzero(present)
+    if len(codes) == top:
+        return code, codes
+    rank = np.cumsum(present) - 1
+    return rank[code], codes
+
+
+def _sums(
+    code: IntArray, n: int, score: FloatArray, weight: FloatArray | None, *, exact: bool
+) -> dict[str, NDArray[Any]]:
+    rows = np.bincount(code, minlength=n)
+    low, high = np.full(n, np.inf), np.full(n, -np.inf)
+    np.minimum.at(low, code, score + 0.0)
+    np.maximum.at(high, code, score + 0.0)
+
+    def total(values: FloatArray) -> FloatArray:
+        return np.bincount(code, values, minlength=n)
+
+    own = rows.astype(np.float64) if weight is None else total(weight)
+    if exact:
+        sums = low * own
+    else:
+        sums = total(score if weight is None else weight * score)
+    return {
+        "rows": rows,
+        "weight": own,
+        "weight_sq": own if weight is None else total(weight * weight),
+        "score_sum": sums,
+        "low": low,
+        "high": high,
+    }
+
+
+def refine(
+    table: CellTable,
+    score: FloatArray,
+    outcome: BoolArray,
+    weight: FloatArray | None,
+    stratum: IntArray | None = None,
+) -> CellTable:
+    """Cut the cells that hold too much into 64 parts each, in a second pass over the rows."""
+    heavy = _heavy(table)
+    if table.exact or not len(heavy):
+        return table
+    key = grid_keys(score)
+    chosen = np.flatnonzero(np.isin(key * STRIDE, heavy))
+    own = score[chosen] + 0.0
+    fine = key[chosen] * STRIDE + 1 + refined_keys(own, key[chosen])
+    keys, cell = np.unique(fine, return_inverse=True)
+    code = 2 * cell + outcome[chosen]
+    if stratum is not None:
+        code += 2 * len(keys) * stratum[chosen]
+    code, codes = _without_gaps(code)
+    part = CellTable(
+        exact=False,
+        stratum=codes // (2 * len(keys)),
+        key=keys[(codes // 2) % len(keys)],
+        outcome=(codes % 2).astype(np.bool_),
+        **_sums(code, len(codes), own, None if weight is None else weight[chosen], exact=False),
+    )
+    return _sorted(_joined(table.pick(~np.isin(table.key, heavy)), part))
+
+
+def _heavy(table: CellTable) -> IntArray:
+    """Keys of whole cells whose rows could move AUC or KS by more than the tolerance."""
+    keys, cell = np.unique(table.key, return_inverse=True)
+
+    def total(values: FloatArray) -> FloatArray:
+        return np.bincount(cell, values, minlength=len(keys))
+
+    positive = np.where(table.outcome, table.weight, 0.0)
+    one, both = total(positive), total(table.weight)
+    low, high = np.full(len(keys), np.inf), np.full(len(keys), -np.inf)
+    np.minimum.at(low, cell, table.low)
+    np.maximum.at(high, cell, table.high)
+    pairs = 0.5 * one * (both - one) / max(one.sum() * (both - one).sum(), 1e-300)
+    moved = both * (high - low) / both.sum()
+    return keys[(high > low) & (np.maximum(pairs, moved) > TOLERANCE)]
+
+
+def add_tables(first: CellTable, second: CellTable) -> CellTable:
+    """Entries of both, added up where stratum, cell and outcome agree."""
+    if first.exact != second.exact:
+        first, second = first.bounded(), second.bounded()
+    both = _joined(first, second)
+    return _merge(both if both.exact else _of_equal_depth(both))
+
+
+def _joined(first: CellTable, second: CellTable) -> CellTable:
+    pairs = zip(first.columns().items(), second.columns().values(), strict=True)
+    return CellTable(first.exact, **{k: np.concatenate([a, b]) for (k, a), b in pairs})
+
+
+def _of_equal_depth(table: CellTable) -> CellTable:
+    """Cells that are whole in one table and cut in another become whole."""
+    cell, part = np.divmod(table.key, STRIDE)
+    whole = np.unique(cell[part == 0])
+    return replace(table, key=np.where(np.isin(cell, whole), cell * STRIDE, table.key))
+
+
+def _sorted(table: CellTable) -> CellTable:
+    return table.pick(np.lexsort((table.outcome, table.key, table.stratum)))
+
+
+def _merge(table: CellTable) -> CellTable:
+    """Add up entries of the same stratum, key and outcome."""
+    if not len(table):
+        return table
+    table = _sorted(table)
+    same = (
+        (np.diff(table.stratum) == 0)
+        & (np.diff(table.key) == 0)
+        & (table.outcome[1:] == table.outcome[:-1])
+    )
+    starts = np.flatnonzero(np.concatenate([[True], ~same]))
+    add = {
+        name: np.add.reduceat(getattr(table, name), starts)
+        for name in ("rows", "weight", "weight_sq", "score_sum")
+    }
+    merged = CellTable(
+        exact=table.exact,
+        stratum=table.stratum[starts],
+        key=table.key[starts],
+        outcome=table.outcome[starts],
+        low=np.minimum.reduceat(table.low, starts),
+        high=np.maximum.reduceat(table.high, starts),
+        **add,
+    )
+    # A product, as rows are counted: a sum of products would round in another way.
+    return replace(merged, score_sum=merged.low * merged.weight) if merged.exact else merged

@@ -1,0 +1,193 @@
+"""Aggregates: counted rows that add up, are saved, and lose nothing where cells are exact."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calib.aggregates import Aggregate, aggregate_rows
+from calib.metrics import auc, expected_calibration_error, ks_error, log_loss
+from calib.numerics.cell_table import STRIDE
+from calib.predictions import BinaryView, Predictions
+
+
+def drawn(seed: int, n: int = 3000, *, digits: int | None = 2) -> BinaryView:
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.5, 0.7, n)
+    p = p if digits is None else p.round(digits)
+    return Predictions.from_arrays(rng.random(n) < p, p).view()
+
+
+def sites(n: int, seed: int = 0) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+    codes = np.random.default_rng(seed).integers(0, 3, n)
+    return {"site": (("north", "south", "west"), codes)}
+
+
+def same(one: Aggregate, other: Aggregate) -> None:
+    """Equal to the last bit, whatever order the strata are in."""
+    order = ["model", "column", "value", "test", "fold", "group", "outcome", "score"]
+    frames = [each.frame().sort_values(order, ignore_index=True) for each in (one, other)]
+    assert frames[0].equals(frames[1])
+    assert one.exact == other.exact
+
+
+@pytest.mark.parametrize("column", ["", "site"])
+def test_counted_rows_give_the_cells_of_the_rows(column: str) -> None:
+    view = drawn(0)
+    cut = sites(len(view))
+    found = aggregate_rows(view, cut).rows(column)
+    for code in range(len(found.names)):
+        rows = view if not column else view.rows(cut["site"][1] == code)
+        own, theirs = rows.cells(), found.view.rows(found.codes == code).cells()
+        for name in ("score", "rows", "weight", "positive", "weight_sq", "positive_sq"):
+            np.testing.assert_array_equal(getattr(own, name), getattr(theirs, name))
+
+
+@given(st.integers(0, 1000), st.integers(1, 2999))
+@settings(max_examples=20)
+def test_counting_parts_and_adding_them_is_counting_the_whole(seed: int, cut_at: int) -> None:
+    view, all_sites = drawn(seed), sites(3000, seed)
+    names, codes = all_sites["site"]
+    first, second = np.arange(3000) < cut_at, np.arange(3000) >= cut_at
+    parts = [aggregate_rows(view.rows(at), {"site": (names, codes[at])}) for at in (first, second)]
+    same(parts[0] + parts[1], aggregate_rows(view, all_sites))
+
+
+def test_bounded_cells_add_up_to_rounding() -> None:
+    """Parts may be counted in finer cells than the whole, never across a cell of the grid."""
+    view = drawn(1, digits=None)
+    first = np.arange(3000) < 1234
+    whole = aggregate_rows(view, {}, max_scores=100)
+    one, other = (aggregate_rows(view.rows(at), {}, max_scores=100) for at in (first, ~first))
+    sums = [
+        pd.DataFrame(each.table.columns())
+        .assign(cell=each.table.key // STRIDE)
+        .groupby(["cell", "outcome"])
+        .agg({"rows": "sum", "score_sum": "sum", "low": "min", "high": "max"})
+        for each in (one + other, whole)
+    ]
+    for name in ("rows", "low", "high"):
+        assert (sums[0][name] == sums[1][name]).all()
+    np.testing.assert_allclose(sums[0]["score_sum"], sums[1]["score_sum"], rtol=1e-12)
+
+
+def test_exact_cells_join_bounded_ones_on_the_grid() -> None:
+    fine, rounded = drawn(2, digits=None), drawn(3)
+    both = BinaryView(
+        np.concatenate([fine.outcome, rounded.outcome]), np.concatenate([fine.score, rounded.score])
+    )
+    exact = aggregate_rows(rounded, {}, max_scores=200)
+    assert exact.exact
+    added = aggregate_rows(fine, {}, max_scores=200) + exact
+    whole = aggregate_rows(both, {}, max_scores=200)
+    assert not added.exact
+    assert ks_error(added.rows().view.cells()) == pytest.approx(
+        ks_error(whole.rows().view.cells()), abs=1e-5
+    )
+
+
+def test_too_many_scores_of_both_together_go_on_the_grid() -> None:
+    parts = [aggregate_rows(drawn(seed, n=80, digits=None), {}, max_scores=100) for seed in (0, 1)]
+    assert parts[0].exact
+    assert not (parts[0] + parts[1]).exact
+
+
+def test_rows_in_another_order_are_the_same_aggregate() -> None:
+    view, (names, codes) = drawn(4), sites(3000)["site"]
+    order = np.random.default_rng(9).permutation(3000)
+    same(
+        aggregate_rows(view, {"site": (names, codes)}),
+        aggregate_rows(view.rows(order), {"site": (names, codes[order])}),
+    )
+
+
+@pytest.mark.parametrize("max_scores", [200_000, 100])
+def test_a_saved_aggregate_is_read_back(tmp_path: Path, max_scores: int) -> None:
+    view = drawn(5, digits=None)
+    made = aggregate_rows(
+        view,
+        sites(3000),
+        max_scores=max_scores,
+        name="märz <b>",
+        set_aside={"no outcome": 3},
+        sources=("abc",),
+    )
+    made.save(tmp_path / "a.parquet")
+    back = Aggregate.load(tmp_path / "a.parquet")
+    same(made, back)
+    assert (back.name, back.set_aside, back.fingerprint) == ("märz <b>", {"no outcome": 3}, "abc")
+
+
+def test_files_that_are_no_aggregate_are_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    path.write_bytes(b"PAR1 nothing of the kind")
+    with pytest.raises(ValueError, match="not an aggregate that calib saved"):
+        Aggregate.load(path)
+    pq.write_table(pa.table({"y": [0, 1]}), path)
+    with pytest.raises(ValueError, match="not an aggregate that calib saved"):
+        Aggregate.load(path)
+
+
+@pytest.mark.parametrize("column", ["rows", "weight", "low"])
+def test_cells_that_contradict_each_other_are_refused(tmp_path: Path, column: str) -> None:
+    path = tmp_path / "x.parquet"
+    aggregate_rows(drawn(6), {}).save(path)
+    table = pq.read_table(path)
+    at = table.schema.get_field_index(column)
+    wrong = pa.array(np.full(len(table), -1), table.schema.field(at).type)
+    pq.write_table(table.set_column(at, table.schema.field(at), wrong), path)
+    with pytest.raises(ValueError, match="is damaged"):
+        Aggregate.load(path)
+
+
+def test_a_later_version_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    aggregate_rows(drawn(7), {}).save(path)
+    table = pq.read_table(path)
+    known = table.schema.metadata[b"calib.aggregate"].replace(
+        b'"schema_version": 1', b'"schema_version": 99'
+    )
+    pq.write_table(table.replace_schema_metadata({b"calib.aggregate": known}), path)
+    with pytest.raises(ValueError, match="schema version 99"):
+        Aggregate.load(path)
+
+
+def test_what_differs_cannot_be_added() -> None:
+    view = drawn(8)
+    with pytest.raises(ValueError, match="counted by the same columns"):
+        aggregate_rows(view, {}) + aggregate_rows(view, sites(3000))
+    with pytest.raises(ValueError, match="same view"):
+        aggregate_rows(view, {}) + aggregate_rows(view, {}, view="top:1")
+    clusters = BinaryView(view.outcome, view.score, group=np.arange(3000) // 5)
+    with pytest.raises(ValueError, match="clusters cannot be added"):
+        aggregate_rows(clusters, {}) + aggregate_rows(clusters, {})
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=30)
+def test_metrics_of_bounded_cells_are_near_those_of_exact_ones(seed: int) -> None:
+    """Log loss to 2e-7 of a relative width of 0.2%, as the grid is made for."""
+    rng = np.random.default_rng(seed)
+    view = drawn(seed, digits=None)
+    shape = rng.choice(["smooth", "spikes", "tails"])
+    score = view.score
+    if shape == "spikes":
+        score = np.where(rng.random(3000) < 0.4, rng.choice([0.3333333, 0.7], 3000), score)
+    if shape == "tails":
+        score = np.where(score < 0.5, score ** rng.uniform(1, 300), score)
+    rows = BinaryView(view.outcome, score)
+    exact, few = rows.cells(), aggregate_rows(rows, {}, max_scores=1).rows().view.cells()
+    assert few.n_rows == 3000
+    assert few.total_positive == exact.total_positive
+    if not exact.one_class:
+        assert auc(few) == pytest.approx(auc(exact), abs=2e-4)
+    assert ks_error(few) == pytest.approx(ks_error(exact), abs=1e-5)
+    assert log_loss(few) == pytest.approx(log_loss(exact), abs=1e-5)
+    for bins in (10, 15, 20):
+        ece = [expected_calibration_error(c, n_bins=bins, strategy="uniform") for c in (exact, few)]
+        assert ece[1] == pytest.approx(ece[0], abs=1e-12)

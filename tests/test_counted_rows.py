@@ -1,0 +1,74 @@
+"""Entries that count several rows give the numbers of the rows themselves."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from calib.aggregates import aggregate_rows
+from calib.periods import cut_periods, period_table
+from calib.predictions import BinaryView, Predictions
+from calib.slices import Slicing, slice_error_rates, slice_gaps
+from calib.uncertainty import slope_estimate
+
+SITES = ("north", "south", "west")
+
+
+@pytest.fixture(params=["unweighted", "weighted"])
+def both(request: pytest.FixtureRequest) -> tuple[BinaryView, Slicing, BinaryView, Slicing]:
+    """Rows with ties and their sites, and the same as counted entries."""
+    rng = np.random.default_rng(3)
+    n = 2000
+    score = rng.beta(0.7, 0.9, n).round(1)
+    outcome = rng.random(n) < 0.1 + 0.7 * score
+    # Rows of a score and an outcome weigh the same: entries then know all that rows do.
+    weight = None if request.param == "unweighted" else 0.5 + score + outcome
+    site = rng.integers(0, 3, n)
+    rows = Predictions.from_arrays(outcome, score, weight).view()
+    counted = aggregate_rows(rows, {"site": (SITES, site)}).rows("site")
+    assert len(counted.view) < 70
+    return (
+        rows,
+        Slicing(("site",), SITES, site),
+        counted.view,
+        Slicing(("site",), counted.names, counted.codes),
+    )
+
+
+def numbers(result: object) -> dict[str, np.ndarray]:
+    found = {f.name: getattr(result, f.name) for f in dataclasses.fields(result)}
+    return {k: v for k, v in found.items() if isinstance(v, np.ndarray | float)}
+
+
+def agree(one: object, other: object) -> None:
+    own, theirs = numbers(one), numbers(other)
+    assert own
+    for name, values in own.items():
+        np.testing.assert_allclose(values, theirs[name], rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_the_slope_and_its_interval(both) -> None:
+    rows, _, counted, _ = both
+    agree(slope_estimate(rows), slope_estimate(counted))
+
+
+def test_gaps_of_slices(both) -> None:
+    rows, cut, counted, few = both
+    shrunk = 0.1 + 0.8 * rows.score
+    agree(slice_gaps(rows, shrunk, cut), slice_gaps(counted, 0.1 + 0.8 * counted.score, few))
+
+
+def test_error_rates_of_slices(both) -> None:
+    rows, cut, counted, few = both
+    agree(
+        slice_error_rates(rows, (rows.score >= 0.5) * 1.0, cut),
+        slice_error_rates(counted, (counted.score >= 0.5) * 1.0, few),
+    )
+
+
+def test_periods(both) -> None:
+    rows, cut, counted, few = both
+    agree(
+        period_table(rows, rows.score, cut_periods(cut.codes)),
+        period_table(counted, counted.score, cut_periods(few.codes)),
+    )
