@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from calib.numerics.arrays import FloatArray, IntArray, lock
-from calib.numerics.cell_table import CellTable, add_tables, count_rows, refine
+from calib.numerics.cell_table import CellTable, add_tables, count_rows, cut_cells
 from calib.predictions import BinaryView
 
 SCHEMA_VERSION = 1
@@ -325,11 +325,12 @@ def aggregate_rows(
         Further attributes of `Aggregate`.
     """
     kept = _kept_apart(rows)
-    exact = max_scores > 0 and len(np.unique(rows.score)) <= max_scores
     parts = [Part(model)]
-    pieces = [_count(rows, kept, 0, None, exact=exact)]
+    whole = _count(rows, kept, 0, None, max_scores, None)
+    pieces = [whole]
+    cut = None if whole[1].exact else cut_cells(whole[1])
     for column, (names, codes) in columns.items():
-        pieces.append(_count(rows, kept, len(parts), codes, exact=exact))
+        pieces.append(_count(rows, kept, len(parts), codes, max_scores, cut))
         parts += [Part(model, column, name) for name in names]
     strata, tables = [], []
     n_before = 0
@@ -341,7 +342,7 @@ def aggregate_rows(
         tuple(parts),
         Strata(*(np.concatenate([getattr(s, n) for s in strata]) for n in Strata.__slots__)),
         CellTable(
-            exact,
+            tables[0].exact,
             **{
                 name: np.concatenate([table.columns()[name] for table in tables])
                 for name in tables[0].columns()
@@ -363,14 +364,14 @@ def _count(
     kept: Mapping[str, IntArray],
     first_part: int,
     codes: IntArray | None,
-    *,
-    exact: bool,
+    max_scores: int,
+    cut: IntArray | None,
 ) -> tuple[Strata, CellTable]:
     """One pass over the rows, and the strata that they are counted in."""
     keys = ([] if codes is None else [codes]) + list(kept.values())
     stratum, firsts = _number(keys, len(view))
     rows = (view.score, view.outcome, view.weight, stratum)
-    table = refine(count_rows(*rows, exact=exact), *rows)
+    table = count_rows(*rows, max_scores=max_scores, cut=cut)
     own = {name: values[firsts] for name, values in kept.items()}
     none = np.full(len(firsts), NONE, dtype=np.int64)
     part = first_part + (np.zeros(len(firsts), dtype=np.int64) if codes is None else codes[firsts])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -10,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
-from calib.numerics.score_grid import PARTS, ZERO, grid_keys, refined_keys
+from calib.numerics.score_grid import PARTS, grid_keys, refined_keys
+from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
 # A cell whose rows could move a metric by more than this is cut in 64 parts.
 TOLERANCE = 1e-6
@@ -85,10 +85,11 @@ class CellTable:
 def count_rows(
     score: FloatArray,
     outcome: BoolArray,
-    weight: FloatArray | None,
+    weight: FloatArray | None = None,
     stratum: IntArray | None = None,
     *,
-    exact: bool,
+    max_scores: int,
+    cut: IntArray | None = None,
 ) -> CellTable:
     """Count rows by stratum, score and outcome.
 
@@ -96,48 +97,131 @@ def count_rows(
     ----------
     score : ndarray of shape (n,), in [0, 1]
     outcome : ndarray of bool, shape (n,)
-    weight : ndarray of shape (n,), or None
+    weight : ndarray of shape (n,), optional
     stratum : ndarray of int, shape (n,), optional
         0, 1, ...; all rows are of stratum 0 if None.
-    exact : bool
-        One cell per distinct score, or cells of the grid.
+    max_scores : int
+        Up to so many distinct scores every cell is one score. Otherwise cells are those of the
+        grid, and those that hold too much are cut in 64 parts.
+    cut : ndarray of int, optional
+        Keys of the cells to cut, where that has been decided: `cut_cells` of another table.
 
     Returns
     -------
     CellTable
-        Sorted by stratum, key and outcome. It does not depend on the order of the rows, but for the
-        rounding of sums of weights and, on the grid, of scores.
+        Sorted by stratum, key and outcome. It does not depend on the order of the rows, to the last
+        bit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = count_rows(
+    ...     np.array([0.7, 0.2, 0.7]), np.array([True, False, True]), max_scores=10
+    ... )
+    >>> table.low, table.outcome, table.rows
+    (array([0.2, 0.7]), array([False,  True]), array([1, 2]))
     """
-    cell, keys = _exact_cells(score) if exact else _grid_cells(score)
-    code = 2 * cell + outcome
+    score, outcome, weight, stratum = _in_order(score, outcome, weight, stratum)
+    starts = run_starts(score)
+    if len(starts) <= max_scores:
+        keys, cell = (score[starts] + 0.0).view(np.int64), _numbered(starts, len(score))
+        return _count(True, keys, cell, (score, outcome, weight, stratum))
+    key = _keys(score)
+    starts = run_starts(key)
+    whole = _count(
+        False, key[starts], _numbered(starts, len(key)), (score, outcome, weight, stratum)
+    )
+    heavy = _heavy(whole) if cut is None else cut
+    if not len(heavy):
+        return whole
+    chosen = np.flatnonzero(np.isin(key, heavy))
+    key[chosen] += 1 + refined_keys(score[chosen], key[chosen] // STRIDE)
+    starts = run_starts(key)
+    return _count(
+        False, key[starts], _numbered(starts, len(key)), (score, outcome, weight, stratum)
+    )
+
+
+Rows = tuple[FloatArray, BoolArray, FloatArray | None, IntArray | None]
+
+
+def _in_order(
+    score: FloatArray, outcome: BoolArray, weight: FloatArray | None, stratum: IntArray | None
+) -> Rows:
+    """Rows by score, so that sums round in one way whatever order the rows came in."""
+    if weight is None and stratum is None:
+        ordered, label = sort_labelled(score, outcome)
+        return ordered, label.astype(np.bool_), None, None
+    score = score + 0.0
+    order = increasing_order(score)
+    if weight is not None:
+        order = _ties_in_order(order, score, outcome, weight)
+    return (
+        score[order],
+        outcome[order],
+        None if weight is None else weight[order],
+        None if stratum is None else stratum[order],
+    )
+
+
+def _ties_in_order(
+    order: IntArray, score: FloatArray, outcome: BoolArray, weight: FloatArray
+) -> IntArray:
+    """Rows of equal scores by outcome and weight."""
+    starts = run_starts(score[order])
+    length = np.diff(starts, append=len(order))
+    tied = np.flatnonzero(np.repeat(length > 1, length))
+    own = order[tied]
+    run = _numbered(starts, len(order))[tied]
+    order[tied] = own[np.lexsort((weight[own], outcome[own], run))]
+    return order
+
+
+def _keys(score: FloatArray) -> IntArray:
+    key = np.empty(len(score), dtype=np.int64)
+    for start in range(0, len(score), CHUNK):
+        part = slice(start, start + CHUNK)
+        np.multiply(grid_keys(score[part]), STRIDE, out=key[part])
+    return key
+
+
+def _numbered(starts: NDArray[np.intp], n: int) -> IntArray:
+    return np.repeat(np.arange(len(starts)), np.diff(starts, append=n))
+
+
+def _count(exact: bool, keys: IntArray, cell: IntArray, rows: Rows) -> CellTable:
+    """Add up sorted rows by the number of their cell."""
+    score, outcome, weight, stratum = rows
+    code = 2 * cell
+    code += outcome
     if stratum is not None:
         code += 2 * len(keys) * stratum
     code, codes = _without_gaps(code)
+    count = np.bincount(code)
+    low, high = np.empty(len(codes)), np.empty(len(codes))
+    high[code] = score  # of equal codes the last one stays
+    low[code[::-1]] = score[::-1]
+
+    def total(values: FloatArray) -> FloatArray:
+        return np.bincount(code, values)
+
+    own = count.astype(np.float64) if weight is None else total(weight)
+    if exact:
+        sums = low * own
+    else:
+        sums = total(score if weight is None else weight * score)
     return CellTable(
         exact=exact,
         stratum=codes // (2 * len(keys)),
         key=keys[(codes // 2) % len(keys)],
         outcome=(codes % 2).astype(np.bool_),
-        **_sums(code, len(codes), score, weight, exact=exact),
+        rows=count,
+        weight=own,
+        weight_sq=own if weight is None else total(weight * weight),
+        score_sum=sums,
+        low=low,
+        high=high,
     )
-
-
-def _exact_cells(score: FloatArray) -> tuple[IntArray, IntArray]:
-    """Number of each row's cell, and the cells' keys."""
-    distinct = np.unique(score) + 0.0  # -0.0 becomes 0.0, whose bits are another key
-    return np.searchsorted(distinct, score), distinct.view(np.int64)
-
-
-def _grid_cells(score: FloatArray) -> tuple[IntArray, IntArray]:
-    key = np.empty(len(score), dtype=np.int32)
-    for part in _chunks(len(score)):
-        key[part] = grid_keys(score[part])
-    cell, present = _without_gaps(key - np.int64(ZERO))
-    return cell, (present + ZERO) * STRIDE
-
-
-def _chunks(n: int) -> Iterator[slice]:
-    return (slice(start, start + CHUNK) for start in range(0, n, CHUNK))
 
 
 def _without_gaps(code: IntArray) -> tuple[IntArray, IntArray]:
@@ -155,60 +239,9 @@ def _without_gaps(code: IntArray) -> tuple[IntArray, IntArray]:
     return rank[code], codes
 
 
-def _sums(
-    code: IntArray, n: int, score: FloatArray, weight: FloatArray | None, *, exact: bool
-) -> dict[str, NDArray[Any]]:
-    rows = np.bincount(code, minlength=n)
-    low, high = np.full(n, np.inf), np.full(n, -np.inf)
-    np.minimum.at(low, code, score + 0.0)
-    np.maximum.at(high, code, score + 0.0)
-
-    def total(values: FloatArray) -> FloatArray:
-        return np.bincount(code, values, minlength=n)
-
-    own = rows.astype(np.float64) if weight is None else total(weight)
-    if exact:
-        sums = low * own
-    else:
-        sums = total(score if weight is None else weight * score)
-    return {
-        "rows": rows,
-        "weight": own,
-        "weight_sq": own if weight is None else total(weight * weight),
-        "score_sum": sums,
-        "low": low,
-        "high": high,
-    }
-
-
-def refine(
-    table: CellTable,
-    score: FloatArray,
-    outcome: BoolArray,
-    weight: FloatArray | None,
-    stratum: IntArray | None = None,
-) -> CellTable:
-    """Cut the cells that hold too much into 64 parts each, in a second pass over the rows."""
-    heavy = _heavy(table)
-    if table.exact or not len(heavy):
-        return table
-    key = grid_keys(score)
-    chosen = np.flatnonzero(np.isin(key * STRIDE, heavy))
-    own = score[chosen] + 0.0
-    fine = key[chosen] * STRIDE + 1 + refined_keys(own, key[chosen])
-    keys, cell = np.unique(fine, return_inverse=True)
-    code = 2 * cell + outcome[chosen]
-    if stratum is not None:
-        code += 2 * len(keys) * stratum[chosen]
-    code, codes = _without_gaps(code)
-    part = CellTable(
-        exact=False,
-        stratum=codes // (2 * len(keys)),
-        key=keys[(codes // 2) % len(keys)],
-        outcome=(codes % 2).astype(np.bool_),
-        **_sums(code, len(codes), own, None if weight is None else weight[chosen], exact=False),
-    )
-    return _sorted(_joined(table.pick(~np.isin(table.key, heavy)), part))
+def cut_cells(table: CellTable) -> IntArray:
+    """Keys, as whole cells, of those that were cut in parts."""
+    return np.unique(table.key[table.key % STRIDE > 0] // STRIDE) * STRIDE
 
 
 def _heavy(table: CellTable) -> IntArray:
