@@ -15,13 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from calib.numerics.arrays import FloatArray, IntArray, lock
-from calib.numerics.cell_table import CellTable, add_tables, count_rows, cut_cells
+from calib.counted import CountedRows
+from calib.numerics.arrays import IntArray, lock
+from calib.numerics.cell_table import MAX_SCORES, CellTable, add_tables, count_rows, cut_cells
 from calib.predictions import BinaryView
 
 SCHEMA_VERSION = 1
-# With more distinct scores, cells are those of a fixed grid.
-MAX_SCORES = 200_000
 METADATA_KEY = b"calib.aggregate"
 COLUMN_TYPES: Mapping[str, type] = {
     "stratum": np.int64,
@@ -77,7 +76,12 @@ class Strata:
         lock(self)
 
     def columns(self) -> dict[str, IntArray]:
+        """Every array by name."""
         return {"part": self.part, "test": self.test, "fold": self.fold, "group": self.group}
+
+    def kept_apart(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Split, fold and cluster of each stratum."""
+        return self.test, self.fold, self.group
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,54 +186,61 @@ class Aggregate:
             max_scores=most,
         )
 
-    def rows(self, column: str = "", model: str = "") -> CountedRows:
-        """All rows, counted; with a column, apart by its values.
+    def rows(self, model: str = "") -> CountedRows:
+        """All rows of a model, counted.
+
+        Parameters
+        ----------
+        model : str
+            One of `models`.
+
+        Raises
+        ------
+        ValueError
+            If nothing was counted for that model.
+        """
+        return self.by("", model).rows
+
+    def by(self, column: str, model: str = "") -> CountedColumn:
+        """All rows of a model, counted apart by the values of a column.
 
         Parameters
         ----------
         column : str
-            One of the slice columns or the time column, "" for none.
+            One of the slice columns, or the time column.
         model : str
+            One of `models`.
 
         Raises
         ------
         ValueError
             If nothing was counted by that column, or for that model.
         """
-        chosen = [
-            i for i, part in enumerate(self.parts) if (part.model, part.column) == (model, column)
-        ]
+        chosen = [i for i, p in enumerate(self.parts) if (p.model, p.column) == (model, column)]
         if not chosen:
-            known = sorted({part.column for part in self.parts} - {""})
+            known = ", ".join(sorted({part.column for part in self.parts} - {""})) or "none"
             raise ValueError(
-                f"column must be among those that were counted ({', '.join(known) or 'none'}), "
-                f"got {column!r}."
+                f"column must be among those that were counted ({known}) for one of the models "
+                f"({', '.join(map(repr, self.models))}), got {column!r} and {model!r}."
             )
         position = np.full(len(self.parts), -1)
         position[chosen] = np.arange(len(chosen))
         value = position[self.strata.part[self.table.stratum]]
-        entries = self.table.pick(value >= 0)
         names = tuple(self.parts[i].value for i in chosen)
-        return CountedRows(self._view(entries), names, value[value >= 0])
-
-    def _view(self, entries: CellTable) -> BinaryView:
-        at = entries.stratum
-
-        def coded(values: IntArray) -> IntArray | None:
-            own = values[at]
-            return None if (own == NONE).all() else own
-
-        test = coded(self.strata.test)
-        return BinaryView(
-            outcome=entries.outcome,
-            score=_cell_scores(entries),
-            weight=entries.weight if self.weighted else None,
+        entries = self.table.pick(value >= 0)
+        test, fold, group = (self._named(own, entries) for own in self.strata.kept_apart())
+        rows = CountedRows.of_table(
+            entries,
+            weighted=self.weighted,
             test=None if test is None else test == 1,
-            group=coded(self.strata.group),
-            fold=coded(self.strata.fold),
-            count=entries.rows.astype(np.float64),
-            weight_sq=entries.weight_sq if self.weighted else None,
+            fold=fold,
+            group=group,
         )
+        return CountedColumn(rows, names, value[value >= 0])
+
+    def _named(self, values: IntArray, entries: CellTable) -> IntArray | None:
+        own = values[entries.stratum]
+        return None if (own == NONE).all() else own
 
     def frame(self) -> pd.DataFrame:
         """One row per entry: its part, split, fold and cluster, its score, its outcome and sums."""
@@ -285,22 +296,24 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CountedRows:
+class CountedColumn:
     """Counted rows, and which value of a column each entry has.
 
     Attributes
     ----------
-    view : BinaryView
-        Its entries stand for several rows each.
+    rows : CountedRows
     names : tuple of str
         Values of the column.
     codes : ndarray of int, shape (e,)
         Position in `names` of each entry.
     """
 
-    view: BinaryView
+    rows: CountedRows
     names: tuple[str, ...]
     codes: IntArray
+
+    def __post_init__(self) -> None:
+        lock(self)
 
 
 def aggregate_rows(
@@ -344,8 +357,8 @@ def aggregate_rows(
         CellTable(
             tables[0].exact,
             **{
-                name: np.concatenate([table.columns()[name] for table in tables])
-                for name in tables[0].columns()
+                name: np.concatenate([getattr(table, name) for table in tables])
+                for name in COLUMN_TYPES
             },
         ),
         weighted=rows.weight is not None,
@@ -369,7 +382,7 @@ def _count(
 ) -> tuple[Strata, CellTable]:
     """One pass over the rows, and the strata that they are counted in."""
     keys = ([] if codes is None else [codes]) + list(kept.values())
-    stratum, firsts = _number(keys, len(view))
+    stratum, firsts = _number(keys)
     rows = (view.score, view.outcome, view.weight, stratum)
     table = count_rows(*rows, max_scores=max_scores, cut=cut)
     own = {name: values[firsts] for name, values in kept.items()}
@@ -378,7 +391,7 @@ def _count(
     return Strata(part, *(own.get(name, none) for name in ("test", "fold", "group"))), table
 
 
-def _number(keys: list[IntArray], n: int) -> tuple[IntArray | None, IntArray]:
+def _number(keys: list[IntArray]) -> tuple[IntArray | None, IntArray]:
     """Number of each row's combination of codes, and a row that has it."""
     if not keys:
         return None, np.zeros(1, dtype=np.int64)
@@ -387,19 +400,6 @@ def _number(keys: list[IntArray], n: int) -> tuple[IntArray | None, IntArray]:
         code = code * (int(other.max()) + 1) + other
     _, firsts, stratum = np.unique(code, return_index=True, return_inverse=True)
     return stratum.astype(np.int64), firsts
-
-
-def _cell_scores(entries: CellTable) -> FloatArray:
-    """Weighted mean score of each entry's cell, over all its entries."""
-    if entries.exact:
-        return entries.low
-    keys, cell = np.unique(entries.key, return_inverse=True)
-    weight = np.bincount(cell, entries.weight, minlength=len(keys))
-    mean = np.bincount(cell, entries.score_sum, minlength=len(keys)) / weight
-    low, high = np.full(len(keys), np.inf), np.full(len(keys), -np.inf)
-    np.minimum.at(low, cell, entries.low)
-    np.maximum.at(high, cell, entries.high)
-    return np.clip(mean, low, high)[cell]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -438,7 +438,7 @@ def _check_addable(one: Aggregate, other: Aggregate) -> None:
             )
     columns, others = ({part.column for part in each.parts} for each in (one, other))
     if columns != others:
-        odd = sorted(columns ^ others)[0]
+        odd = min(columns ^ others)
         raise ValueError(
             "Only aggregates that were counted by the same columns can be added; one of these was "
             f"not counted by {odd!r}."
@@ -495,7 +495,7 @@ def _read(path: Path) -> Aggregate:
 
 
 def _decoded(table: pa.Table, known: dict[str, Any]) -> Aggregate:
-    columns = {
+    columns: dict[str, Any] = {
         name: np.array(table.column(name).to_numpy(), dtype=kind)
         for name, kind in COLUMN_TYPES.items()
     }

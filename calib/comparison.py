@@ -5,20 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold
 
 from calib.calibrators import CALIBRATORS, Calibrator
 from calib.cells import ScoreCells
+from calib.counted import CountedRows
 from calib.methods import method_of
 from calib.metrics.proper import row_brier, row_log_loss
 from calib.metrics.ranking import row_auc
 from calib.multiclass import MulticlassCalibrator
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
+from calib.numerics.fold_counts import split_counts
 from calib.numerics.intervals import mean_interval, normal_quantile
 from calib.numerics.moderated import cluster_effect, unit_sums
 from calib.numerics.threads import over_cores
@@ -39,16 +41,18 @@ Progress = Callable[[float, str], None]
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class HeldOut:
     """Every method's scores on the same rows, none of which it was fitted on.
 
     Attributes
     ----------
     rows : BinaryView
-        The rows that are scored: the test rows, or all rows where folds are used.
+        The rows that are scored: the test rows, or all rows where folds are used. Each entry counts
+        the rows of one score cell, outcome and fold; rows of clusters and of a matrix are entries
+        of their own.
     scores : mapping of str to ndarray of shape (n,)
-        Calibrated scores by method key, "uncalibrated" first.
+        Calibrated scores of these entries by method key, "uncalibrated" first.
     cells : mapping of str to ScoreCells
         The same scores, counted.
     replicates : mapping of str to Replicates
@@ -73,6 +77,12 @@ class HeldOut:
         Which fold each row was held out in; None where the rows that are scored are test rows.
     fold_scores : mapping of str to FoldScores
         Scores of the same points by every fold's calibrator; empty without folds.
+    given : BinaryView or None
+        The rows that are scored, as they came; None where only their counts are known.
+    counted : CountedRows or None
+        The same, counted before they were split into folds; None where `rows` are `given`.
+    source : ndarray of int, shape (n,), or None
+        Position in `counted` of each entry.
     """
 
     rows: BinaryView
@@ -88,6 +98,9 @@ class HeldOut:
     calibration: Replicates | None = None
     fold: IntArray | None = None
     fold_scores: Mapping[str, FoldScores] = field(default_factory=dict)
+    given: BinaryView | None = None
+    counted: CountedRows | None = None
+    source: IntArray | None = None
 
     def clusters(self, key: str) -> Replicates | None:
         """One method's replicates where they are of clusters, as bars and bands take them."""
@@ -102,6 +115,62 @@ class HeldOut:
         """The rows with one method's scores, and the outcomes that these are about."""
         outcome = self.outcomes.get(key, self.rows.outcome)
         return replace(self.rows, outcome=outcome, score=self.scores[key])
+
+    @cached_property
+    def given_rows(self) -> BinaryView:
+        """The rows that are scored, as they came, with their uncalibrated scores.
+
+        Raises
+        ------
+        ValueError
+            If only counts of the rows are known.
+        """
+        if self.given is None:
+            raise ValueError("This needs the rows themselves, got only their counts.")
+        return self.given
+
+    def row_values(self, values: FloatArray) -> FloatArray:
+        """What is known of entries, for each given row.
+
+        Rows of one score and outcome are alike, so that no one fold is a row's own: it gets the
+        mean over the folds that such rows lie in.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n,)
+            Of the entries.
+        """
+        if self.counted is None or self.source is None:
+            return values
+        weight, n = self.rows.weights, len(self.counted.entries)
+        mean = np.bincount(self.source, weight * values, n) / np.bincount(self.source, weight, n)
+        return mean[self._counted_entry]
+
+    def row_view(self, key: str) -> BinaryView:
+        """The given rows with one method's scores: means over folds, see `row_values`."""
+        rows = self.given_rows
+        outcome = self.outcomes.get(key, rows.outcome)
+        return replace(rows, outcome=outcome, score=self.row_values(self.scores[key]))
+
+    def row_scores(self, key: str) -> FloatArray:
+        """One method's score of each given row, in one of the folds that such rows lie in.
+
+        As many rows have a score as entries count: bins hold as many rows as their curve says.
+        """
+        if self.counted is None:
+            return self.scores[key]
+        own = self._counted_entry
+        entry = np.empty(len(own), dtype=np.int64)
+        # Entries stand in the order of what they are parts of.
+        count = self.rows.counts.astype(np.int64)
+        entry[np.argsort(own, kind="stable")] = np.repeat(np.arange(len(count)), count)
+        return self.scores[key][entry]
+
+    @cached_property
+    def _counted_entry(self) -> IntArray:
+        """Which counted entry each given row belongs to."""
+        assert self.counted is not None
+        return self.counted.find(self.given_rows)
 
     def fold_variance(
         self, key: str, loss: Callable[..., FloatArray], reference: str = "uncalibrated"
@@ -164,7 +233,7 @@ def with_settings(made: Estimator, settings: Settings) -> Estimator:
 
 
 def hold_out(
-    view: BinaryView,
+    view: BinaryView | CountedRows,
     settings: Settings,
     progress: Progress = quiet,
     earlier: HeldOut | None = None,
@@ -178,7 +247,8 @@ def hold_out(
 
     Parameters
     ----------
-    view : BinaryView
+    view : BinaryView or CountedRows
+        Rows, or their counts.
     settings : Settings
     progress : callable
         Called with (share done, what is being done).
@@ -194,8 +264,10 @@ def hold_out(
     """
     kept = _still_valid(earlier, settings)
     missing = tuple(key for key in settings.methods if key not in kept)
-    by_rows = _by_folds if view.test is None else _by_split
-    fresh = by_rows(view, missing, settings, progress, n_replicates)
+    given = view if isinstance(view, BinaryView) else None
+    counted = CountedRows.of_rows(view) if isinstance(view, BinaryView) else view
+    by_rows = _by_folds if counted.entries.test is None else _by_split
+    fresh = by_rows(counted, given, missing, settings, progress, n_replicates)
     if earlier is None or not kept:
         return fresh
 
@@ -229,19 +301,22 @@ def _still_valid(earlier: HeldOut | None, settings: Settings) -> set[str]:
 
 
 def _by_split(
-    view: BinaryView,
+    counted: CountedRows,
+    given: BinaryView | None,
     methods: tuple[str, ...],
     settings: Settings,
     progress: Progress,
     n_replicates: int,
 ) -> HeldOut:
-    assert view.test is not None
-    calibration, test = view.rows(~view.test), view.rows(view.test)
+    is_test = counted.entries.test
+    assert is_test is not None
+    calibration, test = counted.entries.rows(~is_test), counted.entries.rows(is_test)
     for name, part in (("calibration", calibration), ("test", test)):
-        if not 0 < part.outcome.sum() < len(part):
+        positives = _n_positive(part)
+        if not 0 < positives < part.n_rows:
             raise ValueError(
-                f"The {name} rows must hold rows of both classes, got {len(part)} rows with "
-                f"{int(part.outcome.sum())} positive ones. Split the data in another way."
+                f"The {name} rows must hold rows of both classes, got {part.n_rows} rows with "
+                f"{positives} positive ones. Split the data in another way."
             )
     fitted_on = calibration.cells()
     progress(0.0, "Fitting on the calibration rows")
@@ -250,7 +325,7 @@ def _by_split(
     cells = _count(test, scores)
     progress(0.5, "Resampling the test rows")
     plain = cells.get("uncalibrated") or test.cells()
-    drawn = _replicate(test, plain, scores, None, settings, n_replicates)
+    drawn = _replicate(test, plain, scores, settings, n_replicates)
     return HeldOut(
         rows=test,
         scores=scores,
@@ -262,39 +337,49 @@ def _by_split(
         failures=failures,
         settings=settings,
         calibration=replicate_clusters(calibration, fitted_on, settings.seed),
+        given=None if given is None or given.test is None else given.rows(given.test),
+        counted=counted.part(is_test),
+        source=np.arange(len(test)),
     )
 
 
+def _n_positive(rows: BinaryView) -> int:
+    return int(rows.counts[rows.outcome].sum())
+
+
 def _by_folds(
-    view: BinaryView,
+    counted: CountedRows,
+    given: BinaryView | None,
     methods: tuple[str, ...],
     settings: Settings,
     progress: Progress,
     n_replicates: int,
 ) -> HeldOut:
-    fitted_on = view.cells()
-    folds = make_folds(view, settings)
+    fitted_on = counted.entries.cells()
+    rows, source = split_into_folds(counted.entries, settings)
+    fold = rows.fold
+    assert fold is not None
+    numbers = np.unique(fold)
     progress(0.0, "Fitting on all rows")
     maps, failures = _fit_all(fitted_on, methods, settings)
-    scores = {key: np.empty(len(view)) for key in maps}
+    scores = {key: np.empty(len(rows)) for key in maps}
     by_fold: dict[str, list[Calibrator]] = {key: [] for key in maps}
-    fold = np.empty(len(view), dtype=np.int64)
-    for number, (train, held_out) in enumerate(folds):
-        progress((number + 1) / (len(folds) + 2), f"Fold {number + 1} of {len(folds)}")
-        fitted, failed = _fit_all(view.rows(train).cells(), tuple(maps), settings)
+    for step, number in enumerate(numbers):
+        progress((step + 1) / (len(numbers) + 2), f"Fold {step + 1} of {len(numbers)}")
+        held_out = fold == number
+        fitted, failed = _fit_all(rows.rows(~held_out).cells(), tuple(maps), settings)
         failures |= failed
-        fold[held_out] = number
         for key in fitted:
             by_fold[key].append(fitted[key])
-            scores[key][held_out] = fitted[key].predict(view.score[held_out])
+            scores[key][held_out] = fitted[key].predict(rows.score[held_out])
     # A method that failed in one fold has rows without a score.
     scores = {key: values for key, values in scores.items() if key not in failures}
     maps = {key: maps[key] for key in scores}
-    cells = _count(view, scores)
-    progress((len(folds) + 1) / (len(folds) + 2), "Resampling the rows")
-    drawn = _replicate(view, fitted_on, scores, fold, settings, n_replicates)
+    cells = _count(rows, scores)
+    progress((len(numbers) + 1) / (len(numbers) + 2), "Resampling the rows")
+    drawn = _replicate(rows, fitted_on, scores, settings, n_replicates)
     return HeldOut(
-        rows=view,
+        rows=rows,
         scores=scores,
         cells=cells,
         replicates=drawn,
@@ -305,7 +390,86 @@ def _by_folds(
         settings=settings,
         fold=fold,
         fold_scores={key: FoldScores.of(fitted_on, by_fold[key]) for key in maps},
+        given=given,
+        counted=counted,
+        source=source,
     )
+
+
+def split_into_folds(entries: BinaryView, settings: Settings) -> tuple[BinaryView, IntArray]:
+    """Entries split into folds: stratified by outcome, or by group, and seeded; or as they name.
+
+    Parameters
+    ----------
+    entries : BinaryView
+        Counted rows.
+    settings : Settings
+        Its `n_folds` and `seed` are used.
+
+    Returns
+    -------
+    entries : BinaryView
+        With the fold of each.
+    source : ndarray of int
+        Which of the given entries each is a part of.
+
+    Raises
+    ------
+    ValueError
+        If there are too few rows of a class.
+    """
+    if entries.fold is not None:
+        _check_folds(entries, entries.fold)
+        return entries, np.arange(len(entries))
+    positives = _n_positive(entries)
+    smaller = min(positives, entries.n_rows - positives)
+    n_folds = min(settings.n_folds, smaller)
+    if n_folds < 2:
+        raise ValueError(
+            "Cross-fitting needs at least 2 rows of each class, "
+            f"got {smaller} of the rarer one. Add rows, or name calibration and test rows."
+        )
+    if entries.group is None:
+        return _split_counts(entries, n_folds, settings.seed)
+    grouped = StratifiedGroupKFold(n_folds, shuffle=True, random_state=settings.seed)
+    fold = np.empty(len(entries), dtype=np.int64)
+    for number, (_, held_out) in enumerate(
+        grouped.split(entries.score, entries.outcome, entries.group)
+    ):
+        fold[held_out] = number
+    return replace(entries, fold=fold), np.arange(len(entries))
+
+
+def _check_folds(entries: BinaryView, fold: IntArray) -> None:
+    rows = np.array([entries.counts * entries.outcome, entries.counts * ~entries.outcome])
+    for number in np.unique(fold):
+        outside = rows[:, fold != number].sum(axis=1)
+        if outside.min() == 0:
+            raise ValueError(
+                "The rows outside of each named fold must hold both classes, got "
+                f"{int(outside.sum())} rows with {int(outside[0])} positive ones outside of one. "
+                "Name other folds, or leave the fold column out."
+            )
+
+
+def _split_counts(entries: BinaryView, n_folds: int, seed: int) -> tuple[BinaryView, IntArray]:
+    rng, count = np.random.default_rng(seed), entries.counts.astype(np.int64)
+    parts = np.empty((n_folds, len(entries)), dtype=np.int64)
+    for outcome in (True, False):
+        own = entries.outcome == outcome
+        # The rows that do not divide evenly go to other folds for the other outcome.
+        parts[:, own] = split_counts(count[own], n_folds, rng, extra_first=outcome)
+    source, fold = np.nonzero(parts.T)
+    rows = parts[fold, source].astype(np.float64)
+    share = rows / count[source]
+    whole = entries.rows(source)
+    return replace(
+        whole,
+        count=rows,
+        fold=fold,
+        weight=None if whole.weight is None else whole.weight * share,
+        weight_sq=None if whole.weight_sq is None else whole.weight_sq * share,
+    ), source
 
 
 def _count(rows: BinaryView, scores: Mapping[str, FloatArray]) -> dict[str, ScoreCells]:
@@ -316,10 +480,10 @@ def _replicate(
     rows: BinaryView,
     cells: ScoreCells,
     scores: Mapping[str, FloatArray],
-    fold: IntArray | None,
     settings: Settings,
     n_replicates: int,
 ) -> dict[str, Replicates]:
+    fold = rows.fold
     drawn = resample_rows(rows, cells, fold, n_replicates=n_replicates, random_state=settings.seed)
     return over_cores(lambda key: replicate(drawn, scores[key]), scores)
 
@@ -335,24 +499,6 @@ def _fit_all(
         except ValueError as error:
             failures[key] = f"{method_of(key).label} could not be fitted: {error}"
     return maps, failures
-
-
-def make_folds(
-    view: BinaryView, settings: Settings
-) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Rows to fit on and rows to score, fold by fold: stratified, or by group, and seeded."""
-    smaller = int(min(view.outcome.sum(), (~view.outcome).sum()))
-    n_folds = min(settings.n_folds, smaller)
-    if n_folds < 2:
-        raise ValueError(
-            "Cross-fitting needs at least 2 rows of each class, "
-            f"got {smaller} of the rarer one. Add rows, or name calibration and test rows."
-        )
-    if view.group is None:
-        stratified = StratifiedKFold(n_folds, shuffle=True, random_state=settings.seed)
-        return list(stratified.split(view.score, view.outcome))
-    grouped = StratifiedGroupKFold(n_folds, shuffle=True, random_state=settings.seed)
-    return list(grouped.split(view.score, view.outcome, view.group))
 
 
 def mean_estimate(
@@ -373,14 +519,12 @@ def mean_estimate(
         Of the mean, were rows independent, beyond what the values show: that of calibrators fitted
         in folds, see `calib.uncertainty.fold_variance`.
     """
-    weight = view.weight
-    total = float(len(values) if weight is None else weight.sum())
-    mean = float(values.sum() if weight is None else weight @ values) / total
-    residual = values - mean
-    if weight is not None:
-        residual *= weight
+    weight = view.weights
+    total = float(weight.sum())
+    mean = float(weight @ values) / total
+    residual = weight * (values - mean)
     units = unit_sums(residual, view.group)
-    low, high = mean_interval(mean, units, total, confidence_level)
+    low, high = mean_interval(mean, units, total, confidence_level, view.multiplicity)
     if added_variance > 0.0:
         effect = 1.0 if view.group is None else max(1.0, cluster_effect(residual, units))
         half = normal_quantile(confidence_level) * math.sqrt(effect * added_variance)

@@ -11,13 +11,12 @@ import pandas as pd
 
 from calib.calibrators import CALIBRATORS
 from calib.cells import ScoreCells
-from calib.comparison import HeldOut, Progress, create, make_folds, quiet
+from calib.comparison import HeldOut, Progress, create, quiet
 from calib.curves.functions import CalibrationFunction, calibration_function
 from calib.metrics.proper import mean_log_loss
 from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, lock
 from calib.numerics.transforms import safe_logit, sigmoid
-from calib.predictions import BinaryView
 from calib.settings import Settings
 
 # Whole decades over the range that the compact logit can use.
@@ -104,29 +103,24 @@ class Rounds:
         return loss / total
 
 
-def make_rounds(view: BinaryView, settings: Settings) -> Rounds:
+def make_rounds(held_out: HeldOut) -> Rounds:
     """Count the rows of every round into at most about 4,096 cells, once for all epsilons.
 
     Parameters
     ----------
-    view : BinaryView
-    settings : Settings
-        Its folds and seed are used, so that rounds are those of the comparison.
-
-    Raises
-    ------
-    ValueError
-        If the rows are too few to cross-fit.
+    held_out : HeldOut
+        Rounds are those of this comparison.
     """
-    if view.test is None:
-        parts = make_folds(view, settings)
+    rows, fold = held_out.rows, held_out.fold
+    if fold is None:
+        pairs = [(held_out.fitted_on, rows.cells())]
     else:
-        parts = [(np.flatnonzero(~view.test), np.flatnonzero(view.test))]
-    pairs = tuple(
-        (few_cells(view.rows(train).cells()), few_cells(view.rows(held_out).cells()))
-        for train, held_out in parts
-    )
-    return Rounds(pairs, settings)
+        pairs = [
+            (rows.rows(fold != number).cells(), rows.rows(fold == number).cells())
+            for number in np.unique(fold)
+        ]
+    few = tuple((few_cells(fit_on), few_cells(scored)) for fit_on, scored in pairs)
+    return Rounds(few, held_out.settings)
 
 
 def few_cells(cells: ScoreCells, most: int = MOST_CELLS) -> ScoreCells:

@@ -198,7 +198,10 @@ def _scored(predictions: Predictions, settings: Settings, progress: Progress) ->
             for key, one in matrix.scored.items()
         }
     else:
-        rows = {key: losses(held_out, key) for key in analysis.methods}
+        rows = {
+            key: {name: held_out.row_values(own) for name, own in losses(held_out, key).items()}
+            for key in analysis.methods
+        }
         added = {
             key: {name: held_out.fold_variance(key, loss) for name, loss in LOSSES.items()}
             for key in analysis.methods
@@ -257,6 +260,6 @@ def _differences(scored: _Scored, reference: _Scored, method: str, *, paired: bo
     noise = [one.added_variance[method] for one in (scored, reference)]
     added = {key: 0.0 if scored is reference else sum(one[key] for one in noise) for key in rows}
     return {
-        key: mean_estimate(values - against[key], held_out.rows, level, added[key])
+        key: mean_estimate(values - against[key], held_out.given_rows, level, added[key])
         for key, values in rows.items()
     }

@@ -90,8 +90,10 @@ class BinaryView:
 
     @property
     def multiplicity(self) -> FloatArray | None:
-        """Equally weighted rows that each entry stands for; None where each is one row."""
-        return None if self.count is None else self.weights**2 / self.squared_weights
+        """Equally weighted rows per entry; None where units are rows, or clusters."""
+        if self.count is None or self.group is not None:
+            return None
+        return self.weights**2 / self.squared_weights
 
     def cells(self) -> ScoreCells:
         """The rows counted into cells, with the design effect of their groups."""
@@ -108,10 +110,9 @@ class BinaryView:
 
     def rows(self, chosen: NDArray[Any]) -> BinaryView:
         """Some rows or entries, chosen by a mask or by indices."""
-        picked = {f.name: getattr(self, f.name) for f in fields(self)}
-        return BinaryView(
-            **{name: None if own is None else own[chosen] for name, own in picked.items()}
-        )
+        own = {f.name: getattr(self, f.name) for f in fields(self)}
+        picked: dict[str, Any] = {k: None if v is None else v[chosen] for k, v in own.items()}
+        return BinaryView(**picked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -40,10 +40,10 @@ def same(one: Aggregate, other: Aggregate) -> None:
 def test_counted_rows_give_the_cells_of_the_rows(column: str) -> None:
     view = drawn(0)
     cut = sites(len(view))
-    found = aggregate_rows(view, cut).rows(column)
+    found = aggregate_rows(view, cut).by(column)
     for code in range(len(found.names)):
         rows = view if not column else view.rows(cut["site"][1] == code)
-        own, theirs = rows.cells(), found.view.rows(found.codes == code).cells()
+        own, theirs = rows.cells(), found.rows.entries.rows(found.codes == code).cells()
         for name in ("score", "rows", "weight", "positive", "weight_sq", "positive_sq"):
             np.testing.assert_array_equal(getattr(own, name), getattr(theirs, name))
 
@@ -86,8 +86,8 @@ def test_exact_cells_join_bounded_ones_on_the_grid() -> None:
     added = aggregate_rows(fine, {}, max_scores=200) + exact
     whole = aggregate_rows(both, {}, max_scores=200)
     assert not added.exact
-    assert ks_error(added.rows().view.cells()) == pytest.approx(
-        ks_error(whole.rows().view.cells()), abs=1e-5
+    assert ks_error(added.rows().entries.cells()) == pytest.approx(
+        ks_error(whole.rows().entries.cells()), abs=1e-5
     )
 
 
@@ -181,7 +181,7 @@ def test_metrics_of_bounded_cells_are_near_those_of_exact_ones(seed: int) -> Non
     if shape == "tails":
         score = np.where(score < 0.5, score ** rng.uniform(1, 300), score)
     rows = BinaryView(view.outcome, score)
-    exact, few = rows.cells(), aggregate_rows(rows, {}, max_scores=1).rows().view.cells()
+    exact, few = rows.cells(), aggregate_rows(rows, {}, max_scores=1).rows().entries.cells()
     assert few.n_rows == 3000
     assert few.total_positive == exact.total_positive
     if not exact.one_class:

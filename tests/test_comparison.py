@@ -1,9 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
 from scipy.stats import binom, norm
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
 
 from calib.analysis.differences import Reference, contributions, differences
 from calib.calibrators import CALIBRATORS, Calibrator
@@ -37,11 +38,14 @@ def fits(monkeypatch):
 def test_each_row_is_scored_by_a_map_that_did_not_see_it():
     view = overconfident()
     held_out = hold_out(view, Settings(methods=("isotonic",), n_folds=4, seed=7))
-    expected = np.empty(len(view))
-    folds = StratifiedKFold(4, shuffle=True, random_state=7).split(view.score, view.outcome)
-    for train, test in folds:
+    # No two rows share a score: each is in one fold.
+    expected, fold = np.empty(len(view)), held_out.row_values(held_out.rows.fold)
+    for number in range(4):
+        train, test = fold != number, fold == number
+        assert abs(test.sum() - 500) <= 1
+        assert abs(view.outcome[test].sum() - view.outcome.sum() / 4) < 1
         expected[test] = shrunken(view.score[train], view.outcome[train], view.score[test])
-    np.testing.assert_allclose(held_out.scores["isotonic"], expected, atol=1e-12)
+    np.testing.assert_allclose(held_out.row_scores("isotonic"), expected, atol=1e-12)
     assert held_out.protocol == "folds"
 
 
@@ -59,28 +63,54 @@ def test_named_calibration_and_test_rows_are_kept_apart():
     view = overconfident(test=test)
     held_out = hold_out(view, Settings(methods=("isotonic",)))
     expected = shrunken(view.score[~test], view.outcome[~test], view.score[test])
-    np.testing.assert_allclose(held_out.scores["isotonic"], expected, atol=1e-12)
-    assert len(held_out.rows) == 500
+    np.testing.assert_allclose(held_out.row_scores("isotonic"), expected, atol=1e-12)
+    assert held_out.rows.n_rows == 500
     assert held_out.fitted_on.n_rows == 1500
     assert held_out.protocol == "test rows"
 
 
-def test_a_group_is_never_split_over_the_folds(monkeypatch):
+def test_a_group_is_never_split_over_the_folds():
     group = np.repeat(np.arange(200), 10)
-    view = overconfident(group=group)
-    trained = []
-    original = BinaryView.rows
+    held_out = hold_out(overconfident(group=group), Settings(methods=("isotonic",)))
+    fold = held_out.row_values(held_out.rows.fold)
+    assert set(fold) == {0, 1, 2, 3, 4}
+    for own in range(200):
+        assert len(np.unique(fold[group == own])) == 1
 
-    def spy(self, chosen):
-        trained.append(chosen)
-        return original(self, chosen)
 
-    monkeypatch.setattr(BinaryView, "rows", spy)
-    hold_out(view, Settings(methods=("isotonic",)))
-    assert len(trained) == 5
-    for train in trained:
-        outside = np.setdiff1d(np.arange(len(view)), train)
-        assert not set(group[train]) & set(group[outside])
+@pytest.mark.parametrize("kind", ["plain", "ties", "weights", "groups", "test rows"])
+def test_the_order_of_the_rows_makes_no_difference(kind):
+    n = 1500
+    rng = np.random.default_rng(8)
+    named = {
+        "weights": {"sample_weight": rng.gamma(2.0, 1.0, n)},
+        "groups": {"group": rng.integers(0, 60, n)},
+        "test rows": {"test": rng.random(n) < 0.3},
+    }.get(kind, {})
+    rows = overconfident(n, **named)
+    if kind in ("ties", "weights"):
+        rows = replace(rows, score=rows.score.round(2))
+    shuffled = rows.rows(rng.permutation(n))
+    settings = Settings()
+    first, second = hold_out(rows, settings), hold_out(shuffled, settings)
+    assert list(first.scores) == list(second.scores)
+    for key, own in first.scores.items():
+        np.testing.assert_array_equal(own, second.scores[key])
+        np.testing.assert_array_equal(first.replicates[key].gap, second.replicates[key].gap)
+        np.testing.assert_array_equal(first.replicates[key].noise, second.replicates[key].noise)
+        for name in ("score", "rows", "weight", "positive", "weight_sq", "positive_sq"):
+            one, other = (getattr(each.cells[key], name) for each in (first, second))
+            np.testing.assert_array_equal(one, other)
+
+
+def test_named_folds_are_used_as_they_are():
+    fold = np.random.default_rng(0).integers(0, 3, 2000)
+    view = replace(overconfident(), fold=fold)
+    held_out = hold_out(view, Settings(methods=("isotonic",)))
+    for number in range(3):
+        train, test = fold != number, fold == number
+        expected = shrunken(view.score[train], view.outcome[train], view.score[test])
+        np.testing.assert_allclose(held_out.row_scores("isotonic")[test], expected, atol=1e-12)
 
 
 def test_one_changed_parameter_refits_only_what_it_touches(fits):
@@ -210,5 +240,5 @@ def test_cross_fitting_undoes_a_known_distortion():
     held_out = hold_out(view, Settings())
     for key in ("beta", "spline"):
         x = logit(np.clip(held_out.scores[key], 1e-12, 1 - 1e-12))[:, None]
-        slope = LogisticRegression(C=1e10).fit(x, view.outcome).coef_[0, 0]
+        slope = LogisticRegression(C=1e10).fit(x, held_out.rows.outcome).coef_[0, 0]
         assert slope == pytest.approx(1.0, abs=0.05), key

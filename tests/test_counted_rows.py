@@ -25,12 +25,12 @@ def both(request: pytest.FixtureRequest) -> tuple[BinaryView, Slicing, BinaryVie
     weight = None if request.param == "unweighted" else 0.5 + score + outcome
     site = rng.integers(0, 3, n)
     rows = Predictions.from_arrays(outcome, score, weight).view()
-    counted = aggregate_rows(rows, {"site": (SITES, site)}).rows("site")
-    assert len(counted.view) < 70
+    counted = aggregate_rows(rows, {"site": (SITES, site)}).by("site")
+    assert len(counted.rows.entries) < 70
     return (
         rows,
         Slicing(("site",), SITES, site),
-        counted.view,
+        counted.rows.entries,
         Slicing(("site",), counted.names, counted.codes),
     )
 

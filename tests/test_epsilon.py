@@ -30,7 +30,7 @@ def overconfident(n: int, **named) -> BinaryView:
 def by_comparison(view: BinaryView, settings: Settings) -> float:
     """Weighted mean of the comparison's losses, row by row."""
     held_out = hold_out(view, settings)
-    return float(np.average(losses(held_out, "spline")["log_loss"], weights=held_out.rows.weight))
+    return float(np.average(losses(held_out, "spline")["log_loss"], weights=held_out.rows.weights))
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 0.1])
@@ -48,7 +48,7 @@ def test_a_point_is_the_log_loss_of_the_comparison(kind, epsilon):
     expected = by_comparison(
         view, Settings(methods=("spline",), n_folds=3, seed=2, epsilon=epsilon)
     )
-    assert make_rounds(view, settings).log_loss("spline", epsilon) == pytest.approx(
+    assert make_rounds(hold_out(view, settings)).log_loss("spline", epsilon) == pytest.approx(
         expected, rel=1e-12
     )
 
@@ -56,7 +56,7 @@ def test_a_point_is_the_log_loss_of_the_comparison(kind, epsilon):
 def test_many_rows_in_few_cells_change_no_digit_that_is_shown():
     view = overconfident(40_000)
     settings = Settings(methods=("spline",), n_folds=2, epsilon=1e-4)
-    rounds = make_rounds(view, settings)
+    rounds = make_rounds(hold_out(view, settings))
     assert max(len(cells) for pair in rounds.pairs for cells in pair) <= 4200
     assert rounds.log_loss("spline", 1e-4) == pytest.approx(by_comparison(view, settings), abs=1e-5)
 
@@ -78,7 +78,7 @@ def test_epsilon_changes_nothing_until_it_leaves_rows_alone():
     # but for the search for lambda, which stops at the eighth digit.
     view = overconfident(400)
     inside = BinaryView(view.outcome, np.clip(view.score, 1e-4, 1 - 1e-4))
-    rounds = make_rounds(inside, Settings(n_folds=2))
+    rounds = make_rounds(hold_out(inside, Settings(methods=(), n_folds=2)))
     assert rounds.log_loss("spline", 1e-12) == pytest.approx(
         rounds.log_loss("spline", 1e-6), abs=1e-6
     )
@@ -105,7 +105,7 @@ def test_a_curve_has_a_point_an_epsilon():
 
 def test_progress_is_told_before_every_fit():
     told = []
-    rounds = make_rounds(overconfident(200), Settings(n_folds=3))
+    rounds = make_rounds(hold_out(overconfident(200), Settings(methods=(), n_folds=3)))
     rounds.log_loss("ispline", 0.01, lambda share, text: told.append((share, text)))
     assert [share for share, _ in told] == [0.0, 1 / 3, 2 / 3]
     assert told[0][1] == "I-spline at ε = 0.01"

@@ -76,6 +76,7 @@ def hold_out_view(
         outcomes=outcomes,
         fold=held_out.fold,
         fold_scores=_fold_scores(held_out, settings.view),
+        given=rows,
         calibration=None
         if view.test is None
         else replicate_clusters(calibration, fitted_on, settings.seed),

@@ -9,7 +9,7 @@ import numpy as np
 from calib.cells import ScoreCells
 from calib.metrics.base import metric
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.numerics.sorting import increasing_order
+from calib.numerics.sorting import increasing_order, run_starts
 from calib.predictions import BinaryView
 
 
@@ -88,10 +88,11 @@ def row_auc(cells: ScoreCells, outcome: BoolArray, score: FloatArray) -> FloatAr
     beaten = 0.5 * (negative[:-1] + negative[1:]) / negative[-1]
     beating = 1.0 - 0.5 * (positive[:-1] + positive[1:]) / positive[-1]
     # In the order of the scores: to look up each row's cell takes twice as long.
-    order, rows = increasing_order(score), cells.rows.astype(np.int64)
+    order = increasing_order(score)
+    entries = np.diff(run_starts(score[order] + 0.0), append=len(order))
     above, below = (beaten - area) / share, (beating - area) / (1.0 - share)
     found = np.empty(len(score))
-    found[order] = np.where(outcome[order], np.repeat(above, rows), np.repeat(below, rows))
+    found[order] = np.where(outcome[order], np.repeat(above, entries), np.repeat(below, entries))
     return area + found
 
 
@@ -132,7 +133,7 @@ def row_auc_within(rows: BinaryView, fold: IntArray) -> FloatArray:
         share = own / cells.total_weight
         found[chosen] = share * row_auc(cells, part.outcome, part.score)
         pairs += own
-    total = float(len(rows) if rows.weight is None else rows.weight.sum())
+    total = float(rows.weights.sum())
     return found * (total / pairs) if pairs > 0.0 else np.full(len(rows), math.nan)
 
 

@@ -126,7 +126,7 @@ def auc_difference(
     Estimate(value=0.0, low=0.0, high=0.0, noise_floor=nan)
     """
     change = own - reference
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    weight = rows.weights
     value = float(weight @ change) / float(weight.sum())
     if math.isnan(value):
         return Estimate(value)
@@ -153,11 +153,12 @@ class _Counts:
 
     @classmethod
     def of(cls, rows: BinaryView) -> _Counts:
-        if rows.weight is None:
-            positive = float(rows.outcome.sum())
-            return cls(positive, len(rows) - positive)
-        own, other = rows.weight[rows.outcome], rows.weight[~rows.outcome]
-        return cls(float(own.sum() ** 2 / (own @ own)), float(other.sum() ** 2 / (other @ other)))
+        weight, square = rows.weights, rows.squared_weights
+        positive, negative = (
+            float(weight[own].sum() ** 2 / square[own].sum())
+            for own in (rows.outcome, ~rows.outcome)
+        )
+        return cls(positive, negative)
 
     def variance(self, area: float) -> float:
         """Newcombe's, of an AUC that is truly this large."""
@@ -176,18 +177,22 @@ class _Spread:
 
     @classmethod
     def of(cls, rows: BinaryView, contribution: FloatArray, counts: _Counts) -> _Spread:
-        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-        share = weight / weight.sum()
+        share, times = rows.weights / rows.weights.sum(), rows.multiplicity
         own = share * (contribution - float(share @ contribution))
-        variance, effect = float(own @ own), cluster_effect(own, unit_sums(own, rows.group))
+        square = np.square(own) * (rows.squared_weights / rows.weights**2)
+        variance = float(square.sum())
+        units = unit_sums(own, rows.group)
+        effect = 1.0 if rows.group is None else cluster_effect(own, units)
         slow = 0.0  # a class of few rows leaves the variance few degrees of freedom
         for chosen, n in ((rows.outcome, counts.positive), (~rows.outcome, counts.negative)):
             group = None if rows.group is None else rows.group[chosen]
             units = unit_sums(own[chosen], group)
-            if len(units) < 2:
+            known = None if times is None else times[chosen]
+            if (len(units) if known is None else known.sum()) < 2:
                 return cls(variance, effect, 0.0)
             # The mean of the class was taken off.
-            variance += float(np.square(own[chosen]).sum()) / max(float(chosen.sum()) - 1.0, 1.0)
-            slow += 1.0 / (n * n * max(freedom(units), 1e-9))
+            rows_of = float(rows.counts[chosen].sum())
+            variance += float(square[chosen].sum()) / max(rows_of - 1.0, 1.0)
+            slow += 1.0 / (n * n * max(freedom(units, known), 1e-9))
         total = 1.0 / counts.positive + 1.0 / counts.negative
         return cls(variance, effect, total * total / slow)

@@ -12,6 +12,8 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.score_grid import PARTS, grid_keys, refined_keys
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
+# With more distinct scores, cells are those of the grid.
+MAX_SCORES = 200_000
 # A cell whose rows could move a metric by more than this is cut in 64 parts.
 TOLERANCE = 1e-6
 # Rows whose temporaries stay in the processor's cache.
@@ -115,9 +117,7 @@ def count_rows(
     Examples
     --------
     >>> import numpy as np
-    >>> table = count_rows(
-    ...     np.array([0.7, 0.2, 0.7]), np.array([True, False, True]), max_scores=10
-    ... )
+    >>> table = count_rows(np.array([0.7, 0.2, 0.7]), np.array([True, False, True]), max_scores=10)
     >>> table.low, table.outcome, table.rows
     (array([0.2, 0.7]), array([False,  True]), array([1, 2]))
     """
@@ -203,13 +203,10 @@ def _count(exact: bool, keys: IntArray, cell: IntArray, rows: Rows) -> CellTable
     low[code[::-1]] = score[::-1]
 
     def total(values: FloatArray) -> FloatArray:
-        return np.bincount(code, values)
+        return np.bincount(code, values).astype(np.float64)
 
     own = count.astype(np.float64) if weight is None else total(weight)
-    if exact:
-        sums = low * own
-    else:
-        sums = total(score if weight is None else weight * score)
+    sums = low * own if exact else total(score if weight is None else weight * score)
     return CellTable(
         exact=exact,
         stratum=codes // (2 * len(keys)),
@@ -249,7 +246,7 @@ def _heavy(table: CellTable) -> IntArray:
     keys, cell = np.unique(table.key, return_inverse=True)
 
     def total(values: FloatArray) -> FloatArray:
-        return np.bincount(cell, values, minlength=len(keys))
+        return np.bincount(cell, values, minlength=len(keys)).astype(np.float64)
 
     positive = np.where(table.outcome, table.weight, 0.0)
     one, both = total(positive), total(table.weight)
@@ -259,6 +256,19 @@ def _heavy(table: CellTable) -> IntArray:
     pairs = 0.5 * one * (both - one) / max(one.sum() * (both - one).sum(), 1e-300)
     moved = both * (high - low) / both.sum()
     return keys[(high > low) & (np.maximum(pairs, moved) > TOLERANCE)]
+
+
+def cell_scores(table: CellTable) -> FloatArray:
+    """Weighted mean score of each entry's cell, over all entries of the cell."""
+    if table.exact:
+        return table.low
+    keys, cell = np.unique(table.key, return_inverse=True)
+    weight = np.bincount(cell, table.weight, minlength=len(keys))
+    mean = np.bincount(cell, table.score_sum, minlength=len(keys)) / weight
+    low, high = np.full(len(keys), np.inf), np.full(len(keys), -np.inf)
+    np.minimum.at(low, cell, table.low)
+    np.maximum.at(high, cell, table.high)
+    return np.clip(mean, low, high)[cell]
 
 
 def add_tables(first: CellTable, second: CellTable) -> CellTable:

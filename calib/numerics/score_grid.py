@@ -6,8 +6,8 @@ import numpy as np
 
 from calib.numerics.arrays import FloatArray, IntArray
 
-# 25,200 is divisible by 10, 12, 15, 20, 25 and 50: uniform bins of these numbers have their edges on
-# the grid. An even key is such an edge itself, an odd one the open interval between two.
+# 25,200 is divisible by 10, 12, 15, 20, 25 and 50: uniform bins of these numbers have their edges
+# on the grid. An even key is such an edge itself, an odd one the open interval between two.
 STEPS = 25_200
 # Nearer to 0 or 1 than this, cells get narrower with the distance: a relative width of 0.2%.
 NARROW = 0.02

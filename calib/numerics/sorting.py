@@ -46,7 +46,7 @@ def _nearly_in_order(score: FloatArray) -> IntArray:
     return np.argsort((score * 65535.0).astype(np.uint16), kind="stable")
 
 
-def run_starts(ordered: FloatArray) -> NDArray[np.intp]:
+def run_starts(ordered: FloatArray | IntArray) -> NDArray[np.intp]:
     """Where a run of equal values begins.
 
     Examples

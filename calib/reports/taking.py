@@ -121,7 +121,7 @@ def _all_slices(
 def _slices(analysis: Analysis, held_out: HeldOut, cut: Slicing, n_merged: int) -> SlicePart:
     level = analysis.settings.confidence_level
     gaps = {
-        key: slice_gaps(held_out.view(key), held_out.scores[key], cut, confidence_level=level)
+        key: slice_gaps(rows := held_out.row_view(key), rows.score, cut, confidence_level=level)
         for key in shown_methods(analysis)
     }
     first = gaps["uncalibrated"]
@@ -164,7 +164,9 @@ def _period_tables(
 ) -> dict[str, PeriodTable]:
     level = analysis.settings.confidence_level
     return {
-        key: period_table(held_out.view(key), held_out.scores[key], periods, confidence_level=level)
+        key: period_table(
+            rows := held_out.row_view(key), rows.score, periods, confidence_level=level
+        )
         for key in shown_methods(analysis)
     }
 
@@ -172,7 +174,9 @@ def _period_tables(
 def _decisions(analysis: Analysis, held_out: HeldOut, costs: Costs) -> DecisionPart:
     table = decide(held_out, costs, confidence_level=analysis.settings.confidence_level)
     left_out = tuple(
-        key for key, decision in table.methods.items() if _few(decision.flag(held_out.scores[key]))
+        key
+        for key, decision in table.methods.items()
+        if _few(decision.flag(held_out.scores[key]), held_out.rows.counts)
     )
     shown = shown_methods(analysis)
     merged = {key: merged_cells(cells) for key, cells in held_out.cells.items()}
@@ -186,9 +190,9 @@ def _decisions(analysis: Analysis, held_out: HeldOut, costs: Costs) -> DecisionP
     )
 
 
-def _few(flagged: FloatArray) -> bool:
+def _few(flagged: FloatArray, rows: FloatArray) -> bool:
     """Whether fewer than ten rows, but some, are flagged or are not."""
-    counts = (np.count_nonzero(flagged > 0.0), np.count_nonzero(flagged < 1.0))
+    counts = (rows[flagged > 0.0].sum(), rows[flagged < 1.0].sum())
     return any(0 < count < LEAST_ROWS for count in counts)
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from calib.calibrators import Calibrator
-from calib.comparison import Estimate, HeldOut, create, make_folds, mean_estimate
+from calib.comparison import Estimate, HeldOut, create, mean_estimate
 from calib.methods import method_of
 from calib.metrics.proper import row_log_loss
-from calib.numerics.arrays import BoolArray, FloatArray
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.predictions import BinaryView
 from calib.settings import Settings
 from calib.uncertainty import FoldScores, fold_variance
@@ -80,10 +80,17 @@ def calibrate_apart(
     globally, and a small number of slices as needed.
     """
     scored = scored_rows(member, view.test, method, held_out.scores)
-    own, fitted = _own_scores(view, member, method, held_out)
-    rows, common = held_out.rows.rows(scored), held_out.scores[method][scored]
+    if view.test is not None:
+        fitted = _fit(view.rows(member & ~view.test), method, held_out.settings)
+        rows = held_out.given_rows.rows(scored)
+        common, own = held_out.row_view(method).score[scored], fitted.predict(rows.score)
+        by_fold = [fitted]
+    else:
+        rows, chosen = _slice_in_folds(view.rows(member), member, held_out)
+        common = held_out.scores[method][chosen]
+        own, by_fold = _own_scores(rows, method, held_out.settings)
     losses = row_log_loss(rows.outcome, common), row_log_loss(rows.outcome, own)
-    return paired(method, rows, *losses, confidence_level, _added_variance(rows, fitted))
+    return paired(method, rows, *losses, confidence_level, _added_variance(rows, by_fold))
 
 
 def scored_rows(
@@ -122,8 +129,8 @@ def paired(
     """
     return Apart(
         method=method,
-        rows=len(rows),
-        positives=int(rows.outcome.sum()),
+        rows=rows.n_rows,
+        positives=int(rows.counts[rows.outcome].sum()),
         together=mean_estimate(together, rows, confidence_level),
         apart=mean_estimate(apart, rows, confidence_level),
         difference=mean_estimate(apart - together, rows, confidence_level, added_variance),
@@ -131,21 +138,59 @@ def paired(
     )
 
 
+def _slice_in_folds(
+    rows: BinaryView, member: BoolArray, held_out: HeldOut
+) -> tuple[BinaryView, IntArray]:
+    """The slice's rows in the folds of the comparison, and the entries that they are a part of.
+
+    Rows of one score and outcome are alike: how many of the slice's lie in each fold is drawn as if
+    they had been split into folds with all others.
+    """
+    split, counted, source = held_out.rows, held_out.counted, held_out.source
+    assert counted is not None
+    assert source is not None
+    assert split.fold is not None
+    n, n_folds = len(counted.entries), int(split.fold.max()) + 1
+    place = counted.find(held_out.given_rows)[member]
+    own = np.bincount(place, minlength=n)
+    weight = np.bincount(place, rows.weights, minlength=n)
+    square = np.bincount(place, rows.squared_weights, minlength=n)
+    every = np.zeros((n_folds, n), dtype=np.int64)
+    every[split.fold, source] = split.counts
+    drawn = _drawn_from(every, own, np.random.default_rng([held_out.settings.seed, 1]))
+    count = drawn[split.fold, source]
+    chosen = np.flatnonzero(count)
+    share = count[chosen] / own[source[chosen]]
+    return replace(
+        split.rows(chosen),
+        count=count[chosen].astype(np.float64),
+        weight=None if split.weight is None else weight[source[chosen]] * share,
+        weight_sq=None if split.weight is None else square[source[chosen]] * share,
+    ), chosen
+
+
+def _drawn_from(every: IntArray, own: IntArray, rng: np.random.Generator) -> IntArray:
+    """How many of `own` rows lie in each fold that `every` row was split into: hypergeometric."""
+    left, rest = own.copy(), every.sum(axis=0)
+    drawn = np.empty_like(every)
+    for fold, count in enumerate(every):
+        rest = rest - count
+        drawn[fold] = rng.hypergeometric(count, rest, left)
+        left = left - drawn[fold]
+    return drawn
+
+
 def _own_scores(
-    view: BinaryView, member: BoolArray, method: str, held_out: HeldOut
+    rows: BinaryView, method: str, settings: Settings
 ) -> tuple[FloatArray, list[Calibrator]]:
     """Scores of the slice's held-out rows by calibrators fitted on its other rows, and these."""
-    settings = held_out.settings
-    if view.test is not None:
-        fitted = _fit(view, member & ~view.test, method, settings)
-        return fitted.predict(view.score[member & view.test]), [fitted]
-    scores, by_fold = np.empty(len(view)), []
-    for train, test in make_folds(view, settings):
-        fit_on, to_score = train[member[train]], test[member[test]]
-        if len(to_score):
-            by_fold.append(_fit(view, fit_on, method, settings))
-            scores[to_score] = by_fold[-1].predict(view.score[to_score])
-    return scores[member], by_fold
+    assert rows.fold is not None
+    scores, by_fold = np.empty(len(rows)), []
+    for number in np.unique(rows.fold):
+        held_out = rows.fold == number
+        by_fold.append(_fit(rows.rows(~held_out), method, settings))
+        scores[held_out] = by_fold[-1].predict(rows.score[held_out])
+    return scores, by_fold
 
 
 def _added_variance(rows: BinaryView, fitted: list[Calibrator]) -> float:
@@ -154,14 +199,11 @@ def _added_variance(rows: BinaryView, fitted: list[Calibrator]) -> float:
     return fold_variance(row_log_loss(points.outcome, points.score), points.share_sq)
 
 
-def _fit(
-    view: BinaryView, fit_on: BoolArray | np.ndarray, method: str, settings: Settings
-) -> Calibrator:
-    training = view.rows(fit_on)
-    positives = int(training.outcome.sum())
-    if not 0 < positives < len(training):
+def _fit(training: BinaryView, method: str, settings: Settings) -> Calibrator:
+    positives, n_rows = int(training.counts[training.outcome].sum()), training.n_rows
+    if not 0 < positives < n_rows:
         raise ValueError(
             f"{method_of(method).label} cannot be fitted on this slice alone: it needs training "
-            f"rows of both classes, got {len(training)} rows with {positives} positive ones."
+            f"rows of both classes, got {n_rows} rows with {positives} positive ones."
         )
     return create(method, settings).fit_cells(training.cells())

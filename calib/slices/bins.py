@@ -93,16 +93,17 @@ def row_table(
         One row each: number among all rows from 1, outcome, scores, weight, group, other columns.
     """
     number = rows if predictions.test is None else np.flatnonzero(predictions.test)[rows]
-    view = held_out.view(method)
+    view = held_out.given_rows
     found: dict[str, NDArray[Any]] = {
         "row": number + 1,
         predictions.outcome_name: np.array(predictions.class_names)[predictions.outcome[number]],
     }
     if predictions.n_classes > 2:
-        found["positive"] = view.outcome[rows].astype(np.int64)
-    found[predictions.score_name] = held_out.rows.score[rows]
+        outcome = held_out.outcomes.get(method, view.outcome)
+        found["positive"] = outcome[rows].astype(np.int64)
+    found[predictions.score_name] = view.score[rows]
     if method != "uncalibrated":
-        found[f"{predictions.score_name}, {method}"] = view.score[rows]
+        found[f"{predictions.score_name}, {method}"] = held_out.row_scores(method)[rows]
     if view.weight is not None:
         found["weight"] = view.weight[rows]
     if view.group is not None:

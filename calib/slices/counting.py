@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib.aggregates import MAX_SCORES, Aggregate, aggregate_rows
+from calib.aggregates import Aggregate, aggregate_rows
 from calib.numerics.arrays import IntArray
+from calib.numerics.cell_table import MAX_SCORES
 from calib.predictions import Predictions
 from calib.slices.slicing import MISSING, in_order, slice_by, value_name
 

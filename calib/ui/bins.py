@@ -49,7 +49,7 @@ def rows(session: Session, analysis: Analysis, picked: ChosenBin) -> IntArray:
     """Indices of its rows."""
     assert analysis.held_out is not None
     assert picked.position is not None
-    score, position = analysis.held_out.scores[picked.method], picked.position
+    score, position = analysis.held_out.row_scores(picked.method), picked.position
     key = ("bin", *_key(session, analysis, picked))
     return session.cuts.get_or_make(key, lambda: bin_rows(picked.curve, position, score))
 
@@ -57,7 +57,7 @@ def rows(session: Session, analysis: Analysis, picked: ChosenBin) -> IntArray:
 def mix(session: Session, analysis: Analysis, picked: ChosenBin, cut: Slicing) -> SliceMix:
     """Its slices against those of all other rows."""
     assert analysis.held_out is not None
-    view, level = analysis.held_out.rows, session.settings.confidence_level
+    view, level = analysis.held_out.given_rows, session.settings.confidence_level
 
     def make() -> SliceMix:
         inside = np.zeros(len(view), dtype=np.bool_)

@@ -78,9 +78,7 @@ def curve(
     point = 0
 
     def rounds() -> Rounds:
-        return session.rounds.get_or_make(
-            (rows.fingerprint, folds), lambda: make_rounds(rows.view(folds.view), folds)
-        )
+        return session.rounds.get_or_make((rows.fingerprint, folds), lambda: make_rounds(held_out))
 
     def fit(epsilon: float) -> float:
         def tell(share: float, text: str) -> None:

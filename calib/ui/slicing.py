@@ -54,7 +54,7 @@ def gaps(
     assert held_out is not None
 
     def make(method: str) -> SliceGaps:
-        view, own = held_out.view(method), scored(cut, rows)
+        view, own = held_out.row_view(method), scored(cut, rows)
         return slice_gaps(view, view.score, own, confidence_level=at)
 
     def key(method: str) -> tuple[Any, ...]:
@@ -76,8 +76,8 @@ def error_rates(
     assert held_out is not None
 
     def make(method: str) -> tuple[SliceErrorRates, SliceErrorRates]:
-        view = held_out.view(method)
-        flagged = table.methods[method].flag(view.score)
+        view = held_out.row_view(method)
+        flagged = held_out.row_values(table.methods[method].flag(held_out.scores[method]))
         each = [scored(cut, rows), Slicing.whole(len(view))]
         first, second = (slice_error_rates(view, flagged, own, confidence_level=at) for own in each)
         return first, second
@@ -99,7 +99,7 @@ def curves(
     assert held_out is not None
 
     def make(number: int) -> ReliabilityCurve:
-        view, member = held_out.view(method), scored(cut, rows).member(number)
+        view, member = held_out.row_view(method), scored(cut, rows).member(number)
         return slice_reliability(
             view,
             view.score,
@@ -162,7 +162,7 @@ def period_tables(
     def make(method: str) -> PeriodTable:
         own = scored(cut, rows)
         with HEAVY:
-            view = held_out.view(method)
+            view = held_out.row_view(method)
             return period_table(view, view.score, own, confidence_level=at)
 
     found = {}

@@ -3,14 +3,15 @@ import pytest
 from scipy import stats
 
 from calib.decisions import expected_counts
+from tests.expanded import expanded
 
 
 def test_sums_over_the_rows_in_the_range(held_out):
     counts = expected_counts(held_out, 0.2, 0.7)
-    rows = held_out.rows
+    rows, scores_of = expanded(held_out)
     own = (rows.score >= 0.2) & (rows.score <= 0.7)
     assert (counts.rows, counts.observed) == (own.sum(), rows.outcome[own].sum())
-    for key, scores in held_out.scores.items():
+    for key, scores in scores_of.items():
         assert counts.expected[key] == pytest.approx(scores[own].sum())
         difference = (rows.outcome - scores)[own]
         low, high = stats.norm.interval(0.95, difference.sum(), stats.sem(difference) * own.sum())

@@ -2,18 +2,19 @@ import numpy as np
 import pytest
 
 from calib.decisions import Costs, cost_curves, decide, net_benefit
+from tests.expanded import expanded
 
 
 @pytest.mark.parametrize("name", ["held_out", "weighted", "tied"])
 def test_net_benefit_is_vickers_formula(name, request):
     held_out = request.getfixturevalue(name)
     curves = net_benefit(held_out)
-    rows = held_out.rows
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    rows, scores = expanded(held_out)
+    weight = rows.weights
     for key, benefit in curves.benefit.items():
         for i in (0, 1, 60, 100, 151, 199):
             t = curves.threshold[i]
-            flagged = held_out.scores[key] >= t
+            flagged = scores[key] >= t
             tp = weight[flagged & rows.outcome].sum() / weight.sum()
             fp = weight[flagged & ~rows.outcome].sum() / weight.sum()
             assert benefit[i] == pytest.approx(tp - fp * t / (1 - t), abs=1e-12)
@@ -21,7 +22,7 @@ def test_net_benefit_is_vickers_formula(name, request):
 
 def test_at_zero_everyone_is_treated_and_the_benefit_is_the_base_rate(held_out):
     curves = net_benefit(held_out)
-    base_rate = held_out.rows.outcome.mean()
+    base_rate = held_out.cells["uncalibrated"].base_rate
     assert curves.treat_all[0] == pytest.approx(base_rate)
     assert curves.benefit["platt"][0] == pytest.approx(base_rate)
     # Treating all is worth nothing where the threshold is the base rate.

@@ -7,6 +7,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from calib.calibrators import calibrator
 from calib.decisions import Costs, decide
+from tests.expanded import expanded
 
 COSTS = Costs(false_positive=1.0, false_negative=4.0)
 
@@ -14,12 +15,12 @@ COSTS = Costs(false_positive=1.0, false_negative=4.0)
 @pytest.mark.parametrize("name", ["held_out", "weighted"])
 def test_counts_and_cost_are_those_of_the_confusion_matrix(name, request):
     held_out = request.getfixturevalue(name)
-    rows = held_out.rows
+    rows, scores = expanded(held_out)
     total = len(rows) if rows.weight is None else rows.weight.sum()
     for key, decision in decide(held_out, COSTS).methods.items():
         assert decision.threshold == 0.2
         matrix = confusion_matrix(
-            rows.outcome, held_out.scores[key] >= 0.2, sample_weight=rows.weight
+            rows.outcome, scores[key] >= 0.2, sample_weight=rows.weight
         )
         tn, fp, fn, tp = matrix.ravel()
         assert decision.true_negatives == pytest.approx(tn)
@@ -33,17 +34,17 @@ def test_counts_and_cost_are_those_of_the_confusion_matrix(name, request):
 
 def test_net_benefit_and_cost_say_the_same_in_other_units(held_out):
     table = decide(held_out, COSTS)
-    base_rate = held_out.rows.outcome.mean()
+    base_rate = held_out.cells["uncalibrated"].base_rate
     for decision in table.methods.values():
         assert decision.net_benefit.value == pytest.approx(base_rate - decision.cost.value / 4.0)
 
 
 def test_the_change_is_paired(held_out):
     table = decide(held_out, COSTS)
-    rows = held_out.rows
+    rows, scores = expanded(held_out)
 
     def spent(key: str) -> np.ndarray:
-        flagged = held_out.scores[key] >= 0.2
+        flagged = scores[key] >= 0.2
         return np.where(rows.outcome, 4.0 * ~flagged, 1.0 * flagged)
 
     difference = spent("platt") - spent("uncalibrated")
@@ -69,7 +70,7 @@ def test_the_change_is_paired(held_out):
 
 @pytest.mark.parametrize("costs", [COSTS, Costs(1, 1), Costs(1000, 1)])
 def test_hindsight_is_the_best_of_all_thresholds(held_out, costs):
-    rows = held_out.rows
+    rows, _ = expanded(held_out)
     decision = decide(held_out, costs).methods["uncalibrated"]
 
     def cost(threshold: float) -> float:
@@ -88,10 +89,10 @@ def test_hindsight_is_the_best_of_all_thresholds(held_out, costs):
 @pytest.mark.parametrize("name", ["held_out", "tied", "weighted"])
 def test_a_capacity_is_filled_exactly_and_from_the_top(name, capacity, request):
     held_out = request.getfixturevalue(name)
-    rows = held_out.rows
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    rows, scores = expanded(held_out)
+    weight = rows.weights
     for key, decision in decide(held_out, Costs(1, 4, capacity)).methods.items():
-        score = held_out.scores[key]
+        score = scores[key]
         assert decision.n_flagged == pytest.approx(capacity * weight.sum())
         flagged = decision.flag(score)
         assert weight @ flagged == pytest.approx(capacity * weight.sum())
@@ -101,7 +102,8 @@ def test_a_capacity_is_filled_exactly_and_from_the_top(name, capacity, request):
 
 
 def test_ties_under_a_capacity_count_as_the_average_over_lots(tied):
-    score, outcome = tied.rows.score, tied.rows.outcome
+    rows, _ = expanded(tied)
+    score, outcome = rows.score, rows.outcome
     decision = decide(tied, Costs(1, 4, 0.1)).methods["uncalibrated"]
     rng = np.random.default_rng(0)
     found = []
@@ -114,7 +116,7 @@ def test_ties_under_a_capacity_count_as_the_average_over_lots(tied):
 
 def test_extremes_and_table(held_out):
     table = decide(held_out, COSTS)
-    base_rate = held_out.rows.outcome.mean()
+    base_rate = held_out.cells["uncalibrated"].base_rate
     assert table.treat_all == pytest.approx(1 - base_rate)
     assert table.treat_none == pytest.approx(4 * base_rate)
     frame = table.frame()

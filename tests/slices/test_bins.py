@@ -65,7 +65,7 @@ def test_a_table_holds_all_that_is_known_of_a_row():
     at = [1, 11]
     assert table["customer"].tolist() == [("stayed", "left")[rows.outcome[i]] for i in at]
     assert table["score"].tolist() == rows.scores[at].tolist()
-    assert table["score, platt"].tolist() == held_out.scores["platt"][[0, 5]].tolist()
+    assert table["score, platt"].tolist() == held_out.row_scores("platt")[[0, 5]].tolist()
     assert table["weight"].tolist() == weight[at].tolist()
     assert table["site"].tolist() == site[at].tolist()
     assert table["score (column)"].tolist() == at

@@ -19,10 +19,11 @@ def test_compas_wrongs_black_and_white_defendants_differently(shared):
     predictions = to_predictions(table, problem.repair)
     held_out = hold_out(predictions.view(), Settings(methods=("uncalibrated",)))
     # High is a decile above 4: a score of 0.5 or more, the threshold of equal costs.
-    flagged = decide(held_out, Costs()).methods["uncalibrated"].flag(held_out.rows.score)
+    rows = held_out.given_rows
+    flagged = decide(held_out, Costs()).methods["uncalibrated"].flag(rows.score)
     race = slice_by(predictions.columns, ["race"])
-    rates = slice_error_rates(held_out.rows, flagged, race).frame().set_index("slice")
-    whole = slice_error_rates(held_out.rows, flagged, Slicing.whole(len(predictions))).frame()
+    rates = slice_error_rates(rows, flagged, race).frame().set_index("slice")
+    whole = slice_error_rates(rows, flagged, Slicing.whole(len(predictions))).frame()
     documented = {"1": (23.45, 47.72), "2": (44.85, 27.99)}
     for name, pair in documented.items():
         found = 100 * rates.loc[name, ["false_positive", "false_negative"]].to_numpy(float)
