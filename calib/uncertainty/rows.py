@@ -13,16 +13,18 @@ from calib.numerics.resampling import draw_cluster_sums, draw_sums
 from calib.predictions import BinaryView
 
 N_REPLICATES = 1000
-# Runs of rows that are drawn together. Up to as many rows of distinct scores it is exact.
+# Up to as many groups of one score and fold are drawn, which is exact.
 MOST_GROUPS = 2048
+# With more, runs of neighbouring scores are drawn together, whatever fold their rows are in.
+MOST_RUNS = 512
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowResamples:
     """Resamples of rows, summed by group and outcome.
 
-    A group holds the rows of one fold in one narrow run of uncalibrated scores: whatever map a
-    method is, it gives them nearly the same score, and exactly the same if theirs are equal.
+    A group holds the rows of one score and fold, or, where there are many, of one narrow run of
+    uncalibrated scores: whatever a calibrator is, it gives them nearly the same score.
 
     Attributes
     ----------
@@ -105,9 +107,10 @@ def resample_rows(
 
 def _groups(score: FloatArray, cells: ScoreCells, fold: IntArray | None, most: int) -> IntArray:
     n_folds = 1 if fold is None else int(fold.max()) + 1
-    starts = bucket_starts(cells.score, cells.weight, most // n_folds)
+    many = min(len(score), len(cells) * n_folds) > most
+    starts = bucket_starts(cells.score, cells.weight, min(most, MOST_RUNS) if many else most)
     run = np.searchsorted(cells.score[starts], score, side="right") - 1
-    if fold is None:
+    if fold is None or many:
         return run
     code = run * n_folds + fold
     occupied = np.bincount(code) > 0
