@@ -73,9 +73,7 @@ def resolutions(
     }
 
 
-def _within_cells(
-    rows: BinaryView, low: FloatArray, high: FloatArray, share: FloatArray
-) -> float:
+def _within_cells(rows: BinaryView, low: FloatArray, high: FloatArray, share: FloatArray) -> float:
     """The furthest that the cumulative difference can go within a cell, beyond both its ends."""
     _, cell = np.unique(np.column_stack([low, high]), axis=0, return_inverse=True)
     cell = cell.reshape(-1)

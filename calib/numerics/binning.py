@@ -106,7 +106,10 @@ class Bins:
     @property
     def effective_rows(self) -> FloatArray:
         """Number of equally weighted rows that would vary as much: (sum w)^2 / sum w^2."""
-        return self.weight**2 / self.weight_sq
+        square = self.weight**2
+        # Differences of prefix sums lose weights that are far smaller than others.
+        least = np.maximum(self.weight_sq, square / self.rows)
+        return np.divide(square, least, out=np.ones(len(self)), where=least > 0.0)
 
 
 def bin_cells(cells: Cells, n_bins: int, strategy: Strategy) -> Bins:

@@ -19,9 +19,7 @@ def test_counts_and_cost_are_those_of_the_confusion_matrix(name, request):
     total = len(rows) if rows.weight is None else rows.weight.sum()
     for key, decision in decide(held_out, COSTS).methods.items():
         assert decision.threshold == 0.2
-        matrix = confusion_matrix(
-            rows.outcome, scores[key] >= 0.2, sample_weight=rows.weight
-        )
+        matrix = confusion_matrix(rows.outcome, scores[key] >= 0.2, sample_weight=rows.weight)
         tn, fp, fn, tp = matrix.ravel()
         assert decision.true_negatives == pytest.approx(tn)
         assert decision.false_positives == pytest.approx(fp)

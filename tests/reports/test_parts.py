@@ -46,7 +46,8 @@ def test_large_slices_have_the_numbers_of_the_library(predictions, analysis, rep
     cut = slice_by(predictions.columns, ["site"])
     held_out = analysis.held_out
     for key in ("uncalibrated", "platt"):
-        expected = slice_gaps(held_out.rows, held_out.scores[key], cut).frame()
+        rows = held_out.row_view(key)
+        expected = slice_gaps(rows, rows.score, cut).frame()
         found = report.parts.slices[0].gaps[key].frame()
         large = expected.set_index("slice").loc[["north", "south"]]
         same = found.set_index("slice").loc[["north", "south"]]
@@ -78,8 +79,8 @@ def test_only_scored_rows_count(predictions):
 
 
 def test_periods_have_the_numbers_of_the_library(predictions, analysis, report):
-    rows, score = analysis.held_out.rows, analysis.held_out.scores["platt"]
-    expected = period_table(rows, score, cut_periods(predictions.columns["day"]))
+    rows = analysis.held_out.row_view("platt")
+    expected = period_table(rows, rows.score, cut_periods(predictions.columns["day"]))
     found = report.parts.periods.tables["platt"]
     assert found.names == expected.names
     np.testing.assert_allclose(found.slope, expected.slope, rtol=1e-8)

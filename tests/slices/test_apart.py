@@ -26,7 +26,7 @@ def test_own_scores_are_those_of_a_peer_fitted_on_the_slices_training_rows():
     held_out = hold_out(view, SETTINGS)
     found = calibrate_apart(view, south, held_out, "isotonic")
     # No two rows share a score: each is in one fold.
-    own, fold = np.empty(len(view)), held_out.row_values(held_out.rows.fold)
+    own, fold = np.empty(len(view)), held_out.row_values(held_out.rows.fold).round()
     for number in range(4):
         train, test = south & (fold != number), south & (fold == number)
         own[test] = shrunken(view.score[train], view.outcome[train], view.score[test])
