@@ -14,10 +14,11 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from calib.calibrators import CALIBRATORS, Calibrator
 from calib.cells import ScoreCells
-from calib.counted import CountedRows
+from calib.counted import CountedRows, Spread
 from calib.methods import method_of
 from calib.metrics.proper import row_brier, row_log_loss
 from calib.metrics.ranking import row_auc
+from calib.metrics.resolution import resolutions
 from calib.multiclass import MulticlassCalibrator
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.fold_counts import split_counts
@@ -83,6 +84,9 @@ class HeldOut:
         The same, counted before they were split into folds; None where `rows` are `given`.
     source : ndarray of int, shape (n,), or None
         Position in `counted` of each entry.
+    resolution : mapping of str to mapping of str to float
+        By method and metric: how far it may be from that of the scores themselves, where scores are
+        grouped in cells; see `calib.metrics.resolution`. Empty where each cell is one score.
     """
 
     rows: BinaryView
@@ -101,6 +105,7 @@ class HeldOut:
     given: BinaryView | None = None
     counted: CountedRows | None = None
     source: IntArray | None = None
+    resolution: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def clusters(self, key: str) -> Replicates | None:
         """One method's replicates where they are of clusters, as bars and bands take them."""
@@ -283,6 +288,7 @@ def hold_out(
         maps=merged(fresh.maps, earlier.maps),
         failures=merged(fresh.failures, earlier.failures),
         fold_scores=merged(fresh.fold_scores, earlier.fold_scores),
+        resolution=merged(fresh.resolution, earlier.resolution),
     )
 
 
@@ -322,7 +328,7 @@ def _by_split(
     progress(0.0, "Fitting on the calibration rows")
     maps, failures = _fit_all(fitted_on, methods, settings)
     scores = {key: fitted.predict(test.score) for key, fitted in maps.items()}
-    cells = _count(test, scores)
+    cells, own = _count(test, scores), counted.part(is_test)
     progress(0.5, "Resampling the test rows")
     plain = cells.get("uncalibrated") or test.cells()
     drawn = _replicate(test, plain, scores, settings, n_replicates)
@@ -338,9 +344,36 @@ def _by_split(
         settings=settings,
         calibration=replicate_clusters(calibration, fitted_on, settings.seed),
         given=None if given is None or given.test is None else given.rows(given.test),
-        counted=counted.part(is_test),
+        counted=own,
         source=np.arange(len(test)),
+        resolution=_resolutions(test, own.spread, scores, {key: [maps[key]] for key in scores}),
     )
+
+
+def _resolutions(
+    rows: BinaryView,
+    spread: Spread | None,
+    scores: Mapping[str, FloatArray],
+    fitted: Mapping[str, list[Calibrator]],
+) -> dict[str, dict[str, float]]:
+    """By method, with the calibrators of each fold, or the only ones."""
+    if spread is None:
+        return {}
+    fold = np.zeros(len(rows), dtype=np.int64) if rows.fold is None else rows.fold
+
+    def calibrated(key: str, at: FloatArray) -> FloatArray:
+        found = np.empty(len(at))
+        for own, number in zip(fitted[key], np.unique(fold), strict=True):
+            chosen = fold == number
+            found[chosen] = own.predict(at[chosen])
+        return found
+
+    def bounds(key: str) -> dict[str, float]:
+        ends = calibrated(key, spread.low), calibrated(key, spread.high)
+        own = replace(rows, score=scores[key])
+        return resolutions(own, ends, spread.middle, spread.aside)
+
+    return over_cores(bounds, scores)
 
 
 def _n_positive(rows: BinaryView) -> int:
@@ -393,6 +426,9 @@ def _by_folds(
         given=given,
         counted=counted,
         source=source,
+        resolution=_resolutions(
+            rows, counted.spread and counted.spread.part(source), scores, by_fold
+        ),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,49 @@ from calib.numerics.canonical import canonical_order
 from calib.numerics.cell_table import MAX_SCORES, STRIDE, CellTable, cell_scores, count_rows
 from calib.numerics.score_grid import grid_keys, refined_keys
 from calib.predictions import BinaryView
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """Where scores lie within the cells that they are counted in; arrays of shape (e,).
+
+    Attributes
+    ----------
+    low, high : ndarray
+        Least and largest score in the cell of each entry.
+    middle : ndarray
+        Where the cell's mean score lies between them, 0 to 1.
+    aside : ndarray
+        How much further the mean score of the entry's own rows lies.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    middle: FloatArray
+    aside: FloatArray
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @classmethod
+    def of(cls, table: CellTable, cell: IntArray, score: FloatArray) -> Spread:
+        """Of a table's entries, the number of their cells, and these cells' mean scores."""
+        n = int(cell.max()) + 1
+        low, high = np.full(n, np.inf), np.full(n, -np.inf)
+        np.minimum.at(low, cell, table.low)
+        np.maximum.at(high, cell, table.high)
+        low, high = low[cell], high[cell]
+        width = high - low
+
+        def place(at: FloatArray) -> FloatArray:
+            return np.divide(at - low, width, out=np.zeros(len(at)), where=width > 0.0)
+
+        middle = place(score)
+        return cls(low, high, middle, place(table.score_sum / table.weight) - middle)
+
+    def part(self, chosen: NDArray[Any]) -> Spread:
+        """That of some entries, chosen by a mask or by indices."""
+        return Spread(self.low[chosen], self.high[chosen], self.middle[chosen], self.aside[chosen])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +75,8 @@ class CountedRows:
         Whether each cell is one score.
     order : ndarray of int, shape (n,), or None
         Row of each entry, where entries are rows.
+    spread : Spread or None
+        Where scores lie within the cells; None where each cell is one score.
     """
 
     entries: BinaryView
@@ -38,6 +84,7 @@ class CountedRows:
     keys: IntArray | None = None
     exact: bool = True
     order: IntArray | None = None
+    spread: Spread | None = None
 
     def __post_init__(self) -> None:
         lock(self)
@@ -95,7 +142,8 @@ class CountedRows:
             count=table.rows.astype(np.float64),
             weight_sq=table.weight_sq if weighted else None,
         )
-        return cls(entries, cell, keys, table.exact)
+        spread = None if table.exact else Spread.of(table, cell, entries.score)
+        return cls(entries, cell, keys, table.exact, spread=spread)
 
     def find(self, rows: BinaryView) -> IntArray:
         """Entry of each row.
@@ -131,7 +179,8 @@ class CountedRows:
         if self.order is not None:
             return CountedRows(own, order=np.argsort(np.argsort(self.order[chosen])))
         assert self.cell is not None
-        return CountedRows(own, self.cell[chosen], self.keys, self.exact)
+        spread = None if self.spread is None else self.spread.part(chosen)
+        return CountedRows(own, self.cell[chosen], self.keys, self.exact, spread=spread)
 
 
 def _n_folds(rows: BinaryView) -> int:
