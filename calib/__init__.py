@@ -12,6 +12,7 @@ Examples
 from typing import TYPE_CHECKING
 
 from calib import decisions, examples, matrices, metrics, multiclass, periods, slices
+from calib.aggregates import Aggregate
 from calib.analysis import Analysis, analyze
 from calib.calibrators import calibrator
 from calib.cells import ScoreCells
@@ -22,6 +23,7 @@ from calib.models import compare_models
 from calib.multiclass import multiclass_calibrator
 from calib.predictions import Predictions
 from calib.settings import Settings
+from calib.slices import aggregate
 
 if TYPE_CHECKING:
     from calib.reports import Report
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Aggregate",
     "Analysis",
     "CalibratedModel",
     "InputError",
@@ -36,6 +39,7 @@ __all__ = [
     "ScoreCalibrator",
     "ScoreCells",
     "Settings",
+    "aggregate",
     "analyze",
     "calibrator",
     "compare_models",

@@ -98,7 +98,7 @@ class Aggregate:
     strata : Strata
     table : CellTable
         Its `stratum` is a position in `strata`.
-    view : str
+    view_key : str
         Binary view of the predictions that was counted.
     name, score_name, outcome_name, positive_name : str
     class_names : tuple of str
@@ -117,7 +117,7 @@ class Aggregate:
     parts: tuple[Part, ...]
     strata: Strata
     table: CellTable
-    view: str = "class:1"
+    view_key: str = "class:1"
     name: str = "predictions"
     score_name: str = "score"
     outcome_name: str = "outcome"
@@ -146,6 +146,20 @@ class Aggregate:
         if len(self.sources) == 1:
             return self.sources[0]
         return hashlib.sha256("\n".join(self.sources).encode()).hexdigest()
+
+    @property
+    def is_matrix(self) -> bool:
+        """Never: one view of a matrix is one score per row."""
+        return False
+
+    @property
+    def origin(self) -> None:
+        """None: how the rows were read is not known."""
+        return None
+
+    def view_label(self, _view: str) -> str:
+        """What a positive row is, in words."""
+        return self.positive_name
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -430,7 +444,7 @@ def _moved(aggregate: Aggregate, place: Mapping[Part, int]) -> NDArray[np.int64]
 
 
 def _check_addable(one: Aggregate, other: Aggregate) -> None:
-    for name in ("view", "class_names", "time_name"):
+    for name in ("view_key", "class_names", "time_name"):
         own, theirs = getattr(one, name), getattr(other, name)
         if own != theirs:
             raise ValueError(
@@ -456,7 +470,7 @@ def _metadata(aggregate: Aggregate) -> dict[str, Any]:
         "exact": aggregate.exact,
         "parts": [[part.model, part.column, part.value] for part in aggregate.parts],
         "strata": {name: own.tolist() for name, own in aggregate.strata.columns().items()},
-        "view": aggregate.view,
+        "view_key": aggregate.view_key,
         "name": aggregate.name,
         "score_name": aggregate.score_name,
         "outcome_name": aggregate.outcome_name,

@@ -161,8 +161,8 @@ def test_what_differs_cannot_be_added() -> None:
     view = drawn(8)
     with pytest.raises(ValueError, match="counted by the same columns"):
         aggregate_rows(view, {}) + aggregate_rows(view, sites(3000))
-    with pytest.raises(ValueError, match="same view"):
-        aggregate_rows(view, {}) + aggregate_rows(view, {}, view="top:1")
+    with pytest.raises(ValueError, match="same view_key"):
+        aggregate_rows(view, {}) + aggregate_rows(view, {}, view_key="top:1")
     clusters = BinaryView(view.outcome, view.score, group=np.arange(3000) // 5)
     with pytest.raises(ValueError, match="clusters cannot be added"):
         aggregate_rows(clusters, {}) + aggregate_rows(clusters, {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from calib.aggregates import Aggregate
 from calib.analysis.methods import method_results, reliability, with_bins
 from calib.analysis.results import Analysis, MethodResult
 from calib.analysis.said import summarize, table_columns, warnings_of
@@ -18,6 +19,7 @@ from calib.comparison import (
     mean_estimate,
     quiet,
 )
+from calib.counted import CountedRows
 from calib.curves.functions import (
     compact_logit_curve,
 )
@@ -27,7 +29,7 @@ from calib.matrices.defaults import default_settings, with_view
 from calib.matrices.views import check_view_outcomes, hold_out_view
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import default_epsilon
-from calib.predictions import Predictions
+from calib.predictions import BinaryView, Predictions
 from calib.settings import Settings
 from calib.uncertainty import slope_estimate
 from calib.verdict import (
@@ -39,9 +41,11 @@ from calib.verdict import (
     view_words,
 )
 
+Data = Predictions | Aggregate
+
 
 def analyze(
-    predictions: Predictions,
+    predictions: Data,
     settings: Settings | None = None,
     *,
     earlier: Analysis | None = None,
@@ -51,8 +55,9 @@ def analyze(
 
     Parameters
     ----------
-    predictions : Predictions
-        A matrix is calibrated as a whole, and looked at in the view of the settings.
+    predictions : Predictions or Aggregate
+        A matrix is calibrated as a whole, and looked at in the view of the settings. The analysis
+        does not depend on the order of the rows: their counts give the same.
     settings : Settings, optional
         `default_settings` of the predictions if None.
     earlier : Analysis, optional
@@ -65,7 +70,7 @@ def analyze(
     ------
     ValueError
         If the rows hold one class only, or too few rows to cross-fit; if the view is not one of
-        these classes.
+        these classes, or not the one that was counted.
 
     Examples
     --------
@@ -73,9 +78,14 @@ def analyze(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(2000)
     >>> y = rng.random(2000) < p**2
-    >>> analysis = analyze(Predictions.from_arrays(y, p))
+    >>> predictions = Predictions.from_arrays(y, p)
+    >>> analysis = analyze(predictions)
     >>> analysis.verdict.kind
     'too high'
+    >>> from calib.slices import aggregate
+    >>> counted = analyze(aggregate(predictions))
+    >>> counted.table().equals(analysis.table())
+    True
     """
     with single_thread():
         chosen = with_view(settings or default_settings(predictions), predictions)
@@ -83,7 +93,7 @@ def analyze(
 
 
 def _analyze(
-    predictions: Predictions, settings: Settings, earlier: Analysis | None, progress: Progress
+    predictions: Data, settings: Settings, earlier: Analysis | None, progress: Progress
 ) -> Analysis:
     known = _known(earlier, predictions)
     held_out = known.held_out if known else None
@@ -96,15 +106,27 @@ def _analyze(
         evaluated = _evaluate(predictions, held_out, settings)
         if known.multiclass is None:
             return evaluated
+        assert isinstance(predictions, Predictions)
         compared = compare(predictions, settings, progress, known.multiclass)
         return _of_matrix(evaluated, held_out, compared)
-    if predictions.is_matrix:
+    if isinstance(predictions, Predictions) and predictions.is_matrix:
         return _analyze_matrix(predictions, settings, known, progress)
-    view = predictions.view(settings.view)
-    return _evaluate(predictions, hold_out(view, settings, progress, held_out), settings)
+    rows = _rows(predictions, settings.view)
+    return _evaluate(predictions, hold_out(rows, settings, progress, held_out), settings)
 
 
-def _known(earlier: Analysis | None, predictions: Predictions) -> Analysis | None:
+def _rows(data: Data, view: str) -> BinaryView | CountedRows:
+    if isinstance(data, Predictions):
+        return data.view(view)
+    if view != data.view_key:
+        raise ValueError(
+            f"The view of the settings must be the one that was counted, {data.view_key!r}, "
+            f"got {view!r}. Count the predictions again in that view."
+        )
+    return data.rows()
+
+
+def _known(earlier: Analysis | None, predictions: Data) -> Analysis | None:
     """The earlier analysis where it is of the same rows, under the names that they have now."""
     if earlier is None or earlier.data.fingerprint != predictions.fingerprint:
         return None
@@ -154,7 +176,7 @@ def _of_matrix(analysis: Analysis, held_out: HeldOut, compared: MulticlassCompar
     )
 
 
-def _evaluate(predictions: Predictions, held_out: HeldOut, settings: Settings) -> Analysis:
+def _evaluate(predictions: Data, held_out: HeldOut, settings: Settings) -> Analysis:
     methods = method_results(held_out, settings)
     scored = held_out.cells["uncalibrated"]
     advice = _recommendation(held_out, methods, settings)

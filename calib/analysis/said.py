@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from calib.aggregates import Aggregate
 from calib.analysis.results import Column, DataSummary
 from calib.cells import ScoreCells
 from calib.comparison import LOSSES, HeldOut
@@ -66,7 +67,7 @@ def _loss_of_view(label: str, view: str, positive_name: str) -> str:
 
 
 def summarize(
-    predictions: Predictions, view: str, held_out: HeldOut, scored: ScoreCells
+    predictions: Predictions | Aggregate, view: str, held_out: HeldOut, scored: ScoreCells
 ) -> DataSummary:
     """What the data are, in numbers."""
     return DataSummary(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from calib.aggregates import Aggregate
 from calib.predictions import Predictions
 from calib.settings import Settings
 
@@ -30,7 +31,7 @@ def first_view(*, is_matrix: bool) -> str:
     return "top:1" if is_matrix else "class:1"
 
 
-def with_view(settings: Settings, predictions: Predictions) -> Settings:
+def with_view(settings: Settings, predictions: Predictions | Aggregate) -> Settings:
     """The same settings; where they name no view, with the one that these data begin with.
 
     Examples
@@ -41,6 +42,8 @@ def with_view(settings: Settings, predictions: Predictions) -> Settings:
     """
     if settings.view:
         return settings
+    if isinstance(predictions, Aggregate):
+        return replace(settings, view=predictions.view_key)
     return replace(settings, view=first_view(is_matrix=predictions.is_matrix))
 
 
@@ -62,12 +65,12 @@ def default_methods(predictions: Predictions) -> tuple[str, ...]:
     return (*ALWAYS, *quick)
 
 
-def default_settings(predictions: Predictions) -> Settings:
+def default_settings(predictions: Predictions | Aggregate) -> Settings:
     """Settings to begin with: those of one score, or a matrix's.
 
     Parameters
     ----------
-    predictions : Predictions
+    predictions : Predictions or Aggregate
 
     Returns
     -------
@@ -81,6 +84,6 @@ def default_settings(predictions: Predictions) -> Settings:
     >>> default_settings(Predictions.from_arrays([0, 1, 2], [[0.8, 0.1, 0.1]] * 3)).view
     'top:1'
     """
-    if not predictions.is_matrix:
+    if isinstance(predictions, Aggregate) or not predictions.is_matrix:
         return with_view(Settings(), predictions)
     return with_view(Settings(methods=default_methods(predictions)), predictions)

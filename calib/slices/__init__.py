@@ -2,6 +2,7 @@
 
 from calib.slices.apart import Apart, calibrate_apart
 from calib.slices.bins import bin_of, bin_rows, row_table, score_in
+from calib.slices.counting import aggregate
 from calib.slices.error_rates import SliceErrorRates, slice_error_rates
 from calib.slices.gaps import SliceGaps, slice_gaps
 from calib.slices.matrix_apart import calibrate_matrix_apart
@@ -15,6 +16,7 @@ __all__ = [
     "SliceGaps",
     "SliceMix",
     "Slicing",
+    "aggregate",
     "bin_of",
     "bin_rows",
     "calibrate_apart",

@@ -75,7 +75,7 @@ def aggregate(
         predictions.view(chosen),
         columns,
         max_scores=max_scores,
-        view=chosen,
+        view_key=chosen,
         name=predictions.name,
         score_name=predictions.score_name,
         outcome_name=predictions.outcome_name,
