@@ -157,6 +157,11 @@ class Aggregate:
         """None: how the rows were read is not known."""
         return None
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """None: what was noticed about the rows is not kept."""
+        return ()
+
     def view_label(self, _view: str) -> str:
         """What a positive row is, in words."""
         return self.positive_name

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from calib.calibrators.base import RowCalibrator, register
+from calib.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.certain_rates import shrink_certain
-from calib.numerics.isotonic import isotonic_steps
+from calib.numerics.isotonic import isotonic_steps, steps_of_cells
 
 
 @register(
@@ -60,7 +61,14 @@ class Isotonic(RowCalibrator):
         self.shrink = shrink
 
     def _fit_rows(self, scores: FloatArray, positive: FloatArray, weight: FloatArray) -> None:
-        first, last, rate, total = isotonic_steps(scores, positive, weight)
+        self._keep(*isotonic_steps(scores, positive, weight))
+
+    def _fit(self, cells: ScoreCells) -> None:
+        self._keep(*steps_of_cells(cells.score, cells.positive, cells.weight))
+
+    def _keep(
+        self, first: FloatArray, last: FloatArray, rate: FloatArray, total: FloatArray
+    ) -> None:
         if self.shrink:
             rate = _shrink_ends(rate, total)
         wide = np.column_stack([np.ones(len(rate), dtype=np.bool_), last > first]).ravel()

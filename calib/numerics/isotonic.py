@@ -57,15 +57,32 @@ def isotonic_steps(
     >>> isotonic_steps(score, positive, np.ones(4))
     (array([0.1, 0.4, 0.9]), array([0.1, 0.6, 0.9]), array([0. , 0.5, 1. ]), array([1., 2., 1.]))
     """
-    if len(score) > 2 * BUCKETS:
-        score, positive, weight = _keep_buckets_whole(score, positive, weight)
-    else:
-        score, positive, weight = _merge_ties(score, positive, weight)
-    edges = increasing_blocks(positive / weight, weight)
-    starts = edges[:-1]
-    total = np.add.reduceat(weight, starts)
-    rate = np.add.reduceat(positive, starts) / total
-    return score[starts], score[edges[1:] - 1], rate, total
+    merged = _keep_buckets_whole if len(score) > 2 * BUCKETS else _merge_ties
+    return steps_of_cells(*merged(score, positive, weight))
+
+
+def steps_of_cells(
+    score: FloatArray, positive: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """The same of cells: of distinct scores in increasing order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> score, positive = np.array([0.1, 0.4, 0.6, 0.9]), np.array([0.0, 1.0, 0.0, 1.0])
+    >>> steps_of_cells(score, positive, np.ones(4))
+    (array([0.1, 0.4, 0.9]), array([0.1, 0.6, 0.9]), array([0. , 0.5, 1. ]), array([1., 2., 1.]))
+    """
+    # A run of cells whose rates do not rise is one block, or a part of one: three quarters of all
+    # cells are gone before blocks are pooled one by one.
+    rate = positive / weight
+    runs = np.concatenate([[0], np.flatnonzero(rate[1:] > rate[:-1]) + 1])
+    run_positive, run_weight = np.add.reduceat(positive, runs), np.add.reduceat(weight, runs)
+    edges = increasing_blocks(run_positive / run_weight, run_weight)
+    total = np.add.reduceat(run_weight, edges[:-1])
+    rate = np.add.reduceat(run_positive, edges[:-1]) / total
+    starts = runs[edges[:-1]]
+    return score[starts], score[np.append(starts[1:], len(score)) - 1], rate, total
 
 
 def _merge_ties(
@@ -78,6 +95,8 @@ def _merge_ties(
         order = increasing_order(score)
         ordered, positive, weight = score[order], positive[order], weight[order]
     starts = run_starts(ordered)
+    if len(starts) == len(ordered):
+        return ordered, positive, weight
     return ordered[starts], np.add.reduceat(positive, starts), np.add.reduceat(weight, starts)
 
 
