@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 
 from calib.counted import CountedRows
 from calib.numerics.arrays import IntArray, lock
-from calib.numerics.cell_table import MAX_SCORES, CellTable, add_tables, count_rows, cut_cells
+from calib.numerics.cell_table import (
+    MAX_CELLS,
+    MAX_SCORES,
+    CellTable,
+    add_tables,
+    count_rows,
+    cut_cells,
+)
 from calib.predictions import BinaryView
 
 SCHEMA_VERSION = 1
@@ -223,6 +230,8 @@ class Aggregate:
     def by(self, column: str, model: str = "") -> CountedColumn:
         """All rows of a model, counted apart by the values of a column.
 
+        More than 50,000 scores are put on the grid, which is all that an analysis reads.
+
         Parameters
         ----------
         column : str
@@ -244,9 +253,11 @@ class Aggregate:
             )
         position = np.full(len(self.parts), -1)
         position[chosen] = np.arange(len(chosen))
-        value = position[self.strata.part[self.table.stratum]]
+        own = position[self.strata.part[self.table.stratum]] >= 0
         names = tuple(self.parts[i].value for i in chosen)
-        entries = self.table.pick(value >= 0)
+        entries = self.table.pick(own)
+        if self.exact and self.table.n_cells > MAX_CELLS:
+            entries = entries.bounded()
         test, fold, group = (self._named(own, entries) for own in self.strata.kept_apart())
         rows = CountedRows.of_table(
             entries,
@@ -255,7 +266,7 @@ class Aggregate:
             fold=fold,
             group=group,
         )
-        return CountedColumn(rows, names, value[value >= 0])
+        return CountedColumn(rows, names, position[self.strata.part[entries.stratum]])
 
     def _named(self, values: IntArray, entries: CellTable) -> IntArray | None:
         own = values[entries.stratum]

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from calib.numerics.arrays import BoolArray, FloatArray, lock, read_only
 from calib.numerics.binning import equal_weights
 from calib.numerics.clusters import curve_design_effect
+from calib.numerics.score_grid import grid_keys
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
@@ -130,6 +131,26 @@ class ScoreCells:
             positive=positive,
             weight_sq=total(weight_sq),
             positive_sq=total(np.where(outcome, weight_sq, 0.0)),
+        )
+
+    def on_grid(self) -> ScoreCells:
+        """Neighbouring cells added up on the fixed grid of scores, at their mean scores."""
+        starts = run_starts(grid_keys(self.score))
+
+        def total(values: FloatArray) -> FloatArray:
+            return np.add.reduceat(values, starts)
+
+        weight = total(self.weight)
+        mean = total(self.weight * self.score) / weight
+        # The mean of equal numbers may round to one just beyond them.
+        ends = self.score[starts], self.score[np.append(starts[1:], len(self)) - 1]
+        return ScoreCells(
+            score=np.clip(mean, *ends),
+            rows=total(self.rows),
+            weight=weight,
+            positive=total(self.positive),
+            weight_sq=total(self.weight_sq),
+            positive_sq=total(self.positive_sq),
         )
 
     @classmethod

@@ -21,6 +21,7 @@ from calib.metrics.ranking import row_auc
 from calib.metrics.resolution import resolutions
 from calib.multiclass import MulticlassCalibrator
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
+from calib.numerics.cell_table import MAX_CELLS
 from calib.numerics.fold_counts import split_counts
 from calib.numerics.intervals import mean_interval, normal_quantile
 from calib.numerics.moderated import cluster_effect, unit_sums
@@ -346,7 +347,9 @@ def _by_split(
         given=None if given is None or given.test is None else given.rows(given.test),
         counted=own,
         source=np.arange(len(test)),
-        resolution=_resolutions(test, own.spread, scores, {key: [maps[key]] for key in scores}),
+        resolution=_resolutions(
+            test, own.spread, scores, cells, {key: [maps[key]] for key in scores}
+        ),
     )
 
 
@@ -354,6 +357,7 @@ def _resolutions(
     rows: BinaryView,
     spread: Spread | None,
     scores: Mapping[str, FloatArray],
+    cells: Mapping[str, ScoreCells],
     fitted: Mapping[str, list[Calibrator]],
 ) -> dict[str, dict[str, float]]:
     """By method, with the calibrators of each fold, or the only ones."""
@@ -371,7 +375,7 @@ def _resolutions(
     def bounds(key: str) -> dict[str, float]:
         ends = calibrated(key, spread.low), calibrated(key, spread.high)
         own = replace(rows, score=scores[key])
-        return resolutions(own, ends, spread.middle, spread.aside)
+        return resolutions(own, cells[key], ends, spread.middle, spread.aside)
 
     return over_cores(bounds, scores)
 
@@ -427,7 +431,7 @@ def _by_folds(
         counted=counted,
         source=source,
         resolution=_resolutions(
-            rows, counted.spread and counted.spread.part(source), scores, by_fold
+            rows, counted.spread and counted.spread.part(source), scores, cells, by_fold
         ),
     )
 
@@ -509,7 +513,13 @@ def _split_counts(entries: BinaryView, n_folds: int, seed: int) -> tuple[BinaryV
 
 
 def _count(rows: BinaryView, scores: Mapping[str, FloatArray]) -> dict[str, ScoreCells]:
-    return over_cores(lambda key: replace(rows, score=scores[key]).cells(), scores)
+    """Held-out cells; those of several folds' calibrators are put on the grid where many."""
+
+    def counted(key: str) -> ScoreCells:
+        cells = replace(rows, score=scores[key]).cells()
+        return cells.on_grid() if len(cells) > MAX_CELLS else cells
+
+    return over_cores(counted, scores)
 
 
 def _replicate(

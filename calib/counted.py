@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calib.numerics.arrays import FloatArray, IntArray, lock
 from calib.numerics.canonical import canonical_order
-from calib.numerics.cell_table import MAX_SCORES, STRIDE, CellTable, cell_scores, count_rows
+from calib.numerics.cell_table import MAX_CELLS, STRIDE, CellTable, cell_scores, count_rows
 from calib.numerics.score_grid import grid_keys, refined_keys
 from calib.predictions import BinaryView
 
@@ -90,7 +90,7 @@ class CountedRows:
         lock(self)
 
     @classmethod
-    def of_rows(cls, rows: BinaryView, max_scores: int = MAX_SCORES) -> CountedRows:
+    def of_rows(cls, rows: BinaryView, max_scores: int = MAX_CELLS) -> CountedRows:
         """Count rows.
 
         Parameters

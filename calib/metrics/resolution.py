@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from calib.cells import ScoreCells
 from calib.metrics.proper import row_brier, row_log_loss
-from calib.numerics.arrays import BoolArray, FloatArray
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.predictions import BinaryView
 
 # Metrics whose change is bounded.
@@ -14,6 +17,7 @@ RESOLVED = ("log_loss", "brier_score", "ks_error", "auc")
 
 def resolutions(
     rows: BinaryView,
+    cells: ScoreCells,
     ends: tuple[FloatArray, FloatArray],
     middle: FloatArray,
     aside: FloatArray,
@@ -27,6 +31,8 @@ def resolutions(
     ----------
     rows : BinaryView
         Entries with the scores of their cells, as they are or calibrated.
+    cells : ScoreCells
+        Those that metrics of these scores are computed from.
     ends : (ndarray, ndarray) of shape (n,)
         The same of the least and the largest score in each cell.
     middle : ndarray of shape (n,)
@@ -45,7 +51,7 @@ def resolutions(
     >>> outcome, count = np.array([False, True]), np.array([6.0, 4.0])
     >>> rows = BinaryView(outcome, np.array([0.4, 0.4]), count=count)
     >>> ends = np.array([0.39, 0.39]), np.array([0.41, 0.41])
-    >>> found = resolutions(rows, ends, np.array([0.5, 0.5]), np.array([-0.1, 0.15]))
+    >>> found = resolutions(rows, rows.cells(), ends, np.array([0.5, 0.5]), np.array([-0.1, 0.15]))
     >>> {name: round(value, 4) for name, value in found.items()}
     {'log_loss': 0.0053, 'brier_score': 0.0025, 'ks_error': 0.244, 'auc': 0.5}
     """
@@ -66,29 +72,46 @@ def resolutions(
         name: change(*(loss(rows.outcome, score) for score in (rows.score, *ends)))
         for name, loss in (("log_loss", row_log_loss), ("brier_score", row_brier))
     }
-    moved = change(rows.score, *ends)
+    one = _alone(rows, cells, grouped, share)
+
+    def total(values: FloatArray, outcome: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Sums by cell, over all rows of an outcome and over those of no certain place."""
+        own = np.where(outcome, values, 0.0)
+        free = np.where(one.same_score, 0.0, own)
+        every, loose = (np.bincount(one.cell, of, len(cells)) for of in (own, free))
+        return every.astype(np.float64), loose.astype(np.float64)
+
+    rise, rise_of_few = total(share * (1.0 - low), rows.outcome)
+    fall, fall_of_few = total(share * high, ~rows.outcome)
+    # How far the cumulative difference can go within a cell, beyond both its ends.
+    beyond = np.minimum(np.minimum(rise, fall), np.maximum(rise_of_few, fall_of_few))
+    positive, few_positive = total(share, rows.outcome)
+    negative, few_negative = total(share, ~rows.outcome)
+    tied = (positive - few_positive) @ (negative - few_negative)
+    pairs = float(positive.sum() * negative.sum())
     return found | {
-        "ks_error": _within_cells(rows, low, high, share) + moved,
-        "auc": _tied_pairs(rows, grouped, share),
+        "ks_error": float(beyond.max()) + change(rows.score, *ends),
+        "auc": 0.5 * float(positive @ negative - tied) / pairs if pairs > 0.0 else 0.0,
     }
 
 
-def _within_cells(rows: BinaryView, low: FloatArray, high: FloatArray, share: FloatArray) -> float:
-    """The furthest that the cumulative difference can go within a cell, beyond both its ends."""
-    _, cell = np.unique(np.column_stack([low, high]), axis=0, return_inverse=True)
-    cell = cell.reshape(-1)
-    rise = np.bincount(cell, np.where(rows.outcome, share * (1.0 - low), 0.0))
-    fall = np.bincount(cell, np.where(rows.outcome, 0.0, share * high))
-    several = np.bincount(cell, rows.counts) > 1.0
-    inside = np.bincount(cell, high - low) > 0.0
-    return float(np.minimum(rise, fall)[several & inside].max(initial=0.0))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Alone:
+    """The cell of each entry, and whether it is sure to share the score that most of it have."""
+
+    cell: IntArray
+    same_score: BoolArray
 
 
-def _tied_pairs(rows: BinaryView, grouped: BoolArray, share: FloatArray) -> float:
-    """Half of all pairs that share a cell and not surely a score."""
-    _, cell = np.unique(rows.score, return_inverse=True)
-    positive = np.bincount(cell, np.where(rows.outcome & grouped, share, 0.0))
-    negative = np.bincount(cell, np.where(~rows.outcome & grouped, share, 0.0))
-    total = float(share[rows.outcome].sum())
-    pairs = total * (1.0 - total)
-    return 0.5 * float(positive @ negative) / pairs if pairs > 0.0 else 0.0
+def _alone(rows: BinaryView, cells: ScoreCells, grouped: BoolArray, share: FloatArray) -> _Alone:
+    """Rows of one and the same score are one step; only the others can be in any order."""
+    between = 0.5 * (cells.score[1:] + cells.score[:-1])
+    score, atom = np.unique(rows.score, return_inverse=True)
+    cell = np.searchsorted(between, score)
+    weight = np.bincount(atom, np.where(grouped, 0.0, share), len(score))
+    # Of each cell the atom of the largest weight, which is the last one in this order.
+    order = np.lexsort((weight, cell))
+    last = np.append(cell[order][1:] != cell[order][:-1], True)
+    largest = np.zeros(len(score), dtype=np.bool_)
+    largest[order[last]] = True
+    return _Alone(cell[atom], largest[atom] & ~grouped)

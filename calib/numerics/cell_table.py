@@ -14,6 +14,8 @@ from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
 # With more distinct scores, cells are those of the grid.
 MAX_SCORES = 200_000
+# An analysis reads at most so many cells; more are put on the grid.
+MAX_CELLS = 50_000
 # A cell whose rows could move a metric by more than this is cut in 64 parts.
 TOLERANCE = 1e-6
 # Rows whose temporaries stay in the processor's cache.
@@ -78,10 +80,17 @@ class CellTable:
         return CellTable(self.exact, **{k: v[chosen] for k, v in self.columns().items()})
 
     def bounded(self) -> CellTable:
-        """The same entries on the grid."""
+        """The same entries on the grid; cells that hold too much are cut in parts."""
         if not self.exact:
             return self
-        return _merge(replace(self, exact=False, key=grid_keys(self.low) * STRIDE))
+        key = grid_keys(self.low)
+        whole = _merge(replace(self, exact=False, key=key * STRIDE))
+        fine = np.flatnonzero(np.isin(key * STRIDE, _heavy(whole)))
+        if not len(fine):
+            return whole
+        parts = key * STRIDE
+        parts[fine] += 1 + refined_keys(self.low[fine], key[fine])
+        return _merge(replace(self, exact=False, key=parts))
 
 
 def count_rows(

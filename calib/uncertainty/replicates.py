@@ -73,8 +73,9 @@ class Replicates:
     gap : ndarray of float32, shape (p + 1, r + 1)
         Sum of w (y - s) over the rows up to each point, as a share of the total weight. The first
         column is that of the rows themselves.
-    weight : ndarray of float32, shape (p + 1, r + 1)
-        Share of the weight up to each point.
+    weight : ndarray of float32, shape (p + 1, r + 1) or (p + 1, 1)
+        Share of the weight up to each point; of so many rows that it hardly varies, that of the
+        rows themselves.
     noise : ndarray of float32, shape (p + 1, r)
         The gaps of calibrated scores: of outcomes y ~ Bernoulli(s), or, where clusters are drawn
         and outcomes are not independent, of each resample minus those of the rows, with Student's
@@ -208,7 +209,7 @@ def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
     return Replicates(
         score=score[order][ends[1:] - 1][kept[1:] - 1],
         gap=gap[kept].astype(np.float32),
-        weight=weight[kept].astype(np.float32),
+        weight=weight[kept][:, : 1 if rows.many else None].astype(np.float32),
         noise=noise.astype(np.float32),
         ks=Errors(error[1:] - error[0], np.abs(noise).max(axis=0)),
         clustered=rows.n_clusters > 0,

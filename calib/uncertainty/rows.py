@@ -17,6 +17,8 @@ N_REPLICATES = 1000
 MOST_GROUPS = 2048
 # With more, runs of neighbouring scores are drawn together, whatever fold their rows are in.
 MOST_RUNS = 512
+# Of this many rows a bin of one percent varies by 4% in weight, and its mean gap by much less.
+MANY = 50_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +58,12 @@ class RowResamples:
     def share_of_group(self) -> FloatArray:
         """Share of each group in the total weight, shape (g,)."""
         return self.share[0::2] + self.share[1::2]
+
+    @property
+    def many(self) -> bool:
+        """Whether rows are so many that the weight of a bin hardly varies."""
+        square = float(self.row_weight.sum()) ** 2
+        return not self.n_clusters and square > MANY * float(self.row_weight_sq.sum())
 
     def mean(self, values: FloatArray) -> FloatArray:
         """Weighted mean of per-row values over each atom; 0 where an atom is empty."""
