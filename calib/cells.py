@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from calib.numerics.arrays import BoolArray, FloatArray, lock, read_only
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock, read_only
 from calib.numerics.binning import equal_weights
 from calib.numerics.clusters import curve_design_effect
 from calib.numerics.score_grid import grid_keys
@@ -100,7 +100,8 @@ class ScoreCells:
             return cells
         code = pd.factorize(np.asarray(groups), use_na_sentinel=False)[0].astype(np.int64)
         check_same_length(y_true=outcome, groups=code)
-        effect = curve_design_effect(cells, score, outcome, weight, code)
+        own = np.ones(len(code)) if weight is None else weight
+        effect = curve_design_effect(cells, score, outcome, own, own * own, code)
         return replace(cells, design_effect=effect)
 
     @classmethod
@@ -111,6 +112,7 @@ class ScoreCells:
         rows: FloatArray,
         weight: FloatArray,
         weight_sq: FloatArray,
+        group: IntArray | None = None,
     ) -> ScoreCells:
         """Add up entries that count several rows each; trusted arrays of shape (e,)."""
         order = np.argsort(score)
@@ -123,15 +125,20 @@ class ScoreCells:
         positive = total(np.where(outcome, weight, 0.0))
         if weight is rows:
             own = total(rows)
-            return cls(ordered[starts], own, own, positive, own, positive)
-        return cls(
-            score=ordered[starts],
-            rows=total(rows),
-            weight=total(weight),
-            positive=positive,
-            weight_sq=total(weight_sq),
-            positive_sq=total(np.where(outcome, weight_sq, 0.0)),
-        )
+            cells = cls(ordered[starts], own, own, positive, own, positive)
+        else:
+            cells = cls(
+                score=ordered[starts],
+                rows=total(rows),
+                weight=total(weight),
+                positive=positive,
+                weight_sq=total(weight_sq),
+                positive_sq=total(np.where(outcome, weight_sq, 0.0)),
+            )
+        if group is None:
+            return cells
+        effect = curve_design_effect(cells, score, outcome, weight, weight_sq, group)
+        return replace(cells, design_effect=effect)
 
     def on_grid(self) -> ScoreCells:
         """Neighbouring cells added up on the fixed grid of scores, at their mean scores."""
@@ -151,6 +158,7 @@ class ScoreCells:
             positive=total(self.positive),
             weight_sq=total(self.weight_sq),
             positive_sq=total(self.positive_sq),
+            design_effect=self.design_effect,
         )
 
     @classmethod

@@ -90,7 +90,12 @@ def mean_design_effects(
 
 
 def curve_design_effect(
-    cells: Cells, score: FloatArray, outcome: BoolArray, weight: FloatArray | None, group: IntArray
+    cells: Cells,
+    score: FloatArray,
+    outcome: BoolArray,
+    weight: FloatArray,
+    weight_sq: FloatArray,
+    group: IntArray,
 ) -> float:
     """How many times as much as with independent rows the bends of a fitted curve vary.
 
@@ -103,8 +108,8 @@ def curve_design_effect(
     ----------
     cells : Cells
         Of the rows.
-    score, outcome, weight : ndarray of shape (n,)
-        The rows; weight may be None.
+    score, outcome, weight, weight_sq : ndarray of shape (n,)
+        The rows, with their weights and squared weights; or entries, with the sums over their rows.
     group : ndarray of int, shape (n,)
         From 0.
 
@@ -121,12 +126,10 @@ def curve_design_effect(
     residual = outcome - curve[bucket]
     if np.abs(residual).max() < 1e-9:  # scores separate the outcomes
         residual = outcome - outcome.mean()
-    if weight is not None:
-        residual *= weight
     size = (int(group.max()) + 1, STRETCHES)
-    total = np.bincount(group * STRETCHES + stretch, residual, minlength=size[0] * size[1])
+    total = np.bincount(group * STRETCHES + stretch, weight * residual, minlength=size[0] * size[1])
     together = np.einsum(
         "gi,ij,gj->", total.reshape(size), BENDS, total.reshape(size), optimize=True
     )
-    alone = np.square(residual) @ np.diag(BENDS)[stretch]
+    alone = (weight_sq * np.square(residual)) @ np.diag(BENDS)[stretch]
     return max(1.0, float(together / alone)) if alone > 0.0 else 1.0
