@@ -18,6 +18,7 @@ JITTER = 1e-15
 # Newton's decrement relative to the weight of all rows: the log loss is then exact to about 1e-14.
 TOLERANCE = 1e-14
 NO_GAIN = 1e-10
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,17 +160,25 @@ def fit_logistic(
         steps += 1
         gradient, factor = _derivatives(problem, lam, c, p)
         move = cho_solve_banded((factor, True), gradient, check_finite=False)
+        gain = gradient @ move
+        if gain <= max(NO_GAIN * problem.total_weight, _rounding(problem, lam, c)):
+            # The sum cannot tell a whole step from half of it here. The whole one is right, and
+            # without it the curve is exact to the root of the rounding only.
+            c, f = c - move, f - problem.basis @ move
+            break
         reached = _search(problem, lam, (c, f, value), move)
         if reached is None:
-            # No step lowers the sum. Where the gain is within its rounding the whole step is right,
-            # and without it the curve would be exact to the root of the rounding only.
-            if gradient @ move <= NO_GAIN * problem.total_weight:
-                c, f = c - move, f - problem.basis @ move
             break
         c, f, p, value = reached
-        if gradient @ move <= enough:
+        if gain <= enough:
             break
     return LogisticFit(lam, c, f, steps)
+
+
+def _rounding(problem: PenalizedLogistic, lam: float, c: FloatArray) -> float:
+    """Of the penalty: where knots are near each other it is a small difference of large numbers."""
+    size = np.abs(c)
+    return ROUNDING * lam * float(size @ banded_times(np.abs(problem.penalty), size))
 
 
 def leave_out(problem: PenalizedLogistic, fit: LogisticFit) -> LeftOut:

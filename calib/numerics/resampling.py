@@ -155,9 +155,10 @@ def draw_noise(
     >>> draw_noise(np.array([0.25]), one, one, 4, np.random.default_rng(1))
     array([[-0.25,  0.75, -0.25,  0.75]])
     """
-    n = np.round(np.square(weight) / weight_sq).astype(np.int64)
+    # The unit of the weights must not decide which way a half is rounded.
+    n = np.maximum(1, np.floor(np.square(weight) / weight_sq + 0.5 + 1e-9).astype(np.int64))
     count = rng.binomial(n[:, None], score[:, None], (len(score), n_replicates))
-    return (weight / n)[:, None] * count - (weight * score)[:, None]
+    return np.sqrt(weight_sq / n)[:, None] * (count - (n * score)[:, None])
 
 
 def percentile_interval(

@@ -1,5 +1,6 @@
 """Every exhibit opens what it promises, and numbers come from the reproductions' files."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,9 @@ def test_an_exhibit_opens_its_example_with_its_settings(opening):
     session = app.session_state["calib"]
     assert session.page == opening.page
     assert session.example == opening.link.example
-    assert session.settings == opening.link.settings
+    # A link without a view takes that of its data.
+    view = opening.link.settings.view or session.settings.view
+    assert session.settings == replace(opening.link.settings, view=view)
     assert session.look == opening.link.look
 
 

@@ -67,13 +67,13 @@ def test_choices_of_slices_are_in_the_link_and_survive_page_changes():
     app = start("slices", ex="logistic")
     app.selectbox(key="cross").set_value("radius").run()
     app.slider(key="n_ranges").set_value(3).run()
-    app.selectbox(key="after").set_value("beta").run()
+    app.selectbox(key="after").set_value("platt").run()
     assert not app.exception
     assert len(tables(app, "Slice")[0]) == 6
-    wanted = {"cross": "radius", "ranges": "3", "after": "beta", "ex": "logistic"}
+    wanted = {"cross": "radius", "ranges": "3", "after": "platt", "ex": "logistic"}
     assert wanted.items() <= dict(app.query_params).items()
     go(app, "decisions")
-    assert app.selectbox(key="after").value == "beta"
+    assert app.selectbox(key="after").value == "platt"
     go(app, "slices")
     assert app.selectbox(key="cross").value == "radius"
     again = start("slices", **wanted)
