@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from calib.calibrators import CALIBRATORS, Calibrator
 from calib.cells import ScoreCells
-from calib.counted import CountedRows, Spread
+from calib.counted import CountedRows
 from calib.methods import method_of
 from calib.metrics.proper import row_brier, row_log_loss
 from calib.metrics.ranking import row_auc
@@ -348,34 +348,36 @@ def _by_split(
         counted=own,
         source=np.arange(len(test)),
         resolution=_resolutions(
-            test, own.spread, scores, cells, {key: [maps[key]] for key in scores}
+            test, own, np.arange(len(test)), scores, cells, {key: [maps[key]] for key in scores}
         ),
     )
 
 
 def _resolutions(
     rows: BinaryView,
-    spread: Spread | None,
+    counted: CountedRows,
+    source: IntArray,
     scores: Mapping[str, FloatArray],
     cells: Mapping[str, ScoreCells],
     fitted: Mapping[str, list[Calibrator]],
 ) -> dict[str, dict[str, float]]:
     """By method, with the calibrators of each fold, or the only ones."""
-    if spread is None:
+    spread = counted.spread
+    if spread is None or counted.cell is None:
         return {}
-    fold = np.zeros(len(rows), dtype=np.int64) if rows.fold is None else rows.fold
-
-    def calibrated(key: str, at: FloatArray) -> FloatArray:
-        found = np.empty(len(at))
-        for own, number in zip(fitted[key], np.unique(fold), strict=True):
-            chosen = fold == number
-            found[chosen] = own.predict(at[chosen])
-        return found
+    own, cell = spread.part(source), counted.cell[source]
+    number = np.zeros(len(rows), dtype=np.int64)
+    if rows.fold is not None:
+        number = np.unique(rows.fold, return_inverse=True)[1]
+    low, high = (np.zeros(int(cell.max()) + 1) for _ in range(2))
+    low[cell], high[cell] = own.low, own.high
 
     def bounds(key: str) -> dict[str, float]:
-        ends = calibrated(key, spread.low), calibrated(key, spread.high)
-        own = replace(rows, score=scores[key])
-        return resolutions(own, cells[key], ends, spread.middle, spread.aside)
+        first, last = (
+            np.array([one.predict(at) for one in fitted[key]])[number, cell] for at in (low, high)
+        )
+        scored = replace(rows, score=scores[key])
+        return resolutions(scored, cells[key], (first, last), own.middle, own.aside)
 
     return over_cores(bounds, scores)
 
@@ -430,9 +432,7 @@ def _by_folds(
         given=given,
         counted=counted,
         source=source,
-        resolution=_resolutions(
-            rows, counted.spread and counted.spread.part(source), scores, cells, by_fold
-        ),
+        resolution=_resolutions(rows, counted, source, scores, cells, by_fold),
     )
 
 

@@ -40,6 +40,7 @@ from calib.multiclass import MulticlassCalibrator
 from calib.numerics.binning import Strategy, bin_edges
 from calib.numerics.histogram import score_histogram
 from calib.numerics.logistic import LogisticFit
+from calib.numerics.score_grid import edges_on_grid
 from calib.numerics.threads import over_cores
 from calib.settings import Settings
 from calib.uncertainty import Errors, Replicates, fit_line, slope_estimate
@@ -63,16 +64,20 @@ def _method_result(
     line = fit_line(cells)
     change = differences(held_out, key, reference, own, level)
     area = area_estimate(held_out, key, reference, own["auc"], change["auc"], level)
+    metrics = {name: mean_estimate(own[name], rows, level) for name in LOSSES} | {
+        "ks_error": held_out.replicates[key].ks.estimate(ks_error(cells), level),
+        "slope": slope_estimate(rows, cells, line, confidence_level=level),
+        "auc": area,
+        "distinct": Estimate(float(_distinct(key, held_out))),
+    }
+    bounds = held_out.resolution.get(key, {})
     return with_bins(
         MethodResult(
             key=key,
             label=method_of(key).label,
-            metrics={name: mean_estimate(own[name], rows, level) for name in LOSSES}
-            | {
-                "ks_error": held_out.replicates[key].ks.estimate(ks_error(cells), level),
-                "slope": slope_estimate(rows, cells, line, confidence_level=level),
-                "auc": area,
-                "distinct": Estimate(float(_distinct(key, held_out))),
+            metrics={
+                name: replace(estimate, resolution=bounds.get(name, 0.0))
+                for name, estimate in metrics.items()
             },
             differences=change,
             reliability=reliability(cells, settings, drawn),
@@ -145,6 +150,18 @@ def with_bins(method: MethodResult, held_out: HeldOut, settings: Settings) -> Me
         "ece_quantile": ece("quantile"),
         "mce": largest.estimate(float(np.abs(curve.gap).max()), level),
     }
+    bounds = held_out.resolution.get(method.key)
+    if bounds:
+        # Each inner edge of two bins may part the rows of a cell, which then count on one side.
+        parted = bounds["mean_score"] + 2.0 * (n - 1) * bounds["edge"]
+        whole = method.key == "uncalibrated" and edges_on_grid(n)
+        least = float(curve.weight.min() / curve.weight.sum())
+        off = {
+            "ece_uniform": bounds["mean_score"] if whole else parted,
+            "ece_quantile": parted,
+            "mce": (bounds["mean_score"] + 2.0 * bounds["edge"]) / least,
+        }
+        binned = {name: replace(own, resolution=off[name]) for name, own in binned.items()}
     return replace(method, metrics=dict(method.metrics) | binned, reliability=curve)
 
 

@@ -101,12 +101,24 @@ def warnings_of(held_out: HeldOut, scored: ScoreCells) -> tuple[str, ...]:
             f"{wrong:,} {scores} wrong (exactly 0 or 1, and the other outcome came): "
             "how far log loss clips them decides its value."
         )
+    if bounds := held_out.resolution.get("uncalibrated"):
+        loss, ks, area = (_size(bounds[name]) for name in ("log_loss", "ks_error", "auc"))
+        found.append(
+            f"Scores are grouped into {len(scored):,} cells. For the uncalibrated scores, log loss "
+            f"is certain to {loss}, KS to {ks} and AUC to {area}."
+        )
     if len(scored) < 20:
         found.append(
             f"Only {len(scored)} distinct score{'' if len(scored) == 1 else 's'}: curves have that "
             "many points and no more."
         )
     return tuple(found)
+
+
+def _size(bound: float) -> str:
+    """A small number with one digit, such as 5e-8."""
+    digit, power = f"{bound:.0e}".split("e")
+    return f"{digit}e{int(power)}"
 
 
 def _clusters(n: int) -> str:

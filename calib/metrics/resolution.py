@@ -9,10 +9,11 @@ import numpy as np
 from calib.cells import ScoreCells
 from calib.metrics.proper import row_brier, row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
+from calib.numerics.sorting import run_starts
 from calib.predictions import BinaryView
 
 # Metrics whose change is bounded.
-RESOLVED = ("log_loss", "brier_score", "ks_error", "auc")
+RESOLVED = ("log_loss", "brier_score", "ks_error", "auc", "mean_score", "edge")
 
 
 def resolutions(
@@ -43,7 +44,9 @@ def resolutions(
     Returns
     -------
     dict of str to float
-        log_loss, brier_score, ks_error and auc.
+        log_loss, brier_score, ks_error and auc; mean_score, for the mean of all scores; and edge,
+        the most that the difference between outcomes and scores of one cell is, of those rows of it
+        that an edge of two bins could part from the others.
 
     Examples
     --------
@@ -53,7 +56,8 @@ def resolutions(
     >>> ends = np.array([0.39, 0.39]), np.array([0.41, 0.41])
     >>> found = resolutions(rows, rows.cells(), ends, np.array([0.5, 0.5]), np.array([-0.1, 0.15]))
     >>> {name: round(value, 4) for name, value in found.items()}
-    {'log_loss': 0.0053, 'brier_score': 0.0025, 'ks_error': 0.244, 'auc': 0.5}
+    {'log_loss': 0.0053, 'brier_score': 0.0025, 'mean_score': 0.0, 'edge': 0.246, \
+'ks_error': 0.244, 'auc': 0.5}
     """
     share = rows.weights / rows.weights.sum()
     low, high = np.minimum(*ends), np.maximum(*ends)
@@ -89,8 +93,11 @@ def resolutions(
     negative, few_negative = total(share, ~rows.outcome)
     tied = (positive - few_positive) @ (negative - few_negative)
     pairs = float(positive.sum() * negative.sum())
+    moved = change(rows.score, *ends)
     return found | {
-        "ks_error": float(beyond.max()) + change(rows.score, *ends),
+        "mean_score": moved,
+        "edge": float(np.maximum(rise_of_few, fall_of_few).max()),
+        "ks_error": float(beyond.max()) + moved,
         "auc": 0.5 * float(positive @ negative - tied) / pairs if pairs > 0.0 else 0.0,
     }
 
@@ -106,7 +113,10 @@ class _Alone:
 def _alone(rows: BinaryView, cells: ScoreCells, grouped: BoolArray, share: FloatArray) -> _Alone:
     """Rows of one and the same score are one step; only the others can be in any order."""
     between = 0.5 * (cells.score[1:] + cells.score[:-1])
-    score, atom = np.unique(rows.score, return_inverse=True)
+    order = np.argsort(rows.score)
+    starts = run_starts(rows.score[order])
+    score, atom = rows.score[order][starts], np.empty(len(order), dtype=np.int64)
+    atom[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
     cell = np.searchsorted(between, score)
     weight = np.bincount(atom, np.where(grouped, 0.0, share), len(score))
     # Of each cell the atom of the largest weight, which is the last one in this order.

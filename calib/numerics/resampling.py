@@ -8,6 +8,9 @@ from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray
 
 # More clusters are first lumped at random: the variance that the lumps show is theirs, to 5%.
 MOST_CLUSTERS = 1000
+# The skewness of such a count is below 0.1, that of a sum of them below that: it is drawn as normal
+# in a tenth of the time.
+NORMAL_FROM = 100.0
 
 
 def draw_sums(
@@ -45,8 +48,15 @@ def draw_sums(
     # Equal weights w: the sum is w times a count of mean n = (sum w)^2 / sum w^2.
     unit = np.divide(weight_sq, weight, out=np.zeros(len(weight)), where=weight > 0.0)
     mean = np.divide(weight, unit, out=np.zeros(len(weight)), where=unit > 0.0)
-    count = rng.poisson(mean[:, None], (len(weight), n_replicates))
-    return np.multiply(count, unit[:, None], dtype=np.float32)
+    many = mean > NORMAL_FROM
+    count = np.empty((len(weight), n_replicates), dtype=np.float32)
+    few = mean[~many, None]
+    count[~many] = rng.poisson(few, (len(few), n_replicates))
+    own = mean[many, None].astype(np.float32)
+    normal = rng.standard_normal((len(own), n_replicates), dtype=np.float32)
+    count[many] = np.maximum(own + np.sqrt(own) * normal, 0.0)
+    count *= unit[:, None].astype(np.float32)
+    return count
 
 
 def draw_cluster_sums(
@@ -157,8 +167,16 @@ def draw_noise(
     """
     # The unit of the weights must not decide which way a half is rounded.
     n = np.maximum(1, np.floor(np.square(weight) / weight_sq + 0.5 + 1e-9).astype(np.int64))
-    count = rng.binomial(n[:, None], score[:, None], (len(score), n_replicates))
-    return np.sqrt(weight_sq / n)[:, None] * (count - (n * score)[:, None])
+    variance = n * score * (1.0 - score)
+    many = variance > NORMAL_FROM
+    deviation = np.empty((len(score), n_replicates))
+    expected, chance = (n * score)[~many, None], score[~many, None]
+    deviation[~many] = rng.binomial(n[~many, None], chance, (len(expected), n_replicates))
+    deviation[~many] -= expected
+    normal = rng.standard_normal((int(many.sum()), n_replicates), dtype=np.float32)
+    deviation[many] = np.sqrt(variance[many])[:, None] * normal
+    deviation *= np.sqrt(weight_sq / n)[:, None]
+    return deviation
 
 
 def percentile_interval(

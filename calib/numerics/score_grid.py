@@ -23,6 +23,17 @@ ONE = 2 * STEPS - ZERO
 PARTS = 64
 
 
+def edges_on_grid(n_bins: int) -> bool:
+    """Whether the inner edges of so many uniform bins are cells of their own.
+
+    Examples
+    --------
+    >>> [n for n in range(2, 51) if edges_on_grid(n)][-4:]
+    [42, 45, 48, 50]
+    """
+    return STEPS % n_bins == 0 and n_bins * NARROW <= 1.0
+
+
 def grid_keys(score: FloatArray) -> IntArray:
     """Cell of each score.
 

@@ -15,6 +15,9 @@ class Estimate:
     noise_floor : float
         Of a calibration error: what a calibrated model of this size, with these scores and bins,
         shows on average. NaN of other numbers.
+    resolution : float
+        How far the value may be from that of the scores themselves, where these are grouped in
+        cells; 0 where they are not.
 
     Examples
     --------
@@ -31,9 +34,11 @@ class Estimate:
     high: float = float("nan")
     # The NaN of most numbers would make them unlike themselves.
     noise_floor: float = field(default=float("nan"), compare=False)
+    resolution: float = 0.0
 
     def columns(self, name: str) -> dict[str, float]:
-        """Columns of a table row: the number, and its bounds and noise floor where it has them."""
+        """Columns of a table row: the number, and what else is known of it."""
         others = {"low": self.low, "high": self.high, "noise_floor": self.noise_floor}
         known = {f"{name}_{end}": value for end, value in others.items() if value == value}
-        return {name: self.value} | known
+        grouped = {f"{name}_resolution": self.resolution} if self.resolution > 0.0 else {}
+        return {name: self.value} | known | grouped

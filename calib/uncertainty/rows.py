@@ -67,7 +67,7 @@ class RowResamples:
 
     def mean(self, values: FloatArray) -> FloatArray:
         """Weighted mean of per-row values over each atom; 0 where an atom is empty."""
-        total = np.bincount(self.atom, self.row_weight, minlength=len(self.share))
+        total = self.share * self.row_weight.sum()
         sums = np.bincount(self.atom, self.row_weight * values, minlength=len(self.share))
         return np.divide(sums, total, out=np.zeros(len(total)), where=total > 0.0)
 
