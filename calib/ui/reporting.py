@@ -98,8 +98,9 @@ def report_of(session: Session, model: Model) -> Report:
 def _parts(session: Session, model: Model) -> Parts:
     look, known = session.look, model.rows.columns
     time = look.time if look.time in known else model.rows.time_name
-    slices = [(name,) for name in known if name != time]
     first = look.slice_by if look.slice_by in known else next(iter(known), "")
+    # The column that is looked at comes first.
+    slices = [(name,) for name in dict.fromkeys((first, *known)) if name and name != time]
     crossed = look.cross in known and look.cross != first
     return parts_of(
         model.rows,

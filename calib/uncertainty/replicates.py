@@ -282,5 +282,6 @@ def _null(rows: RowResamples, score: FloatArray, order: IntArray, ends: IntArray
         rows.share_of_group[order], ends[:-1]
     )
     rng = np.random.default_rng([rows.seed, 1])
-    noise = draw_noise(np.minimum(mean, 1.0), weight, weight_sq, rows.drawn.shape[1], rng)
+    # A chance of 1/2 is drawn in another way than one that rounding put above it.
+    noise = draw_noise(np.minimum(mean.round(12), 1.0), weight, weight_sq, rows.drawn.shape[1], rng)
     return _prefix(noise / weight.sum())
