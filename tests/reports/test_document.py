@@ -183,7 +183,13 @@ def test_a_report_of_every_schema_is_kept():
 
 
 # What later schemas added, and what a report of earlier times has there.
-NEW = {**encode(Origin()), "origin": None, "noise_floor": None, "band": "per_bin"}
+NEW = {
+    **encode(Origin()),
+    "origin": None,
+    "noise_floor": None,
+    "resolution": 0.0,
+    "band": "per_bin",
+}
 
 
 def without_new(now, before):
