@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import calib
 from calib.aggregates import Aggregate, aggregate_rows
 from calib.metrics import auc, expected_calibration_error, ks_error, log_loss
 from calib.numerics.cell_table import STRIDE
@@ -191,3 +192,57 @@ def test_metrics_of_bounded_cells_are_near_those_of_exact_ones(seed: int) -> Non
     for bins in (10, 15, 20):
         ece = [expected_calibration_error(c, n_bins=bins, strategy="uniform") for c in (exact, few)]
         assert ece[1] == pytest.approx(ece[0], abs=1e-12)
+
+
+def predictions(seed: int, n: int = 2000, **more) -> Predictions:
+    view = drawn(seed, n)
+    return Predictions.from_arrays(view.outcome, view.score, **more)
+
+
+SETTINGS = calib.Settings(methods=("platt", "isotonic", "beta"))
+
+
+def test_the_analysis_of_counts_is_that_of_the_rows():
+    rows = predictions(1)
+    counted = calib.analyze(calib.aggregate(rows), SETTINGS)
+    analysis = calib.analyze(rows, SETTINGS)
+    assert counted.table().equals(analysis.table())
+    assert counted.verdict == analysis.verdict
+    assert counted.recommendation == analysis.recommendation
+    assert counted.data == analysis.data
+
+
+def test_a_row_copied_is_a_count():
+    rows = predictions(2, 700)
+    thrice = Predictions.from_arrays(np.tile(rows.outcome, 3), np.tile(rows.scores, 3))
+    once = calib.aggregate(rows)
+    added = calib.analyze(once + once + once, SETTINGS)
+    assert added.table().equals(calib.analyze(thrice, SETTINGS).table())
+
+
+@pytest.mark.parametrize("digits", [2, None])
+def test_an_analysis_does_not_know_the_order_of_the_rows(digits):
+    view = drawn(3, 1500, digits=digits)
+    order = np.random.default_rng(0).permutation(1500)
+    first, second = (
+        calib.analyze(Predictions.from_arrays(own.outcome, own.score), SETTINGS)
+        for own in (view, view.rows(order))
+    )
+    assert first.table().equals(second.table())
+    assert first.verdict == second.verdict
+
+
+def test_named_test_rows_and_clusters_are_analysed_from_counts():
+    split = predictions(4, test=np.arange(2000) % 3 == 0)
+    counted = calib.analyze(calib.aggregate(split), SETTINGS)
+    assert counted.table().equals(calib.analyze(split, SETTINGS).table())
+    clustered = predictions(5, group=np.arange(2000) // 10)
+    counted = calib.analyze(calib.aggregate(clustered), SETTINGS)
+    analysis = calib.analyze(clustered, SETTINGS)
+    assert counted.data.n_rows == analysis.data.n_rows == 2000
+    for name in ("log_loss", "ks_error"):
+        assert counted.table().loc["uncalibrated", name] == pytest.approx(
+            analysis.table().loc["uncalibrated", name], rel=1e-12
+        )
+    with pytest.raises(ValueError, match="view of the settings must be the one that was counted"):
+        calib.analyze(calib.aggregate(split), calib.Settings(view="class:0"))

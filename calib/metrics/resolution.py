@@ -12,9 +12,6 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.sorting import run_starts
 from calib.predictions import BinaryView
 
-# Metrics whose change is bounded.
-RESOLVED = ("log_loss", "brier_score", "ks_error", "auc", "mean_score", "edge")
-
 
 def resolutions(
     rows: BinaryView,
@@ -62,8 +59,6 @@ def resolutions(
     share = rows.weights / rows.weights.sum()
     low, high = np.minimum(*ends), np.maximum(*ends)
     grouped = high > low
-    if not grouped.any():
-        return dict.fromkeys(RESOLVED, 0.0)
 
     def change(at: FloatArray, first: FloatArray, last: FloatArray) -> float:
         gap = np.abs(first + middle * (last - first) - at)
