@@ -155,6 +155,8 @@ class HeldOut:
     def row_view(self, key: str) -> BinaryView:
         """The given rows with one method's scores: means over folds, see `row_values`."""
         rows = self.given_rows
+        if key == "uncalibrated":
+            return rows
         outcome = self.outcomes.get(key, rows.outcome)
         return replace(rows, outcome=outcome, score=self.row_values(self.scores[key]))
 

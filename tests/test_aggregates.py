@@ -246,3 +246,13 @@ def test_named_test_rows_and_clusters_are_analysed_from_counts():
         )
     with pytest.raises(ValueError, match="view of the settings must be the one that was counted"):
         calib.analyze(calib.aggregate(split), calib.Settings(view="class:0"))
+
+
+def test_a_column_of_ids_is_refused_in_a_sentence():
+    rows = predictions(6, columns={"id": np.arange(2000).astype(str), "site": ["a", "b"] * 1000})
+    with pytest.raises(ValueError, match="at most 1,000 values of a column, got 2,000 of 'id'"):
+        calib.aggregate(rows)
+    counted = calib.aggregate(rows, slices=["site"])
+    assert counted.by("site").names == ("a", "b")
+    with pytest.raises(ValueError, match=r"among those that were counted \(site\)"):
+        counted.by("id")

@@ -15,6 +15,9 @@ from calib.numerics.cell_table import MAX_SCORES
 from calib.predictions import Predictions
 from calib.slices.slicing import MISSING, in_order, slice_by, value_name
 
+# A column of more values names rows, and not slices of them.
+MAX_VALUES = 1000
+
 
 def aggregate(
     predictions: Predictions,
@@ -47,7 +50,8 @@ def aggregate(
     Raises
     ------
     ValueError
-        If a slice column is unknown, or the view is not one of these classes.
+        If a slice column is unknown or has more than 1,000 values, or the view is not one of these
+        classes.
 
     Examples
     --------
@@ -69,6 +73,12 @@ def aggregate(
         for name in (known if slices is None else slices)
     }
     columns = {name: (one.names, one.codes) for name, one in cut.items()}
+    for name, (values, _) in columns.items():
+        if len(values) > MAX_VALUES:
+            raise ValueError(
+                f"An aggregate counts by at most {MAX_VALUES:,} values of a column, got "
+                f"{len(values):,} of {name!r}. Name the slices to count by, without this column."
+            )
     if predictions.time_name:
         columns[predictions.time_name] = _times(predictions.columns[predictions.time_name])
     return aggregate_rows(
