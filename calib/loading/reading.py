@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from calib.aggregates import METADATA_KEY
 from calib.loading.archives import unpack
 from calib.loading.numbers import has_commas
 from calib.loading.numpy_archive import is_numpy_archive, read_numpy_archive
@@ -197,6 +198,12 @@ def _guarded(kind: str, reader: Any, content: bytes) -> pa.Table:
 
 def _parquet(content: bytes) -> pa.Table:
     file = pq.ParquetFile(pa.BufferReader(content))
+    if METADATA_KEY in (file.metadata.metadata or {}):
+        raise refuse(
+            "aggregate",
+            "This file holds counts that calib.aggregate made, and no rows. In Python: "
+            "calib.analyze(calib.Aggregate.load(path)).",
+        )
     _check_cells(file.metadata.num_rows, file.metadata.num_columns)
     return file.read()
 

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pytest
 
 from calib.loading import InputError, guess, inspect, load, read
+from calib.predictions import Predictions
+from calib.slices import aggregate
 
 GOOD = "y,p\n" + "0,0.2\n1,0.7\n" * 100
 
@@ -311,3 +313,11 @@ def test_a_zip_member_without_a_name_is_no_traceback() -> None:
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr(zipfile.ZipInfo(""), GOOD)
     assert len(read(buffer.getvalue())) == 200
+
+
+def test_counts_are_not_read_as_rows(tmp_path):
+    path = tmp_path / "march.parquet"
+    rows = Predictions.from_arrays([0, 1, 1], [0.2, 0.7, 0.9])
+    aggregate(rows).save(path)
+    with pytest.raises(InputError, match=r"holds counts .* and no rows"):
+        load(path)
