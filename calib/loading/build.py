@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -18,6 +20,8 @@ from calib.loading.table import Table
 from calib.numerics.arrays import IntArray
 from calib.predictions import Predictions
 
+# Rows that are used: their places, or all.
+Kept: TypeAlias = NDArray[np.intp] | slice
 MISSING = "(missing)"
 # More different numbers are a quantity, to be cut in ranges, and not codes.
 MOST_CODES = 20
@@ -90,11 +94,11 @@ def from_rows(rows: Rows, name: str) -> Predictions:
         If there is one all the same.
     """
     mapping = rows.mapping
-    keep = np.flatnonzero(rows.usable)
+    keep = slice(None) if rows.usable.all() else np.flatnonzero(rows.usable)
     try:
         return Predictions.from_arrays(
             rows.outcome[keep],
-            rows.score if len(keep) == len(rows.score) else rows.score[keep],
+            rows.score[keep],
             None if rows.weight is None else rows.weight.values[keep],
             test=None if rows.test is None else rows.test[keep],
             group=_group(rows, keep),
@@ -123,7 +127,7 @@ def _class_names(rows: Rows) -> tuple[str, ...]:
     return others[0] if len(others) == 1 else f"not {positive}", positive
 
 
-def _group(rows: Rows, keep: NDArray[np.intp]) -> IntArray | None:
+def _group(rows: Rows, keep: Kept) -> IntArray | None:
     if rows.mapping.group is None:
         return None
     codes = as_labels(rows.frame[rows.mapping.group]).codes[keep]
@@ -132,7 +136,7 @@ def _group(rows: Rows, keep: NDArray[np.intp]) -> IntArray | None:
     return np.where(alone, codes.max() + np.cumsum(alone), codes)
 
 
-def _columns(rows: Rows, keep: NDArray[np.intp]) -> dict[str, NDArray[np.generic]]:
+def _columns(rows: Rows, keep: Kept) -> dict[str, NDArray[np.generic]]:
     mapping = rows.mapping
     found = {column: _slices(rows.frame[column], keep) for column in mapping.slices}
     if mapping.time is not None:
@@ -140,7 +144,7 @@ def _columns(rows: Rows, keep: NDArray[np.intp]) -> dict[str, NDArray[np.generic
     return found
 
 
-def _slices(column: pd.Series, keep: NDArray[np.intp]) -> NDArray[np.generic]:
+def _slices(column: pd.Series, keep: Kept) -> NDArray[np.generic]:
     labels = as_labels(column)
     if len(labels) > MOST_CODES:
         numbers = as_numbers(column)
@@ -155,7 +159,7 @@ def _has_codes(labels: Labels) -> bool:
     return any(name[0] == "0" and name[1:2].isdecimal() for name in labels.names if name)
 
 
-def _texts(labels: Labels, keep: NDArray[np.intp]) -> NDArray[np.generic]:
+def _texts(labels: Labels, keep: Kept) -> NDArray[np.generic]:
     names = [labels.name(code) for code in range(len(labels))]
     missing = MISSING
     while missing in names:
@@ -164,7 +168,7 @@ def _texts(labels: Labels, keep: NDArray[np.intp]) -> NDArray[np.generic]:
     return np.array([*names, missing])[labels.codes[keep]]
 
 
-def _times(column: pd.Series, keep: NDArray[np.intp]) -> NDArray[np.generic]:
+def _times(column: pd.Series, keep: Kept) -> NDArray[np.generic]:
     chosen = column.iloc[keep]
     if pd.api.types.is_datetime64_any_dtype(chosen.dtype):
         return np.asarray(chosen.to_numpy(dtype="datetime64[us]"))

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.loading.numbers import MISSING_WORDS
-from calib.numerics.arrays import BoolArray, IntArray
+from calib.numerics.arrays import BoolArray, IntArray, chunks
 
 # Labels that say that the outcome is not known.
 UNKNOWN_WORDS = (MISSING_WORDS - {""}) | {
@@ -90,7 +90,7 @@ def as_labels(column: pd.Series) -> Labels:
         codes, values = pd.factorize(column)
     except TypeError:
         codes, values = pd.factorize(column.map(str))
-    codes, distinct = codes.astype(np.int64), np.asarray(values)
+    codes, distinct = codes.astype(np.int64, copy=False), np.asarray(values)
     if isinstance(column.dtype, pd.api.extensions.ExtensionDtype) and column.dtype.kind in "iuf":
         # The distinct values have none of the column's empty cells.
         distinct = distinct.astype(KINDS[column.dtype.kind])
@@ -107,11 +107,14 @@ def _tidy(codes: IntArray, values: NDArray[Any]) -> tuple[IntArray, NDArray[Any]
 
 
 def _ordered(codes: IntArray, values: NDArray[Any]) -> Labels:
+    """Labels in order; the codes are changed in place."""
     order = np.argsort(values, kind="stable")
     rank = np.empty(len(values) + 1, dtype=np.int64)
     rank[order] = np.arange(len(values))
     rank[-1] = -1
-    return Labels(rank[codes], values[order])
+    for part in chunks(len(codes)):
+        codes[part] = rank[codes[part]]
+    return Labels(codes, values[order])
 
 
 def folded(labels: Labels) -> Labels:

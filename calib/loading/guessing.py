@@ -66,18 +66,21 @@ def guess(
     mapping = _with_outcome_and_score(guesser, mapping)
     mapping = _with_roles(guesser, mapping)
     binary = not isinstance(mapping.score, tuple)
-    if binary and mapping.predicted is None and mapping.positive is None:
-        mapping = replace(mapping, positive=_positive(table.frame, mapping))
-    return replace(mapping, guessed=_guessed(table, mapping, known or ColumnMapping()))
-
-
-def _guessed(table: Table, mapping: ColumnMapping, known: ColumnMapping) -> tuple[str, ...]:
-    """What was guessed, but for the positive one of two labels that everybody knows."""
-    found = dict.fromkeys((*known.guessed, *mapping.changed(known)))
+    labels = None
     if mapping.outcome in table.columns:
         labels, _ = as_outcome(table.frame[mapping.outcome])
-        if is_plain_pair(labels):
-            found.pop("positive", None)
+    if binary and labels and mapping.predicted is None and mapping.positive is None:
+        mapping = replace(mapping, positive=_positive(table.frame, mapping, labels))
+    return replace(mapping, guessed=_guessed(mapping, known or ColumnMapping(), labels))
+
+
+def _guessed(
+    mapping: ColumnMapping, known: ColumnMapping, labels: Labels | None
+) -> tuple[str, ...]:
+    """What was guessed, but for the positive one of two labels that everybody knows."""
+    found = dict.fromkeys((*known.guessed, *mapping.changed(known)))
+    if labels is not None and is_plain_pair(labels):
+        found.pop("positive", None)
     return tuple(found)
 
 
@@ -179,11 +182,8 @@ def _slice_like(column: str, look: Look) -> bool:
     return named or not look.numeric
 
 
-def _positive(frame: pd.DataFrame, mapping: ColumnMapping) -> str | None:
+def _positive(frame: pd.DataFrame, mapping: ColumnMapping, labels: Labels) -> str | None:
     """The label that counts as positive: a telling word, else the one with the higher scores."""
-    if mapping.outcome not in frame.columns:
-        return None
-    labels, _ = as_outcome(frame[mapping.outcome])
     if not 1 <= len(labels) <= 2:
         return None
     telling = telling_label(labels)

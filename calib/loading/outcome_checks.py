@@ -130,7 +130,7 @@ def positive_question(rows: Rows, mean_score: float) -> Iterator[Problem]:
         return
     if not repaired and is_plain_pair(labels):
         return
-    rate = float(rows.outcome[rows.usable].mean())
+    rate = float(rows.of_usable(rows.outcome).mean())
     if not 0.0 < rate < 1.0 or rate / FACTOR <= mean_score <= rate * FACTOR:
         return
     others = [name for name in labels.names if labels.find(name) not in _codes(rows)]
@@ -151,9 +151,8 @@ def _codes(rows: Rows) -> set[int | None]:
 
 def _classes(rows: Rows) -> Iterator[Problem]:
     for part, chosen in parts(rows).items():
-        outcome = rows.outcome[chosen]
-        total = len(outcome)
-        n_positive = int((outcome == 1).sum())
+        total = int(np.count_nonzero(chosen))
+        n_positive = int(np.count_nonzero(chosen & (rows.outcome == 1)))
         rarer = min(n_positive, total - n_positive)
         if not total:
             # An empty part of a split is told by the split's own sentence.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calib.loading.mapping import ColumnMapping
 from calib.loading.names import ID_NAMES, OWN_IDS, plain_name
 from calib.loading.table import Table
-from calib.numerics.arrays import IntArray
+from calib.numerics.arrays import IntArray, chunks
 
 Keys: TypeAlias = NDArray[np.uint64]
 # An odd number without a pattern: products with it differ wherever factors do.
@@ -59,20 +59,18 @@ def count_repeats(table: Table, mapping: ColumnMapping) -> Repeats:
 
 
 def _repeated_rows(frame: pd.DataFrame) -> int:
-    left = np.arange(len(frame))
-    keys = np.zeros(len(frame), dtype=np.uint64)
+    left: NDArray[np.intp] | None = None  # rows that may be repeated; None while all may
+    keys: Keys | None = None
     for name in frame.columns:
-        column = frame[name]
-        keys = keys * MIXED ^ _keys(column.iloc[left] if len(left) < len(frame) else column)
-        keys ^= keys >> np.uint64(29)
+        keys = _keys(frame[name] if left is None else frame[name].iloc[left], keys)
         ordered = np.sort(keys)
         again = ordered[1:][ordered[1:] == ordered[:-1]]
         if not len(again):
             return 0
         if 2 * len(again) < len(keys):
-            kept = np.isin(keys, again)
-            left, keys = left[kept], keys[kept]
-    return _repeated(keys)
+            kept = np.flatnonzero(np.isin(keys, again))
+            left, keys = kept if left is None else left[kept], keys[kept]
+    return 0 if keys is None else _repeated(keys)
 
 
 def _repeated(keys: Keys) -> int:
@@ -80,17 +78,30 @@ def _repeated(keys: Keys) -> int:
     return int((ordered[1:] == ordered[:-1]).sum())
 
 
-def _keys(column: pd.Series) -> Keys:
-    """Numbers that are equal where cells are; 64 bits tell a billion rows apart."""
+def _keys(column: pd.Series, earlier: Keys | None = None) -> Keys:
+    """Numbers that are equal where cells are; 64 bits tell a billion rows apart.
+
+    Where keys of earlier columns are given, they are equal where those are equal too.
+    """
     values = column.to_numpy() if isinstance(column.dtype, np.dtype) else None
     if values is None or values.dtype.kind not in "biufM":
         values = _codes(column)
+    keys = np.empty(len(values), dtype=np.uint64)
+    for part in chunks(len(values)):
+        np.multiply(_bits(values[part]), MIXED, out=keys[part])
+        if earlier is not None:
+            keys[part] ^= earlier[part] * MIXED
+        keys[part] ^= keys[part] >> np.uint64(29)
+    return keys
+
+
+def _bits(values: NDArray[Any]) -> Keys:
     if values.dtype.kind == "f":
         # Zero has two signs and NaN many bits.
         with np.errstate(invalid="ignore"):
             values = np.where(np.isnan(values), np.nan, values + 0.0).astype(np.float64)
     wide = values if values.dtype.itemsize == 8 else values.astype(np.int64)
-    return wide.view(np.uint64) * MIXED
+    return wide.view(np.uint64)
 
 
 def _codes(column: pd.Series) -> IntArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -71,6 +72,10 @@ class Rows:
         for rows in self.unusable.values():
             usable &= ~rows
         object.__setattr__(self, "usable", usable)
+
+    def of_usable(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Those of the rows that can be used; the same array where all can."""
+        return values if self.usable.all() else values[self.usable]
 
     def where(self, rows: IntArray | BoolArray) -> str:
         """Row numbers in words: "row 3", "rows 3, 5 and 9", "rows 3, 5, 9 and 7 more"."""
@@ -170,7 +175,11 @@ def _outcome(
     positive = [code for code in found if code is not None]
     if not found or len(positive) < len(found):
         return labels.codes
-    return np.where(labels.codes < 0, -1, np.isin(labels.codes, positive)).astype(np.int64)
+    if len(labels) == 2 and positive == [1]:
+        return labels.codes
+    # Code -1, of a missing label, picks the last.
+    meaning = np.append(np.isin(np.arange(len(labels)), positive).astype(np.int64), -1)
+    return meaning[labels.codes]
 
 
 def _agreement(labels: Labels, predicted: Labels) -> IntArray:

@@ -1,5 +1,6 @@
 """Array types, and the two habits that every frozen result follows."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ FloatArray = NDArray[np.float64]
 SmallFloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+CHUNK = 1 << 17
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -30,6 +32,17 @@ def lock(result: object) -> None:
         value = getattr(result, name)
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
+
+
+def chunks(n: int) -> Iterator[slice]:
+    """Parts of n rows whose temporaries stay in the processor's cache.
+
+    Examples
+    --------
+    >>> [part.stop for part in chunks(200_000)]
+    [131072, 262144]
+    """
+    return (slice(start, start + CHUNK) for start in range(0, n, CHUNK))
 
 
 def thin_indices(y: FloatArray, most: int) -> IntArray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks, lock
 from calib.numerics.score_grid import PARTS, grid_keys, refined_keys
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
@@ -18,8 +18,6 @@ MAX_SCORES = 200_000
 MAX_CELLS = 50_000
 # A cell whose rows could move a metric by more than this is cut in 64 parts.
 TOLERANCE = 1e-6
-# Rows whose temporaries stay in the processor's cache.
-CHUNK = 1 << 17
 # Codes up to this are counted in one array; more are sorted.
 MAX_CODES = 20_000_000
 # Keys of the grid leave room for the parts of a cell: 0 is the cell as a whole.
@@ -188,8 +186,7 @@ def _ties_in_order(
 
 def _keys(score: FloatArray) -> IntArray:
     key = np.empty(len(score), dtype=np.int64)
-    for start in range(0, len(score), CHUNK):
-        part = slice(start, start + CHUNK)
+    for part in chunks(len(score)):
         np.multiply(grid_keys(score[part]), STRIDE, out=key[part])
     return key
 

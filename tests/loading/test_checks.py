@@ -1,8 +1,11 @@
 """Each problem is found, says where, and is gone after its repair."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from calib.loading import ColumnMapping, Problem, checklist, guess, inspect, read
 from calib.loading.table import Table
@@ -105,6 +108,19 @@ def test_found(case: str) -> None:
 
 def test_a_good_table_has_no_problem() -> None:
     assert inspect(table(), guess(table())) == ()
+
+
+@pytest.mark.parametrize("shift", [-0.08, -0.05, -0.02, 0.0])
+def test_counted_ranges_of_scores_do_not_change_who_is_called_swapped(shift: float) -> None:
+    rng = np.random.default_rng(3)
+    for n in (200, 2_000, 20_000):
+        # Most scores lie in one of the ranges that are counted.
+        score = np.where(rng.random(n) < 0.9, 1e-6 * rng.random(n), rng.random(n))
+        y = (rng.random(n) < 0.5 + shift * np.sign(score - np.median(score))).astype(int)
+        deviation = math.sqrt((n + 1) / (12 * y.sum() * (n - y.sum())))
+        swapped = roc_auc_score(y, score) < 0.5 - 4 * deviation
+        found = codes(table(y=y, p=score), ColumnMapping("y", "p", "1"))
+        assert ("swapped" in found) == swapped
 
 
 def test_noise_around_half_is_not_called_swapped() -> None:
