@@ -117,6 +117,8 @@ class Aggregate:
         Reason -> number of rows that are not counted.
     sources : tuple of str
         Fingerprints of the data that were counted, in order.
+    fold_names : tuple of str
+        Of the named folds; empty where there are none.
     max_scores : int
         Up to so many distinct scores every cell is one score.
     """
@@ -134,6 +136,7 @@ class Aggregate:
     weighted: bool = False
     set_aside: Mapping[str, int] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
+    fold_names: tuple[str, ...] = ()
     max_scores: int = MAX_SCORES
 
     @property
@@ -184,8 +187,8 @@ class Aggregate:
         Raises
         ------
         ValueError
-            If the two count different things: another view, other columns, or clusters, whose names
-            an aggregate does not keep.
+            If the two count different things: another view, other columns, other folds, or
+            clusters, whose names an aggregate does not keep.
         """
         _check_addable(self, other)
         joined = _Strata.of(self, other)
@@ -460,7 +463,7 @@ def _moved(aggregate: Aggregate, place: Mapping[Part, int]) -> NDArray[np.int64]
 
 
 def _check_addable(one: Aggregate, other: Aggregate) -> None:
-    for name in ("view_key", "class_names", "time_name"):
+    for name in ("view_key", "class_names", "time_name", "fold_names"):
         own, theirs = getattr(one, name), getattr(other, name)
         if own != theirs:
             raise ValueError(
@@ -496,6 +499,7 @@ def _metadata(aggregate: Aggregate) -> dict[str, Any]:
         "weighted": aggregate.weighted,
         "set_aside": dict(aggregate.set_aside),
         "sources": list(aggregate.sources),
+        "fold_names": list(aggregate.fold_names),
         "max_scores": aggregate.max_scores,
     }
 
@@ -535,7 +539,7 @@ def _decoded(table: pa.Table, known: dict[str, Any]) -> Aggregate:
     parts = tuple(Part(*map(str, part)) for part in known.pop("parts"))
     cells = CellTable(exact=bool(known.pop("exact")), **columns)
     _check_cells(cells, strata, len(parts))
-    for name in ("class_names", "sources"):
+    for name in ("class_names", "sources", "fold_names"):
         known[name] = tuple(map(str, known[name]))
     return Aggregate(parts, strata, cells, **known)
 

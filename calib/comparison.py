@@ -249,9 +249,9 @@ def hold_out(
 ) -> HeldOut:
     """Score every method on rows that it has not seen.
 
-    With calibration and test rows: fit on the one, score on the other. Else stratified, seeded
-    folds (by group where groups are named): each row is scored by the map that did not see it, and
-    the maps that are drawn are refitted on all rows.
+    With calibration and test rows: fit on the one, score on the other. Else in the folds that the
+    data name, or in stratified, seeded ones (by group where groups are named): each row is scored
+    by the map that did not see it, and the maps that are drawn are refitted on all rows.
 
     Parameters
     ----------

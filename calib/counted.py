@@ -107,7 +107,9 @@ class CountedRows:
         (array([0.2, 0.7]), array([1., 2.]), array([1, 0, 1]))
         """
         if rows.group is not None:
-            order, group = canonical_order(rows.score, rows.outcome, rows.weight, rows.group)
+            order, group = canonical_order(
+                rows.score, rows.outcome, rows.weight, rows.group, rows.fold
+            )
             return cls(replace(rows.rows(order), group=group), order=order)
         table = count_rows(
             rows.score, rows.outcome, rows.weight, _stratum(rows), max_scores=max_scores

@@ -243,7 +243,7 @@ def _same_rows(first: Predictions, second: Predictions) -> bool:
     """Whether these are the same rows, as far as all but their scores can tell."""
     if len(first) != len(second):
         return False
-    columns = ("outcome", "weight", "test", "group")
+    columns = ("outcome", "weight", "test", "group", "fold")
     pairs = ((getattr(first, name), getattr(second, name)) for name in columns)
     # Two that are missing are equal too.
     return all(np.array_equal(one, other) for one, other in pairs)

@@ -22,8 +22,8 @@ class Origin:
         Names of the files, without their folders; "" where the rows were in memory.
     example : str
         Key of the built-in example, which no file holds.
-    outcome, score, class_columns, positive, predicted, weight, group, split, test_value, time, \
-model, model_value, transform : str
+    outcome, score, class_columns, positive, predicted, weight, group, split, test_value, fold, \
+time, model, model_value, transform : str
     scores, slices, positives : tuple of str
         `scores` are class columns whose names `class_columns` cannot say; `positives` are labels
         that count as positive, where there are several.
@@ -57,6 +57,7 @@ model, model_value, transform : str
     group: str = ""
     split: str = ""
     test_value: str = ""
+    fold: str = ""
     slices: tuple[str, ...] = ()
     time: str = ""
     model: str = ""

@@ -26,6 +26,7 @@ from calib.origin import Origin
 
 VIEW = re.compile(r"(?P<kind>class|top|within):(?P<index>[0-9]{1,6})")
 ROW_SUM_TOLERANCE = 1e-3
+MOST_FOLDS = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,6 +134,8 @@ class Predictions:
     test : ndarray of bool, shape (n,), or None
         True on test rows, False on calibration rows; None where the data name no split.
     group : ndarray of int, shape (n,), or None
+    fold : ndarray of int, shape (n,), or None
+        Cross-validation fold of each row, as the data name it: a position in `fold_names`.
     columns : mapping of str to ndarray of shape (n,)
         Slice and time columns, by name.
     name : str
@@ -145,6 +148,8 @@ class Predictions:
         Which of `columns` is time, "" where none is.
     origin : Origin or None
         How their file was read; None where the rows were arrays.
+    fold_names : tuple of str
+        In alphabetical order; empty where the data name no folds.
     fingerprint : str
         SHA-256 over all bytes of all columns; computed.
     """
@@ -155,6 +160,7 @@ class Predictions:
     weight: FloatArray | None = None
     test: BoolArray | None = None
     group: IntArray | None = None
+    fold: IntArray | None = None
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     name: str = "predictions"
     score_name: str = "score"
@@ -162,6 +168,7 @@ class Predictions:
     set_aside: Mapping[str, int] = field(default_factory=dict)
     time_name: str = ""
     origin: Origin | None = None
+    fold_names: tuple[str, ...] = ()
     fingerprint: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
@@ -177,6 +184,7 @@ class Predictions:
         *,
         test: ArrayLike | None = None,
         group: ArrayLike | None = None,
+        fold: ArrayLike | None = None,
         columns: Mapping[str, ArrayLike] | None = None,
         class_names: Sequence[str] | None = None,
         name: str = "predictions",
@@ -199,6 +207,9 @@ class Predictions:
             True on test rows.
         group : array-like of shape (n,), optional
             Cluster of each row, any hashable values.
+        fold : array-like of shape (n,), optional
+            Cross-validation fold of each row, any hashable values: 2 to 100 different ones. Methods
+            are then cross-fitted in these folds. Not together with `test`.
         columns : mapping of str to array-like of shape (n,), optional
             Slice and time columns.
         class_names : sequence of str, optional
@@ -238,7 +249,14 @@ class Predictions:
         mask = None if test is None else np.array(test, dtype=np.bool_)
         codes = None if group is None else pd.factorize(np.asarray(group))[0].astype(np.int64)
         extra = {key: np.array(values) for key, values in (columns or {}).items()}
-        optional = {"sample_weight": weight, "test": mask, "group": codes, **extra}
+        folds, fold_names = (None, ()) if fold is None else _named_folds(fold)
+        if folds is not None and mask is not None:
+            raise ValueError(
+                "Name folds or test rows, not both: with test rows nothing is cross-fitted. "
+                f"Leave out `test` or `fold`, got {int(mask.sum())} test rows and "
+                f"{len(fold_names)} folds."
+            )
+        optional = {"sample_weight": weight, "test": mask, "group": codes, "fold": folds, **extra}
         for column, values in optional.items():
             if values is not None:
                 check_same_length(**{"y_true": outcome, column: values})
@@ -249,6 +267,7 @@ class Predictions:
             weight,
             mask,
             codes,
+            folds,
             extra,
             name,
             score_name,
@@ -256,6 +275,7 @@ class Predictions:
             dict(set_aside or {}),
             time_name,
             origin,
+            fold_names,
         )
 
     def __len__(self) -> int:
@@ -293,7 +313,7 @@ class Predictions:
         """
         kind, index = check_view(view, self.n_classes)
         score, outcome = self._binary(kind, index)
-        return BinaryView(outcome, score, self.weight, self.test, self.group)
+        return BinaryView(outcome, score, self.weight, self.test, self.group, self.fold)
 
     def one_score(self, view: str) -> Predictions:
         """The binary problem of a view, as predictions of one score a row.
@@ -408,6 +428,24 @@ def check_classes(y_true: ArrayLike, n_classes: int) -> IntArray:
     return outcome
 
 
+def _named_folds(fold: ArrayLike) -> tuple[IntArray, tuple[str, ...]]:
+    """Codes and names of folds; refuse missing ones, and too few or too many."""
+    codes, values = pd.factorize(pd.Series(fold))
+    if (codes < 0).any():
+        raise ValueError(
+            f"fold must name the fold of every row, got {int((codes < 0).sum())} missing values."
+        )
+    if not 2 <= len(values) <= MOST_FOLDS:
+        raise ValueError(
+            f"fold must hold 2 to {MOST_FOLDS} different values, got {len(values)}. "
+            "Name other folds, or none."
+        )
+    names = np.array([str(value) for value in values])
+    # Numbered by name, so that the order of the rows makes no difference.
+    order = np.argsort(names, kind="stable")
+    return np.argsort(order)[codes], tuple(names[order].tolist())
+
+
 def _fingerprint(predictions: Predictions) -> str:
     digest = hashlib.sha256()
     named: dict[str, NDArray[Any] | None] = {
@@ -416,6 +454,7 @@ def _fingerprint(predictions: Predictions) -> str:
         "weight": predictions.weight,
         "test": predictions.test,
         "group": predictions.group,
+        "fold": predictions.fold,
         **{f"column {name}": values for name, values in predictions.columns.items()},
     }
     digest.update(repr(predictions.class_names).encode())

@@ -256,3 +256,27 @@ def test_a_column_of_ids_is_refused_in_a_sentence():
     assert counted.by("site").names == ("a", "b")
     with pytest.raises(ValueError, match=r"among those that were counted \(site\)"):
         counted.by("id")
+
+
+def in_folds(at: np.ndarray, names: str = "abc") -> Predictions:
+    own = predictions(7)
+    fold = np.array(list(names))[np.arange(2000) * 7 % 11 % len(names)]
+    return Predictions.from_arrays(own.outcome[at], own.scores[at], fold=fold[at])
+
+
+def test_named_folds_are_kept_in_counts_that_add_up_and_are_saved(tmp_path):
+    whole, first = np.ones(2000, dtype=bool), np.arange(2000) < 700
+    added = calib.aggregate(in_folds(first)) + calib.aggregate(in_folds(~first))
+    same(added, calib.aggregate(in_folds(whole)))
+    added.save(tmp_path / "folds.parquet")
+    again = Aggregate.load(tmp_path / "folds.parquet")
+    assert again.fold_names == ("a", "b", "c")
+    analysis = calib.analyze(in_folds(whole), SETTINGS)
+    assert calib.analyze(again, SETTINGS).table().equals(analysis.table())
+    assert calib.analyze(again, SETTINGS).data.named_folds == 3
+
+
+def test_counts_of_other_folds_cannot_be_added():
+    whole = np.ones(2000, dtype=bool)
+    with pytest.raises(ValueError, match="same fold_names"):
+        calib.aggregate(in_folds(whole)) + calib.aggregate(in_folds(whole, "abd"))

@@ -5,7 +5,10 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import binom, norm
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
+from calib.analysis import analyze
 from calib.analysis.differences import Reference, contributions, differences
 from calib.calibrators import CALIBRATORS, Calibrator
 from calib.comparison import LOSSES, hold_out, mean_estimate
@@ -78,7 +81,9 @@ def test_a_group_is_never_split_over_the_folds():
         assert len(np.unique(fold[group == own])) == 1
 
 
-@pytest.mark.parametrize("kind", ["plain", "ties", "weights", "groups", "test rows"])
+@pytest.mark.parametrize(
+    "kind", ["plain", "ties", "weights", "groups", "test rows", "folds", "groups in folds"]
+)
 def test_the_order_of_the_rows_makes_no_difference(kind):
     n = 1500
     rng = np.random.default_rng(8)
@@ -86,9 +91,11 @@ def test_the_order_of_the_rows_makes_no_difference(kind):
         "weights": {"sample_weight": rng.gamma(2.0, 1.0, n)},
         "groups": {"group": rng.integers(0, 60, n)},
         "test rows": {"test": rng.random(n) < 0.3},
+        "folds": {"fold": rng.choice(["a", "b", "c"], n)},
+        "groups in folds": {"group": np.arange(n), "fold": rng.choice(["a", "b", "c"], n)},
     }.get(kind, {})
     rows = overconfident(n, **named)
-    if kind in ("ties", "weights"):
+    if kind in ("ties", "weights", "groups in folds"):
         rows = replace(rows, score=rows.score.round(2))
     shuffled = rows.rows(rng.permutation(n))
     settings = Settings()
@@ -111,6 +118,26 @@ def test_named_folds_are_used_as_they_are():
         train, test = fold != number, fold == number
         expected = shrunken(view.score[train], view.outcome[train], view.score[test])
         np.testing.assert_allclose(held_out.row_scores("isotonic")[test], expected, atol=1e-12)
+
+
+def test_named_folds_give_the_held_out_scores_of_scikit_learn():
+    n, rng = 2000, np.random.default_rng(0)
+    name, codes = np.array(["north", "east", "south", "west"]), rng.integers(0, 4, n)
+    rows = overconfident(n)
+    predictions = Predictions.from_arrays(rows.outcome, rows.score, fold=name[codes])
+    analysis = analyze(predictions, Settings(methods=("logistic",), n_folds=7, seed=3))
+    expected = cross_val_predict(
+        LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000),
+        logit(rows.score)[:, None],
+        rows.outcome,
+        cv=PredefinedSplit(codes),
+        method="predict_proba",
+    )[:, 1]
+    found = analysis.held_out.row_scores("logistic")
+    np.testing.assert_allclose(found, expected, atol=1e-7)
+    loss = analysis.methods["logistic"].metrics["log_loss"].value
+    assert loss == pytest.approx(log_loss(rows.outcome, expected), abs=1e-8)
+    assert (analysis.data.protocol, analysis.data.named_folds) == ("folds", 4)
 
 
 def test_one_changed_parameter_refits_only_what_it_touches(fits):

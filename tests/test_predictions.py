@@ -91,3 +91,28 @@ def test_what_a_caller_passed_stays_writable_and_what_is_held_is_not():
     assert predictions.scores[0] == 0.25
     with pytest.raises(ValueError, match="read-only"):
         predictions.scores[0] = 0.5
+
+
+def test_folds_are_numbered_by_name_in_any_order_of_the_rows():
+    fold = np.array([3, 10, 7, 3, 10, 7])
+    one = Predictions.from_arrays([0, 1] * 3, [0.5] * 6, fold=fold)
+    two = Predictions.from_arrays([0, 1] * 3, [0.5] * 6, fold=fold[::-1])
+    assert one.fold_names == two.fold_names == ("10", "3", "7")
+    np.testing.assert_array_equal(one.fold, [1, 0, 2, 1, 0, 2])
+    np.testing.assert_array_equal(two.view().fold, one.fold[::-1])
+    np.testing.assert_array_equal(one.one_score("class:0").fold, one.fold)
+    assert one.fingerprint != two.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ({"fold": [1, 2, None]}, "fold must name the fold of every row, got 1 missing values"),
+        ({"fold": [1, 1, 1]}, "fold must hold 2 to 100 different values, got 1"),
+        ({"fold": [1, 2]}, "length"),
+        ({"fold": [1, 2, 2], "test": [0, 1, 1]}, "Name folds or test rows, not both"),
+    ],
+)
+def test_folds_that_say_nothing_are_refused(named, said):
+    with pytest.raises(ValueError, match=said):
+        Predictions.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], **named)

@@ -72,6 +72,8 @@ class DataSummary:
         Reason -> rows of the file that were left out.
     origin : Origin or None
         How the file was read; None where the rows were arrays.
+    named_folds : int
+        Folds that the data name and that the methods are cross-fitted in; 0 where they are drawn.
     """
 
     name: str
@@ -89,6 +91,7 @@ class DataSummary:
     weighted: bool
     set_aside: Mapping[str, int]
     origin: Origin | None = None
+    named_folds: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -86,6 +86,7 @@ def summarize(
         weighted=held_out.rows.weight is not None,
         set_aside=dict(predictions.set_aside),
         origin=predictions.origin and predictions.origin.stated(),
+        named_folds=len(predictions.fold_names),
     )
 
 

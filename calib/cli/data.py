@@ -15,7 +15,7 @@ from calib.reports.command import OPTION
 EXAMPLE = "example:"
 COLUMNS = (
     *("outcome", "class_columns", "weight", "group", "split", "test_value", "positive"),
-    *("predicted", "slices", "time", "transform", "drop_missing", "swap", "model"),
+    *("fold", "predicted", "slices", "time", "transform", "drop_missing", "swap", "model"),
     *("model_value", "exact", "strict", "test", "name"),
     *("delimiter", "header", "encoding", "decimal"),
 )

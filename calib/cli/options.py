@@ -24,7 +24,7 @@ MEANING = {
     "strategy": "how the rows are binned",
     "n_bins": "number of bins",
     "epsilon": "epsilon of the compact logit; by the paper's rule if not given",
-    "n_folds": "folds of the cross-fitting, where no test rows are named",
+    "n_folds": "folds of the cross-fitting, where neither test rows nor folds are named",
     "seed": "seed of folds and resamples",
     "confidence_level": "level of intervals and bands",
     "band": "whether each dot of a calibrated model, or all together, lie in the consistency band "
@@ -44,6 +44,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         ("test", "FILE", "test rows in a file of their own, with the same columns"),
         ("split", "COLUMN", "column that tells test rows from calibration rows"),
         ("test-value", "VALUE", "value of the split column that means test"),
+        ("fold", "COLUMN", "column of cross-validation folds, to cross-fit in"),
         ("weight", "COLUMN", "column of row weights"),
         ("group", "COLUMN", "column of clusters, whose rows stay together"),
         ("time", "COLUMN", "column of time"),

@@ -102,6 +102,7 @@ def from_rows(rows: Rows, name: str) -> Predictions:
             None if rows.weight is None else rows.weight.values[keep],
             test=None if rows.test is None else rows.test[keep],
             group=_group(rows, keep),
+            fold=_fold(rows, keep),
             columns=_columns(rows, keep),
             class_names=_class_names(rows),
             name=name,
@@ -134,6 +135,12 @@ def _group(rows: Rows, keep: Kept) -> IntArray | None:
     # Rows without a group are each their own, not one large cluster.
     alone = codes < 0
     return np.where(alone, codes.max() + np.cumsum(alone), codes)
+
+
+def _fold(rows: Rows, keep: Kept) -> pd.Series | None:
+    if rows.fold is None:
+        return None
+    return pd.Series(pd.Categorical.from_codes(rows.fold.codes[keep], rows.fold.names))
 
 
 def _columns(rows: Rows, keep: Kept) -> dict[str, NDArray[np.generic]]:

@@ -13,7 +13,7 @@ from calib.loading.mapping import OF_ROWS, ColumnMapping
 from calib.loading.matrix_checks import matrix_problems
 from calib.loading.outcome_checks import outcome_problems
 from calib.loading.problems import Problem, joined, plural, quoted
-from calib.loading.row_checks import row_problems
+from calib.loading.row_checks import NO_FOLDS, row_problems
 from calib.loading.rows import Rows, map_rows
 from calib.loading.score_checks import score_problems
 from calib.loading.table import Table
@@ -97,12 +97,27 @@ def _structure(table: Table, mapping: ColumnMapping, test_table: Table | None) -
         # Two files replace a split column.
         elif test_table is not None and column not in test_table.frame.columns and role != "split":
             yield _absent(column, role, "the test file")
+    yield from _folds_and_test(mapping, test_table)
     if test_table is not None and mapping.split is not None:
         yield Problem(
             "split-unused",
             "note",
             f"With a test file, the split column {quoted(mapping.split)} is not used.",
         )
+
+
+def _folds_and_test(mapping: ColumnMapping, test_table: Table | None) -> Iterator[Problem]:
+    if mapping.fold is None or (mapping.split is None and test_table is None):
+        return
+    tests = "a test file" if test_table else f"the split column {quoted(mapping.split)}"
+    yield Problem(
+        "folds-and-test",
+        "error",
+        f"Both the fold column {quoted(mapping.fold)} and {tests} are named. With test rows "
+        "nothing is cross-fitted: use either folds or test rows.",
+        replace(mapping, fold=None),
+        NO_FOLDS,
+    )
 
 
 def _class_structure(mapping: ColumnMapping) -> Iterator[Problem]:

@@ -14,6 +14,7 @@ from calib.loading.looking import MOST_LOOKED_AT, Guesser, Look, outcome_like, p
 from calib.loading.mapping import ColumnMapping
 from calib.loading.names import (
     CALIBRATION_WORDS,
+    FOLD_NAMES,
     GROUP_NAMES,
     OUTCOME_NAMES,
     PLAIN_PAIRS,
@@ -32,6 +33,7 @@ from calib.loading.table import Table
 
 MOST_SLICES = 8
 MOST_SLICE_VALUES = 20
+MOST_GUESSED_FOLDS = 20
 
 
 def guess(
@@ -133,6 +135,7 @@ def _with_roles(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
     if group is None:
         group = guesser.take(guesser.named(GROUP_NAMES, lambda look: look.distinct > 2))
     split, test_value = _split(guesser, mapping)
+    fold = mapping.fold if mapping.fold is not None or split is not None else _fold(guesser)
     time = mapping.time or guesser.take(
         guesser.named(TIME_NAMES, lambda look: look.distinct > 1 and not look.fractional)
     )
@@ -143,6 +146,7 @@ def _with_roles(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
         group=group,
         split=split,
         test_value=test_value,
+        fold=fold,
         time=time,
         slices=mapping.slices or _slices(guesser),
     )
@@ -154,7 +158,8 @@ def _split(guesser: Guesser, mapping: ColumnMapping) -> tuple[str | None, str | 
         guessed = None if known else _test_value(as_labels(guesser.frame[mapping.split]))
         return mapping.split, mapping.test_value or guessed
     column = guesser.named(SPLIT_NAMES, lambda look: 2 <= look.distinct <= 5)
-    if column is None:
+    # Test rows and folds do not go together.
+    if column is None or mapping.fold is not None:
         return None, None
     labels = as_labels(guesser.frame[column])
     words = {name.casefold() for name in labels.names}
@@ -162,6 +167,16 @@ def _split(guesser: Guesser, mapping: ColumnMapping) -> tuple[str | None, str | 
     if not (words & set(TEST_WORDS) and words & set(CALIBRATION_WORDS)):
         return None, None
     return guesser.take(column), _test_value(labels)
+
+
+def _fold(guesser: Guesser) -> str | None:
+    column = guesser.named(FOLD_NAMES, lambda look: look.distinct <= MOST_GUESSED_FOLDS)
+    if column is None:
+        return None
+    # All rows: those of a file that is sorted by fold begin with one fold.
+    labels = as_labels(guesser.frame[column])
+    fits = 2 <= len(labels) <= MOST_GUESSED_FOLDS and labels.codes.min() >= 0
+    return guesser.take(column) if fits else None
 
 
 def _test_value(labels: Labels) -> str | None:

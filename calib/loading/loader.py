@@ -32,6 +32,7 @@ def load(
     group: str | None = None,
     split: str | None = None,
     test_value: object = None,
+    fold: str | None = None,
     positive: object = None,
     predicted: str | None = None,
     slices: Sequence[str] = (),
@@ -52,7 +53,7 @@ def load(
     """Load predictions and outcomes from a file, text or DataFrame.
 
     What is not named is guessed: outcome, score, positive label and, by their names, weight, group,
-    split, time and slice columns. Nothing is converted unasked except what can have only one
+    split, fold, time and slice columns. Nothing is converted unasked except what can have only one
     meaning ("25%" is 0.25, a score of 1.0000001 is 1). All rows are taken for those of one model,
     unless `model` is named.
 
@@ -74,6 +75,8 @@ def load(
         Columns of row weights, clusters and time.
     split, test_value : str, optional
         Column that tells test rows from calibration rows, and its value that means test.
+    fold : str, optional
+        Column of cross-validation folds: methods are cross-fitted in them. Not with test rows.
     positive : str or number, or a sequence of them, optional
         Labels that count as positive, in any letter case; all others are negative. Rows of words
         such as "unknown" or "NA" are never negative: their outcome is not known.
@@ -86,8 +89,8 @@ def load(
         sigmoid, clip to [0, 1]; of one column a class: apply the softmax to each row of logits,
         divide each row by its sum.
     drop_missing : bool
-        Leave out rows whose outcome, score, weight or split is missing or unreadable; they are
-        counted in `Predictions.set_aside`.
+        Leave out rows whose outcome, score, weight, split or fold is missing or unreadable; they
+        are counted in `Predictions.set_aside`.
     swap : bool
         Use 1 - score: the scores are those of the other class.
     decimal : {".", ","}, optional
@@ -140,6 +143,7 @@ transform='percent'.
         group=group,
         split=split,
         test_value=test_value,
+        fold=fold,
         slices=slices,
         time=time,
         transform=transform,
@@ -183,6 +187,7 @@ class Columns(TypedDict, total=False):
     group: str | None
     split: str | None
     test_value: object
+    fold: str | None
     positive: object
     predicted: str | None
     slices: Sequence[str]
@@ -226,8 +231,8 @@ def load_models(
     name : str, optional
         What the data are called.
     **columns
-        The other arguments of `load`: outcome, score, weight, group, split, test_value, positive,
-        predicted, slices, time, transform, drop_missing, swap, decimal.
+        The other arguments of `load`: outcome, score, weight, group, split, test_value, fold,
+        positive, predicted, slices, time, transform, drop_missing, swap, decimal.
 
     Returns
     -------
@@ -328,6 +333,8 @@ def for_test_file(
         predicted=kept(mapping.predicted),
         weight=kept(mapping.weight),
         group=kept(mapping.group),
+        # Test rows and folds do not go together; what a person chose is kept, and told.
+        fold=None if "fold" in mapping.guessed else mapping.fold,
         time=kept(mapping.time),
         slices=tuple(column for column in mapping.slices if column in there),
     )

@@ -31,6 +31,8 @@ class ColumnMapping:
         Columns of row weights, clusters and time.
     split : str or None
         Column that tells calibration rows from test rows.
+    fold : str or None
+        Column of the cross-validation folds to cross-fit in.
     test_value : str or None
         Value (as text) of `split` that means test rows; all others are calibration rows.
     slices : tuple of str
@@ -40,7 +42,7 @@ class ColumnMapping:
         sigmoid, clip to [0, 1]; of one column a class: apply the softmax to each row, divide each
         row by its sum.
     drop_missing : bool
-        Leave out rows whose outcome, score, weight or split is missing or unreadable.
+        Leave out rows whose outcome, score, weight, split or fold is missing or unreadable.
     swap : bool
         Use 1 - score: the scores are those of the other class.
     decimal : {".", ","} or None
@@ -79,6 +81,7 @@ class ColumnMapping:
     models: tuple[str, ...] = ()
     model: str | None = None
     decimal: Decimal | None = None
+    fold: str | None = None
     guessed: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
@@ -128,6 +131,7 @@ class ColumnMapping:
             "weight": self.weight,
             "group": self.group,
             "split": self.split,
+            "fold": self.fold,
             "time": self.time,
         }
         return {

@@ -34,7 +34,8 @@ MODEL_NAMES = (
 MODEL_SCORE = r"(?P<word>(y_?)?(prob|proba|probability|score|pred|p))_.+"
 WEIGHT_NAMES = (r"(sample|case|row|obs|instance)?_?weights?|w|wt|wgt",)
 GROUP_NAMES = (r"groups?|clusters?|group_id|cluster_id",)
-SPLIT_NAMES = (r"splits?|subset|partition|sets?|data_?set|fold|part|sample_type",)
+SPLIT_NAMES = (r"splits?|subset|partition|sets?|data_?set|part|sample_type", "fold")
+FOLD_NAMES = (r"((cv|k)_?)?folds?(_?(id|no|nr|number|index))?",)
 TIME_NAMES = (
     r"(valid_?)?(date|time|datetime)|timestamp|ts|.*_(date|time|at)",
     r"year|month|season|period",

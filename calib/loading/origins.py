@@ -19,6 +19,7 @@ MEANING = {
     "weight": "The weight column was",
     "group": "The group column was",
     "split": "The split column was",
+    "fold": "The fold column was",
     "test_value": "The value that means test was",
     "slices": "The columns to slice by were",
     "time": "The time column was",
@@ -33,7 +34,7 @@ def origin_of(rows: Rows) -> Origin:
     model, value = table.model or ("", "")
     plain: dict[str, Any] = {
         name: getattr(mapping, name) or ""
-        for name in ("outcome", "predicted", "weight", "group", "split", "time")
+        for name in ("outcome", "predicted", "weight", "group", "split", "fold", "time")
     }
     return Origin(
         file=table.file,

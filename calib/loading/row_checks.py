@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from calib.cells import weight_range_trouble
@@ -12,10 +13,12 @@ from calib.loading.class_columns import shortened
 from calib.loading.numbers import MISSING_WORDS, Numbers
 from calib.loading.problems import Choice, Problem, joined, plural, quoted
 from calib.loading.rows import Rows
-from calib.numerics.arrays import BoolArray
+from calib.numerics.arrays import BoolArray, IntArray
 from calib.origin import repeated_ids, repeated_rows
+from calib.predictions import MOST_FOLDS
 
 LEAVE_OUT = "Leave these rows out"
+NO_FOLDS = "Use no folds of the file"
 MOST_SPLIT_VALUES = 10
 WORDS = MISSING_WORDS - {"", "-", "."}
 OUTSIDE = "none of the classes"
@@ -38,6 +41,7 @@ def row_problems(rows: Rows) -> Iterator[Problem]:
         yield from _missing(rows)
     yield from _weight_range(rows)
     yield from _split(rows)
+    yield from _folds(rows)
     yield from _words(rows)
     yield from _repeated(rows)
 
@@ -123,6 +127,7 @@ def _column_of(rows: Rows, reason: str) -> str:
         "predicted": mapping.predicted,
         "weight": mapping.weight,
         "split": mapping.split,
+        "fold": mapping.fold,
     }
     chosen = names.get(role)
     return quoted(shortened(mapping.score_columns) if role == "score" else chosen)
@@ -164,6 +169,7 @@ def _words(rows: Rows) -> Iterator[Problem]:
         **({mapping.outcome: "a class"} if many else {}),
         mapping.split: "a value",
         mapping.group: "one group",
+        mapping.fold: "a fold",
     }
     for column, meaning in roles.items():
         if column is None or pd.api.types.is_numeric_dtype(rows.frame[column].dtype):
@@ -250,6 +256,42 @@ def _uneven_split(rows: Rows, column: str) -> Iterator[Problem]:
         replace(rows.mapping, split=None, test_value=None),
         "Use no split",
     )
+
+
+def _folds(rows: Rows) -> Iterator[Problem]:
+    if rows.fold is None:
+        return
+    usable = rows.fold.codes[rows.usable]
+    count = np.bincount(usable, minlength=len(rows.fold))
+    n_folds = int((count > 0).sum())
+    if not 2 <= n_folds <= MOST_FOLDS:
+        wrong = f"has {plural(n_folds, 'value')}; cross-fitting takes 2 to {MOST_FOLDS} folds"
+    elif rows.classes is None and (alone := _one_class_outside(rows, count)) is not None:
+        wrong = (
+            f"leaves rows of one class only outside of fold {quoted(rows.fold.name(alone))}; a "
+            "calibrator needs both"
+        )
+    else:
+        return
+    yield Problem(
+        "folds",
+        "error",
+        f"The fold column {quoted(rows.mapping.fold)} {wrong}. Choose another column, or none.",
+        replace(rows.mapping, fold=None),
+        NO_FOLDS,
+    )
+
+
+def _one_class_outside(rows: Rows, count: IntArray) -> int | None:
+    """A fold outside of which all rows are of one class, although there are two."""
+    assert rows.fold is not None
+    hit = rows.usable & (rows.outcome == 1)
+    positive = np.bincount(rows.fold.codes[hit], minlength=len(count))
+    if not 0 < positive.sum() < count.sum():
+        return None
+    outside = positive.sum() - positive
+    alone = np.flatnonzero((outside == 0) | (outside == count.sum() - count))
+    return int(alone[0]) if len(alone) else None
 
 
 def _shown(names: tuple[str, ...] | list[str]) -> str:

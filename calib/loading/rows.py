@@ -42,6 +42,7 @@ class Rows:
         Scores after the mapping's transform and swap; a matrix of float32 stays one.
     weight : Numbers or None
     split : Labels or None
+    fold : Labels or None
     test : ndarray of bool, shape (n,), or None
     unusable : dict of str to ndarray of bool
         Reason -> rows; each row stands under its first reason only.
@@ -60,6 +61,7 @@ class Rows:
     score: NDArray[np.floating]
     weight: Numbers | None
     split: Labels | None
+    fold: Labels | None
     test: BoolArray | None
     unusable: dict[str, BoolArray]
     repeats: Repeats
@@ -105,6 +107,7 @@ def map_rows(table: Table, mapping: ColumnMapping, test_table: Table | None = No
         weight = as_numbers(frame[mapping.weight], mapping.decimal, commas=commas)
     use_split = mapping.split is not None and test_table is None
     split = folded(as_labels(frame[mapping.split])) if use_split else None
+    fold = None if mapping.fold is None else as_labels(frame[mapping.fold])
     score = transformed(written, mapping.transform)
     return Rows(
         mapping=mapping,
@@ -116,9 +119,10 @@ def map_rows(table: Table, mapping: ColumnMapping, test_table: Table | None = No
         score=1.0 - score if mapping.swap else score,
         weight=weight,
         split=split,
+        fold=fold,
         test=_test_rows(len(table), len(frame), mapping, split),
         unusable=_unusable(
-            (labels, unknown), outcome, frame, mapping, (raw, written, score), weight, split
+            (labels, unknown), outcome, frame, mapping, (raw, written, score), weight, split, fold
         ),
         repeats=_repeats(mapping, table, test_table),
         table=table,
@@ -213,6 +217,7 @@ def _unusable(
     scores: tuple[dict[str, Numbers], NDArray[np.floating], NDArray[np.floating]],
     weight: Numbers | None,
     split: Labels | None,
+    fold: Labels | None,
 ) -> dict[str, BoolArray]:
     labels, unknown = outcomes
     found = {"outcome missing": (labels.codes < 0) & ~unknown, "outcome unknown": unknown}
@@ -230,6 +235,8 @@ def _unusable(
         found["weight not positive"] = weight.values <= 0.0
     if split is not None:
         found["split missing"] = split.codes < 0
+    if fold is not None:
+        found["fold missing"] = fold.codes < 0
     return _first_reasons(found)
 
 

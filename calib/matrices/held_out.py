@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 from sklearn import config_context
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold, StratifiedKFold
 
 from calib.comparison import Progress, create, quiet, with_settings
 from calib.multiclass import MULTICLASS_CALIBRATORS, MulticlassCalibrator, multiclass_calibrator
@@ -182,8 +182,9 @@ def hold_out_multiclass(
 ) -> MulticlassHeldOut:
     """Fit every method so that each row can be scored by a map that has not seen it.
 
-    With calibration and test rows: fit on the one, score the other. Else stratified, seeded folds
-    (by group where groups are named), and the maps for use are refitted on all rows.
+    With calibration and test rows: fit on the one, score the other. Else in the folds that the data
+    name, or in stratified, seeded ones (by group where groups are named), and the maps for use are
+    refitted on all rows.
 
     Parameters
     ----------
@@ -207,7 +208,11 @@ def hold_out_multiclass(
         same = earlier.settings.methods == settings.methods
         return earlier if same else _merged(earlier, earlier, settings)
     data = _Rows(
-        score_matrix(predictions), predictions.outcome, predictions.weight, predictions.group
+        score_matrix(predictions),
+        predictions.outcome,
+        predictions.weight,
+        predictions.group,
+        predictions.fold,
     )
     if predictions.test is None:
         fresh = _by_folds(data, missing, settings, progress)
@@ -258,6 +263,7 @@ class _Rows:
     label: IntArray
     weight: FloatArray | None
     group: IntArray | None
+    fold: IntArray | None = None
 
     def of(self, chosen: IntArray) -> _Rows:
         weight = None if self.weight is None else self.weight[chosen]
@@ -357,6 +363,8 @@ def _fit_all(
 
 
 def _folds(data: _Rows, settings: Settings) -> list[tuple[IntArray, IntArray]]:
+    if data.fold is not None:
+        return list(PredefinedSplit(data.fold).split())
     n_units = len(data.label) if data.group is None else len(np.unique(data.group))
     if n_units < 2:
         unit = "row" if data.group is None else "group"

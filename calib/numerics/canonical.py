@@ -11,7 +11,11 @@ Words = NDArray[np.uint64]
 
 
 def canonical_order(
-    score: FloatArray, outcome: BoolArray, weight: FloatArray | None, group: IntArray
+    score: FloatArray,
+    outcome: BoolArray,
+    weight: FloatArray | None,
+    group: IntArray,
+    fold: IntArray | None = None,
 ) -> tuple[IntArray, IntArray]:
     """Sort rows of clusters by all that is known of them, and number the clusters likewise.
 
@@ -22,6 +26,7 @@ def canonical_order(
     weight : ndarray of shape (n,), or None
     group : ndarray of int, shape (n,)
         Codes of the clusters, at least 0, in any order.
+    fold : ndarray of int, shape (n,), optional
 
     Returns
     -------
@@ -38,7 +43,7 @@ def canonical_order(
     >>> score[order], group
     (array([0.2, 0.5, 0.5]), array([1, 0, 1]))
     """
-    columns = [score + 0.0] if weight is None else [score + 0.0, weight]
+    columns = [score + 0.0, *(column for column in (weight, fold) if column is not None)]
     word = outcome.astype(np.uint64)
     for column in columns:
         word = _mixed(word + column.view(np.uint64))

@@ -78,6 +78,7 @@ def _read_as(origin: Origin | None) -> list[tuple[str, str]]:
         "Weight column": origin.weight,
         "Group column": origin.group,
         "Split column": origin.split and f"{origin.split}{test}",
+        "Fold column": origin.fold,
         "Rows of the model": origin.model_value,
         "Conversion of the scores": origin.transform,
         "Scores": "those of the other class" if origin.swap else "",
@@ -102,14 +103,20 @@ def settings(report: Contents) -> Section:
         (
             Value(field.name),
             Value(written_setting(getattr(settings, field.name))),
-            Value("changed", marked=True)
-            if field.name in report.settings_changed
-            else Value("default"),
+            _use(report, field.name),
         )
         for field in fields(settings)
     )
     table = Table("All settings of this analysis.", ("Setting", "Value", ""), rows, n_text=3)
     return Section("Settings", (table,))
+
+
+def _use(report: Contents, name: str) -> Value:
+    if name == "n_folds" and report.analysis.data.named_folds:
+        return Value("no effect: the data name the folds")
+    if name in report.settings_changed:
+        return Value("changed", marked=True)
+    return Value("default")
 
 
 def maps(report: Contents) -> Section:

@@ -21,18 +21,29 @@ def refusal(one: Analysis, two: Analysis, key: str, column: str) -> str:
     protocols = one.data.protocol, two.data.protocol
     if key != "uncalibrated" and protocols[0] != protocols[1]:
         return f"scored on {protocols[0]} and on {protocols[1]}"
-    return _differing(one.settings, two.settings, _deciding(key, column, protocols[0]))
+    if key != "uncalibrated" and (found := _other_folds(one, two)):
+        return found
+    return _differing(one.settings, two.settings, _deciding(key, column))
 
 
-def _deciding(key: str, column: str, protocol: str) -> list[str]:
+def _other_folds(one: Analysis, two: Analysis) -> str:
+    """In how many folds each is cross-fitted, where these differ; "" where they do not."""
+    if one.data.protocol != "folds":
+        return ""
+    said = [
+        f"{each.data.named_folds} named" if each.data.named_folds else str(each.settings.n_folds)
+        for each in (one, two)
+    ]
+    return f"n_folds differs: {said[0]} and {said[1]}" if said[0] != said[1] else ""
+
+
+def _deciding(key: str, column: str) -> list[str]:
     """Settings that make a number what it is."""
     names = ["view"]
     if column.startswith("ece"):
         names.append("n_bins")
     if column == "mce":
         names += ["n_bins", "strategy"]
-    if key != "uncalibrated" and protocol == "folds":
-        names.append("n_folds")
     if key in CALIBRATORS and "epsilon" in CALIBRATORS[key].create().get_params():
         names.append("epsilon")
     return names

@@ -103,10 +103,11 @@ def comparison(report: Contents) -> Section:
 def _protocol(report: Contents) -> str:
     data, settings = report.analysis.data, report.analysis.settings
     if data.protocol == "folds":
+        drawn = f"{settings.n_folds} stratified folds, seed {settings.seed}"
+        folds = f"the {data.named_folds} folds that the data name" if data.named_folds else drawn
         return (
-            f"Each row is scored by maps that were fitted without it ({settings.n_folds} "
-            f"stratified folds, seed {settings.seed}). Maps that are drawn or printed are fitted "
-            "on all rows."
+            f"Each row is scored by maps that were fitted without it ({folds}). "
+            "Maps that are drawn or printed are fitted on all rows."
         )
     return (
         f"Maps are fitted on {count(data.n_calibration)} calibration rows and scored on "

@@ -94,6 +94,7 @@ def aggregate(
         time_name=predictions.time_name,
         set_aside=dict(predictions.set_aside),
         sources=(predictions.fingerprint,),
+        fold_names=predictions.fold_names,
     )
 
 

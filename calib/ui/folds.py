@@ -9,6 +9,7 @@ from calib.ui import state
 from calib.ui.links import MOST_SEED
 from calib.ui.state import Session
 from calib.ui.widgets import show_value
+from calib.ui.words import named_folds
 
 FEWEST, MOST = 2, 20
 CROSS_FITTED = (
@@ -22,11 +23,20 @@ SPLIT = (
 )
 
 
+def _named(rows: Predictions) -> str:
+    folds = f"Rows are in {named_folds(rows.origin)} ({len(rows.fold_names)})"
+    return (
+        f"{folds}, so their number is not chosen here; each fold is scored by maps fitted on the "
+        "others. Another **seed** resamples anew: what changes with it is noise."
+    )
+
+
 def control(session: Session, rows: Predictions | None) -> None:
     """Number of folds and seed, in an expander."""
     split = rows is not None and rows.test is not None
+    named = rows is not None and rows.fold is not None
     with st.expander("How it is cross-fitted"):
-        st.caption(SPLIT if split else CROSS_FITTED)
+        st.caption(SPLIT if split else _named(rows) if rows and named else CROSS_FITTED)
         show_value("n_folds", session.settings.n_folds)
         st.slider(
             "Folds",
@@ -35,7 +45,7 @@ def control(session: Session, rows: Predictions | None) -> None:
             key="n_folds",
             on_change=state.changer,
             args=("n_folds", "n_folds"),
-            disabled=split,
+            disabled=split or named,
         )
         show_value("seed", session.settings.seed)
         st.number_input(

@@ -192,5 +192,7 @@ INTERVALS = """
 - **Cumulative curve**: the grey band is the null of the KS test, Brownian motion; below 100
   distinct scores 4,999 simulated draws.
 - Where a **group column** is named, resamples, standard errors, bars, bands and tests go by group.
+- Where a **fold column** is named, methods are cross-fitted in its folds; the number of folds that
+  is set has no effect.
   Everything is seeded: the same data and settings give the same numbers.
 """

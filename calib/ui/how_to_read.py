@@ -10,7 +10,7 @@ from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.epsilon import EpsilonCurve
 from calib.figures.words import band_meaning
-from calib.ui.words import interval, level, method_label, number, plain
+from calib.ui.words import interval, level, method_label, n_folds, number, plain
 
 
 def reliability(curve: ReliabilityCurve) -> str:
@@ -164,4 +164,4 @@ def _moves(analysis: Analysis, curve: EpsilonCurve) -> str:
 def _rounds_said(analysis: Analysis) -> str:
     if analysis.data.protocol == "test rows":
         return "the test rows, by maps of the calibration rows"
-    return f"each scored by a map of the other folds ({analysis.settings.n_folds} folds)"
+    return f"each scored by a map of the other folds ({n_folds(analysis)} folds)"

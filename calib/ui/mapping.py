@@ -128,6 +128,7 @@ def _more(upload: Upload) -> None:
             _select(
                 "test_value", "Value that means test", labels, mapping.test_value, optional=True
             )
+        _select("fold", "Cross-validation fold", names, mapping.fold, optional=True)
         _select("weight", "Row weight", names, mapping.weight, optional=True)
         _select("model", "Model of the row", names, mapping.model, optional=True)
     with middle:

@@ -12,6 +12,7 @@ from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.loading.problems import plural
 from calib.methods import method_of
 from calib.multiclass import MULTICLASS_CALIBRATORS
+from calib.origin import Origin
 from calib.verdict import p_words as p_words  # pages print these two
 from calib.verdict import signed as signed
 
@@ -140,10 +141,29 @@ def protocol(analysis: Analysis) -> str:
             f"Fitted on {data.n_calibration:,} calibration rows, scored on {data.n_rows:,} test "
             "rows."
         )
+    named = f" in {named_folds(data.origin)}" if data.named_folds else ""
     return (
-        f"{analysis.settings.n_folds}-fold cross-fitted on {data.n_rows:,} rows: each row is "
+        f"{n_folds(analysis)}-fold cross-fitted on {data.n_rows:,} rows{named}: each row is "
         "scored by the map that did not see it. The maps drawn are refitted on all rows."
     )
+
+
+def n_folds(analysis: Analysis) -> int:
+    """Number of folds: those that the data name, else those of the settings."""
+    return analysis.data.named_folds or analysis.settings.n_folds
+
+
+def named_folds(origin: Origin | None) -> str:
+    """Whose folds the methods are cross-fitted in, where the data name them.
+
+    Examples
+    --------
+    >>> named_folds(Origin(fold="cv fold")), named_folds(None)
+    ('the folds of column cv fold', 'the folds that the data name')
+    """
+    if origin is None or not origin.fold:
+        return "the folds that the data name"
+    return f"the folds of column {plain(origin.fold)}"
 
 
 def set_aside(data: DataSummary) -> str:

@@ -48,6 +48,7 @@ CASES = {
         ("--weight", "times", "--group", "household", "--positive", "no", "--swap"),
         {"weight": "times", "group": "household", "positive": "no", "swap": True},
     ),
+    "fold": ("scores.csv", ("--fold", "times"), {"fold": "times"}),
     "percent": ("percent.csv", ("--transform", "percent"), {"transform": "percent"}),
     "names": (
         "scores.csv",

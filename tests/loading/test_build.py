@@ -108,6 +108,61 @@ def test_split_weight_group_and_time() -> None:
     assert named.columns["day"].dtype.kind == "M"
 
 
+FOLDS = np.array(["one", "two", "three"])[np.arange(400) % 3]
+
+
+def test_folds_are_read_by_name() -> None:
+    predictions = load(FRAME.assign(site=FOLDS), fold="site")
+    assert predictions.fold is not None
+    assert predictions.fold_names == ("one", "three", "two")
+    np.testing.assert_array_equal(np.array(predictions.fold_names)[predictions.fold], FOLDS)
+    assert predictions.origin is not None
+    assert predictions.origin.fold == "site"
+    assert load(FRAME.assign(fold=FOLDS)).fingerprint == predictions.fingerprint
+    assert load(FRAME).fingerprint != predictions.fingerprint
+
+
+def test_rows_without_a_fold_are_refused_or_left_out() -> None:
+    frame = FRAME.assign(site=np.where(np.arange(400) < 3, None, FOLDS))
+    with pytest.raises(InputError) as caught:
+        load(frame, fold="site")
+    assert str(caught.value) == (
+        "The fold `site` is missing in 3 rows of 400: rows 1, 2 and 3. Leave these rows out, or "
+        "fill them in the file. In Python: drop_missing=True."
+    )
+    kept = load(frame, fold="site", drop_missing=True)
+    assert (len(kept), kept.set_aside) == (397, {"fold missing": 3})
+
+
+@pytest.mark.parametrize(
+    ("fold", "said"),
+    [
+        (np.ones(400), "has 1 value; cross-fitting takes 2 to 100 folds"),
+        (np.arange(400), "has 400 values; cross-fitting takes 2 to 100 folds"),
+        (np.where(Y == 1, "x", "y"), "rows of one class only outside of fold `x`"),
+    ],
+)
+def test_folds_that_cannot_be_cross_fitted_in_are_refused(fold: np.ndarray, said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        load(FRAME.assign(site=fold), fold="site")
+    (problem,) = caught.value.problems
+    assert problem.repair is not None
+    assert (problem.code, problem.repair.fold) == ("folds", None)
+
+
+def test_folds_and_test_rows_are_not_both_used() -> None:
+    frame = FRAME.assign(fold=FOLDS, split=np.tile(["cal", "test"], 200))
+    said = "Both the fold column `fold` and the split column `split` are named"
+    with pytest.raises(InputError, match=said):
+        load(frame, fold="fold", split="split")
+    with pytest.raises(InputError, match="Both the fold column `fold` and a test file are named"):
+        load(frame, fold="fold", test=frame)
+    # Of a guess the one stands that is named, and test rows before folds.
+    assert load(frame, fold="fold").test is None
+    assert load(frame).fold is None
+    assert load(frame[["y", "p", "fold"]], test=frame).fold is None
+
+
 def test_top_label(shared: Path) -> None:
     predictions = load(shared / "data/cnn/resnet110_cifar10_top1.parquet")
     assert predictions.class_names == ("wrong", "right")

@@ -1,7 +1,9 @@
 """Guesses on real files, and on tables whose meaning is plain to a person."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -83,7 +85,41 @@ def test_split_weight_group_time_and_slices() -> None:
 
 
 def test_folds_are_no_split() -> None:
-    assert guess(read("y,p,fold\n0,0.1,0\n1,0.9,1\n0,0.3,2\n")).split is None
+    mapping = guess(read("y,p,fold\n0,0.1,0\n1,0.9,1\n0,0.3,2\n"))
+    assert (mapping.split, mapping.fold) == (None, "fold")
+
+
+def folds(column: str, *values: object) -> str:
+    rows = [f"{i % 2},0.{i % 7 + 1},{value}\n" for i, value in enumerate(values)]
+    return "".join([f"y,p,{column}\n", *rows])
+
+
+@pytest.mark.parametrize(
+    "column", ["fold", "Fold", "cv_fold", "CV fold", "kfold", "k-fold", "folds"]
+)
+def test_folds_are_found_by_name(column: str) -> None:
+    mapping = guess(read(folds(column, *"abcabcab")))
+    assert mapping.fold == column
+    assert "fold" in mapping.guessed
+
+
+def test_folds_of_a_file_that_is_sorted_by_them_are_found() -> None:
+    text = folds("fold", *np.repeat([1, 2, 3], 6_000))
+    assert guess(read(text)).fold == "fold"
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("fold", [1] * 40),
+        ("fold", range(40)),
+        ("fold", ["a", "b", "", "a", "b"]),
+        ("folder", [1, 2] * 20),
+        ("fold", ["test", "train"] * 20),
+    ],
+)
+def test_what_is_no_fold_is_not_taken_for_one(column: str, values: Iterable[object]) -> None:
+    assert guess(read(folds(column, *values))).fold is None
 
 
 def test_what_is_known_is_kept() -> None:

@@ -30,6 +30,7 @@ GUESSES = {
     "positive": (FRAME.replace({"y": {0: "no", 1: "yes"}}), NAMED, {"positive": "yes"}),
     "weight": (FRAME.assign(weight=2.5), NAMED, {"weight": "weight"}),
     "group": (FRAME.assign(group=np.arange(N) % 50), NAMED, {"group": "group"}),
+    "fold": (FRAME.assign(cv_fold=np.arange(N) % 5), NAMED, {"fold": "cv_fold"}),
     "time": (FRAME.assign(date=pd.date_range("2020-01-01", periods=N)), NAMED, {"time": "date"}),
     "slices": (FRAME.assign(sex=["f", "m"] * (N // 2)), NAMED, {"slices": ("sex",)}),
     "split": (

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
+from sklearn.model_selection import PredefinedSplit
 
 from calib.matrices import compare_multiclass
 from calib.matrices.comparison import compare
@@ -198,3 +199,16 @@ def test_what_a_person_may_get_wrong(predictions, problem):
     found = compare_multiclass(one_class, ("temperature",))
     assert "needs rows of at least two classes to fit" in found.notes[-1]
     assert list(found.results) == ["uncalibrated"]
+
+
+def test_named_folds_are_used_as_they_are(problem):
+    scores, label = problem
+    fold = np.random.default_rng(1).choice(["a", "b", "c"], len(label))
+    rows = Predictions.from_arrays(label, scores, fold=fold)
+    held_out = compare_multiclass(rows, ("vector",), n_folds=9).held_out
+    np.testing.assert_array_equal(np.array(rows.fold_names)[held_out.fold], fold)
+    for train, test in PredefinedSplit(rows.fold).split():
+        expected = multiclass_calibrator("vector").fit(scores[train], label[train])
+        np.testing.assert_allclose(
+            held_out.matrix("vector")[test], expected.predict(scores[test]), atol=1e-12
+        )

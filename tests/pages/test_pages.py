@@ -343,3 +343,21 @@ def test_a_handful_of_rows_is_shown_everywhere_but_makes_no_report():
     for page in PAGES[:-1]:
         assert not go(app, page).error
     assert "10 rows" in said(go(app, "reports"))
+
+
+def test_folds_of_the_file_are_mapped_and_said_where_methods_are_compared():
+    head, *lines = rows().splitlines()
+    text = "\n".join([f"{head},cv_fold", *(f"{line},{i % 3}" for i, line in enumerate(lines))])
+    app = upload(start(folds="7"), text)
+    chosen = next(found for found in app.selectbox if found.key == "map_fold")
+    assert (chosen.label, chosen.value) == ("Cross-validation fold", "cv_fold")
+    go(app, "compare")
+    assert "3-fold cross-fitted on 400 rows in the folds of column cv\\_fold" in said(app)
+    assert "so their number is not chosen here" in said(app)
+    folds = next(found for found in app.slider if found.key == "n_folds")
+    assert folds.disabled
+    go(app, "data")
+    next(found for found in app.selectbox if found.key == "map_fold").set_value(None).run()
+    go(app, "compare")
+    assert "7-fold cross-fitted on 400 rows: each" in said(app)
+    assert not next(found for found in app.slider if found.key == "n_folds").disabled

@@ -4,6 +4,7 @@ import os
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +103,7 @@ CASES = {
         {},
         {},
     ),
+    "folds": ("it's scores.csv", SCORE | {"fold": "kind"}, replace(PLATT, n_folds=3), {}, {}),
     "two files": ("it's scores.csv", SCORE | {"test": "more: b.csv"}, PLATT, {}, {}),
     "percent": (
         "it's scores.csv",

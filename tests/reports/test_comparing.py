@@ -19,12 +19,22 @@ from tests.reports.test_html import Reader
 ROOT = Path(__file__).parents[2]
 
 
-def made(number: int = 0, n: int = 500, honest: bool = False, split: bool = False, **settings):
+def made(
+    number: int = 0,
+    n: int = 500,
+    honest: bool = False,
+    split: bool = False,
+    folds: int = 0,
+    **settings,
+):
     outcome, score = overconfident(n, number)
     if honest:
         outcome = np.random.default_rng(number + 100).random(n) < score
     test = np.arange(n) % 2 == 0 if split else None
-    predictions = Predictions.from_arrays(outcome, score, name=f"data {number}", test=test)
+    fold = np.arange(n) % folds if folds else None
+    predictions = Predictions.from_arrays(
+        outcome, score, name=f"data {number}", test=test, fold=fold
+    )
     analysis = analyze(predictions, Settings(**({"methods": ("platt",)} | settings)))
     return Report.from_analysis(analysis, title=f"Report {number}", created=MOMENT)
 
@@ -95,6 +105,7 @@ REFUSED = [
     ),
     ({"view": "class:0"}, "uncalibrated", "log_loss", "view differs: class:1 and class:0"),
     ({"split": True}, "platt", "log_loss", "scored on folds and on test rows"),
+    ({"folds": 5}, "platt", "log_loss", "n_folds differs: 5 and 5 named"),
 ]
 KEPT = [
     ({"n_bins": 10}, "platt", "log_loss"),

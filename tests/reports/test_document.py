@@ -186,6 +186,7 @@ def test_a_report_of_every_schema_is_kept():
 NEW = {
     **encode(Origin()),
     "origin": None,
+    "named_folds": 0,
     "noise_floor": None,
     "resolution": 0.0,
     "band": "per_bin",
