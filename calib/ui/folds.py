@@ -24,29 +24,30 @@ SPLIT = (
 
 
 def _named(rows: Predictions) -> str:
-    folds = f"Rows are in {named_folds(rows.origin)} ({len(rows.fold_names)})"
     return (
-        f"{folds}, so their number is not chosen here; each fold is scored by maps fitted on the "
-        "others. Another **seed** resamples anew: what changes with it is noise."
+        f"Methods are cross-fitted in {named_folds(rows.origin)}, {len(rows.fold_names)} folds: "
+        "each is scored by maps fitted on the others. Their number is not set here. Another "
+        "**seed** resamples anew: what changes with it is noise."
     )
 
 
 def control(session: Session, rows: Predictions | None) -> None:
-    """Number of folds and seed, in an expander."""
+    """Number of folds, where they are drawn, and seed, in an expander."""
     split = rows is not None and rows.test is not None
     named = rows is not None and rows.fold is not None
     with st.expander("How it is cross-fitted"):
         st.caption(SPLIT if split else _named(rows) if rows and named else CROSS_FITTED)
-        show_value("n_folds", session.settings.n_folds)
-        st.slider(
-            "Folds",
-            FEWEST,
-            MOST,
-            key="n_folds",
-            on_change=state.changer,
-            args=("n_folds", "n_folds"),
-            disabled=split or named,
-        )
+        if not named:
+            show_value("n_folds", session.settings.n_folds)
+            st.slider(
+                "Folds",
+                FEWEST,
+                MOST,
+                key="n_folds",
+                on_change=state.changer,
+                args=("n_folds", "n_folds"),
+                disabled=split,
+            )
         show_value("seed", session.settings.seed)
         st.number_input(
             "Seed",

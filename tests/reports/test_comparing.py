@@ -207,3 +207,10 @@ def test_numbers_need_no_plotly():
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_report_says_that_the_data_name_the_folds():
+    found = made(folds=4, n_folds=3)
+    assert "without it (the 4 folds that the data name)" in found.html()
+    assert "no effect: the data name the folds" in found.html()
+    assert "(3 stratified folds, seed 0)" in made(n_folds=3).html()
