@@ -407,8 +407,8 @@ def _by_folds(
     by_fold: dict[str, list[Calibrator]] = {key: [] for key in maps}
     for step, number in enumerate(numbers):
         progress((step + 1) / (len(numbers) + 2), f"Fold {step + 1} of {len(numbers)}")
-        held_out = fold == number
-        fitted, failed = _fit_all(rows.rows(~held_out).cells(), tuple(maps), settings)
+        held_out, others = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
+        fitted, failed = _fit_all(rows.rows(others).cells(), tuple(maps), settings)
         failures |= failed
         for key in fitted:
             by_fold[key].append(fitted[key])

@@ -184,7 +184,8 @@ class _Spread:
         units = unit_sums(own, rows.group)
         effect = 1.0 if rows.group is None else cluster_effect(own, units)
         slow = 0.0  # a class of few rows leaves the variance few degrees of freedom
-        for chosen, n in ((rows.outcome, counts.positive), (~rows.outcome, counts.negative)):
+        for outcome, n in ((True, counts.positive), (False, counts.negative)):
+            chosen = np.flatnonzero(rows.outcome == outcome)
             group = None if rows.group is None else rows.group[chosen]
             units = unit_sums(own[chosen], group)
             known = None if times is None else times[chosen]

@@ -168,13 +168,14 @@ def draw_noise(
     # The unit of the weights must not decide which way a half is rounded.
     n = np.maximum(1, np.floor(np.square(weight) / weight_sq + 0.5 + 1e-9).astype(np.int64))
     variance = n * score * (1.0 - score)
-    many = variance > NORMAL_FROM
+    few, many = np.flatnonzero(variance <= NORMAL_FROM), np.flatnonzero(variance > NORMAL_FROM)
     deviation = np.empty((len(score), n_replicates))
-    expected, chance = (n * score)[~many, None], score[~many, None]
-    deviation[~many] = rng.binomial(n[~many, None], chance, (len(expected), n_replicates))
-    deviation[~many] -= expected
-    normal = rng.standard_normal((int(many.sum()), n_replicates), dtype=np.float32)
-    deviation[many] = np.sqrt(variance[many])[:, None] * normal
+    expected, chance = (n * score)[few, None], score[few, None]
+    deviation[few] = rng.binomial(n[few, None], chance, (len(few), n_replicates)) - expected
+    # Row by row: the cells of a large table need no second array of all draws.
+    for cell, spread in zip(many, np.sqrt(variance[many]), strict=True):
+        normal = rng.standard_normal(n_replicates, dtype=np.float32)
+        np.multiply(spread, normal, out=deviation[cell])
     deviation *= np.sqrt(weight_sq / n)[:, None]
     return deviation
 

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-# Each holds arrays of all rows.
-MOST_AT_ONCE = 4
+# More wait for each other: a third saves little time and costs a tenth more of the processor.
+MOST_AT_ONCE = 2
 Found = TypeVar("Found")
 
 

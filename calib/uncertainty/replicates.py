@@ -284,4 +284,5 @@ def _null(rows: RowResamples, score: FloatArray, order: IntArray, ends: IntArray
     rng = np.random.default_rng([rows.seed, 1])
     # A chance of 1/2 is drawn in another way than one that rounding put above it.
     noise = draw_noise(np.minimum(mean.round(12), 1.0), weight, weight_sq, rows.drawn.shape[1], rng)
-    return _prefix(noise / weight.sum())
+    noise /= weight.sum()
+    return _prefix(noise)
