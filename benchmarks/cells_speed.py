@@ -1,0 +1,176 @@
+"""What an analysis of counts costs: seconds of the processor, on the clock, and memory.
+
+``python -m benchmarks.cells_speed --against PATH`` measures another checkout too, in the same run:
+``git worktree add /tmp/parent 00648f5`` makes one of the last commit that read rows. Each piece of
+work has a process of its own. At the end calibrators fitted on cells are held against calibrators
+fitted on all rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from scipy.special import expit
+
+from calib.calibrators import calibrator
+from calib.counted import CountedRows
+from calib.matrices.defaults import default_settings
+from calib.metrics.proper import row_log_loss
+from calib.numerics.arrays import FloatArray
+from calib.predictions import BinaryView, Predictions
+
+REPEATS = 3
+OURS = Path(__file__).parents[1]
+# A fit on cells may change the held-out log loss by so much. Isotonic regression has a step at
+# every score where it likes one, and loses or gains by the cells' fewer places for them.
+MOST = 1e-6
+CERTIFIED = {"isotonic": 5e-6}
+N_FITTED = 1_000_000
+
+
+@dataclass(frozen=True)
+class Work:
+    """A piece of work, and what it may cost; no goal is infinite."""
+
+    what: str
+    n_rows: int
+    cpu: float
+    wall: float = float("inf")
+    peak: float = float("inf")
+
+
+WORKS = (
+    Work("analyze", 1_000_000, cpu=0.8, wall=0.6),
+    Work("analyze", 10_000_000, cpu=3.0, peak=1200.0),
+    Work("load", 10_000_000, cpu=1.5),
+)
+
+
+def smooth(n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Overconfident scores, no two of them equal, and the true frequencies."""
+    z = rng.normal(-1.0, 1.5, n)
+    return expit(1.8 * z + 0.4), expit(z)
+
+
+def spikes(n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Scores of naive Bayes, which pile up near 0 and 1."""
+    z = rng.normal(-1.0, 1.5, n)
+    return expit(12.0 * z), expit(z)
+
+
+def tails(n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """A quarter of the scores are tied, and a quarter lies between 1e-300 and 0.01."""
+    z = rng.normal(-1.0, 1.5, n)
+    score, kind = expit(1.3 * z), rng.integers(0, 4, n)
+    score = np.where(kind == 0, (np.floor(20.0 * score) + 0.5) / 20.0, score)
+    return np.where(kind == 1, 10.0 ** rng.uniform(-300.0, -2.0, n), score), expit(z)
+
+
+POPULATIONS: tuple[Callable[..., tuple[FloatArray, FloatArray]], ...] = (smooth, spikes, tails)
+
+
+def write(folder: Path, n_rows: int) -> None:
+    """The rows of every piece of work, as arrays and as a Parquet file."""
+    rng = np.random.default_rng(0)
+    score, truth = smooth(n_rows, rng)
+    outcome = (rng.random(n_rows) < truth).astype(np.int64)
+    np.savez(folder / f"analyze-{n_rows}.npz", y=outcome, p=score)
+    pq.write_table(pa.table({"y": outcome, "p": score}), folder / f"load-{n_rows}.parquet")
+
+
+def run(checkout: Path, work: Work, folder: Path) -> dict[str, float]:
+    """Medians of several processes."""
+    suffix = {"analyze": "npz", "load": "parquet"}[work.what]
+    file = str(folder / f"{work.what}-{work.n_rows}.{suffix}")
+    script = str(OURS / "benchmarks" / "_one_run.py")
+    found = []
+    for _ in range(REPEATS):
+        answer = subprocess.run(
+            [sys.executable, script, work.what, file],
+            cwd=checkout,
+            env={**os.environ, "PYTHONPATH": str(checkout)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        found.append(json.loads(answer.stdout))
+    return {key: float(np.median([one[key] for one in found])) for key in found[0]}
+
+
+def costs(against: Path | None) -> int:
+    """Print what each piece of work costs; return how many goals are missed."""
+    missed = 0
+    print("work        rows                CPU s    wall s   peak MB   load")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for n_rows in sorted({work.n_rows for work in WORKS}):
+            write(folder, n_rows)
+        for work in WORKS:
+            goal = {"cpu": work.cpu, "wall": work.wall, "peak": work.peak}
+            ours = run(OURS, work, folder)
+            missed += sum(ours[key] > most for key, most in goal.items())
+            _line(work, "here", ours)
+            _line(work, "goal", goal)
+            if against is not None:
+                theirs = run(against, work, folder)
+                _line(work, "against", theirs)
+                ratios = ", ".join(f"{key} {theirs[key] / ours[key]:.1f}" for key in goal)
+                print(f"{'':28s}times as much: {ratios}")
+    return missed
+
+
+def _line(work: Work, which: str, found: dict[str, float]) -> None:
+    print(
+        f"{work.what:8s}{work.n_rows:12,} {which:8s}{found['cpu']:9.2f} {found['wall']:9.2f} "
+        f"{found['peak']:9.0f} {os.getloadavg()[0]:6.1f}"
+    )
+
+
+def certificate() -> int:
+    """Compare fits on cells with fits on rows; return how many differ by more than is certified."""
+    missed = 0
+    print(f"\nheld-out log loss of fits on cells minus that of fits on {N_FITTED:,} rows")
+    for population in POPULATIONS:
+        rng = np.random.default_rng(1)
+        fitted_on, held_out = (_drawn(population, rng) for _ in range(2))
+        cells = CountedRows.of_rows(fitted_on).entries.cells()
+        rows = CountedRows.of_rows(fitted_on, max_scores=10**9).entries.cells()
+        settings = default_settings(Predictions.from_arrays(fitted_on.outcome, fitted_on.score))
+        print(f"{population.__name__}: {len(cells):,} cells of {len(rows):,} distinct scores")
+        for key in settings.methods:
+            fits = [calibrator(key).fit_cells(of).predict(held_out.score) for of in (cells, rows)]
+            ours, exact = (row_log_loss(held_out.outcome, fit) for fit in fits)
+            change, most = float((ours - exact).mean()), CERTIFIED.get(key, MOST)
+            missed += abs(change) > most
+            print(f"  {key:14s} {change:+10.1e}  certified {most:g}")
+    return missed
+
+
+def _drawn(
+    population: Callable[..., tuple[FloatArray, FloatArray]], rng: np.random.Generator
+) -> BinaryView:
+    score, truth = population(N_FITTED, rng)
+    return BinaryView(rng.random(N_FITTED) < truth, score)
+
+
+def main() -> int:
+    """Print both tables; return how many goals are missed."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--against", type=Path, help="another checkout of this project")
+    against = options.parse_known_args()[0].against
+    return costs(against) + certificate()
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(), 1))
