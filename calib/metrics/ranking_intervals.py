@@ -123,7 +123,7 @@ def auc_difference(
     >>> rows = Predictions.from_arrays([0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.8, 0.9]).view()
     >>> own = row_auc(rows.cells(), rows.outcome, rows.score)
     >>> auc_difference(rows, own, own)
-    Estimate(value=0.0, low=0.0, high=0.0, noise_floor=nan)
+    Estimate(value=0.0, low=0.0, high=0.0, noise_floor=nan, resolution=0.0)
     """
     change = own - reference
     weight = rows.weights

@@ -31,11 +31,24 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A cell of a table: a number, its interval, and whether the row stands out for it."""
+    """A cell of a table: a number, its interval, and whether the row stands out for it.
+
+    Attributes
+    ----------
+    text : str
+    detail : str
+        What stands below the number. Several details are a line each, so that the column stays
+        narrow.
+    marked : bool
+    """
 
     text: str
     detail: str = ""
     marked: bool = False
+
+    @property
+    def detail_in_one_line(self) -> str:
+        return ", ".join(self.detail.splitlines())
 
 
 @dataclass(frozen=True, slots=True)

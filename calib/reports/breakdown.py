@@ -72,7 +72,7 @@ def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
 def _gap(gaps: SliceGaps, i: int) -> Value:
     bounds = f"{signed(gaps.low[i], 3)} to {signed(gaps.high[i], 3)}"
     judged = "not judged" if gaps.few[i] else p_words(gaps.p_adjusted[i])
-    return Value(signed(gaps.gap[i], 3), f"{bounds}, {judged}")
+    return Value(signed(gaps.gap[i], 3), f"{bounds}\n{judged}")
 
 
 def periods(report: Contents) -> Section | None:

@@ -133,7 +133,7 @@ def _metric(method: MethodResult, column: Column) -> Value:
     details = [interval(estimate, column.digits), calibrated(estimate, column.digits)]
     if column.key == "ks_error":
         details.append(p_words(method.p_adjusted["ks"]))
-    return Value(number(estimate.value, column.digits), ", ".join(filter(None, details)))
+    return Value(number(estimate.value, column.digits), "\n".join(filter(None, details)))
 
 
 def _difference_table(report: Contents, level: str) -> Table:

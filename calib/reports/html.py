@@ -124,8 +124,8 @@ def _row(row: tuple[Value, ...], kinds: list[str]) -> str:
 
 
 def _value(value: Value) -> str:
-    detail = f"<small>{escape(value.detail)}</small>" if value.detail else ""
-    return f"<span>{escape(value.text)}</span>{detail}"
+    details = "".join(f"<small>{escape(line)}</small>" for line in value.detail.splitlines())
+    return f"<span>{escape(value.text)}</span>{details}"
 
 
 @_render.register

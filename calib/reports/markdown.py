@@ -82,7 +82,7 @@ def _line(cells: list[str]) -> str:
 
 def _value(value: Value) -> str:
     text = f"**{escaped(value.text)}**" if value.marked else escaped(value.text)
-    return f"{text} ({escaped(value.detail)})" if value.detail else text
+    return f"{text} ({escaped(value.detail_in_one_line)})" if value.detail else text
 
 
 @_render.register

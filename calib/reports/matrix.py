@@ -73,7 +73,7 @@ def _head(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _value(estimate: Estimate) -> Value:
     details = interval(estimate, 4), calibrated(estimate, 4)
-    return Value(number(estimate.value, 4), ", ".join(filter(None, details)))
+    return Value(number(estimate.value, 4), "\n".join(filter(None, details)))
 
 
 def _change(estimate: Estimate) -> Value:

@@ -53,7 +53,8 @@ def _frame(table: Table) -> pd.DataFrame:
         name = _unused(head.strip() or f"column {place + 1}", columns)
         columns[name] = [value.text for value in values]
         if any(value.detail for value in values):
-            columns[_unused(f"{name}, below", columns)] = [value.detail for value in values]
+            below = _unused(f"{name}, below", columns)
+            columns[below] = [value.detail_in_one_line for value in values]
     return pd.DataFrame(columns)
 
 

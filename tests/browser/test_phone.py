@@ -24,7 +24,7 @@ def phone(page: Page) -> Page:
 def test_panels_stand_two_by_two_and_are_square(phone: Page):
     visit(phone, "/compare")
     panels = by_key(phone, "before_after").locator(".js-plotly-plot").evaluate_all(SIZES)
-    assert len(panels) == 5
+    assert len(panels) == 6
     assert len({round(panel["x"]) for panel in panels}) == 2
     assert len({round(panel["y"]) for panel in panels}) == 3
     for panel in panels:

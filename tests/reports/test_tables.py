@@ -83,6 +83,9 @@ class Printed(HTMLParser):
             self.tables[-1].append([])
         elif tag in ("td", "th"):
             self.tables[-1][-1].append(["", ""])
+        elif tag == "small" and self.tables and self.tables[-1] and self.tables[-1][-1]:
+            cell = self.tables[-1][-1][-1]
+            cell[1] += ", " if cell[1] else ""  # each detail is a line of its own
         if tag in ("td", "th", "span", "small", "script", "style"):
             self.place = tag
 
