@@ -15,11 +15,11 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from calib import metrics
-from calib.cells import ScoreCells
-from calib.comparison import LOSSES
+from calib.core.cells import ScoreCells
+from calib.core.predictions import BinaryView
+from calib.crossfit.comparison import LOSSES
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import bin_between, bin_edges
-from calib.predictions import BinaryView
 
 POPULATION, PER_CLUSTER, CORRELATION = 100_000, 5, 0.3
 FEW_QUANTILES = 4_000

@@ -14,8 +14,8 @@ import numpy as np
 import calib
 from benchmarks._clock import cpu_seconds
 from calib import metrics
-from calib.cells import ScoreCells
-from calib.comparison import losses, mean_estimate
+from calib.core.cells import ScoreCells
+from calib.crossfit.comparison import losses, mean_estimate
 from calib.curves.sensitivity import ece_sensitivity
 from calib.metrics import METRICS
 from calib.metrics.ranking_intervals import auc_estimate
@@ -47,7 +47,7 @@ def rows_one_by_one(outcome: np.ndarray, score: np.ndarray) -> None:
         metrics.auc(cells)
 
 
-def intervals(held_out: calib.comparison.HeldOut) -> None:
+def intervals(held_out: calib.crossfit.comparison.CrossFitted) -> None:
     """All intervals of the metric table, five methods."""
     cells = held_out.cells["uncalibrated"]
     drawn = resample_rows(held_out.rows, cells, n_replicates=N_REPLICATES)

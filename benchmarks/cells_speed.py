@@ -24,11 +24,11 @@ import pyarrow.parquet as pq
 from scipy.special import expit
 
 from calib.calibrators import calibrator
-from calib.counted import CountedRows
+from calib.core.counted import CountedRows
+from calib.core.predictions import BinaryView, Predictions
 from calib.matrices.defaults import default_settings
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import FloatArray
-from calib.predictions import BinaryView, Predictions
 
 REPEATS = 3
 OURS = Path(__file__).parents[1]

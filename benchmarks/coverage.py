@@ -38,9 +38,11 @@ from benchmarks._populations import (
 from calib import analyze, metrics
 from calib.analysis import Analysis
 from calib.analysis.differences import Reference, contributions, differences
+from calib.analysis.verdict import calibration_tests, judge
 from calib.calibrators import CALIBRATORS
-from calib.cells import ScoreCells
-from calib.comparison import LOSSES, hold_out, mean_estimate
+from calib.core.cells import ScoreCells
+from calib.core.predictions import BinaryView, Predictions
+from calib.crossfit.comparison import LOSSES, cross_fit, mean_estimate
 from calib.curves.corp import corp_curve
 from calib.curves.reliability import Band, reliability_curve
 from calib.curves.smooth import smooth_curve
@@ -52,7 +54,6 @@ from calib.metrics.results import TestResult
 from calib.numerics.binning import bin_edges
 from calib.numerics.resampling import percentile_interval, reflected_interval
 from calib.numerics.threads import single_thread
-from calib.predictions import BinaryView, Predictions
 from calib.settings import Settings
 from calib.uncertainty import (
     Bootstrap,
@@ -64,7 +65,6 @@ from calib.uncertainty import (
     resample_rows,
     slope_estimate,
 )
-from calib.verdict import calibration_tests, judge
 
 PAGE = Path(__file__).parent.parent / "docs" / "uncertainty.md"
 LEVEL, SIZE = 0.95, 0.05
@@ -152,7 +152,7 @@ def _differences(
 ) -> Iterator[Finding]:
     settings = Settings(methods=methods, seed=sample.seed % 2**16)
     try:
-        held_out = hold_out(rows, settings, n_replicates=2)
+        held_out = cross_fit(rows, settings, n_replicates=2)
     except ValueError:
         return  # too few rows of a class, as the analysis says
     plain = sample.shape.population_losses(sample.shape.quantiles)

@@ -14,7 +14,7 @@ import sklearn.metrics
 
 from benchmarks._clock import cpu_seconds
 from calib import metrics
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.curves.cumulative import cumulative_curve
 from calib.curves.reliability import reliability_curve
 from calib.numerics.threads import single_thread

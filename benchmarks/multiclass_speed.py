@@ -18,9 +18,9 @@ import numpy as np
 from sklearn.calibration import _TemperatureScaling
 
 from benchmarks._clock import cpu_seconds
+from calib.core.predictions import Predictions
 from calib.multiclass import classwise, multiclass_calibrator, multiclass_metrics
 from calib.numerics.threads import single_thread
-from calib.predictions import Predictions
 
 REPEATS = 3
 STRENGTH = 1e-3

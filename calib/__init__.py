@@ -3,7 +3,7 @@
 Examples
 --------
 >>> import calib
->>> predictions = calib.examples.EXAMPLES["naive_bayes"].load()
+>>> predictions = calib.loading.examples.EXAMPLES["naive_bayes"].load()
 >>> analysis = calib.analyze(predictions)
 >>> analysis.verdict.kind
 'overconfident'
@@ -11,19 +11,19 @@ Examples
 
 from typing import TYPE_CHECKING
 
-from calib import decisions, examples, matrices, metrics, multiclass, periods, slices
-from calib.aggregates import Aggregate
-from calib.analysis import Analysis, analyze
+from calib import matrices, metrics, multiclass
+from calib.analysis import Analysis, analyze, decisions, periods, slices
+from calib.analysis.model_comparison import compare_models
+from calib.analysis.slices import aggregate
 from calib.calibrators import calibrator
-from calib.cells import ScoreCells
-from calib.crossval import CalibratedModel, ScoreCalibrator
-from calib.loading import InputError, load, load_models
+from calib.calibrators.meta_estimators import CalibratedModel, ScoreCalibrator
+from calib.core.aggregate import Aggregate
+from calib.core.cells import ScoreCells
+from calib.core.predictions import Predictions
+from calib.loading import InputError, examples, load, load_models
 from calib.matrices import compare_multiclass, default_settings
-from calib.models import compare_models
 from calib.multiclass import multiclass_calibrator
-from calib.predictions import Predictions
 from calib.settings import Settings
-from calib.slices import aggregate
 
 if TYPE_CHECKING:
     from calib.reports import Report

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from calib.ui import frame, gallery
-from calib.ui.exhibits import EXHIBITS
+from calib.ui.gallery_entries import EXHIBITS
 
 session = frame.begin("Gallery")
 

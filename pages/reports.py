@@ -3,14 +3,14 @@
 import streamlit as st
 
 from calib.store import StoreError
-from calib.ui import frame, reporting, saved_report, shelf, widgets
+from calib.ui import frame, reporting, saved_report, saved_reports, widgets
 from calib.ui.words import plain
 
 session = frame.begin("Reports")
 desk = session.desk
 store, trouble = None, ""
 try:
-    store = shelf.opened_store()
+    store = saved_reports.opened_store()
 except StoreError as error:
     trouble = str(error)
 
@@ -20,7 +20,7 @@ if (desk.report and store is not None) or desk.file is not None:
             saved_report.page(session, store)
     except StoreError as error:
         st.error(plain(str(error)))
-        st.page_link(shelf.PAGE, label="All reports", query_params=session.link())
+        st.page_link(saved_reports.PAGE, label="All reports", query_params=session.link())
     st.stop()
 
 with st.sidebar:
@@ -35,7 +35,7 @@ with below:
     st.markdown("## Saved reports")
     try:
         if store is not None:
-            shelf.saved(session, store)
+            saved_reports.saved(session, store)
     except StoreError as error:
         store, trouble = None, str(error)
     if trouble:

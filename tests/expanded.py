@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from calib.comparison import HeldOut
-from calib.predictions import BinaryView
+from calib.core.predictions import BinaryView
+from calib.crossfit.comparison import CrossFitted
 
 
-def expanded(held_out: HeldOut) -> tuple[BinaryView, Mapping[str, np.ndarray]]:
+def expanded(held_out: CrossFitted) -> tuple[BinaryView, Mapping[str, np.ndarray]]:
     """Each entry as often as it counts rows, with their mean weight, and every method's scores."""
     entries = held_out.rows
     at = np.repeat(np.arange(len(entries)), entries.counts.astype(np.int64))

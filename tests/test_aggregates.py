@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calib
-from calib.aggregates import Aggregate, aggregate_rows
+from calib.core.aggregate import Aggregate, aggregate_rows
+from calib.core.predictions import BinaryView, Predictions
 from calib.metrics import auc, expected_calibration_error, ks_error, log_loss
 from calib.numerics.cell_table import STRIDE
-from calib.predictions import BinaryView, Predictions
 
 
 def drawn(seed: int, n: int = 3000, *, digits: int | None = 2) -> BinaryView:

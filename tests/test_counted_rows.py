@@ -5,10 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from calib.aggregates import aggregate_rows
-from calib.periods import cut_periods, period_table
-from calib.predictions import BinaryView, Predictions
-from calib.slices import Slicing, slice_error_rates, slice_gaps
+from calib.analysis.periods import cut_periods, period_table
+from calib.analysis.slices import Slicing, slice_error_rates, slice_gaps
+from calib.core.aggregate import aggregate_rows
+from calib.core.predictions import BinaryView, Predictions
 from calib.uncertainty import slope_estimate
 
 SITES = ("north", "south", "west")

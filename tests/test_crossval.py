@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from calib.calibrators import calibrator
 from calib.calibrators.histogram import Histogram
-from calib.crossval import CalibratedModel, ScoreCalibrator
+from calib.calibrators.meta_estimators import CalibratedModel, ScoreCalibrator
 
 NOT_EQUIVALENT = "folds are cut by rows: a row of weight 2 is in one fold, two rows may be in two"
 

@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from calib.calibrators import CALIBRATORS
-from calib.cells import ScoreCells
-from calib.comparison import hold_out, losses
-from calib.epsilon import (
+from calib.core.cells import ScoreCells
+from calib.core.predictions import BinaryView
+from calib.crossfit.comparison import cross_fit, losses
+from calib.crossfit.epsilon import (
     EPSILONS,
     by_rule,
+    cross_fit_folds,
     epsilon_curve,
     few_cells,
-    make_rounds,
     rows_outside,
     takes_epsilon,
 )
-from calib.predictions import BinaryView
 from calib.settings import Settings
 
 
@@ -29,7 +29,7 @@ def overconfident(n: int, **named) -> BinaryView:
 
 def by_comparison(view: BinaryView, settings: Settings) -> float:
     """Weighted mean of the comparison's losses, row by row."""
-    held_out = hold_out(view, settings)
+    held_out = cross_fit(view, settings)
     return float(np.average(losses(held_out, "spline")["log_loss"], weights=held_out.rows.weights))
 
 
@@ -48,7 +48,7 @@ def test_a_point_is_the_log_loss_of_the_comparison(kind, epsilon):
     expected = by_comparison(
         view, Settings(methods=("spline",), n_folds=3, seed=2, epsilon=epsilon)
     )
-    assert make_rounds(hold_out(view, settings)).log_loss("spline", epsilon) == pytest.approx(
+    assert cross_fit_folds(cross_fit(view, settings)).log_loss("spline", epsilon) == pytest.approx(
         expected, rel=1e-12
     )
 
@@ -56,7 +56,7 @@ def test_a_point_is_the_log_loss_of_the_comparison(kind, epsilon):
 def test_many_rows_in_few_cells_change_no_digit_that_is_shown():
     view = overconfident(40_000)
     settings = Settings(methods=("spline",), n_folds=2, epsilon=1e-4)
-    rounds = make_rounds(hold_out(view, settings))
+    rounds = cross_fit_folds(cross_fit(view, settings))
     assert max(len(cells) for pair in rounds.pairs for cells in pair) <= 4200
     assert rounds.log_loss("spline", 1e-4) == pytest.approx(by_comparison(view, settings), abs=1e-5)
 
@@ -78,7 +78,7 @@ def test_epsilon_changes_nothing_until_it_leaves_rows_alone():
     # but for the search for lambda, which stops at the eighth digit.
     view = overconfident(400)
     inside = BinaryView(view.outcome, np.clip(view.score, 1e-4, 1 - 1e-4))
-    rounds = make_rounds(hold_out(inside, Settings(methods=(), n_folds=2)))
+    rounds = cross_fit_folds(cross_fit(inside, Settings(methods=(), n_folds=2)))
     assert rounds.log_loss("spline", 1e-12) == pytest.approx(
         rounds.log_loss("spline", 1e-6), abs=1e-6
     )
@@ -105,7 +105,7 @@ def test_a_curve_has_a_point_an_epsilon():
 
 def test_progress_is_told_before_every_fit():
     told = []
-    rounds = make_rounds(hold_out(overconfident(200), Settings(methods=(), n_folds=3)))
+    rounds = cross_fit_folds(cross_fit(overconfident(200), Settings(methods=(), n_folds=3)))
     rounds.log_loss("ispline", 0.01, lambda share, text: told.append((share, text)))
     assert [share for share, _ in told] == [0.0, 1 / 3, 2 / 3]
     assert told[0][1] == "I-spline at ε = 0.01"
@@ -113,8 +113,8 @@ def test_progress_is_told_before_every_fit():
 
 def test_the_map_by_rule_is_that_of_the_analysis_without_a_chosen_epsilon():
     view = overconfident(300)
-    chosen = hold_out(view, Settings(methods=("spline",), epsilon=0.1, n_folds=2))
-    ruled = hold_out(view, Settings(methods=("spline",), n_folds=2))
+    chosen = cross_fit(view, Settings(methods=("spline",), epsilon=0.1, n_folds=2))
+    ruled = cross_fit(view, Settings(methods=("spline",), n_folds=2))
     function = by_rule(chosen, ("spline",))["spline"]
     np.testing.assert_array_equal(function.calibrated, ruled.maps["spline"].predict(function.score))
     assert not np.array_equal(function.calibrated, chosen.maps["spline"].predict(function.score))

@@ -7,8 +7,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from calib.examples import EXAMPLES
-from calib.slices import slice_by, slice_gaps
+from calib.analysis.slices import slice_by, slice_gaps
+from calib.loading.examples import EXAMPLES
 
 # Worked examples of ten rows, which say themselves that they are too few.
 WORKED = {"ten_rows": (0.241, [2, 5, 3]), "ten_labels": (0.194, [3, 3, 4])}

@@ -13,15 +13,15 @@ from sklearn.naive_bayes import GaussianNB
 
 from calib import analyze, calibrator, metrics
 from calib.calibrators import CALIBRATORS
-from calib.cells import ScoreCells
-from calib.comparison import hold_out
-from calib.crossval import CalibratedModel
+from calib.calibrators.meta_estimators import CalibratedModel
+from calib.core.cells import ScoreCells
+from calib.core.predictions import Predictions
+from calib.crossfit.comparison import cross_fit
 from calib.curves.corp import corp_curve
 from calib.curves.reliability import reliability_curve
 from calib.curves.smooth import smooth_curve
 from calib.metrics import METRICS
 from calib.multiclass import MULTICLASS_CALIBRATORS, multiclass_calibrator
-from calib.predictions import Predictions
 from calib.settings import Settings
 
 GRID = np.linspace(0.01, 0.99, 50)
@@ -210,8 +210,8 @@ def test_fits_and_curves_of_an_analysis_know_the_groups():
     score, outcome = expit(1.8 * z + 0.4), rng.random(N) < expit(z)
     methods = ("uncalibrated", "beta", "spline")
     rows = Predictions.from_arrays(outcome[COPY], score[COPY], group=COPY).view()
-    copied = hold_out(rows, Settings(methods=methods))
-    single = hold_out(Predictions.from_arrays(outcome, score).view(), Settings(methods=methods))
+    copied = cross_fit(rows, Settings(methods=methods))
+    single = cross_fit(Predictions.from_arrays(outcome, score).view(), Settings(methods=methods))
     for key in methods:
         close(copied.maps[key].predict(GRID), single.maps[key].predict(GRID), 1e-6)
     loss = {key: metrics.log_loss(cells) for key, cells in copied.cells.items()}

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
-from calib.comparison import Estimate
-from calib.models import compare_models
-from calib.predictions import Predictions
+from calib.analysis.model_comparison import compare_models
+from calib.core.predictions import Predictions
+from calib.crossfit.comparison import Estimate
 from calib.settings import Settings
 from calib.uncertainty.unpaired import unpaired_difference
 

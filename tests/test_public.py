@@ -35,7 +35,7 @@ def test_importing_the_library_imports_neither_streamlit_nor_plotly():
 def test_analysing_needs_neither_streamlit_nor_plotly():
     run(
         "import sys; sys.modules['streamlit'] = sys.modules['plotly'] = None\n"
-        "import calib; calib.analyze(calib.examples.EXAMPLES['naive_bayes'].load()).table()"
+        "import calib; calib.analyze(calib.loading.examples.EXAMPLES['naive_bayes'].load()).table()"
     )
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from calib.registry import Registry
+from calib.core.registry import Registry
 
 
 def test_a_key_is_registered_once():

@@ -9,14 +9,7 @@ from scipy.stats import norm
 
 import calib
 from calib.analysis import Analysis
-from calib.cells import ScoreCells
-from calib.comparison import Estimate
-from calib.methods import method_of
-from calib.metrics import TestResult
-from calib.predictions import Predictions
-from calib.ui.evidence import NAMES
-from calib.ui.evidence import test_rows as rows_of
-from calib.verdict import (
+from calib.analysis.verdict import (
     SIGNIFICANCE,
     Recommendation,
     adjusted,
@@ -25,6 +18,13 @@ from calib.verdict import (
     recommend,
     view_words,
 )
+from calib.core.cells import ScoreCells
+from calib.core.predictions import Predictions
+from calib.crossfit.comparison import Estimate
+from calib.methods import method_of
+from calib.metrics import TestResult
+from calib.ui.evidence import NAMES
+from calib.ui.evidence import test_rows as rows_of
 
 KEEP = Recommendation("uncalibrated", "", ())
 NO_ADVICE = Recommendation("", "", ())
@@ -227,7 +227,7 @@ def test_verdict_tests_and_recommendation_of_simulated_data_agree():
 
 
 def test_verdicts_of_a_matrix_agree_in_every_view():
-    rows = calib.examples.EXAMPLES["digits"].load()
+    rows = calib.loading.examples.EXAMPLES["digits"].load()
     analysis = None
     for view in ("top:1", "class:3", "within:2"):
         settings = calib.Settings(view=view, methods=("temperature", "isotonic"))

@@ -12,10 +12,10 @@ from benchmarks.reproduce.tables import markdown
 from calib import ScoreCells, examples, metrics
 from calib.calibrators import Calibrator, calibrator
 from calib.curves.reliability import reliability_curve
-from calib.examples import EVENT_WEIGHT
 from calib.figures import METHOD_STYLES, Chart
 from calib.figures.panels import band, diagonal, dots
 from calib.figures.scales import scale_for
+from calib.loading.examples import EVENT_WEIGHT
 
 TITLE = "Why model calibration matters and how to achieve it"
 SOURCE = (

@@ -11,7 +11,7 @@ from calib.figures import Chart
 from calib.figures.chart import BOTTOM, LEGEND_ROW
 from calib.figures.images import images, missing
 
-MOST_BYTES = 150_000
+MAX_BYTES = 150_000
 LEGEND_ENTRY = 50  # pixels of a symbol and its gaps
 LONG_NUMBER = re.compile(r"(\d+\.\d\d)\d+")
 # Of coordinates, not of what is written.
@@ -39,8 +39,8 @@ def draw(charts: Mapping[str, Chart], folder: Path) -> None:
     drawn = images([_tight(chart) for chart in charts.values()], "svg")
     for name, image in zip(charts, drawn, strict=True):
         text = _settled(image.decode())
-        if len(text) > MOST_BYTES:
-            raise ValueError(f"{name}.svg must be at most {MOST_BYTES} bytes, got {len(text)}.")
+        if len(text) > MAX_BYTES:
+            raise ValueError(f"{name}.svg must be at most {MAX_BYTES} bytes, got {len(text)}.")
         (folder / f"{name}.svg").write_text(text, encoding="utf-8")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.comparison import LOSSES, Estimate, HeldOut, losses, mean_estimate
+from calib.crossfit.comparison import LOSSES, CrossFitted, Estimate, losses, mean_estimate
 from calib.metrics.ranking import auc, row_auc, row_auc_within
 from calib.metrics.ranking_intervals import auc_difference, auc_estimate
 from calib.numerics.arrays import FloatArray, IntArray
@@ -33,7 +33,7 @@ class Reference:
     by_fold: tuple[IntArray, ...]
 
     @classmethod
-    def of(cls, held_out: HeldOut) -> Reference:
+    def of(cls, held_out: CrossFitted) -> Reference:
         """Of a comparison."""
         plain, fold = held_out.view("uncalibrated"), held_out.fold
         pooled = row_auc(held_out.cells["uncalibrated"], plain.outcome, plain.score)
@@ -46,7 +46,9 @@ class Reference:
         return cls(loss | {"auc": row_auc_within(plain, fold)}, pooled, by_fold)
 
 
-def contributions(held_out: HeldOut, key: str, reference: Reference) -> Mapping[str, FloatArray]:
+def contributions(
+    held_out: CrossFitted, key: str, reference: Reference
+) -> Mapping[str, FloatArray]:
     """The same of a method as `Reference.rows` of the uncalibrated scores."""
     if key == "uncalibrated":
         return reference.rows
@@ -60,7 +62,7 @@ def contributions(held_out: HeldOut, key: str, reference: Reference) -> Mapping[
     return losses(held_out, key) | {"auc": area}
 
 
-def _ranks_alike(held_out: HeldOut, key: str, reference: Reference) -> bool:
+def _ranks_alike(held_out: CrossFitted, key: str, reference: Reference) -> bool:
     """Whether a method keeps the order of the rows of every fold, and their ties."""
     if key in held_out.outcomes:
         return False
@@ -73,7 +75,7 @@ def _ranks_alike(held_out: HeldOut, key: str, reference: Reference) -> bool:
 
 
 def differences(
-    held_out: HeldOut,
+    held_out: CrossFitted,
     key: str,
     reference: Reference,
     own: Mapping[str, FloatArray],
@@ -102,7 +104,7 @@ def differences(
 
 
 def area_estimate(
-    held_out: HeldOut,
+    held_out: CrossFitted,
     key: str,
     reference: Reference,
     own: FloatArray,

@@ -9,11 +9,11 @@ import numpy as np
 from calib.analysis.differences import Reference, area_estimate, contributions, differences
 from calib.analysis.results import MethodResult
 from calib.calibrators import Calibrator
-from calib.cells import ScoreCells
-from calib.comparison import (
+from calib.core.cells import ScoreCells
+from calib.crossfit.comparison import (
     LOSSES,
+    CrossFitted,
     Estimate,
-    HeldOut,
     mean_estimate,
 )
 from calib.curves.cumulative import CumulativeCurve, cumulative_curve
@@ -46,7 +46,7 @@ from calib.settings import Settings
 from calib.uncertainty import Errors, Replicates, fit_line, slope_estimate
 
 
-def method_results(held_out: HeldOut, settings: Settings) -> dict[str, MethodResult]:
+def method_results(held_out: CrossFitted, settings: Settings) -> dict[str, MethodResult]:
     """All results of every method."""
     reference = Reference.of(held_out)
     return over_cores(
@@ -55,7 +55,7 @@ def method_results(held_out: HeldOut, settings: Settings) -> dict[str, MethodRes
 
 
 def _method_result(
-    key: str, held_out: HeldOut, settings: Settings, reference: Reference
+    key: str, held_out: CrossFitted, settings: Settings, reference: Reference
 ) -> MethodResult:
     rows, cells, drawn = held_out.view(key), held_out.cells[key], held_out.clusters(key)
     level = settings.confidence_level
@@ -92,7 +92,7 @@ def _method_result(
     )
 
 
-def _distinct(key: str, held_out: HeldOut) -> int:
+def _distinct(key: str, held_out: CrossFitted) -> int:
     """Distinct scores by one calibrator: those of several are tied within folds alone.
 
     Of a matrix they are counted as they come.
@@ -109,13 +109,13 @@ def _function(fitted: Calibrator | MulticlassCalibrator) -> CalibrationFunction:
     return without_curve(fitted.formula())
 
 
-def _ks_test(held_out: HeldOut, key: str) -> TestResult:
+def _ks_test(held_out: CrossFitted, key: str) -> TestResult:
     by_row = ks_test(held_out.cells[key])
     drawn = held_out.clusters(key)
     return by_row if drawn is None else resampled_test(by_row, drawn.ks)
 
 
-def _tests(held_out: HeldOut, key: str, line: LogisticFit | None) -> dict[str, TestResult]:
+def _tests(held_out: CrossFitted, key: str, line: LogisticFit | None) -> dict[str, TestResult]:
     cells, drawn = held_out.cells[key], held_out.clusters(key)
     kuiper = kuiper_test(cells)
     if drawn is not None:
@@ -134,7 +134,7 @@ def _clustered_null(curve: CumulativeCurve, noise: Errors) -> CumulativeCurve:
     return replace(curve, null_half_width=max(curve.null_half_width, half))
 
 
-def with_bins(method: MethodResult, held_out: HeldOut, settings: Settings) -> MethodResult:
+def with_bins(method: MethodResult, held_out: CrossFitted, settings: Settings) -> MethodResult:
     """The same results with the bins of these settings; nothing else depends on them."""
     cells, drawn = held_out.cells[method.key], held_out.replicates[method.key]
     n, level = settings.n_bins, settings.confidence_level

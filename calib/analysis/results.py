@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from calib.comparison import (
+from calib.analysis.verdict import Recommendation, Verdict, adjusted
+from calib.core.origin import Origin
+from calib.crossfit.comparison import (
+    CrossFitted,
     Estimate,
-    HeldOut,
 )
 from calib.curves.cumulative import CumulativeCurve
 from calib.curves.functions import (
@@ -23,12 +25,10 @@ from calib.metrics import (
 )
 from calib.metrics.base import Better
 from calib.numerics.arrays import FloatArray
-from calib.origin import Origin
 from calib.settings import Settings
-from calib.verdict import Recommendation, Verdict, adjusted
 
 # A double has no more.
-MOST_DIGITS = 17
+MAX_DIGITS = 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class Column:
     convention: str = ""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.digits <= MOST_DIGITS:
-            raise ValueError(f"digits must fulfil 0 <= digits <= {MOST_DIGITS}, got {self.digits}.")
+        if not 0 <= self.digits <= MAX_DIGITS:
+            raise ValueError(f"digits must fulfil 0 <= digits <= {MAX_DIGITS}, got {self.digits}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class Analysis:
     verdict : Verdict
     recommendation : Recommendation
     warnings : tuple of str
-    held_out : HeldOut or None
+    held_out : CrossFitted or None
         The held-out scores and fitted maps; None in an opened report.
     multiclass : MulticlassComparison or None
         The whole matrix, whatever the view; None where there is one score a row.
@@ -175,7 +175,7 @@ class Analysis:
     verdict: Verdict
     recommendation: Recommendation
     warnings: tuple[str, ...]
-    held_out: HeldOut | None = None
+    held_out: CrossFitted | None = None
     multiclass: MulticlassComparison | None = None
 
     @property

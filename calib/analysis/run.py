@@ -5,34 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from calib.aggregates import Aggregate
 from calib.analysis.methods import method_results, reliability, with_bins
 from calib.analysis.results import Analysis, MethodResult
-from calib.analysis.said import summarize, table_columns, warnings_of
-from calib.cells import ScoreCells
-from calib.comparison import (
-    LOSSES,
-    HeldOut,
-    Progress,
-    hold_out,
-    losses,
-    mean_estimate,
-    quiet,
-)
-from calib.counted import CountedRows
-from calib.curves.functions import (
-    compact_logit_curve,
-)
-from calib.lazy import LazyMapping
-from calib.matrices.comparison import MulticlassComparison, compare
-from calib.matrices.defaults import default_settings, with_view
-from calib.matrices.views import check_view_outcomes, hold_out_view
-from calib.numerics.threads import single_thread
-from calib.numerics.transforms import default_epsilon
-from calib.predictions import BinaryView, Predictions
-from calib.settings import Settings
-from calib.uncertainty import slope_estimate
-from calib.verdict import (
+from calib.analysis.summary import summarize, table_columns, warnings_of
+from calib.analysis.verdict import (
     SIGNIFICANCE,
     Recommendation,
     Verdict,
@@ -40,6 +16,30 @@ from calib.verdict import (
     recommend,
     view_words,
 )
+from calib.core.aggregate import Aggregate
+from calib.core.cells import ScoreCells
+from calib.core.counted import CountedRows
+from calib.core.lazy import LazyMapping
+from calib.core.predictions import BinaryView, Predictions
+from calib.crossfit.comparison import (
+    LOSSES,
+    CrossFitted,
+    Progress,
+    cross_fit,
+    losses,
+    mean_estimate,
+    no_progress,
+)
+from calib.curves.functions import (
+    compact_logit_curve,
+)
+from calib.matrices.comparison import MulticlassComparison, compare
+from calib.matrices.defaults import default_settings, with_view
+from calib.matrices.views import check_view_outcomes, cross_fit_view
+from calib.numerics.threads import single_thread
+from calib.numerics.transforms import default_epsilon
+from calib.settings import Settings
+from calib.uncertainty import slope_estimate
 
 Data = Predictions | Aggregate
 
@@ -49,7 +49,7 @@ def analyze(
     settings: Settings | None = None,
     *,
     earlier: Analysis | None = None,
-    progress: Progress = quiet,
+    progress: Progress = no_progress,
 ) -> Analysis:
     """Analyse predictions: curves, metrics with intervals, fitted maps, verdict, recommendation.
 
@@ -82,7 +82,7 @@ def analyze(
     >>> analysis = analyze(predictions)
     >>> analysis.verdict.kind
     'too high'
-    >>> from calib.slices import aggregate
+    >>> from calib.analysis.slices import aggregate
     >>> counted = analyze(aggregate(predictions))
     >>> counted.table().equals(analysis.table())
     True
@@ -112,7 +112,7 @@ def _analyze(
     if isinstance(predictions, Predictions) and predictions.is_matrix:
         return _analyze_matrix(predictions, settings, known, progress)
     rows = _rows(predictions, settings.view)
-    return _evaluate(predictions, hold_out(rows, settings, progress, held_out), settings)
+    return _evaluate(predictions, cross_fit(rows, settings, progress, held_out), settings)
 
 
 def _rows(data: Data, view: str) -> BinaryView | CountedRows:
@@ -148,11 +148,13 @@ def _analyze_matrix(
     check_view_outcomes(predictions, settings.view)
     compared = compare(predictions, settings, progress, known.multiclass if known else None)
     assert compared.held_out is not None
-    held_out = hold_out_view(compared.held_out, predictions, settings, progress)
+    held_out = cross_fit_view(compared.held_out, predictions, settings, progress)
     return _of_matrix(_evaluate(predictions, held_out, settings), held_out, compared)
 
 
-def _of_matrix(analysis: Analysis, held_out: HeldOut, compared: MulticlassComparison) -> Analysis:
+def _of_matrix(
+    analysis: Analysis, held_out: CrossFitted, compared: MulticlassComparison
+) -> Analysis:
     """The analysis of a view, with what is known of the whole matrix."""
     assert compared.held_out is not None
     results = compared.results
@@ -176,7 +178,7 @@ def _of_matrix(analysis: Analysis, held_out: HeldOut, compared: MulticlassCompar
     )
 
 
-def _evaluate(predictions: Data, held_out: HeldOut, settings: Settings) -> Analysis:
+def _evaluate(predictions: Data, held_out: CrossFitted, settings: Settings) -> Analysis:
     methods = method_results(held_out, settings)
     scored = held_out.cells["uncalibrated"]
     advice = _recommendation(held_out, methods, settings)
@@ -201,7 +203,7 @@ def _evaluate(predictions: Data, held_out: HeldOut, settings: Settings) -> Analy
 
 
 def _verdict(
-    held_out: HeldOut,
+    held_out: CrossFitted,
     scores: MethodResult,
     settings: Settings,
     advice: Recommendation,
@@ -215,7 +217,7 @@ def _verdict(
     return judge(cells, scores.all_tests, advice, slope=slope, words=words)
 
 
-def _rebin(earlier: Analysis, held_out: HeldOut, settings: Settings) -> Analysis:
+def _rebin(earlier: Analysis, held_out: CrossFitted, settings: Settings) -> Analysis:
     """The same analysis with other bins: prefix sums make it independent of the number of rows.
 
     A page that shows one method does not wait for the others' bins.
@@ -237,7 +239,7 @@ def _rows_outside(cells: ScoreCells, epsilon: float) -> int:
 
 
 def _recommendation(
-    held_out: HeldOut, methods: Mapping[str, MethodResult], settings: Settings
+    held_out: CrossFitted, methods: Mapping[str, MethodResult], settings: Settings
 ) -> Recommendation:
     log_losses = {key: method.metrics["log_loss"] for key, method in methods.items()}
     best = min(log_losses, key=lambda key: log_losses[key].value)

@@ -1,7 +1,7 @@
 """Calibrators: one file a method, each a scikit-learn estimator, found through the registry."""
 
 from calib.calibrators.base import CALIBRATORS, Calibrator, Method, calibrator
-from calib.registry import import_all
+from calib.core.registry import import_all
 
 import_all(__name__, list(__path__))
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from calib.cells import (
+from calib.core.cells import (
     ScoreCells,
     check_outcomes,
     check_same_length,
@@ -19,9 +19,9 @@ from calib.cells import (
     check_weights,
     effective_weights,
 )
+from calib.core.registry import Registry
 from calib.numerics.arrays import FloatArray
 from calib.numerics.threads import single_thread
-from calib.registry import Registry
 
 
 class Calibrator(BaseEstimator):

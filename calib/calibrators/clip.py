@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.calibrators.base import Calibrator, register
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.transforms import clip_certain
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from calib.calibrators.base import Calibrator, register
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import bin_between, quantile_cells
 from calib.numerics.certain_rates import shrink_certain

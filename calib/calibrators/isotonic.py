@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.calibrators.base import RowCalibrator, register
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.certain_rates import shrink_certain
 from calib.numerics.isotonic import isotonic_steps, steps_of_cells

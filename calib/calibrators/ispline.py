@@ -8,7 +8,7 @@ import numpy as np
 from scipy.interpolate import BSpline
 
 from calib.calibrators.base import Calibrator, register
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import quantile_cells
@@ -17,9 +17,9 @@ from calib.numerics.transforms import compact_logit, default_epsilon, sigmoid
 
 DEGREE = 3
 # The least rise of the log-odds along each basis function: too little to see, enough to keep order.
-LEAST_RISE = 1e-3
+MIN_RISE = 1e-3
 # Of knots, on an axis of length 1.
-LEAST_GAP = 1e-4
+MIN_GAP = 1e-4
 # Settles coefficients of which the data say nothing; nothing to those of which they do.
 RIDGE = 1e-3
 
@@ -104,13 +104,13 @@ class ISpline(Calibrator):
         rise = self._rising(x)
         design = np.column_stack([np.ones(len(x)), rise])
         rate = positive.sum() / weight.sum()
-        least = np.append(-np.inf, np.full(rise.shape[1], LEAST_RISE))
+        least = np.append(-np.inf, np.full(rise.shape[1], MIN_RISE))
         ridge = np.diag(np.append(0.0, np.full(rise.shape[1], RIDGE)))
         start = np.append(np.log(rate / (1.0 - rate)), least[1:])
         c = fit_bounded(design, log_loss(weight, positive), ridge, least, start)
         if self.loss == "brier":
             c = fit_bounded(design, squared_error(weight, positive), ridge, least, c)
-        self.constant_ = bool((c[1:] <= LEAST_RISE).all())
+        self.constant_ = bool((c[1:] <= MIN_RISE).all())
         self.intercept_, self.coefficients_ = float(c[0]), c[1:]
         if self.constant_:
             self.intercept_, self.coefficients_ = float(start[0]), np.zeros(rise.shape[1])
@@ -150,6 +150,6 @@ def _quantile_cells(x: FloatArray, cells: ScoreCells, n: int) -> IntArray:
     kept: list[int] = []
     for cell in quantile_cells(cells, np.arange(1, n + 1) / (n + 1)).tolist():
         before = x[kept[-1]] if kept else 0.0
-        if min(x[cell] - before, 1.0 - x[cell]) >= LEAST_GAP:
+        if min(x[cell] - before, 1.0 - x[cell]) >= MIN_GAP:
             kept.append(cell)
     return np.array(kept, dtype=np.int64)

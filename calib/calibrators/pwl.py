@@ -9,7 +9,7 @@ from scipy.optimize import LinearConstraint, minimize
 from scipy.sparse import csr_array
 
 from calib.calibrators.base import Calibrator, register
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import quantile_cells

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.calibrators.base import Calibrator, register
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray
 from calib.numerics.increasing_spline import increasing_coefficients
@@ -14,7 +14,7 @@ from calib.numerics.penalized_logistic import PenalizedLogistic
 from calib.numerics.smoothness import SmoothnessPath, choose_smoothness
 from calib.numerics.transforms import compact_logit, default_epsilon, sigmoid
 
-MOST_KNOTS = 100
+MAX_KNOTS = 100
 # Scores that span less than this on the axis are one score: a slope between them means nothing.
 SHORTEST_AXIS = 1e-12
 
@@ -88,7 +88,7 @@ class Spline(Calibrator):
             self._fit_constant(cells, x)
             return
         buckets = into_buckets(x, cells.weight, cells.positive)
-        knots = choose_knots(x, buckets, MOST_KNOTS)
+        knots = choose_knots(x, buckets, MAX_KNOTS)
         self._spline = NaturalSpline(x[knots])
         problem = PenalizedLogistic.prepare(
             self._spline.basis(buckets.x),

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from calib.calibrators.base import Calibrator, register
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray
 from calib.numerics.natural_spline import NaturalSpline, choose_knots, truncated_powers

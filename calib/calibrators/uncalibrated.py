@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calib.calibrators.base import Calibrator, register
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from calib.calibrators.base import Calibrator, register
-from calib.cells import ScoreCells, check_scores
+from calib.core.cells import ScoreCells, check_scores
 from calib.numerics.arrays import FloatArray
 from calib.numerics.isotonic import increasing_blocks
 from calib.numerics.venn_abers import upper_steps

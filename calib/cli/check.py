@@ -13,7 +13,7 @@ from calib.analysis import Analysis, analyze
 from calib.cli import junit
 from calib.cli.data import predictions_of, progress_of
 from calib.cli.options import add_data, add_progress, add_settings, settings_of
-from calib.comparison import Estimate
+from calib.crossfit.comparison import Estimate
 from calib.methods import method_keys
 
 EXAMPLES = """examples:

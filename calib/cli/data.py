@@ -6,10 +6,10 @@ import argparse
 import shlex
 import sys
 
-from calib.comparison import Progress, quiet
-from calib.examples import EXAMPLES
+from calib.core.predictions import Predictions
+from calib.crossfit.comparison import Progress, no_progress
 from calib.loading import ColumnMapping, InputError, Problem, load
-from calib.predictions import Predictions
+from calib.loading.examples import EXAMPLES
 from calib.reports.command import OPTION
 
 EXAMPLE = "example:"
@@ -79,7 +79,7 @@ def _option(name: str, value: object) -> str:
 def progress_of(given: argparse.Namespace) -> Progress:
     """Lines on standard error: for a person who waits, or on request."""
     if not (given.progress or sys.stderr.isatty()):
-        return quiet
+        return no_progress
 
     def tell(share: float, text: str) -> None:
         print(f"{share:4.0%} {text}", file=sys.stderr, flush=True)

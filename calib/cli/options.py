@@ -8,11 +8,11 @@ from dataclasses import fields, replace
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from calib.decisions import Costs
+from calib.analysis.decisions import Costs
+from calib.analysis.periods import UNITS
+from calib.core.predictions import Predictions
 from calib.loading.mapping import Decimal, Transform
 from calib.matrices import default_settings
-from calib.periods import UNITS
-from calib.predictions import Predictions
 from calib.reports import Parts
 from calib.reports.command import SHORT
 from calib.settings import Settings

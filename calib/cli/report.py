@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from calib.analysis import Analysis, analyze
+from calib.analysis.decisions import Costs
 from calib.cli.data import predictions_of, progress_of
 from calib.cli.options import (
     add_data,
@@ -18,9 +19,8 @@ from calib.cli.options import (
     costs_of,
     settings_of,
 )
-from calib.comparison import Progress
-from calib.decisions import Costs
-from calib.predictions import Predictions
+from calib.core.predictions import Predictions
+from calib.crossfit.comparison import Progress
 from calib.reports import Declared, Parts, Report, parts_of
 from calib.reports.document import FORMATS
 from calib.reports.files import write_whole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.curves.rate import RateCurve, check_level, local_design_effect
 from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray, IntArray
@@ -15,7 +15,7 @@ from calib.uncertainty import Replicates
 
 # A band is drawn from this many buckets of neighbouring scores: finer ones change nothing seen.
 BAND_BUCKETS = 256
-MOST_BLOCKS = 300
+MAX_BLOCKS = 300
 FEW_OF_AN_OUTCOME = 5.0
 
 
@@ -108,7 +108,7 @@ def _blocks(
 
 def _ends(edges: IntArray) -> IntArray:
     """First and last cell of every block, or of some of them where they are very many."""
-    step = -(-(len(edges) - 1) // MOST_BLOCKS)
+    step = -(-(len(edges) - 1) // MAX_BLOCKS)
     firsts, lasts = edges[:-1][::step], edges[1:][::step] - 1
     return np.unique(np.concatenate([firsts, lasts, edges[-1:] - 1]))
 

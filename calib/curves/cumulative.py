@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, lock, thin_indices
 from calib.numerics.brownian import null_standard_deviation, supremum_quantile
 from calib.numerics.calibrated_null import few_scores, simulated_differences
 from calib.numerics.cumulative_spline import recalibrated_probability
 
-MOST_POINTS = 900
+MAX_POINTS = 900
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +82,7 @@ def cumulative_curve(cells: ScoreCells, *, confidence_level: float = 0.95) -> Cu
     """
     total = cells.total_weight
     difference = (cells.cumulative_positive - cells.cumulative_score) / total
-    kept = thin_indices(difference, MOST_POINTS)
+    kept = thin_indices(difference, MAX_POINTS)
     fractile = cells.cumulative_weight / total
     outcome = cells.cumulative_positive / total
     at = np.maximum(kept - 1, 0)

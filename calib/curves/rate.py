@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, lock
 from calib.numerics.binning import bin_cells
 from calib.uncertainty import Replicates

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.numerics.arrays import BoolArray, FloatArray, lock
 from calib.numerics.binning import Bins, Strategy, bin_between, bin_edges
 from calib.numerics.intervals import wilson_interval

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.binning import Strategy, bin_between, bin_edges
 from calib.uncertainty import Replicates
@@ -127,7 +127,7 @@ def ece_sensitivity(
     Examples
     --------
     >>> import calib
-    >>> held_out = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load()).held_out
+    >>> held_out = calib.analyze(calib.loading.examples.EXAMPLES["naive_bayes"].load()).held_out
     >>> found = ece_sensitivity(held_out.cells["uncalibrated"], held_out.replicates["uncalibrated"])
     >>> found.share, found.flips
     (1.0, False)

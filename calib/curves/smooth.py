@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.curves.rate import RateCurve, check_level, whole_design_effect
 from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray
@@ -13,7 +13,7 @@ from calib.numerics.smoothed_rate import fit_smooth
 from calib.numerics.transforms import sigmoid
 from calib.uncertainty import Replicates
 
-MOST_POINTS = 200
+MAX_POINTS = 200
 
 
 def smooth_curve(
@@ -60,7 +60,7 @@ def smooth_curve(
     array([0.24, 0.28, 0.72, 0.76])
     """
     check_level(confidence_level)
-    starts = bucket_starts(cells.score, cells.weight, MOST_POINTS)
+    starts = bucket_starts(cells.score, cells.weight, MAX_POINTS)
     score = np.unique(np.append(cells.score[starts], cells.score[-1]))
     effect = whole_design_effect(cells, clusters)
     observed, low, high = _band(cells, score, effect, confidence_level)

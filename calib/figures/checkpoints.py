@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from calib.analysis import Column as Metric
-from calib.comparison import Estimate
+from calib.analysis.model_comparison import ModelComparison
+from calib.crossfit.comparison import Estimate
 from calib.figures.chart import Chart, make_chart
 from calib.figures.column import Column
 from calib.figures.grid import axis_ids, panel_title
@@ -14,11 +15,10 @@ from calib.figures.theme import faded, style_of
 from calib.figures.trace import Trace, scatter, whiskers
 from calib.figures.words import escaped, shortened
 from calib.methods import method_of
-from calib.models import ModelComparison
 from calib.numerics.arrays import FloatArray
 
 WIDTH, PANEL, GAP = 640, 130, 34
-MOST_PANELS, MOST_TICKS = 4, 6
+MAX_PANELS, MAX_TICKS = 4, 6
 # Intervals of neighbours that lie over each other are hard to tell apart.
 STEP = 0.012
 # From so many times the first checkpoint on, the last one would leave no room for the others.
@@ -36,14 +36,14 @@ def checkpoint_chart(comparison: ModelComparison) -> Chart:
     ----------
     Figure 2 of Lucena 2018, arXiv:1809.07751.
     """
-    columns = comparison.columns[:MOST_PANELS]
+    columns = comparison.columns[:MAX_PANELS]
     panels = Column(len(columns), PANEL, GAP)
     axes = panels.axes(
         _positions(comparison),
         _names(comparison),
         [_upward(comparison, column) for column in columns],
         margin=0.05,
-        most_ticks=MOST_TICKS,
+        most_ticks=MAX_TICKS,
     )
     mode = "lines+markers"
     traces = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calib.decisions import CostCurves, DecisionTable, NetBenefit
+from calib.analysis.decisions import CostCurves, DecisionTable, NetBenefit
 from calib.figures.chart import Chart, make_chart
 from calib.figures.theme import FRAME, LINE_WIDTH, axis_look, style_of
 from calib.figures.trace import Trace, scatter

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
+from calib.analysis.verdict import signed
 from calib.figures.chart import Chart, make_chart
 from calib.figures.forest import forest_axes, zero_line
 from calib.figures.theme import style_of
@@ -15,7 +16,6 @@ from calib.figures.trace import Trace, scatter, whiskers
 from calib.figures.words import escaped
 from calib.matrices import MulticlassResult
 from calib.multiclass import MULTICLASS_METRICS
-from calib.verdict import signed
 
 WIDTH, ROW = 520, 38
 Loss = Literal["log_loss", "brier_score"]

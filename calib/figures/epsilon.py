@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from calib.analysis import Analysis
-from calib.epsilon import EpsilonCurve
+from calib.crossfit.epsilon import EpsilonCurve
 from calib.figures.chart import Chart, make_chart
 from calib.figures.stacked import (
     HEIGHT,

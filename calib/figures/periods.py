@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from calib.analysis.periods import PeriodTable
+from calib.analysis.verdict import SIGNIFICANCE, p_words
 from calib.figures.chart import Chart, make_chart
 from calib.figures.column import Column, ends
 from calib.figures.grid import axis_ids, panel_title
@@ -18,11 +20,9 @@ from calib.figures.trace import Trace, scatter, whiskers
 from calib.figures.words import count, escaped
 from calib.methods import method_of
 from calib.numerics.arrays import BoolArray, FloatArray
-from calib.periods import PeriodTable
-from calib.verdict import SIGNIFICANCE, p_words
 
 WIDTH, PANEL, GAP = 640, 120, 30
-MOST_TICKS = 5
+MAX_TICKS = 5
 OBSERVED = MethodStyle(OUTCOME, "solid", "circle")
 
 
@@ -72,7 +72,7 @@ def period_chart(tables: Mapping[str, PeriodTable]) -> Chart:
         [escaped(name.removeprefix("week of ")) for name in first.names],
         [_upward(tables, each) for each in PANELS],
         margin=MARGIN,
-        most_ticks=MOST_TICKS,
+        most_ticks=MAX_TICKS,
     )
     return make_chart(
         traces,

@@ -75,7 +75,7 @@ def reliability_chart(
     --------
     >>> import numpy as np
     >>> from calib.analysis import analyze
-    >>> from calib.predictions import Predictions
+    >>> from calib.core.predictions import Predictions
     >>> from calib.settings import Settings
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(2000)

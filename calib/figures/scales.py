@@ -16,7 +16,7 @@ AxisKind = Literal["linear", "logit"]
 TAIL_TICKS = tuple(10.0**-k for k in range(1, 10))
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # More would run into each other on a phone.
-MOST_LABELS = 7
+MAX_LABELS = 7
 # Log-odds of 0 and 1 where a line passes through them: no double but these lies farther out.
 FAR = 750.0
 LOGIT_TICKS = (*reversed(TAIL_TICKS), 0.5, *(1.0 - p for p in TAIL_TICKS))
@@ -59,7 +59,7 @@ class Scale:
         else:
             shown = [p for p in LOGIT_TICKS if self.low <= _log_odds(p) <= self.high]
             # Counted from 1/2, so that both tails label the same steps.
-            middle, step = shown.index(0.5), math.ceil(len(shown) / MOST_LABELS)
+            middle, step = shown.index(0.5), math.ceil(len(shown) / MAX_LABELS)
             ticks = [_log_odds(p) for p in shown]
             labels = [
                 _tick_label(p) if (i - middle) % step == 0 else "" for i, p in enumerate(shown)

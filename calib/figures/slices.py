@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from calib.analysis.slices import SliceGaps
+from calib.analysis.verdict import SIGNIFICANCE, p_words, signed
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.figures.chart import Chart, make_chart
 from calib.figures.forest import forest_axes, zero_line
@@ -17,14 +19,12 @@ from calib.figures.trace import Trace, scatter, whiskers
 from calib.figures.words import count, escaped, probability, shortened
 from calib.methods import method_of
 from calib.numerics.arrays import BoolArray, IntArray
-from calib.slices import SliceGaps
-from calib.verdict import SIGNIFICANCE, p_words, signed
 
 WIDTH, ROW = 460, 30
-MOST_ROWS = 24
+MAX_ROWS = 24
 
 
-def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MOST_ROWS) -> Chart:
+def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MAX_ROWS) -> Chart:
     """Forest plot of observed minus predicted, the strongest evidence on top.
 
     Parameters

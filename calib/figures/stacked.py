@@ -15,7 +15,7 @@ WIDTH, UPPER, GAP, LOWER = 460, 220, 16, 84
 HEIGHT = UPPER + GAP + LOWER
 LEFT = 74
 # Of a loss: what differs by less is drawn as equal, and what differs by this is still drawn.
-LEAST_SPAN, WIDE_SPAN = 1e-3, 0.02
+MIN_SPAN, WIDE_SPAN = 1e-3, 0.02
 
 
 def stacked_axes(
@@ -59,7 +59,7 @@ def loss_axis(title: str, *losses: FloatArray) -> dict[str, Any]:
     values = np.concatenate(losses)
     low, middle, high = (float(np.quantile(values, share)) for share in (0.0, 0.5, 1.0))
     top = min(high, low + max(6.0 * (middle - low), WIDE_SPAN))
-    spare = max(LEAST_SPAN - (top - low), 0.0) / 2
+    spare = max(MIN_SPAN - (top - low), 0.0) / 2
     margin = 0.08 * (top - low) + spare
     return {
         "title": title,

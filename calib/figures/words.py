@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterable
 
 from calib.analysis import Analysis, MethodResult
+from calib.analysis.verdict import p_words
+from calib.core.predictions import parse_view
 from calib.curves.reliability import ReliabilityCurve
-from calib.predictions import parse_view
-from calib.verdict import p_words
 
 LONGEST_NAME = 24
 # Between the parts of a crossed slice's name.

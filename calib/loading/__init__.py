@@ -13,13 +13,13 @@ from calib.loading.guessing import guess
 from calib.loading.loader import for_test_file, load, load_models
 from calib.loading.mapping import ColumnMapping
 from calib.loading.problems import Choice, InputError, Problem
-from calib.loading.reading import MOST_BYTES, read
+from calib.loading.reading import MAX_BYTES, read
 from calib.loading.several import Assessment, assess
 from calib.loading.table import Table
 from calib.loading.text_format import TextFormat
 
 __all__ = [
-    "MOST_BYTES",
+    "MAX_BYTES",
     "Assessment",
     "Choice",
     "ColumnMapping",

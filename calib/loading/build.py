@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from calib.core.predictions import Predictions
 from calib.loading.checks import examine
 from calib.loading.class_columns import shortened
 from calib.loading.columns import Labels, as_labels
@@ -18,13 +19,12 @@ from calib.loading.problems import Choice, Guess, InputError, Problem, refuse
 from calib.loading.rows import Rows
 from calib.loading.table import Table
 from calib.numerics.arrays import IntArray
-from calib.predictions import Predictions
 
 # Rows that are used: their places, or all.
 Kept: TypeAlias = NDArray[np.intp] | slice
 MISSING = "(missing)"
 # More different numbers are a quantity, to be cut in ranges, and not codes.
-MOST_CODES = 20
+MAX_CODES = 20
 
 
 def to_predictions(
@@ -153,7 +153,7 @@ def _columns(rows: Rows, keep: Kept) -> dict[str, NDArray[np.generic]]:
 
 def _slices(column: pd.Series, keep: Kept) -> NDArray[np.generic]:
     labels = as_labels(column)
-    if len(labels) > MOST_CODES:
+    if len(labels) > MAX_CODES:
         numbers = as_numbers(column)
         zeros = not pd.api.types.is_numeric_dtype(column.dtype) and _has_codes(labels)
         if not len(numbers.text) and not len(numbers.unclear) and not zeros:

@@ -19,8 +19,8 @@ from calib.loading.score_checks import score_problems
 from calib.loading.table import Table
 
 ORDER = {"error": 0, "warning": 1, "note": 2}
-MOST_COMPARED = 200_000
-MOST_CELLS_COMPARED = 20
+MAX_COMPARED = 200_000
+MAX_CELLS_COMPARED = 20
 
 
 def inspect(
@@ -152,11 +152,11 @@ def _absent(column: str, role: str, where: str) -> Problem:
 
 
 def _overlap(table: Table, test_table: Table | None) -> Iterator[Problem]:
-    if test_table is None or len(table) + len(test_table) > MOST_COMPARED:
+    if test_table is None or len(table) + len(test_table) > MAX_COMPARED:
         return
     shared = [column for column in table.columns if column in test_table.frame.columns]
     # Rows that agree in so many cells agree.
-    shared = shared[:MOST_CELLS_COMPARED]
+    shared = shared[:MAX_CELLS_COMPARED]
     first = table.frame[shared].astype(str)
     second = test_table.frame[shared].astype(str)
     hashes = pd.util.hash_pandas_object(first, index=False)

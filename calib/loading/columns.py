@@ -19,7 +19,7 @@ UNKNOWN_WORDS = (MISSING_WORDS - {""}) | {
     *("?", "??", "unknown", "unk", "undefined", "undetermined", "missing", "(missing)"),
     *("n.a.", "not available", "not known", "nil"),
 }
-MOST_NAMES = 1_000
+MAX_NAMES = 1_000
 KINDS = {"i": np.int64, "u": np.uint64, "f": np.float64}
 # How a whole number looks in a column of fractions that was written as text.
 WHOLE = re.compile(r"(-?[1-9]\d{0,14}|0)\.0+")
@@ -50,7 +50,7 @@ class Labels:
     @property
     def names(self) -> tuple[str, ...]:
         """All labels as text; of a column with very many values only the first ones."""
-        return tuple(label_text(value) for value in self.values[:MOST_NAMES])
+        return tuple(label_text(value) for value in self.values[:MAX_NAMES])
 
     def find(self, name: str | None) -> int | None:
         """Code of a label given as text; letter case decides only between two that fit."""

@@ -10,7 +10,7 @@ import pandas as pd
 
 from calib.loading.columns import Labels, as_labels, as_outcome
 from calib.loading.guessing_scores import class_columns, class_outcome, with_models
-from calib.loading.looking import MOST_LOOKED_AT, Guesser, Look, outcome_like, probability, two
+from calib.loading.looking import MAX_LOOKED_AT, Guesser, Look, outcome_like, probability, two
 from calib.loading.mapping import ColumnMapping
 from calib.loading.names import (
     CALIBRATION_WORDS,
@@ -31,9 +31,9 @@ from calib.loading.names import (
 from calib.loading.numbers import as_numbers
 from calib.loading.table import Table
 
-MOST_SLICES = 8
-MOST_SLICE_VALUES = 20
-MOST_GUESSED_FOLDS = 20
+MAX_SLICES = 8
+MAX_SLICE_VALUES = 20
+MAX_GUESSED_FOLDS = 20
 
 
 def guess(
@@ -117,7 +117,7 @@ def _score(guesser: Guesser) -> str | None:
 
 def _only_fraction(guesser: Guesser) -> str | None:
     """The single column of fractions: of several none is likelier to be the score than another."""
-    columns = guesser.free()[:MOST_LOOKED_AT]
+    columns = guesser.free()[:MAX_LOOKED_AT]
     found = [column for column in columns if guesser.look(column).fractional]
     return found[0] if len(found) == 1 else None
 
@@ -170,12 +170,12 @@ def _split(guesser: Guesser, mapping: ColumnMapping) -> tuple[str | None, str | 
 
 
 def _fold(guesser: Guesser) -> str | None:
-    column = guesser.named(FOLD_NAMES, lambda look: look.distinct <= MOST_GUESSED_FOLDS)
+    column = guesser.named(FOLD_NAMES, lambda look: look.distinct <= MAX_GUESSED_FOLDS)
     if column is None:
         return None
     # All rows: those of a file that is sorted by fold begin with one fold.
     labels = as_labels(guesser.frame[column])
-    fits = 2 <= len(labels) <= MOST_GUESSED_FOLDS and labels.codes.min() >= 0
+    fits = 2 <= len(labels) <= MAX_GUESSED_FOLDS and labels.codes.min() >= 0
     return guesser.take(column) if fits else None
 
 
@@ -185,13 +185,13 @@ def _test_value(labels: Labels) -> str | None:
 
 
 def _slices(guesser: Guesser) -> tuple[str, ...]:
-    columns = guesser.free()[:MOST_LOOKED_AT]
+    columns = guesser.free()[:MAX_LOOKED_AT]
     fit = [column for column in columns if _slice_like(column, guesser.look(column))]
-    return tuple(fit[:MOST_SLICES])
+    return tuple(fit[:MAX_SLICES])
 
 
 def _slice_like(column: str, look: Look) -> bool:
-    if not 2 <= look.distinct <= MOST_SLICE_VALUES:
+    if not 2 <= look.distinct <= MAX_SLICE_VALUES:
         return False
     named = any(re.fullmatch(pattern, plain_name(column)) for pattern in SLICE_NAMES)
     return named or not look.numeric

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from calib.loading.class_columns import find_class_columns, rows_sum
 from calib.loading.columns import as_labels
-from calib.loading.looking import MOST_LOOKED_AT, Guesser, Look, probability
+from calib.loading.looking import MAX_LOOKED_AT, Guesser, Look, probability
 from calib.loading.mapping import ColumnMapping
 from calib.loading.names import MODEL_NAMES, MODEL_SCORE, OUTCOME_NAMES, plain_name
 
-MOST_CLASSES = 1_000
-MOST_MODELS = 50
+MAX_CLASSES = 1_000
+MAX_MODELS = 50
 
 
 def with_models(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
@@ -23,11 +23,11 @@ def with_models(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
     n_rows = len(guesser.frame)
     sure, perhaps = MODEL_NAMES
     found = guesser.named(
-        (sure,), lambda look: 2 <= look.distinct <= MOST_MODELS and 10 * look.distinct <= n_rows
+        (sure,), lambda look: 2 <= look.distinct <= MAX_MODELS and 10 * look.distinct <= n_rows
     )
     if found is None:
         # Words of many meanings: only where every model has scored the same number of rows.
-        found = guesser.named((perhaps,), lambda look: 2 <= look.distinct <= MOST_MODELS)
+        found = guesser.named((perhaps,), lambda look: 2 <= look.distinct <= MAX_MODELS)
         if found is not None and len(set(as_labels(guesser.frame[found]).counts().tolist())) > 1:
             found = None
     if found is not None:
@@ -40,7 +40,7 @@ def with_models(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
 def _score_columns(guesser: Guesser) -> tuple[str, ...]:
     """Score columns of several models: a score word, then a name; none if there is only one."""
     named: dict[str, list[str]] = {}
-    for column in guesser.free()[:MOST_LOOKED_AT]:
+    for column in guesser.free()[:MAX_LOOKED_AT]:
         found = re.fullmatch(MODEL_SCORE, plain_name(column))
         if found and probability(guesser.look(column)):
             named.setdefault(found["word"], []).append(column)
@@ -53,7 +53,7 @@ def _score_columns(guesser: Guesser) -> tuple[str, ...]:
 
 def class_columns(guesser: Guesser, outcome: str | None) -> tuple[str, ...] | None:
     """The columns of one score a class, if there are any."""
-    known = outcome or guesser.named(OUTCOME_NAMES, _class_like(MOST_CLASSES))
+    known = outcome or guesser.named(OUTCOME_NAMES, _class_like(MAX_CLASSES))
     labels = as_labels(guesser.frame[known]) if known in guesser.frame else None
     taken = guesser.taken if known is None else guesser.taken | {known}
     found = find_class_columns(guesser.frame, taken, labels)
@@ -64,7 +64,7 @@ def class_columns(guesser: Guesser, outcome: str | None) -> tuple[str, ...] | No
 def class_outcome(guesser: Guesser, n_classes: int) -> str | None:
     """The column of the labels of so many classes."""
     # A label that is none of the classes makes one more: it is told, and not taken for a slice.
-    fits, nearly = _class_like(n_classes), _class_like(MOST_CLASSES)
+    fits, nearly = _class_like(n_classes), _class_like(MAX_CLASSES)
     return guesser.named(OUTCOME_NAMES, nearly) or guesser.first(fits, nearly)
 
 

@@ -20,7 +20,7 @@ SAMPLE_BYTES = 2**20
 SAMPLE_RECORDS = 100
 DELIMITERS = ("\t", ";", "|", ",")
 WHITESPACE = r"\s+"
-MOST_COLUMNS = 20_000
+MAX_COLUMNS = 20_000
 DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+%?")
 MARKUP = re.compile(r"\s*<(!doctype|html|\?xml|table)", re.IGNORECASE)
 JSON = re.compile(r'\s*(\{\s*"|\[\s*[\[{]|\{\s*\}|\[\s*\])')
@@ -92,7 +92,7 @@ def find_layout(text: bytes, given: TextFormat) -> Layout:
     start = _header_end(sample, found) if has_header else 0
     names = _names(header, rows, text[start : start + SAMPLE_BYTES])
     surplus = _surplus(text, found, start, names, rows)
-    if len(names) > MOST_COLUMNS:
+    if len(names) > MAX_COLUMNS:
         raise _too_wide(len(names))
     guesses += _guesses(header, names, sure=sure)
     return Layout(found, names, has_header, surplus, start, _decimal(found, rows), guesses)
@@ -101,7 +101,7 @@ def find_layout(text: bytes, given: TextFormat) -> Layout:
 def _too_wide(width: int) -> InputError:
     return refuse(
         "too-wide",
-        f"The table has {width:,} columns; at most {MOST_COLUMNS:,} are read. Upload only the "
+        f"The table has {width:,} columns; at most {MAX_COLUMNS:,} are read. Upload only the "
         "columns that are needed.",
     )
 

@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 import pandas as pd
 
+from calib.core.predictions import Predictions
 from calib.loading import column_ranges
 from calib.loading.build import to_predictions
 from calib.loading.columns import as_labels
@@ -18,7 +19,6 @@ from calib.loading.problems import InputError, Problem
 from calib.loading.reading import Source, read
 from calib.loading.several import assess
 from calib.loading.table import Table
-from calib.predictions import Predictions
 
 
 def load(
@@ -120,7 +120,7 @@ def load(
     See Also
     --------
     load_models : The scores of several models.
-    calib.origin.Origin : What the predictions remember of this call.
+    calib.core.origin.Origin : What the predictions remember of this call.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from calib.loading.columns import as_labels, as_outcome
 from calib.loading.names import plain_name
 from calib.loading.numbers import as_numbers
 
-MOST_LOOKED_AT = 200
+MAX_LOOKED_AT = 200
 LOOK_ROWS = 10_000
 
 
@@ -58,7 +58,7 @@ class Guesser:
 
     def first(self, *tests: Callable[[Look], bool]) -> str | None:
         """The first free column whose content fits the earliest test."""
-        columns = self.free()[:MOST_LOOKED_AT]
+        columns = self.free()[:MAX_LOOKED_AT]
         for fits in tests:
             for column in columns:
                 if fits(self.look(column)):

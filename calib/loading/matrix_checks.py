@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from calib.core.predictions import ROW_SUM_TOLERANCE
 from calib.loading.class_columns import shortened
 from calib.loading.problems import Problem, joined, plural, quoted
 from calib.loading.row_checks import LEAVE_OUT, parts
 from calib.loading.rows import Rows
 from calib.numerics.arrays import BoolArray, FloatArray
-from calib.predictions import ROW_SUM_TOLERANCE
 
 # So far outside [0, 1] a score may lie and still be meant as a probability.
 LITTLE = 0.05
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 
 def matrix_problems(rows: Rows) -> Iterator[Problem]:
@@ -54,9 +54,9 @@ def _other_classes(rows: Rows) -> Problem:
     return Problem(
         "class-columns",
         "error",
-        f"The labels {joined([quoted(name) for name in labels.names[:MOST_NAMED]], len(labels))} "
+        f"The labels {joined([quoted(name) for name in labels.names[:MAX_NAMED]], len(labels))} "
         f"are not the {plural(len(names), 'class')} of the score columns "
-        f"({joined([quoted(name) for name in names[:MOST_NAMED]], len(names))}), nor numbers "
+        f"({joined([quoted(name) for name in names[:MAX_NAMED]], len(names))}), nor numbers "
         f"0 to {len(names) - 1:,}. Name each column after its label, or choose another outcome.",
     )
 
@@ -64,7 +64,7 @@ def _other_classes(rows: Rows) -> Problem:
 def _outside_classes(rows: Rows, outside: BoolArray) -> Problem:
     assert rows.classes is not None
     codes = dict.fromkeys(rows.labels.codes[outside][:1_000].tolist())
-    shown = joined([quoted(rows.labels.name(code)) for code in list(codes)[:MOST_NAMED]])
+    shown = joined([quoted(rows.labels.name(code)) for code in list(codes)[:MAX_NAMED]])
     names = rows.classes.names
     return Problem(
         "outside-classes",
@@ -96,7 +96,7 @@ def _seen(rows: Rows) -> Iterator[Problem]:
                 "rows of others as well, or choose another outcome column.",
             )
         elif len(absent):
-            shown = [quoted(names[i]) for i in absent[:MOST_NAMED]]
+            shown = [quoted(names[i]) for i in absent[:MAX_NAMED]]
             verb = "has" if len(absent) == 1 else "have"
             yield Problem(
                 "unseen-classes",

@@ -23,7 +23,7 @@ from calib.loading.table import Table, make_table
 
 Arrays = Mapping[str, NDArray[Any]]
 # Of an array's header numpy reads 10,000 bytes at most.
-MOST_HEADER = 2**14
+MAX_HEADER = 2**14
 LONG = re.compile(rb"(\d)L")
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
@@ -136,7 +136,7 @@ def _is_text(values: NDArray[Any]) -> bool:
 def _header(content: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
     """Shape, order, type, and where the values begin."""
     # Python 2 wrote whole numbers as 40L.
-    stream = io.BytesIO(LONG.sub(rb"\1 ", content[:MOST_HEADER]))
+    stream = io.BytesIO(LONG.sub(rb"\1 ", content[:MAX_HEADER]))
     try:
         shape, fortran, dtype = HEADERS[npy.read_magic(stream)](stream)
         return shape, fortran, dtype, stream.tell()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from calib.core.origin import Origin
 from calib.loading import column_ranges
 from calib.loading.mapping import ColumnMapping
 from calib.loading.problems import Guess, joined, quoted
 from calib.loading.rows import Rows
 from calib.loading.table import Table
-from calib.origin import Origin
 
 MEANING = {
     "outcome": "The outcome column was",

@@ -14,7 +14,7 @@ from calib.loading.row_checks import parts
 from calib.loading.rows import Rows
 
 FEW = 100
-MOST_LABELS = 50
+MAX_LABELS = 50
 # A positive rate and a mean score that differ by more raise the question which class is positive.
 FACTOR = 2.0
 
@@ -29,7 +29,7 @@ def outcome_problems(rows: Rows) -> Iterator[Problem]:
         )
     elif rows.mapping.predicted is not None:
         yield from _classes(rows)
-    elif len(rows.labels) > MOST_LABELS:
+    elif len(rows.labels) > MAX_LABELS:
         yield _not_labels(rows)
     elif not _all_found(rows) and not _one_known_class(rows):
         yield _no_positive(rows)

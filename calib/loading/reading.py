@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from calib.aggregates import METADATA_KEY
+from calib.core.aggregate import METADATA_KEY
 from calib.loading.archives import unpack
 from calib.loading.numbers import has_commas
 from calib.loading.numpy_archive import is_numpy_archive, read_numpy_archive
@@ -21,8 +21,8 @@ from calib.loading.text import read_text
 from calib.loading.text_format import TextFormat
 
 # The page's upload widget says the same number, and so does .streamlit/config.toml.
-MOST_BYTES = 2**30
-MOST_CELLS = 200_000_000
+MAX_BYTES = 2**30
+MAX_CELLS = 200_000_000
 # Cells of a column that are looked at for decimal commas, where none is a delimiter.
 LOOK_ROWS = 10_000
 NULLABLE = {
@@ -54,7 +54,7 @@ def read(
     data: Source,
     name: str | None = None,
     *,
-    limit: int = MOST_BYTES,
+    limit: int = MAX_BYTES,
     delimiter: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
@@ -230,10 +230,10 @@ def _arrow(content: bytes) -> pa.Table:
 
 
 def _check_cells(n_rows: int, n_columns: int) -> None:
-    if n_rows * n_columns > MOST_CELLS:
+    if n_rows * n_columns > MAX_CELLS:
         raise refuse(
             "too-large",
-            f"The file holds {n_rows:,} rows of {n_columns:,} columns; at most {MOST_CELLS:,} "
+            f"The file holds {n_rows:,} rows of {n_columns:,} columns; at most {MAX_CELLS:,} "
             "cells are read. Upload fewer rows, or only the columns that are needed.",
         )
 

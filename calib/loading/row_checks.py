@@ -8,18 +8,18 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from calib.cells import weight_range_trouble
+from calib.core.cells import weight_range_trouble
+from calib.core.origin import repeated_ids, repeated_rows
+from calib.core.predictions import MAX_FOLDS
 from calib.loading.class_columns import shortened
 from calib.loading.numbers import MISSING_WORDS, Numbers
 from calib.loading.problems import Choice, Problem, joined, plural, quoted
 from calib.loading.rows import Rows
 from calib.numerics.arrays import BoolArray, IntArray
-from calib.origin import repeated_ids, repeated_rows
-from calib.predictions import MOST_FOLDS
 
 LEAVE_OUT = "Leave these rows out"
 NO_FOLDS = "Use no folds of the file"
-MOST_SPLIT_VALUES = 10
+MAX_SPLIT_VALUES = 10
 WORDS = MISSING_WORDS - {"", "-", "."}
 OUTSIDE = "none of the classes"
 
@@ -264,8 +264,8 @@ def _folds(rows: Rows) -> Iterator[Problem]:
     usable = rows.fold.codes[rows.usable]
     count = np.bincount(usable, minlength=len(rows.fold))
     n_folds = int((count > 0).sum())
-    if not 2 <= n_folds <= MOST_FOLDS:
-        wrong = f"has {plural(n_folds, 'value')}; cross-fitting takes 2 to {MOST_FOLDS} folds"
+    if not 2 <= n_folds <= MAX_FOLDS:
+        wrong = f"has {plural(n_folds, 'value')}; cross-fitting takes 2 to {MAX_FOLDS} folds"
     elif rows.classes is None and (alone := _one_class_outside(rows, count)) is not None:
         wrong = (
             f"leaves rows of one class only outside of fold {quoted(rows.fold.name(alone))}; a "
@@ -295,7 +295,7 @@ def _one_class_outside(rows: Rows, count: IntArray) -> int | None:
 
 
 def _shown(names: tuple[str, ...] | list[str]) -> str:
-    return joined([quoted(name) for name in names[:MOST_SPLIT_VALUES]], len(names))
+    return joined([quoted(name) for name in names[:MAX_SPLIT_VALUES]], len(names))
 
 
 def parts(rows: Rows) -> dict[str, BoolArray]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.loading.outcome_checks import positive_question
 from calib.loading.problems import Problem, plural, quoted
 from calib.loading.rows import Rows

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from calib.core.predictions import Predictions
 from calib.loading.build import from_rows, refuse_guesses, refused_guess
 from calib.loading.checks import ORDER, examine, told
 from calib.loading.columns import Labels, as_labels
@@ -19,9 +20,8 @@ from calib.loading.problems import InputError, Problem, joined, plural, quoted
 from calib.loading.rows import Rows
 from calib.loading.table import Table
 from calib.numerics.numbered import numbers_of
-from calib.predictions import Predictions
 
-MOST_MODELS = 100
+MAX_MODELS = 100
 # Repairs that leave rows alone in which nothing is wrong.
 HARMLESS = {"drop_missing"}
 
@@ -142,10 +142,10 @@ def _structure(
     for table in tables:
         if mapping.model not in table.columns:
             sentence = f"The model column {quoted(mapping.model)} is not in {quoted(table.name)}."
-        elif len(labels := as_labels(table.frame[mapping.model])) > MOST_MODELS:
+        elif len(labels := as_labels(table.frame[mapping.model])) > MAX_MODELS:
             sentence = (
                 f"The model column {quoted(mapping.model)} names {len(labels):,} models; at most "
-                f"{MOST_MODELS} are compared."
+                f"{MAX_MODELS} are compared."
             )
         elif not len(labels):
             sentence = f"The model column {quoted(mapping.model)} is empty."

@@ -3,13 +3,13 @@
 from calib.matrices.clipping import ClippedLoss, Clipping, compare_clipping
 from calib.matrices.comparison import MulticlassComparison, MulticlassResult, compare_multiclass
 from calib.matrices.defaults import default_methods, default_settings
-from calib.matrices.held_out import MulticlassHeldOut
+from calib.matrices.held_out import MatrixCrossFitted
 
 __all__ = [
     "ClippedLoss",
     "Clipping",
+    "MatrixCrossFitted",
     "MulticlassComparison",
-    "MulticlassHeldOut",
     "MulticlassResult",
     "compare_clipping",
     "compare_multiclass",

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from calib.calibrators.clip import CANDIDATES
-from calib.comparison import Estimate, mean_estimate
+from calib.crossfit.comparison import Estimate, mean_estimate
 from calib.matrices.comparison import MulticlassComparison
-from calib.matrices.held_out import MulticlassHeldOut
+from calib.matrices.held_out import MatrixCrossFitted
 from calib.multiclass.clip import MulticlassClip
 from calib.multiclass.metrics import row_log_loss
 from calib.numerics.arrays import FloatArray
@@ -95,7 +95,7 @@ def compare_clipping(compared: MulticlassComparison) -> Clipping:
     --------
     >>> import numpy as np
     >>> from calib.matrices import compare_multiclass
-    >>> from calib.predictions import Predictions
+    >>> from calib.core.predictions import Predictions
     >>> scores = [[0.999, 0.0005, 0.0005], [0.0005, 0.999, 0.0005], [0.0005, 0.0005, 0.999]]
     >>> label = np.append(np.arange(100) % 3, 0)
     >>> rows = Predictions.from_arrays(label, np.array(scores)[np.arange(101) % 3])
@@ -137,7 +137,7 @@ def compare_clipping(compared: MulticlassComparison) -> Clipping:
     )
 
 
-def _row_losses(held_out: MulticlassHeldOut, p_min: float) -> FloatArray:
+def _row_losses(held_out: MatrixCrossFitted, p_min: float) -> FloatArray:
     scores, label = held_out.scores, held_out.label
     clipped = MulticlassClip(p_min).fit(scores[:1], label[:1]).predict(scores)
     return row_log_loss(clipped, label)

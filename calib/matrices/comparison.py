@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from calib.comparison import Estimate, Progress, mean_estimate, quiet, simplest
+from calib.core.predictions import BinaryView, Predictions
+from calib.crossfit.comparison import Estimate, Progress, mean_estimate, no_progress, simplest
 from calib.matrices.defaults import default_methods
-from calib.matrices.held_out import MulticlassHeldOut, hold_out_multiclass
+from calib.matrices.held_out import MatrixCrossFitted, cross_fit_matrix
 from calib.matrices.views import replicate_view
 from calib.multiclass import MULTICLASS_CALIBRATORS, MULTICLASS_METRICS
 from calib.multiclass.class_errors import class_errors
 from calib.multiclass.metrics import ROW_METRICS, leading_views, view_metrics
 from calib.numerics.arrays import FloatArray
-from calib.predictions import BinaryView, Predictions
 from calib.settings import Settings
 from calib.uncertainty import fold_variance
 from calib.uncertainty.replicates import Errors
@@ -62,7 +62,7 @@ class Scored:
     errors : mapping of str to Errors
         Those of them that have an interval, in resamples.
     folds : mapping of str to ndarray of shape (k, m)
-        What `rows` holds, of `MulticlassHeldOut.fold_rows` under every fold's calibrator.
+        What `rows` holds, of `MatrixCrossFitted.fold_rows` under every fold's calibrator.
     """
 
     rows: Mapping[str, FloatArray]
@@ -106,7 +106,7 @@ class MulticlassComparison:
     n_bins : int
         Uniform bins of both ECE.
     confidence_level : float
-    held_out : MulticlassHeldOut or None
+    held_out : MatrixCrossFitted or None
         The fitted maps; ``held_out.matrix(key)`` and ``held_out.view(key, view)`` are the
         calibrated scores. None in an opened report.
     scored : mapping of str to Scored
@@ -119,7 +119,7 @@ class MulticlassComparison:
     notes: tuple[str, ...]
     n_bins: int
     confidence_level: float
-    held_out: MulticlassHeldOut | None = None
+    held_out: MatrixCrossFitted | None = None
     scored: Mapping[str, Scored] = field(default_factory=dict)
 
     def frame(self) -> pd.DataFrame:
@@ -142,7 +142,7 @@ def compare_multiclass(
     n_folds: int = 5,
     seed: int = 0,
     confidence_level: float = 0.95,
-    progress: Progress = quiet,
+    progress: Progress = no_progress,
 ) -> MulticlassComparison:
     """Compare multiclass calibrators on rows that they were not fitted on.
 
@@ -197,7 +197,7 @@ def compare_multiclass(
 def compare(
     predictions: Predictions,
     settings: Settings,
-    progress: Progress = quiet,
+    progress: Progress = no_progress,
     earlier: MulticlassComparison | None = None,
 ) -> MulticlassComparison:
     """The same under settings, with all that an earlier comparison of the same data can spare.
@@ -213,7 +213,7 @@ def compare(
         Of the same predictions.
     """
     known = earlier.held_out if earlier else None
-    held_out = hold_out_multiclass(predictions, settings, progress, known)
+    held_out = cross_fit_matrix(predictions, settings, progress, known)
     scored = _scored(held_out, earlier, progress)
     rows = _rows(held_out)
 
@@ -243,7 +243,7 @@ def compare(
 
 
 def _scored(
-    held_out: MulticlassHeldOut, earlier: MulticlassComparison | None, progress: Progress
+    held_out: MatrixCrossFitted, earlier: MulticlassComparison | None, progress: Progress
 ) -> dict[str, Scored]:
     found = {}
     for number, (key, fitted) in enumerate(held_out.maps.items()):
@@ -257,7 +257,7 @@ def _scored(
     return found
 
 
-def _score(held_out: MulticlassHeldOut, key: str) -> Scored:
+def _score(held_out: MatrixCrossFitted, key: str) -> Scored:
     matrix, label, weight = held_out.matrix(key), held_out.label, held_out.weight
     views = {
         name: replace(view, group=held_out.group)
@@ -285,7 +285,7 @@ def _score(held_out: MulticlassHeldOut, key: str) -> Scored:
     )
 
 
-def _by_fold(held_out: MulticlassHeldOut, key: str) -> dict[str, FloatArray]:
+def _by_fold(held_out: MatrixCrossFitted, key: str) -> dict[str, FloatArray]:
     label = held_out.label[held_out.fold_rows]
     matrices = held_out.fold_matrices(key)
     by_fold = [{name: row(one, label) for name, row in ROW_METRICS.items()} for one in matrices]
@@ -323,7 +323,7 @@ def _unseen_note(unseen: tuple[int, ...], names: tuple[str, ...]) -> tuple[str, 
     )
 
 
-def _rows(held_out: MulticlassHeldOut) -> BinaryView:
+def _rows(held_out: MatrixCrossFitted) -> BinaryView:
     """The weights and groups of the scored rows, as means and their intervals want them."""
     correct = held_out.label == held_out.scores.argmax(axis=1)
     top = held_out.scores.max(axis=1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from calib.aggregates import Aggregate
-from calib.predictions import Predictions
+from calib.core.aggregate import Aggregate
+from calib.core.predictions import Predictions
 from calib.settings import Settings
 
 # Cheap at any size.

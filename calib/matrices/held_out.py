@@ -10,13 +10,13 @@ import numpy as np
 from sklearn import config_context
 from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold, StratifiedKFold
 
-from calib.comparison import Progress, create, quiet, with_settings
+from calib.core.predictions import BinaryView, Predictions, check_view
+from calib.crossfit.comparison import Progress, create, no_progress, with_settings
 from calib.multiclass import MULTICLASS_CALIBRATORS, MulticlassCalibrator, multiclass_calibrator
 from calib.multiclass.by_class import Classwise, class_table, score_matrix
 from calib.multiclass.one_vs_rest import OneVsRest
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.ranking import binary_problem
-from calib.predictions import BinaryView, Predictions, check_view
 from calib.settings import Settings
 
 Found = TypeVar("Found")
@@ -43,7 +43,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MulticlassHeldOut:
+class MatrixCrossFitted:
     """Every method's fitted maps, arranged so that each scored row meets one that has not seen it.
 
     Calibrated matrices are computed when asked for: a dozen of 50,000 rows by 1,000 classes would
@@ -174,12 +174,12 @@ def create_multiclass(key: str, settings: Settings) -> MulticlassCalibrator:
     )
 
 
-def hold_out_multiclass(
+def cross_fit_matrix(
     predictions: Predictions,
     settings: Settings,
-    progress: Progress = quiet,
-    earlier: MulticlassHeldOut | None = None,
-) -> MulticlassHeldOut:
+    progress: Progress = no_progress,
+    earlier: MatrixCrossFitted | None = None,
+) -> MatrixCrossFitted:
     """Fit every method so that each row can be scored by a map that has not seen it.
 
     With calibration and test rows: fit on the one, score the other. Else in the folds that the data
@@ -193,7 +193,7 @@ def hold_out_multiclass(
         Their view plays no part.
     progress : callable
         Called with (share done, what is being done).
-    earlier : MulticlassHeldOut, optional
+    earlier : MatrixCrossFitted, optional
         Of the same predictions: methods whose parameters and folds are the same are not fitted
         again.
 
@@ -221,7 +221,7 @@ def hold_out_multiclass(
     return fresh if earlier is None or not kept else _merged(fresh, earlier, settings)
 
 
-def _still_valid(earlier: MulticlassHeldOut | None, settings: Settings) -> set[str]:
+def _still_valid(earlier: MatrixCrossFitted | None, settings: Settings) -> set[str]:
     if earlier is None:
         return set()
     old = earlier.settings
@@ -241,8 +241,8 @@ def _parameters(key: str, settings: Settings) -> str:
 
 
 def _merged(
-    fresh: MulticlassHeldOut, earlier: MulticlassHeldOut, settings: Settings
-) -> MulticlassHeldOut:
+    fresh: MatrixCrossFitted, earlier: MatrixCrossFitted, settings: Settings
+) -> MatrixCrossFitted:
     """The methods of the settings, from both; the folds are the same."""
 
     def both(ours: Mapping[str, Found], theirs: Mapping[str, Found]) -> dict[str, Found]:
@@ -277,7 +277,7 @@ class _Rows:
 
 def _by_split(
     data: _Rows, test: BoolArray, methods: tuple[str, ...], settings: Settings, progress: Progress
-) -> MulticlassHeldOut:
+) -> MatrixCrossFitted:
     if test.all() or not test.any():
         only = "test" if test.all() else "calibration"
         raise ValueError(
@@ -288,7 +288,7 @@ def _by_split(
     steps = _Steps(len(methods), progress)
     maps, failures = _fit_all(calibration, methods, settings, steps)
     part = Part(np.arange(len(scored.label)), maps)
-    return MulticlassHeldOut(
+    return MatrixCrossFitted(
         scores=scored.scores,
         label=scored.label,
         weight=scored.weight,
@@ -305,7 +305,7 @@ def _by_split(
 
 def _by_folds(
     data: _Rows, methods: tuple[str, ...], settings: Settings, progress: Progress
-) -> MulticlassHeldOut:
+) -> MatrixCrossFitted:
     folds = _folds(data, settings)
     steps = _Steps(len(methods) * (len(folds) + 1), progress)
     maps, failures = _fit_all(data, methods, settings, steps)
@@ -319,7 +319,7 @@ def _by_folds(
         parts.append(Part(rows, fitted))
     # A method that failed in one fold has rows without a score.
     maps = {key: fitted for key, fitted in maps.items() if key not in failures}
-    return MulticlassHeldOut(
+    return MatrixCrossFitted(
         scores=data.scores,
         label=data.label,
         weight=data.weight,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.cells import ScoreCells
-from calib.comparison import HeldOut, Progress, quiet
-from calib.matrices.held_out import MulticlassHeldOut
+from calib.core.cells import ScoreCells
+from calib.core.predictions import BinaryView, Predictions, check_view
+from calib.crossfit.comparison import CrossFitted, Progress, no_progress
+from calib.matrices.held_out import MatrixCrossFitted
 from calib.multiclass import MULTICLASS_CALIBRATORS
 from calib.numerics.ranking import binary_problem
-from calib.predictions import BinaryView, Predictions, check_view
 from calib.settings import Settings
 from calib.uncertainty import (
     FoldScores,
@@ -21,15 +21,15 @@ from calib.uncertainty import (
 
 # Every method draws for itself, so with fewer groups than one drawing for all: the bounds differ by
 # less than another seed makes them.
-MOST_GROUPS = 512
+MAX_GROUPS = 512
 
 
-def hold_out_view(
-    held_out: MulticlassHeldOut,
+def cross_fit_view(
+    held_out: MatrixCrossFitted,
     predictions: Predictions,
     settings: Settings,
-    progress: Progress = quiet,
-) -> HeldOut:
+    progress: Progress = no_progress,
+) -> CrossFitted:
     """Every method's held-out scores in the view of the settings; nothing is fitted.
 
     Rows of equal uncalibrated scores may come out of a method with different ones, and outcomes of
@@ -37,7 +37,7 @@ def hold_out_view(
 
     Parameters
     ----------
-    held_out : MulticlassHeldOut
+    held_out : MatrixCrossFitted
     predictions : Predictions
         The rows that it was made of.
     settings : Settings
@@ -63,7 +63,7 @@ def hold_out_view(
     outcomes = {
         key: own.outcome for key, own in views.items() if (own.outcome != rows.outcome).any()
     }
-    return HeldOut(
+    return CrossFitted(
         rows=rows,
         scores={key: own.score for key, own in views.items()},
         cells=cells,
@@ -83,7 +83,7 @@ def hold_out_view(
     )
 
 
-def _fold_scores(held_out: MulticlassHeldOut, view: str) -> dict[str, FoldScores]:
+def _fold_scores(held_out: MatrixCrossFitted, view: str) -> dict[str, FoldScores]:
     if held_out.protocol != "folds":
         return {}
     kind, index = check_view(view, held_out.scores.shape[1])
@@ -101,7 +101,7 @@ def _fold_scores(held_out: MulticlassHeldOut, view: str) -> dict[str, FoldScores
 
 def replicate_view(rows: BinaryView, cells: ScoreCells, seed: int) -> Replicates:
     """One method's errors in resamples of its own rows."""
-    drawn = resample_rows(rows, cells, most_groups=MOST_GROUPS, random_state=seed)
+    drawn = resample_rows(rows, cells, most_groups=MAX_GROUPS, random_state=seed)
     return replicate(drawn, rows.score)
 
 

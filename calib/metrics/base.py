@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeVar
 
 from numpy.typing import ArrayLike
 
-from calib.cells import ScoreCells
-from calib.registry import Registry
+from calib.core.cells import ScoreCells
+from calib.core.registry import Registry
 
 Result = TypeVar("Result")
 Better = Literal["lower", "higher", "zero", "one", "none"]

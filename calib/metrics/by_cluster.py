@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
+from calib.core.predictions import BinaryView
 from calib.metrics.goodness_of_fit import (
     FEW_EXPECTED,
     ROUNDING,
@@ -26,7 +27,6 @@ from calib.numerics.design_effect import DesignEffect, design_effect
 from calib.numerics.logistic import LogisticFit
 from calib.numerics.moderated import cluster_effect, unit_sums
 from calib.numerics.transforms import sigmoid
-from calib.predictions import BinaryView
 from calib.uncertainty import Errors, fit_line
 from calib.uncertainty.slope import log_odds
 
@@ -73,7 +73,7 @@ def clustered_tests(
     Copies of rows are no evidence:
 
     >>> import numpy as np
-    >>> from calib.predictions import Predictions
+    >>> from calib.core.predictions import Predictions
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(100)
     >>> y, five = rng.random(100) < p, np.repeat(np.arange(100), 5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.metrics.base import metric
 from calib.metrics.binned import absolute_gap
 from calib.numerics.binning import Strategy, bin_cells

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.metrics.base import metric
 from calib.metrics.results import TestResult
 from calib.numerics.arrays import FloatArray

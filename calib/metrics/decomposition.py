@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.metrics.base import metric
 from calib.metrics.proper import mean_brier, mean_log_loss
 from calib.metrics.results import Decomposition

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.special import chdtrc, ndtr
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.metrics.base import metric
 from calib.metrics.results import TestResult
 from calib.numerics.aggregate import bucket_starts
@@ -19,7 +19,7 @@ from calib.numerics.resampling import draw_noise
 ROUNDING = 1e-12  # of sums over bins
 FEW_EXPECTED = 5.0  # Cochran's rule, for a group's variance
 # Runs of scores that are drawn together; fewer scores are drawn exactly.
-MOST_RUNS = 64
+MAX_RUNS = 64
 
 
 @metric(
@@ -127,7 +127,7 @@ def chi_square(groups: Bins, gap: FloatArray) -> FloatArray:
 
 def simulated_gaps(cells: ScoreCells, groups: Bins, random_state: int) -> FloatArray:
     """Gaps of the groups under y ~ Bernoulli(s), shape (g, r)."""
-    runs = bucket_starts(cells.score, cells.weight, MOST_RUNS)
+    runs = bucket_starts(cells.score, cells.weight, MAX_RUNS)
     starts = np.union1d(runs, groups.first)
 
     def total(values: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.metrics.base import metric
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.transforms import clip_certain

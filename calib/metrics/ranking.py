@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
+from calib.core.predictions import BinaryView
 from calib.metrics.base import metric
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.sorting import increasing_order, run_starts
-from calib.predictions import BinaryView
 
 
 @metric(
@@ -117,7 +117,7 @@ def row_auc_within(rows: BinaryView, fold: IntArray) -> FloatArray:
     Examples
     --------
     >>> import numpy as np
-    >>> from calib.predictions import Predictions
+    >>> from calib.core.predictions import Predictions
     >>> rows = Predictions.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.6, 0.7]).view()
     >>> float(row_auc_within(rows, np.array([0, 0, 1, 1])).mean())
     1.0

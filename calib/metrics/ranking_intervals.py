@@ -9,12 +9,12 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import stdtrit
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
+from calib.core.predictions import BinaryView
 from calib.metrics.ranking import auc, row_auc
 from calib.numerics.arrays import FloatArray
 from calib.numerics.intervals import normal_quantile
 from calib.numerics.moderated import cluster_effect, freedom, squared_half_width, unit_sums
-from calib.predictions import BinaryView
 from calib.uncertainty import Estimate
 
 
@@ -57,7 +57,7 @@ def auc_estimate(
 
     Examples
     --------
-    >>> from calib.predictions import Predictions
+    >>> from calib.core.predictions import Predictions
     >>> estimate = auc_estimate(Predictions.from_arrays([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8]).view())
     >>> round(estimate.low, 2), estimate.value, round(estimate.high, 2)
     (0.28, 0.875, 0.99)
@@ -119,7 +119,7 @@ def auc_difference(
     Examples
     --------
     >>> import numpy as np
-    >>> from calib.predictions import Predictions
+    >>> from calib.core.predictions import Predictions
     >>> rows = Predictions.from_arrays([0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.8, 0.9]).view()
     >>> own = row_auc(rows.cells(), rows.outcome, rows.score)
     >>> auc_difference(rows, own, own)

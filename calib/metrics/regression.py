@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import chdtrc, logit
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.metrics.base import metric
 from calib.metrics.proper import mean_log_loss
 from calib.metrics.results import SlopeIntercept, TestResult

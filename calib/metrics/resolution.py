@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
+from calib.core.predictions import BinaryView
 from calib.metrics.proper import row_brier, row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.sorting import run_starts
-from calib.predictions import BinaryView
 
 
 def resolutions(

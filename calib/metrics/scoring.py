@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.metrics import make_scorer
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.metrics.base import METRICS, Better
 
 

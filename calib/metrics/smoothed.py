@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.metrics.base import metric
 from calib.metrics.results import SmoothedErrors
 from calib.numerics.arrays import FloatArray

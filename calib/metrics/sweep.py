@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.metrics.base import metric
 from calib.metrics.binned import absolute_gap
 from calib.numerics.binning import Strategy, bin_cells
 
 # Separated classes never violate monotony, however many the bins.
-MOST_BINS = 1_000
+MAX_BINS = 1_000
 ROUNDING = 1e-12  # of sums over bins
 
 
@@ -48,7 +48,7 @@ def sweep_calibration_error(cells: ScoreCells) -> float:
 
 
 def increasing_bins(
-    cells: ScoreCells, strategy: Strategy = "quantile", most: int = MOST_BINS
+    cells: ScoreCells, strategy: Strategy = "quantile", most: int = MAX_BINS
 ) -> int:
     """The largest number of bins before observed frequencies first decrease from bin to bin.
 

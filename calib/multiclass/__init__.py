@@ -1,5 +1,6 @@
 """Multiclass: calibrators of score matrices, and their errors, class by class and overall."""
 
+from calib.core.registry import import_all
 from calib.multiclass.base import (
     MULTICLASS_CALIBRATORS,
     MulticlassCalibrator,
@@ -8,7 +9,6 @@ from calib.multiclass.base import (
 )
 from calib.multiclass.by_class import Classwise, classwise
 from calib.multiclass.metrics import MULTICLASS_METRICS, multiclass_metrics
-from calib.registry import import_all
 
 import_all(__name__, list(__path__))
 

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from calib.cells import ScoreCells, check_same_length, check_weights, effective_weights
+from calib.core.cells import ScoreCells, check_same_length, check_weights, effective_weights
+from calib.core.predictions import check_classes, check_score_matrix
+from calib.core.registry import Registry
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.ranking import binary_problem
 from calib.numerics.threads import single_thread
-from calib.predictions import check_classes, check_score_matrix
-from calib.registry import Registry
 
 
 class MulticlassCalibrator(BaseEstimator):

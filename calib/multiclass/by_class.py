@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from calib.core.predictions import Predictions
 from calib.multiclass.class_errors import ClassErrors, class_errors
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.brownian import supremum_by_cluster, supremum_survival
 from calib.numerics.multiplicity import holm
-from calib.predictions import Predictions
 
 # The Brownian limit needs rows, as for the binary test, and outcomes that can vary.
 FEW_ROWS, LITTLE_SPREAD = 100, 25.0

@@ -11,14 +11,14 @@ from calib.multiclass.base import MULTICLASS_CALIBRATORS, MulticlassMethod, regi
 from calib.multiclass.linear import ridge
 from calib.multiclass.matrix import FullLinear
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.softmax_regression import Pull, SoftmaxRegression, fit_softmax
+from calib.numerics.softmax_regression import QuadraticPenalty, SoftmaxRegression, fit_softmax
 
 Penalty = Literal["odir", "l2"]
 N_FOLDS = 5
 # As the weight, in rows, of a prior: from hardly free to hardly held.
 PRIOR_ROWS = 10.0 ** np.arange(5.0, -2.1, -1.0)
 # More rows than this tell no more about how strong a prior ought to be.
-MOST_ROWS = 20_000
+MAX_ROWS = 20_000
 # On the way only the held-out loss is read.
 PATH_TOLERANCE = 1e-8
 # The loss over strengths has one valley: after this many worse ones the rest is not tried.
@@ -97,7 +97,7 @@ class Dirichlet(FullLinear):
             self.strength_ = self._choose(problem, start)
         else:
             self.strength_ = float(self.strength)
-        return fit_softmax(problem, self._pull(problem, self.strength_), start)
+        return fit_softmax(problem, self._penalty(problem, self.strength_), start)
 
     def _check(self) -> None:
         if self.penalty not in ("odir", "l2"):
@@ -107,14 +107,14 @@ class Dirichlet(FullLinear):
             if value is not None and not 0.0 <= value < np.inf:
                 raise ValueError(f"{name} must be at least 0 and finite, got {value}.")
 
-    def _pull(self, problem: SoftmaxRegression, strength: float) -> Pull:
+    def _penalty(self, problem: SoftmaxRegression, strength: float) -> QuadraticPenalty:
         m = problem.x.shape[1]
         table = np.full((m, m + 1), strength)
         if self.penalty == "odir":
             table[np.arange(m), np.arange(m)] = 0.0
             if self.intercept_strength is not None:
                 table[:, m] = self.intercept_strength
-        return Pull(table.ravel(), np.zeros(table.size)) + ridge(problem)
+        return QuadraticPenalty(table.ravel(), np.zeros(table.size)) + ridge(problem)
 
     def _choose(self, problem: SoftmaxRegression, start: FloatArray) -> float:
         """The strength with the least cross-validated loss, searched from strong to weak."""
@@ -124,8 +124,8 @@ class Dirichlet(FullLinear):
         for prior_rows in PRIOR_ROWS.tolist():
             loss = 0.0
             for i, (train, held_out) in enumerate(folds):
-                pull = self._pull(train, prior_rows / 2.0 / train.total_weight)
-                coefficients[i] = fit_softmax(train, pull, coefficients[i], PATH_TOLERANCE)
+                penalty = self._penalty(train, prior_rows / 2.0 / train.total_weight)
+                coefficients[i] = fit_softmax(train, penalty, coefficients[i], PATH_TOLERANCE)
                 loss += held_out.log_loss(coefficients[i]) * held_out.total_weight
             rows.append((prior_rows / 2.0 / problem.total_weight, loss))
             best = int(np.argmin([loss for _, loss in rows]))
@@ -138,7 +138,7 @@ class Dirichlet(FullLinear):
     def _folds(
         self, problem: SoftmaxRegression
     ) -> list[tuple[SoftmaxRegression, SoftmaxRegression]]:
-        order = np.random.default_rng(self.random_state).permutation(len(problem.x))[:MOST_ROWS]
+        order = np.random.default_rng(self.random_state).permutation(len(problem.x))[:MAX_ROWS]
         parts: list[IntArray] = [np.sort(part) for part in np.array_split(order, N_FOLDS)]
         folds = []
         for i, part in enumerate(parts):

@@ -10,7 +10,7 @@ from calib.numerics.blocks import row_blocks
 from calib.numerics.softmax import fit_inverse_temperature, log_scores, softmax
 from calib.numerics.softmax_regression import (
     Design,
-    Pull,
+    QuadraticPenalty,
     SoftmaxRegression,
     fit_softmax,
 )
@@ -53,13 +53,13 @@ class LinearSoftmax(MulticlassCalibrator):
         return scores
 
 
-def ridge(problem: SoftmaxRegression) -> Pull:
+def ridge(problem: SoftmaxRegression) -> QuadraticPenalty:
     """The weak pull to the identity."""
     identity = problem.design.identity(problem.x.shape[1])
     counts = np.bincount(problem.label, minlength=len(identity))
     rows = np.where(counts == 0, UNSEEN_ROWS, RIDGE_ROWS)
     strength = np.repeat(rows / 2.0 / problem.total_weight, identity.shape[1])
-    return Pull(strength, identity.ravel())
+    return QuadraticPenalty(strength, identity.ravel())
 
 
 def span(values: FloatArray) -> str:

@@ -9,7 +9,7 @@ from calib.multiclass.linear import LinearSoftmax, span
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.softmax_regression import Full
 
-MOST_CLASSES = 300
+MAX_CLASSES = 300
 
 
 class FullLinear(LinearSoftmax):
@@ -19,9 +19,9 @@ class FullLinear(LinearSoftmax):
 
     def _fit(self, scores: FloatArray, label: IntArray, weight: FloatArray | None) -> None:
         m = scores.shape[1]
-        if m > MOST_CLASSES:
+        if m > MAX_CLASSES:
             raise ValueError(
-                f"{type(self).__name__} fits m (m + 1) numbers and takes at most {MOST_CLASSES} "
+                f"{type(self).__name__} fits m (m + 1) numbers and takes at most {MAX_CLASSES} "
                 f"classes; use temperature or vector scaling, got {m:,}."
             )
         super()._fit(scores, label, weight)

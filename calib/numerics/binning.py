@@ -14,7 +14,7 @@ from calib.numerics.arrays import FloatArray, IntArray, lock
 Strategy = Literal["uniform", "quantile", "fd"]
 STRATEGIES = ("uniform", "quantile", "fd")
 # Freedman and Diaconis ask for any number of bins when half of the scores nearly coincide.
-MOST_FD_BINS = 10_000
+MAX_FD_BINS = 10_000
 # Relative, of prefix sums.
 ROUNDING = 1e-12
 
@@ -221,7 +221,7 @@ def quantiles(cells: Cells, level: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> from calib.cells import ScoreCells
+    >>> from calib.core.cells import ScoreCells
     >>> quantiles(ScoreCells.from_arrays([0, 1, 1], [0.2, 0.4, 0.8], [2, 1, 1]), np.array([0.5]))
     array([0.3])
     """
@@ -254,5 +254,5 @@ def _freedman_diaconis(cells: Cells) -> FloatArray:
         return np.array([low - 0.5, high + 0.5])
     upper, lower = quantiles(cells, np.array([0.75, 0.25]))
     width = 2.0 * (upper - lower) * cells.cumulative_rows[-1] ** (-1.0 / 3.0)
-    n_bins = min(math.ceil((high - low) / width), MOST_FD_BINS) if width > 0.0 else 1
+    n_bins = min(math.ceil((high - low) / width), MAX_FD_BINS) if width > 0.0 else 1
     return np.linspace(low, high, n_bins + 1)

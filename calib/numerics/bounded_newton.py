@@ -12,7 +12,7 @@ from calib.numerics.transforms import sigmoid
 # Value of a loss at f (one number a cell), and its first and second derivative by f.
 Loss = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
 
-MOST_STEPS = 200
+MAX_STEPS = 200
 SHORTEST_STEP = 1e-10
 TOLERANCE = 1e-13
 
@@ -75,7 +75,7 @@ def fit_bounded(
     c = start
     value, first, second = loss(design @ c)
     value += float(c @ ridge @ c) / 2.0
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         gradient = design.T @ first + ridge @ c
         free = (c > least) | (gradient < 0.0)
         move = np.zeros(len(c))

@@ -29,7 +29,7 @@ def simulated_differences(cells: Cells, random_state: int) -> FloatArray:
 
     Examples
     --------
-    >>> from calib.cells import ScoreCells
+    >>> from calib.core.cells import ScoreCells
     >>> cells = ScoreCells.from_arrays([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5])
     >>> simulated_differences(cells, 0).std(axis=1).round(2)
     array([0.  , 0.25])

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from calib.numerics.arrays import FloatArray, lock
 from calib.numerics.banded import banded_times, gram_products, inverse_band
 
-MOST_STEPS = 50
+MAX_STEPS = 50
 SHORTEST_STEP = 1e-6
 # Relative to the largest diagonal entry of a Hessian that is singular up to rounding.
 JITTER = 1e-15
@@ -156,7 +156,7 @@ def fit_logistic(
     p, value = _state(problem, lam, c, f)
     enough = tolerance * problem.total_weight
     steps = 0
-    while steps < MOST_STEPS:
+    while steps < MAX_STEPS:
         steps += 1
         gradient, factor = _derivatives(problem, lam, c, p)
         move = cho_solve_banded((factor, True), gradient, check_finite=False)

@@ -14,13 +14,13 @@ from calib.numerics.binning import Bins, Cells, equal_weights
 from calib.numerics.intervals import normal_quantile
 
 # Above, the normal approximation is nearer to the exact quantiles than a plot can show,
-MOST_EXACT_ROWS = 1000
+MAX_EXACT_ROWS = 1000
 # but not where the number of positives varies by less.
-LEAST_NORMAL_VARIANCE = 100.0
+MIN_NORMAL_VARIANCE = 100.0
 # Of a bin whose count varies by more the mean absolute gap is that of a normal number, to 1%.
-MOST_EXACT_GAP_VARIANCE = 25.0
+MAX_EXACT_GAP_VARIANCE = 25.0
 # A count that varies by less than 100 and whose mean is below 200 stays below, to 1e-16.
-MOST_COUNTS = 512
+MAX_COUNTS = 512
 # Rows of a large bin that are taken together, as trials of their mean probability.
 RUNS = 32
 # Polynomials multiplied at once: bounds the memory of a plot with very many small bins.
@@ -59,7 +59,7 @@ def calibrated_rate_interval(
 
     Examples
     --------
-    >>> from calib.cells import ScoreCells
+    >>> from calib.core.cells import ScoreCells
     >>> from calib.numerics.binning import bin_cells
     >>> cells = ScoreCells.from_arrays([0, 1] * 40, [0.25, 0.75] * 40)
     >>> bins = bin_cells(cells, 2, "uniform")
@@ -68,7 +68,7 @@ def calibrated_rate_interval(
     >>> calibrated_rate_interval(cells, bins, 0.95, simultaneous=True)
     (array([0.1, 0.6]), array([0.4, 0.9]))
     """
-    counts = _exact_counts(cells, bins, _few(bins, LEAST_NORMAL_VARIANCE, cells, MOST_EXACT_ROWS))
+    counts = _exact_counts(cells, bins, _few(bins, MIN_NORMAL_VARIANCE, cells, MAX_EXACT_ROWS))
     tail = (1.0 - confidence_level) / 2.0
     if simultaneous:
         tail = _tail_of_all(counts.values(), len(bins) - len(counts), confidence_level)
@@ -96,7 +96,7 @@ def calibrated_gap(cells: Cells, bins: Bins) -> FloatArray:
 
     Examples
     --------
-    >>> from calib.cells import ScoreCells
+    >>> from calib.core.cells import ScoreCells
     >>> from calib.numerics.binning import bin_cells
     >>> cells = ScoreCells.from_arrays([0, 0, 1], [0.1, 0.8, 0.8])
     >>> calibrated_gap(cells, bin_cells(cells, 2, "uniform")).round(3)
@@ -106,7 +106,7 @@ def calibrated_gap(cells: Cells, bins: Bins) -> FloatArray:
     rarer = np.minimum(bins.mean_score, 1.0 - bins.mean_score)
     gap = np.minimum(math.sqrt(2.0 / math.pi) * calibrated_spread(cells, bins), 2.0 * rarer)
     for position, count in _exact_counts(
-        cells, bins, _few(bins, MOST_EXACT_GAP_VARIANCE, cells)
+        cells, bins, _few(bins, MAX_EXACT_GAP_VARIANCE, cells)
     ).items():
         gap[position] = count.mean_absolute_deviation / bins.rows[position]
     return gap
@@ -203,8 +203,8 @@ def _few(bins: Bins, variance: float, cells: Cells, rows: float = 0.0) -> BoolAr
 
 def _exact_counts(cells: Cells, bins: Bins, chosen: BoolArray) -> dict[int, _Count]:
     """Distributions of the chosen bins, by position."""
-    small = np.flatnonzero(chosen & (bins.rows <= MOST_EXACT_ROWS))
-    large = np.flatnonzero(chosen & (bins.rows > MOST_EXACT_ROWS))
+    small = np.flatnonzero(chosen & (bins.rows <= MAX_EXACT_ROWS))
+    large = np.flatnonzero(chosen & (bins.rows > MAX_EXACT_ROWS))
     found = {}
     for start in range(0, len(small), BINS_AT_ONCE):
         part = small[start : start + BINS_AT_ONCE]
@@ -228,12 +228,12 @@ def _large_count(cells: Cells, bins: Bins, position: int) -> _Count:
     mean = np.diff(cells.cumulative_score[ends]) / np.diff(cells.cumulative_weight[ends])
     mirrored = bool(bins.mean_score[position] > 0.5)
     p = np.clip(1.0 - mean if mirrored else mean, 0.0, 1.0)
-    wave = np.exp(-2j * np.pi * np.arange(MOST_COUNTS // 2 + 1) / MOST_COUNTS)
+    wave = np.exp(-2j * np.pi * np.arange(MAX_COUNTS // 2 + 1) / MAX_COUNTS)
     spectrum = np.prod((1.0 + p[:, None] * (wave - 1.0)) ** rows[:, None], axis=0)
-    pmf = np.maximum(irfft(spectrum, MOST_COUNTS), 0.0)
+    pmf = np.maximum(irfft(spectrum, MAX_COUNTS), 0.0)
     if not mirrored:
         return _Count(0, pmf, np.cumsum(pmf))
-    return _Count(int(bins.rows[position]) + 1 - MOST_COUNTS, pmf[::-1], np.cumsum(pmf[::-1]))
+    return _Count(int(bins.rows[position]) + 1 - MAX_COUNTS, pmf[::-1], np.cumsum(pmf[::-1]))
 
 
 def _trials(cells: Cells, first: IntArray, last: IntArray) -> FloatArray:

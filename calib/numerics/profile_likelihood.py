@@ -10,7 +10,7 @@ from scipy.special import expit, log_expit, logit
 
 from calib.numerics.arrays import FloatArray
 
-MOST_DOUBLINGS = 60
+MAX_DOUBLINGS = 60
 
 
 def profile_bounds(
@@ -72,7 +72,7 @@ def _intercept(offset: FloatArray, positive: FloatArray, weight: FloatArray) -> 
 
 def _beyond(fallen: Callable[[float], float], start: float, step: float) -> float:
     """Where a function that is below 0 at the start, and convex, reaches 0 in a direction."""
-    for _ in range(MOST_DOUBLINGS):
+    for _ in range(MAX_DOUBLINGS):
         if fallen(start + step) >= 0.0:
             return float(brentq(fallen, start, start + step, rtol=1e-9))
         step *= 2.0

@@ -7,7 +7,7 @@ import numpy as np
 from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray
 
 # More clusters are first lumped at random: the variance that the lumps show is theirs, to 5%.
-MOST_CLUSTERS = 1000
+MAX_CLUSTERS = 1000
 # The skewness of such a count is below 0.1, that of a sum of them below that: it is drawn as normal
 # in a tenth of the time.
 NORMAL_FROM = 100.0
@@ -95,7 +95,7 @@ def draw_cluster_sums(
     array([[6., 6., 6.]], dtype=float32)
     """
     present, lump = np.unique(cluster, return_inverse=True)
-    n = min(len(present), MOST_CLUSTERS)
+    n = min(len(present), MAX_CLUSTERS)
     if len(present) > n:
         lump = (rng.permutation(len(present)) % n)[lump]
     sums = np.bincount(lump * n_atoms + atom, weight, minlength=n * n_atoms)
@@ -129,7 +129,7 @@ def student_factor(n: int, n_replicates: int, rng: np.random.Generator) -> Float
     >>> np.quantile(t, 0.975).round(1)  # the normal quantile is 2.0
     np.float64(2.8)
     """
-    n = min(n, MOST_CLUSTERS)
+    n = min(n, MAX_CLUSTERS)
     if n < 2:
         return np.ones(n_replicates)
     return np.sqrt(n / rng.chisquare(n - 1, n_replicates))

@@ -10,7 +10,7 @@ from scipy.linalg import cho_solve, solve_triangular
 from calib.numerics.arrays import FloatArray, lock
 from calib.numerics.transforms import sigmoid
 
-MOST_STEPS = 100
+MAX_STEPS = 100
 TOLERANCE = 1e-13
 ROUNDING = 1e-14
 NO_GAIN = 1e-10
@@ -140,7 +140,7 @@ def _logistic_fit(
 
     c = start
     reached = value(c)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         p = sigmoid(design @ c)
         factor = _cholesky(design, weight * p * (1.0 - p), penalty)
         gradient = design.T @ (weight * p - positive) + penalty * c

@@ -16,7 +16,7 @@ from calib.numerics.smoothness import choose_smoothness
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import compact_logit, default_epsilon, sigmoid
 
-MOST_KNOTS = 100
+MAX_KNOTS = 100
 SHORTEST_AXIS = 1e-12  # scores nearer to each other than this are one score
 
 
@@ -96,7 +96,7 @@ def fit_smooth(cells: Cells, penalty: float | None = None) -> SmoothFit | None:
         return None
     with single_thread():
         buckets = into_buckets(x, cells.weight, cells.positive)
-        spline = NaturalSpline(x[choose_knots(x, buckets, MOST_KNOTS)])
+        spline = NaturalSpline(x[choose_knots(x, buckets, MAX_KNOTS)])
         problem = PenalizedLogistic.prepare(
             spline.basis(buckets.x),
             buckets.weight,

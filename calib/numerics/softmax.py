@@ -11,7 +11,7 @@ from calib.numerics.transforms import MACHINE_EPSILON
 COLDEST, HOTTEST = 0.01, 100.0  # temperatures
 STEP_TOLERANCE = 1e-4  # relative; Newton's error is about its square
 FLAT = 1e-13
-MOST_STEPS = 60
+MAX_STEPS = 60
 SAMPLE_SHARE, SMALLEST_SAMPLE = 16, 2_000
 
 
@@ -80,7 +80,7 @@ def _root(scores: FloatArray, label: IntArray, weight: FloatArray | None, start:
     """Where the gradient, which increases, is 0; Newton's steps kept within what brackets it."""
     low, high = 1.0 / HOTTEST, 1.0 / COLDEST
     b = start
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         gradient, curvature = _derivatives(scores, label, weight, b)
         # Equal scores, or classes that are already told apart for certain: any T does.
         if abs(gradient) <= FLAT * len(scores):

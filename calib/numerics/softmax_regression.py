@@ -15,8 +15,8 @@ from calib.numerics.blocks import row_blocks
 from calib.numerics.softmax import softmax
 
 # Above, the Hessian costs more than the hundred gradients that L-BFGS takes.
-MOST_NEWTON_PARAMETERS = 700
-MOST_STEPS = 100
+MAX_NEWTON_PARAMETERS = 700
+MAX_STEPS = 100
 TOLERANCE = 1e-13  # of the mean log loss, that one more Newton step would gain
 SAMPLE = 4_000  # rows that show the blocks well enough
 # Relative: directions that change nothing (a constant added to all classes) stay solvable.
@@ -123,7 +123,7 @@ class Diagonal:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pull:
+class QuadraticPenalty:
     """A penalty: the sum of strength times (theta - centre)^2, added to the mean log loss.
 
     Attributes
@@ -146,11 +146,11 @@ class Pull:
         """Its derivative."""
         return 2.0 * self.strength * (theta - self.centre)
 
-    def __add__(self, other: Pull) -> Pull:
+    def __add__(self, other: QuadraticPenalty) -> QuadraticPenalty:
         """Both at once, up to a constant."""
         strength = self.strength + other.strength
         pulled = self.strength * self.centre + other.strength * other.centre
-        return Pull(strength, pulled / np.where(strength > 0.0, strength, 1.0))
+        return QuadraticPenalty(strength, pulled / np.where(strength > 0.0, strength, 1.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -231,14 +231,17 @@ class SoftmaxRegression:
 
 
 def fit_softmax(
-    problem: SoftmaxRegression, pull: Pull, start: FloatArray, tolerance: float = TOLERANCE
+    problem: SoftmaxRegression,
+    penalty: QuadraticPenalty,
+    start: FloatArray,
+    tolerance: float = TOLERANCE,
 ) -> FloatArray:
     """Minimise mean log loss + penalty, which is convex.
 
     Parameters
     ----------
     problem : SoftmaxRegression
-    pull : Pull
+    penalty : QuadraticPenalty
     start : ndarray of shape (d,)
     tolerance : float
         What one more Newton step would gain, at most, when the search ends; for L-BFGS, above 700
@@ -255,41 +258,41 @@ def fit_softmax(
     >>> import numpy as np
     >>> from calib.numerics.softmax import softmax
     >>> x, label = np.log(np.full((4, 2), 0.5)), np.array([0, 1, 1, 1])
-    >>> weak = Pull(np.full(4, 1e-12), Diagonal().identity(2).ravel())
+    >>> weak = QuadraticPenalty(np.full(4, 1e-12), Diagonal().identity(2).ravel())
     >>> theta = fit_softmax(SoftmaxRegression(Diagonal(), x, label), weak, weak.centre)
     >>> softmax(Diagonal().eta(theta, x[:1])).round(6)
     array([[0.25, 0.75]])
     """
-    if len(start) > MOST_NEWTON_PARAMETERS:
-        return _descend(problem, pull, start, tolerance)
-    return _newton(problem, pull, start, tolerance)
+    if len(start) > MAX_NEWTON_PARAMETERS:
+        return _descend(problem, penalty, start, tolerance)
+    return _newton(problem, penalty, start, tolerance)
 
 
 def _newton(
-    problem: SoftmaxRegression, pull: Pull, start: FloatArray, tolerance: float
+    problem: SoftmaxRegression, penalty: QuadraticPenalty, start: FloatArray, tolerance: float
 ) -> FloatArray:
     theta = start
-    value, gradient, hessian = _penalised(problem, pull, theta)
-    for _ in range(MOST_STEPS):
+    value, gradient, hessian = _penalised(problem, penalty, theta)
+    for _ in range(MAX_STEPS):
         step = -_solve(hessian, gradient)
         gain = -float(gradient @ step) / 2.0
         if gain <= tolerance:
             return theta + step
-        reached = _penalised(problem, pull, theta + step)
+        reached = _penalised(problem, penalty, theta + step)
         while reached[0] > value and np.abs(step).max() > DAMPING:
             step = step / 2.0
-            reached = _penalised(problem, pull, theta + step)
+            reached = _penalised(problem, penalty, theta + step)
         theta = theta + step
         value, gradient, hessian = reached
     return theta
 
 
 def _penalised(
-    problem: SoftmaxRegression, pull: Pull, theta: FloatArray
+    problem: SoftmaxRegression, penalty: QuadraticPenalty, theta: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:
     value, gradient, hessian = problem.curvature(theta)
-    hessian[np.diag_indices_from(hessian)] += 2.0 * pull.strength
-    return value + pull.value(theta), gradient + pull.gradient(theta), hessian
+    hessian[np.diag_indices_from(hessian)] += 2.0 * penalty.strength
+    return value + penalty.value(theta), gradient + penalty.gradient(theta), hessian
 
 
 def _solve(hessian: FloatArray, gradient: FloatArray) -> FloatArray:
@@ -300,14 +303,14 @@ def _solve(hessian: FloatArray, gradient: FloatArray) -> FloatArray:
 
 
 def _descend(
-    problem: SoftmaxRegression, pull: Pull, start: FloatArray, tolerance: float
+    problem: SoftmaxRegression, penalty: QuadraticPenalty, start: FloatArray, tolerance: float
 ) -> FloatArray:
     """L-BFGS in coordinates in which a class's own block of the Hessian is about the identity.
 
     Without them it takes five to fifty times as many steps.
     """
     m = problem.x.shape[1]
-    factor = np.asarray(np.linalg.cholesky(_blocks(problem, pull, start)), dtype=np.float64)
+    factor = np.asarray(np.linalg.cholesky(_blocks(problem, penalty, start)), dtype=np.float64)
     inverse = np.asarray(np.linalg.inv(factor), dtype=np.float64)
 
     def times(table: FloatArray, square: FloatArray) -> FloatArray:
@@ -316,8 +319,8 @@ def _descend(
     def objective(white: FloatArray) -> tuple[float, FloatArray]:
         theta = times(white, inverse)
         value, gradient = problem.slope(theta)
-        gradient += pull.gradient(theta)
-        return value + pull.value(theta), times(gradient, np.swapaxes(inverse, 1, 2))
+        gradient += penalty.gradient(theta)
+        return value + penalty.value(theta), times(gradient, np.swapaxes(inverse, 1, 2))
 
     options = {"maxiter": 500, "maxcor": 20, "ftol": tolerance, "gtol": 1e-7}
     white = times(start, factor)
@@ -325,11 +328,11 @@ def _descend(
     return times(found.x, inverse)
 
 
-def _blocks(problem: SoftmaxRegression, pull: Pull, theta: FloatArray) -> FloatArray:
+def _blocks(problem: SoftmaxRegression, penalty: QuadraticPenalty, theta: FloatArray) -> FloatArray:
     """Each class's own block of the penalised Hessian at theta, from a sample of the rows."""
     x = problem.x[:: max(1, len(problem.x) // SAMPLE)]
     blocks = problem.design.blocks(softmax(problem.design.eta(theta, x)), x)
     own = np.arange(blocks.shape[1])
     blocks[:, own, own] *= 1.0 + BLOCK_DAMPING
-    blocks[:, own, own] += 2.0 * pull.strength.reshape(len(blocks), -1)
+    blocks[:, own, own] += 2.0 * penalty.strength.reshape(len(blocks), -1)
     return blocks

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from threadpoolctl import ThreadpoolController
 
 # More wait for each other: a third saves little time and costs a tenth more of the processor.
-MOST_AT_ONCE = 2
+MAX_AT_ONCE = 2
 Found = TypeVar("Found")
 
 
@@ -39,5 +39,5 @@ def over_cores(make: Callable[[str], Found], keys: Iterable[str]) -> dict[str, F
     {'one': 3, 'three': 5}
     """
     keys = tuple(keys)
-    with ThreadPoolExecutor(min(MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(min(MAX_AT_ONCE, os.cpu_count() or 1)) as pool:
         return dict(zip(keys, pool.map(make, keys), strict=True))

@@ -1,11 +1,11 @@
 """Reports: an analysis that can be kept, sent and opened again, without its rows."""
 
+from calib.reports.build_parts import parts_of
 from calib.reports.codec import ReportError
 from calib.reports.comparing import ReportComparison, compare_reports
 from calib.reports.contents import Contents, Declared
 from calib.reports.document import Report
 from calib.reports.parts import Parts
-from calib.reports.taking import parts_of
 
 __all__ = [
     "Contents",

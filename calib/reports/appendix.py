@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import fields
 
 from calib.analysis import MethodResult
+from calib.core.origin import Origin
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures import functions_chart
 from calib.figures.words import count, probability, span
 from calib.numerics.arrays import FloatArray
-from calib.origin import Origin
 from calib.reports.blocks import Bullets, Code, Drawing, Facts, Paragraph, Section, Table, Value
 from calib.reports.command import by_rule, command_line, library_call
 from calib.reports.contents import Contents
 from calib.reports.words import percent, signed, written_setting
 
-MOST_KNOTS = 24
+MAX_KNOTS = 24
 
 
 def bins(report: Contents) -> Section:
@@ -152,7 +152,7 @@ def maps(report: Contents) -> Section:
 def _knots(knots: FloatArray) -> str:
     if not len(knots):
         return "none"
-    if len(knots) > MOST_KNOTS:
+    if len(knots) > MAX_KNOTS:
         return f"{len(knots)}, from {knots[0]:.3g} to {knots[-1]:.3g}"
     return ", ".join(f"{knot:.3g}" for knot in knots)
 

@@ -94,7 +94,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Paper:
+class ReportDocument:
     """Everything that is printed, in order: a report, or two compared.
 
     Attributes

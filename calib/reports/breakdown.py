@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from calib.comparison import Estimate
-from calib.decisions import Decision, DecisionTable
+from calib.analysis.decisions import Decision, DecisionTable
+from calib.analysis.periods import PeriodTable
+from calib.analysis.slices import SliceGaps
+from calib.analysis.verdict import SIGNIFICANCE, p_words
+from calib.crossfit.comparison import Estimate
 from calib.figures import cost_chart, net_benefit_chart, period_chart, slice_chart
 from calib.figures.words import count, probability
-from calib.periods import PeriodTable
 from calib.reports.blocks import Beside, Block, Drawing, Paragraph, Section, Table, Value
 from calib.reports.contents import Contents
 from calib.reports.parts import DecisionPart, SlicePart
 from calib.reports.words import UNKNOWN, interval, number, signed
-from calib.slices import SliceGaps
-from calib.verdict import SIGNIFICANCE, p_words
 
 # Of a table on paper; the file of CSV has all rows.
-MOST_ROWS = 40
+MAX_ROWS = 40
 UNCHANGED = Value("")
 
 
@@ -38,7 +38,7 @@ def slices(report: Contents) -> Section | None:
 
 def _slice_table(report: Contents, part: SlicePart) -> Table:
     first = part.gaps["uncalibrated"]
-    order = [int(i) for i in first.order[:MOST_ROWS]]
+    order = [int(i) for i in first.order[:MAX_ROWS]]
     others = {key: gaps for key, gaps in part.gaps.items() if key != "uncalibrated"}
     head = ["Slice", "Rows", "Mean score", "Observed", "Observed − score"]
     head += [f"After {report.analysis.methods[key].label}" for key in others]
@@ -97,7 +97,7 @@ def _period_table(report: Contents, column: str, tables: Mapping[str, PeriodTabl
     first = tables["uncalibrated"]
     head = ["Period", "Rows", "Mean score", "Observed", "Slope"]
     head += [f"KS, {report.analysis.methods[key].label}" for key in tables]
-    last = range(max(0, len(first) - MOST_ROWS), len(first))
+    last = range(max(0, len(first) - MAX_ROWS), len(first))
     rows = tuple(_period(first, tables, i) for i in last)
     said = f"By {column}; {first.confidence_level:.0%} intervals, p after Holm's correction."
     if len(last) < len(first):

@@ -9,11 +9,11 @@ from typing import Any, cast
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
+from calib.core.predictions import parse_view
 from calib.matrices import MulticlassComparison
 from calib.methods import method_keys
 from calib.multiclass import MULTICLASS_METRICS
 from calib.multiclass.metrics import ROW_METRICS as OVERALL
-from calib.predictions import parse_view
 from calib.reports.codec import ReportError
 from calib.reports.contents import Contents, moment
 from calib.reports.parts import DecisionPart, Parts

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from calib.examples import EXAMPLES
+from calib.core.origin import Origin
+from calib.loading.examples import EXAMPLES
 from calib.loading.reading import stem
-from calib.origin import Origin
 from calib.reports.contents import Contents
 from calib.reports.parts import Parts
 
@@ -42,7 +42,7 @@ def library_call(report: Contents) -> str:
     return "\n".join(
         [
             "import calib",
-            *(["from calib.decisions import Costs"] if parts and parts.decisions else []),
+            *(["from calib.analysis.decisions import Costs"] if parts and parts.decisions else []),
             "from calib.reports import Report, parts_of",
             "",
             *_reading(report),
@@ -64,7 +64,7 @@ def library_call(report: Contents) -> str:
 def _reading(report: Contents) -> list[str]:
     data, origin = report.analysis.data, origin_of(report)
     if origin.example:
-        made = f"calib.examples.EXAMPLES[{origin.example!r}]"
+        made = f"calib.loading.examples.EXAMPLES[{origin.example!r}]"
         chosen = f".load_models()[{origin.model_value!r}]" if origin.model_value else ".load()"
         return [f"predictions = {made}{chosen}"]
     file = repr(origin.file)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from calib.analysis import Analysis
 from calib.calibrators import CALIBRATORS
-from calib.comparison import Estimate
+from calib.crossfit.comparison import Estimate
 from calib.reports.words import written_setting
 from calib.settings import Settings
 

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from calib.analysis import Analysis, Column
-from calib.comparison import Estimate
+from calib.crossfit.comparison import Estimate
 from calib.reports.codec import encode
 from calib.reports.common_settings import refusal, without_interval
 from calib.reports.contents import Contents
@@ -185,7 +185,7 @@ def compare_reports(first: Contents, second: Contents) -> ReportComparison:
     --------
     >>> import calib
     >>> from calib.reports import Report
-    >>> rows = calib.examples.EXAMPLES["logistic"].load()
+    >>> rows = calib.loading.examples.EXAMPLES["logistic"].load()
     >>> reports = [
     ...     Report.from_analysis(calib.analyze(rows, calib.Settings(methods=(), n_bins=n)))
     ...     for n in (10, 20)

@@ -10,8 +10,8 @@ from calib.reports.blocks import (
     Bullets,
     Drawing,
     Facts,
-    Paper,
     Paragraph,
+    ReportDocument,
     Section,
     Table,
     Value,
@@ -32,10 +32,10 @@ SAME_ROWS = (
 OTHER_VIEWS = "The reports look at different problems: their curves are not laid over each other."
 
 
-def paper_of_comparison(comparison: ReportComparison) -> Paper:
+def paper_of_comparison(comparison: ReportComparison) -> ReportDocument:
     """The whole document."""
     first, second = comparison.first, comparison.second
-    return Paper(
+    return ReportDocument(
         heading=f"{first.heading} against {second.heading}",
         made="Two reports compared",
         facts=Facts((("First", _named(first)), ("Second", _named(second)))),

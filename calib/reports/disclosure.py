@@ -15,18 +15,18 @@ from itertools import pairwise
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
-from calib.cells import ScoreCells
-from calib.comparison import Estimate
+from calib.core.cells import ScoreCells
+from calib.crossfit.comparison import Estimate
 from calib.curves.cumulative import CumulativeCurve
 from calib.curves.reliability import ReliabilityCurve, reliability_between
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.histogram import score_histogram
-from calib.reports.grouping import LEAST_ROWS, merge_small
+from calib.reports.grouping import MIN_ROWS, merge_small
 from calib.uncertainty import Replicates
 
 SCORE_DIGITS = 3
 MERGED = (
-    f"Bins of fewer than {LEAST_ROWS} rows are merged in this report, and MCE is that of the "
+    f"Bins of fewer than {MIN_ROWS} rows are merged in this report, and MCE is that of the "
     "merged bins."
 )
 
@@ -46,9 +46,9 @@ def aggregated(analysis: Analysis) -> Analysis:
             "use that report."
         )
     fewest = min(analysis.data.n_rows, held_out.fitted_on.n_rows)
-    if fewest < LEAST_ROWS:
+    if fewest < MIN_ROWS:
         raise ValueError(
-            f"A report shows no individual records, and needs at least {LEAST_ROWS} rows "
+            f"A report shows no individual records, and needs at least {MIN_ROWS} rows "
             f"for that, got {fewest}."
         )
     return replace(
@@ -71,7 +71,7 @@ def _any_small(analysis: Analysis) -> bool:
 
 
 def _small(curve: ReliabilityCurve) -> bool:
-    return bool((curve.rows < LEAST_ROWS).any())
+    return bool((curve.rows < MIN_ROWS).any())
 
 
 def _method(method: MethodResult, cells: ScoreCells, drawn: Replicates) -> MethodResult:
@@ -121,7 +121,7 @@ def _levelled(weight: FloatArray, rows: FloatArray) -> FloatArray:
     levelled = np.zeros_like(weight)
     for run in merge_small(rows[occupied]):
         bars = occupied[run]
-        large = bars[rows[bars] >= LEAST_ROWS]
+        large = bars[rows[bars] >= MIN_ROWS]
         receiving = large if len(large) else bars
         levelled[receiving] = weight[bars].sum() / len(receiving)
     return levelled
@@ -150,7 +150,7 @@ def _spaced(curve: CumulativeCurve, cells: ScoreCells, edges: FloatArray) -> Cum
 def _clear(rows: FloatArray, edges: FloatArray) -> BoolArray:
     """Points at the edge of a bin, or ten rows from any: subtracted, they show no fewer."""
     distance = np.abs(rows[:, None] - edges[None, :])
-    return np.all((distance == 0.0) | (distance >= LEAST_ROWS), axis=1)
+    return np.all((distance == 0.0) | (distance >= MIN_ROWS), axis=1)
 
 
 def _space(rows: FloatArray, difference: FloatArray) -> list[int]:
@@ -158,7 +158,7 @@ def _space(rows: FloatArray, difference: FloatArray) -> list[int]:
     end = len(rows) - 1
     anchors = [0]
     for extreme in sorted((int(difference.argmin()), int(difference.argmax()))):
-        if rows[anchors[-1]] + LEAST_ROWS <= rows[extreme] <= rows[end] - LEAST_ROWS:
+        if rows[anchors[-1]] + MIN_ROWS <= rows[extreme] <= rows[end] - MIN_ROWS:
             anchors.append(extreme)
     anchors.append(end)
     kept = [0]
@@ -170,7 +170,7 @@ def _space(rows: FloatArray, difference: FloatArray) -> list[int]:
 def _between(rows: FloatArray, start: int, stop: int) -> list[int]:
     found, last = [], rows[start]
     for i in range(start + 1, stop):
-        if last + LEAST_ROWS <= rows[i] <= rows[stop] - LEAST_ROWS:
+        if last + MIN_ROWS <= rows[i] <= rows[stop] - MIN_ROWS:
             found.append(i)
             last = rows[i]
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from calib.analysis import Column, MethodResult
+from calib.analysis.verdict import SIGNIFICANCE, p_words
 from calib.figures import (
     cumulative_difference_chart,
     difference_chart,
@@ -15,7 +16,6 @@ from calib.metrics import TestResult
 from calib.reports.blocks import Beside, Block, Bullets, Drawing, Paragraph, Section, Table, Value
 from calib.reports.contents import Contents
 from calib.reports.words import CALIBRATED, calibrated, interval, number, percent, signed
-from calib.verdict import SIGNIFICANCE, p_words
 
 TESTS = {
     "ks": "KS",

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calib.cells import ScoreCells
-from calib.decisions.curves import GRID
+from calib.analysis.decisions.curves import GRID
+from calib.analysis.periods import Periods
+from calib.analysis.slices import Slicing
+from calib.core.cells import ScoreCells
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.periods import Periods
 from calib.reports.nesting import Pairs, exposing, pairs_of
-from calib.slices import Slicing
 
-LEAST_ROWS = 10
+MIN_ROWS = 10
 
 
 def merge_small(rows: FloatArray) -> list[slice]:
@@ -25,7 +25,7 @@ def merge_small(rows: FloatArray) -> list[slice]:
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
     sizes, starts = rows.tolist(), list(range(len(rows)))
-    while len(sizes) > 1 and min(sizes) < LEAST_ROWS:
+    while len(sizes) > 1 and min(sizes) < MIN_ROWS:
         smallest = sizes.index(min(sizes))
         neighbours = [i for i in (smallest - 1, smallest + 1) if 0 <= i < len(sizes)]
         left = min(smallest, min(neighbours, key=lambda i: sizes[i]))
@@ -53,7 +53,7 @@ def merged_slices(cut: Slicing, beside: Sequence[IntArray] = ()) -> tuple[Slicin
     """
     rows = np.bincount(cut.codes, minlength=len(cut))
     pairs = [pairs_of(cut.codes, other) for other in beside]
-    small = (rows > 0) & (rows < LEAST_ROWS)
+    small = (rows > 0) & (rows < MIN_ROWS)
     while (joining := _joining(rows, small, pairs)) is not None:
         small[joining] = True
     if not small.any():
@@ -69,8 +69,8 @@ def _joining(rows: IntArray, small: BoolArray, pairs: Sequence[Pairs]) -> int | 
     if not len(shown):
         return None
     others = len(rows)
-    found = exposing(np.where(small, others, np.arange(others)), pairs, LEAST_ROWS)
-    if found == others or (found is None and 0 < rows[small].sum() < LEAST_ROWS):
+    found = exposing(np.where(small, others, np.arange(others)), pairs, MIN_ROWS)
+    if found == others or (found is None and 0 < rows[small].sum() < MIN_ROWS):
         return int(shown[rows[shown].argmin()])
     return found
 
@@ -86,7 +86,7 @@ def merged_periods(cut: Periods) -> Periods | None:
     if not len(present):
         return None
     runs = [present[run] for run in merge_small(rows[present].astype(np.float64))]
-    if 0 < cut.n_missing < LEAST_ROWS:
+    if 0 < cut.n_missing < MIN_ROWS:
         del runs[int(np.argmin([rows[run].sum() for run in runs]))]
     if not runs:
         return None

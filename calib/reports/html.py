@@ -21,15 +21,15 @@ from calib.reports.blocks import (
     Code,
     Drawing,
     Facts,
-    Paper,
     Paragraph,
+    ReportDocument,
     Section,
     Table,
     Value,
 )
 
 
-def to_html(paper: Paper) -> str:
+def to_html(paper: ReportDocument) -> str:
     """The whole page."""
     parts = {
         "title": escape(paper.heading),
@@ -61,7 +61,7 @@ def _for_script(value: Mapping[str, object] | str) -> str:
     return re.sub("[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _header(paper: Paper) -> str:
+def _header(paper: ReportDocument) -> str:
     note = _render(Paragraph(paper.note)) if paper.note else ""
     return (
         f"<h1>{escape(paper.heading)}</h1>\n"

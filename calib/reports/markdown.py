@@ -12,8 +12,8 @@ from calib.reports.blocks import (
     Code,
     Drawing,
     Facts,
-    Paper,
     Paragraph,
+    ReportDocument,
     Section,
     Table,
     Value,
@@ -25,7 +25,7 @@ SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$!#@^]|:(?=//)|(?<=www)\.", re.IGNORECAS
 LEADING = re.compile(r"^(\d*)([-+=.)])(?=\s|[-=]|$)")
 
 
-def to_markdown(paper: Paper) -> str:
+def to_markdown(paper: ReportDocument) -> str:
     """The whole document."""
     head = [f"# {escaped(paper.heading)}", escaped(paper.made), _render(paper.facts)]
     note = [escaped(paper.note)] if paper.note else []

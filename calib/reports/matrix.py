@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calib.comparison import Estimate
+from calib.crossfit.comparison import Estimate
 from calib.matrices import MulticlassResult
 from calib.multiclass import MULTICLASS_METRICS
 from calib.multiclass.metrics import ROW_METRICS

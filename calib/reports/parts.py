@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from calib.decisions import CostCurves, DecisionTable, NetBenefit
-from calib.periods import PeriodTable
-from calib.slices import SliceGaps
+from calib.analysis.decisions import CostCurves, DecisionTable, NetBenefit
+from calib.analysis.periods import PeriodTable
+from calib.analysis.slices import SliceGaps
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import pandas as pd
 
 from calib.reports.blocks import Section, Table
-from calib.spreadsheet import to_csv
+from calib.reports.spreadsheet import to_csv
 
 FOLDER = "as_printed"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from calib.reports import appendix, breakdown, findings, matrix
-from calib.reports.blocks import Facts, Paper, Section
+from calib.reports.blocks import Facts, ReportDocument, Section
 from calib.reports.contents import Contents
 from calib.reports.words import moment
 
@@ -41,9 +41,9 @@ def sections(report: Contents) -> tuple[Section, ...]:
     return tuple(section for section in made if section is not None)
 
 
-def paper_of(report: Contents) -> Paper:
+def paper_of(report: Contents) -> ReportDocument:
     """The whole document."""
-    return Paper(
+    return ReportDocument(
         heading=report.heading,
         made=" · ".join(filter(None, (report.author, moment(report.date)))),
         facts=_data_facts(report),

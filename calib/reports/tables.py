@@ -12,7 +12,7 @@ import pandas as pd
 
 from calib.reports.contents import Contents
 from calib.reports.parts import Parts
-from calib.spreadsheet import to_csv
+from calib.reports.spreadsheet import to_csv
 
 # Of ZIP's first moment: an archive has no time of its own.
 MOMENT = (1980, 1, 1, 0, 0, 0)

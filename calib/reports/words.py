@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from datetime import datetime
 
-from calib.comparison import Estimate
+from calib.crossfit.comparison import Estimate
 
 MINUS = "−"
 UNKNOWN = "–"

@@ -14,7 +14,7 @@ from calib.store.errors import StoreError
 from calib.store.search import plain, searchable
 
 LONGEST_TAG = 60
-MOST_TAGS = 20
+MAX_TAGS = 20
 # What stands for a text that the database no longer holds as one.
 DAMAGED = "(damaged)"
 
@@ -166,6 +166,6 @@ def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
             f"A tag must have at most {LONGEST_TAG} characters, got {len(longest)} in "
             f"{longest[:20] + '…'!r}."
         )
-    if len(found) > MOST_TAGS:
-        raise StoreError(f"A report must have at most {MOST_TAGS} tags, got {len(found)}.")
+    if len(found) > MAX_TAGS:
+        raise StoreError(f"A report must have at most {MAX_TAGS} tags, got {len(found)}.")
     return tuple(found)

@@ -41,7 +41,7 @@ class Store:
     --------
     >>> import tempfile, numpy as np
     >>> from calib.analysis import analyze
-    >>> from calib.predictions import Predictions
+    >>> from calib.core.predictions import Predictions
     >>> rng = np.random.default_rng(0)
     >>> score = rng.random(500)
     >>> analysis = analyze(Predictions.from_arrays(rng.random(500) < score, score))

@@ -8,9 +8,9 @@ from functools import partial
 import streamlit as st
 
 from calib.analysis import Analysis
+from calib.analysis.slices import SliceMix, row_table, score_in
 from calib.figures.words import count, probability, span
-from calib.slices import SliceMix, row_table, score_in
-from calib.spreadsheet import to_csv
+from calib.reports.spreadsheet import to_csv
 from calib.ui import bins, slice_controls, slicing, state
 from calib.ui.bins import ChosenBin
 from calib.ui.frame import Model
@@ -19,7 +19,7 @@ from calib.ui.widgets import show_value
 from calib.ui.words import level, method_label, percent, signed
 
 PAGE = 50
-MOST_SLICES = 100
+MAX_SLICES = 100
 HINT = "Pick a dot in the diagram, or a bin here, to see which rows it counts."
 EMPTY = "No row has a score in the bin around {:.3g}. Pick another."
 
@@ -179,12 +179,12 @@ def _mix_table(found: SliceMix) -> None:
                 "Rows in the bin": int(found.rows_inside[i]),
                 "Rows elsewhere": int(found.rows_outside[i]),
             }
-            for i in found.order[:MOST_SLICES]
+            for i in found.order[:MAX_SLICES]
         ],
         hide_index=True,
         key=state.key("table_mix"),
         column_config={"Slice": st.column_config.TextColumn(pinned=True)},
         alt="One row a slice: its share of the bin, its share of all other rows, the difference.",
     )
-    if len(found) > MOST_SLICES:
-        st.caption(f"The {MOST_SLICES} largest differences of {len(found):,} slices.")
+    if len(found) > MAX_SLICES:
+        st.caption(f"The {MAX_SLICES} largest differences of {len(found):,} slices.")

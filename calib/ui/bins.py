@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.analysis import Analysis
+from calib.analysis.slices import SliceMix, Slicing, bin_of, bin_rows, slice_mix
 from calib.curves.reliability import ReliabilityCurve
 from calib.numerics.arrays import IntArray
-from calib.slices import SliceMix, Slicing, bin_of, bin_rows, slice_mix
 from calib.ui.state import Session
 
 

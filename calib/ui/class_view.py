@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from calib.analysis.verdict import SIGNIFICANCE
 from calib.multiclass import Classwise
 from calib.ui import state
 from calib.ui.frame import Model
@@ -16,7 +17,6 @@ from calib.ui.tables import whole_numbers
 from calib.ui.views import plain_name
 from calib.ui.widgets import show_value
 from calib.ui.words import method_label, p_words, percent, plain, signed
-from calib.verdict import SIGNIFICANCE
 
 # Okabe and Ito's vermillion and blue: read alike by colour-blind eyes, on white and on black.
 TOO_HIGH, TOO_LOW, SIZE = "213, 94, 0", "0, 114, 178", "127, 127, 127"

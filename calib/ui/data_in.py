@@ -9,7 +9,7 @@ from typing import Literal
 
 import streamlit as st
 
-from calib.loading import MOST_BYTES, Choice, InputError, Problem, TextFormat, read
+from calib.loading import MAX_BYTES, Choice, InputError, Problem, TextFormat, read
 from calib.loading.problems import plural
 from calib.ui import state
 from calib.ui.state import Session
@@ -99,7 +99,7 @@ def _uploader(session: Session, place: Place, label: str) -> None:
             # A file kept by the widget is copied at every rerun: each read makes a new one.
             key=f"{key}_{session.n_reads}",
             accept_multiple_files=place == "data",
-            max_upload_size=MOST_BYTES // 2**20,
+            max_upload_size=MAX_BYTES // 2**20,
             disabled=place == "test" and session.upload is None,
             help=None if place == "data" else "Give the calibration rows first.",
         )

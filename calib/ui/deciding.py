@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from calib.analysis import Analysis
-from calib.decisions import (
+from calib.analysis.decisions import (
     CostCurves,
     Costs,
     DecisionTable,
@@ -18,7 +18,7 @@ from calib.decisions import (
     expected_counts,
     net_benefit,
 )
-from calib.predictions import Predictions
+from calib.core.predictions import Predictions
 from calib.ui import state
 from calib.ui.links import CAPACITY_RANGE, COST_RANGE
 from calib.ui.state import HEAVY, Session

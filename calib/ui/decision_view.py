@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from calib.comparison import Estimate
-from calib.decisions import Costs, Decision, DecisionTable, ExpectedCounts, NetBenefit
+from calib.analysis.decisions import Costs, Decision, DecisionTable, ExpectedCounts, NetBenefit
+from calib.crossfit.comparison import Estimate
 from calib.ui import state
 from calib.ui.words import interval, level, method_label, number, signed
 

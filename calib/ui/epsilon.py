@@ -8,19 +8,19 @@ from dataclasses import replace
 import streamlit as st
 
 from calib.analysis import Analysis
-from calib.comparison import Progress
-from calib.curves.functions import CalibrationFunction
-from calib.epsilon import (
+from calib.core.predictions import Predictions
+from calib.crossfit.comparison import Progress
+from calib.crossfit.epsilon import (
     EPSILONS,
+    CrossFitFolds,
     EpsilonCurve,
-    Rounds,
     by_rule,
+    cross_fit_folds,
     epsilon_curve,
-    make_rounds,
     takes_epsilon,
 )
+from calib.curves.functions import CalibrationFunction
 from calib.figures import epsilon_chart
-from calib.predictions import Predictions
 from calib.settings import Settings
 from calib.ui import frame, how_to_read, widgets
 from calib.ui.recent import Recent
@@ -77,8 +77,10 @@ def curve(
     folds = _folds(analysis.settings)
     point = 0
 
-    def rounds() -> Rounds:
-        return session.rounds.get_or_make((rows.fingerprint, folds), lambda: make_rounds(held_out))
+    def rounds() -> CrossFitFolds:
+        return session.rounds.get_or_make(
+            (rows.fingerprint, folds), lambda: cross_fit_folds(held_out)
+        )
 
     def fit(epsilon: float) -> float:
         def tell(share: float, text: str) -> None:

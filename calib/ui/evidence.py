@@ -7,10 +7,10 @@ import math
 import streamlit as st
 
 from calib.analysis import MethodResult
+from calib.analysis.verdict import SIGNIFICANCE, p_words
 from calib.metrics import TestResult
 from calib.ui import frame, state
 from calib.ui.words import number
-from calib.verdict import SIGNIFICANCE, p_words
 
 NAMES = {
     "ks": "KS",

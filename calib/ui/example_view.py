@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.examples import EXAMPLES
+from calib.loading.examples import EXAMPLES
 from calib.ui import state
 from calib.ui.state import Session
 

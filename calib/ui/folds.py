@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.predictions import Predictions
+from calib.core.predictions import Predictions
 from calib.ui import state
-from calib.ui.links import MOST_SEED
+from calib.ui.links import MAX_SEED
 from calib.ui.state import Session
 from calib.ui.widgets import show_value
 from calib.ui.words import named_folds
@@ -52,7 +52,7 @@ def control(session: Session, rows: Predictions | None) -> None:
         st.number_input(
             "Seed",
             0,
-            MOST_SEED,
+            MAX_SEED,
             step=1,
             key="seed",
             on_change=state.changer,

@@ -13,12 +13,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib.analysis import Analysis
-from calib.comparison import Progress
-from calib.examples import EXAMPLES
+from calib.analysis.model_comparison import ModelComparison
+from calib.core.predictions import Predictions
+from calib.crossfit.comparison import Progress
 from calib.figures.chart import Chart
 from calib.figures.theme import CONFIG
-from calib.models import ModelComparison
-from calib.predictions import Predictions
+from calib.loading.examples import EXAMPLES
 from calib.ui import data_in, side_by_side, state, style, views
 from calib.ui.pending import Pending
 from calib.ui.state import Session

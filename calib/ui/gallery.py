@@ -8,13 +8,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from calib.ui.exhibits import Exhibit, Opening
+from calib.ui.gallery_entries import Exhibit, Opening
 from calib.ui.glossary import linked
 from calib.ui.words import plain
 
 # Of the repository; an installed package has no documents beside it.
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reproductions"
-MOST_HEIGHT, MANY_ROWS = 320, 8
+MAX_HEIGHT, MANY_ROWS = 320, 8
 
 
 def exhibit(shown: Exhibit) -> Opening | None:
@@ -49,7 +49,7 @@ def _table(name: str, path: Path) -> None:
         rows,
         hide_index=True,
         key=f"table_{name}",
-        height=MOST_HEIGHT if len(rows["Number"]) > MANY_ROWS else "content",
+        height=MAX_HEIGHT if len(rows["Number"]) > MANY_ROWS else "content",
         alt="One row a number: published, and ours.",
     )
     for note in notes:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from calib.analysis import Analysis
+from calib.crossfit.epsilon import EpsilonCurve
 from calib.curves.functions import CompactLogitCurve
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
-from calib.epsilon import EpsilonCurve
 from calib.figures.words import band_meaning
 from calib.ui.words import interval, level, method_label, n_folds, number, plain
 

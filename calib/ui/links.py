@@ -7,28 +7,28 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any
 from urllib.parse import quote, unquote
 
+from calib.analysis.periods import UNITS
+from calib.core.predictions import parse_view
 from calib.curves.rate import RATE_KINDS
-from calib.examples import EXAMPLES
 from calib.figures.scales import AxisKind
+from calib.loading.examples import EXAMPLES
 from calib.loading.problems import quoted
 from calib.methods import method_keys
-from calib.periods import UNITS
-from calib.predictions import parse_view
 from calib.settings import Settings
-from calib.ui.desk import AGAINST, REPORT
+from calib.ui.report_browser import AGAINST, REPORT
 
 VERSION = "1"
 LEVELS = (0.8, 0.9, 0.95, 0.99)
 AXES = ("linear", "logit")
 EPSILON_RANGE = (1e-15, 0.32)
 N_RANGES = (2, 20)
-MOST_SLICES = 1_000_000
-MOST_SEED = 2**31 - 1
+MAX_SLICES = 1_000_000
+MAX_SEED = 2**31 - 1
 COST_RANGE = (1e-6, 1e9)
 CAPACITY_RANGE = (1e-6, 1.0)
 FINGERPRINT_SHOWN = 12
 LONGEST_NAME = 80
-MOST_ROWS = 10**10
+MAX_ROWS = 10**10
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ def _between(kind: type[int] | type[float], low: float, high: float) -> Callable
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    read = _between(int, 0, MOST_SLICES)
+    read = _between(int, 0, MAX_SLICES)
     return tuple(read(number) for number in text.split("."))
 
 
@@ -260,7 +260,7 @@ SETTING_NAMES: Mapping[str, Name] = {
     "bins": Name("n_bins", str, _whole),
     "eps": Name("epsilon", "{:.6g}".format, _between(float, *EPSILON_RANGE)),
     "folds": Name("n_folds", str, _whole),
-    "seed": Name("seed", str, _between(int, 0, MOST_SEED)),
+    "seed": Name("seed", str, _between(int, 0, MAX_SEED)),
     "level": Name("confidence_level", str, _level),
     "band": Name("band", str, _one_of(lambda: ("per_bin", "simultaneous"))),
 }
@@ -280,7 +280,7 @@ LOOK_NAMES: Mapping[str, Name] = {
     "cross": Name("cross", str, str),
     "ranges": Name("n_ranges", str, _between(int, *N_RANGES)),
     "pick": Name("picked", lambda found: ".".join(map(str, found)), _numbers),
-    "apart": Name("apart", str, _between(int, 0, MOST_SLICES)),
+    "apart": Name("apart", str, _between(int, 0, MAX_SLICES)),
     "time": Name("time", str, str),
     "unit": Name("unit", str, _one_of(lambda: UNITS)),
     "fp": Name("cost_fp", "{:.6g}".format, _between(float, *COST_RANGE)),
@@ -295,7 +295,7 @@ SOURCE_NAMES: Mapping[str, Name] = {
         "fingerprint", lambda text: text[:FINGERPRINT_SHOWN], lambda text: text[:FINGERPRINT_SHOWN]
     ),
     "file": Name("name", str, lambda text: _name(text)),
-    "rows": Name("n_rows", str, _between(int, 0, MOST_ROWS)),
+    "rows": Name("n_rows", str, _between(int, 0, MAX_ROWS)),
 }
 
 

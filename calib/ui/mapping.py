@@ -14,8 +14,8 @@ from calib.ui.state import Session
 from calib.ui.upload import Upload
 from calib.ui.widgets import show_value
 
-MOST_LABELS = 200
-MOST_COLUMNS, MOST_SCORES = 40, 12
+MAX_LABELS = 200
+MAX_COLUMNS, MAX_SCORES = 40, 12
 ONE, BY_CLASS, BY_MODEL = "One column", "By class", "By model"
 TRANSFORMS = {
     "none": "They are probabilities",
@@ -251,14 +251,14 @@ def _outcome_labels(table: Table, mapping: ColumnMapping) -> list[str]:
     if mapping.outcome is None or mapping.outcome not in table.columns:
         return []
     spelled = {name.casefold(): name for name in mapping.positives}
-    labels = folded(as_labels(table.frame[mapping.outcome])).names[:MOST_LABELS]
+    labels = folded(as_labels(table.frame[mapping.outcome])).names[:MAX_LABELS]
     return [spelled.get(name.casefold(), name) for name in labels]
 
 
 def _labels(table: Table, column: str | None) -> list[str]:
     if column is None or column not in table.columns:
         return []
-    return list(as_labels(table.frame[column]).names[:MOST_LABELS])
+    return list(as_labels(table.frame[column]).names[:MAX_LABELS])
 
 
 def preview(session: Session) -> None:
@@ -268,10 +268,10 @@ def preview(session: Session) -> None:
     upload = session.upload
     roles = upload.mapping.columns()
     scores = upload.mapping.score_columns
-    mapped = [*(name for name in roles if name not in scores), *scores[:MOST_SCORES]]
+    mapped = [*(name for name in roles if name not in scores), *scores[:MAX_SCORES]]
     mapped = [name for name in mapped if name in upload.table.columns]
     others = [name for name in upload.table.columns if name not in roles]
-    order = [*mapped, *others][:MOST_COLUMNS]
+    order = [*mapped, *others][:MAX_COLUMNS]
     st.dataframe(
         upload.table.preview()[order],
         column_config={

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from calib.analysis import Analysis
-from calib.comparison import Estimate
+from calib.crossfit.comparison import Estimate
 from calib.figures import clipping_chart, matrix_difference_chart
 from calib.matrices import Clipping, MulticlassComparison, compare_clipping
 from calib.multiclass import MULTICLASS_METRICS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from calib.analysis.model_comparison import ModelComparison
 from calib.figures import checkpoint_chart
-from calib.models import ModelComparison
 from calib.ui import frame
 from calib.ui.tables import direction, starred
 from calib.ui.words import interval, level, method_label, plain, signed

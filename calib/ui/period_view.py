@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from calib.analysis import Analysis
+from calib.analysis.periods import PeriodTable
+from calib.analysis.verdict import SIGNIFICANCE, p_words
+from calib.core.predictions import Predictions
 from calib.figures import period_chart
-from calib.periods import PeriodTable
-from calib.predictions import Predictions
 from calib.ui import frame, slicing, state
 from calib.ui.slice_view import COLUMNS, suffix
 from calib.ui.state import Session
 from calib.ui.words import method_label, number, plain
-from calib.verdict import SIGNIFICANCE, p_words
 
 NO_TIME = (
     "Choose a column of dates or seasons to see calibration over time. In a file of your own, map "

@@ -13,8 +13,8 @@ from calib.reports.blocks import (
     Code,
     Drawing,
     Facts,
-    Paper,
     Paragraph,
+    ReportDocument,
     Table,
     Value,
 )
@@ -32,7 +32,7 @@ SQUARE = """
 CELLS = "[class*=st-key-table_] td + td:not(:last-child) p { overflow-wrap: anywhere !important; }"
 
 
-def show_paper(paper: Paper) -> None:
+def show_paper(paper: ReportDocument) -> None:
     """The sections of a document; its heading is the page's."""
     st.html(f"<style>{CELLS}</style>")
     _show(paper.facts, "facts")

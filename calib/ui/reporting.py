@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.decisions import Costs
+from calib.analysis.decisions import Costs
 from calib.reports import Declared, Parts, Report, parts_of
 from calib.store import Store, StoreError
 from calib.ui import deciding, downloads, sharing, state

@@ -7,14 +7,14 @@ import logging
 import streamlit as st
 
 from calib.reports import Report
-from calib.reports.blocks import Paper
+from calib.reports.blocks import ReportDocument
 from calib.reports.comparison_words import paper_of_comparison
 from calib.reports.sections import paper_of
 from calib.store import Entry, Store, StoreError
-from calib.ui import against, downloads, report_file, sharing, state
-from calib.ui.desk import REPORT
+from calib.ui import downloads, report_comparison, report_file, sharing, state
 from calib.ui.reading import show_paper
-from calib.ui.shelf import PAGE
+from calib.ui.report_browser import REPORT
+from calib.ui.saved_reports import PAGE
 from calib.ui.state import Session
 from calib.ui.words import plain
 
@@ -51,14 +51,14 @@ def _saved(session: Session, store: Store) -> None:
     _back(session)
     other = _opened(store.entry(desk.against).id, store) if desk.against else desk.other
     if other is not None:
-        _draw(paper_of_comparison(against.together(session, report, other)))
+        _draw(paper_of_comparison(report_comparison.together(session, report, other)))
         return
     with st.sidebar:
         st.caption("Link to this report")
         sharing.link(entry.id)
         downloads.files(report, "calibration-report")
         downloads.images(report, "calibration-report")
-        against.offer(session, store)
+        report_comparison.offer(session, store)
         _acts(session, store, report, entry)
     _draw(paper_of(report))
 
@@ -68,12 +68,12 @@ def _file(session: Session, report: Report, store: Store | None) -> None:
     st.button("All reports", key="close_file", icon=":material/arrow_back:", on_click=_close_file)
     st.caption(f"From the file {plain(session.desk.file_name)}; it is not on the shelf.")
     if other is not None:
-        _draw(paper_of_comparison(against.together(session, report, other)))
+        _draw(paper_of_comparison(report_comparison.together(session, report, other)))
         return
     with st.sidebar:
         downloads.files(report, "calibration-report")
         downloads.images(report, "calibration-report")
-        against.offer(session, store)
+        report_comparison.offer(session, store)
     _draw(paper_of(report))
 
 
@@ -89,7 +89,7 @@ def _back(session: Session) -> None:
     )
 
 
-def _draw(paper: Paper) -> None:
+def _draw(paper: ReportDocument) -> None:
     st.markdown(f"## {plain(paper.heading)}")
     st.caption(plain(paper.made))
     # A file may hold numbers that fit the schema and nothing else.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 from calib.analysis import Analysis
+from calib.analysis.verdict import SIGNIFICANCE, p_words
 from calib.curves.sensitivity import Sensitivity, SensitivityCurve
 from calib.ui.words import method_label, number, on_average
-from calib.verdict import SIGNIFICANCE, p_words
 
-MOST_RUNS = 3
+MAX_RUNS = 3
 
 
 def sensitivity_said(analysis: Analysis, sensitivity: Sensitivity, method: str) -> str:
@@ -52,7 +52,7 @@ def _where(curve: SensitivityCurve) -> str:
     if len(more) == len(curve.n_bins):
         return f"with every number of {name}"
     found = runs(more)
-    if len(found) > MOST_RUNS:
+    if len(found) > MAX_RUNS:
         return f"with {len(more)} of {len(curve.n_bins)} numbers of {name}"
     return f"with {_listed(found)} {name}"
 

@@ -6,8 +6,8 @@ import streamlit as st
 
 from calib.reports import Report
 from calib.store import Store
-from calib.ui.desk import REPORT
-from calib.ui.shelf import PAGE
+from calib.ui.report_browser import REPORT
+from calib.ui.saved_reports import PAGE
 from calib.ui.state import Session
 
 # Of a saved report; two of one moment that say the same are one.

@@ -13,7 +13,7 @@ from calib.figures.aligned import same_axes
 from calib.loading.problems import quoted
 from calib.ui import state
 from calib.ui.pending import Pending
-from calib.ui.state import MOST_SHOWN, Session
+from calib.ui.state import MAX_SHOWN, Session
 from calib.ui.widgets import show_value
 from calib.ui.words import plain
 
@@ -50,11 +50,11 @@ def control(session: Session) -> None:
     _refuse(session, names)
     show_value("models", list(state.shown_models(session)))
     changed: dict[str, Any] = {"key": "models", "on_change": _change, "args": (tuple(names),)}
-    if len(names) <= MOST_SHOWN:
+    if len(names) <= MAX_SHOWN:
         st.pills("Models", names, selection_mode="multi", format_func=plain, **changed)
     else:
-        label = f"Models, up to {MOST_SHOWN} side by side"
-        st.multiselect(label, names, max_selections=MOST_SHOWN, **changed)
+        label = f"Models, up to {MAX_SHOWN} side by side"
+        st.multiselect(label, names, max_selections=MAX_SHOWN, **changed)
 
 
 def _change(names: Sequence[str]) -> None:
@@ -71,10 +71,10 @@ def _refuse(session: Session, names: Sequence[str]) -> None:
     if missing:
         quotes = ", ".join(map(quoted, missing[:3]))
         st.warning(f"There is no model {quotes} among these, so it is not shown.")
-    if len(found) > MOST_SHOWN:
-        st.warning(f"Only the first {MOST_SHOWN} of {len(found)} models are side by side.")
-    if found[:MOST_SHOWN] != wanted:
-        session.change("models", found[:MOST_SHOWN])
+    if len(found) > MAX_SHOWN:
+        st.warning(f"Only the first {MAX_SHOWN} of {len(found)} models are side by side.")
+    if found[:MAX_SHOWN] != wanted:
+        session.change("models", found[:MAX_SHOWN])
 
 
 def columns(n: int) -> Sequence[DeltaGenerator]:

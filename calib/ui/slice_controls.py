@@ -8,9 +8,9 @@ from typing import Any
 import streamlit as st
 
 from calib.analysis import Analysis
-from calib.periods import UNITS
-from calib.predictions import Predictions
-from calib.slices import SliceGaps
+from calib.analysis.periods import UNITS
+from calib.analysis.slices import SliceGaps
+from calib.core.predictions import Predictions
 from calib.ui import state
 from calib.ui.links import N_RANGES
 from calib.ui.state import Session
@@ -19,9 +19,9 @@ from calib.ui.words import method_label
 
 NONE = "None"
 AUTOMATIC = "Automatic"
-MOST_PICKED = 6
+MAX_PICKED = 6
 # A list of thousands of slices is no control: the strongest evidence comes first.
-MOST_OFFERED = 200
+MAX_OFFERED = 200
 
 
 def after(session: Session, analysis: Analysis) -> str:
@@ -119,12 +119,12 @@ def picked_control(session: Session, gaps: SliceGaps) -> tuple[int, ...]:
         "Slices laid over each other",
         numbers,
         format_func=_namer(gaps),
-        max_selections=MOST_PICKED,
+        max_selections=MAX_PICKED,
         key=key,
         on_change=state.changer,
         args=("picked", key, tuple),
     )
-    return tuple(chosen[:MOST_PICKED])
+    return tuple(chosen[:MAX_PICKED])
 
 
 def apart_control(session: Session, gaps: SliceGaps) -> int:
@@ -145,7 +145,7 @@ def apart_control(session: Session, gaps: SliceGaps) -> int:
 
 
 def _offered(gaps: SliceGaps) -> list[int]:
-    return [int(gaps.number[i]) for i in gaps.order[:MOST_OFFERED]]
+    return [int(gaps.number[i]) for i in gaps.order[:MAX_OFFERED]]
 
 
 def _namer(gaps: SliceGaps) -> Any:

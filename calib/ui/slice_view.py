@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from calib.analysis import Analysis
+from calib.analysis.decisions import DecisionTable
+from calib.analysis.slices import SliceCalibration, SliceErrorRates, SliceGaps, Slicing
+from calib.analysis.verdict import SIGNIFICANCE, p_words
+from calib.core.predictions import Predictions
 from calib.curves.reliability import FEW_ROWS
-from calib.decisions import DecisionTable
 from calib.figures import slice_chart
-from calib.figures.slices import MOST_ROWS
-from calib.predictions import Predictions
-from calib.slices import Apart, SliceErrorRates, SliceGaps, Slicing
+from calib.figures.slices import MAX_ROWS
 from calib.ui import frame, slicing, state
 from calib.ui.state import Session
 from calib.ui.tables import whole_numbers
 from calib.ui.words import interval, level, method_label, number, percent, plain, signed
-from calib.verdict import SIGNIFICANCE, p_words
 
-MOST_LISTED = 500
+MAX_LISTED = 500
 COLUMNS = {
     **{name: st.column_config.TextColumn(pinned=True) for name in ("Slice", "Period")},
     **{name: whole_numbers() for name in ("Rows", "Positive")},
@@ -58,9 +58,9 @@ def forest(gaps: Mapping[str, SliceGaps]) -> None:
     picture, reading = st.columns([3, 2], gap="large")
     with picture:
         frame.chart(slice_chart(gaps), "chart_slices")
-        if len(first) > MOST_ROWS:
+        if len(first) > MAX_ROWS:
             st.caption(
-                f"The {MOST_ROWS} slices with the strongest evidence, of {len(first):,}. "
+                f"The {MAX_ROWS} slices with the strongest evidence, of {len(first):,}. "
                 "The table below lists more."
             )
     with reading:
@@ -85,7 +85,7 @@ def _found(key: str, gaps: SliceGaps) -> str:
 def table(gaps: Mapping[str, SliceGaps]) -> None:
     """Every slice in numbers, the strongest evidence first."""
     first = gaps["uncalibrated"]
-    shown = [int(i) for i in first.order[:MOST_LISTED]]
+    shown = [int(i) for i in first.order[:MAX_LISTED]]
     st.dataframe(
         [_slice_row(gaps, i) for i in shown],
         hide_index=True,
@@ -93,8 +93,8 @@ def table(gaps: Mapping[str, SliceGaps]) -> None:
         column_config=COLUMNS,
         alt="One row a slice: its rows, mean score, observed frequency, and their difference.",
     )
-    if len(first) > MOST_LISTED:
-        st.caption(f"The first {MOST_LISTED} of {len(first):,} slices.")
+    if len(first) > MAX_LISTED:
+        st.caption(f"The first {MAX_LISTED} of {len(first):,} slices.")
 
 
 def _slice_row(gaps: Mapping[str, SliceGaps], i: int) -> dict[str, object]:
@@ -129,7 +129,7 @@ def rates(
     rows = []
     for part in (1, 0):
         first = by_method["uncalibrated"][part]
-        for i in range(min(len(first.names), MOST_LISTED)):
+        for i in range(min(len(first.names), MAX_LISTED)):
             row: dict[str, object] = {"Slice": first.names[i], "Rows": int(first.rows[i])}
             for key, pair in by_method.items():
                 row |= _rates_of(pair[part], i, key)
@@ -147,7 +147,7 @@ def rates(
         f"In brackets: {at} Wilson intervals. {ALIKE}",
         len(by_method["uncalibrated"][0].names),
     )
-    st.caption(f"{said} The first {MOST_LISTED} of {n:,} slices." if n > MOST_LISTED else said)
+    st.caption(f"{said} The first {MAX_LISTED} of {n:,} slices." if n > MAX_LISTED else said)
 
 
 def _rates_of(rates: SliceErrorRates, i: int, key: str) -> dict[str, str]:
@@ -188,7 +188,7 @@ def own_map(
     _apart(found, cut.names[number], matrix=analysis.multiclass is not None)
 
 
-def _apart(found: Apart, name: str, *, matrix: bool) -> None:
+def _apart(found: SliceCalibration, name: str, *, matrix: bool) -> None:
     at, change = level(found.confidence_level), found.difference
     if change.high < 0:
         said = "gains by a map of its own"

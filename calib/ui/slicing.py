@@ -7,22 +7,22 @@ from functools import partial
 from typing import Any
 
 from calib.analysis import Analysis
-from calib.curves.reliability import ReliabilityCurve
-from calib.decisions import DecisionTable
-from calib.periods import Periods, PeriodTable, cut_periods, period_table
-from calib.predictions import Predictions
-from calib.slices import (
-    Apart,
+from calib.analysis.decisions import DecisionTable
+from calib.analysis.periods import Periods, PeriodTable, cut_periods, period_table
+from calib.analysis.slices import (
+    SliceCalibration,
     SliceErrorRates,
     SliceGaps,
     Slicing,
-    calibrate_apart,
-    calibrate_matrix_apart,
+    calibrate_matrix_slices,
+    calibrate_slices,
     slice_by,
     slice_error_rates,
     slice_gaps,
     slice_reliability,
 )
+from calib.core.predictions import Predictions
+from calib.curves.reliability import ReliabilityCurve
 from calib.ui.state import HEAVY, Session
 
 # A slice has fewer rows than all have: its bins must not become too small to trust.
@@ -119,20 +119,20 @@ def curves(
 
 def apart(
     session: Session, analysis: Analysis, rows: Predictions, cut: Slicing, number: int, method: str
-) -> Apart:
+) -> SliceCalibration:
     """A slice calibrated by a map of its own, against the map of all rows."""
     settings, member = session.settings, cut.member(number)
     at = settings.confidence_level
 
-    def make() -> Apart:
+    def make() -> SliceCalibration:
         with HEAVY:
             if analysis.multiclass is not None:
                 matrix = analysis.multiclass.held_out
                 assert matrix is not None
-                return calibrate_matrix_apart(rows, member, matrix, method, confidence_level=at)
+                return calibrate_matrix_slices(rows, member, matrix, method, confidence_level=at)
             held_out, view = analysis.held_out, rows.view(settings.view)
             assert held_out is not None
-            return calibrate_apart(view, member, held_out, method, confidence_level=at)
+            return calibrate_slices(view, member, held_out, method, confidence_level=at)
 
     key = _key(session, rows, "apart", cut.columns, session.look.n_ranges, method, number)
     return session.findings.get_or_make(key, make)

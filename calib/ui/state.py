@@ -15,25 +15,25 @@ from weakref import WeakValueDictionary
 import streamlit as st
 
 from calib.analysis import Analysis, analyze
+from calib.analysis.model_comparison import ModelComparison, compare_models
 from calib.calibrators import CALIBRATORS
-from calib.comparison import Progress, quiet
+from calib.core.predictions import Predictions, check_view
+from calib.crossfit.comparison import Progress, no_progress
+from calib.crossfit.epsilon import CrossFitFolds
 from calib.curves.functions import CalibrationFunction
 from calib.curves.rate import RateCurve
 from calib.curves.sensitivity import Sensitivity
-from calib.epsilon import Rounds
-from calib.examples import EXAMPLES
 from calib.loading import ColumnMapping, Problem
+from calib.loading.examples import EXAMPLES
 from calib.matrices import default_settings
 from calib.metrics.sweep import increasing_bins
-from calib.models import ModelComparison, compare_models
-from calib.predictions import Predictions, check_view
 from calib.reports.contents import Declared
 from calib.settings import Settings
-from calib.ui.desk import Desk
 from calib.ui.links import FINGERPRINT_SHOWN, Link, Look, Source, decode, encode
 from calib.ui.memory import give_back
 from calib.ui.pending import Pending
 from calib.ui.recent import Recent
+from calib.ui.report_browser import Desk
 from calib.ui.upload import Upload
 
 SESSION = "calib"
@@ -41,9 +41,9 @@ TOKEN = "_streamlit_xsrf"
 # Of a session that a reload goes on with.
 RESUMED = ("upload", "unseen", "title", "author", "note", "analyses", "binned")
 FIRST_EXAMPLE = next(iter(EXAMPLES))
-FEWEST_BINS, MOST_BINS = 2, 100
+FEWEST_BINS, MAX_BINS = 2, 100
 # Models side by side: more would be too narrow to read.
-MOST_SHOWN = 4
+MAX_SHOWN = 4
 READING = "Reading the columns as they are meant now"
 # More than two sessions computing at once would leave the others' sliders without a core.
 HEAVY = threading.BoundedSemaphore(2)
@@ -143,13 +143,13 @@ class Session:
     drawn: int = 0
     answered: tuple[Settings, Look] | None = None
     pending: Pending | None = None
-    analyses: Recent[Analysis] = field(default_factory=lambda: Recent(most=MOST_SHOWN))
-    binned: Recent[Analysis] = field(default_factory=lambda: Recent(most=MOST_SHOWN))
+    analyses: Recent[Analysis] = field(default_factory=lambda: Recent(most=MAX_SHOWN))
+    binned: Recent[Analysis] = field(default_factory=lambda: Recent(most=MAX_SHOWN))
     latest: dict[str, Analysis] = field(default_factory=dict)
     comparisons: Recent[ModelComparison] = field(default_factory=lambda: Recent(most=4))
     one_scores: Recent[Predictions] = field(default_factory=lambda: Recent(most=3))
     maps: Recent[Analysis] = field(default_factory=lambda: Recent(most=3))
-    rounds: Recent[Rounds] = field(default_factory=lambda: Recent(most=1))
+    rounds: Recent[CrossFitFolds] = field(default_factory=lambda: Recent(most=1))
     rule_maps: Recent[Mapping[str, CalibrationFunction]] = field(
         default_factory=lambda: Recent(most=4)
     )
@@ -388,7 +388,7 @@ def shown_models(session: Session) -> dict[str, Predictions]:
     names = [name for name in known if name in session.look.models]
     if not names:
         names = list(dict.fromkeys((*list(known)[:1], *list(known)[-1:])))
-    return {name: known[name] for name in names[:MOST_SHOWN]}
+    return {name: known[name] for name in names[:MAX_SHOWN]}
 
 
 def predictions(session: Session) -> Predictions | None:
@@ -396,7 +396,7 @@ def predictions(session: Session) -> Predictions | None:
     return next(iter(shown_models(session).values()), None)
 
 
-def analysis(session: Session, rows: Predictions, progress: Progress = quiet) -> Analysis:
+def analysis(session: Session, rows: Predictions, progress: Progress = no_progress) -> Analysis:
     """The analysis of these rows under the session's settings; only what changed is computed."""
     settings = session.settings
     # Bins cost nothing to change, all else does: one result for all binnings.
@@ -464,7 +464,7 @@ def follow_auto(session: Session, latest: Analysis) -> bool:
     cells = latest.held_out.cells["uncalibrated"]
 
     def count() -> int:
-        return max(FEWEST_BINS, increasing_bins(cells, settings.strategy, MOST_BINS))
+        return max(FEWEST_BINS, increasing_bins(cells, settings.strategy, MAX_BINS))
 
     key = (latest.data.fingerprint, settings.view, settings.strategy)
     chosen = session.auto_counts.get_or_make(key, count)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import streamlit as st
 
 from calib.analysis import Analysis, Column
-from calib.comparison import Estimate
+from calib.crossfit.comparison import Estimate
 from calib.curves.reliability import ReliabilityCurve
 from calib.methods import method_of
 from calib.ui import state

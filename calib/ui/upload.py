@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from calib.core.predictions import Predictions
 from calib.loading import ColumnMapping, Problem, Table, assess, for_test_file, guess
-from calib.predictions import Predictions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

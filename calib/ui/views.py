@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.predictions import Predictions, check_view
+from calib.core.predictions import Predictions, check_view
 from calib.ui import state
 from calib.ui.state import Session
 from calib.ui.widgets import show_value

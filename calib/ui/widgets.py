@@ -10,7 +10,7 @@ import streamlit as st
 
 from calib.calibrators import CALIBRATORS
 from calib.curves.rate import RATE_KINDS, RateKind
-from calib.examples import EXAMPLES
+from calib.loading.examples import EXAMPLES
 from calib.multiclass import MULTICLASS_CALIBRATORS
 from calib.ui import state
 from calib.ui.choices import acts, choice
@@ -53,7 +53,7 @@ def binning(session: Session) -> None:
     st.slider(
         "Number of bins",
         state.FEWEST_BINS,
-        state.MOST_BINS,
+        state.MAX_BINS,
         key="n_bins",
         on_change=state.changer,
         args=("n_bins", "n_bins"),

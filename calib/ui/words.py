@@ -6,15 +6,15 @@ import re
 from collections.abc import Sequence
 
 from calib.analysis import Analysis, DataSummary, MethodResult
+from calib.analysis.verdict import p_words as p_words  # pages print these two
+from calib.analysis.verdict import signed as signed
 from calib.calibrators import CALIBRATORS
-from calib.comparison import Estimate
+from calib.core.origin import Origin
+from calib.crossfit.comparison import Estimate
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.loading.problems import plural
 from calib.methods import method_of
 from calib.multiclass import MULTICLASS_CALIBRATORS
-from calib.origin import Origin
-from calib.verdict import p_words as p_words  # pages print these two
-from calib.verdict import signed as signed
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$~:&])")
 # Streamlit reads addresses, icons, emoji and arrows in text whose Markdown has been escaped, too:

@@ -1,7 +1,7 @@
 """Uncertainty: resamples of rows or clusters, and the intervals that they give."""
 
+from calib.core.estimate import Estimate
 from calib.uncertainty.bootstrap import Bootstrap
-from calib.uncertainty.estimate import Estimate
 from calib.uncertainty.fold_noise import FoldScores, fold_variance
 from calib.uncertainty.replicates import Errors, Replicates, replicate, replicate_clusters
 from calib.uncertainty.rows import RowResamples, resample_rows

@@ -9,7 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
+from calib.core.estimate import Estimate
+from calib.core.predictions import Predictions
 from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, SmallFloatArray
 from calib.numerics.resampling import (
@@ -21,13 +23,11 @@ from calib.numerics.resampling import (
     reflected_interval,
     student_factor,
 )
-from calib.predictions import Predictions
-from calib.uncertainty.estimate import Estimate
 
 Kind = Literal["percentile", "reflected", "error"]
 Statistic = Callable[[ScoreCells], float]
 # Runs of cells that are drawn together; fewer cells are drawn exactly.
-MOST_CELLS = 1000
+MAX_CELLS = 1000
 
 
 class Bootstrap:
@@ -99,7 +99,7 @@ class Bootstrap:
         if rows.group is None:
             return made
         few, rng = made._few, np.random.default_rng(random_state)
-        starts = bucket_starts(cells.score, cells.weight, MOST_CELLS)
+        starts = bucket_starts(cells.score, cells.weight, MAX_CELLS)
         atom = 2 * (np.searchsorted(cells.score[starts], rows.score, side="right") - 1)
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         drawn = draw_cluster_sums(
@@ -205,7 +205,7 @@ def _columns(
 
 
 def _into_few(cells: ScoreCells) -> ScoreCells:
-    starts = bucket_starts(cells.score, cells.weight, MOST_CELLS)
+    starts = bucket_starts(cells.score, cells.weight, MAX_CELLS)
     if len(starts) == len(cells):
         return cells
 

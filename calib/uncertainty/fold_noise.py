@@ -8,12 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import BoolArray, FloatArray, lock
 
 # A calibrator is smooth, or has fewer steps than this.
-MOST_BUCKETS = 512
+MAX_BUCKETS = 512
 
 
 class Fitted(Protocol):
@@ -60,7 +60,7 @@ class FoldScores:
         fitted : sequence
             The calibrator of each fold.
         """
-        starts = bucket_starts(cells.score, cells.weight, MOST_BUCKETS)
+        starts = bucket_starts(cells.score, cells.weight, MAX_BUCKETS)
         weight = np.add.reduceat(cells.weight, starts)
         mean = np.add.reduceat(cells.weight * cells.score, starts) / weight
         # The mean of equal numbers may round to one just beyond them.

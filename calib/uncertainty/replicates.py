@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
+from calib.core.estimate import Estimate
+from calib.core.predictions import BinaryView
 from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray, lock
 from calib.numerics.binning import Bins, bin_between
@@ -16,12 +18,10 @@ from calib.numerics.resampling import (
     error_interval,
     student_factor,
 )
-from calib.predictions import BinaryView
-from calib.uncertainty.estimate import Estimate
 from calib.uncertainty.rows import RowResamples, resample_rows
 
 # Ends of bins move to the nearest of so many points; the bounds are taken around the exact value.
-MOST_POINTS = 512
+MAX_POINTS = 512
 # Means of equal scores differ by their rounding.
 ROUNDING = 1e-11
 
@@ -233,7 +233,7 @@ def replicate_clusters(rows: BinaryView, cells: ScoreCells, seed: int = 0) -> Re
     """
     if rows.group is None:
         return None
-    drawn = resample_rows(rows, cells, most_groups=MOST_POINTS, random_state=seed)
+    drawn = resample_rows(rows, cells, most_groups=MAX_POINTS, random_state=seed)
     return replicate(drawn, rows.score)
 
 
@@ -259,7 +259,7 @@ def _ends(score: FloatArray) -> IntArray:
 
 def _thin(score: FloatArray, share: FloatArray, ends: IntArray) -> IntArray:
     weight = np.add.reduceat(share, ends[:-1])
-    return np.append(bucket_starts(score, weight, MOST_POINTS), len(score))
+    return np.append(bucket_starts(score, weight, MAX_POINTS), len(score))
 
 
 def _clusters_null(rows: RowResamples, gap: FloatArray) -> FloatArray:

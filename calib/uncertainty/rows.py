@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
+from calib.core.predictions import BinaryView
 from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray, lock
 from calib.numerics.resampling import draw_cluster_sums, draw_sums
-from calib.predictions import BinaryView
 
 N_REPLICATES = 1000
 # Up to as many groups of one score and fold are drawn, which is exact.
-MOST_GROUPS = 2048
+MAX_GROUPS = 2048
 # With more, runs of neighbouring scores are drawn together, whatever fold their rows are in.
-MOST_RUNS = 512
+MAX_RUNS = 512
 # Of this many rows a bin of one percent varies by 4% in weight, and its mean gap by much less.
 MANY = 50_000
 
@@ -78,7 +78,7 @@ def resample_rows(
     fold: IntArray | None = None,
     *,
     n_replicates: int = N_REPLICATES,
-    most_groups: int = MOST_GROUPS,
+    most_groups: int = MAX_GROUPS,
     random_state: int = 0,
 ) -> RowResamples:
     """Draw resamples of the rows, or of their clusters where groups are named.
@@ -116,7 +116,7 @@ def resample_rows(
 def _groups(score: FloatArray, cells: ScoreCells, fold: IntArray | None, most: int) -> IntArray:
     n_folds = 1 if fold is None else int(fold.max()) + 1
     many = min(len(score), len(cells) * n_folds) > most
-    starts = bucket_starts(cells.score, cells.weight, min(most, MOST_RUNS) if many else most)
+    starts = bucket_starts(cells.score, cells.weight, min(most, MAX_RUNS) if many else most)
     run = np.searchsorted(cells.score[starts], score, side="right") - 1
     if fold is None or many:
         return run

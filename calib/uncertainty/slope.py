@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
+from calib.core.estimate import Estimate
+from calib.core.predictions import BinaryView
 from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray
 from calib.numerics.logistic import LogisticFit, fit_logistic
 from calib.numerics.moderated import cluster_effect, freedom, squared_half_width, unit_sums
 from calib.numerics.profile_likelihood import profile_bounds
 from calib.numerics.transforms import clip_certain, safe_logit, sigmoid
-from calib.predictions import BinaryView
-from calib.uncertainty.estimate import Estimate
 
 
 def log_odds(scores: FloatArray) -> FloatArray:
@@ -80,7 +80,7 @@ def slope_estimate(
 
     Examples
     --------
-    >>> from calib.predictions import Predictions
+    >>> from calib.core.predictions import Predictions
     >>> rows = Predictions.from_arrays([0, 1, 0, 1, 0, 1], [0.1, 0.3, 0.4, 0.5, 0.7, 0.9]).view()
     >>> estimate = slope_estimate(rows)
     >>> round(estimate.low, 2), round(estimate.value, 2), round(estimate.high, 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from calib.uncertainty.estimate import Estimate
+from calib.core.estimate import Estimate
 
 
 def unpaired_difference(first: Estimate, second: Estimate) -> Estimate:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from calib.examples import EXAMPLES
+from calib.loading.examples import EXAMPLES
 from tests.browser.actions import press_slider
 from tests.browser.harness import by_key, settle, traces, visit
 

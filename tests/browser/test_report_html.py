@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from calib.analysis import analyze
-from calib.predictions import Predictions
+from calib.core.predictions import Predictions
 from calib.reports import Report, parts_of
 from calib.settings import Settings
 

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from calib.calibrators import CALIBRATORS, Calibrator, calibrator
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.settings import Settings
 
 METHODS = list(CALIBRATORS)

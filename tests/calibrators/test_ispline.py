@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.metrics import brier_score_loss, log_loss
 
-from calib.calibrators.ispline import LEAST_RISE, RIDGE, ISpline
+from calib.calibrators.ispline import MIN_RISE, RIDGE, ISpline
 from calib.numerics.transforms import compact_logit
 
 GRID = np.linspace(0.0, 1.0, 501)
@@ -43,7 +43,7 @@ def test_is_the_minimum():
         value = np.logaddexp(0.0, f).sum() - f[y].sum() + RIDGE / 2 * c[1:] @ c[1:]
         return value, np.append((p - y).sum(), rising.T @ (p - y) + RIDGE * c[1:])
 
-    bounds = [(None, None)] + [(LEAST_RISE, None)] * (n - 1)
+    bounds = [(None, None)] + [(MIN_RISE, None)] * (n - 1)
     found = minimize(objective, np.ones(n), jac=True, bounds=bounds, method="L-BFGS-B",
                      options={"ftol": 1e-14, "maxiter": 5000})  # fmt: skip
     ours = objective(np.append(fitted.intercept_, fitted.coefficients_))[0]

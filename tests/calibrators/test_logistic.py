@@ -6,7 +6,7 @@ from scipy.special import expit
 
 from calib.calibrators.beta_am import BetaSymmetric
 from calib.calibrators.logistic import Logistic
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 
 
 @pytest.fixture(scope="module")

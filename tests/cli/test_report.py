@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.decisions import Costs
+from calib.analysis.decisions import Costs
 from calib.figures.images import missing
 from calib.reports import Report, parts_of
 from calib.ui.upload import Upload

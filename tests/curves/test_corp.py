@@ -8,10 +8,10 @@ from scipy.special import expit
 from scipy.stats import binom
 from sklearn.isotonic import IsotonicRegression
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
+from calib.core.predictions import Predictions
 from calib.curves.corp import corp_curve
 from calib.curves.smooth import smooth_curve
-from calib.predictions import Predictions
 from calib.uncertainty import replicate, resample_rows
 
 RNG = np.random.default_rng(3)

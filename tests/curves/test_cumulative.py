@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from calib import metrics
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.curves.cumulative import cumulative_curve
 
 RNG = np.random.default_rng(22)

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.curves.smooth import smooth_curve
 from calib.metrics import integrated_calibration_index
 

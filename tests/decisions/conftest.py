@@ -4,30 +4,30 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from calib.comparison import HeldOut, hold_out
-from calib.predictions import Predictions
+from calib.core.predictions import Predictions
+from calib.crossfit.comparison import CrossFitted, cross_fit
 from calib.settings import Settings
 
 
-def compared(n: int = 3000, digits: int = 3, **more) -> HeldOut:
+def compared(n: int = 3000, digits: int = 3, **more) -> CrossFitted:
     rng = np.random.default_rng(4)
     truth = expit(rng.normal(-1, 1.5, n))
     score = expit(2.5 * logit(truth)).round(digits)
     view = Predictions.from_arrays(rng.random(n) < truth, score, **more).view()
-    return hold_out(view, Settings(methods=("platt", "isotonic")))
+    return cross_fit(view, Settings(methods=("platt", "isotonic")))
 
 
 @pytest.fixture(scope="session")
-def held_out() -> HeldOut:
+def held_out() -> CrossFitted:
     return compared()
 
 
 @pytest.fixture(scope="session")
-def weighted() -> HeldOut:
+def weighted() -> CrossFitted:
     return compared(sample_weight=np.random.default_rng(5).uniform(0.5, 2, 3000))
 
 
 @pytest.fixture(scope="session")
-def tied() -> HeldOut:
+def tied() -> CrossFitted:
     """Scores of one digit: hundreds of rows share each."""
     return compared(digits=1)

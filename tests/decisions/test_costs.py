@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from calib.decisions import Costs
+from calib.analysis.decisions import Costs
 
 
 def test_at_the_threshold_both_acts_cost_the_same():

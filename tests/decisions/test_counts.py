@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calib.decisions import expected_counts
+from calib.analysis.decisions import expected_counts
 from tests.expanded import expanded
 
 

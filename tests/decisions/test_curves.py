@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from calib.decisions import Costs, cost_curves, decide, net_benefit
+from calib.analysis.decisions import Costs, cost_curves, decide, net_benefit
 from tests.expanded import expanded
 
 

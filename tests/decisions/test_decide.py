@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold
 
+from calib.analysis.decisions import Costs, decide
 from calib.calibrators import calibrator
-from calib.decisions import Costs, decide
 from tests.expanded import expanded
 
 COSTS = Costs(false_positive=1.0, false_negative=4.0)

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import pytest
 
 from calib.analysis import Analysis, analyze
-from calib.predictions import Predictions
+from calib.core.predictions import Predictions
 from calib.settings import Settings
 
 METHODS = ("uncalibrated", "platt", "isotonic", "beta")

@@ -5,9 +5,12 @@ import dataclasses
 import numpy as np
 
 from calib.analysis import Analysis
-from calib.comparison import Estimate
+from calib.analysis.decisions import Costs, cost_curves, decide, net_benefit
+from calib.analysis.model_comparison import ModelComparison, ModelScores
+from calib.analysis.periods import PeriodTable, cut_periods, period_table
+from calib.analysis.slices import SliceGaps, Slicing, slice_gaps
+from calib.crossfit.comparison import Estimate
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
-from calib.decisions import Costs, cost_curves, decide, net_benefit
 from calib.figures import (
     checkpoint_chart,
     cost_chart,
@@ -17,10 +20,7 @@ from calib.figures import (
     slice_reliability_chart,
 )
 from calib.figures.chart import Chart
-from calib.models import ModelComparison, ModelScores
 from calib.numerics.numbered import numbers_of
-from calib.periods import PeriodTable, cut_periods, period_table
-from calib.slices import SliceGaps, Slicing, slice_gaps
 
 METHODS = ("uncalibrated", "beta")
 COSTS = Costs(1, 3)

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
+from calib.core.predictions import Predictions
 from calib.figures import cumulative_difference_chart, difference_chart, reliability_chart
 from calib.figures.aligned import same_axes
-from calib.predictions import Predictions
 from calib.settings import Settings
 
 

@@ -11,11 +11,11 @@ import pytest
 
 from calib import figures
 from calib.calibrators import CALIBRATORS
+from calib.crossfit.epsilon import EPSILONS, EpsilonCurve
 from calib.curves.corp import corp_curve
 from calib.curves.functions import LambdaPath
 from calib.curves.sensitivity import ece_sensitivity
 from calib.curves.smooth import smooth_curve
-from calib.epsilon import EPSILONS, EpsilonCurve
 from calib.figures.theme import METHOD_STYLES, OTHER_STYLE, style_of
 from calib.settings import DEFAULT_METHODS
 from tests.figures import drawn

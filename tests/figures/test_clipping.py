@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
+from calib.core.predictions import Predictions
 from calib.figures import clipping_chart, matrix_difference_chart, reliability_chart
 from calib.matrices import compare_clipping
-from calib.predictions import Predictions
 from calib.settings import Settings
 
 

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 
-from calib.decisions import Costs, cost_curves, decide, net_benefit
+from calib.analysis.decisions import Costs, cost_curves, decide, net_benefit
 from tests.figures.drawn import COSTS, METHODS, benefit, cost
 
 

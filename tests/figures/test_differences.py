@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from calib.comparison import Estimate
+from calib.crossfit.comparison import Estimate
 from calib.figures import difference_chart
 
 

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from calib.epsilon import EPSILONS, EpsilonCurve
+from calib.crossfit.epsilon import EPSILONS, EpsilonCurve
 from calib.figures import epsilon_chart
 
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
+from calib.core.predictions import Predictions
 from calib.curves.corp import corp_curve
 from calib.curves.smooth import smooth_curve
 from calib.figures import reliability_chart
 from calib.figures.theme import METHOD_STYLES
 from calib.figures.words import probability
-from calib.predictions import Predictions
 from calib.settings import Settings
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from calib.core.predictions import Predictions
 from calib.loading import InputError
-from calib.predictions import Predictions
 from calib.reports import ReportError
 from calib.store import StoreError
 

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from calib.core.predictions import Predictions
 from calib.loading import InputError, assess, guess, load, read
-from calib.predictions import Predictions
 from tests.fuzz.cases import Case, plausible
 
 PIECES = (

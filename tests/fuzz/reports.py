@@ -16,7 +16,7 @@ from unittest.mock import patch
 import numpy as np
 
 from calib.analysis import analyze
-from calib.predictions import Predictions
+from calib.core.predictions import Predictions
 from calib.reports import Report, compare_reports, parts_of
 from calib.settings import Settings
 from calib.store import Store, StoreError

@@ -14,7 +14,7 @@ from tests.fuzz.seeds import case_of
 PATIENCE = 10.0
 # Seconds in which a process imports everything and makes the files that inputs are made of.
 START = 120.0
-MOST_MEMORY = 8 * 2**30
+MAX_MEMORY = 8 * 2**30
 BAD = ("wrong", "raw", "hang")
 
 
@@ -78,7 +78,7 @@ class _Worker:
 
 def _work(seeds: range, pipe: Connection) -> None:
     # What promises terabytes is to fail here, and not to take the machine along.
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     for seed in range(10):
         case_of(seed)
     pipe.send(None)

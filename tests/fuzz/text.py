@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from calib.core.predictions import Predictions
 from calib.loading import load
-from calib.predictions import Predictions
 from tests.fuzz.cases import Case, plausible
 
 LABELS = {  # negative, positive; several spellings of one label are one label

@@ -12,9 +12,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from calib.analysis.slices import aggregate
+from calib.core.predictions import Predictions
 from calib.loading import InputError, guess, inspect, load, read
-from calib.predictions import Predictions
-from calib.slices import aggregate
 
 GOOD = "y,p\n" + "0,0.2\n1,0.7\n" * 100
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from calib.core.origin import Origin
 from calib.loading import InputError, load, load_models
-from calib.origin import Origin
 
 N = 60
 RNG = np.random.default_rng(2)

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from calib.loading import MOST_BYTES, InputError, read
+from calib.loading import MAX_BYTES, InputError, read
 
 ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(1)
@@ -164,4 +164,4 @@ def test_a_large_text_read_in_parts_is_the_same_table(
 
 def test_the_page_and_the_server_take_files_as_large_as_the_reader() -> None:
     config = tomllib.loads((ROOT / ".streamlit/config.toml").read_text())
-    assert config["server"]["maxUploadSize"] * 2**20 == MOST_BYTES
+    assert config["server"]["maxUploadSize"] * 2**20 == MAX_BYTES

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
+from calib.core.predictions import Predictions
 from calib.matrices import compare_clipping, compare_multiclass
-from calib.predictions import Predictions
 
 
 @pytest.fixture(scope="module")

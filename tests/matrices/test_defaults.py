@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from calib import analyze, report
+from calib.core.predictions import Predictions
 from calib.matrices import default_methods, default_settings
 from calib.multiclass import MULTICLASS_CALIBRATORS, MULTICLASS_METRICS
-from calib.predictions import Predictions
 from calib.settings import Settings
 
 

@@ -7,9 +7,9 @@ import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
 from calib.analysis import analyze
-from calib.comparison import mean_estimate
+from calib.core.predictions import Predictions
+from calib.crossfit.comparison import mean_estimate
 from calib.metrics import ks_error
-from calib.predictions import Predictions
 from calib.settings import Settings
 
 SETTINGS = Settings(view="top:1", methods=("temperature", "isotonic"))

@@ -9,8 +9,8 @@ from scipy.stats import f as f_distribution
 from scipy.stats import norm
 
 from calib import metrics
+from calib.core.predictions import Predictions
 from calib.metrics.by_cluster import clustered_tests, resampled_test
-from calib.predictions import Predictions
 from calib.uncertainty import Errors
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from calib import metrics
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 
 
 def test_corp_decompositions(shared):

@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 from calib import metrics
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
+from calib.core.predictions import Predictions
 from calib.numerics.brownian import null_standard_deviation
 from calib.numerics.smoothing import (
     absolute_integral,
@@ -21,7 +22,6 @@ from calib.numerics.smoothing import (
     smooth_reflected,
     spread_on_grid,
 )
-from calib.predictions import Predictions
 
 ECE = metrics.expected_calibration_error
 BINARY = ("tiny10", "ties200", "imbalanced2000", "smooth1000")

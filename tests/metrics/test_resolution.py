@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from calib.cells import ScoreCells
-from calib.counted import CountedRows
+from calib.core.cells import ScoreCells
+from calib.core.counted import CountedRows
+from calib.core.predictions import BinaryView
 from calib.metrics import auc, brier_score, ks_error, log_loss
 from calib.metrics.resolution import resolutions
-from calib.predictions import BinaryView
 
 METRICS = {"log_loss": log_loss, "brier_score": brier_score, "ks_error": ks_error, "auc": auc}
 SHAPES = ("smooth", "spikes", "naive Bayes", "ties", "tails")

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from calib.core.predictions import Predictions
 from calib.metrics import expected_calibration_error, ks_error
 from calib.multiclass import classwise
 from calib.multiclass.class_errors import class_errors
-from calib.predictions import Predictions
 
 
 @given(st.data(), st.sampled_from([1, 2, 5, 15]))

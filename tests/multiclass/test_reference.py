@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import minimize
 
 from calib.calibrators import calibrator
+from calib.core.predictions import Predictions
 from calib.metrics import expected_calibration_error, ks_error
 from calib.multiclass import classwise, multiclass_calibrator, multiclass_metrics
-from calib.predictions import Predictions
 
 LN = np.log  # of mc3_600, which holds no zeros
 

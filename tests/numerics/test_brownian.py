@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.numerics.brownian import (
     null_standard_deviation,
     range_quantile,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.numerics.brownian import null_standard_deviation
 from calib.numerics.calibrated_null import few_scores, simulated_differences, simulated_p
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import poisson
 
 from calib.numerics.resampling import (
-    MOST_CLUSTERS,
+    MAX_CLUSTERS,
     draw_cluster_sums,
     draw_sums,
     error_interval,
@@ -33,7 +33,7 @@ def test_weighted_sums_have_the_mean_and_variance_of_drawn_rows():
     assert drawn.var() == pytest.approx(by_rows.var(), rel=0.06)
 
 
-@pytest.mark.parametrize("n_clusters", [50, 3 * MOST_CLUSTERS])
+@pytest.mark.parametrize("n_clusters", [50, 3 * MAX_CLUSTERS])
 def test_a_mean_by_cluster_varies_as_its_sandwich_variance(n_clusters):
     rng = np.random.default_rng(2)
     cluster = np.repeat(np.arange(n_clusters), 4)
@@ -45,7 +45,7 @@ def test_a_mean_by_cluster_varies_as_its_sandwich_variance(n_clusters):
     error = np.sqrt(residual @ residual) / weight.sum()
     found = drawn[1] / drawn.sum(axis=0)
     # Lumped at random, the variance itself is known to 5%.
-    tolerance = 0.03 if n_clusters <= MOST_CLUSTERS else 0.08
+    tolerance = 0.03 if n_clusters <= MAX_CLUSTERS else 0.08
     assert found.std() == pytest.approx(error, rel=tolerance)
     assert found.mean() == pytest.approx(mean, abs=error / 5)
 

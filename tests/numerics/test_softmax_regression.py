@@ -10,7 +10,7 @@ from calib.numerics.softmax import log_scores, softmax
 from calib.numerics.softmax_regression import (
     Diagonal,
     Full,
-    Pull,
+    QuadraticPenalty,
     SoftmaxRegression,
     fit_softmax,
 )
@@ -42,9 +42,9 @@ def test_derivatives(design):
 def test_both_searches_find_the_same(design, strength, monkeypatch):
     problem = SoftmaxRegression(design, *rows())
     start = design.identity(4).ravel()
-    pull = Pull(np.full(len(start), strength), np.zeros(len(start)))
+    pull = QuadraticPenalty(np.full(len(start), strength), np.zeros(len(start)))
     newton = fit_softmax(problem, pull, start)
-    monkeypatch.setattr(softmax_regression, "MOST_NEWTON_PARAMETERS", 0)
+    monkeypatch.setattr(softmax_regression, "MAX_NEWTON_PARAMETERS", 0)
     lbfgs = fit_softmax(problem, pull, start)
 
     def objective(theta):
@@ -59,7 +59,9 @@ def test_same_as_scikit_learn():
     problem = SoftmaxRegression(Full(), x, label, weight)
     # scikit-learn leaves the intercepts free and halves the squares: C is 1 / (2 lambda W).
     strength = 0.01 * (np.arange(20) % 5 < 4)
-    theta = fit_softmax(problem, Pull(strength, np.zeros(20)), Full().identity(4).ravel())
+    theta = fit_softmax(
+        problem, QuadraticPenalty(strength, np.zeros(20)), Full().identity(4).ravel()
+    )
     peer = LogisticRegression(C=1.0 / (2 * 0.01 * weight.sum()), tol=1e-10, max_iter=10_000)
     peer.fit(x, label, sample_weight=weight)
     assert theta.reshape(4, 5)[:, :4] == pytest.approx(peer.coef_, abs=1e-5)
@@ -68,8 +70,8 @@ def test_same_as_scikit_learn():
 
 def test_pulls_add():
     rng = np.random.default_rng(0)
-    one, two = (Pull(rng.random(3), rng.normal(size=3)) for _ in range(2))
-    zero = Pull(np.zeros(3), np.zeros(3))
+    one, two = (QuadraticPenalty(rng.random(3), rng.normal(size=3)) for _ in range(2))
+    zero = QuadraticPenalty(np.zeros(3), np.zeros(3))
     a, b = rng.normal(size=(2, 3))
     both = one + two + zero
     # Equal up to a constant.

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from calib.calibrators import CALIBRATORS
-from calib.epsilon import EPSILONS, Rounds
-from calib.examples import EXAMPLES
+from calib.crossfit.epsilon import EPSILONS, CrossFitFolds
+from calib.loading.examples import EXAMPLES
 from tests.pages.test_pages import go, said, start
 
 ALL = ".".join(CALIBRATORS)
@@ -26,13 +26,13 @@ MAPS, LAMBDAS, LOSSES = "No change", "Degrees of freedom", "Rows left as they ar
 def fits(monkeypatch) -> list[float]:
     """Epsilons at which losses were computed."""
     computed = []
-    plain = Rounds.log_loss
+    plain = CrossFitFolds.log_loss
 
     def counted(self, key, epsilon, progress):
         computed.append(epsilon)
         return plain(self, key, epsilon, progress)
 
-    monkeypatch.setattr(Rounds, "log_loss", counted)
+    monkeypatch.setattr(CrossFitFolds, "log_loss", counted)
     return computed
 
 

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.ui import gallery
-from calib.ui.exhibits import EXHIBITS, OPENINGS
+from calib.ui.gallery_entries import EXHIBITS, OPENINGS
 from calib.ui.links import decode, encode
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calib.examples import EXAMPLES
+from calib.loading.examples import EXAMPLES
 from calib.matrices import default_methods
 from tests.pages.test_matrices import csv
 from tests.pages.test_pages import PAGES, button, go, said, start, upload

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.examples import EXAMPLES
+from calib.loading.examples import EXAMPLES
 from calib.ui import state
 
 ROOT = Path(__file__).resolve().parents[2]

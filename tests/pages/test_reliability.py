@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from calib.examples import EXAMPLES
+from calib.loading.examples import EXAMPLES
 from calib.metrics.sweep import increasing_bins
 from tests.pages.test_pages import button, go, said, start
 

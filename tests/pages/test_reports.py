@@ -10,8 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import calib
+from calib.analysis.decisions import Costs
 from calib.cli import main
-from calib.decisions import Costs
 from calib.figures.images import missing
 from calib.reports import Report, compare_reports, parts_of
 from calib.reports.command import command_line, library_call

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.cells import ScoreCells
+from calib.analysis.periods import MAX_PERIODS, cut_periods, period_table
+from calib.core.cells import ScoreCells
+from calib.core.predictions import Predictions
 from calib.metrics import calibration_slope_intercept, ks_test
-from calib.periods import MOST_PERIODS, cut_periods, period_table
-from calib.predictions import Predictions
 
 
 def days(n: int, span: int, seed: int = 0) -> np.ndarray:
@@ -82,7 +82,7 @@ def test_refusals():
         cut_periods(days(10, 10), "hour")
     with pytest.raises(ValueError, match="must hold a time, got 2 rows"):
         cut_periods(np.array([np.nan, np.nan]))
-    with pytest.raises(ValueError, match=f"at most {MOST_PERIODS} periods"):
+    with pytest.raises(ValueError, match=f"at most {MAX_PERIODS} periods"):
         cut_periods(days(20_000, 1000), "day")
 
 

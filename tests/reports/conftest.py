@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from calib.analysis import Analysis, analyze
-from calib.predictions import Predictions
+from calib.core.predictions import Predictions
 from calib.reports import Report
 from calib.settings import Settings
 

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 import calib
+from calib.analysis.decisions import Costs
 from calib.cli import main
-from calib.decisions import Costs
-from calib.examples import EXAMPLES
+from calib.loading.examples import EXAMPLES
 from calib.matrices import default_settings
 from calib.reports import Report, parts_of
 from calib.reports.command import command_line, library_call

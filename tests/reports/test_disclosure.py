@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
-from calib.predictions import Predictions
+from calib.core.predictions import Predictions
 from calib.reports import Report
 from calib.reports.disclosure import _levelled as levelled
 from calib.reports.disclosure import aggregated
-from calib.reports.grouping import LEAST_ROWS, merge_small
+from calib.reports.grouping import MIN_ROWS, merge_small
 from calib.settings import Settings
 from tests.reports.conftest import MOMENT, overconfident
 
@@ -56,7 +56,7 @@ def test_no_score_of_a_row_is_printed(small):
 
 def test_bins_of_fewer_than_ten_rows_are_merged(small):
     before, after = small.uncalibrated.reliability, aggregated(small).uncalibrated.reliability
-    assert before.rows.min() < LEAST_ROWS <= after.rows.min()
+    assert before.rows.min() < MIN_ROWS <= after.rows.min()
     assert after.rows.sum() == before.rows.sum() == 150
     assert after.positive.sum() == pytest.approx(before.positive.sum())
     assert after.positive @ np.ones(len(after.rows)) == pytest.approx(after.rows @ after.observed)
@@ -80,7 +80,7 @@ def test_points_of_a_cumulative_curve_are_ten_rows_apart(small, analysis):
     for each, n in ((small, 150), (analysis, 800)):
         for method in aggregated(each).methods.values():
             rows = method.cumulative.fractile * n
-            assert np.diff(rows).min() > LEAST_ROWS - 1e-6
+            assert np.diff(rows).min() > MIN_ROWS - 1e-6
             assert rows[0] == 0
             assert rows[-1] == pytest.approx(n)
 
@@ -94,7 +94,7 @@ def test_points_of_a_cumulative_curve_take_no_few_rows_from_a_bin(kind, request)
         rows = np.interp(method.cumulative.fractile, share, cells.cumulative_rows)
         edges = np.cumsum(method.reliability.rows)
         distance = np.abs(rows[:, None] - edges[None, :])
-        near = ((distance > 1e-6) & (distance < LEAST_ROWS - 1e-6)).any(axis=1)
+        near = ((distance > 1e-6) & (distance < MIN_ROWS - 1e-6)).any(axis=1)
         difference = method.cumulative.difference
         # But for the two extremes, at which the chart points.
         near[[0, difference.argmin(), difference.argmax()]] = False
@@ -111,7 +111,7 @@ def test_a_cumulative_curve_keeps_its_extreme(analysis):
 def test_neighbours_are_merged_until_all_are_large_enough():
     rows = np.random.default_rng(1).integers(1, 30, size=200).astype(float)
     runs = merge_small(rows)
-    assert all(rows[run].sum() >= LEAST_ROWS for run in runs)
+    assert all(rows[run].sum() >= MIN_ROWS for run in runs)
     np.testing.assert_array_equal(np.concatenate([rows[run] for run in runs]), rows)
 
 

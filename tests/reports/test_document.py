@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import calib
-from calib.origin import Origin
+from calib.core.origin import Origin
 from calib.reports import Report, ReportError
 from calib.reports.codec import encode
 from calib.reports.schema import SCHEMA_VERSION

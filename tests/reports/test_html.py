@@ -8,7 +8,7 @@ from calib.analysis import analyze
 from calib.reports import Report
 from calib.reports.words import number
 
-MOST_BYTES = 2_500_000
+MAX_BYTES = 2_500_000
 
 
 class Reader(HTMLParser):
@@ -102,4 +102,4 @@ def test_hostile_text_is_shown_as_it_is(hostile_page):
 
 def test_an_example_stays_small():
     report = Report.from_analysis(analyze(examples.EXAMPLES["naive_bayes"].load()))
-    assert len(report.html().encode()) < MOST_BYTES
+    assert len(report.html().encode()) < MAX_BYTES

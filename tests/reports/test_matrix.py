@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
-from calib.decisions import Costs
-from calib.predictions import Predictions
+from calib.analysis.decisions import Costs
+from calib.core.predictions import Predictions
 from calib.reports import Report
+from calib.reports.build_parts import parts_of
 from calib.reports.codec import ReportError
-from calib.reports.taking import parts_of
 from calib.settings import Settings
 
 

@@ -7,15 +7,15 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.cells import ScoreCells
-from calib.comparison import hold_out
-from calib.decisions import Costs, cost_curves, decide, net_benefit
-from calib.periods import cut_periods, period_table
+from calib.analysis.decisions import Costs, cost_curves, decide, net_benefit
+from calib.analysis.periods import cut_periods, period_table
+from calib.analysis.slices import Slicing, slice_by, slice_gaps
+from calib.core.cells import ScoreCells
+from calib.crossfit.comparison import cross_fit
 from calib.reports import Report, ReportError, parts_of
 from calib.reports.blocks import Beside, Drawing, Table
-from calib.reports.grouping import LEAST_ROWS, merged_cells, merged_periods, merged_slices
+from calib.reports.grouping import MIN_ROWS, merged_cells, merged_periods, merged_slices
 from calib.reports.sections import sections
-from calib.slices import Slicing, slice_by, slice_gaps
 from tests.reports.conftest import MOMENT, site_frame
 
 COSTS = Costs(1, 4)
@@ -100,10 +100,10 @@ def test_small_slices_are_one_and_large_enough(n_small):
     cut = Slicing(("a",), tuple("abcde"[: len(rows)]), np.repeat(np.arange(len(rows)), rows))
     merged, n = merged_slices(cut)
     counts = np.bincount(merged.codes)
-    assert counts[counts > 0].min() >= LEAST_ROWS
+    assert counts[counts > 0].min() >= MIN_ROWS
     assert counts.sum() == sum(rows)
     # Together with a larger one where they are too few even so: the rest would show them.
-    assert n == len(n_small) + (sum(n_small) < LEAST_ROWS)
+    assert n == len(n_small) + (sum(n_small) < MIN_ROWS)
     assert counts[0] == 60
 
 
@@ -138,14 +138,14 @@ def test_crossed_slices_taken_from_single_ones_leave_no_few_rows(seed):
     parts = parts_of(rows, found, slices=crosses).slices
     before = [slice_gaps(found.held_out.rows, score, slice_by(columns, each)) for each in crosses]
     small = {
-        each[0]: {name for name, n in zip(gaps.names, gaps.rows, strict=True) if n < LEAST_ROWS}
+        each[0]: {name for name, n in zip(gaps.names, gaps.rows, strict=True) if n < MIN_ROWS}
         for each, gaps in zip(crosses, before, strict=True)
     }
     # Without the rule there are such rows: the small cells are known by subtraction.
-    assert before[2].rows.min() < LEAST_ROWS
+    assert before[2].rows.min() < MIN_ROWS
     left = remainders(parts, columns, small)
-    assert not [n for n in left if 0 < n < LEAST_ROWS]
-    assert all(part.gaps["uncalibrated"].rows.min() >= LEAST_ROWS for part in parts)
+    assert not [n for n in left if 0 < n < MIN_ROWS]
+    assert all(part.gaps["uncalibrated"].rows.min() >= MIN_ROWS for part in parts)
 
 
 def test_months_as_slices_do_not_take_periods_apart():
@@ -176,8 +176,8 @@ def test_small_periods_are_joined_and_few_missing_rows_never_alone(n_missing):
     days[:n_missing] = np.datetime64("NaT")
     cut = merged_periods(cut_periods(days, "month"))
     counts = np.bincount(cut.codes[cut.codes >= 0])
-    assert counts.min() >= LEAST_ROWS
-    assert cut.n_missing == 0 or cut.n_missing >= LEAST_ROWS
+    assert counts.min() >= MIN_ROWS
+    assert cut.n_missing == 0 or cut.n_missing >= MIN_ROWS
     assert len(counts) == len(cut)
     assert "2024-02" not in cut.names
 
@@ -201,13 +201,13 @@ def test_curves_over_thresholds_step_over_ten_rows_and_are_exact_there():
     rng = np.random.default_rng(0)
     score = rng.random(400)
     view = calib.Predictions.from_arrays(rng.random(400) < score, score).view()
-    held_out = hold_out(view, calib.Settings(methods=()))
+    held_out = cross_fit(view, calib.Settings(methods=()))
     merged = merged_cells(held_out.cells["uncalibrated"])
     assert isinstance(merged, ScoreCells)
-    assert merged.rows.min() >= LEAST_ROWS
+    assert merged.rows.min() >= MIN_ROWS
     assert merged.rows.sum() == 400
     assert merged.total_positive == held_out.cells["uncalibrated"].total_positive
-    coarse = hold_out(view, calib.Settings(methods=()))
+    coarse = cross_fit(view, calib.Settings(methods=()))
     object.__setattr__(coarse, "cells", {"uncalibrated": merged})
     exact, stepped = (cost_curves(each, COSTS) for each in (held_out, coarse))
     # Rows that are flagged at a threshold: a multiple of whole merged cells.
@@ -218,7 +218,7 @@ def test_curves_over_thresholds_step_over_ten_rows_and_are_exact_there():
     )
     at = np.searchsorted(merged.score, exact.threshold, side="left")
     flagged = np.concatenate([np.cumsum(merged.rows[::-1])[::-1], [0.0]])[at]
-    assert set(np.diff(np.unique(flagged)) >= LEAST_ROWS) == {True}
+    assert set(np.diff(np.unique(flagged)) >= MIN_ROWS) == {True}
     assert net_benefit(coarse).base_rate == pytest.approx(net_benefit(held_out).base_rate)
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from calib.analysis import analyze
-from calib.predictions import Predictions
+from calib.core.predictions import Predictions
 from calib.reports import Report
 from calib.reports.blocks import Drawing, Paragraph, Section, Table
 from calib.reports.sections import sections

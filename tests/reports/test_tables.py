@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from calib.analysis import analyze
-from calib.predictions import Predictions
+from calib.core.predictions import Predictions
 from calib.reports import Report, parts_of
 from calib.settings import Settings
 from tests.reports.conftest import HOSTILE

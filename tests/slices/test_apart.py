@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from calib.comparison import hold_out
+from calib.analysis.slices import calibrate_slices
+from calib.core.predictions import Predictions
+from calib.crossfit.comparison import cross_fit
 from calib.metrics.proper import row_log_loss
-from calib.predictions import Predictions
 from calib.settings import Settings
-from calib.slices import calibrate_apart
 from tests.isotonic_peer import shrunken
 
 SETTINGS = Settings(methods=("platt", "isotonic"), n_folds=4, seed=3)
@@ -23,8 +23,8 @@ def two_sites(n: int = 4000, **more):
 
 def test_own_scores_are_those_of_a_peer_fitted_on_the_slices_training_rows():
     view, south = two_sites()
-    held_out = hold_out(view, SETTINGS)
-    found = calibrate_apart(view, south, held_out, "isotonic")
+    held_out = cross_fit(view, SETTINGS)
+    found = calibrate_slices(view, south, held_out, "isotonic")
     # No two rows share a score: each is in one fold.
     own, fold = np.empty(len(view)), held_out.row_values(held_out.rows.fold).round()
     for number in range(4):
@@ -40,16 +40,16 @@ def test_own_scores_are_those_of_a_peer_fitted_on_the_slices_training_rows():
 
 def test_a_slice_that_differs_gains_and_one_at_random_does_not():
     view, south = two_sites()
-    held_out = hold_out(view, SETTINGS)
-    assert calibrate_apart(view, south, held_out, "platt").difference.high < 0
+    held_out = cross_fit(view, SETTINGS)
+    assert calibrate_slices(view, south, held_out, "platt").difference.high < 0
     anyone = np.random.default_rng(2).random(len(view)) < 0.25
-    assert calibrate_apart(view, anyone, held_out, "platt").difference.high > 0
+    assert calibrate_slices(view, anyone, held_out, "platt").difference.high > 0
 
 
 def test_named_test_rows_are_scored_and_never_fitted_on():
     test = np.arange(4000) % 3 == 0
     view, south = two_sites(test=test)
-    found = calibrate_apart(view, south, hold_out(view, SETTINGS), "isotonic")
+    found = calibrate_slices(view, south, cross_fit(view, SETTINGS), "isotonic")
     fit_on = south & ~test
     scored = south & test
     peer = shrunken(view.score[fit_on], view.outcome[fit_on], view.score[scored])
@@ -60,8 +60,8 @@ def test_named_test_rows_are_scored_and_never_fitted_on():
 
 def test_a_slice_that_cannot_be_fitted_says_so():
     view, _ = two_sites()
-    held_out = hold_out(view, SETTINGS)
+    held_out = cross_fit(view, SETTINGS)
     with pytest.raises(ValueError, match=r"training rows of both classes, got .* with 0 positive"):
-        calibrate_apart(view, ~view.outcome, held_out, "platt")
+        calibrate_slices(view, ~view.outcome, held_out, "platt")
     with pytest.raises(ValueError, match=r"among those compared \(uncalibrated, .*got 'beta'"):
-        calibrate_apart(view, view.outcome, held_out, "beta")
+        calibrate_slices(view, view.outcome, held_out, "beta")

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix
 
+from calib.analysis.slices import Slicing, slice_by, slice_error_rates
+from calib.core.predictions import Predictions
 from calib.numerics.intervals import wilson_interval
-from calib.predictions import Predictions
-from calib.slices import Slicing, slice_by, slice_error_rates
 
 
 def test_rates_are_those_of_the_confusion_matrix():

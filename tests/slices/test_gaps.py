@@ -3,8 +3,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from calib.predictions import Predictions
-from calib.slices import Slicing, slice_by, slice_gaps
+from calib.analysis.slices import Slicing, slice_by, slice_gaps
+from calib.core.predictions import Predictions
 
 
 def rows(n: int = 1200, seed: int = 0, **more):

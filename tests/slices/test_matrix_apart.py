@@ -4,10 +4,10 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.model_selection import StratifiedKFold
 
-from calib.matrices.held_out import hold_out_multiclass
-from calib.predictions import Predictions
+from calib.analysis.slices import calibrate_matrix_slices
+from calib.core.predictions import Predictions
+from calib.matrices.held_out import cross_fit_matrix
 from calib.settings import Settings
-from calib.slices import calibrate_matrix_apart
 
 SETTINGS = Settings(methods=("uncalibrated", "temperature"), n_folds=4, seed=3)
 
@@ -38,8 +38,8 @@ def loss_of_a_peer(data, train, test):
 
 def test_own_scores_are_those_of_a_peer_fitted_on_the_slices_training_rows():
     data, south = two_sites()
-    held_out = hold_out_multiclass(data, SETTINGS)
-    found = calibrate_matrix_apart(data, south, held_out, "temperature")
+    held_out = cross_fit_matrix(data, SETTINGS)
+    found = calibrate_matrix_slices(data, south, held_out, "temperature")
     own, common = np.empty(len(data)), np.empty(len(data))
     folds = StratifiedKFold(4, shuffle=True, random_state=3).split(data.scores, data.outcome)
     for train, test in folds:
@@ -57,8 +57,8 @@ def test_own_scores_are_those_of_a_peer_fitted_on_the_slices_training_rows():
 def test_named_test_rows_are_scored_and_never_fitted_on():
     test = np.arange(3000) % 4 == 0
     data, south = two_sites(test=test)
-    held_out = hold_out_multiclass(data, SETTINGS)
-    found = calibrate_matrix_apart(data, south, held_out, "temperature")
+    held_out = cross_fit_matrix(data, SETTINGS)
+    found = calibrate_matrix_slices(data, south, held_out, "temperature")
     own = loss_of_a_peer(data, south & ~test, south & test)
     assert found.apart.value == pytest.approx(own.mean(), rel=1e-4)
     assert found.rows == (south & test).sum()
@@ -67,18 +67,18 @@ def test_named_test_rows_are_scored_and_never_fitted_on():
 def test_a_slice_at_random_does_not_gain():
     data, _ = two_sites()
     anyone = np.random.default_rng(2).random(len(data)) < 0.3
-    held_out = hold_out_multiclass(data, SETTINGS)
-    assert calibrate_matrix_apart(data, anyone, held_out, "temperature").difference.high > 0
+    held_out = cross_fit_matrix(data, SETTINGS)
+    assert calibrate_matrix_slices(data, anyone, held_out, "temperature").difference.high > 0
 
 
 def test_a_slice_that_cannot_be_fitted_says_so():
     data, south = two_sites()
-    held_out = hold_out_multiclass(data, SETTINGS)
+    held_out = cross_fit_matrix(data, SETTINGS)
     with pytest.raises(ValueError, match=r"rows of two classes or more, got \d+ rows of 1\."):
-        calibrate_matrix_apart(data, data.outcome == 1, held_out, "temperature")
+        calibrate_matrix_slices(data, data.outcome == 1, held_out, "temperature")
     with pytest.raises(
         ValueError, match=r"among those compared \(uncalibrated, temperature\), got 'vector'"
     ):
-        calibrate_matrix_apart(data, south, held_out, "vector")
+        calibrate_matrix_slices(data, south, held_out, "vector")
     with pytest.raises(ValueError, match=r"no row among those that are scored, got 0"):
-        calibrate_matrix_apart(data, np.zeros_like(south), held_out, "temperature")
+        calibrate_matrix_slices(data, np.zeros_like(south), held_out, "temperature")

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.slices import Slicing, slice_mix
+from calib.analysis.slices import Slicing, slice_mix
 
 
 def of_counts(a: int, m: int, b: int, n: int):

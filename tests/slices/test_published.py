@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from calib.comparison import hold_out
-from calib.decisions import Costs, decide
+from calib.analysis.decisions import Costs, decide
+from calib.analysis.periods import cut_periods, period_table
+from calib.analysis.slices import Slicing, slice_by, slice_error_rates, slice_gaps
+from calib.crossfit.comparison import cross_fit
 from calib.loading import guess, inspect, load, read, to_predictions
-from calib.periods import cut_periods, period_table
 from calib.settings import Settings
-from calib.slices import Slicing, slice_by, slice_error_rates, slice_gaps
 
 
 def test_compas_wrongs_black_and_white_defendants_differently(shared):
@@ -17,7 +17,7 @@ def test_compas_wrongs_black_and_white_defendants_differently(shared):
     assert "race" in mapping.slices
     (problem,) = [found for found in inspect(table, mapping) if found.code == "ratings"]
     predictions = to_predictions(table, problem.repair)
-    held_out = hold_out(predictions.view(), Settings(methods=("uncalibrated",)))
+    held_out = cross_fit(predictions.view(), Settings(methods=("uncalibrated",)))
     # High is a decile above 4: a score of 0.5 or more, the threshold of equal costs.
     rows = held_out.given_rows
     flagged = decide(held_out, Costs()).methods["uncalibrated"].flag(rows.score)

@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
+from calib.analysis.slices import slice_reliability
+from calib.core.predictions import Predictions
 from calib.curves.reliability import reliability_curve
-from calib.predictions import Predictions
-from calib.slices import slice_reliability
 
 RNG = np.random.default_rng(3)
 SCORE = RNG.random(1200)

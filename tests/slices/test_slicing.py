@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.slices import slice_by
+from calib.analysis.slices import slice_by
 
 
 def test_numbers_are_ordered_by_size_also_as_text():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
-from calib.predictions import Predictions
+from calib.core.predictions import Predictions
 from calib.reports import Report
 from calib.settings import Settings
 from calib.store import Store

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from calib.comparison import Estimate
-from calib.decisions import Costs, DecisionTable, ExpectedCounts
+from calib.analysis.decisions import Costs, DecisionTable, ExpectedCounts
+from calib.crossfit.comparison import Estimate
 from calib.ui.decision_view import counts_said, verdict
 
 BY_CAPACITY = Costs(1.0, 1.0, 0.1)

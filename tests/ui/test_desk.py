@@ -1,4 +1,4 @@
-from calib.ui.desk import LONGEST_ID, Desk
+from calib.ui.report_browser import LONGEST_ID, Desk
 
 
 def test_the_address_alone_says_which_report_is_open():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
-from calib.epsilon import EPSILONS
-from calib.predictions import Predictions
+from calib.core.predictions import Predictions
+from calib.crossfit.epsilon import EPSILONS
 from calib.settings import Settings
 from calib.ui import epsilon
 from calib.ui.state import Session

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
+from calib.core.predictions import Predictions
 from calib.metrics import TestResult
-from calib.predictions import Predictions
 from calib.settings import Settings
 from calib.ui.evidence import NAMES, errors_said
 from calib.ui.evidence import test_rows as rows_of

@@ -5,9 +5,9 @@ import pytest
 
 from calib.analysis import analyze
 from calib.calibrators import CALIBRATORS
+from calib.core.predictions import Predictions
 from calib.metrics import METRICS
 from calib.multiclass import MULTICLASS_METRICS
-from calib.predictions import Predictions
 from calib.settings import Settings
 from calib.ui.glossary import (
     DIRECTIONS,

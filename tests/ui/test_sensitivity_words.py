@@ -3,8 +3,8 @@
 import numpy as np
 
 from calib.analysis import analyze
+from calib.core.predictions import Predictions
 from calib.curves.sensitivity import ece_sensitivity
-from calib.predictions import Predictions
 from calib.settings import Settings
 from calib.ui.sensitivity_words import sensitivity_said
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from calib.comparison import quiet
+from calib.core.predictions import Predictions
+from calib.crossfit.comparison import no_progress
 from calib.loading import read
 from calib.matrices import default_settings
-from calib.predictions import Predictions
 from calib.settings import Settings
 from calib.ui.links import Link, Look
 from calib.ui.state import FIRST_EXAMPLE, Session, analysis, models, shown_models
@@ -184,13 +184,13 @@ def test_every_model_keeps_its_own_last_result():
     session.change("methods", ("uncalibrated",))
     rows = shown_models(session)
     for _ in range(2):
-        found = {name: analysis(session, one, quiet) for name, one in rows.items()}
+        found = {name: analysis(session, one, no_progress) for name, one in rows.items()}
     assert len(session.latest) == 2
     assert [a.data.fingerprint for a in found.values()] == [
         one.fingerprint for one in rows.values()
     ]
     session.change("models", ("c",))
-    analysis(session, shown_models(session)["c"], quiet)
+    analysis(session, shown_models(session)["c"], no_progress)
     assert list(session.latest) == [rows["c"].fingerprint]
 
 

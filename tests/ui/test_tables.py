@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from calib.analysis import analyze
-from calib.predictions import Predictions
+from calib.core.predictions import Predictions
 from calib.settings import Settings
 from calib.ui.tables import metric_rows
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from calib.comparison import Estimate
+from calib.crossfit.comparison import Estimate
 from calib.ui.choices import choice
 from calib.ui.words import JOINER, interval, number, percent, plain, signed
 

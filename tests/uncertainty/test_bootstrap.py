@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
 from calib.metrics import (
     auc,
     brier_decomposition,

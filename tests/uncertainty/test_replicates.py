@@ -5,15 +5,15 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import binom, chi2, norm
 
-from calib.cells import ScoreCells
+from calib.core.cells import ScoreCells
+from calib.core.predictions import Predictions
 from calib.metrics import (
     expected_calibration_error,
     ks_error,
 )
 from calib.numerics.binning import bin_cells, bin_edges
-from calib.predictions import Predictions
 from calib.uncertainty import replicate, resample_rows
-from calib.uncertainty.replicates import MOST_POINTS
+from calib.uncertainty.replicates import MAX_POINTS
 
 
 def made(n, seed=0, *, decimals=9, **more):
@@ -112,7 +112,7 @@ def test_ties_are_one_score_in_every_fold():
 def test_many_rows_need_few_points():
     rows = made(50_000)
     found = replicates(rows, n_replicates=5)
-    assert len(found.score) <= MOST_POINTS
+    assert len(found.score) <= MAX_POINTS
     assert (np.diff(found.score) > 0).all()
     np.testing.assert_allclose(found.weight[-1], 1.0, atol=1e-5)
     assert found.gap[-1, 0] == pytest.approx(rows.outcome.mean() - rows.score.mean(), abs=1e-5)

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, logit
 
+from calib.core.predictions import Predictions
 from calib.metrics import calibration_slope_intercept
 from calib.numerics.profile_likelihood import profile_bounds
-from calib.predictions import Predictions
 from calib.uncertainty import calibration_slope, slope_estimate
 
 

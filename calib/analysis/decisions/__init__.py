@@ -1,0 +1,19 @@
+"""Decisions: from scores to acts, and what they cost before and after calibration."""
+
+from calib.analysis.decisions.costs import Costs
+from calib.analysis.decisions.counts import ExpectedCounts, expected_counts
+from calib.analysis.decisions.curves import CostCurves, NetBenefit, cost_curves, net_benefit
+from calib.analysis.decisions.decide import Decision, DecisionTable, decide
+
+__all__ = [
+    "CostCurves",
+    "Costs",
+    "Decision",
+    "DecisionTable",
+    "ExpectedCounts",
+    "NetBenefit",
+    "cost_curves",
+    "decide",
+    "expected_counts",
+    "net_benefit",
+]

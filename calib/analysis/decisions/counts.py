@@ -1,0 +1,112 @@
+"""Expected against observed counts: how many of these rows will come true?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from calib.analysis.slices import Slicing, slice_gaps
+from calib.core.predictions import BinaryView
+from calib.crossfit.comparison import CrossFitted, Estimate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExpectedCounts:
+    """Expected and observed positives among the rows of a score range.
+
+    Attributes
+    ----------
+    low, high : float
+        The range, both ends included; of the uncalibrated scores, so that all methods are asked
+        about the same rows.
+    rows : int
+    weight, observed : float
+        Weight of the rows, and of those that came true under the uncalibrated scores; plain counts
+        where there are no weights.
+    expected : mapping of str to float
+        Sum of each method's scores over these rows.
+    excess : mapping of str to Estimate
+        Observed minus expected, with its interval.
+    """
+
+    low: float
+    high: float
+    rows: int
+    weight: float
+    observed: float
+    expected: Mapping[str, float]
+    excess: Mapping[str, Estimate]
+
+    def frame(self) -> pd.DataFrame:
+        """One row a method."""
+        rows = {
+            key: {
+                "expected": expected,
+                "observed": expected + self.excess[key].value,
+                "excess": self.excess[key].value,
+                "excess_low": self.excess[key].low,
+                "excess_high": self.excess[key].high,
+            }
+            for key, expected in self.expected.items()
+        }
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("key")
+
+
+def expected_counts(
+    held_out: CrossFitted, low: float = 0.0, high: float = 1.0, *, confidence_level: float = 0.95
+) -> ExpectedCounts:
+    """Positives that each method expects among the rows of a score range, and those that came.
+
+    Parameters
+    ----------
+    held_out : CrossFitted
+    low, high : float
+        Range of the uncalibrated scores, 0 <= low <= high <= 1, both ends included.
+    confidence_level : float
+        Of the interval of observed minus expected: that of `slice_gaps`, times the rows' weight.
+
+    Raises
+    ------
+    ValueError
+        If the range is not within [0, 1].
+
+    Examples
+    --------
+    >>> import calib
+    >>> from calib.crossfit.comparison import cross_fit
+    >>> view = calib.loading.examples.EXAMPLES["naive_bayes"].load().view()
+    >>> counts = expected_counts(cross_fit(view, calib.Settings(methods=("beta",))), 0.9)
+    >>> counts.rows, int(counts.observed), round(counts.expected["uncalibrated"])
+    (617, 566, 609)
+    """
+    if not 0.0 <= low <= high <= 1.0:
+        raise ValueError(f"low and high must fulfil 0 <= low <= high <= 1, got {low} and {high}.")
+    score = held_out.scores["uncalibrated"]
+    chosen = np.flatnonzero((score >= low) & (score <= high))
+    if not len(chosen):
+        nothing = dict.fromkeys(held_out.scores, 0.0)
+        return ExpectedCounts(
+            low, high, 0, 0.0, 0.0, nothing, dict.fromkeys(nothing, Estimate(0.0))
+        )
+    picked = {key: held_out.view(key).rows(chosen) for key in held_out.scores}
+    rows = picked["uncalibrated"]
+    weight = rows.weights
+    total = float(weight.sum())
+
+    def excess(own: BinaryView) -> Estimate:
+        whole = Slicing.whole(len(own))
+        gaps = slice_gaps(own, own.score, whole, confidence_level=confidence_level)
+        return Estimate(*(float(bound[0]) * total for bound in (gaps.gap, gaps.low, gaps.high)))
+
+    return ExpectedCounts(
+        low=low,
+        high=high,
+        rows=rows.n_rows,
+        weight=total,
+        observed=float(weight @ rows.outcome),
+        expected={key: float(weight @ own.score) for key, own in picked.items()},
+        excess={key: excess(own) for key, own in picked.items()},
+    )

@@ -1,0 +1,228 @@
+"""Deciding by each method's scores, and what the decisions cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from calib.analysis.decisions.costs import Costs
+from calib.core.cells import ScoreCells
+from calib.core.predictions import BinaryView
+from calib.crossfit.comparison import CrossFitted, Estimate, mean_estimate
+from calib.numerics.arrays import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Deciding by one method's scores. Counts are sums of weights: rows, where there are none.
+
+    Attributes
+    ----------
+    threshold : float
+        Rows of this score or above are flagged; under a capacity, the lowest score that is.
+    tie_share : float
+        Share of the rows exactly at the threshold that are flagged: 1, but under a capacity what is
+        left of it, as if drawn by lot.
+    true_positives, false_positives, false_negatives, true_negatives : float
+    cost : Estimate
+        Mean cost of a row.
+    change : Estimate
+        The same minus that of deciding by the uncalibrated scores, paired by row.
+    net_benefit : Estimate
+        Mean of y - (1 - y) c_fp / c_fn over flagged rows, per row.
+    hindsight, hindsight_cost : float
+        The threshold that would have cost least on these very rows, and its cost: out of reach in
+        advance. inf where flagging no row would have cost least; NaN under a capacity.
+    """
+
+    threshold: float
+    tie_share: float
+    true_positives: float
+    false_positives: float
+    false_negatives: float
+    true_negatives: float
+    cost: Estimate
+    change: Estimate
+    net_benefit: Estimate
+    hindsight: float
+    hindsight_cost: float
+
+    @property
+    def n_flagged(self) -> float:
+        """Weight of the flagged rows."""
+        return self.true_positives + self.false_positives
+
+    def flag(self, score: FloatArray) -> FloatArray:
+        """Decide by scores of the same method: 1 is flagged, 0 is not, between is by lot."""
+        return _flag(score, self.threshold, self.tie_share)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DecisionTable:
+    """Decisions by every method's held-out scores.
+
+    Attributes
+    ----------
+    costs : Costs
+    methods : mapping of str to Decision
+        By key, "uncalibrated" first.
+    treat_all, treat_none : float
+        Mean cost of flagging every row, and of flagging none.
+    confidence_level : float
+    """
+
+    costs: Costs
+    methods: Mapping[str, Decision]
+    treat_all: float
+    treat_none: float
+    confidence_level: float
+
+    def frame(self) -> pd.DataFrame:
+        """One row a method."""
+        rows = {key: _row(decision) for key, decision in self.methods.items()}
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("key")
+
+
+def _row(decision: Decision) -> dict[str, float]:
+    names = ("threshold", "true_positives", "false_positives", "false_negatives", "true_negatives")
+    row: dict[str, float] = {name: getattr(decision, name) for name in names}
+    for name in ("cost", "change", "net_benefit"):
+        estimate: Estimate = getattr(decision, name)
+        row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+    return row | {"hindsight": decision.hindsight, "hindsight_cost": decision.hindsight_cost}
+
+
+def decide(held_out: CrossFitted, costs: Costs, *, confidence_level: float = 0.95) -> DecisionTable:
+    """Decide by every method's scores at the threshold that the costs ask for, and count the cost.
+
+    Parameters
+    ----------
+    held_out : CrossFitted
+    costs : Costs
+    confidence_level : float
+
+    References
+    ----------
+    Elkan 2001, "The foundations of cost-sensitive learning" (threshold); Vickers and Elkin 2006,
+    doi:10.1177/0272989X06295361 (net benefit).
+
+    Examples
+    --------
+    >>> import calib
+    >>> from calib.crossfit.comparison import cross_fit
+    >>> view = calib.loading.examples.EXAMPLES["naive_bayes"].load().view()
+    >>> held_out = cross_fit(view, calib.Settings(methods=("beta",)))
+    >>> table = decide(held_out, Costs(false_negative=9))
+    >>> table.methods["beta"].threshold, table.methods["beta"].change.value < 0
+    (0.1, True)
+    """
+    methods, reference = {}, None
+    for key, score in held_out.scores.items():
+        rows = held_out.view(key)
+        threshold, tie_share = _place(held_out.cells[key], costs)
+        flagged = _flag(score, threshold, tie_share)
+        spent = _row_costs(rows.outcome, flagged, costs)
+        reference = spent if reference is None else reference
+        methods[key] = _decision(
+            rows,
+            held_out.cells[key],
+            (threshold, tie_share),
+            flagged,
+            costs,
+            cost=mean_estimate(spent, rows, confidence_level),
+            change=mean_estimate(
+                spent - reference, rows, confidence_level, _fold_variance(held_out, key, costs)
+            ),
+            confidence_level=confidence_level,
+        )
+    base_rate = held_out.cells["uncalibrated"].base_rate
+    treat_all, treat_none = (1 - base_rate) * costs.false_positive, base_rate * costs.false_negative
+    return DecisionTable(costs, methods, treat_all, treat_none, confidence_level)
+
+
+def _flag(score: FloatArray, threshold: float, tie_share: float) -> FloatArray:
+    return np.where(score == threshold, tie_share, (score > threshold).astype(np.float64))
+
+
+def _place(cells: ScoreCells, costs: Costs) -> tuple[float, float]:
+    """The threshold, and the share of the rows exactly there that are flagged."""
+    if costs.capacity is None:
+        return costs.threshold, 1.0
+    wanted = costs.capacity * cells.total_weight
+    up_to = cells.cumulative_weight[1:]
+    # The rounding of the sums must not ask for one row more.
+    unflagged = cells.total_weight - wanted * (1.0 - 1e-12)
+    at = min(int(np.searchsorted(up_to, unflagged, side="right")), len(up_to) - 1)
+    left = (wanted - (cells.total_weight - float(up_to[at]))) / float(cells.weight[at])
+    return float(cells.score[at]), min(max(left, 0.0), 1.0)
+
+
+def _row_costs(outcome: BoolArray, flagged: FloatArray, costs: Costs) -> FloatArray:
+    if_negative = costs.false_positive * flagged
+    return np.where(outcome, costs.false_negative * (1.0 - flagged), if_negative)
+
+
+def _fold_variance(held_out: CrossFitted, key: str, costs: Costs) -> float:
+    """Of the change; without it under a capacity, where the order counts and hardly varies."""
+    if costs.capacity is not None:
+        return 0.0
+
+    def spent(outcome: BoolArray, score: FloatArray) -> FloatArray:
+        return _row_costs(outcome, _flag(score, costs.threshold, 1.0), costs)
+
+    return held_out.fold_variance(key, spent)
+
+
+def _decision(
+    rows: BinaryView,
+    cells: ScoreCells,
+    place: tuple[float, float],
+    flagged: FloatArray,
+    costs: Costs,
+    *,
+    cost: Estimate,
+    change: Estimate,
+    confidence_level: float,
+) -> Decision:
+    weighted = flagged * rows.weights
+    true_positives = float(weighted[rows.outcome].sum())
+    false_positives = float(weighted.sum()) - true_positives
+    odds = costs.false_positive / costs.false_negative
+    benefit = np.where(rows.outcome, flagged, -odds * flagged)
+    hindsight, hindsight_cost = _hindsight(cells, costs)
+    return Decision(
+        threshold=place[0],
+        tie_share=place[1],
+        true_positives=true_positives,
+        false_positives=false_positives,
+        false_negatives=cells.total_positive - true_positives,
+        true_negatives=cells.total_weight - cells.total_positive - false_positives,
+        cost=cost,
+        change=change,
+        net_benefit=mean_estimate(benefit, rows, confidence_level),
+        hindsight=hindsight,
+        hindsight_cost=hindsight_cost,
+    )
+
+
+def _hindsight(cells: ScoreCells, costs: Costs) -> tuple[float, float]:
+    if costs.capacity is not None:
+        return float("nan"), float("nan")
+    spent = cost_from(cells, costs)
+    # Of equally cheap thresholds: the one nearest to that of calibrated scores.
+    cheapest = np.flatnonzero(spent <= spent.min() * (1.0 + 1e-12))
+    scores = np.append(cells.score, np.inf)[cheapest]
+    best = int(np.argmin(np.abs(np.minimum(scores, 2.0) - costs.threshold)))
+    return float(scores[best]), float(spent[cheapest[best]])
+
+
+def cost_from(cells: ScoreCells, costs: Costs) -> FloatArray:
+    """Mean cost of flagging the cells from each one on, and of flagging none: shape (k + 1,)."""
+    positive_below = cells.cumulative_positive
+    negative_below = cells.cumulative_weight - positive_below
+    missed = costs.false_negative * positive_below
+    false_alarms = costs.false_positive * (negative_below[-1] - negative_below)
+    return np.asarray((missed + false_alarms) / cells.total_weight)

@@ -1,0 +1,265 @@
+"""Several models, or checkpoints of one: which says the truth, as it is and once calibrated?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from calib.analysis import Analysis, Column, analyze
+from calib.core.predictions import Predictions
+from calib.crossfit.comparison import LOSSES, Estimate, Progress, losses, mean_estimate, no_progress
+from calib.matrices.defaults import with_view
+from calib.multiclass import MULTICLASS_METRICS
+from calib.numerics.arrays import FloatArray
+from calib.numerics.numbered import numbers_of
+from calib.settings import Settings
+from calib.uncertainty.unpaired import unpaired_difference
+
+# The paper's Figure 2 sets these two beside the calibrated scores.
+BEFORE = ("uncalibrated", "clip")
+BINARY_COLUMNS = ("log_loss", "brier_score", "ks_error", "ece_quantile", "auc")
+MATRIX_COLUMNS = ("log_loss", "brier_score", "ks_top_1", "ece_top_label", "accuracy")
+Estimates = Mapping[str, Estimate]
+ByMethod = Mapping[str, Estimates]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelScores:
+    """What is known of one model.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows that are scored.
+    metrics : mapping of str to mapping of str to Estimate
+        By method and column.
+    differences : mapping of str to mapping of str to Estimate
+        By method and column: minus those of the first model after the same method. Only of means
+        over rows, such as the log loss.
+    paired : bool
+        Whether these are the rows of the first model: differences are then paired by row.
+    """
+
+    n_rows: int
+    metrics: ByMethod
+    differences: ByMethod
+    paired: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelComparison:
+    """Metrics of several models, uncalibrated, clipped and calibrated, on held-out rows.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        "uncalibrated", "clip" and the calibrator.
+    columns : tuple of Column
+        What is measured, in order.
+    models : mapping of str to ModelScores
+        By name, in the order that was given.
+    positions : tuple of float or None
+        The number of each checkpoint, where names are numbers.
+    failures : mapping of str to str
+        Models that could not be analysed, with the reason.
+    settings : Settings
+    """
+
+    methods: tuple[str, ...]
+    columns: tuple[Column, ...]
+    models: Mapping[str, ModelScores]
+    positions: tuple[float, ...] | None
+    failures: Mapping[str, str]
+    settings: Settings
+
+    @property
+    def reference(self) -> str:
+        """The first model: differences are against it."""
+        return next(iter(self.models))
+
+    def frame(self) -> pd.DataFrame:
+        """One row a model and method; columns metric, and metric_low / metric_high / _diff ..."""
+        rows = []
+        for name, model in self.models.items():
+            for method, found in model.metrics.items():
+                row: dict[str, object] = {"model": name, "method": method}
+                for key, estimate in found.items():
+                    row |= estimate.columns(key)
+                for key, estimate in model.differences.get(method, {}).items():
+                    row |= estimate.columns(f"{key}_diff")
+                rows.append(row)
+        return pd.DataFrame(rows).set_index(["model", "method"])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scored:
+    """One model's analysis, its losses row by row, and what its calibrators' noise adds to them."""
+
+    predictions: Predictions
+    analysis: Analysis
+    rows: Mapping[str, Mapping[str, FloatArray]]
+    added_variance: Mapping[str, Mapping[str, float]]
+
+
+def compare_models(
+    models: Mapping[str, Predictions],
+    settings: Settings | None = None,
+    *,
+    method: str = "",
+    progress: Progress = no_progress,
+) -> ModelComparison:
+    """Compare models on held-out rows, as they are, clipped, and calibrated.
+
+    Parameters
+    ----------
+    models : mapping of str to Predictions
+        At least two, all with one score a row or all with the same number of classes.
+    settings : Settings, optional
+        Its methods are not used.
+    method : str, optional
+        Calibrator; by default "spline", of matrices "temperature".
+    progress : callable
+        Called with (share done, what is being done).
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two models, if they are of different kinds, or if none can be
+        analysed.
+
+    References
+    ----------
+    Figure 2 of Lucena 2018, arXiv:1809.07751.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(2000)
+    >>> y = rng.random(2000) < p
+    >>> models = {
+    ...     name: Predictions.from_arrays(y, p**power) for name, power in (("1", 1), ("2", 2))
+    ... }
+    >>> found = compare_models(models, method="beta")
+    >>> squared = found.models["2"]
+    >>> squared.paired, squared.differences["uncalibrated"]["log_loss"].low > 0.0, found.positions
+    (True, True, (1.0, 2.0))
+    """
+    _check(models)
+    first = next(iter(models.values()))
+    chosen = method or ("temperature" if first.is_matrix else "spline")
+    methods = tuple(dict.fromkeys((*BEFORE, chosen)))
+    wanted = with_view(replace(settings or Settings(), methods=methods), first)
+    found: dict[str, ModelScores] = {}
+    failures: dict[str, str] = {}
+    reference: _Scored | None = None
+    for number, (name, predictions) in enumerate(models.items()):
+        try:
+            scored = _scored(predictions, wanted, _told(progress, number, len(models), name))
+        except ValueError as error:
+            failures[name] = str(error)
+            continue
+        reference = reference or scored
+        found[name] = _against(scored, reference)
+    if reference is None:
+        raise ValueError(f"No model can be analysed: {next(iter(failures.values()))}")
+    columns = _columns(reference.analysis)
+    return ModelComparison(methods, columns, found, numbers_of(list(found)), failures, wanted)
+
+
+def _check(models: Mapping[str, Predictions]) -> None:
+    if len(models) < 2:
+        raise ValueError(f"models must hold at least 2 models, got {len(models)}.")
+    kinds = {name: one.n_classes if one.is_matrix else 1 for name, one in models.items()}
+    if len(set(kinds.values())) > 1:
+        said = ", ".join(f"{n} of {name}" for name, n in list(kinds.items())[:3])
+        raise ValueError(f"models must all have the same number of score columns, got {said}.")
+
+
+def _told(progress: Progress, number: int, total: int, name: str) -> Progress:
+    def told(share: float, text: str) -> None:
+        progress((number + share) / total, f"{name}: {text}")
+
+    return told
+
+
+def _scored(predictions: Predictions, settings: Settings, progress: Progress) -> _Scored:
+    analysis = analyze(predictions, settings, progress=progress)
+    held_out, matrix = analysis.held_out, analysis.multiclass
+    assert held_out is not None
+    if matrix is not None and matrix.held_out is not None:
+        rows = {key: one.rows for key, one in matrix.scored.items()}
+        share_sq = matrix.held_out.fold_share_sq
+        added = {
+            key: {name: one.fold_variance(None, name, share_sq) for name in one.rows}
+            for key, one in matrix.scored.items()
+        }
+    else:
+        rows = {
+            key: {name: held_out.row_values(own) for name, own in losses(held_out, key).items()}
+            for key in analysis.methods
+        }
+        added = {
+            key: {name: held_out.fold_variance(key, loss) for name, loss in LOSSES.items()}
+            for key in analysis.methods
+        }
+    return _Scored(predictions, analysis, rows, added)
+
+
+def _columns(analysis: Analysis) -> tuple[Column, ...]:
+    if analysis.multiclass is None:
+        known = {column.key: column for column in analysis.columns}
+        return tuple(known[key] for key in BINARY_COLUMNS)
+    found = (MULTICLASS_METRICS[key] for key in MATRIX_COLUMNS)
+    return tuple(Column(one.key, one.label, one.meaning, better=one.better) for one in found)
+
+
+def _metrics(analysis: Analysis) -> ByMethod:
+    matrix = analysis.multiclass
+    found = analysis.methods if matrix is None else matrix.results
+    return {key: result.metrics for key, result in found.items()}
+
+
+def _against(scored: _Scored, reference: _Scored) -> ModelScores:
+    """One model's numbers, and how far they are from those of the first."""
+    paired = _same_rows(reference.predictions, scored.predictions)
+    metrics, keys = _metrics(scored.analysis), [c.key for c in _columns(scored.analysis)]
+    return ModelScores(
+        n_rows=scored.analysis.data.n_rows,
+        metrics={method: {key: of[key] for key in keys} for method, of in metrics.items()},
+        differences={
+            method: _differences(scored, reference, method, paired=paired)
+            for method in scored.rows
+            if method in reference.rows
+        },
+        paired=paired,
+    )
+
+
+def _same_rows(first: Predictions, second: Predictions) -> bool:
+    """Whether these are the same rows, as far as all but their scores can tell."""
+    if len(first) != len(second):
+        return False
+    columns = ("outcome", "weight", "test", "group", "fold")
+    pairs = ((getattr(first, name), getattr(second, name)) for name in columns)
+    # Two that are missing are equal too.
+    return all(np.array_equal(one, other) for one, other in pairs)
+
+
+def _differences(scored: _Scored, reference: _Scored, method: str, *, paired: bool) -> Estimates:
+    rows, against = scored.rows[method], reference.rows[method]
+    if not paired:
+        own, theirs = _metrics(scored.analysis)[method], _metrics(reference.analysis)[method]
+        return {key: unpaired_difference(theirs[key], own[key]) for key in rows}
+    held_out, level = scored.analysis.held_out, scored.analysis.settings.confidence_level
+    assert held_out is not None
+    # As if independent, though both learn from the same rows: rather too wide.
+    noise = [one.added_variance[method] for one in (scored, reference)]
+    added = {key: 0.0 if scored is reference else sum(one[key] for one in noise) for key in rows}
+    return {
+        key: mean_estimate(values - against[key], held_out.given_rows, level, added[key])
+        for key, values in rows.items()
+    }

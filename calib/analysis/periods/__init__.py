@@ -1,0 +1,6 @@
+"""Periods: whether the scores hold up over time."""
+
+from calib.analysis.periods.cutting import MAX_PERIODS, UNITS, Periods, cut_periods
+from calib.analysis.periods.table import PeriodTable, period_table
+
+__all__ = ["MAX_PERIODS", "UNITS", "PeriodTable", "Periods", "cut_periods", "period_table"]

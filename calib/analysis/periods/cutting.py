@@ -1,0 +1,188 @@
+"""Periods: which row belongs to which stretch of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from calib.analysis.slices.slicing import MAX_NUMBERS, in_order, value_name
+from calib.numerics.arrays import FloatArray, IntArray, lock
+
+Unit = Literal["day", "week", "month", "quarter", "year"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
+# More could not be told apart in a picture.
+MAX_PERIODS = 400
+# What is chosen where nobody chooses: few enough to read, and rows enough to say something.
+READABLE = 36
+ENOUGH_ROWS = 100
+N_RANGES = 12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Periods:
+    """Which row belongs to which period.
+
+    Attributes
+    ----------
+    unit : str
+        "day", "week", "month", "quarter" or "year" of dates; "value" where each value is a period,
+        "range" where many numbers were cut in ranges of about equally many rows.
+    names : tuple of str, length k
+        In order of time; only periods with rows.
+    position : ndarray of int, shape (k,)
+        Number of each period, counted so that a gap in time leaves a gap.
+    codes : ndarray of int, shape (n,)
+        Period of each row; -1 where the time is missing.
+    """
+
+    unit: str
+    names: tuple[str, ...]
+    position: IntArray
+    codes: IntArray
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def n_missing(self) -> int:
+        """Rows without a time."""
+        return int((self.codes < 0).sum())
+
+    def rows(self, chosen: NDArray[Any]) -> Periods:
+        """The same periods of some rows, chosen by a mask or by indices; some may be empty."""
+        return Periods(self.unit, self.names, self.position, self.codes[chosen])
+
+
+def cut_periods(values: NDArray[Any], unit: Unit | None = None) -> Periods:
+    """Cut a time column in periods.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Dates, numbers such as seasons, or text whose order is that of time. More than 12 different
+        numbers that are not whole are cut in ranges.
+    unit : {"day", "week", "month", "quarter", "year"}, optional
+        Of dates; weeks begin on Monday. If None, the shortest that gives at most 36 periods of
+        100 rows in the median.
+
+    Raises
+    ------
+    ValueError
+        If the unit is unknown, if no row has a time, or if there are more than 400 periods.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> days = np.array(["2024-01-31", "2024-02-01", "2024-04-01"], dtype="datetime64[us]")
+    >>> cut = cut_periods(days, "month")
+    >>> cut.names, cut.position
+    (('2024-01', '2024-02', '2024-04'), array([0, 1, 3]))
+    """
+    if unit is not None and unit not in UNITS:
+        raise ValueError(f"unit must be one of {', '.join(UNITS)}, got {unit!r}.")
+    dates = values.dtype.kind == "M"
+    found = _cut_dates(values, unit) if dates else _cut_values(values)
+    if not len(found):
+        raise ValueError(f"A time column must hold a time, got {len(values)} rows without one.")
+    if len(found) > MAX_PERIODS:
+        raise ValueError(
+            f"A time column is cut in at most {MAX_PERIODS} periods: choose a longer unit, "
+            f"got {len(found):,}."
+        )
+    return found
+
+
+def _cut_dates(values: NDArray[Any], unit: Unit | None) -> Periods:
+    missing = np.isnat(values)
+    days = values.astype("datetime64[D]").astype(np.int64)
+    chosen = unit or _choose_unit(days[~missing])
+    number = np.where(missing, 0, _numbers(days, chosen))
+    present, codes = np.unique(number[~missing], return_inverse=True)
+    full = np.full(len(values), -1, dtype=np.int64)
+    full[~missing] = codes
+    names = tuple(_date_name(int(n), chosen) for n in present[: MAX_PERIODS + 1])
+    if len(present) > MAX_PERIODS:
+        names += tuple(map(str, present[MAX_PERIODS + 1 :]))
+    return Periods(chosen, names, present - present[:1], full)
+
+
+def _choose_unit(days: IntArray) -> Unit:
+    for unit in UNITS[UNITS.index(_resolution(days)) :]:
+        _, rows = np.unique(_numbers(days, unit), return_counts=True)
+        if 0 < len(rows) <= READABLE and np.median(rows) >= ENOUGH_ROWS:
+            return unit
+    return "year"
+
+
+def _resolution(days: IntArray) -> Unit:
+    """The unit that dates name: months where all are first days of months, or all last ones.
+
+    Shorter periods would be the same rows under a name that says too much.
+    """
+    distinct = np.unique(days)
+    if len(distinct) > 1:
+        for unit in reversed(UNITS):
+            own = _numbers(distinct, unit)
+            starts = (_numbers(distinct - 1, unit) != own).all()
+            if starts or (_numbers(distinct + 1, unit) != own).all():
+                return unit
+    return "day"
+
+
+def _numbers(days: IntArray, unit: Unit) -> IntArray:
+    """Consecutive numbers of the periods that hold some days since 1970."""
+    if unit == "day":
+        return days
+    if unit == "week":
+        # 1970 began on a Thursday, weeks begin on Monday.
+        return (days + 3) // 7
+    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    return np.asarray(months // {"month": 1, "quarter": 3, "year": 12}[unit])
+
+
+def _date_name(number: int, unit: Unit) -> str:
+    if unit == "day":
+        return str(np.datetime64(number, "D"))
+    if unit == "week":
+        return f"week of {np.datetime64(7 * number - 3, 'D')}"
+    if unit == "month":
+        return str(np.datetime64(number, "M"))
+    if unit == "quarter":
+        return f"{1970 + number // 4} Q{number % 4 + 1}"
+    return str(1970 + number)
+
+
+def _cut_values(values: NDArray[Any]) -> Periods:
+    codes, distinct = pd.factorize(values)
+    distinct = np.asarray(distinct)
+    numeric = distinct.dtype.kind in "iuf" and len(distinct) > 0
+    whole = numeric and bool((distinct % 1 == 0).all())
+    if numeric and len(distinct) > MAX_NUMBERS and not (whole and len(distinct) <= MAX_PERIODS):
+        return _cut_ranges(values.astype(np.float64))
+    order = in_order(distinct)
+    rank = np.full(len(order) + 1, -1, dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    ordered = distinct[order]
+    position = np.arange(len(order))
+    if whole and np.ptp(ordered) < MAX_PERIODS:
+        # Seasons: one that is not there leaves a gap.
+        position = (ordered - ordered[0]).astype(np.int64)
+    return Periods("value", tuple(map(value_name, ordered)), position, rank[codes])
+
+
+def _cut_ranges(values: FloatArray) -> Periods:
+    known = np.isfinite(values)
+    edges = np.unique(np.quantile(values[known], np.linspace(0.0, 1.0, N_RANGES + 1)))
+    number = np.searchsorted(edges[1:-1], values, side="left")
+    present, codes = np.unique(number[known], return_inverse=True)
+    full = np.full(len(values), -1, dtype=np.int64)
+    full[known] = codes
+    names = tuple(f"{edges[n]:.6g} to {edges[n + 1]:.6g}" for n in present)
+    return Periods("range", names, np.arange(len(present)), full)

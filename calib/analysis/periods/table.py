@@ -1,0 +1,184 @@
+"""Calibration of each period."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from calib.analysis.periods.cutting import Periods
+from calib.core.predictions import BinaryView
+from calib.curves.reliability import FEW_ROWS
+from calib.metrics.by_cluster import widened_line, widened_test
+from calib.metrics.cumulative import ks_test
+from calib.metrics.regression import calibration_slope_intercept
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.clusters import mean_design_effects
+from calib.numerics.intervals import wilson_interval
+from calib.numerics.multiplicity import holm
+from calib.numerics.threads import single_thread
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PeriodTable:
+    """Calibration of each period that has rows, in order of time; arrays of shape (k,).
+
+    Attributes
+    ----------
+    unit : str
+    names : tuple of str
+    position, rows, positives : ndarray of int
+    mean_score : ndarray
+    base_rate, base_rate_low, base_rate_high : ndarray
+        Observed frequency and its Wilson interval.
+    slope, slope_low, slope_high, intercept, intercept_low, intercept_high : ndarray
+        Of the logistic regression on the log-odds; NaN where it is not estimable.
+    ks, ks_p_value, ks_p_adjusted : ndarray
+        KS error, its p-value, and Holm's over the periods that are not `few`.
+    n_missing : int
+        Rows set aside, since their time is missing.
+    confidence_level : float
+    """
+
+    unit: str
+    names: tuple[str, ...]
+    position: IntArray
+    rows: IntArray
+    positives: IntArray
+    mean_score: FloatArray
+    base_rate: FloatArray
+    base_rate_low: FloatArray
+    base_rate_high: FloatArray
+    slope: FloatArray
+    slope_low: FloatArray
+    slope_high: FloatArray
+    intercept: FloatArray
+    intercept_low: FloatArray
+    intercept_high: FloatArray
+    ks: FloatArray
+    ks_p_value: FloatArray
+    ks_p_adjusted: FloatArray
+    n_missing: int
+    confidence_level: float
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def few(self) -> BoolArray:
+        """Whether a period has fewer than 30 rows: shown, but not judged."""
+        return np.asarray(self.rows < FEW_ROWS)
+
+    def frame(self) -> pd.DataFrame:
+        """One row a period."""
+        left_out = ("unit", "names", "n_missing", "confidence_level")
+        names = [name for name in self.__dataclass_fields__ if name not in left_out]
+        return pd.DataFrame({"period": self.names, **{name: getattr(self, name) for name in names}})
+
+
+def period_table(
+    rows: BinaryView, score: FloatArray, periods: Periods, *, confidence_level: float = 0.95
+) -> PeriodTable:
+    """Base rate, mean score, calibration slope and intercept, and KS error, period by period.
+
+    Intervals and tests go by cluster where groups are named.
+
+    Parameters
+    ----------
+    rows : BinaryView
+    score : ndarray of shape (n,)
+        Scores of these rows, as they are or calibrated.
+    periods : Periods
+        Of the same rows.
+    confidence_level : float
+
+    Raises
+    ------
+    ValueError
+        If no row has a time.
+
+    References
+    ----------
+    Cox 1958, doi:10.1093/biomet/45.3-4.562; Arrieta-Ibarra et al. 2022, arXiv:2205.09680.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calib.analysis.periods import cut_periods
+    >>> from calib.core.predictions import Predictions
+    >>> rows = Predictions.from_arrays([0, 1, 0, 1], [0.2, 0.7, 0.4, 0.9]).view()
+    >>> table = period_table(rows, rows.score, cut_periods(np.array([2020, 2020, 2021, 2021])))
+    >>> table.names, table.base_rate
+    (('2020', '2021'), array([0.5, 0.5]))
+    """
+    parts = _parts(rows, score, periods)
+    if not parts:
+        raise ValueError("Periods need rows with a time among those that are scored, got none.")
+    number = np.array(list(parts), dtype=np.int64)
+    own = list(parts.values())
+    each = [part.cells() for part in own]
+    n_rows = np.array([c.n_rows for c in each], dtype=np.int64)
+    base_rate = np.array([c.base_rate for c in each])
+    effective = np.array([c.total_weight**2 / c.total_weight_sq for c in each])
+    effect = np.array([_design_effect(part) for part in own])
+    low, high = wilson_interval(base_rate, effective / effect, confidence_level)
+    with single_thread():
+        fits = [
+            widened_line(part, calibration_slope_intercept(c, confidence_level=confidence_level))
+            for part, c in zip(own, each, strict=True)
+        ]
+    tests = [widened_test(ks_test(c), part, c) for part, c in zip(own, each, strict=True)]
+    p_value = np.array([test.p_value for test in tests])
+    in_time, outcome = periods.codes >= 0, rows.outcome
+    positives = np.bincount(
+        periods.codes[in_time], (rows.counts * outcome)[in_time], minlength=len(periods)
+    )
+
+    def fitted(name: str) -> FloatArray:
+        return np.array([getattr(fit, name) for fit in fits])
+
+    return PeriodTable(
+        unit=periods.unit,
+        names=tuple(periods.names[i] for i in number),
+        position=periods.position[number],
+        rows=n_rows,
+        positives=positives[number].astype(np.int64),
+        mean_score=np.array([c.mean_score for c in each]),
+        base_rate=base_rate,
+        base_rate_low=low,
+        base_rate_high=high,
+        slope=fitted("slope"),
+        slope_low=fitted("slope_low"),
+        slope_high=fitted("slope_high"),
+        intercept=fitted("intercept"),
+        intercept_low=fitted("intercept_low"),
+        intercept_high=fitted("intercept_high"),
+        ks=np.array([test.statistic for test in tests]),
+        ks_p_value=p_value,
+        ks_p_adjusted=holm(np.where(n_rows < FEW_ROWS, np.nan, p_value)),
+        n_missing=periods.n_missing,
+        confidence_level=confidence_level,
+    )
+
+
+def _parts(rows: BinaryView, score: FloatArray, periods: Periods) -> dict[int, BinaryView]:
+    """Rows of each period that has some."""
+    order = np.argsort(periods.codes, kind="stable")
+    ends = np.searchsorted(periods.codes[order], np.arange(len(periods) + 1))
+    scored = replace(rows, score=score)
+    return {
+        number: scored.rows(order[ends[number] : ends[number + 1]])
+        for number in range(len(periods))
+        if ends[number] < ends[number + 1]
+    }
+
+
+def _design_effect(part: BinaryView) -> float:
+    """Of the base rate of some rows."""
+    weight = part.weights
+    residual = weight * (part.outcome - float(weight @ part.outcome) / float(weight.sum()))
+    return float(mean_design_effects(residual, np.zeros(len(part), int), part.group, 1)[0])

@@ -1,0 +1,114 @@
+"""One bin of a reliability diagram from the inside: which rows fall into it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from calib.core.predictions import Predictions
+from calib.crossfit.comparison import CrossFitted
+from calib.curves.reliability import ReliabilityCurve
+from calib.numerics.arrays import FloatArray, IntArray
+
+
+def bin_of(curve: ReliabilityCurve, score: float) -> int | None:
+    """Position of the bin that holds a score; None where that bin is empty.
+
+    Examples
+    --------
+    >>> from calib.core.cells import ScoreCells
+    >>> from calib.curves.reliability import reliability_curve
+    >>> cells = ScoreCells.from_arrays([0, 1, 1], [0.1, 0.2, 0.9])
+    >>> curve = reliability_curve(cells, n_bins=4, strategy="uniform")
+    >>> bin_of(curve, 0.25), bin_of(curve, 0.6), bin_of(curve, 0.8)
+    (0, None, 1)
+    """
+    inside = (curve.low_edge < score) & (score <= curve.high_edge)
+    # The first bin of all holds its lower end too.
+    inside[0] |= score == curve.low_edge[0] == 0.0
+    found = np.flatnonzero(inside)
+    return int(found[0]) if len(found) else None
+
+
+def score_in(curve: ReliabilityCurve, position: int) -> float:
+    """A score within a bin, in as few digits as stay inside: what to remember a bin by.
+
+    Another number of bins has another bin there, but one that holds the same score.
+    """
+    mean = float(curve.mean_score[position])
+    for digits in range(2, 18):
+        score = float(f"{mean:.{digits}g}")
+        if bin_of(curve, score) == position:
+            return score
+    return float(curve.high_edge[position])
+
+
+def bin_rows(curve: ReliabilityCurve, position: int, score: FloatArray) -> IntArray:
+    """Indices of the rows in a bin.
+
+    Parameters
+    ----------
+    curve : ReliabilityCurve
+    position : int
+        Of the bin, among the occupied ones.
+    score : ndarray of shape (n,)
+        The scores that were binned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calib.core.cells import ScoreCells
+    >>> from calib.curves.reliability import reliability_curve
+    >>> score = np.array([0.0, 0.9, 0.5, 0.6])
+    >>> cells = ScoreCells.from_arrays([0, 1, 1, 0], score)
+    >>> bin_rows(reliability_curve(cells, n_bins=2, strategy="uniform"), 0, score)
+    array([0, 2])
+    """
+    low, high = curve.low_edge[position], curve.high_edge[position]
+    above = score >= low if low == 0.0 else score > low
+    return np.flatnonzero(above & (score <= high)).astype(np.int64)
+
+
+def row_table(
+    predictions: Predictions, held_out: CrossFitted, method: str, rows: IntArray
+) -> pd.DataFrame:
+    """Some of the scored rows, with everything that the predictions know of them.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    held_out : CrossFitted
+        Of the same predictions.
+    method : str
+        Its held-out scores stand beside those of the model.
+    rows : ndarray of int
+        Indices of scored rows, as `bin_rows` gives them.
+
+    Returns
+    -------
+    DataFrame
+        One row each: number among all rows from 1, outcome, scores, weight, group, other columns.
+    """
+    number = rows if predictions.test is None else np.flatnonzero(predictions.test)[rows]
+    view = held_out.given_rows
+    found: dict[str, NDArray[Any]] = {
+        "row": number + 1,
+        predictions.outcome_name: np.array(predictions.class_names)[predictions.outcome[number]],
+    }
+    if predictions.n_classes > 2:
+        outcome = held_out.outcomes.get(method, view.outcome)
+        found["positive"] = outcome[rows].astype(np.int64)
+    found[predictions.score_name] = view.score[rows]
+    if method != "uncalibrated":
+        found[f"{predictions.score_name}, {method}"] = held_out.row_scores(method)[rows]
+    if view.weight is not None:
+        found["weight"] = view.weight[rows]
+    if view.group is not None:
+        found["group"] = view.group[rows]
+    for name, values in predictions.columns.items():
+        # A column of the file may be called as one of the above.
+        found[f"{name} (column)" if name in found else name] = values[number]
+    return pd.DataFrame(found)

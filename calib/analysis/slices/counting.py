@@ -1,0 +1,110 @@
+"""From rows to an Aggregate: all rows, and apart by slice and by time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from calib.analysis.slices.slicing import MISSING, in_order, slice_by, value_name
+from calib.core.aggregate import Aggregate, aggregate_rows
+from calib.core.predictions import Predictions
+from calib.numerics.arrays import IntArray
+from calib.numerics.cell_table import MAX_SCORES
+
+# A column of more values names rows, and not slices of them.
+MAX_VALUES = 1000
+
+
+def aggregate(
+    predictions: Predictions,
+    slices: Sequence[str] | None = None,
+    *,
+    view: str = "",
+    n_ranges: int = 5,
+    max_scores: int = MAX_SCORES,
+) -> Aggregate:
+    """Count predictions into cells; the result holds no rows.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    slices : sequence of str, optional
+        Slice columns to count by; all of them if None.
+    view : str
+        Binary view that is counted, see `Predictions.view`; by default class 1 of one score, and
+        the top label of a matrix.
+    n_ranges : int
+        Ranges of a slice column of many numbers.
+    max_scores : int
+        Up to so many distinct scores every cell is one score, and nothing is lost; with more, cells
+        are those of a fixed grid.
+
+    Returns
+    -------
+    Aggregate
+
+    Raises
+    ------
+    ValueError
+        If a slice column is unknown or has more than 1,000 values, or the view is not one of these
+        classes.
+
+    Examples
+    --------
+    >>> predictions = Predictions.from_arrays(
+    ...     [0, 1, 1], [0.2, 0.7, 0.7], columns={"site": ["north", "north", "south"]}
+    ... )
+    >>> aggregate(predictions).frame()[["column", "value", "score", "outcome", "rows"]]
+      column  value  score  outcome  rows
+    0                  0.2        0     1
+    1                  0.7        1     2
+    2   site  north    0.2        0     1
+    3   site  north    0.7        1     1
+    4   site  south    0.7        1     1
+    """
+    chosen = view or ("top:1" if predictions.is_matrix else "class:1")
+    known = [name for name in predictions.columns if name != predictions.time_name]
+    cut = {
+        name: slice_by(predictions.columns, [name], n_ranges=n_ranges)
+        for name in (known if slices is None else slices)
+    }
+    columns = {name: (one.names, one.codes) for name, one in cut.items()}
+    for name, (values, _) in columns.items():
+        if len(values) > MAX_VALUES:
+            raise ValueError(
+                f"An aggregate counts by at most {MAX_VALUES:,} values of a column, got "
+                f"{len(values):,} of {name!r}. Name the slices to count by, without this column."
+            )
+    if predictions.time_name:
+        columns[predictions.time_name] = _times(predictions.columns[predictions.time_name])
+    return aggregate_rows(
+        predictions.view(chosen),
+        columns,
+        max_scores=max_scores,
+        view_key=chosen,
+        name=predictions.name,
+        score_name=predictions.score_name,
+        outcome_name=predictions.outcome_name,
+        positive_name=predictions.view_label(chosen),
+        class_names=predictions.class_names,
+        time_name=predictions.time_name,
+        set_aside=dict(predictions.set_aside),
+        sources=(predictions.fingerprint,),
+        fold_names=predictions.fold_names,
+    )
+
+
+def _times(values: NDArray[Any]) -> tuple[tuple[str, ...], IntArray]:
+    """Days of dates, else the values themselves, in order of time."""
+    if values.dtype.kind == "M":
+        values = values.astype("datetime64[D]")
+    distinct, codes = np.unique(values, return_inverse=True)
+    order = in_order(distinct)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    names = (MISSING if pd.isna(value) else value_name(value) for value in distinct[order])
+    return tuple(names), rank[codes]

@@ -1,0 +1,192 @@
+"""Observed minus predicted in every slice: where the scores are too high or too low."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtr
+
+from calib.analysis.slices.slicing import Slicing
+from calib.core.predictions import BinaryView
+from calib.curves.reliability import FEW_ROWS
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.clusters import cluster_squares
+from calib.numerics.intervals import normal_quantile
+from calib.numerics.multiplicity import holm
+
+# With fewer rows of either class a slice's own spread says little about the next draw's.
+RARE = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SliceGaps:
+    """Observed minus predicted of each slice that has rows; arrays of shape (k,).
+
+    Attributes
+    ----------
+    columns, names : tuple of str
+        Columns that were cut, and what the slices are called.
+    number : ndarray of int
+        Position of each slice in its Slicing.
+    rows, positives : ndarray of int
+    mean_score, observed : ndarray
+        Weighted mean score, and observed frequency.
+    gap, low, high : ndarray
+        Observed minus predicted, and its normal interval.
+    z, p_value : ndarray
+        Of "there is no gap": the gap over its null standard error, and its two-sided normal p.
+    p_adjusted : ndarray
+        Holm's, over the slices that are not `few`; NaN for those.
+    confidence_level : float
+    """
+
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+    number: IntArray
+    rows: IntArray
+    positives: IntArray
+    mean_score: FloatArray
+    observed: FloatArray
+    gap: FloatArray
+    low: FloatArray
+    high: FloatArray
+    z: FloatArray
+    p_value: FloatArray
+    p_adjusted: FloatArray
+    confidence_level: float
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def few(self) -> BoolArray:
+        """Whether a slice has fewer than 30 rows: shown, but not judged."""
+        return np.asarray(self.rows < FEW_ROWS)
+
+    @property
+    def order(self) -> IntArray:
+        """Positions by evidence, strongest first; slices of few rows last."""
+        return np.lexsort((-np.abs(self.z), self.few)).astype(np.int64)
+
+    def significant(self, alpha: float = 0.05) -> BoolArray:
+        """Slices whose adjusted p-value is below alpha."""
+        return np.asarray(self.p_adjusted < alpha)
+
+    def frame(self) -> pd.DataFrame:
+        """One row a slice, strongest evidence first."""
+        names = ("number", "rows", "positives", "mean_score", "observed", "gap", "low", "high")
+        columns = {name: getattr(self, name) for name in (*names, "p_value", "p_adjusted", "few")}
+        return pd.DataFrame({"slice": self.names, **columns}).iloc[self.order]
+
+
+def slice_gaps(
+    rows: BinaryView, score: FloatArray, slicing: Slicing, *, confidence_level: float = 0.95
+) -> SliceGaps:
+    """Observed frequency minus mean score of every slice.
+
+    The interval comes from the rows' contributions w (y - s), by cluster where groups are named.
+    The test takes their spread or that of calibrated scores, sum w^2 s (1 - s), the larger: by
+    chance few positives mean a gap and a small spread at once. So does the interval of a slice with
+    fewer than 10 rows of either class, since rows of one outcome show no spread at all.
+
+    Parameters
+    ----------
+    rows : BinaryView
+        The rows that are judged.
+    score : ndarray of shape (n,)
+        Their scores: the view's own, or calibrated ones.
+    slicing : Slicing
+        Of the same rows.
+    confidence_level : float
+
+    References
+    ----------
+    Holm 1979, https://www.jstor.org/stable/4615733 (adjusted p-values).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calib.core.predictions import Predictions
+    >>> from calib.analysis.slices.slicing import slice_by
+    >>> site = np.repeat(["north", "south"], 100)
+    >>> y = np.concatenate([np.tile([0, 1], 50), np.tile([0, 0, 0, 1], 25)])
+    >>> rows = Predictions.from_arrays(y, np.full(200, 0.5)).view()
+    >>> gaps = slice_gaps(rows, rows.score, slice_by({"site": site}, ["site"]))
+    >>> gaps.names, gaps.gap, gaps.significant()
+    (('north', 'south'), array([ 0.  , -0.25]), array([False,  True]))
+    """
+    sums = _Sums(rows, score, slicing)
+    number = np.flatnonzero(sums.count > 0)
+    gap, n_rows = sums.gap[number], sums.count[number].astype(np.int64)
+    error, null_error = (values[number] for values in sums.standard_errors())
+    # Without any spread a gap is certain, and none is none.
+    certain = np.where(gap == 0.0, 0.0, np.copysign(np.inf, gap))
+    z = np.divide(gap, null_error, out=certain, where=null_error > 0.0)
+    p_value = 2.0 * ndtr(-np.abs(z))
+    half = normal_quantile(confidence_level) * error
+    return SliceGaps(
+        columns=slicing.columns,
+        names=tuple(slicing.names[i] for i in number),
+        number=number.astype(np.int64),
+        rows=n_rows,
+        positives=sums.positives[number].astype(np.int64),
+        mean_score=sums.mean_score[number],
+        observed=sums.observed[number],
+        gap=gap,
+        low=gap - half,
+        high=gap + half,
+        z=z,
+        p_value=p_value,
+        p_adjusted=holm(np.where(n_rows < FEW_ROWS, np.nan, p_value)),
+        confidence_level=confidence_level,
+    )
+
+
+class _Sums:
+    """Sums over the rows of each slice."""
+
+    def __init__(self, rows: BinaryView, score: FloatArray, slicing: Slicing) -> None:
+        self.rows, self.score, self.slicing = rows, score, slicing
+        self.outcome = rows.outcome.astype(np.float64)
+        self.count = self.total(rows.count)
+        self.positives = self.total(rows.counts * self.outcome)
+        self.weight = self.total(rows.weights)
+        self.mean_score = self.mean(score)
+        self.observed = self.mean(self.outcome)
+        self.gap = self.observed - self.mean_score
+
+    def total(self, values: FloatArray | None) -> FloatArray:
+        return np.bincount(self.slicing.codes, values, minlength=len(self.slicing)).astype(float)
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        with np.errstate(invalid="ignore"):
+            return self.total(values * self.rows.weights) / self.weight
+
+    def standard_errors(self) -> tuple[FloatArray, FloatArray]:
+        """Of each slice's gap: for its interval, and for the test that there is none."""
+        own, calibrated = self._own_spread(), self._calibrated_spread()
+        larger = np.maximum(own, calibrated)
+        rare = np.minimum(self.positives, self.count - self.positives) < RARE
+        with np.errstate(invalid="ignore"):
+            return (
+                np.sqrt(np.where(rare, larger, own)) / self.weight,
+                np.sqrt(larger) / self.weight,
+            )
+
+    def _own_spread(self) -> FloatArray:
+        residual = self.outcome - self.score - self.gap[self.slicing.codes]
+        if self.rows.group is None:
+            square, n = self.total(self.rows.squared_weights * residual**2), self.count
+        else:
+            of, residual = self.slicing, self.rows.weights * residual
+            square, n = cluster_squares(residual, of.codes, self.rows.group, len(of))
+        # One unit alone has no spread of its own.
+        return square * np.divide(n, n - 1.0, out=np.zeros(len(n)), where=n > 1.0)
+
+    def _calibrated_spread(self) -> FloatArray:
+        return self.total(self.rows.squared_weights * self.score * (1.0 - self.score))

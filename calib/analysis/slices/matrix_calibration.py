@@ -1,0 +1,96 @@
+"""Calibrating one slice of a matrix apart: does it need a map of its own?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib.analysis.slices.calibration import SliceCalibration, paired, scored_rows
+from calib.core.predictions import Predictions
+from calib.matrices.held_out import MatrixCrossFitted, Part, create_multiclass
+from calib.methods import method_of
+from calib.multiclass import MulticlassCalibrator
+from calib.multiclass.by_class import score_matrix
+from calib.multiclass.metrics import row_log_loss
+from calib.numerics.arrays import BoolArray
+from calib.uncertainty import fold_variance
+
+
+def calibrate_matrix_slices(
+    predictions: Predictions,
+    member: BoolArray,
+    held_out: MatrixCrossFitted,
+    method: str,
+    *,
+    confidence_level: float = 0.95,
+) -> SliceCalibration:
+    """Fit a multiclass calibrator on one slice alone, and compare it with that of all rows.
+
+    The loss is that of the true class's score, whatever the view. Both maps are scored on rows that
+    neither has seen: the slice's test rows, or, in the folds of the comparison, each row by the map
+    fitted on the slice's rows of the other folds.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        All rows, calibration rows included.
+    member : ndarray of bool, shape (n,)
+        Which of them are the slice.
+    held_out : MatrixCrossFitted
+        The comparison of the same predictions.
+    method : str
+        One of its calibrators.
+    confidence_level : float
+
+    Raises
+    ------
+    ValueError
+        If the slice cannot be fitted alone or has no scored row, or the method is not compared.
+
+    References
+    ----------
+    Richardson and Pospisil 2021, "Why model calibration matters and how to achieve it": calibrate
+    globally, and a small number of slices as needed.
+    """
+    scored = scored_rows(member, predictions.test, method, held_out.maps)
+    losses = np.zeros((2, len(scored)))
+    looked_at, share_sq = held_out.some(np.flatnonzero(scored))
+    by_fold = []
+    for part in held_out.parts:
+        rows = part.rows[scored[part.rows]]
+        if len(rows):
+            fit_on = member & _not_scored_in(part, predictions)
+            own = _fit(predictions, fit_on, method, held_out)
+            apart = own.predict(held_out.scores[looked_at])
+            by_fold.append(row_log_loss(apart, held_out.label[looked_at]))
+            for kind, fitted in enumerate((part.maps[method], own)):
+                calibrated = fitted.predict(held_out.scores[rows])
+                losses[kind, rows] = row_log_loss(calibrated, held_out.label[rows])
+    added = fold_variance(np.array(by_fold), share_sq)
+    rows_of_slice = held_out.view("uncalibrated", "top:1").rows(scored)
+    together, alone = losses[:, scored]
+    return paired(method, rows_of_slice, together, alone, confidence_level, added)
+
+
+def _not_scored_in(part: Part, predictions: Predictions) -> BoolArray:
+    """Rows that a map may be fitted on, if it scores this part."""
+    if predictions.test is not None:
+        return ~predictions.test
+    others = np.ones(len(predictions), dtype=bool)
+    others[part.rows] = False
+    return others
+
+
+def _fit(
+    predictions: Predictions, fit_on: BoolArray, method: str, held_out: MatrixCrossFitted
+) -> MulticlassCalibrator:
+    label, weight = predictions.outcome[fit_on], predictions.weight
+    present = len(np.unique(label))
+    if present < 2:
+        raise ValueError(
+            f"{method_of(method).label} cannot be fitted on this slice alone: it needs training "
+            f"rows of two classes or more, got {len(label)} rows of {present}."
+        )
+    made = create_multiclass(method, held_out.settings)
+    own_weight = None if weight is None else weight[fit_on]
+    own_group = None if predictions.group is None else predictions.group[fit_on]
+    return made.fit(score_matrix(predictions)[fit_on], label, own_weight, own_group)

@@ -1,0 +1,174 @@
+"""Slice mix: which slices are more frequent among some rows than among the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from calib.analysis.slices.slicing import Slicing
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.clusters import cluster_squares
+from calib.numerics.intervals import wilson_interval
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SliceMix:
+    """Share of each slice inside and outside of some rows; arrays of shape (k,).
+
+    Attributes
+    ----------
+    columns, names : tuple of str
+        Columns that were cut, and what the slices are called.
+    rows_inside, rows_outside : ndarray of int
+        Rows of each slice among the chosen ones, and among the others.
+    inside, outside : ndarray
+        Share that the slice has of either, by weight.
+    difference, low, high : ndarray
+        Inside minus outside, and its interval.
+    confidence_level : float
+    """
+
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+    rows_inside: IntArray
+    rows_outside: IntArray
+    inside: FloatArray
+    outside: FloatArray
+    difference: FloatArray
+    low: FloatArray
+    high: FloatArray
+    confidence_level: float
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def order(self) -> IntArray:
+        """Positions by the size of the difference, largest first."""
+        return np.argsort(-np.abs(self.difference), kind="stable").astype(np.int64)
+
+    def frame(self) -> pd.DataFrame:
+        """One row a slice, the largest difference first."""
+        names = ("rows_inside", "rows_outside", "inside", "outside", "difference", "low", "high")
+        columns = {name: getattr(self, name) for name in names}
+        return pd.DataFrame({"slice": self.names, **columns}).iloc[self.order]
+
+
+def slice_mix(
+    slicing: Slicing,
+    inside: BoolArray,
+    weight: FloatArray | None = None,
+    group: IntArray | None = None,
+    *,
+    confidence_level: float = 0.95,
+) -> SliceMix:
+    """Compare the slices of some rows with those of all others.
+
+    The interval is Newcombe's, from the Wilson intervals of both shares. Weights count by their
+    effective number, (sum w)^2 / sum w^2, rows of clusters by their design effect; that a cluster
+    may have rows on both sides is left out.
+
+    Parameters
+    ----------
+    slicing : Slicing
+        Of n rows.
+    inside : ndarray of bool, shape (n,)
+        The chosen rows.
+    weight : ndarray of shape (n,), optional
+    group : ndarray of int, shape (n,), optional
+        Cluster of each row.
+    confidence_level : float
+
+    Raises
+    ------
+    ValueError
+        If no row is inside, or none outside.
+
+    References
+    ----------
+    Newcombe 1998, "Interval estimation for the difference between independent proportions",
+    doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I, method 10.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cut = Slicing(("site",), ("north", "south"), np.repeat([0, 1], [60, 40]))
+    >>> mix = slice_mix(cut, np.arange(100) < 50)
+    >>> mix.inside, mix.outside
+    (array([1., 0.]), array([0.2, 0.8]))
+    """
+    chosen = np.asarray(inside, dtype=np.bool_)
+    if not 0 < chosen.sum() < len(chosen):
+        raise ValueError(
+            "rows must be both inside and outside, "
+            f"got {int(chosen.sum())} and {int((~chosen).sum())}."
+        )
+    here, there = (
+        _Share.of(slicing, side, weight, group, confidence_level) for side in (chosen, ~chosen)
+    )
+    difference = here.value - there.value
+    return SliceMix(
+        columns=slicing.columns,
+        names=slicing.names,
+        rows_inside=here.rows,
+        rows_outside=there.rows,
+        inside=here.value,
+        outside=there.value,
+        difference=difference,
+        low=difference - np.hypot(here.value - here.low, there.high - there.value),
+        high=difference + np.hypot(here.high - here.value, there.value - there.low),
+        confidence_level=confidence_level,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Share:
+    """Share of each slice among some rows, with its Wilson interval."""
+
+    rows: IntArray
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        slicing: Slicing,
+        rows: BoolArray,
+        weight: FloatArray | None,
+        group: IntArray | None,
+        level: float,
+    ) -> _Share:
+        codes = slicing.codes[rows]
+        own = np.ones(len(codes)) if weight is None else weight[rows]
+        total = np.bincount(codes, own, minlength=len(slicing)).astype(np.float64)
+        n = np.full(len(slicing), own.sum() ** 2 / (own @ own))
+        share = total / total.sum()
+        if group is not None:
+            n = n / _design_effect(own, codes, group[rows], share)
+        count = np.bincount(codes, minlength=len(slicing)).astype(np.int64)
+        return cls(count, share, *wilson_interval(share, n, level))
+
+
+def _design_effect(
+    weight: FloatArray, codes: IntArray, group: IntArray, share: FloatArray
+) -> FloatArray:
+    """How many times as much as with independent rows each share varies, at least once."""
+    k, whole = len(share), np.bincount(group, weight)
+    # Sums over clusters of (the slice's weight - its share of the cluster's)^2, multiplied out.
+    squares, _ = cluster_squares(weight, codes, group, k)
+    shared = np.bincount(codes, weight * whole[group], minlength=k)
+    by_cluster = squares - 2.0 * share * shared + share**2 * (whole @ whole)
+    own = np.bincount(codes, weight * weight, minlength=k)
+    alone = own * (1.0 - 2.0 * share) + share**2 * (weight @ weight)
+    n = int((whole > 0.0).sum())
+    known = (share > 0.0) & (share < 1.0)
+    effect = np.ones(k)
+    if n > 1:
+        effect[known] = np.maximum(1.0, by_cluster[known] / alone[known] * n / (n - 1.0))
+    return effect

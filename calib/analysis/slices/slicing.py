@@ -1,0 +1,192 @@
+"""Slicing: which row belongs to which slice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress, pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+
+# A column of more different numbers is cut in ranges.
+MAX_NUMBERS = 12
+MISSING = "(missing)"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slicing:
+    """Which row belongs to which slice.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The columns that were cut.
+    names : tuple of str, length k
+        What the slices are called, in the order of their values.
+    codes : ndarray of int, shape (n,)
+        Position in `names` of each row's slice.
+    """
+
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+    codes: IntArray
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @classmethod
+    def whole(cls, n_rows: int, name: str = "All rows") -> Slicing:
+        """All rows as one slice."""
+        return cls((), (name,), np.zeros(n_rows, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def rows(self, chosen: NDArray[Any]) -> Slicing:
+        """The same slices of some rows, chosen by a mask or by indices; some may be empty."""
+        return Slicing(self.columns, self.names, self.codes[chosen])
+
+    def member(self, number: int) -> BoolArray:
+        """Which rows belong to one slice."""
+        return np.asarray(self.codes == number)
+
+
+def slice_by(
+    columns: Mapping[str, NDArray[Any]], names: Sequence[str], *, n_ranges: int = 5
+) -> Slicing:
+    """Cut rows by one column, or by two crossed.
+
+    Each value of a text column is a slice. A column of more than 12 different numbers or dates is
+    cut in ranges of about equally many rows, right-closed. Missing values are a slice of their own.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray of shape (n,)
+        As `Predictions.columns`.
+    names : sequence of str
+        One or two of them.
+    n_ranges : int
+        Ranges of a column of many numbers, at least 2.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown or repeated, there are not one or two, or `n_ranges` is below 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> age = np.arange(20.0, 60.0)
+    >>> slice_by({"age": age}, ["age"], n_ranges=4).names
+    ('up to 29.8', '29.8 to 39.5', '39.5 to 49.2', 'above 49.2')
+    """
+    _check(columns, names, n_ranges)
+    parts = [_cut(columns[name], n_ranges) for name in names]
+    if len(parts) == 1:
+        return Slicing(tuple(names), *parts[0])
+    (first, codes), (second, others) = parts
+    present, crossed = np.unique(codes * len(second) + others, return_inverse=True)
+    both = tuple(f"{first[code // len(second)]} × {second[code % len(second)]}" for code in present)
+    return Slicing(tuple(names), both, crossed.astype(np.int64))
+
+
+def _check(columns: Mapping[str, NDArray[Any]], names: Sequence[str], n_ranges: int) -> None:
+    if not 1 <= len(names) <= 2 or len(set(names)) < len(names):
+        raise ValueError(f"names must be one column, or two different ones, got {list(names)}.")
+    unknown = [name for name in names if name not in columns]
+    if unknown:
+        known = ", ".join(columns) or "none"
+        raise ValueError(f"names must be among the slice columns ({known}), got {unknown[0]!r}.")
+    if n_ranges < 2:
+        raise ValueError(f"n_ranges must be at least 2, got {n_ranges}.")
+
+
+def _cut(values: NDArray[Any], n_ranges: int) -> tuple[tuple[str, ...], IntArray]:
+    codes, distinct = pd.factorize(values)
+    distinct = np.asarray(distinct)
+    if distinct.dtype.kind in "iufM" and len(distinct) > MAX_NUMBERS:
+        return _tidy(*_ranges(values, n_ranges))
+    order = in_order(distinct)
+    rank = np.empty(len(order) + 1, dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    rank[-1] = len(order)
+    return _tidy([*(value_name(distinct[i]) for i in order), MISSING], rank[codes])
+
+
+def _tidy(names: Sequence[str], codes: IntArray) -> tuple[tuple[str, ...], IntArray]:
+    """Leave out the slices without rows."""
+    occupied = np.bincount(codes, minlength=len(names)) > 0
+    tidy = np.cumsum(occupied) - 1
+    return tuple(compress(names, occupied)), tidy[codes]
+
+
+def in_order(values: NDArray[Any]) -> IntArray:
+    """Order of distinct values: numbers by size, also where they are written as text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> in_order(np.array(["10", "9", "(missing)"]))
+    array([1, 0, 2])
+    """
+    if values.dtype.kind in "iufbM":
+        return np.argsort(values, kind="stable").astype(np.int64)
+    keys = [_key(str(value)) for value in values]
+    return np.array(sorted(range(len(values)), key=keys.__getitem__), dtype=np.int64)
+
+
+def _key(text: str) -> tuple[bool, float, str]:
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    # NaN has no place in an order, so text that says it counts as text.
+    return (False, number, "") if number == number else (True, 0.0, text)
+
+
+def value_name(value: object) -> str:
+    """A value as a slice's name: 2015.0 is "2015"."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    if isinstance(value, np.datetime64):
+        return str(value).removesuffix("T00:00:00.000000")
+    return str(value)
+
+
+def _ranges(values: NDArray[Any], n_ranges: int) -> tuple[list[str], IntArray]:
+    missing = np.isnat(values) if values.dtype.kind == "M" else np.isnan(values.astype(np.float64))
+    dates = values.dtype.kind == "M"
+    numbers = values.astype("datetime64[us]").astype(np.int64) if dates else values
+    numbers = numbers.astype(np.float64)
+    finite = numbers[np.isfinite(numbers) & ~missing]
+    levels = np.linspace(0.0, 1.0, n_ranges + 1)[1:-1]
+    inner = np.unique(np.quantile(finite, levels)) if len(finite) else np.empty(0)
+    codes = np.searchsorted(inner, numbers, side="left").astype(np.int64)
+    codes[missing] = len(inner) + 1
+    said = _dates(inner) if dates else _numbers(inner)
+    if not said:
+        return ["all", MISSING], codes
+    middle = [f"{low} to {high}" for low, high in pairwise(said)]
+    return [f"up to {said[0]}", *middle, f"above {said[-1]}", MISSING], codes
+
+
+def _numbers(edges: FloatArray) -> list[str]:
+    """Edges with digits enough to tell them apart."""
+    said: list[str] = []
+    for digits in range(3, 18):
+        said = [f"{edge:.{digits}g}" for edge in edges]
+        if len(set(said)) == len(said):
+            break
+    return said
+
+
+def _dates(edges: FloatArray) -> list[str]:
+    days = edges.astype("datetime64[us]").astype("datetime64[D]").astype(str).tolist()
+    if len(set(days)) == len(days):
+        return days
+    return edges.astype("datetime64[us]").astype("datetime64[s]").astype(str).tolist()

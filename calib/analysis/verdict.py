@@ -1,0 +1,456 @@
+"""The verdict and the recommendation: words first, with the evidence beside."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from calib.core.cells import ScoreCells
+from calib.core.predictions import parse_view
+from calib.crossfit.comparison import Estimate, simplest
+from calib.methods import method_of
+from calib.metrics import hosmer_lemeshow_test, ks_test, kuiper_test, spiegelhalter_test
+from calib.metrics.regression import calibration_slope_intercept, line_test
+from calib.metrics.results import TestResult
+from calib.numerics.multiplicity import holm
+from calib.uncertainty import fit_line
+
+Answer = Literal["not calibrated", "no evidence", "inconclusive"]
+Kind = Literal[
+    "calibrated", "overconfident", "underconfident", "too high", "too low", "uneven", "unknown"
+]
+FEW_OF_A_CLASS = 100
+SIGNIFICANCE = 0.05
+# From this share of the whole swing on, the signed end is the story, and not the slope.
+MOSTLY = 0.75
+# Share of the rows, and of the swing, beyond a range that is not worth a number of its own.
+BEYOND = 0.05
+# The tests that a verdict rests on, as a sentence names them.
+TEST_NAMES = {
+    "ks": "KS error",
+    "kuiper": "Kuiper error",
+    "spiegelhalter": "Spiegelhalter z",
+    "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
+    "line": "slope and intercept χ²",
+}
+BY_CURVE = ("ks", "kuiper")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether the scores can be trusted as probabilities.
+
+    Attributes
+    ----------
+    kind : str
+        What the tests show: "overconfident", "underconfident", "too high", "too low" or "uneven"
+        (none of these) where one rejects; "calibrated" where none does and the recommendation
+        keeps the scores; else "unknown".
+    sentence : str
+        One sentence or two: the answer, what is wrong, and the evidence.
+    answer : str
+        "not calibrated", "no evidence" (of miscalibration), or "inconclusive": no test rejects but
+        rows are too few, or tests and recommendation disagree.
+    p_adjusted : mapping of str to float
+        The p-value of each test after Holm's correction; NaN where there is no test. Empty in
+        reports of earlier versions, whose verdict is that of the KS test alone.
+    """
+
+    kind: Kind
+    sentence: str
+    answer: Answer
+    p_adjusted: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def rejected(self) -> tuple[str, ...]:
+        """Keys of the tests that reject calibration."""
+        return tuple(key for key, p in self.p_adjusted.items() if p < SIGNIFICANCE)
+
+    @property
+    def summary(self) -> str:
+        """The answer in a few words, with the direction where there is one."""
+        if self.answer == "not calibrated":
+            return f"not calibrated: {self.kind}"
+        return {"no evidence": "no evidence of miscalibration"}.get(self.answer, self.answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """Which calibrator to use.
+
+    Attributes
+    ----------
+    method : str
+        Key of the method; "uncalibrated" keeps the scores; "" where the data are too few to
+        recommend one, or none was compared.
+    sentence : str
+    reasons : tuple of str
+    """
+
+    method: str
+    sentence: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewWords:
+    """What scores and outcomes are called in one view of the data."""
+
+    scores: str = "Predictions"
+    positive: str = "were positive"
+    outcomes: tuple[str, str] = ("positives", "negatives")
+    loss: str = "log loss"
+    top_label: bool = False
+
+
+def view_words(view: str) -> ViewWords:
+    """What scores and outcomes of a view are called.
+
+    Examples
+    --------
+    >>> view_words("top:1").scores, view_words("class:1").scores
+    ('Confidences', 'Predictions')
+    """
+    kind, rank = parse_view(view)
+    if kind == "class":
+        return ViewWords()
+    if kind == "within":
+        hits = f"had their class among the {rank} ranked first"
+        outcomes = (f"rows whose class is among the {rank} ranked first", "other rows")
+        return ViewWords(f"Sums of the {rank} largest scores", hits, outcomes)
+    if rank > 1:
+        outcomes = (f"rows whose class is ranked {rank}", "other rows")
+        return ViewWords(f"Scores of rank {rank}", f"had the class ranked {rank}", outcomes)
+    outcomes = ("correctly classified rows", "misclassified rows")
+    return ViewWords("Confidences", "were classified correctly", outcomes, top_label=True)
+
+
+def adjusted(tests: Mapping[str, TestResult]) -> dict[str, float]:
+    """The tests' p-values after Holm's correction: below 0.05 where a test rejects.
+
+    Examples
+    --------
+    >>> adjusted({"ks": TestResult(0.02, 0.04, ""), "line": TestResult(9.0, 0.01, "")})
+    {'ks': 0.04, 'line': 0.02}
+    """
+    p_values = np.array([test.p_value for test in tests.values()])
+    return dict(zip(tests, holm(p_values).tolist(), strict=True))
+
+
+def calibration_tests(cells: ScoreCells) -> dict[str, TestResult]:
+    """The five tests of calibration that a verdict rests on, for independent rows."""
+    return {
+        "ks": ks_test(cells),
+        "kuiper": kuiper_test(cells),
+        "spiegelhalter": spiegelhalter_test(cells),
+        "hosmer_lemeshow": hosmer_lemeshow_test(cells),
+        "line": line_test(cells, fit_line(cells)),
+    }
+
+
+def judge(
+    cells: ScoreCells,
+    tests: Mapping[str, TestResult] | None = None,
+    advice: Recommendation | None = None,
+    *,
+    slope: Estimate | None = None,
+    words: ViewWords | None = None,
+) -> Verdict:
+    """Test the scores against their outcomes, and say the result in a sentence.
+
+    Scores are not calibrated where one of the tests rejects after Holm's correction, which keeps
+    the chance of even one false rejection at 5%. The verdict is inconclusive where the
+    recommendation disagrees with the tests, or where no test rejects and rows are few.
+
+    Parameters
+    ----------
+    cells : ScoreCells
+    tests : mapping of str to TestResult, optional
+        `calibration_tests` of the cells; others where more is known of the rows, such as clusters.
+    advice : Recommendation, optional
+        For the same rows. Without one, or where it names no method, the tests alone decide.
+    slope : Estimate, optional
+        Calibration slope with its 95% interval, where more is known of the rows.
+    words : ViewWords, optional
+        Of the view.
+
+    References
+    ----------
+    Holm 1979, https://www.jstor.org/stable/4615733.
+    """
+    tests, words = tests or calibration_tests(cells), words or ViewWords()
+    p_adjusted = adjusted(tests)
+    rejected = [key for key, p in p_adjusted.items() if p < SIGNIFICANCE]
+    method = advice.method if advice else ""
+    if not rejected:
+        return _without_rejection(cells, p_adjusted, method, words)
+    slope = slope or _slope(cells)
+    kind = _kind(cells, tests, rejected, slope, words)
+    evidence = _evidence(tests, p_adjusted, kind)
+    if method == "uncalibrated":
+        reject = "a test rejects" if len(rejected) == 1 else f"{len(rejected)} tests reject"
+        sentence = (
+            f"Inconclusive: {reject} calibration ({kind}; {evidence}), but no calibrator lowers "
+            f"the {words.loss} significantly."
+        )
+        return Verdict(kind, sentence, "inconclusive", p_adjusted)
+    finding = _finding(cells, rejected, kind, slope, words)
+    sentence = f"Not calibrated: {kind}. {finding} ({evidence})"
+    return Verdict(kind, sentence, "not calibrated", p_adjusted)
+
+
+def _without_rejection(
+    cells: ScoreCells, p_adjusted: Mapping[str, float], method: str, words: ViewWords
+) -> Verdict:
+    rows = _class_rows(cells)
+    if method not in ("", "uncalibrated"):
+        sentence = (
+            "Inconclusive: no test rejects calibration, but "
+            f"{method_of(method).label} lowers the {words.loss} significantly."
+        )
+    elif min(rows) < FEW_OF_A_CLASS:
+        few = f"{_few(rows, words.outcomes)} {'is' if min(rows) == 1 else 'are'} too few"
+        sentence = f"Inconclusive: {few} to detect typical miscalibration."
+    else:
+        return Verdict("calibrated", "No evidence of miscalibration.", "no evidence", p_adjusted)
+    return Verdict("unknown", sentence, "inconclusive", p_adjusted)
+
+
+def _class_rows(cells: ScoreCells) -> tuple[int, int]:
+    # With weights a cell's rows are shared out by weight: exact wherever weights are equal.
+    positives = round(float((cells.rows * cells.rate).sum()))
+    return positives, cells.n_rows - positives
+
+
+def _few(rows: tuple[int, int], outcomes: tuple[str, str]) -> str:
+    """The rarer outcome and how many rows it has."""
+    rarer = outcomes[rows[0] > rows[1]]
+    return f"1 {rarer.removesuffix('s')}" if min(rows) == 1 else f"{min(rows):,} {rarer}"
+
+
+def _slope(cells: ScoreCells) -> Estimate:
+    fit = calibration_slope_intercept(cells)
+    return Estimate(fit.slope, fit.slope_low, fit.slope_high)
+
+
+def _kind(
+    cells: ScoreCells,
+    tests: Mapping[str, TestResult],
+    rejected: list[str],
+    slope: Estimate,
+    words: ViewWords,
+) -> Kind:
+    """What is wrong, by the cumulative curve where its tests reject, else by the slope."""
+    by_curve = any(key in rejected for key in BY_CURVE)
+    # Bounds that cannot be estimated are NaN, and tell nothing.
+    stretched = slope.high < 1.0 or slope.low > 1.0
+    # Gaps of ten groups have no direction: more than a line explains, they alternate.
+    groups = min(rejected, key=lambda key: tests[key].p_value) == "hosmer_lemeshow"
+    way = _one_way(cells)
+    if way and (by_curve or not (stretched or groups)):
+        if words.top_label:
+            return "underconfident" if way > 0 else "overconfident"
+        return "too low" if way > 0 else "too high"
+    if groups or not stretched:
+        return "uneven"
+    return "overconfident" if slope.high < 1.0 else "underconfident"
+
+
+def _one_way(cells: ScoreCells) -> int:
+    """1 if scores are mostly too low, -1 if too high, 0 if they are neither."""
+    difference = cells.cumulative_positive - cells.cumulative_score
+    mostly = abs(difference[-1]) >= MOSTLY * np.ptp(difference)
+    return int(mostly) * (1 if difference[-1] > 0 else -1)
+
+
+def _evidence(tests: Mapping[str, TestResult], p_adjusted: Mapping[str, float], kind: Kind) -> str:
+    """The test that the finding rests on: of the curve or the slope, else the strongest one."""
+    rejected = [key for key, p in p_adjusted.items() if p < SIGNIFICANCE]
+    shape = BY_CURVE if kind == "uneven" else (*BY_CURVE, "line")
+    strongest = min(rejected, key=lambda key: p_adjusted[key])
+    cited = next((key for key in shape if key in rejected), strongest)
+    statistic, digits = tests[cited].statistic, 3 if cited in BY_CURVE else 1
+    size = "infinite" if math.isinf(statistic) else f"{statistic:.{digits}f}".replace("-", "−")
+    return f"{TEST_NAMES[cited]} {size}, {p_words(p_adjusted[cited])}"
+
+
+def _finding(
+    cells: ScoreCells, rejected: list[str], kind: Kind, slope: Estimate, words: ViewWords
+) -> str:
+    """What is wrong, in numbers."""
+    by_curve = any(key in rejected for key in BY_CURVE)
+    if by_curve and not (words.top_label and _one_way(cells)):
+        return _worst_stretch(cells, words)
+    if kind == "uneven":
+        return f"{words.scores} are too high in some ranges and too low in others."
+    if not by_curve and (slope.high < 1.0 or slope.low > 1.0):
+        extreme = "too extreme" if slope.high < 1.0 else "not extreme enough"
+        digits = 2 if abs(slope.value - 1.0) >= 0.01 else 4
+        return (
+            f"{words.scores} are {extreme}: the calibration slope is {slope.value:.{digits}f} "
+            "instead of 1."
+        )
+    return _averages("", cells.mean_score, cells.base_rate, words)
+
+
+def _worst_stretch(cells: ScoreCells, words: ViewWords) -> str:
+    """Where the cumulative difference falls or climbs furthest, and what was observed there."""
+    difference = cells.cumulative_positive - cells.cumulative_score
+    start, end = sorted((int(difference.argmin()), int(difference.argmax())))
+    # A range that all but reaches an end of the scores is said, and averaged, up to that end.
+    share = cells.cumulative_weight / cells.total_weight
+    swing = difference / np.ptp(difference)
+    if share[start] <= BEYOND and abs(swing[start]) <= BEYOND:
+        start = 0
+    if share[end] >= 1.0 - BEYOND and abs(swing[-1] - swing[end]) <= BEYOND:
+        end = len(cells)
+    weight = cells.cumulative_weight[end] - cells.cumulative_weight[start]
+    stated = (cells.cumulative_score[end] - cells.cumulative_score[start]) / weight
+    observed = (cells.cumulative_positive[end] - cells.cumulative_positive[start]) / weight
+    return _averages(_place(cells, start, end), stated, observed, words)
+
+
+def _averages(place: str, stated: float, observed: float, words: ViewWords) -> str:
+    said, seen = percents_words(stated, observed)
+    if words.top_label and not place:
+        return f"Mean confidence is {said}, accuracy {seen}."
+    rows = "those" if place else "the"
+    return f"{words.scores} {place}average {said}, but {seen} of {rows} rows {words.positive}."
+
+
+def _place(cells: ScoreCells, start: int, end: int) -> str:
+    low, high = score_words(cells.score[start]), score_words(cells.score[end - 1])
+    if start == 0 and end == len(cells):
+        return ""
+    if end == len(cells):
+        return f"from {low} up "
+    if start == 0:
+        return f"up to {high} "
+    return f"of {low} " if low == high else f"between {low} and {high} "
+
+
+def recommend(
+    losses: Mapping[str, Estimate],
+    to_best: Mapping[str, Estimate],
+    changes: Mapping[str, Estimate],
+    cells: ScoreCells,
+    outcomes: tuple[str, str] = ("positives", "negatives"),
+    loss: str = "held-out log loss",
+    level: float = 0.95,
+) -> Recommendation:
+    """The simplest method that improves the log loss and is not significantly worse than the best.
+
+    Parameters
+    ----------
+    losses : mapping of str to Estimate
+        Held-out log loss of each method.
+    to_best : mapping of str to Estimate
+        Log loss of each method minus that of the best one, paired.
+    changes : mapping of str to Estimate
+        Log loss of each method minus that of the uncalibrated scores, paired.
+    cells : ScoreCells
+        Of the uncalibrated scores.
+    outcomes : (str, str)
+        What positive and negative rows are called.
+    loss : str
+        What the losses are called.
+    level : float
+        Confidence level of the intervals.
+    """
+    rows = _class_rows(cells)
+    if min(rows) < FEW_OF_A_CLASS:
+        reason = f"Only {_few(rows, outcomes)}; at least {FEW_OF_A_CLASS} are needed."
+        return Recommendation("", "Not enough data to recommend a calibrator.", (reason,))
+    if set(losses) <= {"uncalibrated"}:
+        return Recommendation("", "No calibrator was compared.", ())
+    best = min(losses, key=lambda key: losses[key].value)
+    chosen = simplest(losses, to_best, changes)
+    reasons = [f"Lowest {loss}: {method_of(best).label}, {losses[best].value:.4f}."]
+    if chosen != best and changes[best].high >= 0.0:
+        reasons.append(f"Its gain is not significant ({_interval(changes[best], level)}).")
+    elif chosen != best:
+        reasons.append(
+            f"{method_of(chosen).label} is simpler, and its {loss.removeprefix('held-out ')} is "
+            f"not significantly different from the best ({_interval(to_best[chosen], level)})."
+        )
+    if chosen == "uncalibrated":
+        sentence = f"Keep the uncalibrated scores: no calibrator lowers {loss} significantly."
+        return Recommendation(chosen, sentence, tuple(reasons))
+    sentence = (
+        f"Recommended: {method_of(chosen).label}. {loss.capitalize()} "
+        f"{losses['uncalibrated'].value:.4f} → {losses[chosen].value:.4f} "
+        f"(change {_interval(changes[chosen], level)})."
+    )
+    return Recommendation(chosen, sentence, tuple(reasons))
+
+
+def _interval(change: Estimate, level: float) -> str:
+    low, high = signed(change.low), signed(change.high)
+    return f"{signed(change.value)}, {100 * level:g}% CI {low} to {high}"
+
+
+def p_words(p_value: float) -> str:
+    """A p-value as it is printed.
+
+    Examples
+    --------
+    >>> p_words(0.0304), p_words(1e-9)
+    ('p = 0.030', 'p < 0.001')
+    """
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
+
+
+def signed(value: float, digits: int = 4) -> str:
+    """A difference with its sign.
+
+    Examples
+    --------
+    >>> signed(-0.25, 2)
+    '−0.25'
+    """
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
+def score_words(score: float) -> str:
+    """A score with two digits, or as many as tell it from 0 and from 1.
+
+    Examples
+    --------
+    >>> score_words(0.6543), score_words(0.00213), score_words(0.99981)
+    ('0.65', '0.002', '0.9998')
+    """
+    from_edge = min(score, 1.0 - score)
+    if from_edge <= 0.0:
+        return f"{score:.0f}"
+    return f"{score:.{min(12, max(2, math.ceil(-math.log10(from_edge))))}f}"
+
+
+def percent_words(rate: float) -> str:
+    """A rate as a percentage with one decimal, or two digits where it is below 0.1%.
+
+    Examples
+    --------
+    >>> percent_words(0.3169), percent_words(0.000213)
+    ('31.7%', '0.021%')
+    """
+    return f"{100 * rate:.1f}%" if rate >= 0.001 or rate == 0.0 else f"{100 * rate:.2g}%"
+
+
+def percents_words(first: float, second: float) -> tuple[str, str]:
+    """Two rates as percentages, with as many decimals as tell them apart.
+
+    Examples
+    --------
+    >>> percents_words(0.107, 0.232), percents_words(0.46412, 0.46391)
+    (('10.7%', '23.2%'), ('46.41%', '46.39%'))
+    """
+    said = percent_words(first), percent_words(second)
+    digits = 2
+    while said[0] == said[1] and digits < 6:
+        said = f"{100 * first:.{digits}f}%", f"{100 * second:.{digits}f}%"
+        digits += 1
+    return said

@@ -1,0 +1,300 @@
+"""Calibrators inside scikit-learn: a model with its own, and a step of a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone
+from sklearn.model_selection import BaseCrossValidator, StratifiedKFold, check_cv, cross_val_predict
+from sklearn.utils import assert_all_finite, get_tags, indexable
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    has_fit_parameter,
+)
+
+from calib.calibrators import Calibrator, calibrator
+from calib.core.cells import check_scores
+from calib.numerics.arrays import FloatArray
+from calib.numerics.row_sums import divide_by_sum
+from calib.numerics.transforms import sigmoid
+
+
+class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A classifier whose probabilities are calibrated on predictions that it made out of fold.
+
+    The rows are cut in folds; each fold is predicted by a model that did not see it; all these
+    predictions fit one calibrator; and the model that is kept is fitted on all rows. Nothing is
+    wasted on a calibration set, and one model is kept, not one a fold.
+
+    With more than two classes each class has a calibrator against the rest, and a row of
+    calibrated probabilities is divided by its sum; a row whose sum is 0 stays as it was.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``predict_proba``, or with a ``decision_function``, which is sent through the sigmoid.
+    method : str or Calibrator
+        A calibrator by its key, or an unfitted one with parameters of its own.
+    cv : int, splitter or iterable
+        Number of stratified folds, fewer where a class has fewer rows; or what scikit-learn takes.
+    n_jobs : int or None
+        Folds that are fitted at once.
+    random_state : int or None
+        Seed of the folds that `cv` counts.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (m,)
+    estimator_ : classifier
+        The model, fitted on all rows.
+    calibrators_ : list of Calibrator
+        One for two classes, else one a class.
+    n_features_in_, feature_names_in_
+        Those of `estimator_`, where it has them.
+
+    References
+    ----------
+    Lucena 2018, "Spline-based probability calibration", algorithms 3 and 4, arXiv:1809.07751.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = CalibratedModel(GaussianNB(), method="beta").fit(X[:400], y[:400])
+    >>> model.predict_proba(X[400:403]).round(2)
+    array([[0.99, 0.01],
+           [0.  , 1.  ],
+           [0.01, 0.99]])
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        method: str | Calibrator = "spline",
+        *,
+        cv: int | BaseCrossValidator | Iterable[Any] = 5,
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the calibrator on out-of-fold predictions, and the model on all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+            Class labels.
+        sample_weight : array-like of shape (n,), optional
+            Given to the model too where its ``fit`` takes weights. Rows of weight 0 do not
+            calibrate.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two classes, or a class has a single row.
+        """
+        X, y = indexable(X, y)
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+        passed = {}
+        if weight is not None and has_fit_parameter(self.estimator, "sample_weight"):
+            passed["sample_weight"] = weight
+        # First of all, so that unusable X and y are refused in the model's own words.
+        self.estimator_ = clone(self.estimator).fit(X, y, **passed)
+        method = _response(self.estimator_)
+        response = cross_val_predict(
+            clone(self.estimator),
+            X,
+            y,
+            cv=self._folds(codes),
+            n_jobs=self.n_jobs,
+            method=method,
+            params=passed,
+        )
+        scores = _as_scores(response, method, len(self.classes_))
+        self.calibrators_ = [
+            self._fit_class(scores[:, k], codes == k, weight) for k in self._calibrated()
+        ]
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        return self
+
+    def _folds(self, codes: NDArray[np.intp]) -> Any:
+        if len(self.classes_) < 2:
+            raise ValueError(
+                "A calibrated model needs rows of at least two classes, got one class: "
+                f"{self.classes_[0]}."
+            )
+        if not isinstance(self.cv, int):
+            return check_cv(self.cv, codes, classifier=True)
+        counts = np.bincount(codes)
+        if counts.min() < 2:
+            rare = self.classes_[counts.argmin()]
+            raise ValueError(
+                f"Every class needs at least 2 rows, one to fit and one to predict, got 1 of class "
+                f"{rare}."
+            )
+        n_folds = min(self.cv, int(counts.min()))
+        return StratifiedKFold(n_folds, shuffle=True, random_state=self.random_state)
+
+    def _calibrated(self) -> range:
+        """Columns that have a calibrator: of two classes the second, which tells the first."""
+        return range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
+
+    def _fit_class(
+        self, scores: FloatArray, outcome: NDArray[np.bool_], weight: FloatArray | None
+    ) -> Calibrator:
+        fitted = _unfitted(self.method)
+        if weight is None:
+            return fitted.fit(scores, outcome)
+        used = weight > 0.0
+        return fitted.fit(scores[used], outcome[used], weight[used])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Calibrated probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            Rows sum to 1; columns are in the order of `classes_`.
+        """
+        check_is_fitted(self, "estimator_")
+        method = _response(self.estimator_)
+        scores = _as_scores(getattr(self.estimator_, method)(X), method, len(self.classes_))
+        if len(self.classes_) == 2:
+            positive = self.calibrators_[0].predict(scores[:, 1])
+            return np.column_stack([1.0 - positive, positive])
+        columns = [fitted.predict(scores[:, k]) for k, fitted in enumerate(self.calibrators_)]
+        return divide_by_sum(np.column_stack(columns), scores)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Most probable class of each row, shape (n,)."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.pairwise = inner.input_tags.pairwise
+        return tags
+
+
+class ScoreCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
+    """A calibrator as a step of a scikit-learn pipeline, whose input is one column of scores.
+
+    As a last step it predicts; before others it hands on the calibrated column.
+
+    Parameters
+    ----------
+    method : str or Calibrator
+        A calibrator by its key, or an unfitted one with parameters of its own.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The second is the class that the scores are about.
+    calibrator_ : Calibrator
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import MinMaxScaler
+    >>> points = np.array([[0], [30], [45], [60], [100]])
+    >>> steps = make_pipeline(MinMaxScaler(), ScoreCalibrator("isotonic"))
+    >>> steps.fit(points, ["no", "no", "yes", "no", "yes"]).predict_proba([[50]])
+    array([[0.5, 0.5]])
+    """
+
+    def __init__(self, method: str | Calibrator = "spline") -> None:
+        self.method = method
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the calibrator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, 1) or (n,), in [0, 1]
+        y : array-like of shape (n,)
+            Labels of two classes.
+        sample_weight : array-like of shape (n,), optional
+        """
+        self.classes_, codes = np.unique(np.asarray(y), return_inverse=True)
+        if len(self.classes_) != 2:
+            raise ValueError(
+                f"One column of scores needs labels of two classes, got {len(self.classes_)}."
+            )
+        self.calibrator_ = _unfitted(self.method).fit(_column(X), codes == 1, sample_weight)
+        return self
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Calibrated scores, shape (n, 1)."""
+        check_is_fitted(self, "calibrator_")
+        return self.calibrator_.predict(_column(X))[:, None]
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Probability of both classes, shape (n, 2)."""
+        positive = self.transform(X)
+        return np.hstack([1.0 - positive, positive])
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Most probable class of each row, shape (n,)."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+
+def _unfitted(method: str | Calibrator) -> Calibrator:
+    return calibrator(method) if isinstance(method, str) else clone(method)
+
+
+def _response(estimator: Any) -> str:
+    for name in ("predict_proba", "decision_function"):
+        if hasattr(estimator, name):
+            return name
+    raise ValueError(
+        f"estimator must have predict_proba or decision_function, got {type(estimator).__name__}."
+    )
+
+
+def _as_scores(response: ArrayLike, method: str, n_classes: int) -> FloatArray:
+    """A model's response as scores in [0, 1], one column a class."""
+    values = np.asarray(response, dtype=np.float64)
+    if values.ndim == 1:
+        return np.column_stack([sigmoid(-values), sigmoid(values)])
+    if values.shape[1] != n_classes:
+        raise ValueError(
+            f"estimator must give one column for each of {n_classes} classes, "
+            f"got {values.shape[1]} columns."
+        )
+    if method == "decision_function":
+        return sigmoid(values)
+    # Sums of probabilities, as a forest's, may pass 1 by their rounding.
+    return np.clip(values, 0.0, 1.0)
+
+
+def _column(X: ArrayLike) -> FloatArray:
+    values = np.asarray(X)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    return check_scores(values, "X")

@@ -1,0 +1,1 @@
+"""Core: the values that everything else reads."""

@@ -1,0 +1,439 @@
+"""ScoreCells: rows that share a score, sorted and counted. Metrics, curves and fits read these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock, read_only
+from calib.numerics.binning import equal_weights
+from calib.numerics.clusters import curve_design_effect
+from calib.numerics.score_grid import grid_keys
+from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
+
+NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+# Resamples are counted in single precision; smaller shares of a sum are lost in double precision.
+MIN_WEIGHT, LARGEST_WEIGHT = 1e-30, 1e30
+MIN_SHARE = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreCells:
+    """The sorted cells of one binary problem; a cell is the set of all rows with one score.
+
+    Attributes
+    ----------
+    score : ndarray of shape (k,)
+        Distinct scores in increasing order, in [0, 1].
+    rows : ndarray of shape (k,)
+        Number of rows of each cell.
+    weight, positive : ndarray of shape (k,)
+        Total weight of each cell, and the weight of its positive rows.
+    weight_sq, positive_sq : ndarray of shape (k,)
+        The same sums over squared row weights; variances need them. Equal to `weight` and
+        `positive` where every weight is 1.
+    design_effect : float
+        Rows that tell as much as one independent row, where rows come in groups; 1 where they do
+        not. Fits and smooth curves count evidence by it; sums and tests do not read it.
+
+    Examples
+    --------
+    >>> cells = ScoreCells.from_arrays([0, 1, 1], [0.2, 0.8, 0.2])
+    >>> cells.score, cells.weight, cells.positive
+    (array([0.2, 0.8]), array([2., 1.]), array([1., 1.]))
+    """
+
+    score: FloatArray
+    rows: FloatArray
+    weight: FloatArray
+    positive: FloatArray
+    weight_sq: FloatArray
+    positive_sq: FloatArray
+    design_effect: float = 1.0
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> ScoreCells:
+        """Count rows into cells.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Outcomes, 0 or 1 (or booleans).
+        y_prob : array-like of shape (n,)
+            Scores in [0, 1].
+        sample_weight : array-like of shape (n,), optional
+            Positive, finite weights; 1 for every row if None.
+        groups : array-like of shape (n,), optional
+            Group of each row, any hashable values, where rows of a group are not independent.
+
+        Raises
+        ------
+        ValueError
+            If an array is empty, not one-dimensional, of another length, or holds a value that is
+            not allowed.
+        """
+        outcome = check_outcomes(y_true)
+        score = check_scores(y_prob)
+        check_same_length(y_true=outcome, y_prob=score)
+        weight = None if sample_weight is None else check_weights(sample_weight)
+        if weight is None:
+            cells = cls._count(outcome, score)
+        else:
+            check_same_length(y_true=outcome, sample_weight=weight)
+            cells = cls._sum(outcome, score, weight)
+        if groups is None:
+            return cells
+        code = pd.factorize(np.asarray(groups), use_na_sentinel=False)[0].astype(np.int64)
+        check_same_length(y_true=outcome, groups=code)
+        own = np.ones(len(code)) if weight is None else weight
+        effect = curve_design_effect(cells, score, outcome, own, own * own, code)
+        return replace(cells, design_effect=effect)
+
+    @classmethod
+    def from_entries(
+        cls,
+        outcome: BoolArray,
+        score: FloatArray,
+        rows: FloatArray,
+        weight: FloatArray,
+        weight_sq: FloatArray,
+        group: IntArray | None = None,
+    ) -> ScoreCells:
+        """Add up entries that count several rows each; trusted arrays of shape (e,)."""
+        in_order = bool((score[1:] >= score[:-1]).all())
+        order = slice(None) if in_order else np.argsort(score)
+        ordered = score[order] + 0.0
+        starts = run_starts(ordered)
+
+        def total(values: FloatArray) -> FloatArray:
+            return np.add.reduceat(values[order], starts)
+
+        positive = total(np.where(outcome, weight, 0.0))
+        if weight is rows:
+            own = total(rows)
+            cells = cls(ordered[starts], own, own, positive, own, positive)
+        else:
+            cells = cls(
+                score=ordered[starts],
+                rows=total(rows),
+                weight=total(weight),
+                positive=positive,
+                weight_sq=total(weight_sq),
+                positive_sq=total(np.where(outcome, weight_sq, 0.0)),
+            )
+        if group is None:
+            return cells
+        effect = curve_design_effect(cells, score, outcome, weight, weight_sq, group)
+        return replace(cells, design_effect=effect)
+
+    def on_grid(self) -> ScoreCells:
+        """Neighbouring cells added up on the fixed grid of scores, at their mean scores."""
+        starts = run_starts(grid_keys(self.score))
+
+        def total(values: FloatArray) -> FloatArray:
+            return np.add.reduceat(values, starts)
+
+        weight = total(self.weight)
+        mean = total(self.weight * self.score) / weight
+        # The mean of equal numbers may round to one just beyond them.
+        ends = self.score[starts], self.score[np.append(starts[1:], len(self)) - 1]
+        return ScoreCells(
+            score=np.clip(mean, *ends),
+            rows=total(self.rows),
+            weight=weight,
+            positive=total(self.positive),
+            weight_sq=total(self.weight_sq),
+            positive_sq=total(self.positive_sq),
+            design_effect=self.design_effect,
+        )
+
+    @classmethod
+    def _count(cls, outcome: BoolArray, score: FloatArray) -> ScoreCells:
+        ordered, label = sort_labelled(score, outcome)
+        starts = run_starts(ordered)
+        if len(starts) == len(ordered):
+            ones = np.ones(len(ordered))
+            return cls(ordered, ones, ones, label, ones, label)
+        count = np.diff(starts, append=len(ordered)).astype(np.float64)
+        positive = np.add.reduceat(label, starts)
+        return cls(ordered[starts], count, count, positive, count, positive)
+
+    @classmethod
+    def _sum(cls, outcome: BoolArray, score: FloatArray, weight: FloatArray) -> ScoreCells:
+        score = score + 0.0
+        order = increasing_order(score)
+        ordered, weight, outcome = score[order], weight[order], outcome[order]
+        starts = run_starts(ordered)
+
+        def total(values: NDArray[Any]) -> FloatArray:
+            return np.add.reduceat(values, starts)
+
+        count = np.diff(starts, append=len(ordered)).astype(np.float64)
+        square = weight * weight
+        return cls(
+            score=ordered[starts],
+            rows=count,
+            weight=total(weight),
+            positive=total(np.where(outcome, weight, 0.0)),
+            weight_sq=total(square),
+            positive_sq=total(np.where(outcome, square, 0.0)),
+        )
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    @property
+    def negative(self) -> FloatArray:
+        """Weight of each cell's negative rows."""
+        return self.weight - self.positive
+
+    @property
+    def rate(self) -> FloatArray:
+        """Observed frequency of each cell."""
+        return self.positive / self.weight
+
+    @cached_property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.rows.sum())
+
+    @cached_property
+    def total_weight(self) -> float:
+        """Sum of all weights; the number of rows if there are none."""
+        return float(self.weight.sum())
+
+    @cached_property
+    def total_weight_sq(self) -> float:
+        """Sum of all squared weights."""
+        return float(self.weight_sq.sum())
+
+    @cached_property
+    def total_positive(self) -> float:
+        """Weight of all positive rows."""
+        return float(self.positive.sum())
+
+    @property
+    def weight_of_a_row(self) -> float:
+        """Weight that tells as much as one independent row of equal weight: effect * w^2 / w."""
+        return self.design_effect * self.total_weight_sq / self.total_weight
+
+    def in_effective_rows(self) -> ScoreCells:
+        """The same cells, with weights in effective rows: whatever weighs evidence reads these.
+
+        They sum to (sum w)^2 / sum w^2 over the design effect [Kish], so that the unit of the
+        weights says nothing. Squares are those of that many independent rows.
+
+        Examples
+        --------
+        >>> cells = ScoreCells.from_arrays([0, 1, 1], [0.2, 0.4, 0.8], [10.0, 10.0, 10.0])
+        >>> cells.in_effective_rows().weight
+        array([1., 1., 1.])
+        """
+        unit, weight, positive = self.weight_of_a_row, self.weight, self.positive
+        if equal_weights(self):
+            if unit == 1.0:
+                return self
+            # Counts are exact: constant weights and none give the same bits.
+            positive = np.round(positive * (self.n_rows / self.total_weight))
+            unit, weight = self.design_effect, self.rows
+        square = self.design_effect / self.weight_of_a_row**2
+        return ScoreCells(
+            score=self.score,
+            rows=self.rows,
+            weight=weight / unit,
+            positive=positive / unit,
+            weight_sq=self.weight_sq * square,
+            positive_sq=self.positive_sq * square,
+        )
+
+    @property
+    def base_rate(self) -> float:
+        """Observed frequency of the positive class."""
+        return self.total_positive / self.total_weight
+
+    @cached_property
+    def mean_score(self) -> float:
+        """Weighted mean of the scores."""
+        return float(self.weight @ self.score) / self.total_weight
+
+    @property
+    def one_class(self) -> bool:
+        """Whether all rows have the same outcome."""
+        return self.total_positive <= 0.0 or self.total_positive >= self.total_weight
+
+    @cached_property
+    def cumulative_weight(self) -> FloatArray:
+        """Prefix sums of `weight`, with the leading 0: shape (k + 1,)."""
+        return self.cumulative_rows if self.weight is self.rows else _prefix(self.weight)
+
+    @cached_property
+    def cumulative_positive(self) -> FloatArray:
+        """Prefix sums of `positive`, with the leading 0: shape (k + 1,)."""
+        return _prefix(self.positive)
+
+    @cached_property
+    def cumulative_score(self) -> FloatArray:
+        """Prefix sums of weight times score, with the leading 0: shape (k + 1,)."""
+        return _prefix(self.weight * self.score)
+
+    @cached_property
+    def cumulative_weight_sq(self) -> FloatArray:
+        """Prefix sums of `weight_sq`, with the leading 0: shape (k + 1,)."""
+        return self.cumulative_weight if self.weight_sq is self.weight else _prefix(self.weight_sq)
+
+    @cached_property
+    def cumulative_rows(self) -> FloatArray:
+        """Prefix sums of `rows`, with the leading 0: shape (k + 1,)."""
+        return _prefix(self.rows)
+
+    @cached_property
+    def cumulative_variance(self) -> FloatArray:
+        """Prefix sums of the variance of `positive` under y ~ Bernoulli(s): shape (k + 1,)."""
+        return _prefix(self.weight_sq * self.score * (1.0 - self.score))
+
+    def frame(self) -> pd.DataFrame:
+        """One row a cell: score, rows, weight, positive, rate."""
+        return pd.DataFrame(
+            {
+                "score": self.score,
+                "rows": self.rows.astype(np.int64),
+                "weight": self.weight,
+                "positive": self.positive,
+                "rate": self.rate,
+            }
+        )
+
+
+def _prefix(values: FloatArray) -> FloatArray:
+    sums = np.empty(len(values) + 1)
+    sums[0] = 0.0
+    np.cumsum(values, out=sums[1:])
+    return read_only(sums)
+
+
+def check_outcomes(y_true: ArrayLike) -> BoolArray:
+    """Return outcomes as booleans; refuse anything that is not 0 or 1."""
+    values = _one_dimensional("y_true", y_true)
+    if values.dtype == np.bool_:
+        return values
+    if values.dtype.kind in "iuf":
+        allowed = (values == 0) | (values == 1)
+        if allowed.all():
+            return values.astype(np.bool_)
+        odd = f"{values[~allowed][0].item()!r}"
+    else:
+        odd = f"{values.dtype} values such as {_first_non_number(values)!r}"
+    raise ValueError(f"y_true must hold only 0 and 1 (or booleans), got {odd}.")
+
+
+def unboxed(values: NDArray[Any]) -> NDArray[Any]:
+    """An object array of nothing but numbers and booleans as float64; any other as it is.
+
+    Examples
+    --------
+    >>> unboxed(np.array([0, True, np.int64(1)], dtype=object))
+    array([0., 1., 1.])
+    """
+    if values.dtype == np.object_ and all(isinstance(value, NUMBERS) for value in values.flat):
+        return values.astype(np.float64)
+    return values
+
+
+def _first_non_number(values: NDArray[Any]) -> object:
+    listed = values.tolist()
+    return next((value for value in listed if not isinstance(value, NUMBERS)), listed[0])
+
+
+def check_scores(y_prob: ArrayLike, name: str = "y_prob") -> FloatArray:
+    """Return scores as float64; refuse NaN and anything outside [0, 1]."""
+    values = _floats(name, y_prob)
+    # One comparison finds NaN too: it fails every comparison.
+    low, high = values.min(), values.max()
+    if not (low >= 0.0 and high <= 1.0):
+        inside = (values >= 0.0) & (values <= 1.0)
+        row = int(np.flatnonzero(~inside)[0])
+        raise ValueError(f"{name} must be within [0, 1], got {values[row]} at index {row}.")
+    return values
+
+
+def check_weights(sample_weight: ArrayLike) -> FloatArray:
+    """Return weights as float64; refuse what is not positive and finite, or too unequal to sum."""
+    values = _floats("sample_weight", sample_weight)
+    allowed = (values > 0.0) & np.isfinite(values)
+    if not allowed.all():
+        row = int(np.flatnonzero(~allowed)[0])
+        raise ValueError(
+            f"sample_weight must be positive and finite, got {values[row]} at index {row}."
+        )
+    trouble = weight_range_trouble(values)
+    if trouble:
+        raise ValueError(f"sample_weight must {trouble}.")
+    return values
+
+
+def weight_range_trouble(weight: FloatArray) -> str:
+    """What positive weights must fulfil and do not, in words; "" where their sums are exact.
+
+    Examples
+    --------
+    >>> weight_range_trouble(np.array([1.0, 1e-20]))
+    'each be at least 1e-14 of their sum, below which they are lost in rounding, got 1e-20 of 1'
+    """
+    low, high = float(weight.min()), float(weight.max())
+    if low < MIN_WEIGHT or high > LARGEST_WEIGHT:
+        odd = low if low < MIN_WEIGHT else high
+        return f"be between {MIN_WEIGHT:g} and {LARGEST_WEIGHT:g}, got {odd:.4g}"
+    total = float(weight.sum())
+    if low < MIN_SHARE * total:
+        return (
+            f"each be at least {MIN_SHARE:g} of their sum, below which they are lost in "
+            f"rounding, got {low:.4g} of {total:.4g}"
+        )
+    return ""
+
+
+def effective_weights(weight: FloatArray) -> FloatArray:
+    """Row weights in effective rows: they sum to (sum w)^2 / sum w^2; ones where all are equal."""
+    if weight.min() == weight.max():
+        return np.ones(len(weight))
+    return weight * (weight.sum() / (weight @ weight))
+
+
+def check_same_length(**arrays: Sequence[Any] | NDArray[Any]) -> None:
+    """Refuse arrays of different lengths, naming both."""
+    (first, one), (second, two) = arrays.items()
+    if len(one) != len(two):
+        raise ValueError(
+            f"{first} and {second} must have the same length, got {len(one)} and {len(two)}."
+        )
+
+
+def _floats(name: str, values: ArrayLike) -> FloatArray:
+    array = _one_dimensional(name, values)
+    if array.dtype.kind not in "iufb":
+        raise ValueError(f"{name} must be numbers, got {array.dtype} values.")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _one_dimensional(name: str, values: ArrayLike) -> NDArray[Any]:
+    array = unboxed(np.asarray(values))
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}.")
+    if not len(array):
+        raise ValueError(f"{name} must hold at least one row, got none.")
+    return array

@@ -1,0 +1,202 @@
+"""Rows counted into entries, and the way from a row to its entry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib.core.predictions import BinaryView
+from calib.numerics.arrays import FloatArray, IntArray, lock
+from calib.numerics.canonical import canonical_order
+from calib.numerics.cell_table import MAX_CELLS, STRIDE, CellTable, cell_scores, count_rows
+from calib.numerics.score_grid import grid_keys, refined_keys
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """Where scores lie within the cells that they are counted in; arrays of shape (e,).
+
+    Attributes
+    ----------
+    low, high : ndarray
+        Least and largest score in the cell of each entry.
+    middle : ndarray
+        Where the cell's mean score lies between them, 0 to 1.
+    aside : ndarray
+        How much further the mean score of the entry's own rows lies.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    middle: FloatArray
+    aside: FloatArray
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @classmethod
+    def of(cls, table: CellTable, cell: IntArray, score: FloatArray) -> Spread:
+        """Of a table's entries, the number of their cells, and these cells' mean scores."""
+        n = int(cell.max()) + 1
+        low, high = np.full(n, np.inf), np.full(n, -np.inf)
+        np.minimum.at(low, cell, table.low)
+        np.maximum.at(high, cell, table.high)
+        low, high = low[cell], high[cell]
+        width = high - low
+
+        def place(at: FloatArray) -> FloatArray:
+            return np.divide(at - low, width, out=np.zeros(len(at)), where=width > 0.0)
+
+        middle = place(score)
+        return cls(low, high, middle, place(table.score_sum / table.weight) - middle)
+
+    def part(self, chosen: NDArray[Any]) -> Spread:
+        """That of some entries, chosen by a mask or by indices."""
+        return Spread(self.low[chosen], self.high[chosen], self.middle[chosen], self.aside[chosen])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedRows:
+    """Rows as entries: one per score cell, outcome, split and named fold.
+
+    Rows of clusters stay rows, in an order that does not depend on the one that they came in.
+
+    Attributes
+    ----------
+    entries : BinaryView
+    cell : ndarray of int, shape (e,), or None
+        Position in `keys` of each entry; None where entries are rows.
+    keys : ndarray of int, shape (k,), or None
+        Cells, increasing: see `calib.numerics.cell_table.CellTable`.
+    exact : bool
+        Whether each cell is one score.
+    order : ndarray of int, shape (n,), or None
+        Row of each entry, where entries are rows.
+    spread : Spread or None
+        Where scores lie within the cells; None where each cell is one score.
+    """
+
+    entries: BinaryView
+    cell: IntArray | None = None
+    keys: IntArray | None = None
+    exact: bool = True
+    order: IntArray | None = None
+    spread: Spread | None = None
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @classmethod
+    def of_rows(cls, rows: BinaryView, max_scores: int = MAX_CELLS) -> CountedRows:
+        """Count rows.
+
+        Parameters
+        ----------
+        rows : BinaryView
+        max_scores : int
+            Up to so many distinct scores every cell is one score.
+
+        Examples
+        --------
+        >>> rows = BinaryView(np.array([True, False, True]), np.array([0.7, 0.2, 0.7]))
+        >>> counted = CountedRows.of_rows(rows)
+        >>> counted.entries.score, counted.entries.count, counted.find(rows)
+        (array([0.2, 0.7]), array([1., 2.]), array([1, 0, 1]))
+        """
+        if rows.group is not None:
+            order, group = canonical_order(
+                rows.score, rows.outcome, rows.weight, rows.group, rows.fold
+            )
+            return cls(replace(rows.rows(order), group=group), order=order)
+        table = count_rows(
+            rows.score, rows.outcome, rows.weight, _stratum(rows), max_scores=max_scores
+        )
+        n_folds = _n_folds(rows)
+        return cls.of_table(
+            table,
+            weighted=rows.weight is not None,
+            test=None if rows.test is None else table.stratum // n_folds == 1,
+            fold=None if rows.fold is None else table.stratum % n_folds,
+        )
+
+    @classmethod
+    def of_table(
+        cls,
+        table: CellTable,
+        *,
+        weighted: bool,
+        test: NDArray[np.bool_] | None = None,
+        fold: IntArray | None = None,
+        group: IntArray | None = None,
+    ) -> CountedRows:
+        """Entries of a table that has been counted; its strata are named by the other arrays."""
+        keys, cell = np.unique(table.key, return_inverse=True)
+        entries = BinaryView(
+            outcome=table.outcome,
+            score=cell_scores(table),
+            weight=table.weight if weighted else None,
+            test=test,
+            group=group,
+            fold=fold,
+            count=table.rows.astype(np.float64),
+            weight_sq=table.weight_sq if weighted else None,
+        )
+        spread = None if table.exact else Spread.of(table, cell, entries.score)
+        return cls(entries, cell, keys, table.exact, spread=spread)
+
+    def find(self, rows: BinaryView) -> IntArray:
+        """Entry of each row.
+
+        Parameters
+        ----------
+        rows : BinaryView
+            Some of those that were counted; all of them where entries are rows.
+        """
+        if self.order is not None:
+            return np.argsort(self.order)
+        assert self.keys is not None
+        n_strata = 2 * _n_folds(self.entries)
+        place = np.full((n_strata, len(self.keys), 2), -1)
+        own = self.entries
+        place[_strata(own), self.cell, own.outcome.astype(int)] = np.arange(len(own))
+        return place[_strata(rows), self._cell_of(self.keys, rows.score), rows.outcome.astype(int)]
+
+    def _cell_of(self, keys: IntArray, score: FloatArray) -> IntArray:
+        last = len(keys) - 1
+        if self.exact:
+            return np.minimum(np.searchsorted(keys, (score + 0.0).view(np.int64)), last)
+        key = grid_keys(score)
+        at = np.minimum(np.searchsorted(keys, key * STRIDE), last)
+        cut = np.flatnonzero(keys[at] != key * STRIDE)
+        fine = key[cut] * STRIDE + 1 + refined_keys(score[cut], key[cut])
+        at[cut] = np.minimum(np.searchsorted(keys, fine), last)
+        return at
+
+    def part(self, chosen: NDArray[np.bool_]) -> CountedRows:
+        """Some entries; where they are rows, `find` then takes just those rows."""
+        own = self.entries.rows(chosen)
+        if self.order is not None:
+            return CountedRows(own, order=np.argsort(np.argsort(self.order[chosen])))
+        assert self.cell is not None
+        spread = None if self.spread is None else self.spread.part(chosen)
+        return CountedRows(own, self.cell[chosen], self.keys, self.exact, spread=spread)
+
+
+def _n_folds(rows: BinaryView) -> int:
+    return 1 if rows.fold is None else int(rows.fold.max()) + 1
+
+
+def _strata(rows: BinaryView) -> IntArray | int:
+    own = _stratum(rows)
+    return 0 if own is None else own
+
+
+def _stratum(rows: BinaryView) -> IntArray | None:
+    """Number of each row's split and named fold; None where there is neither."""
+    if rows.test is None:
+        return rows.fold
+    test = rows.test.astype(np.int64)
+    return test if rows.fold is None else test * _n_folds(rows) + rows.fold

@@ -1,0 +1,204 @@
+"""What epsilon decides: held-out log loss over epsilon, and how many rows it leaves alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+
+from calib.calibrators import CALIBRATORS
+from calib.core.cells import ScoreCells
+from calib.crossfit.comparison import CrossFitted, Progress, create, no_progress
+from calib.curves.functions import CalibrationFunction, calibration_function
+from calib.metrics.proper import mean_log_loss
+from calib.numerics.aggregate import bucket_starts
+from calib.numerics.arrays import FloatArray, lock
+from calib.numerics.transforms import safe_logit, sigmoid
+from calib.settings import Settings
+
+# Whole decades over the range that the compact logit can use.
+EPSILONS = (*(float(f"1e-{k}") for k in range(15, 0, -1)), 0.3)
+MAX_CELLS = 4096
+# Of the log-odds: further out, a score is outside every epsilon.
+FURTHEST = 36.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EpsilonCurve:
+    """Held-out log loss of one method over epsilon.
+
+    Attributes
+    ----------
+    key : str
+        Of the method.
+    epsilon : ndarray of shape (g,)
+        Increasing.
+    log_loss : ndarray of shape (g,)
+        On rows that the map was not fitted on, by the protocol of the comparison.
+    n_outside : ndarray of shape (g,)
+        Rows with a score outside [epsilon, 1 - epsilon], of those that the drawn map is fitted on.
+    """
+
+    key: str
+    epsilon: FloatArray
+    log_loss: FloatArray
+    n_outside: FloatArray
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @property
+    def swing(self) -> float:
+        """How far the log loss moves over all epsilons."""
+        return float(self.log_loss.max() - self.log_loss.min())
+
+    def frame(self) -> pd.DataFrame:
+        """One row an epsilon."""
+        return pd.DataFrame(
+            {"epsilon": self.epsilon, "log_loss": self.log_loss, "n_outside": self.n_outside}
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossFitFolds:
+    """What is fitted and what is scored, as the comparison has it: one pair, or one a fold.
+
+    Attributes
+    ----------
+    pairs : tuple of (ScoreCells, ScoreCells)
+        Cells to fit on, and cells to score.
+    settings : Settings
+        Of the folds.
+    """
+
+    pairs: tuple[tuple[ScoreCells, ScoreCells], ...]
+    settings: Settings
+
+    def log_loss(self, key: str, epsilon: float, progress: Progress = no_progress) -> float:
+        """Held-out log loss of a method at one epsilon.
+
+        Parameters
+        ----------
+        key : str
+            Of a method with an `epsilon`.
+        epsilon : float
+        progress : callable
+            Called before every fit with (share done, what is being done).
+
+        Raises
+        ------
+        ValueError
+            If the method cannot be fitted.
+        """
+        settings = replace(self.settings, epsilon=epsilon)
+        total = loss = 0.0
+        for number, (fit_on, scored) in enumerate(self.pairs):
+            progress(number / len(self.pairs), f"{CALIBRATORS[key].label} at ε = {epsilon:.2g}")
+            p = create(key, settings).fit_cells(fit_on).predict(scored.score)
+            loss += scored.total_weight * mean_log_loss(scored, p)
+            total += scored.total_weight
+        return loss / total
+
+
+def cross_fit_folds(held_out: CrossFitted) -> CrossFitFolds:
+    """Count the rows of every round into at most about 4,096 cells, once for all epsilons.
+
+    Parameters
+    ----------
+    held_out : CrossFitted
+        CrossFitFolds are those of this comparison.
+    """
+    rows, fold = held_out.rows, held_out.fold
+    if fold is None:
+        pairs = [(held_out.fitted_on, rows.cells())]
+    else:
+        pairs = [
+            (rows.rows(fold != number).cells(), rows.rows(fold == number).cells())
+            for number in np.unique(fold)
+        ]
+    few = tuple((few_cells(fit_on), few_cells(scored)) for fit_on, scored in pairs)
+    return CrossFitFolds(few, held_out.settings)
+
+
+def few_cells(cells: ScoreCells, most: int = MAX_CELLS) -> ScoreCells:
+    """Neighbouring cells summed, at their mean log-odds; few cells stay as they are.
+
+    Certain scores stay apart, and so do rows on either side of an end of the compact logit.
+
+    Parameters
+    ----------
+    cells : ScoreCells
+    most : int
+        About the most cells, at least 2.
+
+    Examples
+    --------
+    >>> cells = ScoreCells.from_arrays([0, 1, 1, 0], [0.0, 0.4, 0.41, 1.0])
+    >>> few_cells(cells, 3).score.round(3)
+    array([0.   , 0.405, 1.   ])
+    """
+    if len(cells) <= most:
+        return cells
+    x = np.clip(safe_logit(cells.score), -FURTHEST, FURTHEST)
+    # No cell has some rows inside [epsilon, 1 - epsilon] and some outside.
+    ends = [*np.searchsorted(cells.score, EPSILONS)]
+    ends += [*np.searchsorted(cells.score, 1.0 - np.array(EPSILONS), side="right")]
+    starts = np.unique([*bucket_starts(x, cells.weight, most), *ends])
+    starts = starts[starts < len(cells)]
+
+    def total(values: FloatArray) -> FloatArray:
+        return np.add.reduceat(values, starts)
+
+    return ScoreCells(
+        score=sigmoid(total(cells.weight * x) / total(cells.weight)),
+        rows=total(cells.rows),
+        weight=total(cells.weight),
+        positive=total(cells.positive),
+        weight_sq=total(cells.weight_sq),
+        positive_sq=total(cells.positive_sq),
+        design_effect=cells.design_effect,
+    )
+
+
+def rows_outside(cells: ScoreCells, epsilon: float) -> int:
+    """Rows with a score outside [epsilon, 1 - epsilon], where the compact logit is the identity."""
+    below = np.searchsorted(cells.score, epsilon)
+    upto = np.searchsorted(cells.score, 1.0 - epsilon, side="right")
+    inside = cells.cumulative_rows[upto] - cells.cumulative_rows[below]
+    return cells.n_rows - int(inside)
+
+
+@lru_cache
+def takes_epsilon(key: str) -> bool:
+    """Whether a method is fitted on the compact-logit axis."""
+    return "epsilon" in CALIBRATORS[key].create().get_params()
+
+
+def epsilon_curve(
+    key: str, fitted_on: ScoreCells, log_loss: Callable[[float], float]
+) -> EpsilonCurve:
+    """Read the log loss of a method at all epsilons.
+
+    Parameters
+    ----------
+    key : str
+    fitted_on : ScoreCells
+        The cells that the drawn map is fitted on.
+    log_loss : callable
+        Held-out log loss at an epsilon, such as `CrossFitFolds.log_loss` of the method.
+    """
+    losses = [log_loss(epsilon) for epsilon in EPSILONS]
+    outside = [float(rows_outside(fitted_on, epsilon)) for epsilon in EPSILONS]
+    return EpsilonCurve(key, np.array(EPSILONS), np.array(losses), np.array(outside))
+
+
+def by_rule(held_out: CrossFitted, keys: tuple[str, ...]) -> Mapping[str, CalibrationFunction]:
+    """Maps of some methods as they were if epsilon followed the paper's rule."""
+    settings = replace(held_out.settings, epsilon=None)
+    return {
+        key: calibration_function(create(key, settings).fit_cells(held_out.fitted_on))
+        for key in keys
+    }

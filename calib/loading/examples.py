@@ -1,0 +1,309 @@
+"""Built-in examples: real out-of-fold predictions on data that scikit-learn ships.
+
+Each is deterministic, made in a fraction of a second, and kept once it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.naive_bayes import BernoulliNB
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from calib.core.origin import Origin
+from calib.core.predictions import Predictions
+from calib.core.registry import Registry
+from calib.numerics.arrays import FloatArray
+from calib.numerics.threads import single_thread
+from calib.numerics.transforms import sigmoid
+
+N_FOLDS = 5
+EVENT_WEIGHT = 40.0
+ROUNDS = (1, 3, 10, 30, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A data set to look at before there is one of one's own.
+
+    Attributes
+    ----------
+    key, title : str
+    story : str
+        What the model is, and what to look for.
+    load_models : callable
+        Makes the predictions of every model, by its name; the same objects each time.
+    """
+
+    key: str
+    title: str
+    story: str
+    load_models: Callable[[], Mapping[str, Predictions]]
+
+    def load(self) -> Predictions:
+        """The predictions; of several models those of the first."""
+        return next(iter(self.load_models().values()))
+
+
+EXAMPLES: Registry[Example] = Registry("example")
+
+
+def _example(key: str, title: str, story: str) -> Callable[[Callable[[], Predictions]], None]:
+    def register(load: Callable[[], Predictions]) -> None:
+        _example_of_models(key, title, story)(lambda: {title: load()})
+
+    return register
+
+
+def _example_of_models(
+    key: str, title: str, story: str
+) -> Callable[[Callable[[], Mapping[str, Predictions]]], None]:
+    def register(load: Callable[[], Mapping[str, Predictions]]) -> None:
+        EXAMPLES.add(key, Example(key, title, story, cache(lambda: _signed(key, load()))))
+
+    return register
+
+
+def _signed(key: str, models: Mapping[str, Predictions]) -> dict[str, Predictions]:
+    """The same models, each saying of which example it is."""
+    several = len(models) > 1
+    return {
+        name: replace(rows, origin=Origin(example=key, model_value=name if several else ""))
+        for name, rows in models.items()
+    }
+
+
+@_example(
+    "naive_bayes",
+    "Naive Bayes, overconfident",
+    "A naive Bayes model says whether a handwritten digit is even. It takes neighbouring pixels "
+    "for independent evidence and counts it many times over: look how often scores near 0 and 1 "
+    "are wrong, and how much a calibrator gains.",
+)
+def _naive_bayes() -> Predictions:
+    pixels, digit = load_digits(return_X_y=True)
+    even = digit % 2 == 0
+    score = _held_out(BernoulliNB(binarize=8), pixels, even)
+    return _predictions("naive_bayes", even, score, **_ink(pixels))
+
+
+@_example(
+    "boosting",
+    "AdaBoost, underconfident",
+    "Boosted stumps say whether a handwritten digit is even. Their scores crowd around one half "
+    "although they rank the digits well: look for the S-shaped curve, steeper than the diagonal.",
+)
+def _boosting() -> Predictions:
+    pixels, digit = load_digits(return_X_y=True)
+    even = digit % 2 == 0
+    stumps = AdaBoostClassifier(
+        DecisionTreeClassifier(max_depth=1), n_estimators=20, random_state=0
+    )
+    return _predictions("boosting", even, _held_out(stumps, pixels, even), **_ink(pixels))
+
+
+@_example(
+    "svm",
+    "Support vector machine, squashed scores",
+    "A linear support vector machine says whether a handwritten digit is 5 or more; its margins "
+    "went through a sigmoid, which does not make them probabilities. Look at scores around two "
+    "thirds: about nine in ten of them come true.",
+)
+def _svm() -> Predictions:
+    pixels, digit = load_digits(return_X_y=True)
+    high = digit >= 5
+    margin = _held_out(LinearSVC(), pixels / 16.0, high, method="decision_function")
+    return _predictions("svm", high, sigmoid(margin), **_ink(pixels))
+
+
+@_example(
+    "random_forest",
+    "Random forest, timid at the ends",
+    "A random forest says whether a handwritten digit is an 8, which one in ten is. An average of "
+    "trees seldom comes near 1: look how the scores above one half, which should be wrong now "
+    "and then, always come true.",
+)
+def _random_forest() -> Predictions:
+    pixels, digit = load_digits(return_X_y=True)
+    eight = digit == 8
+    forest = RandomForestClassifier(30, max_depth=6, min_samples_leaf=5, random_state=0)
+    return _predictions("random_forest", eight, _held_out(forest, pixels, eight), **_ink(pixels))
+
+
+@_example(
+    "logistic",
+    "Logistic regression, nearly right",
+    "A logistic regression tells malignant from benign breast tumours by their mean radius and "
+    "texture. It is fitted by the log loss and about as honest as 569 rows can show: look whether "
+    "any calibrator is really better than leaving the scores alone.",
+)
+def _logistic() -> Predictions:
+    cells, benign = load_breast_cancer(return_X_y=True)
+    malignant = benign == 0
+    score = _held_out(LogisticRegression(max_iter=1000), cells[:, :2], malignant)
+    large = cells[:, 0] > np.median(cells[:, 0])
+    # Smoothness is not among the model's features: a slice over which it cannot be right.
+    columns = {"smoothness": cells[:, 4], "radius": np.where(large, "large", "small")}
+    return _predictions("logistic", malignant, score, **columns)
+
+
+@_example(
+    "digits",
+    "Ten digits, a matrix of scores",
+    "A naive Bayes model says which of ten digits an image shows, with a score for each. Look at "
+    "the top score first: it is nearly always close to 1, and too often wrong. Then choose a "
+    "class, and see on Classes which digits carry the error.",
+)
+def _digits() -> Predictions:
+    pixels, digit = load_digits(return_X_y=True)
+    scores = _matrix(BernoulliNB(binarize=8), pixels, digit)
+    names = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+    return Predictions.from_arrays(
+        digit, scores, class_names=names, columns=_ink(pixels), name="digits"
+    )
+
+
+@_example(
+    "rare_event",
+    "Rare event, re-weighted model",
+    "One row in forty is an event. The model was trained with events counted forty times, as is "
+    "often done for rare ones: it ranks well, but says one half where it should say one in forty. "
+    "Look how far all dots lie below the diagonal, and that any calibrator brings them back.",
+)
+def _rare_event() -> Predictions:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(60_000, 3))
+    # The curve is what the model, a logistic regression, cannot see.
+    log_odds = features @ [1.0, 0.8, 0.5] + 0.25 * features[:, 0] ** 2 - 4.9
+    event = rng.random(len(features)) < sigmoid(log_odds)
+    train, scored = slice(0, 30_000), slice(30_000, None)
+    model = LogisticRegression(class_weight={False: 1.0, True: EVENT_WEIGHT})
+    with single_thread():
+        score = model.fit(features[train], event[train]).predict_proba(features[scored])[:, 1]
+    return Predictions.from_arrays(
+        event[scored],
+        score,
+        test=np.arange(len(score)) >= 15_000,
+        columns={
+            "amount": features[scored, 0],
+            "channel": np.where(rng.random(len(score)) < 0.5, "app", "web"),
+        },
+        name="rare_event",
+    )
+
+
+@_example_of_models(
+    "rounds",
+    "Five models: boosting, round by round",
+    "Gradient boosting says whether a diabetes patient's disease progresses faster than the "
+    "median's. After one round its scores are timid, after 100 it has learnt the noise and is too "
+    "sure. Look at both side by side, and on Compare how log loss falls and rises again while "
+    "calibrated scores stay about as good.",
+)
+def _rounds() -> dict[str, Predictions]:
+    features, progress = load_diabetes(return_X_y=True)
+    fast = progress > np.median(progress)
+    scores = {number: np.empty(len(fast)) for number in ROUNDS}
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
+    with single_thread():
+        for train, held_out in folds.split(features, fast):
+            model = GradientBoostingClassifier(
+                n_estimators=max(ROUNDS), learning_rate=0.3, max_depth=2, random_state=0
+            ).fit(features[train], fast[train])
+            stages = enumerate(model.staged_predict_proba(features[held_out]), 1)
+            for number, made in stages:
+                if number in scores:
+                    scores[number][held_out] = made[:, 1]
+    columns = {
+        "age": features[:, 0],
+        "sex": np.where(features[:, 1] > 0.0, "one", "other"),
+        "weight": np.where(features[:, 2] > 0.0, "heavy", "light"),
+    }
+    return {
+        f"round {number}": _predictions(f"rounds: {number}", fast, score, **columns)
+        for number, score in scores.items()
+    }
+
+
+@_example(
+    "ten_rows",
+    "Ten rows, a worked ECE",
+    "Ten rows in three bins of equal width, with the counts and gaps of a worked example of the "
+    "expected calibration error, which is 0.241. Look at the intervals before believing it: ten "
+    "rows of a calibrated model would often make as much.",
+)
+def _ten_rows() -> Predictions:
+    # Means 0.235, 0.514 and 0.837 of 2, 5 and 3 rows; observed 0, 4/5 and 2/3.
+    score = [0.19, 0.28, 0.38, 0.44, 0.52, 0.58, 0.65, 0.72, 0.84, 0.95]
+    outcome = [0, 0, 1, 0, 1, 1, 1, 1, 0, 1]
+    return Predictions.from_arrays(outcome, score, name="ten_rows")
+
+
+@_example(
+    "ten_labels",
+    "Ten predicted labels, a worked ECE",
+    "How sure a model of several classes was of ten labels, and whether it was right, with the "
+    "counts and gaps of a worked example of the expected calibration error: 0.194. Look how much "
+    "of it comes from three rows that were better than they said.",
+)
+def _ten_labels() -> Predictions:
+    # Sums of confidence 0.82, 1.51 and 3.25 of 3, 3 and 4 rows; 2, 1 and 3 of them right.
+    confidence = [0.25, 0.27, 0.30, 0.42, 0.50, 0.59, 0.70, 0.78, 0.86, 0.91]
+    right = [1, 0, 1, 0, 0, 1, 1, 0, 1, 1]
+    return Predictions.from_arrays(right, confidence, name="ten_labels")
+
+
+def _ink(pixels: FloatArray) -> dict[str, NDArray[Any]]:
+    """Slices of the digits that do not give the outcome away: how much ink, and where."""
+    images = pixels.reshape(-1, 8, 8)
+    upper, left = images[:, :4].sum(axis=(1, 2)), images[:, :, :4].sum(axis=(1, 2))
+    ink = images.sum(axis=(1, 2))
+    return {
+        "ink": pixels.mean(axis=1),
+        "half": np.where(2 * upper > ink, "upper", "lower"),
+        "side": np.where(2 * left > ink, "left", "right"),
+    }
+
+
+def _held_out(
+    model: ClassifierMixin,
+    features: FloatArray,
+    outcome: NDArray[np.bool_],
+    method: str = "predict_proba",
+) -> FloatArray:
+    """Each row's score by a model that was not trained on the row."""
+    made = _matrix(model, features, outcome, method)
+    return made[:, 1] if made.ndim == 2 else made
+
+
+def _matrix(
+    model: ClassifierMixin,
+    features: FloatArray,
+    outcome: NDArray[Any],
+    method: str = "predict_proba",
+) -> FloatArray:
+    """The same with all columns."""
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
+    with single_thread():
+        return cross_val_predict(model, features, outcome, cv=folds, method=method)
+
+
+def _predictions(
+    key: str, outcome: NDArray[np.bool_], score: FloatArray, **columns: NDArray[Any]
+) -> Predictions:
+    return Predictions.from_arrays(outcome, score, columns=columns, name=key)

@@ -1,0 +1,224 @@
+"""parts_of: what a report takes along beside the analysis, computed without showing a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from calib.analysis import Analysis
+from calib.analysis.decisions import (
+    Costs,
+    Decision,
+    DecisionTable,
+    cost_curves,
+    decide,
+    net_benefit,
+)
+from calib.analysis.periods import Periods, PeriodTable, cut_periods, period_table
+from calib.analysis.periods.cutting import Unit
+from calib.analysis.slices import SliceGaps, Slicing, slice_by, slice_gaps
+from calib.core.predictions import Predictions
+from calib.crossfit.comparison import CrossFitted, Estimate
+from calib.numerics.arrays import FloatArray, IntArray
+from calib.reports.contents import shown_methods
+from calib.reports.disclosure import coarse_score
+from calib.reports.grouping import MIN_ROWS, merged_cells, merged_periods, merged_slices
+from calib.reports.parts import DecisionPart, Parts, PeriodPart, SlicePart
+
+MAX_SLICES = 100
+NONE = Estimate(float("nan"))
+
+
+def parts_of(
+    predictions: Predictions,
+    analysis: Analysis,
+    *,
+    slices: Sequence[tuple[str, ...]] | None = None,
+    n_ranges: int = 5,
+    time: str | None = None,
+    unit: Unit | None = None,
+    costs: Costs | None = None,
+) -> Parts:
+    """Slices, periods and decisions of an analysis, for a report.
+
+    Nothing in them is drawn from fewer than ten rows: smaller slices are one slice, smaller periods
+    are joined with a neighbour, and a method that flags fewer rows has no decisions. Shown are the
+    uncalibrated scores and the method that the report recommends.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    analysis : Analysis
+        Of these predictions.
+    slices : sequence of tuple of str, optional
+        Columns to slice by, each alone or two crossed. If None, every column that is not time.
+    n_ranges : int
+        Ranges of a column of many numbers.
+    time : str, optional
+        Column of time; "" is none. If None, the one that the predictions name.
+    unit : {"day", "week", "month", "quarter", "year"}, optional
+        Length of a period of dates; by rule if None.
+    costs : Costs, optional
+        Of the decisions; none are in the report if None.
+
+    Raises
+    ------
+    ValueError
+        If a column is unknown, or the analysis is not one of these predictions.
+
+    Examples
+    --------
+    >>> import calib
+    >>> from calib.reports import Report
+    >>> predictions = calib.loading.examples.EXAMPLES["logistic"].load()
+    >>> analysis = calib.analyze(predictions, calib.Settings(methods=("platt",)))
+    >>> parts = parts_of(predictions, analysis, costs=Costs(false_negative=4))
+    >>> [part.columns for part in parts.slices], parts.decisions.table.costs.threshold
+    ([('smoothness',), ('radius',)], 0.2)
+    >>> Report.from_analysis(analysis, parts=parts).parts.slices[1].gaps["platt"].names
+    ('large', 'small')
+    """
+    held_out = analysis.held_out
+    if held_out is None or analysis.data.fingerprint != predictions.fingerprint:
+        raise ValueError(
+            "analysis must be that of the predictions, got one of other data or of a report."
+        )
+    time = predictions.time_name if time is None else time
+    if slices is None:
+        slices = [(name,) for name in predictions.columns if name != time]
+    merged, notes = _merged_periods(predictions, time, unit)
+    periods = None
+    if merged is not None:
+        periods = PeriodPart(time, _period_tables(analysis, held_out, merged))
+    return Parts(
+        slices=_all_slices(predictions, analysis, held_out, slices, n_ranges, merged),
+        n_ranges=n_ranges,
+        time=time,
+        unit=unit or "",
+        periods=periods,
+        decisions=_decisions(analysis, held_out, costs) if costs else None,
+        notes=notes,
+    )
+
+
+def _all_slices(
+    predictions: Predictions,
+    analysis: Analysis,
+    held_out: CrossFitted,
+    slices: Sequence[tuple[str, ...]],
+    n_ranges: int,
+    periods: Periods | None,
+) -> tuple[SlicePart, ...]:
+    """Slices of all columns; of no two of them does the difference show few rows."""
+    shown = [] if periods is None else [periods.codes]
+    parts = []
+    for names in slices:
+        cut = slice_by(predictions.columns, names, n_ranges=n_ranges)
+        if predictions.test is not None:
+            cut = cut.rows(predictions.test)
+        cut, n_merged = merged_slices(cut, shown)
+        shown.append(cut.codes)
+        parts.append(_slices(analysis, held_out, cut, n_merged))
+    return tuple(parts)
+
+
+def _slices(analysis: Analysis, held_out: CrossFitted, cut: Slicing, n_merged: int) -> SlicePart:
+    level = analysis.settings.confidence_level
+    gaps = {
+        key: slice_gaps(rows := held_out.row_view(key), rows.score, cut, confidence_level=level)
+        for key in shown_methods(analysis)
+    }
+    first = gaps["uncalibrated"]
+    kept = np.sort(first.order[:MAX_SLICES])
+    few = {key: _picked(each, kept) for key, each in gaps.items()}
+    return SlicePart(few, n_merged, len(first) - len(kept))
+
+
+def _picked(gaps: SliceGaps, kept: IntArray) -> SliceGaps:
+    chosen: dict[str, Any] = {
+        f.name: value[kept]
+        for f in fields(gaps)
+        if isinstance(value := getattr(gaps, f.name), np.ndarray)
+    }
+    return replace(gaps, **chosen, names=tuple(gaps.names[i] for i in kept))
+
+
+def _merged_periods(
+    predictions: Predictions, column: str, unit: Unit | None
+) -> tuple[Periods | None, tuple[str, ...]]:
+    """The periods, or why there are none."""
+    if not column:
+        return None, ()
+    if column not in predictions.columns:
+        known = ", ".join(predictions.columns) or "none"
+        raise ValueError(f"time must be one of the columns ({known}), got {column!r}.")
+    values = predictions.columns[column]
+    try:
+        cut = cut_periods(values, unit if values.dtype.kind == "M" else None)
+    except ValueError as error:
+        return None, (f"There is no calibration over time: {error}",)
+    merged = merged_periods(cut if predictions.test is None else cut.rows(predictions.test))
+    if merged is None:
+        return None, ("There is no calibration over time: too few rows have one.",)
+    return merged, ()
+
+
+def _period_tables(
+    analysis: Analysis, held_out: CrossFitted, periods: Periods
+) -> dict[str, PeriodTable]:
+    level = analysis.settings.confidence_level
+    return {
+        key: period_table(
+            rows := held_out.row_view(key), rows.score, periods, confidence_level=level
+        )
+        for key in shown_methods(analysis)
+    }
+
+
+def _decisions(analysis: Analysis, held_out: CrossFitted, costs: Costs) -> DecisionPart:
+    table = decide(held_out, costs, confidence_level=analysis.settings.confidence_level)
+    left_out = tuple(
+        key
+        for key, decision in table.methods.items()
+        if _few(decision.flag(held_out.scores[key]), held_out.rows.counts)
+    )
+    shown = shown_methods(analysis)
+    merged = {key: merged_cells(cells) for key, cells in held_out.cells.items()}
+    stepped = replace(held_out, cells=merged)
+    cost, benefit = cost_curves(stepped, costs), net_benefit(stepped)
+    return DecisionPart(
+        table=_without(table, left_out),
+        cost=replace(cost, cost={key: cost.cost[key] for key in shown}),
+        benefit=replace(benefit, benefit={key: benefit.benefit[key] for key in shown}),
+        left_out=left_out,
+    )
+
+
+def _few(flagged: FloatArray, rows: FloatArray) -> bool:
+    """Whether fewer than ten rows, but some, are flagged or are not."""
+    counts = (rows[flagged > 0.0].sum(), rows[flagged < 1.0].sum())
+    return any(0 < count < MIN_ROWS for count in counts)
+
+
+def _without(table: DecisionTable, left_out: Sequence[str]) -> DecisionTable:
+    # A cost less its change to the uncalibrated scores' is theirs.
+    unknown: dict[str, Any] = {"change": NONE} if "uncalibrated" in left_out else {}
+    by_capacity = table.costs.capacity is not None
+    kept = {
+        key: replace(_coarsened(decision, by_capacity), **unknown)
+        for key, decision in table.methods.items()
+        if key not in left_out
+    }
+    return replace(table, methods=kept)
+
+
+def _coarsened(decision: Decision, by_capacity: bool) -> Decision:
+    """Thresholds that are the score of a row, with three digits."""
+    if by_capacity:
+        return replace(decision, threshold=coarse_score(decision.threshold))
+    if decision.hindsight <= 1.0:
+        return replace(decision, hindsight=coarse_score(decision.hindsight))
+    return decision

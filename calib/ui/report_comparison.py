@@ -1,0 +1,104 @@
+"""Two reports held together: picking the second, from the shelf or a file, and what comes of it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.reports import Report, ReportComparison, compare_reports
+from calib.store import Entry, Store, moment_words
+from calib.ui import report_file, sharing, state
+from calib.ui.report_browser import AGAINST, REPORT
+from calib.ui.saved_reports import PAGE
+from calib.ui.state import Session
+from calib.ui.widgets import show_value
+from calib.ui.words import plain
+
+MAX_OFFERED = 200
+
+
+def offer(session: Session, store: Store | None) -> None:
+    """Pick the report that the open one is held against."""
+    st.caption("Compare with")
+    if store is not None:
+        _offer_saved(session, store)
+    given = report_file.uploader(session, "A file (report.json)", "other_file")
+    if given is not None:
+        session.desk.other, _ = given
+        st.rerun()
+
+
+def _offer_saved(session: Session, store: Store) -> None:
+    found = [each for each in store.list(limit=MAX_OFFERED) if each.id != session.desk.report]
+    if not found:
+        return
+    named = {each.id: each for each in found}
+    show_value("against", None)
+    st.selectbox(
+        "A saved report, with which to compare",
+        list(named),
+        index=None,
+        format_func=lambda each: _label(named, each),
+        placeholder="Another saved report",
+        key="against",
+        on_change=_hold,
+        args=(store,),
+        label_visibility="collapsed",
+    )
+
+
+def _label(named: dict[str, Entry], report_id: str) -> str:
+    entry = named[report_id]
+    return " · ".join(filter(None, (entry.title, entry.author, moment_words(entry.saved))))
+
+
+def _hold(store: Store) -> None:
+    chosen, desk = st.session_state["against"], state.current().desk
+    if chosen and desk.report:
+        st.query_params.from_dict({REPORT: desk.report, AGAINST: chosen})
+    elif chosen:
+        # Of a file and a saved report no address can tell.
+        desk.other = store.open(chosen)
+
+
+def together(session: Session, *reports: Report) -> ReportComparison:
+    """Two reports compared, the earlier one first, with the ways to either and the files."""
+    comparison = compare_reports(*sorted(reports, key=lambda each: each.date))
+    desk = session.desk
+    with st.container(horizontal=True):
+        for report_id, report in zip((desk.report, desk.against), reports, strict=True):
+            if report_id and desk.other is None:
+                label = f"Open **{plain(report.heading)}**"
+                st.page_link(PAGE, label=label, query_params={REPORT: report_id})
+        if desk.other is not None:
+            first = f"Back to {reports[0].heading}"
+            st.button(plain(first), key="close_other", on_click=_close_other)
+    with st.sidebar:
+        if desk.against:
+            st.caption("Link to this comparison")
+            sharing.link(f"{desk.report}&{AGAINST}={desk.against}")
+        else:
+            st.caption("One of the two is a file: this comparison has no address. Take it along:")
+        _take(comparison)
+    return comparison
+
+
+def _close_other() -> None:
+    state.current().desk.other = None
+
+
+def _take(comparison: ReportComparison) -> None:
+    with st.container(horizontal=True):
+        for label, make, suffix, mime in (
+            ("HTML", comparison.html, "html", "text/html"),
+            ("JSON", comparison.json, "json", "application/json"),
+            ("Markdown", comparison.markdown, "md", "text/markdown"),
+        ):
+            st.download_button(
+                label,
+                make,
+                file_name=f"comparison.{suffix}",
+                mime=mime,
+                key=f"download_comparison_{suffix}",
+                icon=":material/download:",
+                on_click="ignore",
+            )

@@ -1,0 +1,155 @@
+"""The team's shelf: the store, and the list of what is saved there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from calib.store import Entry, Store, database_url, moment_words
+from calib.ui import state
+from calib.ui.report_browser import REPORT
+from calib.ui.state import Session
+from calib.ui.widgets import show_value
+from calib.ui.words import plain
+
+# Seconds: a page must not hang for a server that is away.
+PATIENCE = 4.0
+A_PAGE = 10
+MAX_DELETIONS = 50
+PAGE = "pages/reports.py"
+# A link to this page is drawn as the chosen one of a navigation, which these are not.
+STYLE = """
+.st-key-saved_reports [data-testid=stPageLink-NavLink] { background: none; padding-left: 0; }
+.st-key-saved_reports [data-testid=stPageLink-NavLink] p { text-decoration: underline; }
+.st-key-saved_reports [data-testid=stPageLink-NavLink] :is(span, p) {
+    white-space: normal !important; overflow-wrap: anywhere !important;
+}
+"""
+FILTERS = {"tag": "Tag", "author": "Author", "verdict": "Verdict"}
+
+
+@st.cache_resource(show_spinner=False)
+def _opened(address: str) -> Store:
+    return Store(address, patience=PATIENCE)
+
+
+def opened_store() -> Store:
+    """The store that the environment names, opened once for all sessions.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be reached; the next run tries again.
+    """
+    return _opened(database_url().render_as_string(hide_password=False))
+
+
+def saved(session: Session, store: Store) -> None:
+    """Search, filters, and a page of the list.
+
+    Raises
+    ------
+    StoreError
+        If the store cannot be read.
+    """
+    if not store.count():
+        st.caption("Nothing is saved yet.")
+        _deleted(store)
+        return
+    desk = session.desk
+    _filters(session, store)
+    chosen = {name: getattr(desk, name) or None for name in FILTERS}
+    total = store.count(desk.search, **chosen)
+    desk.page = min(desk.page, max(0, total - 1) // A_PAGE)
+    found = store.list(desk.search, **chosen, limit=A_PAGE, offset=desk.page * A_PAGE)
+    st.html(f"<style>{STYLE}</style>")
+    with st.container(key="saved_reports"):
+        for number, entry in enumerate(found):
+            _entry(entry, number)
+    if not found:
+        st.caption("No saved report fits.")
+    _turning(session, total)
+    _deleted(store)
+
+
+def _filters(session: Session, store: Store) -> None:
+    places = st.columns([2, 1, 1, 1], gap="small")
+    with places[0]:
+        show_value("search", session.desk.search)
+        st.text_input(
+            "Search",
+            key="search",
+            placeholder="Words of title, data, author, note, verdict or tags",
+            on_change=_look,
+            args=("search",),
+        )
+    options = {"tag": store.tags(), "author": store.authors(), "verdict": store.verdicts()}
+    for place, (name, label) in zip(places[1:], FILTERS.items(), strict=True):
+        with place:
+            _filter(session, name, label, options[name])
+
+
+def _filter(session: Session, name: str, label: str, options: Sequence[str]) -> None:
+    chosen = getattr(session.desk, name)
+    known = [*options, *([chosen] if chosen and chosen not in options else [])]
+    show_value(f"filter_{name}", chosen or None)
+    st.selectbox(
+        label,
+        known,
+        index=None,
+        placeholder="All",
+        key=f"filter_{name}",
+        on_change=_look,
+        args=(name, f"filter_{name}"),
+    )
+
+
+def _look(name: str, key: str = "") -> None:
+    desk = state.current().desk
+    setattr(desk, name, st.session_state[key or name] or "")
+    desk.page = 0
+
+
+def _entry(entry: Entry, number: int) -> None:
+    with st.container(border=True, key=f"entry_{number}", gap="xxsmall"):
+        st.page_link(PAGE, label=f"**{plain(entry.title)}**", query_params={REPORT: entry.id})
+        st.markdown(plain(entry.sentence))
+        said = [entry.author, entry.data_name, f"saved {moment_words(entry.saved)}"]
+        tags = "".join(f" :gray-badge[{plain(tag)}]" for tag in entry.tags)
+        st.caption(f"{plain(' · '.join(filter(None, said)))}{tags}")
+
+
+def _turning(session: Session, total: int) -> None:
+    if total <= A_PAGE:
+        return
+    page = session.desk.page
+    first, last = page * A_PAGE + 1, min(total, (page + 1) * A_PAGE)
+    with st.container(horizontal=True, vertical_alignment="center", key="turning"):
+        st.button("Newer", key="newer", disabled=page == 0, on_click=_turn, args=(-1,))
+        st.button("Older", key="older", disabled=last == total, on_click=_turn, args=(1,))
+        st.caption(f"{first} to {last} of {total:,}")
+
+
+def _turn(step: int) -> None:
+    state.current().desk.page += step
+
+
+def _deleted(store: Store) -> None:
+    found = store.deletions()[:MAX_DELETIONS]
+    if not found:
+        return
+    with st.expander("Deleted reports"):
+        st.dataframe(
+            [
+                {
+                    "Title": line.title,
+                    "Deleted": moment_words(line.deleted),
+                    "By": line.deleted_by,
+                }
+                for line in found
+            ],
+            hide_index=True,
+            key="table_deleted",
+            alt="One row a deleted report: its title, the moment, and who deleted it.",
+        )
