@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from calib.analysis.decisions import Costs
 from calib.analysis.periods import UNITS
 from calib.core.predictions import Predictions
-from calib.loading.mapping import Decimal, Transform
+from calib.loading.options import Decimal, Transform
 from calib.matrices import default_settings
 from calib.reports import Parts
 from calib.reports.command import SHORT

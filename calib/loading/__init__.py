@@ -6,17 +6,16 @@ calls `load`, or `load_models`.
 """
 
 from calib.loading import column_ranges
-from calib.loading.build import to_predictions
-from calib.loading.checks import checklist, inspect
-from calib.loading.columns import as_labels, folded
-from calib.loading.guessing import guess
+from calib.loading.building.models import Assessment, assess
+from calib.loading.building.predictions import to_predictions
+from calib.loading.checking.inspection import checklist, inspect
+from calib.loading.guessing.roles import guess
+from calib.loading.labels import as_labels, folded
 from calib.loading.loader import for_test_file, load, load_models
-from calib.loading.mapping import ColumnMapping
+from calib.loading.options import ColumnMapping, TextFormat
 from calib.loading.problems import Choice, InputError, Problem
-from calib.loading.reading import MAX_BYTES, read
-from calib.loading.several import Assessment, assess
+from calib.loading.reading.reader import MAX_BYTES, read
 from calib.loading.table import Table
-from calib.loading.text_format import TextFormat
 
 __all__ = [
     "MAX_BYTES",

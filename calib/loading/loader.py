@@ -10,14 +10,13 @@ import pandas as pd
 
 from calib.core.predictions import Predictions
 from calib.loading import column_ranges
-from calib.loading.build import to_predictions
-from calib.loading.columns import as_labels
-from calib.loading.guessing import guess
-from calib.loading.mapping import ColumnMapping, Decimal, Transform
-from calib.loading.models import one_model
+from calib.loading.building.models import assess, one_model
+from calib.loading.building.predictions import to_predictions
+from calib.loading.guessing.roles import guess
+from calib.loading.labels import as_labels
+from calib.loading.options import ColumnMapping, Decimal, Transform
 from calib.loading.problems import InputError, Problem
-from calib.loading.reading import Source, read
-from calib.loading.several import assess
+from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from calib.loading.mapping import ColumnMapping
+from calib.loading.options import ColumnMapping
 
 Severity = Literal["error", "warning", "note"]
 LONGEST_QUOTE = 60
@@ -117,9 +117,34 @@ class InputError(ValueError):
         super().__init__(joined if message is None else message)
 
 
+def error(
+    code: str,
+    sentence: str,
+    repair: ColumnMapping | None = None,
+    repair_label: str = "",
+    choices: tuple[Choice, ...] = (),
+) -> Problem:
+    """A problem that stops the rows from being used."""
+    return Problem(code, "error", sentence, repair, repair_label, choices)
+
+
+def warning(
+    code: str, sentence: str, repair: ColumnMapping | None = None, repair_label: str = ""
+) -> Problem:
+    """A problem that may make the numbers mislead."""
+    return Problem(code, "warning", sentence, repair, repair_label)
+
+
+def note(
+    code: str, sentence: str, repair: ColumnMapping | None = None, repair_label: str = ""
+) -> Problem:
+    """Something worth knowing."""
+    return Problem(code, "note", sentence, repair, repair_label)
+
+
 def refuse(code: str, sentence: str) -> InputError:
     """An error about the whole file."""
-    return InputError([Problem(code, "error", sentence)])
+    return InputError([error(code, sentence)])
 
 
 def quoted(value: object) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-from calib.loading.problems import Guess, Problem, joined, quoted
-from calib.loading.text_format import TextFormat
+from calib.loading.options import TextFormat
+from calib.loading.problems import Guess, Problem, joined, quoted, warning
 from calib.numerics.arrays import IntArray
 
 
@@ -95,7 +95,7 @@ def make_table(
             f"More than one column is called {shown}. The later ones were renamed, "
             f"such as {quoted(repeated[0] + ' (2)')}: check which one is meant."
         )
-        found.append(Problem("duplicate-columns", "warning", sentence))
+        found.append(warning("duplicate-columns", sentence))
         guesses.append(Guess("", None, sentence))
     return Table(unique, name, first_row, tuple(found), guesses=tuple(guesses), commas=commas)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from calib.core.origin import Origin
 from calib.loading.examples import EXAMPLES
-from calib.loading.reading import stem
+from calib.loading.reading.reader import stem
 from calib.reports.contents import Contents
 from calib.reports.parts import Parts
 

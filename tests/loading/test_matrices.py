@@ -192,7 +192,7 @@ def test_a_thousand_classes() -> None:
 
 
 def test_float32_stays_float32_until_it_is_checked() -> None:
-    from calib.loading.rows import map_rows
+    from calib.loading.checking.mapped_rows import map_rows
 
     small = read(table(P.astype(np.float32)))
     assert map_rows(small, guess(small)).score.dtype == np.float32

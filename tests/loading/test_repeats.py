@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from calib import analyze
 from calib.loading import ColumnMapping, guess, inspect, load, read
-from calib.loading.repeats import count_repeats
+from calib.loading.checking.repeats import count_repeats
 
 RNG = np.random.default_rng(22)
 N = 400

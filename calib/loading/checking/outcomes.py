@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from calib.loading.columns import Labels, label_text
-from calib.loading.guessing import higher_label, is_plain_pair, telling_labels
-from calib.loading.problems import Problem, joined, plural, quoted
-from calib.loading.row_checks import parts
-from calib.loading.rows import Rows
+from calib.loading.checking.mapped_rows import Rows
+from calib.loading.checking.rows import parts
+from calib.loading.guessing.roles import higher_label, is_plain_pair, telling_labels
+from calib.loading.labels import Labels, label_text
+from calib.loading.problems import Problem, error, joined, note, plural, quoted, warning
 
 FEW = 100
 MAX_LABELS = 50
@@ -22,9 +22,8 @@ FACTOR = 2.0
 def outcome_problems(rows: Rows) -> Iterator[Problem]:
     """Problems of labels: none, too many, none positive, one class only, too few rows."""
     if not len(rows.labels):
-        yield Problem(
+        yield error(
             "no-labels",
-            "error",
             f"The outcome column {quoted(rows.mapping.outcome)} is empty. Choose another column.",
         )
     elif rows.mapping.predicted is not None:
@@ -57,9 +56,8 @@ def _not_labels(rows: Rows) -> Problem:
     positive = label_text(values[1]) if swap else None
     exchanged = replace(mapping, outcome=score, score=mapping.outcome, positive=positive)
     hint = "They look exchanged." if swap else "Choose a column of two labels."
-    return Problem(
+    return error(
         "many-labels",
-        "error",
         f"The outcome column {quoted(mapping.outcome)} holds {len(rows.labels):,} different "
         f"values, so it is not a label. {hint}",
         exchanged if swap else None,
@@ -77,9 +75,8 @@ def _no_positive(rows: Rows) -> Problem:
     repaired = replace(mapping, positive=best if len(best) > 1 else best[0])
     if unknown is not None:
         repaired = replace(repaired, drop_missing=True)
-    return Problem(
+    return error(
         "no-positive",
-        "error",
         f"The outcome column {quoted(mapping.outcome)} has {plural(len(labels), 'label')}: {shown}."
         f"{got}{left_out} Choose those that count as positive, or another column.",
         repaired,
@@ -106,9 +103,8 @@ def _one_against_rest(rows: Rows) -> Iterator[Problem]:
         chosen = _codes(rows)
         others = [labels.name(code) for code in range(len(labels)) if code not in chosen]
         verb = "counts" if len(chosen) == 1 else "count"
-        yield Problem(
+        yield note(
             "one-against-rest",
-            "note",
             f"The outcome column {quoted(mapping.outcome)} has {len(labels)} labels: "
             f"{_named(mapping.positives)} {verb} as positive, the {plural(len(others), 'other')} "
             f"({joined([quoted(name) for name in others[:5]], len(others))}) as negative.",
@@ -135,9 +131,8 @@ def positive_question(rows: Rows, mean_score: float) -> Iterator[Problem]:
         return
     others = [name for name in labels.names if labels.find(name) not in _codes(rows)]
     swap = len(others) == 1
-    yield Problem(
+    yield warning(
         "positive-class",
-        "warning",
         f"{rate:.1%} of the rows are positive, but the mean score is {mean_score:.1%}. Is "
         f"{_named(mapping.positives)} the positive class? If not, choose another.",
         replace(mapping, positive=others[0]) if swap else None,
@@ -157,20 +152,18 @@ def _classes(rows: Rows) -> Iterator[Problem]:
         if not total:
             # An empty part of a split is told by the split's own sentence.
             if rows.test is None:
-                yield Problem("no-rows", "error", "No row is left that can be used.")
+                yield error("no-rows", "No row is left that can be used.")
         elif rarer == 0:
             yield _one_class(rows, part, total, n_positive)
         elif rarer < 2:
-            yield Problem(
+            yield error(
                 "too-few",
-                "error",
                 f"Among {part} ({total:,}) one class has a single row. At least 2 rows of either "
                 f"class are needed, and {FEW} for a verdict. Upload more rows.",
             )
         elif rarer < FEW:
-            yield Problem(
+            yield warning(
                 "few",
-                "warning",
                 f"Among {part} ({total:,}) the rarer class has {rarer} rows. Below {FEW} most "
                 "questions stay open: intervals are wide.",
             )
@@ -179,9 +172,8 @@ def _classes(rows: Rows) -> Iterator[Problem]:
 def _one_class(rows: Rows, part: str, total: int, n_positive: int) -> Problem:
     which = "positive" if n_positive else "negative"
     label = f" ({quoted(rows.labels.name(0))})" if len(rows.labels) == 1 else ""
-    return Problem(
+    return error(
         "one-class",
-        "error",
         f"All of {part} ({total:,}) have a {which} outcome{label}. Calibration compares "
         "both: upload rows of both classes, or choose another outcome column.",
     )

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from calib.loading.columns import Labels, as_labels, as_outcome
-from calib.loading.guessing_scores import class_columns, class_outcome, with_models
-from calib.loading.looking import MAX_LOOKED_AT, Guesser, Look, outcome_like, probability, two
-from calib.loading.mapping import ColumnMapping
-from calib.loading.names import (
+from calib.loading.guessing.class_columns import find_class_columns, rows_sum
+from calib.loading.guessing.profiles import (
+    MAX_PROFILED,
+    ColumnProfile,
+    Guesser,
+    outcome_like,
+    probability,
+    two,
+)
+from calib.loading.labels import Labels, as_labels, as_outcome
+from calib.loading.name_patterns import (
     CALIBRATION_WORDS,
     FOLD_NAMES,
     GROUP_NAMES,
+    MODEL_NAMES,
+    MODEL_SCORE,
     OUTCOME_NAMES,
     PLAIN_PAIRS,
     POSITIVE_WORDS,
@@ -29,6 +38,7 @@ from calib.loading.names import (
     plain_name,
 )
 from calib.loading.numbers import as_numbers
+from calib.loading.options import ColumnMapping
 from calib.loading.table import Table
 
 MAX_SLICES = 8
@@ -56,7 +66,7 @@ def guess(
 
     Examples
     --------
-    >>> from calib.loading.reading import read
+    >>> from calib.loading.reading.reader import read
     >>> mapping = guess(read("id,label,proba\\n7,yes,0.8\\n8,no,0.3\\n9,no,0.45\\n"))
     >>> mapping.outcome, mapping.score, mapping.positive
     ('label', 'proba', 'yes')
@@ -108,17 +118,17 @@ def _with_outcome_and_score(guesser: Guesser, mapping: ColumnMapping) -> ColumnM
 def _score(guesser: Guesser) -> str | None:
     return (
         guesser.named(SCORE_NAMES, probability)
-        or guesser.first(lambda look: probability(look) and not look.missing, probability)
-        or guesser.named(SCORE_NAMES, lambda look: look.numeric)
+        or guesser.first(lambda profile: probability(profile) and not profile.missing, probability)
+        or guesser.named(SCORE_NAMES, lambda profile: profile.numeric)
         or _only_fraction(guesser)
-        or guesser.named(SCORE_NAMES, lambda look: look.distinct > 0)
+        or guesser.named(SCORE_NAMES, lambda profile: profile.distinct > 0)
     )
 
 
 def _only_fraction(guesser: Guesser) -> str | None:
     """The single column of fractions: of several none is likelier to be the score than another."""
-    columns = guesser.free()[:MAX_LOOKED_AT]
-    found = [column for column in columns if guesser.look(column).fractional]
+    columns = guesser.free()[:MAX_PROFILED]
+    found = [column for column in columns if guesser.profile(column).fractional]
     return found[0] if len(found) == 1 else None
 
 
@@ -126,18 +136,18 @@ def _with_roles(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
     # A name that is not in the table is kept: `inspect` tells it.
     there = mapping.outcome if mapping.outcome in guesser.frame else None
     binary = not isinstance(mapping.score, tuple)
-    many = binary and there is not None and guesser.look(there).distinct > 2
+    many = binary and there is not None and guesser.profile(there).distinct > 2
     predicted, weight, group = mapping.predicted, mapping.weight, mapping.group
     if predicted is None and many and mapping.positive is None:
         predicted = guesser.take(guesser.named(PREDICTED_NAMES, outcome_like))
     if weight is None:
-        weight = guesser.take(guesser.named(WEIGHT_NAMES, lambda look: look.numeric))
+        weight = guesser.take(guesser.named(WEIGHT_NAMES, lambda profile: profile.numeric))
     if group is None:
-        group = guesser.take(guesser.named(GROUP_NAMES, lambda look: look.distinct > 2))
+        group = guesser.take(guesser.named(GROUP_NAMES, lambda profile: profile.distinct > 2))
     split, test_value = _split(guesser, mapping)
     fold = mapping.fold if mapping.fold is not None or split is not None else _fold(guesser)
     time = mapping.time or guesser.take(
-        guesser.named(TIME_NAMES, lambda look: look.distinct > 1 and not look.fractional)
+        guesser.named(TIME_NAMES, lambda profile: profile.distinct > 1 and not profile.fractional)
     )
     return replace(
         mapping,
@@ -157,7 +167,7 @@ def _split(guesser: Guesser, mapping: ColumnMapping) -> tuple[str | None, str | 
         known = mapping.test_value or mapping.split not in guesser.frame
         guessed = None if known else _test_value(as_labels(guesser.frame[mapping.split]))
         return mapping.split, mapping.test_value or guessed
-    column = guesser.named(SPLIT_NAMES, lambda look: 2 <= look.distinct <= 5)
+    column = guesser.named(SPLIT_NAMES, lambda profile: 2 <= profile.distinct <= 5)
     # Test rows and folds do not go together.
     if column is None or mapping.fold is not None:
         return None, None
@@ -170,7 +180,7 @@ def _split(guesser: Guesser, mapping: ColumnMapping) -> tuple[str | None, str | 
 
 
 def _fold(guesser: Guesser) -> str | None:
-    column = guesser.named(FOLD_NAMES, lambda look: look.distinct <= MAX_GUESSED_FOLDS)
+    column = guesser.named(FOLD_NAMES, lambda profile: profile.distinct <= MAX_GUESSED_FOLDS)
     if column is None:
         return None
     # All rows: those of a file that is sorted by fold begin with one fold.
@@ -185,16 +195,16 @@ def _test_value(labels: Labels) -> str | None:
 
 
 def _slices(guesser: Guesser) -> tuple[str, ...]:
-    columns = guesser.free()[:MAX_LOOKED_AT]
-    fit = [column for column in columns if _slice_like(column, guesser.look(column))]
+    columns = guesser.free()[:MAX_PROFILED]
+    fit = [column for column in columns if _slice_like(column, guesser.profile(column))]
     return tuple(fit[:MAX_SLICES])
 
 
-def _slice_like(column: str, look: Look) -> bool:
-    if not 2 <= look.distinct <= MAX_SLICE_VALUES:
+def _slice_like(column: str, profile: ColumnProfile) -> bool:
+    if not 2 <= profile.distinct <= MAX_SLICE_VALUES:
         return False
     named = any(re.fullmatch(pattern, plain_name(column)) for pattern in SLICE_NAMES)
-    return named or not look.numeric
+    return named or not profile.numeric
 
 
 def _positive(frame: pd.DataFrame, mapping: ColumnMapping, labels: Labels) -> str | None:
@@ -244,3 +254,64 @@ def higher_label(frame: pd.DataFrame, mapping: ColumnMapping, labels: Labels) ->
     count = np.bincount(codes, minlength=len(labels))
     mean = np.divide(total, count, out=np.full(len(labels), -np.inf), where=count > 0)
     return labels.name(int(np.argmax(mean)))
+
+
+MAX_CLASSES = 1_000
+MAX_MODELS = 50
+
+
+def with_models(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
+    """ColumnProfile for a column that names models; else for score columns of like names."""
+    if mapping.model or mapping.models or mapping.score:
+        return mapping
+    n_rows = len(guesser.frame)
+    sure, perhaps = MODEL_NAMES
+    found = guesser.named(
+        (sure,),
+        lambda profile: 2 <= profile.distinct <= MAX_MODELS and 10 * profile.distinct <= n_rows,
+    )
+    if found is None:
+        # Words of many meanings: only where every model has scored the same number of rows.
+        found = guesser.named((perhaps,), lambda profile: 2 <= profile.distinct <= MAX_MODELS)
+        if found is not None and len(set(as_labels(guesser.frame[found]).counts().tolist())) > 1:
+            found = None
+    if found is not None:
+        return replace(mapping, model=guesser.take(found))
+    if class_columns(Guesser(guesser.frame, set(guesser.taken)), mapping.outcome):
+        return mapping
+    return replace(mapping, models=_score_columns(guesser))
+
+
+def _score_columns(guesser: Guesser) -> tuple[str, ...]:
+    """Score columns of several models: a score word, then a name; none if there is only one."""
+    named: dict[str, list[str]] = {}
+    for column in guesser.free()[:MAX_PROFILED]:
+        found = re.fullmatch(MODEL_SCORE, plain_name(column))
+        if found and probability(guesser.profile(column)):
+            named.setdefault(found["word"], []).append(column)
+    several = max(named.values(), key=len, default=[])
+    if len(several) < 2 or rows_sum(guesser.frame[several]):
+        return ()
+    guesser.taken.update(several)
+    return tuple(several)
+
+
+def class_columns(guesser: Guesser, outcome: str | None) -> tuple[str, ...] | None:
+    """The columns of one score a class, if there are any."""
+    known = outcome or guesser.named(OUTCOME_NAMES, _class_like(MAX_CLASSES))
+    labels = as_labels(guesser.frame[known]) if known in guesser.frame else None
+    taken = guesser.taken if known is None else guesser.taken | {known}
+    found = find_class_columns(guesser.frame, taken, labels)
+    guesser.taken.update(found)
+    return tuple(found) or None
+
+
+def class_outcome(guesser: Guesser, n_classes: int) -> str | None:
+    """The column of the labels of so many classes."""
+    # A label that is none of the classes makes one more: it is told, and not taken for a slice.
+    fits, nearly = _class_like(n_classes), _class_like(MAX_CLASSES)
+    return guesser.named(OUTCOME_NAMES, nearly) or guesser.first(fits, nearly)
+
+
+def _class_like(most: int) -> Callable[[ColumnProfile], bool]:
+    return lambda profile: 1 <= profile.distinct <= most and not profile.fractional

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib.loading.mapping import ColumnMapping
-from calib.loading.names import ID_NAMES, OWN_IDS, plain_name
+from calib.loading.name_patterns import ID_NAMES, OWN_IDS, plain_name
+from calib.loading.options import ColumnMapping
 from calib.loading.table import Table
 from calib.numerics.arrays import IntArray, chunks
 
@@ -44,7 +44,7 @@ def count_repeats(table: Table, mapping: ColumnMapping) -> Repeats:
 
     Examples
     --------
-    >>> from calib.loading.reading import read
+    >>> from calib.loading.reading.reader import read
     >>> table = read("id,y,p\\n7,0,0.2\\n8,1,0.7\\n7,0,0.2\\n8,0,0.4\\n")
     >>> count_repeats(table, ColumnMapping(outcome="y", score="p"))
     Repeats(rows=1, ids=2, id_column='id')

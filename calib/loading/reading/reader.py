@@ -12,13 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from calib.core.aggregate import METADATA_KEY
-from calib.loading.archives import unpack
 from calib.loading.numbers import has_commas
-from calib.loading.numpy_archive import is_numpy_archive, read_numpy_archive
-from calib.loading.problems import InputError, Problem, joined, quoted, refuse
+from calib.loading.options import TextFormat
+from calib.loading.problems import InputError, Problem, joined, note, quoted, refuse
+from calib.loading.reading.archives import is_numpy_archive, read_numpy_archive, unpack
+from calib.loading.reading.text import read_text
 from calib.loading.table import Table, make_table
-from calib.loading.text import read_text
-from calib.loading.text_format import TextFormat
 
 # The page's upload widget says the same number, and so does .streamlit/config.toml.
 MAX_BYTES = 2**30
@@ -283,4 +282,4 @@ def _left_out(table: pa.Table, nested: list[int]) -> tuple[Problem, ...]:
         return ()
     shown = joined([quoted(table.column_names[i]) for i in nested[:3]], len(nested))
     sentence = f"{shown} hold lists or bytes, not single values, and were left out."
-    return (Problem("left-out-columns", "note", sentence),)
+    return (note("left-out-columns", sentence),)

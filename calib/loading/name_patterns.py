@@ -1,5 +1,7 @@
 """Words by which a column or a label tells what it is."""
 
+from __future__ import annotations
+
 import re
 
 # Most telling first: the earlier a pattern stands, the stronger it is.

@@ -11,10 +11,10 @@ import pandas as pd
 from calib.core.cells import weight_range_trouble
 from calib.core.origin import repeated_ids, repeated_rows
 from calib.core.predictions import MAX_FOLDS
-from calib.loading.class_columns import shortened
+from calib.loading.checking.mapped_rows import Rows
+from calib.loading.guessing.class_columns import shortened
 from calib.loading.numbers import MISSING_WORDS, Numbers
-from calib.loading.problems import Choice, Problem, joined, plural, quoted
-from calib.loading.rows import Rows
+from calib.loading.problems import Choice, Problem, error, joined, note, plural, quoted, warning
 from calib.numerics.arrays import BoolArray, IntArray
 
 LEAVE_OUT = "Leave these rows out"
@@ -57,9 +57,8 @@ def _text(rows: Rows, column: str, role: str, numbers: Numbers) -> Iterator[Prob
         if few
         else f"Choose another column for the {role}."
     )
-    yield Problem(
+    yield error(
         "text",
-        "error",
         f"Column {quoted(column)} is to be the {role}, but {plural(count, 'cell')} of {total:,} "
         f"{'is' if count == 1 else 'are'} not a number, such as {cells} in "
         f"{rows.where(numbers.text)}. {repair}",
@@ -74,9 +73,8 @@ def _unclear(rows: Rows, column: str, numbers: Numbers) -> Iterator[Problem]:
         return
     cell = str(rows.frame[column].iloc[int(numbers.unclear[0])]).strip()
     mark, word = (",", "comma") if "," in cell else (".", "point")
-    yield Problem(
+    yield error(
         "decimal-mark",
-        "error",
         f"{plural(count, 'cell')} of column {quoted(column)}, such as {quoted(cell)} in "
         f"{rows.where(numbers.unclear[:1])}, can be read in two ways: the {word} is a decimal "
         "mark, or it separates thousands. Say which it is.",
@@ -89,9 +87,8 @@ def _unclear(rows: Rows, column: str, numbers: Numbers) -> Iterator[Problem]:
 
 def _rewritten(column: str, numbers: Numbers) -> Iterator[Problem]:
     if numbers.rewritten:
-        yield Problem(
+        yield note(
             "rewritten",
-            "note",
             f"{plural(numbers.rewritten, 'cell')} of column {quoted(column)} "
             "were written with a percent sign or a decimal comma, and were read as such: 25% is "
             "0.25.",
@@ -138,9 +135,8 @@ def _left_out(rows: Rows) -> Iterator[Problem]:
     if reasons:
         count = int((~rows.usable).sum())
         verb = "is" if count == 1 else "are"
-        yield Problem(
+        yield note(
             "left-out",
-            "note",
             f"{plural(count, 'row')} of {len(rows.usable):,} {verb} left out: {joined(reasons)}.",
         )
 
@@ -150,9 +146,8 @@ def _weight_range(rows: Rows) -> Iterator[Problem]:
         return
     trouble = weight_range_trouble(rows.weight.values[rows.usable])
     if trouble:
-        yield Problem(
+        yield error(
             "weights",
-            "error",
             f"The weights {quoted(rows.mapping.weight)} must {trouble}. Leave the rows of the "
             "smallest weights out of the file, or use no weights.",
             replace(rows.mapping, weight=None),
@@ -179,9 +174,8 @@ def _words(rows: Rows) -> Iterator[Problem]:
         found = [cell for cell in texts if cell.strip().casefold() in WORDS]
         if found:
             count = int(cells.isin(found).sum())
-            yield Problem(
+            yield note(
                 "missing-words",
-                "note",
                 f"{joined([quoted(cell) for cell in found[:3]], len(found))} in column "
                 f"{quoted(column)} ({plural(count, 'row')}) counts as {meaning}: only empty cells "
                 "are missing. Empty these cells in the file if nothing is known of them.",
@@ -191,12 +185,11 @@ def _words(rows: Rows) -> Iterator[Problem]:
 def _repeated(rows: Rows) -> Iterator[Problem]:
     repeats, mapping = rows.repeats, rows.mapping
     if repeats.rows:
-        yield Problem("repeated-rows", "note", repeated_rows(repeats.rows))
+        yield note("repeated-rows", repeated_rows(repeats.rows))
     if repeats.ids:
         together = replace(mapping, group=repeats.id_column) if mapping.group is None else None
-        yield Problem(
+        yield note(
             "repeated-ids",
-            "note",
             f"Column {quoted(repeats.id_column)}: {repeated_ids(repeats.ids)}",
             together,
             "Rows of one id belong together" if together else "",
@@ -210,9 +203,8 @@ def _split(rows: Rows) -> Iterator[Problem]:
     column = quoted(mapping.split)
     none = replace(mapping, split=None, test_value=None)
     if rows.test is None:
-        yield Problem(
+        yield error(
             "test-value",
-            "error",
             f"Choose the value of the split column {column} that means test rows, out of "
             f"{_shown(names)}; got {quoted(mapping.test_value)}.",
             none,
@@ -222,18 +214,16 @@ def _split(rows: Rows) -> Iterator[Problem]:
     yield from _uneven_split(rows, column)
     if len(names) > 2:
         others = _shown([name for name in names if name != mapping.test_value])
-        yield Problem(
+        yield warning(
             "split-values",
-            "warning",
             f"The split column {column} has {len(names):,} values. Rows of {others} all count as "
             f"calibration rows; {quoted(mapping.test_value)} rows are for the test.",
             none,
             "Use no split",
         )
     if any(name.casefold() in ("train", "training") for name in names):
-        yield Problem(
+        yield warning(
             "train-rows",
-            "warning",
             f"The split column {column} marks training rows. A model looks better on rows that it "
             "was trained on, and a calibrator fitted there repairs too little.",
             none,
@@ -248,9 +238,8 @@ def _uneven_split(rows: Rows, column: str) -> Iterator[Problem]:
     if 0 < n_test < n_rows:
         return
     what = "Every usable row is" if n_test else "No usable row is"
-    yield Problem(
+    yield error(
         "split-empty",
-        "error",
         f"{what} a test row by the split column {column}. Both parts need rows: choose another "
         "value or no split.",
         replace(rows.mapping, split=None, test_value=None),
@@ -273,9 +262,8 @@ def _folds(rows: Rows) -> Iterator[Problem]:
         )
     else:
         return
-    yield Problem(
+    yield error(
         "folds",
-        "error",
         f"The fold column {quoted(rows.mapping.fold)} {wrong}. Choose another column, or none.",
         replace(rows.mapping, fold=None),
         NO_FOLDS,

@@ -8,14 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from calib.loading.class_columns import shortened
-from calib.loading.mapping import OF_ROWS, ColumnMapping
-from calib.loading.matrix_checks import matrix_problems
-from calib.loading.outcome_checks import outcome_problems
-from calib.loading.problems import Problem, joined, plural, quoted
-from calib.loading.row_checks import NO_FOLDS, row_problems
-from calib.loading.rows import Rows, map_rows
-from calib.loading.score_checks import score_problems
+from calib.loading.checking.mapped_rows import Rows, map_rows
+from calib.loading.checking.outcomes import outcome_problems
+from calib.loading.checking.rows import NO_FOLDS, row_problems
+from calib.loading.checking.scores import matrix_problems, score_problems
+from calib.loading.guessing.class_columns import shortened
+from calib.loading.options import OF_ROWS, ColumnMapping
+from calib.loading.problems import Problem, error, joined, note, plural, quoted
 from calib.loading.table import Table
 
 ORDER = {"error": 0, "warning": 1, "note": 2}
@@ -42,7 +41,7 @@ def inspect(
 
     Examples
     --------
-    >>> from calib.loading.reading import read
+    >>> from calib.loading.reading.reader import read
     >>> table = read("y,p\\n0,12\\n1,80\\n0,30.5\\n1,99\\n")
     >>> problem = inspect(table, ColumnMapping(outcome="y", score="p", positive="1"))[0]
     >>> problem.code, problem.repair.transform, problem.repair_label
@@ -73,20 +72,18 @@ def examine(
 
 def _structure(table: Table, mapping: ColumnMapping, test_table: Table | None) -> Iterator[Problem]:
     if len(table.columns) == 1:
-        yield Problem(
+        yield error(
             "one-column",
-            "error",
             f"The table has one column only, {quoted(table.columns[0])}. An outcome column and a "
             "score column are needed; check the delimiter.",
         )
         return
     for role, chosen in (("outcome", mapping.outcome), ("score", mapping.score)):
         if not chosen:
-            yield Problem(f"no-{role}", "error", f"Choose the column that holds the {role}.")
+            yield error(f"no-{role}", f"Choose the column that holds the {role}.")
     if mapping.outcome is not None and mapping.outcome in mapping.score_columns:
-        yield Problem(
+        yield error(
             "same-column",
-            "error",
             f"Outcome and score are the same column, {quoted(mapping.outcome)}. Choose another "
             "column for one of them.",
         )
@@ -99,9 +96,8 @@ def _structure(table: Table, mapping: ColumnMapping, test_table: Table | None) -
             yield _absent(column, role, "the test file")
     yield from _folds_and_test(mapping, test_table)
     if test_table is not None and mapping.split is not None:
-        yield Problem(
+        yield note(
             "split-unused",
-            "note",
             f"With a test file, the split column {quoted(mapping.split)} is not used.",
         )
 
@@ -110,9 +106,8 @@ def _folds_and_test(mapping: ColumnMapping, test_table: Table | None) -> Iterato
     if mapping.fold is None or (mapping.split is None and test_table is None):
         return
     tests = "a test file" if test_table else f"the split column {quoted(mapping.split)}"
-    yield Problem(
+    yield error(
         "folds-and-test",
-        "error",
         f"Both the fold column {quoted(mapping.fold)} and {tests} are named. With test rows "
         "nothing is cross-fitted: use either folds or test rows.",
         replace(mapping, fold=None),
@@ -123,18 +118,16 @@ def _folds_and_test(mapping: ColumnMapping, test_table: Table | None) -> Iterato
 def _class_structure(mapping: ColumnMapping) -> Iterator[Problem]:
     if isinstance(mapping.score, tuple) and len(mapping.score) == 1:
         (column,) = mapping.score
-        yield Problem(
+        yield error(
             "one-class-column",
-            "error",
             f"A single class column, {quoted(column)}, is no matrix of classes. Choose the columns "
             "of all classes, or read it as the score of the positive class.",
             replace(mapping, score=column),
             "Read it as the positive class's score",
         )
     elif isinstance(mapping.score, str) and mapping.transform in OF_ROWS:
-        yield Problem(
+        yield error(
             "not-a-matrix",
-            "error",
             f"The transform {mapping.transform!r} needs one column a class; "
             f"{quoted(mapping.score)} is a single score.",
             replace(mapping, transform="none"),
@@ -143,9 +136,8 @@ def _class_structure(mapping: ColumnMapping) -> Iterator[Problem]:
 
 
 def _absent(column: str, role: str, where: str) -> Problem:
-    return Problem(
+    return error(
         "no-column",
-        "error",
         f"The {role} column {quoted(column)} is not in {where}. Choose another column, or name it "
         "so in the file.",
     )
@@ -179,15 +171,15 @@ def checklist(
 
     Examples
     --------
-    >>> from calib.loading.reading import read
+    >>> from calib.loading.reading.reader import read
     >>> table = read("y,p\\n0,0.12\\n1,0.8\\n")
     >>> checklist(table, ColumnMapping(outcome="y", score="p", positive="1"))[1]
     'Outcome `y`: 1 of 2 positive (50.0%), where `1` counts as positive.'
     """
-    return told(examine(table, mapping, test_table)[1])
+    return checklist_of(examine(table, mapping, test_table)[1])
 
 
-def told(rows: Rows | None) -> tuple[str, ...]:
+def checklist_of(rows: Rows | None) -> tuple[str, ...]:
     """The checklist of rows that are mapped already."""
     if rows is None or not rows.usable.any():
         return ()

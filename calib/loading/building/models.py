@@ -1,4 +1,4 @@
-"""Several models in one table or in several: one problem a model, and what is wrong in words."""
+"""Several models in one table or in several: one problem per model, and what is wrong in words."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calib.core.predictions import Predictions
-from calib.loading.build import from_rows, refuse_guesses, refused_guess
-from calib.loading.checks import ORDER, examine, told
-from calib.loading.columns import Labels, as_labels
-from calib.loading.guessing import guess
-from calib.loading.mapping import ColumnMapping
-from calib.loading.models import model_labels, of_model
-from calib.loading.origins import column_guess
-from calib.loading.problems import InputError, Problem, joined, plural, quoted
-from calib.loading.rows import Rows
+from calib.loading.building.predictions import (
+    column_guess,
+    from_rows,
+    refuse_guesses,
+    refused_guess,
+)
+from calib.loading.checking.inspection import ORDER, checklist_of, examine
+from calib.loading.checking.mapped_rows import Rows
+from calib.loading.guessing.roles import guess
+from calib.loading.labels import Labels, as_labels
+from calib.loading.options import ColumnMapping
+from calib.loading.problems import InputError, Problem, error, joined, plural, quoted, refuse
 from calib.loading.table import Table
 from calib.numerics.numbered import numbers_of
 
@@ -27,7 +30,7 @@ HARMLESS = {"drop_missing"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class ModelRows:
     """Where the rows of one model are.
 
     Attributes
@@ -98,7 +101,7 @@ def assess(
     checklist: tuple[str, ...] = ()
     for model, source in sources.items():
         problems, rows = examine(source.table, source.mapping, source.test_table)
-        checklist = checklist or told(rows)
+        checklist = checklist or checklist_of(rows)
         if rows is not None and not _wrong(problems):
             own = called if len(sources) == 1 else f"{called}: {model}"
             problems = (*problems, *_made(rows, model, own, models, strict=strict))
@@ -131,9 +134,8 @@ def _structure(
 ) -> Iterable[Problem]:
     """What stands in the way of telling models apart."""
     if len(tables) > 1 and test_table is not None:
-        yield Problem(
+        yield error(
             "files-and-test",
-            "error",
             f"Test rows of their own go with one file, got {len(tables)}. Remove them, and tell "
             "test rows from calibration rows by a column.",
         )
@@ -152,9 +154,8 @@ def _structure(
         else:
             continue
         none = replace(mapping, model=None)
-        yield Problem(
+        yield error(
             "model-column",
-            "error",
             f"{sentence} Choose another column, or none.",
             none,
             "Use no model column",
@@ -163,13 +164,13 @@ def _structure(
 
 def _sources(
     tables: Sequence[Table], mapping: ColumnMapping, test_table: Table | None
-) -> dict[str, Source]:
+) -> dict[str, ModelRows]:
     """Every model's own rows, by its name; a single one has the table's name."""
     if len(tables) == 1:
-        return _of_table(Source(tables[0], mapping, test_table))
-    found: dict[str, Source] = {}
+        return _of_table(ModelRows(tables[0], mapping, test_table))
+    found: dict[str, ModelRows] = {}
     for table in tables:
-        own = _of_table(Source(table, _fitting(table, mapping)))
+        own = _of_table(ModelRows(table, _fitting(table, mapping)))
         for model, source in own.items():
             name = table.name if len(own) == 1 else f"{table.name}: {model}"
             found[_unused(name, found)] = source
@@ -197,7 +198,7 @@ def _fitting(table: Table, mapping: ColumnMapping) -> ColumnMapping:
     return guess(table, kept)
 
 
-def _of_table(source: Source) -> dict[str, Source]:
+def _of_table(source: ModelRows) -> dict[str, ModelRows]:
     mapping = source.mapping
     if mapping.models:
         return {
@@ -211,7 +212,7 @@ def _of_table(source: Source) -> dict[str, Source]:
     of_tests = model_labels(tests, column)
     alone = replace(mapping, model=None)
     return {
-        model: Source(
+        model: ModelRows(
             of_model(source.table, column, model, labels),
             alone,
             None if tests is None else of_model(tests, column, model, of_tests),
@@ -234,7 +235,7 @@ def _in_order(labels: Labels) -> list[int]:
     return sorted(range(len(labels)), key=lambda code: int(first[code]))
 
 
-def _sorted(sources: Mapping[str, Source]) -> dict[str, Source]:
+def _sorted(sources: Mapping[str, ModelRows]) -> dict[str, ModelRows]:
     """Numbers, as checkpoints have them, in increasing order; other names as they stand."""
     numbers = numbers_of(list(sources))
     if numbers is None:
@@ -244,7 +245,9 @@ def _sorted(sources: Mapping[str, Source]) -> dict[str, Source]:
 
 
 def _together(
-    found: Mapping[str, tuple[Problem, ...]], mapping: ColumnMapping, sources: Mapping[str, Source]
+    found: Mapping[str, tuple[Problem, ...]],
+    mapping: ColumnMapping,
+    sources: Mapping[str, ModelRows],
 ) -> tuple[Problem, ...]:
     """The problems of all models, each kind told once."""
     if len(found) == 1 and not mapping.models and mapping.model is None:
@@ -257,12 +260,12 @@ def _together(
             sentences.setdefault(problem.code, []).append(problem.sentence)
     merged = []
     for code, (model, problem) in first.items():
-        told_by = sentences[code]
-        everywhere = len(told_by) >= len(found)
+        sentences_of_code = sentences[code]
+        everywhere = len(sentences_of_code) >= len(found)
         repair = _lifted(problem, sources[model].mapping, mapping, everywhere=everywhere)
         sentence = problem.sentence
-        if not (everywhere and len(set(told_by)) == 1):
-            others = len(told_by) - 1
+        if not (everywhere and len(set(sentences_of_code)) == 1):
+            others = len(sentences_of_code) - 1
             more = f" (and {plural(others, 'other')})" if others else ""
             sentence = f"Model {quoted(model)}{more}: {sentence}"
         label = problem.repair_label if repair else ""
@@ -292,3 +295,45 @@ def _counted(models: Mapping[str, Predictions]) -> tuple[str, ...]:
     distinct = Counter(predictions.outcome.tobytes() for predictions in models.values())
     same = ", with the same outcomes in the same order" if len(distinct) == 1 else ""
     return (f"{said}{same}. Of the first one:",)
+
+
+def model_labels(table: Table | None, column: str) -> Labels | None:
+    """The names of the models; None where the table has no such column."""
+    if table is None or column not in table.columns:
+        return None
+    return as_labels(table.frame[column])
+
+
+def of_model(table: Table, column: str, model: str, labels: Labels | None) -> Table:
+    """The rows of one model; all of them where no label is that model's."""
+    code = None if labels is None else labels.find(model)
+    if labels is None or code is None:
+        return table
+    chosen = table.chosen(np.flatnonzero(labels.codes == code))
+    return replace(chosen, model=(column, labels.name(code)))
+
+
+def one_model(
+    column: str, model: str | None, table: Table, test_table: Table | None
+) -> tuple[Table, Table | None]:
+    """The rows of one model, of a table and of its test table.
+
+    Raises
+    ------
+    InputError
+        If there is no such column, or no such model in it.
+    """
+    labels = model_labels(table, column)
+    if labels is None:
+        raise refuse("model-column", f"The model column {quoted(column)} is not in the table.")
+    if model is None or labels.find(model) is None:
+        known = joined([quoted(name) for name in labels.names[:5]], len(labels)) or "no model"
+        raise refuse(
+            "model-value",
+            f"model_value must be one that the column {quoted(column)} names ({known}), "
+            f"got {quoted(model)}.",
+        )
+    chosen = of_model(table, column, model, labels)
+    if test_table is None:
+        return chosen, None
+    return chosen, of_model(test_table, column, model, model_labels(test_table, column))

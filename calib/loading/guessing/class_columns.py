@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from calib.loading.columns import Labels
+from calib.loading.labels import Labels
 from calib.numerics.arrays import IntArray
 
 FEWEST = 3
@@ -57,7 +57,7 @@ def match_classes(columns: Sequence[str], labels: Labels) -> Classes:
     Examples
     --------
     >>> import pandas as pd
-    >>> from calib.loading.columns import as_labels
+    >>> from calib.loading.labels import as_labels
     >>> found = match_classes(["p_ant", "p_bee", "p_cow"], as_labels(pd.Series(["cow", "ant"])))
     >>> found.names, found.index, found.match
     (('ant', 'bee', 'cow'), array([ 0,  2, -1]), 'name')

@@ -1,0 +1,1 @@
+"""From a Table and a ColumnMapping to Predictions."""

@@ -1,0 +1,305 @@
+"""Checks of the scores: are they probabilities, and of the right class or classes?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib.core.cells import ScoreCells
+from calib.core.predictions import ROW_SUM_TOLERANCE
+from calib.loading.checking.mapped_rows import Rows
+from calib.loading.checking.outcomes import positive_question
+from calib.loading.checking.rows import LEAVE_OUT, parts
+from calib.loading.guessing.class_columns import shortened
+from calib.loading.problems import Problem, error, joined, plural, quoted, warning
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks
+
+# So far outside [0, 1] a score may lie and still be meant as a probability.
+LITTLE = 0.05
+CLEARLY = 4.0
+# Scores are counted in so many ranges, to see without sorting them that the AUC is not low.
+RANGES = 4096
+
+
+def score_problems(rows: Rows) -> Iterator[Problem]:
+    """Problems of the range of the scores and of their relation to the outcome."""
+    score = np.asarray(rows.of_usable(rows.score), dtype=np.float64)
+    if not len(score):
+        return
+    low, high = float(score.min()), float(score.max())
+    if low < 0.0 or high > 1.0:
+        yield _outside(rows, low, high)
+    elif low == high:
+        yield _constant(rows, low)
+    else:
+        yield from _labels_only(rows, score)
+        yield from _swapped(rows, score)
+        yield from positive_question(rows, float(score.mean()))
+
+
+def _outside(rows: Rows, low: float, high: float) -> Problem:
+    found = rows.usable & ((rows.score < 0.0) | (rows.score > 1.0))
+    lead = (
+        f"Column {quoted(rows.mapping.score)} has {plural(int(found.sum()), 'value')} outside "
+        f"[0, 1] (from {low:.4g} to {high:.4g}), first in {rows.where(found)}. "
+    )
+    if rows.mapping.transform != "none" or rows.mapping.swap:
+        none = replace(rows.mapping, transform="none", swap=False)
+        text = lead + f"The transform {rows.mapping.transform!r} does not fit these scores."
+        return error("outside", text, none, "Undo the transform")
+    if low >= -LITTLE and high <= 1.0 + LITTLE:
+        repair = replace(rows.mapping, transform="clip")
+        text = lead + "They miss the range by little: clip them, or look for the cause."
+        return error("slightly-outside", text, repair, "Clip to [0, 1]")
+    if low < 0.0:
+        repair = replace(rows.mapping, transform="logit")
+        text = lead + (
+            "They look like log-odds or raw decision scores: the sigmoid makes probabilities of "
+            "log-odds, and a first approximation of raw scores."
+        )
+        return error("logit", text, repair, "Apply the sigmoid")
+    return _above(rows, lead, high)
+
+
+def _above(rows: Rows, lead: str, high: float) -> Problem:
+    whole = bool((rows.score[rows.usable] % 1.0 == 0.0).all())
+    if high > 100.0:
+        text = lead + "They are no probabilities. Choose the column that holds the probability."
+        return error("not-probabilities", text)
+    if whole and high <= 10.0:
+        text = lead + (
+            "They look like ratings or classes, not probabilities. Choose the column that holds "
+            "the probability; or divide ratings by 10, and let calibration make probabilities of "
+            "them."
+        )
+        repair = replace(rows.mapping, transform="tenths")
+        return error("ratings", text, repair, "Divide by 10")
+    repair = replace(rows.mapping, transform="percent")
+    # Up to 10 they could be odds or ratings as well.
+    text = lead + (
+        "They look like percentages: divide them by 100."
+        if high > 10.0
+        else "If they are percentages, divide them by 100; else choose another column."
+    )
+    return error("percent", text, repair, "Divide by 100")
+
+
+def _constant(rows: Rows, value: float) -> Problem:
+    return warning(
+        "constant",
+        f"All scores of {quoted(rows.mapping.score)} are {value:.4g}. Only their mean can be "
+        "compared with the outcome; choose another column if this is not meant.",
+    )
+
+
+def _labels_only(rows: Rows, score: FloatArray) -> Iterator[Problem]:
+    if ((score != 0.0) & (score != 1.0)).any():
+        return
+    name = quoted(rows.mapping.score)
+    copy = bool((rows.of_usable(rows.outcome) == score).all())
+    if copy:
+        text = f"Column {name} equals the outcome in every row: it is the label, not a score."
+    else:
+        text = f"Column {name} holds only 0 and 1: predicted labels, not probabilities."
+    yield warning(
+        "labels-only",
+        f"{text} Choose the column of probabilities (predict_proba in scikit-learn).",
+    )
+
+
+def _swapped(rows: Rows, score: FloatArray) -> Iterator[Problem]:
+    outcome = rows.of_usable(rows.outcome)
+    if outcome.min() < 0 or outcome.max() > 1:
+        return
+    n_positive = int(np.count_nonzero(outcome))
+    pairs = n_positive * (len(outcome) - n_positive)
+    if not pairs:
+        return
+    limit = 0.5 - CLEARLY * math.sqrt((len(outcome) + 1.0) / (12.0 * pairs))
+    # Most scores need not be sorted: a bound says that they are not the other class's.
+    if _least_auc(outcome, score, pairs) >= limit:
+        return
+    auc = _auc(ScoreCells.from_arrays(outcome, score))
+    if auc < limit:
+        mapping = rows.mapping
+        other = "of the other class" if mapping.predicted is None else "that it is wrong"
+        yield warning(
+            "swapped",
+            f"Positive rows have the lower scores (AUC {auc:.3f}): column "
+            f"{quoted(mapping.score)} may hold the probability {other}. Swap the classes if so.",
+            replace(mapping, swap=not mapping.swap),
+            "Swap the classes",
+        )
+
+
+def _least_auc(outcome: IntArray, score: FloatArray, pairs: int) -> float:
+    """A bound below the AUC: pairs within one of many equal ranges of scores count as wrong."""
+    count = np.zeros(2 * RANGES)
+    for part in chunks(len(score)):
+        code = 2 * (score[part] * (RANGES - 1)).astype(np.int64) + outcome[part]
+        count += np.bincount(code, minlength=2 * RANGES)
+    below = np.cumsum(count[0::2]) - count[0::2]
+    return float(count[1::2] @ below) / pairs
+
+
+def _auc(cells: ScoreCells) -> float:
+    """AUC of the unweighted rows."""
+    below = np.cumsum(cells.negative) - cells.negative
+    pairs = cells.total_positive * (cells.total_weight - cells.total_positive)
+    return float(cells.positive @ (below + cells.negative / 2.0)) / pairs
+
+
+MAX_NAMED = 5
+
+
+def matrix_problems(rows: Rows) -> Iterator[Problem]:
+    """Problems of the classes of the labels, of the scores' range and of the sums of rows."""
+    yield from _class_labels(rows)
+    if rows.usable.any():
+        yield from _matrix_scores(rows)
+
+
+def _class_labels(rows: Rows) -> Iterator[Problem]:
+    classes, labels = rows.classes, rows.labels
+    assert classes is not None
+    outside = (labels.codes >= 0) & (rows.outcome < 0)
+    if 2 * outside.sum() > (labels.codes >= 0).sum():
+        yield _other_classes(rows)
+        return
+    if outside.any() and not rows.mapping.drop_missing:
+        yield _outside_classes(rows, outside)
+    if classes.match == "order":
+        yield warning(
+            "class-order",
+            f"The labels do not tell which score column is which class. They were taken in sorted "
+            f"order: {quoted(classes.names[0])} is {quoted(rows.mapping.score_columns[0])}, "
+            f"{quoted(classes.names[-1])} is {quoted(rows.mapping.score_columns[-1])}. Name each "
+            "column after its label if that is wrong.",
+        )
+    yield from _seen(rows)
+
+
+def _other_classes(rows: Rows) -> Problem:
+    assert rows.classes is not None
+    names, labels = rows.classes.names, rows.labels
+    return error(
+        "class-columns",
+        f"The labels {joined([quoted(name) for name in labels.names[:MAX_NAMED]], len(labels))} "
+        f"are not the {plural(len(names), 'class')} of the score columns "
+        f"({joined([quoted(name) for name in names[:MAX_NAMED]], len(names))}), nor numbers "
+        f"0 to {len(names) - 1:,}. Name each column after its label, or choose another outcome.",
+    )
+
+
+def _outside_classes(rows: Rows, outside: BoolArray) -> Problem:
+    assert rows.classes is not None
+    codes = dict.fromkeys(rows.labels.codes[outside][:1_000].tolist())
+    shown = joined([quoted(rows.labels.name(code)) for code in list(codes)[:MAX_NAMED]])
+    names = rows.classes.names
+    return error(
+        "outside-classes",
+        f"The outcome {quoted(rows.mapping.outcome)} is none of the {len(names):,} classes in "
+        f"{plural(int(outside.sum()), 'row')}, such as {shown} in {rows.where(outside)}; they go "
+        f"from {quoted(names[0])} to {quoted(names[-1])}. Leave these rows out, or choose the "
+        "columns of all classes.",
+        replace(rows.mapping, drop_missing=True),
+        LEAVE_OUT,
+    )
+
+
+def _seen(rows: Rows) -> Iterator[Problem]:
+    assert rows.classes is not None
+    names = rows.classes.names
+    for part, chosen in parts(rows).items():
+        counts = np.bincount(rows.outcome[chosen], minlength=len(names))
+        absent = np.flatnonzero(counts == 0)
+        if len(absent) == len(names):
+            if rows.test is None:
+                yield error("no-rows", "No row is left that can be used.")
+        elif len(absent) == len(names) - 1:
+            yield error(
+                "one-class",
+                f"All of {part} ({int(counts.sum()):,}) have the label "
+                f"{quoted(names[int(counts.argmax())])}. Calibration compares classes: upload "
+                "rows of others as well, or choose another outcome column.",
+            )
+        elif len(absent):
+            shown = [quoted(names[i]) for i in absent[:MAX_NAMED]]
+            verb = "has" if len(absent) == 1 else "have"
+            yield warning(
+                "unseen-classes",
+                f"{plural(len(absent), 'class')} of {len(names):,} {verb} no row among {part}: "
+                f"{joined(shown, len(absent))}. Nothing can be said or learnt about "
+                f"{'its' if len(absent) == 1 else 'their'} scores there.",
+            )
+
+
+def _matrix_scores(rows: Rows) -> Iterator[Problem]:
+    matrix = rows.score if rows.usable.all() else rows.score[rows.usable]
+    low, high = float(matrix.min()), float(matrix.max())
+    with np.errstate(over="ignore"):
+        sums = matrix.sum(axis=1, dtype=np.float64)
+    if low < 0.0 or high > 1.0:
+        yield _matrix_outside(rows, low, high, sums)
+        return
+    off = np.abs(sums - 1.0) > ROW_SUM_TOLERANCE
+    if off.any():
+        yield _row_sums(rows, off, sums)
+    elif _all_certain(matrix):
+        yield warning(
+            "labels-only",
+            f"The class scores {quoted(shortened(rows.mapping.score_columns))} hold only 0 and 1: "
+            "predicted labels, not probabilities. Choose the columns of probabilities "
+            "(predict_proba in scikit-learn).",
+        )
+
+
+def _all_certain(matrix: NDArray[np.floating]) -> bool:
+    return bool((matrix[:1_000].max(axis=1) == 1.0).all() and (matrix.max(axis=1) == 1.0).all())
+
+
+def _matrix_outside(rows: Rows, low: float, high: float, sums: FloatArray) -> Problem:
+    mapping = rows.mapping
+    lead = (
+        f"The class scores {quoted(shortened(mapping.score_columns))} go from {low:.4g} to "
+        f"{high:.4g}, so they are not probabilities. "
+    )
+    if mapping.transform != "none" or mapping.swap:
+        none = replace(mapping, transform="none", swap=False)
+        text = lead + f"The transform {mapping.transform!r} does not fit these scores."
+        return error("outside", text, none, "Undo the transform")
+    if low >= -LITTLE and high <= 1.0 + LITTLE and np.abs(sums - 1.0).max() <= LITTLE:
+        text = lead + "They miss the range by little: clip them, or look for the cause."
+        clip = replace(mapping, transform="clip")
+        return error("slightly-outside", text, clip, "Clip to [0, 1]")
+    if low >= 0.0 and float(np.mean(np.abs(sums - 100.0) < 1.0)) > 0.5:
+        text = lead + "Their rows sum to 100, as percentages do: divide them by 100."
+        percent = replace(mapping, transform="percent")
+        return error("percent", text, percent, "Divide by 100")
+    look = "logarithms of probabilities" if high <= 0.0 else "logits, a network's last layer"
+    text = lead + f"They look like {look}: the softmax makes probabilities of them."
+    softmax = replace(mapping, transform="softmax")
+    return error("logits", text, softmax, "Apply the softmax")
+
+
+def _row_sums(rows: Rows, off: BoolArray, sums: FloatArray) -> Problem:
+    found = np.flatnonzero(rows.usable)[off]
+    examples = joined([f"{total:.4g}" for total in sums[off][:3]])
+    lead = (
+        f"The class scores of {plural(len(found), 'row')} of {len(sums):,} do not sum to 1 within "
+        f"{ROW_SUM_TOLERANCE}, first in {rows.where(found)} (sums {examples}). "
+    )
+    untouched = rows.mapping.transform == "none"
+    if 2 * len(found) <= len(sums) or not untouched or float(sums[off].min()) <= 0.0:
+        text = lead + "Name the columns of all classes, or repair these rows in the file."
+        return error("row-sums", text)
+    text = lead + (
+        "Name the columns of all classes; or, if each is a class against the rest, divide each row "
+        "by its sum."
+    )
+    divided = replace(rows.mapping, transform="normalize")
+    return error("row-sums", text, divided, "Divide each row by its sum")

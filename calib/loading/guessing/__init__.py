@@ -1,0 +1,1 @@
+"""From a Table to a ColumnMapping."""

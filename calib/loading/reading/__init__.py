@@ -1,0 +1,1 @@
+"""From bytes, a path, pasted text or a DataFrame to a Table."""
