@@ -191,7 +191,11 @@ def _scored(predictions: Predictions, settings: Settings, progress: Progress) ->
     held_out, matrix = analysis.held_out, analysis.multiclass
     assert held_out is not None
     if matrix is not None and matrix.held_out is not None:
-        rows = {key: one.rows for key, one in matrix.scored.items()}
+        as_given = matrix.held_out.as_given
+        rows = {
+            key: {name: as_given(own) for name, own in one.rows.items()}
+            for key, one in matrix.scored.items()
+        }
         share_sq = matrix.held_out.fold_share_sq
         added = {
             key: {name: one.fold_variance(None, name, share_sq) for name in one.rows}

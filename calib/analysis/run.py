@@ -162,7 +162,7 @@ def _of_matrix(
         {key: result.metrics["log_loss"] for key, result in results.items()},
         {key: result.to_best for key, result in results.items()},
         {key: result.differences["log_loss"] for key, result in results.items()},
-        compared.held_out.view("uncalibrated", "top:1").cells(),
+        compared.held_out.top_label.cells(),
         view_words("top:1").outcomes,
         "held-out multiclass log loss",
         analysis.settings.confidence_level,

@@ -73,8 +73,8 @@ class CountedRows:
         Cells, increasing: see `calib.numerics.cell_table.CellTable`.
     exact : bool
         Whether each cell is one score.
-    order : ndarray of int, shape (n,), or None
-        Row of each entry, where entries are rows.
+    entry : ndarray of int, shape (n,), or None
+        Entry of each row that was counted, where no cell names it.
     spread : Spread or None
         Where scores lie within the cells; None where each cell is one score.
     """
@@ -83,7 +83,7 @@ class CountedRows:
     cell: IntArray | None = None
     keys: IntArray | None = None
     exact: bool = True
-    order: IntArray | None = None
+    entry: IntArray | None = None
     spread: Spread | None = None
 
     def __post_init__(self) -> None:
@@ -107,10 +107,9 @@ class CountedRows:
         (array([0.2, 0.7]), array([1., 2.]), array([1, 0, 1]))
         """
         if rows.group is not None:
-            order, group = canonical_order(
-                rows.score, rows.outcome, rows.weight, rows.group, rows.fold
-            )
-            return cls(replace(rows.rows(order), group=group), order=order)
+            columns = (rows.score, rows.weight, rows.fold)
+            order, group = canonical_order(columns, rows.outcome, rows.group)
+            return cls(replace(rows.rows(order), group=group), entry=np.argsort(order))
         table = count_rows(
             rows.score, rows.outcome, rows.weight, _stratum(rows), max_scores=max_scores
         )
@@ -153,10 +152,10 @@ class CountedRows:
         Parameters
         ----------
         rows : BinaryView
-            Some of those that were counted; all of them where entries are rows.
+            Some of those that were counted; all of them where `entry` is known.
         """
-        if self.order is not None:
-            return np.argsort(self.order)
+        if self.entry is not None:
+            return self.entry
         assert self.keys is not None
         n_strata = 2 * _n_folds(self.entries)
         place = np.full((n_strata, len(self.keys), 2), -1)
@@ -176,10 +175,11 @@ class CountedRows:
         return at
 
     def part(self, chosen: NDArray[np.bool_]) -> CountedRows:
-        """Some entries; where they are rows, `find` then takes just those rows."""
+        """Some entries; where `entry` is known, `find` then takes just the rows of these."""
         own = self.entries.rows(chosen)
-        if self.order is not None:
-            return CountedRows(own, order=np.argsort(np.argsort(self.order[chosen])))
+        if self.entry is not None:
+            number = np.cumsum(chosen) - 1
+            return CountedRows(own, entry=number[self.entry[chosen[self.entry]]])
         assert self.cell is not None
         spread = None if self.spread is None else self.spread.part(chosen)
         return CountedRows(own, self.cell[chosen], self.keys, self.exact, spread=spread)

@@ -51,8 +51,8 @@ class CrossFitted:
     ----------
     rows : BinaryView
         The rows that are scored: the test rows, or all rows where folds are used. Each entry counts
-        the rows of one score cell, outcome and fold; rows of clusters and of a matrix are entries
-        of their own.
+        the rows of one score cell, outcome and fold, or, of a matrix, those that hold the same
+        scores; rows of clusters are entries of their own.
     scores : mapping of str to ndarray of shape (n,)
         Calibrated scores of these entries by method key, "uncalibrated" first.
     cells : mapping of str to ScoreCells
@@ -69,6 +69,10 @@ class CrossFitted:
         Methods that could not be fitted, with the reason.
     settings : Settings
         The settings that the methods were fitted with.
+    counted : CountedRows
+        The rows that are scored, counted before they were split into folds; of a matrix, after.
+    source : ndarray of int, shape (n,)
+        Position in `counted` of each entry of `rows`.
     outcomes : mapping of str to ndarray of bool, shape (n,)
         Outcomes of the methods whose outcomes are not those of `rows`: the class that comes r-th
         is another where a method ranks the classes of a row otherwise.
@@ -81,10 +85,6 @@ class CrossFitted:
         Scores of the same points by every fold's calibrator; empty without folds.
     given : BinaryView or None
         The rows that are scored, as they came; None where only their counts are known.
-    counted : CountedRows or None
-        The same, counted before they were split into folds; None where `rows` are `given`.
-    source : ndarray of int, shape (n,), or None
-        Position in `counted` of each entry.
     resolution : mapping of str to mapping of str to float
         By method and metric: how far it may be from that of the scores themselves, where scores are
         grouped in cells; see `calib.metrics.resolution`. Empty where each cell is one score.
@@ -99,13 +99,13 @@ class CrossFitted:
     protocol: str
     failures: Mapping[str, str]
     settings: Settings
+    counted: CountedRows
+    source: IntArray
     outcomes: Mapping[str, BoolArray] = field(default_factory=dict)
     calibration: Replicates | None = None
     fold: IntArray | None = None
     fold_scores: Mapping[str, FoldScores] = field(default_factory=dict)
     given: BinaryView | None = None
-    counted: CountedRows | None = None
-    source: IntArray | None = None
     resolution: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def clusters(self, key: str) -> Replicates | None:
@@ -146,8 +146,6 @@ class CrossFitted:
         values : ndarray of shape (n,)
             Of the entries.
         """
-        if self.counted is None or self.source is None:
-            return values
         weight, n = self.rows.weights, len(self.counted.entries)
         mean = np.bincount(self.source, weight * values, n) / np.bincount(self.source, weight, n)
         return mean[self._counted_entry]
@@ -157,7 +155,8 @@ class CrossFitted:
         rows = self.given_rows
         if key == "uncalibrated":
             return rows
-        outcome = self.outcomes.get(key, rows.outcome)
+        own = self.outcomes.get(key)
+        outcome = rows.outcome if own is None else own[self._counted_entry]
         return replace(rows, outcome=outcome, score=self.row_values(self.scores[key]))
 
     def row_scores(self, key: str) -> FloatArray:
@@ -165,8 +164,6 @@ class CrossFitted:
 
         As many rows have a score as entries count: bins hold as many rows as their curve says.
         """
-        if self.counted is None:
-            return self.scores[key]
         own = self._counted_entry
         entry = np.empty(len(own), dtype=np.int64)
         # Entries stand in the order of what they are parts of.
@@ -177,7 +174,6 @@ class CrossFitted:
     @cached_property
     def _counted_entry(self) -> IntArray:
         """Which counted entry each given row belongs to."""
-        assert self.counted is not None
         return self.counted.find(self.given_rows)
 
     def fold_variance(

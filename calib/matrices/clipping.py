@@ -113,7 +113,7 @@ def compare_clipping(compared: MulticlassComparison) -> Clipping:
             f"Clipping needs fewer than {1 / min(CANDIDATES):,.0f} classes, got {m:,}."
         )
     reference = compared.scored["uncalibrated"].rows["log_loss"]
-    view = held_out.view("uncalibrated", "top:1")
+    view = held_out.top_label
 
     def mean(values: FloatArray, added_variance: float = 0.0) -> Estimate:
         return mean_estimate(values, view, level, added_variance)
@@ -138,6 +138,6 @@ def compare_clipping(compared: MulticlassComparison) -> Clipping:
 
 
 def _row_losses(held_out: MatrixCrossFitted, p_min: float) -> FloatArray:
-    scores, label = held_out.scores, held_out.label
-    clipped = MulticlassClip(p_min).fit(scores[:1], label[:1]).predict(scores)
-    return row_log_loss(clipped, label)
+    own = held_out.in_order("uncalibrated")
+    clipped = MulticlassClip(p_min).fit(own.scores[:1], own.label[:1]).predict(own.scores)
+    return row_log_loss(clipped, own.label)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from calib.core.predictions import BinaryView, Predictions
+from calib.core.predictions import Predictions
 from calib.crossfit.comparison import Estimate, Progress, mean_estimate, no_progress, simplest
 from calib.matrices.defaults import default_methods
 from calib.matrices.held_out import MatrixCrossFitted, cross_fit_matrix
@@ -54,7 +54,7 @@ class Scored:
     Attributes
     ----------
     rows : mapping of str to ndarray of shape (n,)
-        Log loss, Brier score and correctness of each row.
+        Log loss, Brier score and correctness of each row, in `MatrixCrossFitted.order`.
     views : mapping of str to float
         The other metrics.
     classwise_floor : float
@@ -183,7 +183,7 @@ def compare_multiclass(
     >>> predictions = Predictions.from_arrays(y, p / p.sum(axis=1, keepdims=True))
     >>> found = compare_multiclass(predictions, ("temperature", "isotonic"))
     >>> found.recommended, found.frame()["log_loss"].round(3).to_dict()
-    ('temperature', {'uncalibrated': 0.943, 'temperature': 0.848, 'isotonic': 0.863})
+    ('temperature', {'uncalibrated': 0.943, 'temperature': 0.848, 'isotonic': 0.86})
     """
     settings = Settings(
         methods=default_methods(predictions) if methods is None else tuple(methods),
@@ -215,7 +215,7 @@ def compare(
     known = earlier.held_out if earlier else None
     held_out = cross_fit_matrix(predictions, settings, progress, known)
     scored = _scored(held_out, earlier, progress)
-    rows = _rows(held_out)
+    rows = held_out.top_label
 
     share_sq, level = held_out.fold_share_sq, settings.confidence_level
 
@@ -258,9 +258,10 @@ def _scored(
 
 
 def _score(held_out: MatrixCrossFitted, key: str) -> Scored:
-    matrix, label, weight = held_out.matrix(key), held_out.label, held_out.weight
+    own = held_out.in_order(key)
+    matrix, label, weight = own.scores, own.label, own.weight
     views = {
-        name: replace(view, group=held_out.group)
+        name: replace(view, group=own.group)
         for name, view in leading_views(matrix, label, weight).items()
     }
     cells = {name: view.cells() for name, view in views.items()}
@@ -269,7 +270,7 @@ def _score(held_out: MatrixCrossFitted, key: str) -> Scored:
         for name, view in views.items()
     }
     found = view_metrics(cells, N_BINS)
-    by_class = class_errors(matrix, label, weight, N_BINS, held_out.group)
+    by_class = class_errors(matrix, label, weight, N_BINS, own.group)
     found["ece_classwise"] = float(by_class.ece.mean())
     return Scored(
         rows={name: row(matrix, label) for name, row in ROW_METRICS.items()},
@@ -321,13 +322,6 @@ def _unseen_note(unseen: tuple[int, ...], names: tuple[str, ...]) -> tuple[str, 
         f"{len(unseen):,} {classes} no row to calibrate on ({shown}): nothing could be learnt "
         "about them.",
     )
-
-
-def _rows(held_out: MatrixCrossFitted) -> BinaryView:
-    """The weights and groups of the scored rows, as means and their intervals want them."""
-    correct = held_out.label == held_out.scores.argmax(axis=1)
-    top = held_out.scores.max(axis=1)
-    return BinaryView(correct, top, held_out.weight, None, held_out.group)
 
 
 def _recommended(results: Mapping[str, MulticlassResult]) -> str:

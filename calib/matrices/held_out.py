@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold, StratifiedKFold
 
@@ -16,10 +18,12 @@ from calib.multiclass import MULTICLASS_CALIBRATORS, MulticlassCalibrator, multi
 from calib.multiclass.by_class import Classwise, class_table, score_matrix
 from calib.multiclass.one_vs_rest import OneVsRest
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.canonical import canonical_order, row_words
 from calib.numerics.ranking import binary_problem
 from calib.settings import Settings
 
 Found = TypeVar("Found")
+Number = TypeVar("Number", bound=np.generic)
 # Rows of a matrix that every fold's calibrator maps: a mean over 1,000 is known well enough.
 FOLD_ROWS = 1_000
 
@@ -32,10 +36,13 @@ class Part:
     ----------
     rows : ndarray of int
         Positions among the scored rows.
+    train : ndarray of int
+        Positions among all rows of those that the maps were fitted on.
     maps : mapping of str to MulticlassCalibrator
     """
 
     rows: IntArray
+    train: IntArray
     maps: Mapping[str, MulticlassCalibrator]
 
     def __post_init__(self) -> None:
@@ -43,8 +50,36 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class MatrixRows:
+    """Rows of a score matrix; arrays of shape (n,), and `scores` of shape (n, m)."""
+
+    scores: FloatArray
+    label: IntArray
+    weight: FloatArray | None
+    group: IntArray | None
+    fold: IntArray | None = None
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    def of(self, chosen: IntArray) -> MatrixRows:
+        """Some rows, by their positions."""
+        every = {f.name: getattr(self, f.name) for f in fields(self)}
+        own: dict[str, Any] = {k: None if v is None else v[chosen] for k, v in every.items()}
+        return MatrixRows(**own)
+
+    def unseen(self) -> set[int]:
+        """Classes without a row."""
+        counts = np.bincount(self.label, minlength=self.scores.shape[1])
+        return set(np.flatnonzero(counts == 0).tolist())
+
+
+@dataclass(frozen=True, eq=False)
 class MatrixCrossFitted:
     """Every method's fitted maps, arranged so that each scored row meets one that has not seen it.
+
+    Arrays of rows are in the order that the rows came in. Whatever is computed of them is computed
+    in `order`, so that it does not depend on the one that they came in.
 
     Calibrated matrices are computed when asked for: a dozen of 50,000 rows by 1,000 classes would
     not fit in memory.
@@ -56,6 +91,8 @@ class MatrixCrossFitted:
     label : ndarray of int, shape (n,)
     weight : ndarray of shape (n,) or None
     group : ndarray of int, shape (n,), or None
+    order : ndarray of int, shape (n,)
+        Positions of the rows, sorted by all that is known of them.
     parts : tuple of Part
     maps : mapping of str to MulticlassCalibrator
         For use: fitted on the calibration rows, or on all rows.
@@ -75,6 +112,7 @@ class MatrixCrossFitted:
     label: IntArray
     weight: FloatArray | None
     group: IntArray | None
+    order: IntArray
     parts: tuple[Part, ...]
     maps: Mapping[str, MulticlassCalibrator]
     protocol: str
@@ -97,6 +135,35 @@ class MatrixCrossFitted:
         for part in self.parts:
             calibrated[part.rows] = part.maps[key].predict(self.scores[part.rows])
         return calibrated
+
+    def in_order(self, key: str) -> MatrixRows:
+        """The rows with a method's scores, in `order`."""
+        return MatrixRows(self.matrix(key), self.label, self.weight, self.group).of(self.order)
+
+    @cached_property
+    def top_label(self) -> BinaryView:
+        """The top labels of the uncalibrated scores, in `order`."""
+        return self.view("uncalibrated", "top:1").rows(self.order)
+
+    def as_given(self, values: NDArray[Number]) -> NDArray[Number]:
+        """Values of the rows in `order`, in the order that the rows came in."""
+        found = np.empty_like(values)
+        found[self.order] = values
+        return found
+
+    @cached_property
+    def alike(self) -> IntArray:
+        """Which of the distinct rows each one is, in `order`; rows of clusters are all distinct."""
+        starts = np.ones(len(self), dtype=bool)
+        if self.group is None:
+            before, after = self.order[:-1], self.order[1:]
+            same = (self.label[before] == self.label[after]) & (
+                self.scores[before, 0] == self.scores[after, 0]
+            )
+            near = np.flatnonzero(same)
+            equal = self.scores[before[near]] == self.scores[after[near]]
+            starts[near[equal.all(axis=1)] + 1] = False
+        return np.cumsum(starts) - 1
 
     @property
     def fold(self) -> IntArray | None:
@@ -123,12 +190,12 @@ class MatrixCrossFitted:
     @property
     def fold_rows(self) -> IntArray:
         """Rows that every fold's calibrator is looked at on: at most 1,000, drawn at random."""
-        return self.some(np.arange(len(self)))[0]
+        return self.some(self.order)[0]
 
     @property
     def fold_share_sq(self) -> FloatArray:
         """Squared shares of these rows in the total weight, raised to stand for all rows."""
-        return self.some(np.arange(len(self)))[1]
+        return self.some(self.order)[1]
 
     def fold_matrices(self, key: str) -> Iterator[FloatArray]:
         """Scores of `fold_rows` by every fold's calibrator; none without folds."""
@@ -161,7 +228,8 @@ class MatrixCrossFitted:
             Method.
         class_names : sequence of str
         """
-        return class_table(self.matrix(key), self.label, self.weight, class_names, group=self.group)
+        own = self.in_order(key)
+        return class_table(own.scores, own.label, own.weight, class_names, group=own.group)
 
 
 def create_multiclass(key: str, settings: Settings) -> MulticlassCalibrator:
@@ -207,17 +275,11 @@ def cross_fit_matrix(
     if earlier is not None and kept and not missing:
         same = earlier.settings.methods == settings.methods
         return earlier if same else _merged(earlier, earlier, settings)
-    data = _Rows(
-        score_matrix(predictions),
-        predictions.outcome,
-        predictions.weight,
-        predictions.group,
-        predictions.fold,
-    )
+    data, order = _sorted(predictions)
     if predictions.test is None:
-        fresh = _by_folds(data, missing, settings, progress)
+        fresh = _by_folds(data, order, missing, settings, progress)
     else:
-        fresh = _by_split(data, predictions.test, missing, settings, progress)
+        fresh = _by_split(data, order, predictions.test, missing, settings, progress)
     return fresh if earlier is None or not kept else _merged(fresh, earlier, settings)
 
 
@@ -250,33 +312,33 @@ def _merged(
         return {key: found[key] for key in settings.methods if key in found}
 
     parts = tuple(
-        Part(part.rows, both(part.maps, old.maps))
+        replace(part, maps=both(part.maps, old.maps))
         for part, old in zip(fresh.parts, earlier.parts, strict=True)
     )
     maps, failures = both(fresh.maps, earlier.maps), both(fresh.failures, earlier.failures)
     return replace(fresh, parts=parts, maps=maps, failures=failures, settings=settings)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    scores: FloatArray
-    label: IntArray
-    weight: FloatArray | None
-    group: IntArray | None
-    fold: IntArray | None = None
-
-    def of(self, chosen: IntArray) -> _Rows:
-        weight = None if self.weight is None else self.weight[chosen]
-        group = None if self.group is None else self.group[chosen]
-        return _Rows(self.scores[chosen], self.label[chosen], weight, group)
-
-    def unseen(self) -> set[int]:
-        counts = np.bincount(self.label, minlength=self.scores.shape[1])
-        return set(np.flatnonzero(counts == 0).tolist())
+def _sorted(predictions: Predictions) -> tuple[MatrixRows, IntArray]:
+    """The rows as they came, and their positions in an order that does not depend on it."""
+    scores, fold, test = score_matrix(predictions), predictions.fold, predictions.test
+    split = None if test is None else test.astype(np.int64)
+    columns = (row_words(scores), predictions.weight, fold, split)
+    order, codes = canonical_order(columns, predictions.outcome, predictions.group)
+    group = None
+    if codes is not None:
+        group = np.empty_like(codes)
+        group[order] = codes
+    return MatrixRows(scores, predictions.outcome, predictions.weight, group, fold), order
 
 
 def _by_split(
-    data: _Rows, test: BoolArray, methods: tuple[str, ...], settings: Settings, progress: Progress
+    data: MatrixRows,
+    order: IntArray,
+    test: BoolArray,
+    methods: tuple[str, ...],
+    settings: Settings,
+    progress: Progress,
 ) -> MatrixCrossFitted:
     if test.all() or not test.any():
         only = "test" if test.all() else "calibration"
@@ -284,15 +346,17 @@ def _by_split(
             f"The split must name calibration and test rows, got only {only} rows. "
             "Split the data in another way."
         )
-    calibration, scored = data.of(np.flatnonzero(~test)), data.of(np.flatnonzero(test))
+    train, own_order = order[~test[order]], (np.cumsum(test) - 1)[order[test[order]]]
+    calibration, scored = data.of(train), data.of(np.flatnonzero(test))
     steps = _Steps(len(methods), progress)
     maps, failures = _fit_all(calibration, methods, settings, steps)
-    part = Part(np.arange(len(scored.label)), maps)
+    part = Part(own_order, train, maps)
     return MatrixCrossFitted(
         scores=scored.scores,
         label=scored.label,
         weight=scored.weight,
         group=scored.group,
+        order=own_order,
         parts=(part,),
         maps=maps,
         protocol="test rows",
@@ -304,11 +368,15 @@ def _by_split(
 
 
 def _by_folds(
-    data: _Rows, methods: tuple[str, ...], settings: Settings, progress: Progress
+    data: MatrixRows,
+    order: IntArray,
+    methods: tuple[str, ...],
+    settings: Settings,
+    progress: Progress,
 ) -> MatrixCrossFitted:
-    folds = _folds(data, settings)
+    folds = [(order[train], order[rows]) for train, rows in _folds(data, order, settings)]
     steps = _Steps(len(methods) * (len(folds) + 1), progress)
-    maps, failures = _fit_all(data, methods, settings, steps)
+    maps, failures = _fit_all(data.of(order), methods, settings, steps)
     parts, unseen = [], data.unseen()
     for number, (train, rows) in enumerate(folds):
         seen = data.of(train)
@@ -316,7 +384,7 @@ def _by_folds(
         fitted, failed = _fit_all(seen, tuple(maps), settings, steps)
         failures |= failed
         unseen |= seen.unseen()
-        parts.append(Part(rows, fitted))
+        parts.append(Part(rows, train, fitted))
     # A method that failed in one fold has rows without a score.
     maps = {key: fitted for key, fitted in maps.items() if key not in failures}
     return MatrixCrossFitted(
@@ -324,6 +392,7 @@ def _by_folds(
         label=data.label,
         weight=data.weight,
         group=data.group,
+        order=order,
         parts=tuple(parts),
         maps=maps,
         protocol="folds",
@@ -347,7 +416,7 @@ class _Steps:
 
 
 def _fit_all(
-    rows: _Rows, methods: tuple[str, ...], settings: Settings, steps: _Steps
+    rows: MatrixRows, methods: tuple[str, ...], settings: Settings, steps: _Steps
 ) -> tuple[dict[str, MulticlassCalibrator], dict[str, str]]:
     """Fitted calibrators by key, and the reasons of those that could not be fitted."""
     maps, failures = {}, {}
@@ -362,19 +431,23 @@ def _fit_all(
     return maps, failures
 
 
-def _folds(data: _Rows, settings: Settings) -> list[tuple[IntArray, IntArray]]:
+def _folds(
+    data: MatrixRows, order: IntArray, settings: Settings
+) -> list[tuple[IntArray, IntArray]]:
+    """Positions in `order` of the rows to fit on and of those to score, for each fold."""
     if data.fold is not None:
-        return list(PredefinedSplit(data.fold).split())
-    n_units = len(data.label) if data.group is None else len(np.unique(data.group))
+        return list(PredefinedSplit(data.fold[order]).split())
+    label, group = data.label[order], None if data.group is None else data.group[order]
+    n_units = len(label) if group is None else len(np.unique(group))
     if n_units < 2:
-        unit = "row" if data.group is None else "group"
+        unit = "row" if group is None else "group"
         raise ValueError(f"Cross-fitting needs at least 2 {unit}s, got {n_units}.")
     n_folds = min(settings.n_folds, n_units)
     # Classes with fewer rows than folds cannot be spread evenly: they count as the commonest one.
-    counts = np.bincount(data.label)
-    strata = np.where(counts[data.label] < n_folds, counts.argmax(), data.label)
+    counts = np.bincount(label)
+    strata = np.where(counts[label] < n_folds, counts.argmax(), label)
     if np.bincount(strata).max() < n_folds:
         strata = np.zeros_like(strata)
-    kind = StratifiedKFold if data.group is None else StratifiedGroupKFold
+    kind = StratifiedKFold if group is None else StratifiedGroupKFold
     splitter = kind(n_folds, shuffle=True, random_state=settings.seed)
-    return list(splitter.split(strata, strata, data.group))
+    return list(splitter.split(strata, strata, group))

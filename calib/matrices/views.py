@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from calib.core.cells import ScoreCells
+from calib.core.counted import CountedRows
 from calib.core.predictions import BinaryView, Predictions, check_view
 from calib.crossfit.comparison import CrossFitted, Progress, no_progress
 from calib.matrices.held_out import MatrixCrossFitted
 from calib.multiclass import MULTICLASS_CALIBRATORS
+from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.ranking import binary_problem
 from calib.settings import Settings
 from calib.uncertainty import (
@@ -49,20 +53,21 @@ def cross_fit_view(
     ValueError
         If the view is not one of these classes, or its rows all have one outcome.
     """
+    given = check_view_outcomes(predictions, settings.view)
     view = predictions.view(settings.view)
-    rows = check_view_outcomes(predictions, settings.view)
     calibration = view if view.test is None else view.rows(~view.test)
-    fitted_on = calibration.cells()
+    fitted = CountedRows.of_rows(replace(calibration, test=None), max_scores=len(view)).entries
+    fitted_on = fitted.cells()
+    counted, firsts = _counted(held_out, given)
+    rows = counted.entries
     views, cells, replicates = {}, {}, {}
     for number, key in enumerate(held_out.maps):
         label = MULTICLASS_CALIBRATORS[key].label
         progress(number / len(held_out.maps), f"Looking at {label}")
-        views[key] = held_out.view(key, settings.view)
+        own = held_out.view(key, settings.view)
+        views[key] = replace(rows, outcome=own.outcome[firsts], score=own.score[firsts])
         cells[key] = views[key].cells()
         replicates[key] = replicate_view(views[key], cells[key], settings.seed)
-    outcomes = {
-        key: own.outcome for key, own in views.items() if (own.outcome != rows.outcome).any()
-    }
     return CrossFitted(
         rows=rows,
         scores={key: own.score for key, own in views.items()},
@@ -73,14 +78,42 @@ def cross_fit_view(
         protocol=held_out.protocol,
         failures=held_out.failures,
         settings=settings,
-        outcomes=outcomes,
-        fold=held_out.fold,
+        outcomes={
+            key: own.outcome for key, own in views.items() if (own.outcome != rows.outcome).any()
+        },
+        fold=rows.fold,
         fold_scores=_fold_scores(held_out, settings.view),
-        given=rows,
+        given=given,
+        counted=counted,
+        source=np.arange(len(rows)),
         calibration=None
         if view.test is None
-        else replicate_clusters(calibration, fitted_on, settings.seed),
+        else replicate_clusters(fitted, fitted_on, settings.seed),
     )
+
+
+def _counted(held_out: MatrixCrossFitted, rows: BinaryView) -> tuple[CountedRows, IntArray]:
+    """Rows of a view counted by row of the matrix and fold, and a row of each entry."""
+    order, fold = held_out.order, held_out.fold
+    alike = held_out.alike if fold is None else held_out.alike * (fold.max() + 1) + fold[order]
+    _, first, entry = np.unique(alike, return_index=True, return_inverse=True)
+    firsts, group = order[first], held_out.group
+    some = rows.rows(firsts)
+    weighted = rows.weight is not None and group is None
+
+    def total(values: FloatArray) -> FloatArray:
+        return np.bincount(entry, values[order]).astype(np.float64)
+
+    entries = replace(
+        some,
+        weight=total(rows.weights) if weighted else some.weight,
+        test=None,
+        group=None if group is None else group[firsts],
+        fold=None if fold is None else fold[firsts],
+        count=np.bincount(entry).astype(np.float64) if group is None else None,
+        weight_sq=total(rows.squared_weights) if weighted else None,
+    )
+    return CountedRows(entries, entry=held_out.as_given(entry.astype(np.int64))), firsts
 
 
 def _fold_scores(held_out: MatrixCrossFitted, view: str) -> dict[str, FoldScores]:

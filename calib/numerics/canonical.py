@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray
+from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.blocks import row_blocks
 
 Words = NDArray[np.uint64]
 
 
 def canonical_order(
-    score: FloatArray,
-    outcome: BoolArray,
-    weight: FloatArray | None,
-    group: IntArray,
-    fold: IntArray | None = None,
-) -> tuple[IntArray, IntArray]:
-    """Sort rows of clusters by all that is known of them, and number the clusters likewise.
+    columns: Sequence[NDArray[Any] | None], outcome: NDArray[Any], group: IntArray | None = None
+) -> tuple[IntArray, IntArray | None]:
+    """Sort rows by all that is known of them, and number their clusters likewise.
 
     Parameters
     ----------
-    score : ndarray of shape (n,)
-    outcome : ndarray of bool, shape (n,)
-    weight : ndarray of shape (n,), or None
-    group : ndarray of int, shape (n,)
+    columns : sequence of ndarray of shape (n,), or None
+        Scores, or `row_words` of a matrix, then weights, named folds and the like; those that are
+        None are passed over. Of 64 bits each.
+    outcome : ndarray of bool or int, shape (n,)
+    group : ndarray of int, shape (n,), optional
         Codes of the clusters, at least 0, in any order.
-    fold : ndarray of int, shape (n,), optional
 
     Returns
     -------
     order : ndarray of int, shape (n,)
-    group : ndarray of int, shape (n,)
+    group : ndarray of int, shape (n,), or None
         New codes of the sorted rows. Clusters that hold the same rows have neighbouring codes, and
         which of them comes first makes no difference.
 
@@ -39,13 +39,17 @@ def canonical_order(
     --------
     >>> import numpy as np
     >>> score, outcome = np.array([0.5, 0.2, 0.5]), np.array([True, False, True])
-    >>> order, group = canonical_order(score, outcome, None, np.array([0, 1, 1]))
+    >>> order, group = canonical_order([score], outcome, np.array([0, 1, 1]))
     >>> score[order], group
     (array([0.2, 0.5, 0.5]), array([1, 0, 1]))
     """
-    columns = [score + 0.0, *(column for column in (weight, fold) if column is not None)]
+    # Added to 0.0, which makes one zero of two.
+    known = [column + column.dtype.type(0) for column in columns if column is not None]
+    keys = [*reversed(known[1:]), outcome, known[0]]
+    if group is None:
+        return np.lexsort(keys), None
     word = outcome.astype(np.uint64)
-    for column in columns:
+    for column in known:
         word = _mixed(word + column.view(np.uint64))
     # A sum of mixed words is the same in any order of a cluster's rows.
     signature = np.zeros(int(group.max()) + 1, dtype=np.uint64)
@@ -54,8 +58,26 @@ def canonical_order(
     number = np.empty(len(signature), dtype=np.int64)
     number[by_signature] = np.arange(len(signature))
     codes = number[group]
-    order = np.lexsort((codes, *reversed(columns[1:]), outcome, columns[0]))
+    order = np.lexsort([codes, *keys])
     return order, codes[order]
+
+
+def row_words(matrix: FloatArray) -> Words:
+    """64 bits for each row of a matrix, which are the same for rows that hold the same numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first, second, third = row_words(np.array([[0.0, 1.0], [1.0, 0.0], [-0.0, 1.0]]))
+    >>> bool(first == third), bool(first == second)
+    (True, False)
+    """
+    found = np.empty(len(matrix), dtype=np.uint64)
+    # The same number in another column is another word.
+    column = _mixed(np.arange(matrix.shape[1], dtype=np.uint64))
+    for rows in row_blocks(*matrix.shape):
+        found[rows] = _mixed((matrix[rows] + 0.0).view(np.uint64) + column).sum(axis=1)
+    return found
 
 
 def _mixed(word: Words) -> Words:

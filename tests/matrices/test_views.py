@@ -1,6 +1,7 @@
 """A view of a matrix, analysed: every method by its own outcomes, and nothing fitted twice."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def test_outcomes_are_those_of_the_class_that_each_method_ranks_first(prediction
     for key in ("uncalibrated", "temperature", "isotonic"):
         matrix = analysis.multiclass.held_out.matrix(key)
         right = matrix.argmax(axis=1) == predictions.outcome
-        view = analysis.held_out.view(key)
+        view = analysis.held_out.row_view(key)
         assert (view.outcome == right).all()
         assert (view.score == matrix.max(axis=1)).all()
         expected = log_loss(right, matrix.max(axis=1))
@@ -41,17 +42,19 @@ def test_outcomes_are_those_of_the_class_that_each_method_ranks_first(prediction
 
 
 def test_differences_are_paired_by_row_though_outcomes_differ(analysis):
-    rows = [analysis.held_out.view(key) for key in ("isotonic", "uncalibrated")]
+    rows = [analysis.held_out.row_view(key) for key in ("isotonic", "uncalibrated")]
     losses = [-np.log(np.where(r.outcome, r.score, 1.0 - r.score)) for r in rows]
     folds = analysis.multiclass.held_out.fold_matrices("isotonic")
-    label = analysis.multiclass.held_out.label
+    label = analysis.multiclass.held_out.label[analysis.multiclass.held_out.fold_rows]
     by_fold = [
         -np.log(np.where(p.argmax(axis=1) == label, p.max(axis=1), 1.0 - p.max(axis=1)))
         for p in folds
     ]
     added = np.var(by_fold, axis=0).sum() * len(by_fold) / len(label) ** 2
     expected = mean_estimate(losses[0] - losses[1], rows[0], 0.95, added)
-    assert analysis.methods["isotonic"].differences["log_loss"] == expected
+    found = analysis.methods["isotonic"].differences["log_loss"]
+    for name in ("value", "low", "high"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-12)
 
 
 def test_change_of_auc_is_delongs(analysis):
@@ -111,7 +114,7 @@ def test_test_rows_are_those_of_the_view(problem):
     assert found.data.protocol == "test rows"
     assert (found.data.n_rows, found.data.n_calibration) == (400, 400)
     right = scores[test].argmax(axis=1) == label[test]
-    assert (found.held_out.rows.outcome == right).all()
+    assert (found.held_out.given_rows.outcome == right).all()
 
 
 def test_clusters_reach_every_interval(problem):
@@ -149,3 +152,90 @@ def test_methods_of_a_matrix_cannot_calibrate_one_score():
     assert "Vector scaling calibrates a matrix of one score a class" in first.warnings[0]
     again = analyze(rows, Settings(methods=("platt", "vector", "beta")), earlier=first)
     assert list(again.methods) == ["uncalibrated", "platt", "beta"]
+
+
+def columns_of(kind, n):
+    rng = np.random.default_rng(5)
+    return {
+        "weights": {"sample_weight": rng.gamma(2.0, 1.0, n)},
+        "weighted ties": {"sample_weight": rng.gamma(2.0, 1.0, n)},
+        "clusters": {"group": rng.integers(0, 60, n)},
+        "clusters alike": {"group": np.arange(n) // 2},
+        "test rows": {"test": rng.random(n) < 0.4},
+        "clusters and test rows": {
+            "group": rng.integers(0, 60, n),
+            "test": rng.random(n) < 0.4,
+            "sample_weight": rng.gamma(2.0, 1.0, n),
+        },
+        "folds": {"fold": rng.choice(["a", "b", "c"], n)},
+    }.get(kind, {})
+
+
+def numbers_of(found, into):
+    """Every number of a result, wherever it lies."""
+    if isinstance(found, np.ndarray | float | int | str):
+        into.append(np.asarray(found))
+    elif isinstance(found, Mapping):
+        for key in found:
+            numbers_of(found[key], into)
+    elif isinstance(found, tuple):
+        for own in found:
+            numbers_of(own, into)
+    elif is_dataclass(found):
+        for own in fields(found):
+            if own.name not in ("held_out", "fingerprint", "settings", "columns"):
+                numbers_of(getattr(found, own.name), into)
+    return into
+
+
+@pytest.mark.parametrize("view", ["top:1", "class:2"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "plain",
+        "ties",
+        "weights",
+        "weighted ties",
+        "clusters",
+        "clusters alike",
+        "test rows",
+        "clusters and test rows",
+        "folds",
+    ],
+)
+def test_the_order_of_the_rows_makes_no_difference(problem, kind, view):
+    scores, label = (np.repeat(values, 2, axis=0)[:900] for values in problem)
+    if "ties" in kind:
+        scores = np.maximum(scores.round(1), 0.05)
+        scores = scores / scores.sum(axis=1, keepdims=True)
+    more = columns_of(kind, len(label))
+    settings = Settings(view=view, methods=("temperature", "vector", "dirichlet", "isotonic"))
+    order = np.random.default_rng(1).permutation(len(label))
+    first = analyze(Predictions.from_arrays(label, scores, **more), settings)
+    shuffled = {name: values[order] for name, values in more.items()}
+    second = analyze(Predictions.from_arrays(label[order], scores[order], **shuffled), settings)
+    own, theirs = numbers_of(first, []), numbers_of(second, [])
+    assert len(own) > 500
+    for one, other in zip(own, theirs, strict=True):
+        np.testing.assert_array_equal(one, other)
+    for key in first.methods:
+        one, other = (each.multiclass.held_out.matrix(key) for each in (first, second))
+        by_row = (np.lexsort(each.T) for each in (one, other))
+        np.testing.assert_array_equal(one[next(by_row)], other[next(by_row)])
+
+
+def test_copies_of_a_row_are_counted_once(problem):
+    """What a view costs grows with the distinct rows of a fold, and its numbers are the rows'."""
+    scores, label = (np.repeat(values[:100], 40, axis=0) for values in problem)
+    found = analyze(Predictions.from_arrays(label, scores), replace(SETTINGS, n_folds=4))
+    assert len(found.held_out.rows) == 400
+    assert found.held_out.rows.n_rows == found.data.n_rows == 4000
+    for key in ("uncalibrated", "isotonic"):
+        matrix = found.multiclass.held_out.matrix(key)
+        right, top = matrix.argmax(axis=1) == label, matrix.max(axis=1)
+        metrics = found.methods[key].metrics
+        assert metrics["log_loss"].value == pytest.approx(log_loss(right, top), rel=1e-12)
+        losses = -np.log(np.where(right, top, 1.0 - top))
+        half = 1.96 * losses.std() / np.sqrt(4000)
+        width = metrics["log_loss"].high - metrics["log_loss"].low
+        assert width == pytest.approx(2 * half, rel=0.01)

@@ -59,7 +59,7 @@ def test_slices_are_judged_by_each_methods_own_outcomes(predictions, analysis):
     parts = parts_of(predictions, analysis)
     even = predictions.columns["half"] == "even"
     for key, gaps in parts.slices[0].gaps.items():
-        view = analysis.held_out.view(key)
+        view = analysis.held_out.row_view(key)
         gap = view.outcome[even].mean() - view.score[even].mean()
         assert gaps.gap[gaps.names.index("even")] == pytest.approx(gap, abs=1e-12)
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import PredefinedSplit
 
 from calib.analysis.slices import calibrate_matrix_slices
 from calib.core.predictions import Predictions
@@ -41,8 +41,7 @@ def test_own_scores_are_those_of_a_peer_fitted_on_the_slices_training_rows():
     held_out = cross_fit_matrix(data, SETTINGS)
     found = calibrate_matrix_slices(data, south, held_out, "temperature")
     own, common = np.empty(len(data)), np.empty(len(data))
-    folds = StratifiedKFold(4, shuffle=True, random_state=3).split(data.scores, data.outcome)
-    for train, test in folds:
+    for train, test in PredefinedSplit(held_out.fold).split():
         own[test] = loss_of_a_peer(data, train[south[train]], test)
         common[test] = loss_of_a_peer(data, train, test)
     assert found.apart.value == pytest.approx(own[south].mean(), rel=1e-4)

@@ -99,7 +99,7 @@ def row_table(
         predictions.outcome_name: np.array(predictions.class_names)[predictions.outcome[number]],
     }
     if predictions.n_classes > 2:
-        outcome = held_out.outcomes.get(method, view.outcome)
+        outcome = held_out.row_view(method).outcome
         found["positive"] = outcome[rows].astype(np.int64)
     found[predictions.score_name] = view.score[rows]
     if method != "uncalibrated":

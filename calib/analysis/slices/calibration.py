@@ -147,8 +147,6 @@ def _slice_in_folds(
     they had been split into folds with all others.
     """
     split, counted, source = held_out.rows, held_out.counted, held_out.source
-    assert counted is not None
-    assert source is not None
     assert split.fold is not None
     n, n_folds = len(counted.entries), int(split.fold.max()) + 1
     place = counted.find(held_out.given_rows)[member]

@@ -6,12 +6,12 @@ import numpy as np
 
 from calib.analysis.slices.calibration import SliceCalibration, paired, scored_rows
 from calib.core.predictions import Predictions
-from calib.matrices.held_out import MatrixCrossFitted, Part, create_multiclass
+from calib.matrices.held_out import MatrixCrossFitted, create_multiclass
 from calib.methods import method_of
 from calib.multiclass import MulticlassCalibrator
 from calib.multiclass.by_class import score_matrix
 from calib.multiclass.metrics import row_log_loss
-from calib.numerics.arrays import BoolArray
+from calib.numerics.arrays import BoolArray, IntArray
 from calib.uncertainty import fold_variance
 
 
@@ -53,35 +53,26 @@ def calibrate_matrix_slices(
     """
     scored = scored_rows(member, predictions.test, method, held_out.maps)
     losses = np.zeros((2, len(scored)))
-    looked_at, share_sq = held_out.some(np.flatnonzero(scored))
+    chosen = held_out.order[scored[held_out.order]]
+    looked_at, share_sq = held_out.some(chosen)
     by_fold = []
     for part in held_out.parts:
         rows = part.rows[scored[part.rows]]
         if len(rows):
-            fit_on = member & _not_scored_in(part, predictions)
-            own = _fit(predictions, fit_on, method, held_out)
+            own = _fit(predictions, part.train[member[part.train]], method, held_out)
             apart = own.predict(held_out.scores[looked_at])
             by_fold.append(row_log_loss(apart, held_out.label[looked_at]))
             for kind, fitted in enumerate((part.maps[method], own)):
                 calibrated = fitted.predict(held_out.scores[rows])
                 losses[kind, rows] = row_log_loss(calibrated, held_out.label[rows])
     added = fold_variance(np.array(by_fold), share_sq)
-    rows_of_slice = held_out.view("uncalibrated", "top:1").rows(scored)
-    together, alone = losses[:, scored]
+    rows_of_slice = held_out.view("uncalibrated", "top:1").rows(chosen)
+    together, alone = losses[:, chosen]
     return paired(method, rows_of_slice, together, alone, confidence_level, added)
 
 
-def _not_scored_in(part: Part, predictions: Predictions) -> BoolArray:
-    """Rows that a map may be fitted on, if it scores this part."""
-    if predictions.test is not None:
-        return ~predictions.test
-    others = np.ones(len(predictions), dtype=bool)
-    others[part.rows] = False
-    return others
-
-
 def _fit(
-    predictions: Predictions, fit_on: BoolArray, method: str, held_out: MatrixCrossFitted
+    predictions: Predictions, fit_on: IntArray, method: str, held_out: MatrixCrossFitted
 ) -> MulticlassCalibrator:
     label, weight = predictions.outcome[fit_on], predictions.weight
     present = len(np.unique(label))
