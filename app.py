@@ -2,10 +2,11 @@
 
 import streamlit as st
 
+from calib import text
 from calib.analysis import Analysis
 from calib.figures import reliability_chart
 from calib.figures.words import band_meaning
-from calib.loading.problems import plural
+from calib.text import plural
 from calib.ui import frame, state, widgets, words
 from calib.ui.frame import Model
 
@@ -13,7 +14,7 @@ from calib.ui.frame import Model
 def four_numbers(analysis: Analysis) -> None:
     data, scores = analysis.data, analysis.uncalibrated
     loss = scores.metrics["log_loss"]
-    at = words.level(analysis.settings.confidence_level)
+    at = text.level(analysis.settings.confidence_level)
     with st.container(key=state.key("numbers")):
         left, right = st.columns(2, wrap=False)
         left.metric(
@@ -26,7 +27,7 @@ def four_numbers(analysis: Analysis) -> None:
         )
         right.metric(
             "Predicted, observed",
-            f"{words.percent(data.mean_score)}, {words.percent(data.base_rate)}",
+            f"{text.percent(data.mean_score)}, {text.percent(data.base_rate)}",
             plural(data.n_distinct, "distinct score"),
             delta_color="off",
             delta_arrow="off",
@@ -34,8 +35,8 @@ def four_numbers(analysis: Analysis) -> None:
         )
         left.metric(
             "KS error",
-            words.number(scores.metrics["ks_error"].value),
-            words.p_words(scores.p_adjusted["ks"]),
+            text.number(scores.metrics["ks_error"].value),
+            text.p_value(scores.p_adjusted["ks"]),
             delta_color="off",
             delta_arrow="off",
             help=f"{words.meaning(analysis, 'ks_error')} "
@@ -43,9 +44,9 @@ def four_numbers(analysis: Analysis) -> None:
             "correction for five tests.",
         )
         right.metric(
-            words.plain(words.label(analysis, "log_loss")),
-            words.number(loss.value),
-            words.interval(loss),
+            text.plain(words.label(analysis, "log_loss")),
+            text.number(loss.value),
+            text.interval(loss),
             delta_color="off",
             delta_arrow="off",
             help=f"{words.meaning(analysis, 'log_loss')} Below it: the {at} interval.",
@@ -79,7 +80,7 @@ with st.sidebar:
 
 def body(model: Model) -> None:
     analysis = model.analysis
-    st.markdown(f"## {words.plain(analysis.verdict.sentence)}")
+    st.markdown(f"## {text.plain(analysis.verdict.sentence)}")
     picture, numbers = st.columns([6, 5], gap="medium")
     with picture:
         frame.chart(reliability_chart(analysis), "chart_reliability")
@@ -90,7 +91,7 @@ def body(model: Model) -> None:
     with numbers:
         four_numbers(analysis)
         with st.container(border=True, key=state.key("best_fix")):
-            st.markdown(f"**{words.plain(analysis.recommendation.sentence)}**")
+            st.markdown(f"**{text.plain(analysis.recommendation.sentence)}**")
             st.caption(words.protocol(analysis))
         frame.once("Look closer", next_steps)
 

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from calib import text
 from calib.analysis import Analysis
 from calib.figures import before_after_panel, difference_chart
 from calib.figures.words import band_meaning
@@ -40,7 +41,7 @@ def body(model: Model) -> None:
         if len(analysis.methods) > 1:
             matrix_view.changes(analysis)
         matrix_view.clipped(session, analysis)
-        st.markdown(f"### This view: {words.plain(analysis.data.positive_name)}")
+        st.markdown(f"### This view: {text.plain(analysis.data.positive_name)}")
     else:
         st.markdown("### Metrics on held-out rows")
     tables.metrics(analysis)
@@ -55,9 +56,9 @@ def body(model: Model) -> None:
 
 def recommendation(analysis: Analysis) -> None:
     with st.container(border=True, key=state.key("recommendation")):
-        st.markdown(f"#### {words.plain(analysis.recommendation.sentence)}")
+        st.markdown(f"#### {text.plain(analysis.recommendation.sentence)}")
         for reason in analysis.recommendation.reasons:
-            st.markdown(f"- {words.plain(reason)}")
+            st.markdown(f"- {text.plain(reason)}")
         st.caption(words.protocol(analysis))
 
 

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from calib.store import StoreError
+from calib.text import plain
 from calib.ui import frame, reporting, saved_report, saved_reports, widgets
-from calib.ui.words import plain
 
 session = frame.begin("Reports")
 desk = session.desk

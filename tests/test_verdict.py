@@ -288,8 +288,8 @@ def test_the_simplest_of_the_equally_good_is_recommended():
     found = recommend(LOSSES, TO_BEST, CHANGES, cells(same))
     assert found.method == "beta"
     assert found.sentence == (
-        "Recommended: Beta. Held-out log loss 0.6000 → 0.5001 "
-        "(change −0.0999, 95% CI −0.1200 to −0.0800)."
+        "Recommended: Beta. Held-out log loss 0.600 → 0.500 "
+        "(change −0.100, 95% CI −0.120 to −0.080)."
     )
     assert found.reasons[1] == (
         "Beta is simpler, and its log loss is not significantly different from the best "

@@ -14,6 +14,7 @@ from calib.metrics import (
     certain_and_wrong,
 )
 from calib.settings import Settings
+from calib.text import significant
 
 # Below, even resampled clusters do not show how clusters vary.
 FEW_CLUSTERS = 40
@@ -103,7 +104,7 @@ def warnings_of(held_out: CrossFitted, scored: ScoreCells) -> tuple[str, ...]:
             "how far log loss clips them decides its value."
         )
     if bounds := held_out.resolution.get("uncalibrated"):
-        loss, ks, area = (_size(bounds[name]) for name in ("log_loss", "ks_error", "auc"))
+        loss, ks, area = (significant(bounds[name], 1) for name in ("log_loss", "ks_error", "auc"))
         found.append(
             f"Scores are grouped into {len(scored):,} cells. For the uncalibrated scores, log loss "
             f"is certain to {loss}, KS to {ks} and AUC to {area}."
@@ -114,12 +115,6 @@ def warnings_of(held_out: CrossFitted, scored: ScoreCells) -> tuple[str, ...]:
             "many points and no more."
         )
     return tuple(found)
-
-
-def _size(bound: float) -> str:
-    """A small number with one digit, such as 5e-8."""
-    digit, power = f"{bound:.0e}".split("e")
-    return f"{digit}e{int(power)}"
 
 
 def _clusters(n: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -17,6 +16,7 @@ from calib.metrics import hosmer_lemeshow_test, ks_test, kuiper_test, spiegelhal
 from calib.metrics.regression import calibration_slope_intercept, line_test
 from calib.metrics.results import TestResult
 from calib.numerics.multiplicity import holm
+from calib.text import decimals, interval, level, number, p_value, percents, probability, signed
 from calib.uncertainty import fit_line
 
 Answer = Literal["not calibrated", "no evidence", "inconclusive"]
@@ -273,9 +273,8 @@ def _evidence(tests: Mapping[str, TestResult], p_adjusted: Mapping[str, float], 
     shape = BY_CURVE if kind == "uneven" else (*BY_CURVE, "line")
     strongest = min(rejected, key=lambda key: p_adjusted[key])
     cited = next((key for key in shape if key in rejected), strongest)
-    statistic, digits = tests[cited].statistic, 3 if cited in BY_CURVE else 1
-    size = "infinite" if math.isinf(statistic) else f"{statistic:.{digits}f}".replace("-", "−")
-    return f"{TEST_NAMES[cited]} {size}, {p_words(p_adjusted[cited])}"
+    size = number(tests[cited].statistic, 3 if cited in BY_CURVE else 1)
+    return f"{TEST_NAMES[cited]} {size}, {p_value(p_adjusted[cited])}"
 
 
 def _finding(
@@ -291,7 +290,7 @@ def _finding(
         extreme = "too extreme" if slope.high < 1.0 else "not extreme enough"
         digits = 2 if abs(slope.value - 1.0) >= 0.01 else 4
         return (
-            f"{words.scores} are {extreme}: the calibration slope is {slope.value:.{digits}f} "
+            f"{words.scores} are {extreme}: the calibration slope is {number(slope.value, digits)} "
             "instead of 1."
         )
     return _averages("", cells.mean_score, cells.base_rate, words)
@@ -315,7 +314,7 @@ def _worst_stretch(cells: ScoreCells, words: ViewWords) -> str:
 
 
 def _averages(place: str, stated: float, observed: float, words: ViewWords) -> str:
-    said, seen = percents_words(stated, observed)
+    said, seen = percents(stated, observed)
     if words.top_label and not place:
         return f"Mean confidence is {said}, accuracy {seen}."
     rows = "those" if place else "the"
@@ -323,7 +322,7 @@ def _averages(place: str, stated: float, observed: float, words: ViewWords) -> s
 
 
 def _place(cells: ScoreCells, start: int, end: int) -> str:
-    low, high = score_words(cells.score[start]), score_words(cells.score[end - 1])
+    low, high = probability(cells.score[start], 2), probability(cells.score[end - 1], 2)
     if start == 0 and end == len(cells):
         return ""
     if end == len(cells):
@@ -369,7 +368,7 @@ def recommend(
         return Recommendation("", "No calibrator was compared.", ())
     best = min(losses, key=lambda key: losses[key].value)
     chosen = simplest(losses, to_best, changes)
-    reasons = [f"Lowest {loss}: {method_of(best).label}, {losses[best].value:.4f}."]
+    reasons = [f"Lowest {loss}: {method_of(best).label}, {number(losses[best].value)}."]
     if chosen != best and changes[best].high >= 0.0:
         reasons.append(f"Its gain is not significant ({_interval(changes[best], level)}).")
     elif chosen != best:
@@ -380,77 +379,17 @@ def recommend(
     if chosen == "uncalibrated":
         sentence = f"Keep the uncalibrated scores: no calibrator lowers {loss} significantly."
         return Recommendation(chosen, sentence, tuple(reasons))
+    digits = decimals(changes[chosen])
     sentence = (
         f"Recommended: {method_of(chosen).label}. {loss.capitalize()} "
-        f"{losses['uncalibrated'].value:.4f} → {losses[chosen].value:.4f} "
+        f"{number(losses['uncalibrated'].value, digits)} → "
+        f"{number(losses[chosen].value, digits)} "
         f"(change {_interval(changes[chosen], level)})."
     )
     return Recommendation(chosen, sentence, tuple(reasons))
 
 
-def _interval(change: Estimate, level: float) -> str:
-    low, high = signed(change.low), signed(change.high)
-    return f"{signed(change.value)}, {100 * level:g}% CI {low} to {high}"
-
-
-def p_words(p_value: float) -> str:
-    """A p-value as it is printed.
-
-    Examples
-    --------
-    >>> p_words(0.0304), p_words(1e-9)
-    ('p = 0.030', 'p < 0.001')
-    """
-    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
-
-
-def signed(value: float, digits: int = 4) -> str:
-    """A difference with its sign.
-
-    Examples
-    --------
-    >>> signed(-0.25, 2)
-    '−0.25'
-    """
-    return f"{value:+.{digits}f}".replace("-", "−")
-
-
-def score_words(score: float) -> str:
-    """A score with two digits, or as many as tell it from 0 and from 1.
-
-    Examples
-    --------
-    >>> score_words(0.6543), score_words(0.00213), score_words(0.99981)
-    ('0.65', '0.002', '0.9998')
-    """
-    from_edge = min(score, 1.0 - score)
-    if from_edge <= 0.0:
-        return f"{score:.0f}"
-    return f"{score:.{min(12, max(2, math.ceil(-math.log10(from_edge))))}f}"
-
-
-def percent_words(rate: float) -> str:
-    """A rate as a percentage with one decimal, or two digits where it is below 0.1%.
-
-    Examples
-    --------
-    >>> percent_words(0.3169), percent_words(0.000213)
-    ('31.7%', '0.021%')
-    """
-    return f"{100 * rate:.1f}%" if rate >= 0.001 or rate == 0.0 else f"{100 * rate:.2g}%"
-
-
-def percents_words(first: float, second: float) -> tuple[str, str]:
-    """Two rates as percentages, with as many decimals as tell them apart.
-
-    Examples
-    --------
-    >>> percents_words(0.107, 0.232), percents_words(0.46412, 0.46391)
-    (('10.7%', '23.2%'), ('46.41%', '46.39%'))
-    """
-    said = percent_words(first), percent_words(second)
-    digits = 2
-    while said[0] == said[1] and digits < 6:
-        said = f"{100 * first:.{digits}f}%", f"{100 * second:.{digits}f}%"
-        digits += 1
-    return said
+def _interval(change: Estimate, confidence: float) -> str:
+    digits = decimals(change)
+    bounds = interval(change, digits, sign=True)
+    return f"{signed(change.value, digits)}, {level(confidence)} CI {bounds}"

@@ -15,6 +15,7 @@ from calib.cli.data import predictions_of, progress_of
 from calib.cli.options import add_data, add_progress, add_settings, settings_of
 from calib.crossfit.comparison import Estimate
 from calib.methods import method_keys
+from calib.text import significant
 
 EXAMPLES = """examples:
   python -m calib check predictions.parquet --outcome y --score p --max-ks 0.02
@@ -84,7 +85,7 @@ class Finding:
     @property
     def rule(self) -> str:
         """The limit in words."""
-        return f"{self.label} at {'most' if self.at_most else 'least'} {self.bound:g}"
+        return f"{self.label} at {'most' if self.at_most else 'least'} {significant(self.bound, 6)}"
 
     @property
     def sentence(self) -> str:
@@ -98,14 +99,14 @@ class Finding:
         'KS error 0.041 is above 0.02; a calibrated model of this size shows 0.0352 on average'
         """
         kept = ("is at most", "is at least") if self.kept else ("is above", "is below")
-        relation = f"{kept[0] if self.at_most else kept[1]} {self.bound:g}"
+        relation = f"{kept[0] if self.at_most else kept[1]} {significant(self.bound, 6)}"
         # Rounding must not carry a number over the limit that it is printed beside.
         rounded = Finding(self.label, float(f"{self.value:.6g}"), self.bound, self.at_most)
-        shown = f"{self.value:.6g}" if rounded.kept == self.kept else repr(self.value)
+        shown = significant(self.value, 6) if rounded.kept == self.kept else repr(self.value)
         found = f"{self.label} {shown} {relation}"
         if self.kept or math.isnan(self.noise_floor):
             return found
-        floor = f"{self.noise_floor:.3g}"
+        floor = significant(self.noise_floor)
         return f"{found}; a calibrated model of this size shows {floor} on average"
 
 

@@ -18,6 +18,7 @@ from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, lock
 from calib.numerics.transforms import safe_logit, sigmoid
 from calib.settings import Settings
+from calib.text import significant
 
 # Whole decades over the range that the compact logit can use.
 EPSILONS = (*(float(f"1e-{k}") for k in range(15, 0, -1)), 0.3)
@@ -96,7 +97,10 @@ class CrossFitFolds:
         settings = replace(self.settings, epsilon=epsilon)
         total = loss = 0.0
         for number, (fit_on, scored) in enumerate(self.pairs):
-            progress(number / len(self.pairs), f"{CALIBRATORS[key].label} at ε = {epsilon:.2g}")
+            progress(
+                number / len(self.pairs),
+                f"{CALIBRATORS[key].label} at ε = {significant(epsilon, 2)}",
+            )
             p = create(key, settings).fit_cells(fit_on).predict(scored.score)
             loss += scored.total_weight * mean_log_loss(scored, p)
             total += scored.total_weight

@@ -12,7 +12,8 @@ from calib.figures.panels import band, diagonal, dots, few_entry, square
 from calib.figures.scales import LINEAR
 from calib.figures.theme import axis_look, style_of
 from calib.figures.trace import Trace
-from calib.figures.words import escaped, evidence, verdicts
+from calib.figures.words import evidence, verdicts
+from calib.text import escaped, number
 
 SIDE = 180
 TITLE = 40
@@ -81,7 +82,7 @@ def before_after_panel(analysis: Analysis, method: str) -> Chart:
 
 
 def _title(result: MethodResult, panel: int) -> dict[str, Any]:
-    title = f"<b>{escaped(result.label)}</b><br>KS {result.ks.statistic:.3f}"
+    title = f"<b>{escaped(result.label)}</b><br>KS {number(result.ks.statistic, 3)}"
     return panel_title(title, panel)
 
 

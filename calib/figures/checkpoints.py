@@ -13,9 +13,9 @@ from calib.figures.grid import axis_ids, panel_title
 from calib.figures.panels import legend_entry
 from calib.figures.theme import faded, style_of
 from calib.figures.trace import Trace, scatter, whiskers
-from calib.figures.words import escaped, shortened
 from calib.methods import method_of
 from calib.numerics.arrays import FloatArray
+from calib.text import escaped, number, shortened, with_interval
 
 WIDTH, PANEL, GAP = 640, 130, 34
 MAX_PANELS, MAX_TICKS = 4, 6
@@ -73,8 +73,8 @@ def _alt(comparison: ModelComparison) -> str:
     column, names = comparison.columns[0], list(comparison.models)
     first, last = comparison.models[names[0]], comparison.models[names[-1]]
     said = [
-        f"{method_of(key).label}: {first.metrics[key][column.key].value:.4f} to "
-        f"{last.metrics[key][column.key].value:.4f}."
+        f"{method_of(key).label}: {number(first.metrics[key][column.key].value)} to "
+        f"{number(last.metrics[key][column.key].value)}."
         for key in comparison.methods
         if key in first.metrics and key in last.metrics
     ]
@@ -122,9 +122,7 @@ def _line(comparison: ModelComparison, column: Metric, panel: int, number: int) 
 
 
 def _describe(name: str, n_rows: int, estimate: Estimate, column: Metric) -> str:
-    said = f"{column.label} {estimate.value:.4f}"
-    if estimate.low == estimate.low:
-        said += f" ({estimate.low:.4f} to {estimate.high:.4f})"
+    said = f"{column.label} {with_interval(estimate)}"
     return f"{escaped(name)}<br>{escaped(said)}<br>{n_rows:,} rows"
 
 

@@ -8,9 +8,9 @@ from calib.figures.chart import Chart, make_chart
 from calib.figures.stacked import log_axis
 from calib.figures.theme import axis_look, style_of
 from calib.figures.trace import Trace, scatter
-from calib.figures.words import escaped
 from calib.matrices.clipping import Clipping
 from calib.methods import method_of
+from calib.text import escaped, number, significant
 
 WIDTH, HEIGHT, LEFT = 380, 240, 70
 
@@ -35,9 +35,10 @@ def clipping_chart(found: Clipping) -> Chart:
             "xaxis": axis_look(**log_axis("Bound p_min", p_min)),
             "yaxis": axis_look("Held-out multiclass log loss", nticks=6, tickformat="~g"),
         },
-        f"Held-out multiclass log loss: {found.uncalibrated.value:.4f} uncalibrated, "
-        f"{found.best.log_loss.value:.4f} clipped at the best bound, {found.best.p_min:g}, "
-        f"{found.calibrated.value:.4f} after {label}.",
+        f"Held-out multiclass log loss: {number(found.uncalibrated.value)} uncalibrated, "
+        f"{number(found.best.log_loss.value)} clipped at the best bound, "
+        f"{significant(found.best.p_min)}, "
+        f"{number(found.calibrated.value)} after {label}.",
         plot_width=WIDTH,
         plot_height=HEIGHT,
         left=LEFT,

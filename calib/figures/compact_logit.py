@@ -11,6 +11,7 @@ from calib.figures.panels import square
 from calib.figures.scales import LINEAR
 from calib.figures.theme import FRAME, LINE_WIDTH, axis_look, style_of
 from calib.figures.trace import Trace, scatter
+from calib.text import significant
 
 SIDE = 300
 
@@ -45,10 +46,14 @@ def compact_logit_chart(analysis: Analysis) -> Chart:
 
 def _alt(curve: CompactLogitCurve) -> str:
     rows = "1 row lies" if curve.n_outside == 1 else f"{curve.n_outside:,} rows lie"
-    rule = "" if curve.epsilon == curve.rule else f" The rule of the paper gives {curve.rule:.2g}."
+    rule = (
+        ""
+        if curve.epsilon == curve.rule
+        else f" The rule of the paper gives {significant(curve.rule, 2)}."
+    )
     return (
-        f"The compact logit with epsilon {curve.epsilon:.2g}: {rows} beyond its ends, where scores "
-        f"stay as they are.{rule}"
+        f"The compact logit with epsilon {significant(curve.epsilon, 2)}: {rows} beyond its ends, "
+        f"where scores stay as they are.{rule}"
     )
 
 
@@ -87,7 +92,7 @@ def _transform(curve: CompactLogitCurve) -> Trace:
         x=curve.score.astype(np.float32),
         y=curve.transformed.astype(np.float32),
         mode="lines",
-        name=f"ε = {curve.epsilon:.2g}",
+        name=f"ε = {significant(curve.epsilon, 2)}",
         uid="compact logit",
         line={"color": style_of("spline").color, "width": LINE_WIDTH},
         hovertemplate="score %{x:.4f} becomes %{y:.4f}<extra></extra>",

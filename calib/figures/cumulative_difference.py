@@ -10,8 +10,9 @@ from calib.analysis import Analysis, MethodResult
 from calib.figures.chart import Chart, make_chart
 from calib.figures.theme import BAND, FRAME, LINE_WIDTH, MethodStyle, axis_look, style_of
 from calib.figures.trace import Trace, scatter
-from calib.figures.words import escaped, verdicts
+from calib.figures.words import verdicts
 from calib.numerics.arrays import FloatArray
+from calib.text import escaped, level, number
 
 WIDTH, HEIGHT = 640, 300
 LEFT = 66
@@ -56,7 +57,7 @@ def cumulative_difference_chart(analysis: Analysis, methods: Sequence[str]) -> C
     )
 
 
-def _band(half_width: float, level: float) -> Trace:
+def _band(half_width: float, confidence: float) -> Trace:
     return scatter(
         x=[0.0, 1.0, 1.0, 0.0],
         y=[-half_width, -half_width, half_width, half_width],
@@ -64,7 +65,7 @@ def _band(half_width: float, level: float) -> Trace:
         fill="toself",
         fillcolor=BAND,
         line={"width": 0},
-        name=f"{100 * level:g}% if ideal",
+        name=f"{level(confidence)} if ideal",
         uid="band",
         hoverinfo="skip",
     )
@@ -108,15 +109,15 @@ def _extremes(result: MethodResult, *, named: bool) -> Trace:
     top, bottom = int(difference.argmax()), int(difference.argmin())
     furthest = top if difference[top] >= -difference[bottom] else bottom
     at = np.array([bottom, top, furthest])
-    kuiper = f"Kuiper error {difference[top] - difference[bottom]:.4f}"
+    kuiper = f"Kuiper error {number(difference[top] - difference[bottom])}"
     said = [f"{kuiper}, lowest", f"{kuiper}, highest"]
     # Under the pointer lies the marker on top, so its words are those of both.
-    said.append(f"KS error {abs(difference[furthest]):.4f}<br>{said[furthest == top]}")
+    said.append(f"KS error {number(abs(difference[furthest]))}<br>{said[furthest == top]}")
     return scatter(
         x=curve.fractile[at],
         y=difference[at],
         mode="markers+text" if named else "markers",
-        text=["", "", f"KS {abs(difference[furthest]):.3f}"],
+        text=["", "", f"KS {number(abs(difference[furthest]), 3)}"],
         # Away from the nearer side, and above or below the curve's end.
         textposition=("top " if furthest == top else "bottom ")
         + ("left" if curve.fractile[furthest] > 0.5 else "right"),
@@ -125,7 +126,8 @@ def _extremes(result: MethodResult, *, named: bool) -> Trace:
         legendgroup=result.key,
         marker=_extreme_markers(style),
         hovertext=[
-            f"{words}<br>at score {curve.score[i]:.3f}" for words, i in zip(said, at, strict=True)
+            f"{words}<br>at score {number(curve.score[i], 3)}"
+            for words, i in zip(said, at, strict=True)
         ],
         hovertemplate="%{hovertext}<extra>%{fullData.name}</extra>",
         showlegend=False,

@@ -8,9 +8,9 @@ from calib.analysis.decisions import CostCurves, DecisionTable, NetBenefit
 from calib.figures.chart import Chart, make_chart
 from calib.figures.theme import FRAME, LINE_WIDTH, axis_look, style_of
 from calib.figures.trace import Trace, scatter
-from calib.figures.words import escaped, probability
 from calib.methods import method_of
 from calib.numerics.arrays import FloatArray
+from calib.text import escaped, number, probability, significant
 
 WIDTH, HEIGHT = 500, 300
 LEFT = 66
@@ -41,7 +41,7 @@ def cost_chart(curves: CostCurves, table: DecisionTable, methods: Sequence[str])
         "yaxis": axis_look("Expected cost per row", range=[bottom, top], nticks=6, tickformat="~g"),
     }
     said = [
-        f"{method_of(key).label}: {table.methods[key].cost.value:.4f} at its threshold."
+        f"{method_of(key).label}: {number(table.methods[key].cost.value)} at its threshold."
         for key in methods
     ]
     return make_chart(
@@ -140,11 +140,11 @@ def _mark(table: DecisionTable, key: str) -> Trace:
     decision, style = table.methods[key], style_of(key)
     if table.costs.capacity is not None:
         kind, at, cost = "capacity", decision.threshold, decision.cost.value
-        said = f"capacity reached at {probability(at)}: {cost:.4f}"
+        said = f"capacity reached at {probability(at)}: {number(cost)}"
     else:
         kind, at, cost = "hindsight", min(decision.hindsight, 1.0), decision.hindsight_cost
         place = "none flagged" if decision.hindsight > 1.0 else f"from {probability(at)} on"
-        said = f"least in hindsight: {cost:.4f}, {place}"
+        said = f"least in hindsight: {number(cost)}, {place}"
     return scatter(
         x=[at],
         y=[cost],
@@ -163,7 +163,7 @@ def _upright(x: float, span: list[float]) -> Trace:
         x=[x, x],
         y=span,
         mode="lines",
-        name=f"Threshold {x:.3g}",
+        name=f"Threshold {significant(x)}",
         uid="threshold",
         line={"color": FRAME, "width": 1.5},
         hoverinfo="skip",

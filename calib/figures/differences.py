@@ -8,14 +8,13 @@ from typing import Literal, get_args
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
-from calib.analysis.verdict import signed
 from calib.figures.chart import Chart, make_chart
 from calib.figures.forest import forest_axes, zero_line
 from calib.figures.theme import style_of
 from calib.figures.trace import Trace, scatter, whiskers
-from calib.figures.words import escaped
 from calib.matrices import MulticlassResult
 from calib.multiclass import MULTICLASS_METRICS
+from calib.text import escaped, with_interval
 
 WIDTH, ROW = 520, 38
 Loss = Literal["log_loss", "brier_score"]
@@ -86,8 +85,6 @@ def _forest(found: Sequence[Compared], metric: Loss, label: str, advice: str) ->
 def _row(result: Compared, metric: str, row: int) -> Trace:
     estimate, style = result.differences[metric], style_of(result.key)
     value, low, high = (np.array([e]) for e in (estimate.value, estimate.low, estimate.high))
-    known = estimate.low == estimate.low
-    interval = f" ({signed(estimate.low)} to {signed(estimate.high)})" if known else ""
     return scatter(
         x=value,
         y=[row],
@@ -96,7 +93,7 @@ def _row(result: Compared, metric: str, row: int) -> Trace:
         uid=f"difference {result.key}",
         marker={"color": style.color, "symbol": style.symbol, "size": 10},
         error_x=whiskers(value, low, high, style.color, thickness=1.75, width=4),
-        hovertext=[f"{signed(estimate.value)}{interval}"],
+        hovertext=[with_interval(estimate, sign=True)],
         hovertemplate="<b>%{fullData.name}</b><br>%{hovertext}<extra></extra>",
         showlegend=False,
     )

@@ -21,8 +21,8 @@ from calib.figures.stacked import (
 )
 from calib.figures.theme import METHOD_STYLES, of_counts, style_of
 from calib.figures.trace import Trace, scatter
-from calib.figures.words import escaped
 from calib.numerics.arrays import FloatArray
+from calib.text import escaped, number, significant
 
 ROWS_STYLE = METHOD_STYLES["uncalibrated"]
 
@@ -40,7 +40,9 @@ def epsilon_chart(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> Chart:
     across = log_axis("ε", curves[0].epsilon)
     above = loss_axis("Held-out log loss", *(curve.log_loss for curve in drawn))
     rule, epsilon = analysis.compact_logit.rule, analysis.compact_logit.epsilon
-    traces = [upright(rule, above["range"], f"rule: ε = {rule:.2g}", "rule", showlegend=True)]
+    traces = [
+        upright(rule, above["range"], f"rule: ε = {significant(rule, 2)}", "rule", showlegend=True)
+    ]
     traces += [_losses(analysis, curve, epsilon) for curve in drawn]
     traces.append(_outside(drawn[0], epsilon))
     below = {"title": "Outside", **of_counts(float(drawn[0].n_outside.max()))}
@@ -106,9 +108,11 @@ def _outside(curve: EpsilonCurve, epsilon: float) -> Trace:
 def _alt(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> str:
     known = analysis.compact_logit
     said = [
-        f"{analysis.methods[curve.key].label} has its least, {curve.log_loss.min():.4f}, at "
-        f"epsilon {curve.epsilon[curve.log_loss.argmin()]:.2g}, and "
-        f"{curve.log_loss[_position(curve, known.epsilon)]:.4f} at the one in use."
+        f"{analysis.methods[curve.key].label} has its least, {number(curve.log_loss.min())}, at "
+        f"epsilon {significant(curve.epsilon[curve.log_loss.argmin()], 2)}, and "
+        f"{number(curve.log_loss[_position(curve, known.epsilon)])} at the one in use."
         for curve in curves
     ]
-    return " ".join([f"Held-out log loss over epsilon, {known.epsilon:.2g} in use.", *said])
+    return " ".join(
+        [f"Held-out log loss over epsilon, {significant(known.epsilon, 2)} in use.", *said]
+    )

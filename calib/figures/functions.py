@@ -14,7 +14,8 @@ from calib.figures.panels import diagonal, dots, few_entry, legend_entry, square
 from calib.figures.scales import AxisKind, Scale, scale_for
 from calib.figures.theme import LINE_WIDTH, MethodStyle, axis_look, faded, style_of
 from calib.figures.trace import Trace, scatter
-from calib.figures.words import escaped, verdicts
+from calib.figures.words import verdicts
+from calib.text import escaped
 
 SIDE, GAP, KNOT_ROW = 380, 12, 9
 Rows = Literal["test", "fitted"]

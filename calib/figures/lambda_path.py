@@ -18,7 +18,7 @@ from calib.figures.stacked import (
 )
 from calib.figures.theme import axis_look, style_of
 from calib.figures.trace import Trace, scatter
-from calib.figures.words import escaped
+from calib.text import escaped, number, significant
 
 
 def with_path(analysis: Analysis) -> tuple[str, ...]:
@@ -67,17 +67,17 @@ def lambda_path_chart(analysis: Analysis, method: str) -> Chart:
 
 def _alt(result: MethodResult, path: LambdaPath) -> str:
     i = path.chosen
-    degrees = f" with {path.degrees[i]:.1f} degrees of freedom" if len(path.degrees) else ""
+    degrees = f" with {number(path.degrees[i], 1)} degrees of freedom" if len(path.degrees) else ""
     return (
         f"Cross-validated loss of {result.label} at {len(path.lambdas)} weights of its penalty: "
-        f"lambda {path.lambdas[i]:.3g} is in use{degrees}, loss {path.losses[i]:.4f}; "
-        f"the least loss is {path.losses.min():.4f}."
+        f"lambda {significant(path.lambdas[i])} is in use{degrees}, loss {number(path.losses[i])}; "
+        f"the least loss is {number(path.losses.min())}."
     )
 
 
 def _in_use(path: LambdaPath, span: list[float]) -> Trace:
     at = float(path.lambdas[path.chosen])
-    return upright(at, span, f"in use: λ = {at:.3g}", "in use", showlegend=True)
+    return upright(at, span, f"in use: λ = {significant(at)}", "in use", showlegend=True)
 
 
 def _losses(result: MethodResult, path: LambdaPath) -> Trace:

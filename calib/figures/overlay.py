@@ -9,7 +9,7 @@ from calib.figures.chart import Chart, make_chart
 from calib.figures.panels import diagonal, dots, few_entry, legend_entry, square
 from calib.figures.scales import LINEAR
 from calib.figures.theme import GREY, MethodStyle, axis_look
-from calib.figures.words import escaped, shortened
+from calib.text import escaped, shortened
 
 SIDE = 330
 # What is laid over each other is no method, but no more colours are told apart.

@@ -10,7 +10,8 @@ from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.figures.scales import Scale
 from calib.figures.theme import BAND, FRAME, LINE_WIDTH, MethodStyle, faded
 from calib.figures.trace import Trace, scatter, whiskers
-from calib.figures.words import band_name, count, probability, span
+from calib.figures.words import band_name
+from calib.text import count, probability, span
 
 # Area of a dot that holds all the weight, as a squared diameter in pixels.
 FULL_AREA = 30.0**2

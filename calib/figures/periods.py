@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from calib.analysis.periods import PeriodTable
-from calib.analysis.verdict import SIGNIFICANCE, p_words
+from calib.analysis.verdict import SIGNIFICANCE
 from calib.figures.chart import Chart, make_chart
 from calib.figures.column import Column, ends
 from calib.figures.grid import axis_ids, panel_title
 from calib.figures.panels import few_entry, legend_entry
 from calib.figures.theme import FRAME, OUTCOME, MethodStyle, faded, style_of
 from calib.figures.trace import Trace, scatter, whiskers
-from calib.figures.words import count, escaped
 from calib.methods import method_of
 from calib.numerics.arrays import BoolArray, FloatArray
+from calib.text import between, count, escaped, number, p_value
 
 WIDTH, PANEL, GAP = 640, 120, 30
 MAX_TICKS = 5
@@ -174,12 +174,11 @@ def _stars(key: str, table: PeriodTable, style: MethodStyle) -> Trace:
 
 def _describe(table: PeriodTable, what: str, i: int) -> str:
     value = getattr(table, what)[i]
-    said = "not estimable" if math.isnan(value) else f"{value:.4f}"
+    said = "not estimable" if math.isnan(value) else number(value)
     if what not in ("mean_score", "ks") and not math.isnan(value):
-        low, high = getattr(table, f"{what}_low")[i], getattr(table, f"{what}_high")[i]
-        said += f" ({low:.4f} to {high:.4f})"
+        said += f" ({between(getattr(table, f'{what}_low')[i], getattr(table, f'{what}_high')[i])})"
     if what == "ks":
-        said += f", {p_words(table.ks_p_value[i])}"
+        said += f", {p_value(table.ks_p_value[i])}"
     rows = f"{count(table.rows[i])} rows, {count(table.positives[i])} positive"
     return f"{escaped(table.names[i])}<br>{said}<br>{rows}"
 

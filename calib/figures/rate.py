@@ -10,7 +10,7 @@ from calib.curves.rate import RateCurve
 from calib.figures.scales import Scale
 from calib.figures.theme import LINE_WIDTH, OUTCOME, faded
 from calib.figures.trace import Trace, scatter
-from calib.figures.words import probability
+from calib.text import level, probability
 
 RATE_NAMES: Mapping[str, str] = {"corp": "CORP line", "smooth": "Smooth line"}
 RATE_DASHES: Mapping[str, str] = {"corp": "solid", "smooth": "dash"}
@@ -45,7 +45,7 @@ def _line(curve: RateCurve, scale: Scale) -> Trace:
     points = zip(curve.score, curve.observed, curve.low, curve.high, strict=True)
     said = [
         f"score {probability(s)}: observed {probability(p)}"
-        f"<br>{100 * curve.confidence_level:g}% interval {probability(low)} to {probability(high)}"
+        f"<br>{level(curve.confidence_level)} interval {probability(low)} to {probability(high)}"
         for s, p, low, high in points
     ]
     return scatter(

@@ -24,7 +24,8 @@ from calib.figures.rate import RATE_NAMES, rate_traces
 from calib.figures.scales import AxisKind, Scale, scale_for
 from calib.figures.theme import LINE_WIDTH, OUTCOME, axis_look, faded, of_counts, style_of
 from calib.figures.trace import Trace, scatter
-from calib.figures.words import axis_titles, count, escaped, span, verdicts
+from calib.figures.words import axis_titles, verdicts
+from calib.text import count, escaped, span
 
 SIDE, GAP, HISTOGRAM = 380, 14, 76
 HEIGHT = SIDE + GAP + HISTOGRAM

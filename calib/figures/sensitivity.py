@@ -13,6 +13,7 @@ from calib.figures.theme import BAND, FRAME, LINE_WIDTH, axis_look, faded
 from calib.figures.trace import Trace, scatter
 from calib.numerics.arrays import FloatArray
 from calib.settings import Settings
+from calib.text import between, level, number
 from calib.uncertainty import Estimate
 
 WIDTH, HEIGHT = 640, 210
@@ -50,7 +51,8 @@ def sensitivity_chart(
         _axes(sensitivity, settings.n_bins, now),
         f"ECE of {label} over {used.n_bins[0]} to {used.n_bins[-1]} bins: "
         f"{_range(sensitivity.quantile)} with quantile bins, {_range(sensitivity.uniform)} with "
-        f"uniform ones; {now.value:.4f} with {settings.n_bins} {settings.strategy} bins as chosen.",
+        f"uniform ones; {number(now.value)} with {settings.n_bins} {settings.strategy} bins as "
+        "chosen.",
         plot_width=WIDTH,
         plot_height=HEIGHT,
         left=LEFT,
@@ -59,7 +61,7 @@ def sensitivity_chart(
 
 
 def _range(curve: SensitivityCurve) -> str:
-    return f"{curve.ece.min():.4f} to {curve.ece.max():.4f}"
+    return between(curve.ece.min(), curve.ece.max())
 
 
 def _area(x: FloatArray, low: FloatArray, high: FloatArray, color: str, **look: object) -> Trace:
@@ -76,7 +78,7 @@ def _area(x: FloatArray, low: FloatArray, high: FloatArray, color: str, **look: 
 
 
 def _noise(curve: SensitivityCurve) -> Trace:
-    name = f"{100 * curve.confidence_level:g}% if ideal"
+    name = f"{level(curve.confidence_level)} if ideal"
     floor = np.zeros(len(curve.noise))
     return _area(curve.n_bins.astype(float), floor, curve.noise, BAND, name=name, uid="noise")
 
@@ -119,9 +121,9 @@ def _line(curve: SensitivityCurve) -> Trace:
         strict=True,
     )
     said = [
-        f"{n} {curve.strategy} bins: ECE {ece:.4f}"
-        f"<br>{100 * curve.confidence_level:g}% interval {low:.4f} to {high:.4f}"
-        f"<br>calibrated scores show {floor:.4f} on average"
+        f"{n} {curve.strategy} bins: ECE {number(ece)}"
+        f"<br>{level(curve.confidence_level)} interval {between(low, high)}"
+        f"<br>calibrated scores show {number(floor)} on average"
         f"<br>{'more than chance' if more else 'no more than calibrated scores would show'}"
         for n, ece, low, high, floor, more in points
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calib.analysis.slices import SliceGaps
-from calib.analysis.verdict import SIGNIFICANCE, p_words, signed
+from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.figures.chart import Chart, make_chart
 from calib.figures.forest import forest_axes, zero_line
@@ -16,9 +16,9 @@ from calib.figures.overlay import overlay_chart
 from calib.figures.panels import few_entry, legend_entry
 from calib.figures.theme import FRAME, style_of
 from calib.figures.trace import Trace, scatter, whiskers
-from calib.figures.words import count, escaped, probability, shortened
 from calib.methods import method_of
 from calib.numerics.arrays import BoolArray, IntArray
+from calib.text import between, count, escaped, p_value, probability, shortened, signed
 
 WIDTH, ROW = 460, 30
 MAX_ROWS = 24
@@ -149,11 +149,11 @@ def _describe(gaps: SliceGaps, i: int) -> str:
         escaped(gaps.names[i]),
         f"{count(gaps.rows[i])} rows, {count(gaps.positives[i])} positive",
         f"mean score {probability(gaps.mean_score[i])}, observed {probability(gaps.observed[i])}",
-        f"difference {signed(gaps.gap[i])} ({signed(gaps.low[i])} to {signed(gaps.high[i])})",
+        f"difference {signed(gaps.gap[i])} ({between(gaps.low[i], gaps.high[i], sign=True)})",
     ]
     if gaps.few[i]:
         return "<br>".join([*lines, f"fewer than {FEW_ROWS} rows: not judged"])
-    return "<br>".join([*lines, f"{p_words(gaps.p_adjusted[i])} after Holm's correction"])
+    return "<br>".join([*lines, f"{p_value(gaps.p_adjusted[i])} after Holm's correction"])
 
 
 def slice_reliability_chart(curves: Mapping[str, ReliabilityCurve]) -> Chart:

@@ -6,14 +6,13 @@ backticks or control characters of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from calib.loading.options import ColumnMapping
 
 Severity = Literal["error", "warning", "note"]
-LONGEST_QUOTE = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,40 +144,3 @@ def note(
 def refuse(code: str, sentence: str) -> InputError:
     """An error about the whole file."""
     return InputError([error(code, sentence)])
-
-
-def quoted(value: object) -> str:
-    """A name or cell of a file, fit to stand in a sentence.
-
-    Examples
-    --------
-    >>> quoted("a`b"), quoted("x" * 99) == "`" + "x" * 59 + "…`"
-    ("`a'b`", True)
-    """
-    text = str(value)[: LONGEST_QUOTE + 1].replace("`", "'")
-    text = "".join(c if c.isprintable() else " " for c in text).strip()
-    if len(text) > LONGEST_QUOTE:
-        text = text[: LONGEST_QUOTE - 1] + "…"
-    return f"`{text}`" if text else "(blank)"
-
-
-def joined(parts: Sequence[str], total: int | None = None) -> str:
-    """Words in a row: "a, b and c", or "a, b and 7 more" where `total` exceeds what is shown.
-
-    Examples
-    --------
-    >>> joined(["1", "2", "3"]), joined(["1", "2"], 9)
-    ('1, 2 and 3', '1, 2 and 7 more')
-    """
-    more = 0 if total is None else total - len(parts)
-    if more > 0:
-        return f"{', '.join(parts)} and {more:,} more"
-    if len(parts) < 2:
-        return "".join(parts)
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def plural(count: int, noun: str) -> str:
-    """Count and noun: "1 row", "2 rows", "2 classes"."""
-    ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
-    return f"{count:,} {noun}{ending}"

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 import pandas as pd
 
 from calib.loading.options import TextFormat
-from calib.loading.problems import Guess, Problem, joined, quoted, warning
+from calib.loading.problems import Guess, Problem, warning
 from calib.numerics.arrays import IntArray
+from calib.text import joined, quoted
 
 
 @dataclass(frozen=True, slots=True, eq=False)

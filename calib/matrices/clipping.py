@@ -13,6 +13,7 @@ from calib.matrices.held_out import MatrixCrossFitted
 from calib.multiclass.clip import MulticlassClip
 from calib.multiclass.metrics import row_log_loss
 from calib.numerics.arrays import FloatArray
+from calib.text import number
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def compare_clipping(compared: MulticlassComparison) -> Clipping:
     rows = {p_min: _row_losses(held_out, p_min) for p_min in CANDIDATES if p_min * m < 1.0}
     if not rows:
         raise ValueError(
-            f"Clipping needs fewer than {1 / min(CANDIDATES):,.0f} classes, got {m:,}."
+            f"Clipping needs fewer than {number(1 / min(CANDIDATES), 0)} classes, got {m:,}."
         )
     reference = compared.scored["uncalibrated"].rows["log_loss"]
     view = held_out.top_label

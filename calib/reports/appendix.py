@@ -8,12 +8,12 @@ from calib.analysis import MethodResult
 from calib.core.origin import Origin
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures import functions_chart
-from calib.figures.words import count, probability, span
 from calib.numerics.arrays import FloatArray
 from calib.reports.blocks import Bullets, Code, Drawing, Facts, Paragraph, Section, Table, Value
 from calib.reports.command import by_rule, command_line, library_call
 from calib.reports.contents import Contents
-from calib.reports.words import percent, signed, written_setting
+from calib.reports.words import written_setting
+from calib.text import count, level, percent, probability, signed, significant, span
 
 MAX_KNOTS = 24
 
@@ -25,11 +25,11 @@ def bins(report: Contents) -> Section:
 
 def _bin_table(method: MethodResult) -> Table:
     curve = method.reliability
-    level = f"{curve.confidence_level:.0%} interval"
+    interval = f"{level(curve.confidence_level)} interval"
     empty = f", {curve.n_empty} empty" if curve.n_empty else ""
     return Table(
         f"{method.label}: {curve.strategy} bins{empty}. Bins of fewer than ten rows are merged.",
-        ("Scores", "Rows", "Mean score", "Observed", level, "Observed − score", "If calibrated"),
+        ("Scores", "Rows", "Mean score", "Observed", interval, "Observed − score", "If calibrated"),
         tuple(_bin(curve, i) for i in range(len(curve.rows))),
     )
 
@@ -131,7 +131,7 @@ def maps(report: Contents) -> Section:
     curve = report.analysis.compact_logit
     chosen = "set by hand" if report.analysis.settings.epsilon else "by the rule"
     epsilon = (
-        f"Splines see scores through the compact logit with epsilon {curve.epsilon:.3g} "
+        f"Splines see scores through the compact logit with epsilon {significant(curve.epsilon)} "
         f"({chosen}); {count(curve.n_outside)} rows lie outside, where it is the identity."
     )
     if not report.analysis.uncalibrated.function.has_curve:
@@ -153,8 +153,8 @@ def _knots(knots: FloatArray) -> str:
     if not len(knots):
         return "none"
     if len(knots) > MAX_KNOTS:
-        return f"{len(knots)}, from {knots[0]:.3g} to {knots[-1]:.3g}"
-    return ", ".join(f"{knot:.3g}" for knot in knots)
+        return f"{len(knots)}, from {significant(knots[0])} to {significant(knots[-1])}"
+    return ", ".join(significant(knot) for knot in knots)
 
 
 def reading(report: Contents) -> Section:

@@ -8,14 +8,23 @@ from collections.abc import Mapping
 from calib.analysis.decisions import Decision, DecisionTable
 from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceGaps
-from calib.analysis.verdict import SIGNIFICANCE, p_words
+from calib.analysis.verdict import SIGNIFICANCE
 from calib.crossfit.comparison import Estimate
 from calib.figures import cost_chart, net_benefit_chart, period_chart, slice_chart
-from calib.figures.words import count, probability
 from calib.reports.blocks import Beside, Block, Drawing, Paragraph, Section, Table, Value
 from calib.reports.contents import Contents
 from calib.reports.parts import DecisionPart, SlicePart
-from calib.reports.words import UNKNOWN, interval, number, signed
+from calib.text import (
+    UNKNOWN,
+    count,
+    interval,
+    level,
+    number,
+    p_value,
+    probability,
+    signed,
+    significant,
+)
 
 # Of a table on paper; the file of CSV has all rows.
 MAX_ROWS = 40
@@ -57,7 +66,7 @@ def _slice_table(report: Contents, part: SlicePart) -> Table:
 
 def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
     said = f"By {' and '.join(part.columns)}, strongest evidence first; "
-    said += f"{gaps.confidence_level:.0%} intervals and p (Holm) below the differences."
+    said += f"{level(gaps.confidence_level)} intervals and p (Holm) below the differences."
     n_slices = len(gaps) + part.n_left_out
     if n_shown < n_slices:
         said += f" The first {n_shown} of {n_slices:,} slices."
@@ -71,7 +80,7 @@ def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
 
 def _gap(gaps: SliceGaps, i: int) -> Value:
     bounds = f"{signed(gaps.low[i], 3)} to {signed(gaps.high[i], 3)}"
-    judged = "not judged" if gaps.few[i] else p_words(gaps.p_adjusted[i])
+    judged = "not judged" if gaps.few[i] else p_value(gaps.p_adjusted[i])
     return Value(signed(gaps.gap[i], 3), f"{bounds}\n{judged}")
 
 
@@ -99,7 +108,7 @@ def _period_table(report: Contents, column: str, tables: Mapping[str, PeriodTabl
     head += [f"KS, {report.analysis.methods[key].label}" for key in tables]
     last = range(max(0, len(first) - MAX_ROWS), len(first))
     rows = tuple(_period(first, tables, i) for i in last)
-    said = f"By {column}; {first.confidence_level:.0%} intervals, p after Holm's correction."
+    said = f"By {column}; {level(first.confidence_level)} intervals, p after Holm's correction."
     if len(last) < len(first):
         said += f" The last {len(last)} of {len(first)} periods."
     if first.n_missing:
@@ -124,7 +133,7 @@ def _period(first: PeriodTable, tables: Mapping[str, PeriodTable], i: int) -> tu
 
 
 def _ks(table: PeriodTable, i: int) -> Value:
-    judged = "not judged" if table.few[i] else p_words(table.ks_p_adjusted[i])
+    judged = "not judged" if table.few[i] else p_value(table.ks_p_adjusted[i])
     return Value(number(table.ks[i], 4), judged)
 
 
@@ -157,7 +166,7 @@ def _rule(table: DecisionTable) -> str:
         return (
             f"{prices}; the {100 * costs.capacity:g}% of rows with the highest scores are flagged."
         )
-    return f"{prices}: rows are flagged from a score of {costs.threshold:.3g} on."
+    return f"{prices}: rows are flagged from a score of {significant(costs.threshold)} on."
 
 
 def _decision_table(report: Contents, table: DecisionTable) -> Table:
@@ -166,9 +175,9 @@ def _decision_table(report: Contents, table: DecisionTable) -> Table:
         for key, decision in table.methods.items()
     )
     counted = "sums of row weights" if report.analysis.data.weighted else "rows"
-    level = f"{table.confidence_level:.0%}"
+    at = level(table.confidence_level)
     return Table(
-        f"Decisions by held-out scores, counts in {counted}; {level} intervals below the costs. "
+        f"Decisions by held-out scores, counts in {counted}; {at} intervals below the costs. "
         f"Flagging all costs {number(table.treat_all, 4)} a row, flagging none "
         f"{number(table.treat_none, 4)}. The change is to deciding by the uncalibrated scores, "
         "paired by row.",
@@ -180,17 +189,13 @@ def _decision_table(report: Contents, table: DecisionTable) -> Table:
 def _decision(key: str, label: str, decision: Decision) -> tuple[Value, ...]:
     return (
         Value(label),
-        Value(f"{decision.threshold:.3g}"),
-        Value(_count(decision.n_flagged)),
-        Value(_count(decision.false_positives)),
-        Value(_count(decision.false_negatives)),
+        Value(significant(decision.threshold)),
+        Value(count(decision.n_flagged)),
+        Value(count(decision.false_positives)),
+        Value(count(decision.false_negatives)),
         Value(number(decision.cost.value, 4), interval(decision.cost, 4)),
         UNCHANGED if key == "uncalibrated" else _change(decision.change),
     )
-
-
-def _count(value: float) -> str:
-    return count(round(value, 6))
 
 
 def _change(change: Estimate) -> Value:

@@ -15,8 +15,9 @@ from calib.reports.codec import encode
 from calib.reports.common_settings import refusal, without_interval
 from calib.reports.contents import Contents
 from calib.reports.files import save_as
-from calib.reports.words import percent, written_setting
+from calib.reports.words import written_setting
 from calib.settings import Settings
+from calib.text import percent
 from calib.uncertainty.unpaired import unpaired_difference
 
 # Suffix of a file -> the method that writes it.

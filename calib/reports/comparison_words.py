@@ -18,7 +18,7 @@ from calib.reports.blocks import (
 )
 from calib.reports.comparing import Change, MetricChange, ReportComparison
 from calib.reports.contents import Contents
-from calib.reports.words import interval, moment, number, signed
+from calib.text import interval, level, moment, number, signed
 
 METHOD = (
     "Differences are second minus first. The reports hold no rows, so intervals are unpaired: each "
@@ -122,8 +122,8 @@ def _metric_table(comparison: ReportComparison, label: str) -> Table:
         for change in comparison.metrics
         if change.label == label
     )
-    level = comparison.first.analysis.settings.confidence_level
-    caption = f"{label}; {level:.0%} intervals below the numbers."
+    at = level(comparison.first.analysis.settings.confidence_level)
+    caption = f"{label}; {at} intervals below the numbers."
     return Table(caption, ("Metric", "First", "Second", "Second − first"), rows)
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
-
 from calib.analysis import Column, MethodResult
-from calib.analysis.verdict import SIGNIFICANCE, p_words
+from calib.analysis.verdict import SIGNIFICANCE
 from calib.figures import (
     cumulative_difference_chart,
     difference_chart,
     reliability_chart,
 )
-from calib.figures.words import band_meaning, count
+from calib.figures.words import band_meaning
 from calib.metrics import TestResult
 from calib.reports.blocks import Beside, Block, Bullets, Drawing, Paragraph, Section, Table, Value
 from calib.reports.contents import Contents
-from calib.reports.words import CALIBRATED, calibrated, interval, number, percent, signed
+from calib.reports.words import CALIBRATED
+from calib.text import count, interval, level, noise_floor, number, p_value, percent, signed
 
 TESTS = {
     "ks": "KS",
@@ -85,18 +84,18 @@ def reliability(report: Contents) -> Section:
 
 def comparison(report: Contents) -> Section:
     analysis = report.analysis
-    level = f"{analysis.settings.confidence_level:.0%}"
+    at = level(analysis.settings.confidence_level)
     # Two tables: one of all columns would not fit a page.
     errors = tuple(column for column in analysis.columns if column.key in ERRORS)
     others = tuple(column for column in analysis.columns if column.key not in ERRORS)
-    intervals = f"on held-out rows; {level} intervals below the values."
+    intervals = f"on held-out rows; {at} intervals below the values."
     blocks: list[Block] = [
         Paragraph(_protocol(report)),
         _metric_table(report, f"Metrics {intervals}", others),
         _metric_table(report, f"Calibration errors {intervals} {CALIBRATED}", errors),
     ]
     if len(analysis.methods) > 1:
-        blocks += [_difference_table(report, level), Drawing(difference_chart(analysis))]
+        blocks += [_difference_table(report, at), Drawing(difference_chart(analysis))]
     return Section("Methods compared", tuple(blocks))
 
 
@@ -130,13 +129,13 @@ def _named(report: Contents, method: MethodResult) -> Value:
 
 def _metric(method: MethodResult, column: Column) -> Value:
     estimate = method.metrics[column.key]
-    details = [interval(estimate, column.digits), calibrated(estimate, column.digits)]
+    details = [interval(estimate, column.digits), noise_floor(estimate, column.digits)]
     if column.key == "ks_error":
-        details.append(p_words(method.p_adjusted["ks"]))
+        details.append(p_value(method.p_adjusted["ks"]))
     return Value(number(estimate.value, column.digits), "\n".join(filter(None, details)))
 
 
-def _difference_table(report: Contents, level: str) -> Table:
+def _difference_table(report: Contents, at: str) -> Table:
     analysis = report.analysis
     columns = [c for c in analysis.columns if c.key in analysis.uncalibrated.differences]
     rows = tuple(
@@ -145,7 +144,7 @@ def _difference_table(report: Contents, level: str) -> Table:
         if key != "uncalibrated"
     )
     return Table(
-        f"Differences to the uncalibrated scores, paired by row, with {level} intervals. Below "
+        f"Differences to the uncalibrated scores, paired by row, with {at} intervals. Below "
         "zero is better, for AUC above; an interval that holds zero cannot be told from no change.",
         ("Method", *(column.label for column in columns)),
         rows,
@@ -177,8 +176,8 @@ def _test_table(report: Contents) -> Table:
             Value(method.label),
             Value(TESTS[key]),
             _statistic(test),
-            Value(_p_words(test.p_value), test.null),
-            Value(_p_words(method.p_adjusted[key])),
+            Value(p_value(test.p_value), test.null),
+            Value(p_value(method.p_adjusted[key])),
         )
         for method in report.shown
         for key, test in method.all_tests.items()
@@ -196,7 +195,3 @@ def _test_table(report: Contents) -> Table:
 def _statistic(test: TestResult) -> Value:
     # JSON has no infinity: what was infinite is not a number after reading.
     return Value(number(test.statistic, 3))
-
-
-def _p_words(p_value: float) -> str:
-    return "cannot be estimated" if math.isnan(p_value) else p_words(p_value)

@@ -8,7 +8,8 @@ from calib.multiclass import MULTICLASS_METRICS
 from calib.multiclass.metrics import ROW_METRICS
 from calib.reports.blocks import Paragraph, Section, Table, Value
 from calib.reports.contents import Contents
-from calib.reports.words import CALIBRATED, calibrated, interval, number, signed
+from calib.reports.words import CALIBRATED
+from calib.text import interval, level, noise_floor, number, signed
 
 OVERALL = tuple(ROW_METRICS)
 
@@ -18,7 +19,7 @@ def whole_matrix(report: Contents) -> Section | None:
     compared = report.analysis.multiclass
     if compared is None:
         return None
-    level = f"{compared.confidence_level:.0%}"
+    at = level(compared.confidence_level)
     errors = tuple(name for name in MULTICLASS_METRICS if name not in OVERALL)
     text = (
         "All classes together, on held-out rows. The other sections show the view "
@@ -28,13 +29,13 @@ def whole_matrix(report: Contents) -> Section | None:
         "The whole matrix",
         (
             Paragraph(text),
-            _table(report, f"Scores of all classes; {level} intervals below the values.", OVERALL),
+            _table(report, f"Scores of all classes; {at} intervals below the values.", OVERALL),
             _table(
                 report,
-                f"Calibration errors; {level} intervals below the values. {CALIBRATED}",
+                f"Calibration errors; {at} intervals below the values. {CALIBRATED}",
                 errors,
             ),
-            _changes(report, level),
+            _changes(report, at),
         ),
     )
 
@@ -57,13 +58,13 @@ def _table(report: Contents, caption: str, names: tuple[str, ...]) -> Table:
     return Table(caption, _head(names), rows)
 
 
-def _changes(report: Contents, level: str) -> Table:
+def _changes(report: Contents, at: str) -> Table:
     rows = tuple(
         (_named(report, result), *(_change(result.differences[name]) for name in OVERALL))
         for result in _results(report)
         if result.key != "uncalibrated"
     )
-    said = f"Differences to the uncalibrated scores, paired by row, with {level} intervals."
+    said = f"Differences to the uncalibrated scores, paired by row, with {at} intervals."
     return Table(said, _head(OVERALL), rows)
 
 
@@ -72,7 +73,7 @@ def _head(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _value(estimate: Estimate) -> Value:
-    details = interval(estimate, 4), calibrated(estimate, 4)
+    details = interval(estimate, 4), noise_floor(estimate, 4)
     return Value(number(estimate.value, 4), "\n".join(filter(None, details)))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from calib.reports import appendix, breakdown, findings, matrix
 from calib.reports.blocks import Facts, ReportDocument, Section
 from calib.reports.contents import Contents
-from calib.reports.words import moment
+from calib.text import moment
 
 DECLARED = {
     "yes": "Yes, declared by the author: the model was not trained on these rows",

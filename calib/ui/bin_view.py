@@ -9,14 +9,14 @@ import streamlit as st
 
 from calib.analysis import Analysis
 from calib.analysis.slices import SliceMix, row_table, score_in
-from calib.figures.words import count, probability, span
 from calib.reports.spreadsheet import to_csv
+from calib.text import count, level, percent, probability, signed, span
 from calib.ui import bins, slice_controls, slicing, state
 from calib.ui.bins import ChosenBin
 from calib.ui.frame import Model
 from calib.ui.state import Session
 from calib.ui.widgets import show_value
-from calib.ui.words import level, method_label, percent, signed
+from calib.ui.words import method_label
 
 PAGE = 50
 MAX_SLICES = 100

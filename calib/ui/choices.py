@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from calib.ui.words import level, line_label, method_label, percent, plain
+from calib.text import level, percent, plain, significant
+from calib.ui.words import line_label, method_label
 
 # Pages that show an analysis; on the others a changed setting changes nothing.
 ANALYSED = frozenset(
@@ -83,7 +84,7 @@ CHOICES: Mapping[str, Choice] = {
     "methods": Choice(lambda found: f"{len(found)} methods", ANALYSED),
     "strategy": Choice("{} bins", BINNED),
     "n_bins": Choice("{} bins", BINNED),
-    "epsilon": Choice("ε = {:.3g}", ANALYSED),
+    "epsilon": Choice(lambda value: f"ε = {significant(value)}", ANALYSED),
     "n_folds": Choice("{} folds", ANALYSED),
     "seed": Choice("Seed {}", ANALYSED),
     "confidence_level": Choice(lambda share: f"{level(share)} intervals", ANALYSED - {"Classes"}),
@@ -95,7 +96,7 @@ CHOICES: Mapping[str, Choice] = {
     "models": Choice(lambda found: f"{len(found)} of the models", of_several=ANALYSED),
     "lines": Choice(lambda found: f"Line: {', '.join(map(line_label, found))}", _on("Reliability")),
     "bin_of": Choice(lambda key: f"Bins of {method_label(key)}", in_a_bin=_on("Reliability")),
-    "bin_at": Choice("Bin around {:.3g}", _on("Reliability")),
+    "bin_at": Choice(lambda at: f"Bin around {significant(at)}", _on("Reliability")),
     "over_epsilon": Choice(lambda found: f"{len(found)} over ε", _on("Functions")),
     "cumulative": Choice(lambda key: f"Panels of {method_label(key)}", _on("Cumulative")),
     "classes": Choice(lambda key: f"Classes of {method_label(key)}", _on("Classes")),

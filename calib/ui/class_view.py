@@ -10,13 +10,14 @@ import streamlit as st
 
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.multiclass import Classwise
+from calib.text import number, p_value, percent, plain, signed
 from calib.ui import state
 from calib.ui.frame import Model
 from calib.ui.state import HEAVY, Session
 from calib.ui.tables import whole_numbers
 from calib.ui.views import plain_name
 from calib.ui.widgets import show_value
-from calib.ui.words import method_label, p_words, percent, plain, signed
+from calib.ui.words import method_label
 
 # Okabe and Ito's vermillion and blue: read alike by colour-blind eyes, on white and on black.
 TOO_HIGH, TOO_LOW, SIZE = "213, 94, 0", "0, 114, 178", "127, 127, 127"
@@ -110,8 +111,8 @@ def summary(table: Classwise, method: str) -> str:
     way = "low" if table.bias[worst] > 0 else "high"
     return (
         f"**{label}**: {int(off.sum()):,} of {judged:,} classes are off beyond chance.{few} Worst "
-        f"is **{plain(table.class_name[worst])}**: KS {table.ks_error[worst]:.3f}, "
-        f"{p_words(float(table.p_adjusted[worst]))}; on average its scores are too {way}, "
+        f"is **{plain(table.class_name[worst])}**: KS {number(table.ks_error[worst], 3)}, "
+        f"{p_value(float(table.p_adjusted[worst]))}; on average its scores are too {way}, "
         f"{percent(float(table.mean_score[worst]))} where {percent(float(table.base_rate[worst]))} "
         f"came ({signed(float(table.bias[worst]))})."
     )

@@ -10,12 +10,11 @@ from typing import Literal
 import streamlit as st
 
 from calib.loading import MAX_BYTES, Choice, InputError, Problem, TextFormat, read
-from calib.loading.problems import plural
+from calib.text import plain, plural, sentence
 from calib.ui import state
 from calib.ui.state import Session
 from calib.ui.upload import Upload
 from calib.ui.widgets import show_value
-from calib.ui.words import plain, sentence
 
 Place = Literal["data", "test"]
 UNREADABLE = Problem(

@@ -8,8 +8,9 @@ import streamlit as st
 
 from calib.analysis.decisions import Costs, Decision, DecisionTable, ExpectedCounts, NetBenefit
 from calib.crossfit.comparison import Estimate
+from calib.text import count, interval, level, number, percent, signed, significant
 from calib.ui import state
-from calib.ui.words import interval, level, method_label, number, signed
+from calib.ui.words import method_label
 
 # By what decides: each explains what its chart draws.
 COST_READINGS = {
@@ -57,7 +58,7 @@ def _benefit_of(curves: NetBenefit, key: str) -> str:
     where = f"between {first:g} and {last:g}" if len(worse) > 1 else f"{first:g}"
     return (
         f"{lead} below flagging all or none at {len(worse)} of {len(missing)} thresholds, {where}, "
-        f"by at most {missing.max():.2g}."
+        f"by at most {significant(missing.max(), 2)}."
     )
 
 
@@ -73,10 +74,13 @@ def verdict(table: DecisionTable, shown: Sequence[str], *, weighted: bool) -> st
 
 def _rule(costs: Costs, n_flagged: float, weighted: bool) -> str:
     if costs.capacity is None:
-        return f"Flag a row from a score of **{costs.threshold:.3g}** on."
+        return f"Flag a row from a score of **{significant(costs.threshold)}** on."
     if weighted:
-        return f"Flag the rows with the highest scores, **{costs.capacity:.3%}** of the weight."
-    return f"Flag the **{n_flagged:,.0f}** rows with the highest scores."
+        return (
+            "Flag the rows with the highest scores, "
+            f"**{percent(costs.capacity, 3)}** of the weight."
+        )
+    return f"Flag the **{number(n_flagged, 0)}** rows with the highest scores."
 
 
 def _change(table: DecisionTable, key: str, before: Decision, after: Decision) -> str:
@@ -94,7 +98,7 @@ def _change(table: DecisionTable, key: str, before: Decision, after: Decision) -
     return (
         f"With {method_label(key)} instead of the uncalibrated scores the expected cost per row "
         f"{moved} (paired change {signed(change.value)}, {at} interval "
-        f"{interval(change, signed=True)}): {sure}."
+        f"{interval(change, sign=True)}): {sure}."
     )
 
 
@@ -116,28 +120,26 @@ def _row(decided: DecisionTable, key: str) -> dict[str, str]:
     found, at = decided.methods[key], level(decided.confidence_level)
     row = {
         "Method": method_label(key),
-        "Threshold": f"{found.threshold:.3g}",
-        "Flagged": _count(found.n_flagged),
-        "True positives": _count(found.true_positives),
-        "False positives": _count(found.false_positives),
-        "False negatives": _count(found.false_negatives),
-        "True negatives": _count(found.true_negatives),
+        "Threshold": significant(found.threshold),
+        "Flagged": count(found.n_flagged),
+        "True positives": count(found.true_positives),
+        "False positives": count(found.false_positives),
+        "False negatives": count(found.false_negatives),
+        "True negatives": count(found.true_negatives),
         "Cost per row": number(found.cost.value),
         f"Change ({at} interval)": _change_cell(found.change) if key != "uncalibrated" else "–",
         "Net benefit": number(found.net_benefit.value),
     }
     if decided.costs.capacity is None:
-        place = "none flagged" if found.hindsight > 1.0 else f"from {found.hindsight:.3g} on"
+        place = (
+            "none flagged" if found.hindsight > 1.0 else f"from {significant(found.hindsight)} on"
+        )
         row["Least in hindsight"] = f"{number(found.hindsight_cost)}, {place}"
     return row
 
 
 def _change_cell(change: Estimate) -> str:
-    return f"{signed(change.value)} ({interval(change, signed=True)})"
-
-
-def _count(value: float) -> str:
-    return f"{value:,.0f}" if abs(value - round(value)) < 1e-6 else f"{value:,.1f}"
+    return f"{signed(change.value)} ({interval(change, sign=True)})"
 
 
 def counts_said(counts: ExpectedCounts, shown: Sequence[str]) -> str:
@@ -145,10 +147,10 @@ def counts_said(counts: ExpectedCounts, shown: Sequence[str]) -> str:
     if not counts.rows:
         return "No row has a score in this range."
     have = "row has" if counts.rows == 1 else "rows have"
-    positive, were = _count(counts.observed), "was" if counts.observed == 1 else "were"
+    positive, were = count(counts.observed), "was" if counts.observed == 1 else "were"
     came = f"**{positive}** of them {were} positive."
     if counts.weight != counts.rows:
-        came = f"**{positive}** of their weight of {_count(counts.weight)} was positive."
+        came = f"**{positive}** of their weight of {count(counts.weight)} was positive."
     lead = f"**{counts.rows:,}** {have} a score from {counts.low:g} to {counts.high:g}; {came}"
     return " ".join([lead, *(_counted(counts, key) for key in shown)])
 
@@ -159,7 +161,7 @@ def _counted(counts: ExpectedCounts, key: str) -> str:
         verdict = "in keeping with that"
     else:
         verdict = "too few" if excess.value > 0 else "too many"
-    return f"**{method_label(key)}** expects {counts.expected[key]:,.1f}: {verdict}."
+    return f"**{method_label(key)}** expects {number(counts.expected[key], 1)}: {verdict}."
 
 
 def counts_table(counts: ExpectedCounts, confidence_level: float) -> None:
@@ -169,10 +171,10 @@ def counts_table(counts: ExpectedCounts, confidence_level: float) -> None:
         [
             {
                 "Method": method_label(key),
-                "Expected": f"{counts.expected[key]:,.1f}",
-                "Observed": _count(round(counts.expected[key] + excess.value, 6)),
+                "Expected": number(counts.expected[key], 1),
+                "Observed": count(round(counts.expected[key] + excess.value, 6)),
                 "Observed − expected": signed(excess.value, 1),
-                f"{at} interval": interval(excess, 1, signed=True),
+                f"{at} interval": interval(excess, 1, sign=True),
             }
             for key, excess in counts.excess.items()
         ],

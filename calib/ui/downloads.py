@@ -10,8 +10,8 @@ from calib.figures.images import IMAGE_KINDS, ImageKind, missing
 from calib.reports import Report
 from calib.reports.pictures import pictures
 from calib.reports.tables import archive
+from calib.text import plain
 from calib.ui.state import HEAVY
-from calib.ui.words import plain
 
 # Label, method of the report, suffix and type of each file.
 FILES = (

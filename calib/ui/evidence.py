@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import streamlit as st
 
 from calib.analysis import MethodResult
-from calib.analysis.verdict import SIGNIFICANCE, p_words
+from calib.analysis.verdict import SIGNIFICANCE
 from calib.metrics import TestResult
+from calib.text import number, p_value
 from calib.ui import frame, state
-from calib.ui.words import number
 
 NAMES = {
     "ks": "KS",
@@ -55,8 +53,8 @@ def test_rows(method: MethodResult) -> list[dict[str, str]]:
         {
             "Test": NAMES[key],
             "Statistic": _statistic(key, found[key]),
-            "p": _p_words(found[key].p_value),
-            "p (Holm)": _p_words(p_adjusted[key]),
+            "p": p_value(found[key].p_value),
+            "p (Holm)": p_value(p_adjusted[key]),
             "What it tests": WHAT_IT_TESTS[key],
             "Null distribution": found[key].null,
         }
@@ -66,20 +64,14 @@ def test_rows(method: MethodResult) -> list[dict[str, str]]:
 
 
 def _statistic(key: str, test: TestResult) -> str:
-    if math.isinf(test.statistic):
-        return "∞" if test.statistic > 0 else "−∞"
     return number(test.statistic, 4 if key in ("ks", "kuiper") else 2)
-
-
-def _p_words(p_value: float) -> str:
-    return "cannot be estimated" if math.isnan(p_value) else p_words(p_value)
 
 
 def errors_said(method: MethodResult) -> str:
     """KS and Kuiper error of a method with their adjusted p-values, in a sentence."""
     said = [
         f"{name} error {number(method.all_tests[key].statistic)} "
-        f"({_p_words(method.p_adjusted[key])})"
+        f"({p_value(method.p_adjusted[key])})"
         for key, name in (("ks", "KS"), ("kuiper", "Kuiper"))
         if key in method.all_tests
     ]

@@ -19,10 +19,10 @@ from calib.crossfit.comparison import Progress
 from calib.figures.chart import Chart
 from calib.figures.theme import CONFIG
 from calib.loading.examples import EXAMPLES
+from calib.text import plain, sentence
 from calib.ui import data_in, side_by_side, state, style, views
 from calib.ui.pending import Pending
 from calib.ui.state import Session
-from calib.ui.words import plain, sentence
 
 PAGES: Mapping[str, str] = {
     "Overview": "app.py",

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from calib.text import plain
 from calib.ui.gallery_entries import Exhibit, Opening
 from calib.ui.glossary import linked
-from calib.ui.words import plain
 
 # Of the repository; an installed package has no documents beside it.
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reproductions"

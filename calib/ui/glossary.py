@@ -10,7 +10,7 @@ from calib.analysis import Column
 from calib.calibrators import CALIBRATORS
 from calib.metrics import METRICS, Metric
 from calib.multiclass import MULTICLASS_CALIBRATORS, MULTICLASS_METRICS
-from calib.ui.words import SPECIAL, plain
+from calib.text import SPECIAL, plain, significant
 
 # The file that a metric lives in tells its family; a new file's metrics stand last.
 FAMILIES: Mapping[str, str] = {
@@ -143,7 +143,7 @@ def _range(low: float, high: float) -> str:
     """
     if low == -float("inf"):
         return "any number"
-    said = f"{low:g} or more" if high == float("inf") else f"{low:g} to {high:.4g}"
+    said = f"{low:g} or more" if high == float("inf") else f"{low:g} to {significant(high, 4)}"
     return said.replace("-", "−")
 
 

@@ -10,7 +10,8 @@ from calib.curves.functions import CompactLogitCurve
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.figures.words import band_meaning
-from calib.ui.words import interval, level, method_label, n_folds, number, plain
+from calib.text import interval, level, number, plain, significant
+from calib.ui.words import method_label, n_folds
 
 
 def reliability(curve: ReliabilityCurve) -> str:
@@ -72,11 +73,11 @@ def compact_logit(curve: CompactLogitCurve) -> str:
     origin = (
         "the paper's rule for these scores"
         if curve.epsilon == curve.rule
-        else f"chosen; the paper's rule gives {curve.rule:.3g}"
+        else f"chosen; the paper's rule gives {significant(curve.rule)}"
     )
     rows = f"{curve.n_outside:,} " + ("row has" if curve.n_outside == 1 else "rows have")
     return f"""
-- **ε = {curve.epsilon:.3g}**: {origin}.
+- **ε = {significant(curve.epsilon)}**: {origin}.
 - **{rows}** a score nearer to 0 or 1 than ε. There the transform is the identity.
 - The compact logit stretches scores near 0 and 1 as the logit does, and stays within [0, 1]. The
   spline is fitted on this scale, so it can bend where scores crowd together at the ends.

@@ -12,9 +12,9 @@ from calib.core.predictions import parse_view
 from calib.curves.rate import RATE_KINDS
 from calib.figures.scales import AxisKind
 from calib.loading.examples import EXAMPLES
-from calib.loading.problems import quoted
 from calib.methods import method_keys
 from calib.settings import Settings
+from calib.text import quoted
 from calib.ui.report_browser import AGAINST, REPORT
 
 VERSION = "1"

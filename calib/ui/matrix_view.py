@@ -12,16 +12,10 @@ from calib.figures import clipping_chart, matrix_difference_chart
 from calib.matrices import Clipping, MulticlassComparison, compare_clipping
 from calib.multiclass import MULTICLASS_METRICS
 from calib.multiclass.metrics import ROW_METRICS
+from calib.text import interval, level, number, signed, significant
 from calib.ui import frame, how_to_read, state
 from calib.ui.state import HEAVY, Session
-from calib.ui.words import (
-    calibrated,
-    interval,
-    level,
-    method_label,
-    number,
-    signed,
-)
+from calib.ui.words import calibrated, method_label
 
 PICK: Mapping[str, Callable[[list[float]], float]] = {"lower": min, "higher": max}
 
@@ -105,7 +99,7 @@ def change_rows(compared: MulticlassComparison) -> list[dict[str, str]]:
         for name in ROW_METRICS:
             change, label = result.differences[name], MULTICLASS_METRICS[name].label
             row[f"{label}: change"] = signed(change.value)
-            row[f"{at} interval ({label})"] = interval(change, signed=True)
+            row[f"{at} interval ({label})"] = interval(change, sign=True)
         rows.append(row)
     return rows
 
@@ -146,7 +140,7 @@ def clipping_said(found: Clipping, confidence_level: float) -> str:
     lead = (
         f"Multiclass log loss is **{number(found.uncalibrated.value)}** as the scores are and "
         f"**{number(best.log_loss.value)}** clipped at the best of {len(found.bounds)} bounds, "
-        f"p_min = {best.p_min:g}."
+        f"p_min = {significant(best.p_min)}."
     )
     if found.calibrator == "uncalibrated":
         return lead
@@ -159,5 +153,5 @@ def clipping_said(found: Clipping, confidence_level: float) -> str:
     return (
         f"{lead} **{method_label(found.calibrator)}** reaches "
         f"**{number(found.calibrated.value)}**: {signed(gain.value)} against clipping "
-        f"({level(confidence_level)} interval {interval(gain, signed=True)}), so {verdict}."
+        f"({level(confidence_level)} interval {interval(gain, sign=True)}), so {verdict}."
     )

@@ -6,9 +6,10 @@ import streamlit as st
 
 from calib.analysis.model_comparison import ModelComparison
 from calib.figures import checkpoint_chart
+from calib.text import interval, level, number, plain, signed
 from calib.ui import frame
 from calib.ui.tables import direction, starred
-from calib.ui.words import interval, level, method_label, plain, signed
+from calib.ui.words import method_label
 
 # Two models make no line.
 FEWEST_IN_LINE = 3
@@ -62,7 +63,7 @@ def said(comparison: ModelComparison) -> str:
         }
         if losses:
             best = min(losses, key=losses.__getitem__)
-            parts.append(f"{when}, **{plain(best)}** has the least {loss}, {losses[best]:.4f}.")
+            parts.append(f"{when}, **{plain(best)}** has the least {loss}, {number(losses[best])}.")
     return " ".join(parts)
 
 
@@ -112,7 +113,7 @@ def difference_row(comparison: ModelComparison, name: str) -> dict[str, str]:
         change = comparison.models[name].differences.get(method, {}).get(column.key)
         if change is not None:
             row[f"{when}: change"] = signed(change.value, column.digits)
-            row[f"{at} interval ({when.lower()})"] = interval(change, column.digits, signed=True)
+            row[f"{at} interval ({when.lower()})"] = interval(change, column.digits, sign=True)
             row[f"{when} says"] = direction(change, column)
     return row
 

@@ -8,13 +8,15 @@ import streamlit as st
 
 from calib.analysis import Analysis
 from calib.analysis.periods import PeriodTable
-from calib.analysis.verdict import SIGNIFICANCE, p_words
+from calib.analysis.verdict import SIGNIFICANCE
+from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
 from calib.figures import period_chart
+from calib.text import number, p_value, plain, with_interval
 from calib.ui import frame, slicing, state
 from calib.ui.slice_view import COLUMNS, suffix
 from calib.ui.state import Session
-from calib.ui.words import method_label, number, plain
+from calib.ui.words import method_label
 
 NO_TIME = (
     "Choose a column of dates or seasons to see calibration over time. In a file of your own, map "
@@ -76,7 +78,7 @@ def _period_rows(tables: Mapping[str, PeriodTable]) -> None:
             row[f"Mean score{name}"] = number(each.mean_score[i])
             row[f"Slope{name}"] = _with_bounds(each, "slope", i, 2)
             row[f"Intercept{name}"] = _with_bounds(each, "intercept", i, 2)
-            row[f"KS error{name}"] = f"{number(each.ks[i])}, {p_words(each.ks_p_value[i])}"
+            row[f"KS error{name}"] = f"{number(each.ks[i])}, {p_value(each.ks_p_value[i])}"
         rows.append(row)
     st.dataframe(
         rows,
@@ -91,5 +93,4 @@ def _with_bounds(table: PeriodTable, name: str, i: int, digits: int = 3) -> str:
     value, low, high = (float(getattr(table, f"{name}{end}")[i]) for end in ("", "_low", "_high"))
     if value != value:
         return "not estimable"
-    said = f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
-    return said.replace("-", "−")
+    return with_interval(Estimate(value, low, high), digits)

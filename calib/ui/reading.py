@@ -18,8 +18,8 @@ from calib.reports.blocks import (
     Table,
     Value,
 )
+from calib.text import plain
 from calib.ui import frame
-from calib.ui.words import plain
 
 SQUARE = """
 [class*=st-key-square_{width}_] {{ container-type: inline-size; }}

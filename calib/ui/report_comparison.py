@@ -6,12 +6,12 @@ import streamlit as st
 
 from calib.reports import Report, ReportComparison, compare_reports
 from calib.store import Entry, Store, moment_words
+from calib.text import plain
 from calib.ui import report_file, sharing, state
 from calib.ui.report_browser import AGAINST, REPORT
 from calib.ui.saved_reports import PAGE
 from calib.ui.state import Session
 from calib.ui.widgets import show_value
-from calib.ui.words import plain
 
 MAX_OFFERED = 200
 

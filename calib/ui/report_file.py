@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.reports import Report
+from calib.text import plain
 from calib.ui.state import Session
-from calib.ui.words import plain
 
 LARGEST_MB = 20
 

@@ -7,12 +7,12 @@ import streamlit as st
 from calib.analysis.decisions import Costs
 from calib.reports import Declared, Parts, Report, parts_of
 from calib.store import Store, StoreError
+from calib.text import plain
 from calib.ui import deciding, downloads, sharing, state
 from calib.ui.frame import Model
 from calib.ui.links import Look
 from calib.ui.state import HEAVY, Session
 from calib.ui.widgets import show_value
-from calib.ui.words import plain
 
 CONTENTS = """
 - the verdict, the recommendation and its reasons

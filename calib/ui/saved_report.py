@@ -11,12 +11,12 @@ from calib.reports.blocks import ReportDocument
 from calib.reports.comparison_words import paper_of_comparison
 from calib.reports.sections import paper_of
 from calib.store import Entry, Store, StoreError
+from calib.text import plain
 from calib.ui import downloads, report_comparison, report_file, sharing, state
 from calib.ui.reading import show_paper
 from calib.ui.report_browser import REPORT
 from calib.ui.saved_reports import PAGE
 from calib.ui.state import Session
-from calib.ui.words import plain
 
 # Lines that are not too long to read.
 WIDTH = 980

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from calib.store import Entry, Store, database_url, moment_words
+from calib.text import plain
 from calib.ui import state
 from calib.ui.report_browser import REPORT
 from calib.ui.state import Session
 from calib.ui.widgets import show_value
-from calib.ui.words import plain
 
 # Seconds: a page must not hang for a server that is away.
 PATIENCE = 4.0

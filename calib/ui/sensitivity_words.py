@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 from calib.analysis import Analysis
-from calib.analysis.verdict import SIGNIFICANCE, p_words
+from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.sensitivity import Sensitivity, SensitivityCurve
-from calib.ui.words import method_label, number, on_average
+from calib.text import number, p_value
+from calib.ui.words import method_label, on_average
 
 MAX_RUNS = 3
 
@@ -19,7 +20,9 @@ def sensitivity_said(analysis: Analysis, sensitivity: Sensitivity, method: str) 
     low = min(float(curve.ece.min()) for curve in curves)
     high = max(float(curve.ece.max()) for curve in curves)
     label = method_label(method)
-    size = f"From {first} to {last} bins the ECE of {label} runs from {low:.4f} to {high:.4f}"
+    size = (
+        f"From {first} to {last} bins the ECE of {label} runs from {number(low)} to {number(high)}"
+    )
     if sensitivity.flips:
         where = " and ".join(_where(curve) for curve in curves)
         n_more = sum(int(curve.miscalibrated.sum()) for curve in curves)
@@ -76,9 +79,9 @@ def _listed(parts: list[str]) -> str:
 
 
 def _without_bins(analysis: Analysis, method: str) -> str:
-    p_value = analysis.methods[method].p_adjusted["ks"]
-    rejects = "rejects" if p_value < SIGNIFICANCE else "does not reject"
-    return f"The KS test, which needs no bins, {rejects} calibration ({p_words(p_value)})."
+    p = analysis.methods[method].p_adjusted["ks"]
+    rejects = "rejects" if p < SIGNIFICANCE else "does not reject"
+    return f"The KS test, which needs no bins, {rejects} calibration ({p_value(p)})."
 
 
 SENSITIVITY_READING = (

@@ -10,12 +10,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib.figures.aligned import same_axes
-from calib.loading.problems import quoted
+from calib.text import plain, quoted
 from calib.ui import state
 from calib.ui.pending import Pending
 from calib.ui.state import MAX_SHOWN, Session
 from calib.ui.widgets import show_value
-from calib.ui.words import plain
 
 KEY = "side_by_side"
 # A model's column is as wide as a chart, so that what does not fit moves to the next row, of four

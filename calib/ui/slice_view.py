@@ -9,15 +9,16 @@ import streamlit as st
 from calib.analysis import Analysis
 from calib.analysis.decisions import DecisionTable
 from calib.analysis.slices import SliceCalibration, SliceErrorRates, SliceGaps, Slicing
-from calib.analysis.verdict import SIGNIFICANCE, p_words
+from calib.analysis.verdict import SIGNIFICANCE
 from calib.core.predictions import Predictions
 from calib.curves.reliability import FEW_ROWS
 from calib.figures import slice_chart
 from calib.figures.slices import MAX_ROWS
+from calib.text import interval, level, number, p_value, percent, plain, signed, significant
 from calib.ui import frame, slicing, state
 from calib.ui.state import Session
 from calib.ui.tables import whole_numbers
-from calib.ui.words import interval, level, method_label, number, percent, plain, signed
+from calib.ui.words import method_label
 
 MAX_LISTED = 500
 COLUMNS = {
@@ -78,7 +79,7 @@ def _found(key: str, gaps: SliceGaps) -> str:
     i = int(marked[0])
     return (
         f"{said}, first **{plain(gaps.names[i])}**: {percent(gaps.observed[i])} came true, "
-        f"{percent(gaps.mean_score[i])} were predicted ({p_words(gaps.p_adjusted[i])})."
+        f"{percent(gaps.mean_score[i])} were predicted ({p_value(gaps.p_adjusted[i])})."
     )
 
 
@@ -112,7 +113,7 @@ def _slice_row(gaps: Mapping[str, SliceGaps], i: int) -> dict[str, object]:
         low, high = signed(each.low[i]), signed(each.high[i])
         row[f"Observed − predicted{name}"] = signed(each.gap[i])
         row[f"{at} interval{name}"] = f"{low} to {high}"
-        judged = p_words(each.p_adjusted[i]) if not each.few[i] else f"< {FEW_ROWS} rows"
+        judged = p_value(each.p_adjusted[i]) if not each.few[i] else f"< {FEW_ROWS} rows"
         row[f"p (Holm){name}"] = judged
     return row
 
@@ -165,14 +166,16 @@ def _rates_of(rates: SliceErrorRates, i: int, key: str) -> dict[str, str]:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.2f}%"
+    return f"{number(100 * share, 2)}%"
 
 
 def rates_title(decided: DecisionTable) -> str:
     """Heading of the error rates: by which rule they came."""
     if decided.costs.capacity is None:
-        return f"Error rates at a threshold of {decided.costs.threshold:.3g}"
-    return f"Error rates if the {decided.costs.capacity:.3%} of the highest scores are flagged"
+        return f"Error rates at a threshold of {significant(decided.costs.threshold)}"
+    return (
+        f"Error rates if the {percent(decided.costs.capacity, 3)} of the highest scores are flagged"
+    )
 
 
 def own_map(
@@ -202,7 +205,7 @@ def _apart(found: SliceCalibration, name: str, *, matrix: bool) -> None:
         f"**{plain(name)}** ({found.rows:,} rows, {found.positives:,} {positive}) {said}: held-out "
         f"{loss} {number(found.apart.value)} under its own {method_label(found.method)}, "
         f"{number(found.together.value)} under that of all rows. Paired change "
-        f"{signed(change.value)}, {at} interval {interval(change, signed=True)}."
+        f"{signed(change.value)}, {at} interval {interval(change, sign=True)}."
     )
     st.caption(APART_READING)
 

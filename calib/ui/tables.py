@@ -13,9 +13,10 @@ from calib.analysis import Analysis, Column
 from calib.crossfit.comparison import Estimate
 from calib.curves.reliability import ReliabilityCurve
 from calib.methods import method_of
+from calib.text import interval, level, number, plain, signed
 from calib.ui import state
 from calib.ui.glossary import column_help
-from calib.ui.words import calibrated, formula, interval, level, number, plain, signed
+from calib.ui.words import calibrated, formula
 
 BIN_COLUMNS = {
     "low_edge": "Above",
@@ -131,7 +132,7 @@ def difference_rows(analysis: Analysis) -> list[dict[str, str]]:
         for column in columns:
             change = method.differences[column.key]
             row[f"{column.label}: change"] = signed(change.value, column.digits)
-            row[f"{at} interval ({column.label})"] = interval(change, column.digits, signed=True)
+            row[f"{at} interval ({column.label})"] = interval(change, column.digits, sign=True)
             row[f"{column.label} says"] = direction(change, column)
         rows.append(row)
     return rows

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.core.predictions import Predictions, check_view
+from calib.text import plain
 from calib.ui import state
 from calib.ui.state import Session
 from calib.ui.widgets import show_value
-from calib.ui.words import plain
 
 KINDS = {"top": "Top-r", "within": "Within top-r", "class": "Class"}
 # Within the first class is the first class; a class, until one is chosen, is the first in order.

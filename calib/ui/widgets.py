@@ -12,11 +12,12 @@ from calib.calibrators import CALIBRATORS
 from calib.curves.rate import RATE_KINDS, RateKind
 from calib.loading.examples import EXAMPLES
 from calib.multiclass import MULTICLASS_CALIBRATORS
+from calib.text import level
 from calib.ui import state
 from calib.ui.choices import acts, choice
 from calib.ui.links import AXES, LEVELS
 from calib.ui.state import Session
-from calib.ui.words import assumptions, level, line_label, method_label
+from calib.ui.words import assumptions, line_label, method_label
 
 LOG_EPSILON = (-15.0, -0.5)
 

@@ -2,94 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from calib.analysis import Analysis, DataSummary, MethodResult
-from calib.analysis.verdict import p_words as p_words  # pages print these two
-from calib.analysis.verdict import signed as signed
 from calib.calibrators import CALIBRATORS
 from calib.core.origin import Origin
 from calib.crossfit.comparison import Estimate
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
-from calib.loading.problems import plural
 from calib.methods import method_of
 from calib.multiclass import MULTICLASS_CALIBRATORS
-
-SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$~:&])")
-# Streamlit reads addresses, icons, emoji and arrows in text whose Markdown has been escaped, too:
-# it finds them after the escapes are gone. An invisible word joiner keeps their parts apart.
-JOINER = "\u2060"
-ACTIVE = re.compile(
-    r"(?<=:)(?=//)|(?<=:)(?=[\w+/-]+:)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)|(?<=[<~>-])(?=[->=]+(\s|$))",
-    re.IGNORECASE,
-)
-CODE = re.compile(r"(`[^`]+`)")
-
-
-def plain(text: str) -> str:
-    r"""Text of a person's file, shown by Markdown as it is: an image in it would be loaded.
-
-    All text that comes from data, a link or a report passes here on its way to Markdown: to
-    sentences and to labels, and to the options of pills, radio buttons and segmented controls.
-    Options of select boxes, cells of data frames and input fields are not Markdown.
-
-    Examples
-    --------
-    >>> plain("![](x) **b**")
-    '\\!\\[\\]\\(x\\) \\*\\*b\\*\\*'
-    >>> plain("http://x").replace(JOINER, "|")
-    'http\\:|//x'
-    """
-    return _escaped(" ".join(text.split()))
-
-
-def sentence(text: str) -> str:
-    r"""A sentence that names parts of a file in backticks: these stay code, all else is text.
-
-    Examples
-    --------
-    >>> sentence("Column `a*b` holds 'c*d'.")
-    "Column `a*b` holds 'c\\*d'\\."
-    """
-    parts = CODE.split(" ".join(text.split()))
-    # Icons are found in code too.
-    return "".join(
-        part.replace(":material/", f":{JOINER}material/")
-        if CODE.fullmatch(part)
-        else _escaped(part)
-        for part in parts
-    )
-
-
-def _escaped(text: str) -> str:
-    return SPECIAL.sub(r"\\\1", ACTIVE.sub(JOINER, text))
-
-
-def number(value: float, digits: int = 4) -> str:
-    """A number with its digits; a dash where there is none.
-
-    Examples
-    --------
-    >>> number(0.12345), number(-1250.5, 1), number(float("nan"))
-    ('0.1235', '−1,250.5', '–')
-    """
-    return f"{value:,.{digits}f}".replace("-", "−") if value == value else "–"
-
-
-def interval(estimate: Estimate, digits: int = 4, *, signed: bool = False) -> str:
-    """Bounds of an interval, "" where there is none.
-
-    Examples
-    --------
-    >>> interval(Estimate(0.1, 0.05, 0.15), 2), interval(Estimate(-0.1, -0.2, 0.0), 1, signed=True)
-    ('0.05 to 0.15', '−0.2 to +0.0')
-    """
-    if estimate.low != estimate.low:
-        return ""
-    sign = "+" if signed else ""
-    low, high = f"{estimate.low:{sign}.{digits}f}", f"{estimate.high:{sign}.{digits}f}"
-    return f"{low} to {high}".replace("-", "−")
+from calib.text import noise_floor, number, plain, plural
 
 
 def calibrated(estimate: Estimate, digits: int = 4) -> str:
@@ -100,8 +22,8 @@ def calibrated(estimate: Estimate, digits: int = 4) -> str:
     >>> calibrated(Estimate(0.2, noise_floor=0.148), 3), calibrated(Estimate(0.2))
     (' (calibrated: 0.148)', '')
     """
-    floor = estimate.noise_floor
-    return f" (calibrated: {number(floor, digits)})" if floor == floor else ""
+    floor = noise_floor(estimate, digits)
+    return f" ({floor})" if floor else ""
 
 
 def on_average(estimate: Estimate, digits: int = 4) -> str:
@@ -115,22 +37,6 @@ def on_average(estimate: Estimate, digits: int = 4) -> str:
     return (
         f"A calibrated model of this size shows {number(estimate.noise_floor, digits)} on average."
     )
-
-
-def percent(share: float) -> str:
-    """A share of 1 in percent.
-
-    Examples
-    --------
-    >>> percent(0.1234), percent(0.0004)
-    ('12.3%', '0.04%')
-    """
-    return f"{100 * share:.1f}%" if share >= 0.001 or share == 0 else f"{100 * share:.2g}%"
-
-
-def level(share: float) -> str:
-    """A confidence level: "95%"."""
-    return f"{100 * share:g}%"
 
 
 def protocol(analysis: Analysis) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page
 
-from calib.ui.words import JOINER
+from calib.text import JOINER
 from tests.browser.harness import by_key, settle
 
 

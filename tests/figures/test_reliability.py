@@ -9,8 +9,8 @@ from calib.curves.corp import corp_curve
 from calib.curves.smooth import smooth_curve
 from calib.figures import reliability_chart
 from calib.figures.theme import METHOD_STYLES
-from calib.figures.words import probability
 from calib.settings import Settings
+from calib.text import probability
 
 
 @pytest.mark.parametrize("key", ["uncalibrated", "isotonic"])

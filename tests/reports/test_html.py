@@ -6,7 +6,7 @@ import pytest
 from calib import examples
 from calib.analysis import analyze
 from calib.reports import Report
-from calib.reports.words import number
+from calib.text import number
 
 MAX_BYTES = 2_500_000
 

@@ -24,8 +24,8 @@ def decided(change: Estimate, costs: Costs = BY_CAPACITY, cost: float = 1.2705) 
     ("change", "said"),
     [
         (Estimate(0.0, 0.0, 0.0), "flags the same rows as the uncalibrated scores"),
-        (Estimate(0.0, -0.002, 0.002), "stays 1.2705 (paired change +0.0000, 95% interval"),
-        (Estimate(1e-9, -0.002, 0.002), "stays 1.2705 (paired change +0.0000, 95% interval"),
+        (Estimate(0.0, -0.002, 0.002), "stays 1.2705 (paired change 0.0000, 95% interval"),
+        (Estimate(1e-9, -0.002, 0.002), "stays 1.2705 (paired change 0.0000, 95% interval"),
         (Estimate(-0.01, -0.02, 0.001), "falls from 1.2705 to 1.2605 (paired change −0.0100"),
         (Estimate(0.01, 0.001, 0.02), "rises from 1.2705 to 1.2805 (paired change +0.0100"),
     ],

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from calib.crossfit.comparison import Estimate
+from calib.text import JOINER, interval, number, percent, plain, signed
 from calib.ui.choices import choice
-from calib.ui.words import JOINER, interval, number, percent, plain, signed
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_nothing_is_printed_as_nan():
 
 def test_signs_are_minus_signs():
     assert signed(-0.1, 1) == "−0.1"
-    assert interval(Estimate(0, -0.1, 0.1), 1, signed=True) == "−0.1 to +0.1"
+    assert interval(Estimate(0, -0.1, 0.1), 1, sign=True) == "−0.1 to +0.1"
 
 
 @pytest.mark.parametrize(("share", "said"), [(0, "0.0%"), (0.5, "50.0%"), (0.00012, "0.012%")])

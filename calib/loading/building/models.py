@@ -20,9 +20,10 @@ from calib.loading.checking.mapped_rows import Rows
 from calib.loading.guessing.roles import guess
 from calib.loading.labels import Labels, as_labels
 from calib.loading.options import ColumnMapping
-from calib.loading.problems import InputError, Problem, error, joined, plural, quoted, refuse
+from calib.loading.problems import InputError, Problem, error, refuse
 from calib.loading.table import Table
 from calib.numerics.numbered import numbers_of
+from calib.text import joined, plural, quoted
 
 MAX_MODELS = 100
 # Repairs that leave rows alone in which nothing is wrong.

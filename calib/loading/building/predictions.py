@@ -17,9 +17,10 @@ from calib.loading.guessing.class_columns import shortened
 from calib.loading.labels import Labels, as_labels
 from calib.loading.numbers import as_numbers
 from calib.loading.options import ColumnMapping
-from calib.loading.problems import Choice, Guess, InputError, Problem, error, joined, quoted, refuse
+from calib.loading.problems import Choice, Guess, InputError, Problem, error, refuse
 from calib.loading.table import Table
 from calib.numerics.arrays import IntArray
+from calib.text import joined, quoted
 
 # Rows that are used: their places, or all.
 Kept: TypeAlias = NDArray[np.intp] | slice

@@ -14,8 +14,9 @@ from calib.loading.checking.rows import NO_FOLDS, row_problems
 from calib.loading.checking.scores import matrix_problems, score_problems
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.options import OF_ROWS, ColumnMapping
-from calib.loading.problems import Problem, error, joined, note, plural, quoted
+from calib.loading.problems import Problem, error, note
 from calib.loading.table import Table
+from calib.text import joined, number, percent, plural, quoted
 
 ORDER = {"error": 0, "warning": 1, "note": 2}
 MAX_COMPARED = 200_000
@@ -214,11 +215,11 @@ def _outcome_and_score(rows: Rows) -> Iterator[str]:
         )
         yield (
             f"Outcome {quoted(mapping.outcome)}: {n_positive:,} of {total:,} positive "
-            f"({n_positive / total:.1%}), where {counts}."
+            f"({percent(n_positive / total)}), where {counts}."
         )
     if score.min() >= 0.0 and score.max() <= 1.0:
         columns = quoted(shortened(mapping.score_columns))
-        yield f"Scores {columns} from {score.min():.4f} to {score.max():.4f}."
+        yield f"Scores {columns} from {number(score.min())} to {number(score.max())}."
 
 
 def _roles(rows: Rows) -> Iterator[str]:

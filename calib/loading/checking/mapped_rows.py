@@ -14,11 +14,11 @@ from calib.loading.guessing.class_columns import Classes, match_classes
 from calib.loading.labels import Labels, as_labels, as_outcome, folded
 from calib.loading.numbers import Numbers, as_numbers
 from calib.loading.options import OF_ROWS, ColumnMapping, Transform
-from calib.loading.problems import joined
 from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, IntArray
 from calib.numerics.softmax import softmax
 from calib.numerics.transforms import sigmoid
+from calib.text import joined
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,8 @@ from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.rows import parts
 from calib.loading.guessing.roles import higher_label, is_plain_pair, telling_labels
 from calib.loading.labels import Labels, label_text
-from calib.loading.problems import Problem, error, joined, note, plural, quoted, warning
+from calib.loading.problems import Problem, error, note, warning
+from calib.text import joined, percent, plural, quoted
 
 FEW = 100
 MAX_LABELS = 50
@@ -94,7 +95,7 @@ def _count_as_positive(labels: Labels, positives: Sequence[str]) -> str:
     share = sum(int(counts[labels.find(name) or 0]) for name in positives) / int(counts.sum())
     shown = joined([repr(name[:30]) for name in positives[:3]], len(positives))
     others = "all others as negative" if len(labels) > 2 else "the other as negative"
-    return f"Count {shown} as positive, {others}: {share:.1%} positive"
+    return f"Count {shown} as positive, {others}: {percent(share)} positive"
 
 
 def _one_against_rest(rows: Rows) -> Iterator[Problem]:
@@ -133,8 +134,8 @@ def positive_question(rows: Rows, mean_score: float) -> Iterator[Problem]:
     swap = len(others) == 1
     yield warning(
         "positive-class",
-        f"{rate:.1%} of the rows are positive, but the mean score is {mean_score:.1%}. Is "
-        f"{_named(mapping.positives)} the positive class? If not, choose another.",
+        f"{percent(rate)} of the rows are positive, but the mean score is {percent(mean_score)}. "
+        f"Is {_named(mapping.positives)} the positive class? If not, choose another.",
         replace(mapping, positive=others[0]) if swap else None,
         _count_as_positive(labels, others) if swap else "",
     )

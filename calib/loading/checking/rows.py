@@ -14,8 +14,9 @@ from calib.core.predictions import MAX_FOLDS
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.numbers import MISSING_WORDS, Numbers
-from calib.loading.problems import Choice, Problem, error, joined, note, plural, quoted, warning
+from calib.loading.problems import Choice, Problem, error, note, warning
 from calib.numerics.arrays import BoolArray, IntArray
+from calib.text import joined, plural, quoted
 
 LEAVE_OUT = "Leave these rows out"
 NO_FOLDS = "Use no folds of the file"

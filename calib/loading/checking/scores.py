@@ -15,8 +15,9 @@ from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.outcomes import positive_question
 from calib.loading.checking.rows import LEAVE_OUT, parts
 from calib.loading.guessing.class_columns import shortened
-from calib.loading.problems import Problem, error, joined, plural, quoted, warning
+from calib.loading.problems import Problem, error, warning
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks
+from calib.text import joined, number, plural, quoted, significant
 
 # So far outside [0, 1] a score may lie and still be meant as a probability.
 LITTLE = 0.05
@@ -45,7 +46,8 @@ def _outside(rows: Rows, low: float, high: float) -> Problem:
     found = rows.usable & ((rows.score < 0.0) | (rows.score > 1.0))
     lead = (
         f"Column {quoted(rows.mapping.score)} has {plural(int(found.sum()), 'value')} outside "
-        f"[0, 1] (from {low:.4g} to {high:.4g}), first in {rows.where(found)}. "
+        f"[0, 1] (from {significant(low, 4)} to {significant(high, 4)}), "
+        f"first in {rows.where(found)}. "
     )
     if rows.mapping.transform != "none" or rows.mapping.swap:
         none = replace(rows.mapping, transform="none", swap=False)
@@ -91,8 +93,8 @@ def _above(rows: Rows, lead: str, high: float) -> Problem:
 def _constant(rows: Rows, value: float) -> Problem:
     return warning(
         "constant",
-        f"All scores of {quoted(rows.mapping.score)} are {value:.4g}. Only their mean can be "
-        "compared with the outcome; choose another column if this is not meant.",
+        f"All scores of {quoted(rows.mapping.score)} are {significant(value, 4)}. Only their mean "
+        "can be compared with the outcome; choose another column if this is not meant.",
     )
 
 
@@ -129,7 +131,7 @@ def _swapped(rows: Rows, score: FloatArray) -> Iterator[Problem]:
         other = "of the other class" if mapping.predicted is None else "that it is wrong"
         yield warning(
             "swapped",
-            f"Positive rows have the lower scores (AUC {auc:.3f}): column "
+            f"Positive rows have the lower scores (AUC {number(auc, 3)}): column "
             f"{quoted(mapping.score)} may hold the probability {other}. Swap the classes if so.",
             replace(mapping, swap=not mapping.swap),
             "Swap the classes",
@@ -265,8 +267,8 @@ def _all_certain(matrix: NDArray[np.floating]) -> bool:
 def _matrix_outside(rows: Rows, low: float, high: float, sums: FloatArray) -> Problem:
     mapping = rows.mapping
     lead = (
-        f"The class scores {quoted(shortened(mapping.score_columns))} go from {low:.4g} to "
-        f"{high:.4g}, so they are not probabilities. "
+        f"The class scores {quoted(shortened(mapping.score_columns))} go from "
+        f"{significant(low, 4)} to {significant(high, 4)}, so they are not probabilities. "
     )
     if mapping.transform != "none" or mapping.swap:
         none = replace(mapping, transform="none", swap=False)
@@ -288,7 +290,7 @@ def _matrix_outside(rows: Rows, low: float, high: float, sums: FloatArray) -> Pr
 
 def _row_sums(rows: Rows, off: BoolArray, sums: FloatArray) -> Problem:
     found = np.flatnonzero(rows.usable)[off]
-    examples = joined([f"{total:.4g}" for total in sums[off][:3]])
+    examples = joined([f"{significant(total, 4)}" for total in sums[off][:3]])
     lead = (
         f"The class scores of {plural(len(found), 'row')} of {len(sums):,} do not sum to 1 within "
         f"{ROW_SUM_TOLERANCE}, first in {rows.where(found)} (sums {examples}). "

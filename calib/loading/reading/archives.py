@@ -21,8 +21,9 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from calib.loading.name_patterns import NAMES_OF_CLASSES, OUTCOME_NAMES, SCORE_ARRAYS, plain_name
-from calib.loading.problems import InputError, Problem, joined, note, quoted, refuse
+from calib.loading.problems import InputError, Problem, note, refuse
 from calib.loading.table import Table, make_table
+from calib.text import joined, number, quoted
 
 XZ_MEMORY = 256 * 2**20
 # Bytes of a zip archive's last record, without its comment.
@@ -63,8 +64,8 @@ def _unpack(name: str, opened: Callable[[bytes, int], bytes], data: bytes, limit
     if len(content) > limit:
         raise refuse(
             "too-large",
-            f"The {name} file holds more than {limit / 2**20:,.0f} MB when unpacked. Upload fewer "
-            "rows, or only the columns that are needed.",
+            f"The {name} file holds more than {number(limit / 2**20, 0)} MB when unpacked. Upload "
+            "fewer rows, or only the columns that are needed.",
         )
     return content
 
@@ -259,8 +260,8 @@ def _contents(data: bytes, limit: int) -> dict[str, bytes]:
             if sum(member.file_size for member in members) > limit:
                 raise refuse(
                     "too-large",
-                    f"The NumPy archive holds more than {limit / 2**20:,.0f} MB when unpacked. "
-                    "Save fewer rows, or float32 instead of float64.",
+                    f"The NumPy archive holds more than {number(limit / 2**20, 0)} MB when "
+                    "unpacked. Save fewer rows, or float32 instead of float64.",
                 )
             return {
                 member.filename.removesuffix(".npy"): archive.read(member) for member in members

@@ -13,7 +13,8 @@ from typing import Any
 
 from calib.loading.numbers import mark_of
 from calib.loading.options import TextFormat
-from calib.loading.problems import Choice, Guess, InputError, Problem, error, joined, quoted, refuse
+from calib.loading.problems import Choice, Guess, InputError, Problem, error, refuse
+from calib.text import joined, quoted
 
 SAMPLE_BYTES = 2**20
 SAMPLE_RECORDS = 100

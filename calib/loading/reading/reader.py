@@ -14,10 +14,11 @@ import pyarrow.parquet as pq
 from calib.core.aggregate import METADATA_KEY
 from calib.loading.numbers import has_commas
 from calib.loading.options import TextFormat
-from calib.loading.problems import InputError, Problem, joined, note, quoted, refuse
+from calib.loading.problems import InputError, Problem, note, refuse
 from calib.loading.reading.archives import is_numpy_archive, read_numpy_archive, unpack
 from calib.loading.reading.text import read_text
 from calib.loading.table import Table, make_table
+from calib.text import joined, number, quoted
 
 # The page's upload widget says the same number, and so does .streamlit/config.toml.
 MAX_BYTES = 2**30
@@ -143,8 +144,8 @@ def _from_bytes(data: bytes, name: str, limit: int, given: TextFormat) -> Table:
     if len(data) > limit:
         raise refuse(
             "too-large",
-            f"The file is larger than {limit / 2**20:,.0f} MB. Upload fewer rows, only the columns "
-            "that are needed, or Parquet.",
+            f"The file is larger than {number(limit / 2**20, 0)} MB. Upload fewer rows, only the "
+            "columns that are needed, or Parquet.",
         )
     if is_numpy_archive(data):
         return read_numpy_archive(data, name, limit)

@@ -14,9 +14,10 @@ import pandas as pd
 
 from calib.loading.numbers import has_commas
 from calib.loading.options import TextFormat
-from calib.loading.problems import Guess, InputError, Problem, note, quoted, refuse
+from calib.loading.problems import Guess, InputError, Problem, note, refuse
 from calib.loading.reading.layout import Layout, find_layout, read_records, unreadable
 from calib.loading.table import Table, make_table
+from calib.text import quoted
 
 # Bytes from which on a text is read in parts, and of each part.
 LARGE, PART = 2**25, 2**23

@@ -1,0 +1,363 @@
+"""Numbers, counts, lists and names as text: the one place for pages, charts, reports and errors.
+
+A negative number has a minus sign (−), what rounds to zero has no sign, and a dash (–) stands for
+what is not known.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from calib.core.estimate import Estimate
+
+MINUS, UNKNOWN, INFINITE = "−", "–", "∞"
+# strftime's names follow the machine's language; ours do not.
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+MAX_DECIMALS = 16
+
+LONGEST_QUOTE = 60
+LONGEST_NAME = 24
+# Between the parts of a crossed slice's name.
+CROSSED = " × "
+
+SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|$~:&])")
+# Streamlit reads addresses, icons, emoji and arrows in text whose Markdown has been escaped, too:
+# it finds them after the escapes are gone. An invisible word joiner keeps their parts apart.
+JOINER = "\u2060"
+ACTIVE = re.compile(
+    r"(?<=:)(?=//)|(?<=:)(?=[\w+/-]+:)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)|(?<=[<~>-])(?=[->=]+(\s|$))",
+    re.IGNORECASE,
+)
+CODE = re.compile(r"(`[^`]+`)")
+# A number as text that is not zero: before a power of ten is a digit other than 0.
+SIZE = re.compile(r"[^e]*[1-9∞]")
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number with its decimals.
+
+    Examples
+    --------
+    >>> number(0.12345), number(-1250.5, 1), number(-0.00001), number(float("nan"))
+    ('0.1235', '−1,250.5', '0.0000', '–')
+    """
+    return _written(value, f",.{digits}f")
+
+
+def signed(value: float, digits: int = 4) -> str:
+    """A difference, with its sign.
+
+    Examples
+    --------
+    >>> signed(0.5, 2), signed(-0.5, 2), signed(-0.001, 2)
+    ('+0.50', '−0.50', '0.00')
+    """
+    return _written(value, f"+,.{digits}f")
+
+
+def _written(value: float, form: str) -> str:
+    if math.isnan(value):
+        return UNKNOWN
+    text = f"{value:{form}}".replace("inf", INFINITE)
+    if not SIZE.match(text):
+        return text.lstrip("+-")
+    return MINUS + text[1:] if text.startswith("-") else text
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number in significant digits; very small and very large ones as powers of ten.
+
+    Examples
+    --------
+    >>> significant(0.16667), significant(1e-8), significant(-2.5e-8, 2), significant(12000)
+    ('0.167', '1e-8', '−2.5e-8', '12,000')
+    """
+    text = _written(float(f"{value:.{digits}g}"), ",.15g")
+    return re.sub(r"e(-?)\+?0*", r"e\1", text)
+
+
+def count(value: float) -> str:
+    """A number of rows or of other things, or a weight.
+
+    Examples
+    --------
+    >>> count(1250), count(1250.0), count(17.25)
+    ('1,250', '1,250', '17.2')
+    """
+    # A sum of weights is whole but for rounding.
+    whole = not math.isfinite(value) or abs(value - round(value)) < 1e-6
+    return number(value, 0 if whole else 1)
+
+
+def plural(number_of: int, noun: str) -> str:
+    """Count and noun.
+
+    Examples
+    --------
+    >>> plural(1, "row"), plural(2000, "row"), plural(2, "class")
+    ('1 row', '2,000 rows', '2 classes')
+    """
+    ending = "" if number_of == 1 else "es" if noun.endswith("s") else "s"
+    return f"{count(number_of)} {noun}{ending}"
+
+
+def joined(parts: Sequence[str], total: int | None = None) -> str:
+    """Words in a row: "a, b and c", or "a, b and 7 more" where `total` exceeds what is shown.
+
+    Examples
+    --------
+    >>> joined(["1", "2", "3"]), joined(["1", "2"], 9)
+    ('1, 2 and 3', '1, 2 and 7 more')
+    """
+    more = 0 if total is None else total - len(parts)
+    if more > 0:
+        return f"{', '.join(parts)} and {count(more)} more"
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def between(low: float, high: float, digits: int = 4, *, sign: bool = False) -> str:
+    """Two bounds.
+
+    Examples
+    --------
+    >>> between(0.05, 0.15, 2), between(-0.2, 0.0, 1, sign=True)
+    ('0.05 to 0.15', '−0.2 to 0.0')
+    """
+    written = signed if sign else number
+    return f"{written(low, digits)} to {written(high, digits)}"
+
+
+def interval(estimate: Estimate, digits: int = 4, *, sign: bool = False) -> str:
+    """The bounds of an estimate; "" where it has none.
+
+    Examples
+    --------
+    >>> interval(Estimate(0.5, 0.4, 0.6), 2), interval(Estimate(0.5), 2)
+    ('0.40 to 0.60', '')
+    """
+    return (
+        "" if math.isnan(estimate.low) else between(estimate.low, estimate.high, digits, sign=sign)
+    )
+
+
+def with_interval(estimate: Estimate, digits: int = 4, *, sign: bool = False) -> str:
+    """An estimate, and its bounds where it has some.
+
+    Examples
+    --------
+    >>> with_interval(Estimate(0.5, 0.4, 0.6), 2), with_interval(Estimate(-0.5), 2, sign=True)
+    ('0.50 (0.40 to 0.60)', '−0.50')
+    """
+    value = (signed if sign else number)(estimate.value, digits)
+    bounds = interval(estimate, digits, sign=sign)
+    return f"{value} ({bounds})" if bounds else value
+
+
+def decimals(estimate: Estimate, most: int = 4) -> int:
+    """Decimals that the interval supports: half of it keeps two digits.
+
+    Examples
+    --------
+    >>> (
+    ...     decimals(Estimate(-0.1002, -0.129, -0.075)),
+    ...     decimals(Estimate(0.5)),
+    ...     decimals(Estimate(9.0, 5, 12)),
+    ... )
+    (3, 4, 1)
+    """
+    half = (estimate.high - estimate.low) / 2.0
+    # Without an interval, or one without a width, nothing is known.
+    if not (math.isfinite(half) and half > 0.0):
+        return most
+    return min(most, max(0, 1 - math.floor(math.log10(half))))
+
+
+def noise_floor(estimate: Estimate, digits: int = 4) -> str:
+    """What a calibrated model shows on average; "" where that is not known.
+
+    Examples
+    --------
+    >>> noise_floor(Estimate(0.2, noise_floor=0.148), 3), noise_floor(Estimate(0.2), 3)
+    ('calibrated: 0.148', '')
+    """
+    floor = estimate.noise_floor
+    return "" if math.isnan(floor) else f"calibrated: {number(floor, digits)}"
+
+
+def p_value(p: float) -> str:
+    """A p-value.
+
+    Examples
+    --------
+    >>> p_value(0.0304), p_value(1e-9), p_value(float("nan"))
+    ('p = 0.030', 'p < 0.001', 'cannot be estimated')
+    """
+    if math.isnan(p):
+        return "cannot be estimated"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def percent(rate: float, digits: int = 1) -> str:
+    """A rate as a percentage; one below 0.1% keeps two digits.
+
+    Examples
+    --------
+    >>> percent(0.2468), percent(0.00012), percent(-0.05), percent(0)
+    ('24.7%', '0.012%', '−5.0%', '0.0%')
+    """
+    if 0.0 < abs(rate) < 0.001:
+        return f"{significant(100.0 * rate, 2)}%"
+    return number(100.0 * rate, digits) + ("" if math.isnan(rate) else "%")
+
+
+def percents(first: float, second: float) -> tuple[str, str]:
+    """Two rates as percentages, with as many decimals as tell them apart.
+
+    Examples
+    --------
+    >>> percents(0.107, 0.232), percents(0.46412, 0.46391)
+    (('10.7%', '23.2%'), ('46.41%', '46.39%'))
+    """
+    pairs = [(percent(first, digits), percent(second, digits)) for digits in range(1, 6)]
+    return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
+
+
+def level(share: float) -> str:
+    """A confidence level.
+
+    Examples
+    --------
+    >>> level(0.95), level(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{100.0 * share:g}%"
+
+
+def probability(p: float, digits: int = 3) -> str:
+    """A probability with its decimals, and with more where it is near 0 or 1.
+
+    Examples
+    --------
+    >>> probability(0.3517), probability(0.00124), probability(0.99987), probability(1.0)
+    ('0.352', '0.0012', '0.99987', '1.000')
+    """
+    distance = min(p, 1.0 - p)
+    if not distance > 0.0:
+        return number(p, digits)
+    return number(p, min(max(digits, digits - 2 - math.floor(math.log10(distance))), MAX_DECIMALS))
+
+
+def span(low: float, high: float) -> str:
+    """A range of scores, with decimals enough to tell its ends apart.
+
+    Examples
+    --------
+    >>> span(0.3, 0.41), span(0.0012, 0.0019)
+    ('0.30 to 0.41', '0.00120 to 0.00190')
+    """
+    width = high - low
+    more = max(2, 1 - math.floor(math.log10(width) + 1e-9)) if width > 0.0 else 2
+    return between(low, high, min(more, MAX_DECIMALS))
+
+
+def moment(date: datetime) -> str:
+    """A date and time in UTC.
+
+    Examples
+    --------
+    >>> moment(datetime(2026, 3, 1, 9, 5))
+    '1 March 2026, 09:05 UTC'
+    """
+    return f"{date.day} {MONTHS[date.month - 1]} {date.year}, {date:%H:%M} UTC"
+
+
+def quoted(value: object) -> str:
+    """A name or cell of a file, fit to stand in a sentence.
+
+    Examples
+    --------
+    >>> quoted("a`b"), quoted("x" * 99) == "`" + "x" * 59 + "…`"
+    ("`a'b`", True)
+    """
+    text = str(value)[: LONGEST_QUOTE + 1].replace("`", "'")
+    text = "".join(c if c.isprintable() else " " for c in text).strip()
+    if len(text) > LONGEST_QUOTE:
+        text = text[: LONGEST_QUOTE - 1] + "…"
+    return f"`{text}`" if text else "(blank)"
+
+
+def plain(text: str) -> str:
+    r"""Text of a person's file, shown by Markdown as it is: an image in it would be loaded.
+
+    All text that comes from data, a link or a report passes here on its way to Markdown: to
+    sentences and to labels, and to the options of pills, radio buttons and segmented controls.
+    Options of select boxes, cells of data frames and input fields are not Markdown.
+
+    Examples
+    --------
+    >>> plain("![](x) **b**")
+    '\\!\\[\\]\\(x\\) \\*\\*b\\*\\*'
+    >>> plain("http://x").replace(JOINER, "|")
+    'http\\:|//x'
+    """
+    return SPECIAL.sub(r"\\\1", ACTIVE.sub(JOINER, " ".join(text.split())))
+
+
+def sentence(text: str) -> str:
+    r"""A sentence that names parts of a file in backticks: these stay code, all else is text.
+
+    Examples
+    --------
+    >>> sentence("Column `a*b` holds 'c*d'.")
+    "Column `a*b` holds 'c\\*d'\\."
+    """
+    parts = CODE.split(" ".join(text.split()))
+    # Icons are found in code too.
+    return "".join(
+        part.replace(":material/", f":{JOINER}material/")
+        if CODE.fullmatch(part)
+        else SPECIAL.sub(r"\\\1", ACTIVE.sub(JOINER, part))
+        for part in parts
+    )
+
+
+def escaped(text: str) -> str:
+    """A name as literal text of a chart: plotly would read tags, entities and %{...} in it.
+
+    Examples
+    --------
+    >>> escaped("<b>bold</b> %{x}")
+    '&lt;b&gt;bold&lt;/b&gt; %&#123;x}'
+    """
+    return html.escape(text, quote=False).replace("%{", "%&#123;")
+
+
+def shortened(name: str) -> str:
+    """A name that fits beside an axis or in a legend; of crossed slices a piece of either.
+
+    Examples
+    --------
+    >>> shortened("a name that is longer than an axis is wide")
+    'a name that is longer t…'
+    >>> shortened("a name that is longer than an axis is wide × b")
+    'a name that is long… × b'
+    """
+    if len(name) <= LONGEST_NAME:
+        return name
+    parts = name.split(CROSSED)
+    room, cut = LONGEST_NAME - len(CROSSED) * (len(parts) - 1), dict.fromkeys(parts, "")
+    # What a short part leaves is there for the longer ones.
+    for left, part in zip(range(len(cut), 0, -1), sorted(cut, key=len), strict=True):
+        most = max(room // left, 2)
+        cut[part] = part if len(part) <= most else f"{part[: most - 1]}…"
+        room -= len(cut[part])
+    return CROSSED.join(cut[part] for part in parts)

@@ -1,0 +1,198 @@
+"""Numbers, names and lists as text: the edge cases, and that no other module formats them."""
+
+import ast
+import math
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from calib import text
+from calib.core.estimate import Estimate
+
+NAN, INF = math.nan, math.inf
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "number", "signed", "significant", "count"),
+    [
+        (0.0, "0.0000", "0.0000", "0", "0"),
+        (-0.0, "0.0000", "0.0000", "0", "0"),
+        (-0.00001, "0.0000", "0.0000", "−1e-5", "0.0"),
+        (0.00005001, "0.0001", "+0.0001", "5e-5", "0.0"),
+        (-0.25, "−0.2500", "−0.2500", "−0.25", "−0.2"),
+        (1e-8, "0.0000", "0.0000", "1e-8", "0"),
+        (999.96, "999.9600", "+999.9600", "1,000", "1,000.0"),
+        (-12345.0, "−12,345.0000", "−12,345.0000", "−12,300", "−12,345"),
+        (1e300, None, None, "1e300", None),
+        (INF, "∞", "+∞", "∞", "∞"),
+        (-INF, "−∞", "−∞", "−∞", "−∞"),
+        (NAN, "–", "–", "–", "–"),
+    ],
+)
+def test_a_number(value, number, signed, significant, count):
+    shown = {"number": number, "signed": signed, "significant": significant, "count": count}
+    for name, expected in shown.items():
+        if expected is not None:
+            assert getattr(text, name)(value) == expected, name
+
+
+@pytest.mark.parametrize(
+    ("p", "shown"),
+    [
+        (0.0, "p < 0.001"),
+        (0.00099999, "p < 0.001"),
+        (0.001, "p = 0.001"),
+        (0.0304, "p = 0.030"),
+        (1.0, "p = 1.000"),
+        (NAN, "cannot be estimated"),
+    ],
+)
+def test_a_p_value(p, shown):
+    assert text.p_value(p) == shown
+
+
+@pytest.mark.parametrize(
+    ("rate", "shown"),
+    [
+        (0.0, "0.0%"),
+        (-0.0, "0.0%"),
+        (0.00012, "0.012%"),
+        (0.000999, "0.1%"),
+        (1e-9, "1e-7%"),
+        (0.5, "50.0%"),
+        (-0.05, "−5.0%"),
+        (1.0, "100.0%"),
+        (NAN, "–"),
+    ],
+)
+def test_a_percentage(rate, shown):
+    assert text.percent(rate) == shown
+
+
+@pytest.mark.parametrize(
+    ("pair", "shown"),
+    [
+        ((0.107, 0.232), ("10.7%", "23.2%")),
+        ((0.46412, 0.46391), ("46.41%", "46.39%")),
+        ((0.5, 0.5), ("50.00000%", "50.00000%")),
+        ((0.0005, 0.0), ("0.05%", "0.0%")),
+    ],
+)
+def test_two_percentages_can_be_told_apart(pair, shown):
+    assert text.percents(*pair) == shown
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"), [(0.95, "95%"), (0.999, "99.9%"), (0.57, "57%"), (0.9995, "99.95%")]
+)
+def test_a_level_is_not_rounded(share, shown):
+    assert text.level(share) == shown
+
+
+@pytest.mark.parametrize(
+    ("p", "shown"),
+    [
+        (0.0, "0.000"),
+        (0.3517, "0.352"),
+        (0.00124, "0.0012"),
+        (0.99987, "0.99987"),
+        (1.0, "1.000"),
+        (5e-324, "0.0000000000000000"),
+        (NAN, "–"),
+    ],
+)
+def test_a_probability(p, shown):
+    assert text.probability(p) == shown
+
+
+@pytest.mark.parametrize(
+    ("ends", "shown"),
+    [
+        ((0.3, 0.41), "0.30 to 0.41"),
+        ((0.0012, 0.0019), "0.00120 to 0.00190"),
+        ((0.5, 0.5), "0.50 to 0.50"),
+        ((NAN, 0.5), "– to 0.50"),
+    ],
+)
+def test_a_range_of_scores(ends, shown):
+    assert text.span(*ends) == shown
+
+
+@pytest.mark.parametrize(
+    ("estimate", "bounds", "whole", "decimals"),
+    [
+        (Estimate(0.5), "", "0.50", 4),
+        (Estimate(0.5, 0.4, 0.6), "0.40 to 0.60", "0.50 (0.40 to 0.60)", 2),
+        (Estimate(0.0, -0.001, 0.0), "0.00 to 0.00", "0.00 (0.00 to 0.00)", 4),
+        (Estimate(0.5, 0.5, 0.5), "0.50 to 0.50", "0.50 (0.50 to 0.50)", 4),
+        (Estimate(9.0, -40.0, INF), "−40.00 to ∞", "9.00 (−40.00 to ∞)", 4),
+        (Estimate(500.0, 100.0, 900.0), "100.00 to 900.00", "500.00 (100.00 to 900.00)", 0),
+        (Estimate(NAN), "", "–", 4),
+    ],
+)
+def test_an_interval_and_its_digits(estimate, bounds, whole, decimals):
+    assert text.interval(estimate, 2) == bounds
+    assert text.with_interval(estimate, 2) == whole
+    assert text.decimals(estimate) == decimals
+
+
+def test_a_difference_has_its_sign():
+    assert text.with_interval(Estimate(-0.1, -0.2, 0.04), 2, sign=True) == "−0.10 (−0.20 to +0.04)"
+
+
+@pytest.mark.parametrize(
+    ("parts", "total", "shown"),
+    [
+        ([], None, ""),
+        (["a"], None, "a"),
+        (["a", "b"], None, "a and b"),
+        (["a", "b", "c"], None, "a, b and c"),
+        (["a", "b"], 2000, "a, b and 1,998 more"),
+        (["a", "b"], 2, "a and b"),
+    ],
+)
+def test_a_list(parts, total, shown):
+    assert text.joined(parts, total) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("", "(blank)"), (" \n", "(blank)"), ("a`b", "`a'b`"), ("a\x07b", "`a b`"), (3, "`3`")],
+)
+def test_a_quotation(value, shown):
+    assert text.quoted(value) == shown
+
+
+def test_a_moment_does_not_follow_the_language_of_the_machine():
+    assert text.moment(datetime(2026, 12, 31, 23, 59)) == "31 December 2026, 23:59 UTC"
+
+
+# What formats numbers for machines, or for formulas and axes, which have rules of their own.
+OTHERS = {
+    *("calib/ui/links.py", "calib/ui/deciding.py", "calib/ui/widgets.py", "calib/ui/class_view.py"),
+    *("calib/figures/scales.py", "calib/reports/codec.py", "calib/reports/tables.py"),
+    *("calib/ui/gallery.py", "calib/cli/check.py", "calib/cli/data.py"),
+    *("calib/analysis/slices/bins.py", "calib/analysis/slices/slicing.py"),
+    "calib/analysis/periods/cutting.py",
+    "calib/text.py",
+}
+ROOMS = ("ui", "figures", "reports", "store", "cli", "loading", "analysis", "matrices", "crossfit")
+
+
+def test_numbers_become_text_in_one_place():
+    paths = [path for room in ROOMS for path in (ROOT / "calib" / room).rglob("*.py")]
+    found = [
+        f"{name}:{node.lineno} {spec}"
+        for path in [*paths, ROOT / "app.py", *(ROOT / "pages").glob("*.py")]
+        if (name := path.relative_to(ROOT).as_posix()) not in OTHERS
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FormattedValue)
+        and node.format_spec is not None
+        # A whole number with commas, and a setting or level as it was given, round nothing.
+        and (spec := ast.unparse(node.format_spec)[2:-1]) not in (",", "g")
+        and spec[-1:] in "fge%"
+        and "%Y" not in spec
+    ]
+    assert found == []
