@@ -72,8 +72,8 @@ def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
         said += f" The first {n_shown} of {n_slices:,} slices."
     if part.n_merged:
         said += (
-            f" {part.n_merged:,} slices are one, so that no slice, nor one taken from another, "
-            "shows fewer than ten rows."
+            f" {part.n_merged:,} slices are merged into one, so that no slice shows fewer than ten "
+            "rows."
         )
     return said
 

@@ -19,7 +19,7 @@ from calib.analysis.decisions import (
 )
 from calib.analysis.periods import Periods, PeriodTable, cut_periods, period_table
 from calib.analysis.periods.cutting import Unit
-from calib.analysis.slices import SliceGaps, Slicing, slice_by, slice_gaps
+from calib.analysis.slices import SliceGaps, slice_by, slice_gaps
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import CrossFitted, Estimate
 from calib.numerics.arrays import FloatArray, IntArray
@@ -94,7 +94,7 @@ def parts_of(
     if merged is not None:
         periods = PeriodPart(time, _period_tables(analysis, held_out, merged))
     return Parts(
-        slices=_all_slices(predictions, analysis, held_out, slices, n_ranges, merged),
+        slices=tuple(_slices(predictions, analysis, names, n_ranges) for names in slices),
         n_ranges=n_ranges,
         time=time,
         unit=unit or "",
@@ -104,29 +104,13 @@ def parts_of(
     )
 
 
-def _all_slices(
-    predictions: Predictions,
-    analysis: Analysis,
-    held_out: CrossFitted,
-    slices: Sequence[tuple[str, ...]],
-    n_ranges: int,
-    periods: Periods | None,
-) -> tuple[SlicePart, ...]:
-    """Slices of all columns; of no two of them does the difference show few rows."""
-    shown = [] if periods is None else [periods.codes]
-    parts = []
-    for names in slices:
-        cut = slice_by(predictions.columns, names, n_ranges=n_ranges)
-        if predictions.test is not None:
-            cut = cut.rows(predictions.test)
-        cut, n_merged = merged_slices(cut, shown)
-        shown.append(cut.codes)
-        parts.append(_slices(analysis, held_out, cut, n_merged))
-    return tuple(parts)
-
-
-def _slices(analysis: Analysis, held_out: CrossFitted, cut: Slicing, n_merged: int) -> SlicePart:
-    level = analysis.settings.confidence_level
+def _slices(
+    predictions: Predictions, analysis: Analysis, names: tuple[str, ...], n_ranges: int
+) -> SlicePart:
+    cut = slice_by(predictions.columns, names, n_ranges=n_ranges)
+    cut, n_merged = merged_slices(cut if predictions.test is None else cut.rows(predictions.test))
+    level, held_out = analysis.settings.confidence_level, analysis.held_out
+    assert held_out is not None
     gaps = {
         key: slice_gaps(rows := held_out.row_view(key), rows.score, cut, confidence_level=level)
         for key in shown_methods(analysis)

@@ -19,7 +19,7 @@ from calib.core.cells import ScoreCells
 from calib.crossfit.comparison import Estimate
 from calib.curves.cumulative import CumulativeCurve
 from calib.curves.reliability import ReliabilityCurve, reliability_between
-from calib.numerics.arrays import BoolArray, FloatArray
+from calib.numerics.arrays import FloatArray
 from calib.numerics.histogram import score_histogram
 from calib.reports.grouping import MIN_ROWS, merge_small
 from calib.uncertainty import Replicates
@@ -88,7 +88,7 @@ def _method(method: MethodResult, cells: ScoreCells, drawn: Replicates) -> Metho
         metrics=dict(method.metrics) | largest,
         reliability=merged,
         histogram=_levelled(method.histogram, rows),
-        cumulative=_spaced(method.cumulative, cells, np.cumsum(merged.rows)),
+        cumulative=_spaced(method.cumulative, cells),
         function=replace(function, knots=np.unique(coarse(function.knots))),
     )
 
@@ -127,14 +127,9 @@ def _levelled(weight: FloatArray, rows: FloatArray) -> FloatArray:
     return levelled
 
 
-def _spaced(curve: CumulativeCurve, cells: ScoreCells, edges: FloatArray) -> CumulativeCurve:
+def _spaced(curve: CumulativeCurve, cells: ScoreCells) -> CumulativeCurve:
     at = np.searchsorted(cells.cumulative_weight / cells.total_weight, curve.fractile)
-    rows, difference = cells.cumulative_rows[at], curve.difference
-    clear = _clear(rows, edges)
-    # The largest distance is the KS error, which the chart points at.
-    clear[[0, int(difference.argmin()), int(difference.argmax()), -1]] = True
-    there = np.flatnonzero(clear)
-    kept = there[_space(rows[there], difference[there])]
+    kept = _space(cells.cumulative_rows[at], curve.difference)
     fractile, total = curve.fractile[kept], curve.cumulative_score[kept]
     mean_score = np.clip(np.diff(total) / np.diff(fractile), 0.0, 1.0)
     return replace(
@@ -145,12 +140,6 @@ def _spaced(curve: CumulativeCurve, cells: ScoreCells, edges: FloatArray) -> Cum
         cumulative_score=total,
         cumulative_outcome=curve.cumulative_outcome[kept],
     )
-
-
-def _clear(rows: FloatArray, edges: FloatArray) -> BoolArray:
-    """Points at the edge of a bin, or ten rows from any: subtracted, they show no fewer."""
-    distance = np.abs(rows[:, None] - edges[None, :])
-    return np.all((distance == 0.0) | (distance >= MIN_ROWS), axis=1)
 
 
 def _space(rows: FloatArray, difference: FloatArray) -> list[int]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from calib.analysis.decisions.curves import GRID
 from calib.analysis.periods import Periods
 from calib.analysis.slices import Slicing
 from calib.core.cells import ScoreCells
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.reports.nesting import Pairs, exposing, pairs_of
+from calib.numerics.arrays import FloatArray, IntArray
 
 MIN_ROWS = 10
 
@@ -34,15 +31,11 @@ def merge_small(rows: FloatArray) -> list[slice]:
     return [slice(*ends) for ends in zip(starts, [*starts[1:], len(rows)], strict=True)]
 
 
-def merged_slices(cut: Slicing, beside: Sequence[IntArray] = ()) -> tuple[Slicing, int]:
+def merged_slices(cut: Slicing) -> tuple[Slicing, int]:
     """The same slices with those of fewer than ten rows as one, and how many those are.
 
-    Parameters
-    ----------
-    cut : Slicing
-    beside : sequence of ndarray of int, shape (n,)
-        Every row's slice in the other cuts that are shown: larger slices go with the small ones
-        where two cuts, subtracted, would show fewer than ten rows.
+    Where these hold fewer than ten rows even together, the next larger slice goes with them: all
+    rows less the slices shown would be those few.
 
     Examples
     --------
@@ -52,27 +45,15 @@ def merged_slices(cut: Slicing, beside: Sequence[IntArray] = ()) -> tuple[Slicin
     ('Others (2 slices)', 2, [50, 0, 0, 12])
     """
     rows = np.bincount(cut.codes, minlength=len(cut))
-    pairs = [pairs_of(cut.codes, other) for other in beside]
     small = (rows > 0) & (rows < MIN_ROWS)
-    while (joining := _joining(rows, small, pairs)) is not None:
-        small[joining] = True
+    larger = np.flatnonzero(rows >= MIN_ROWS)
+    if 0 < rows[small].sum() < MIN_ROWS and len(larger):
+        small[larger[rows[larger].argmin()]] = True
     if not small.any():
         return cut, 0
     name = f"Others ({small.sum()} slices)"
     codes = np.where(small[cut.codes], len(cut), cut.codes)
     return Slicing(cut.columns, (*cut.names, name), codes.astype(np.int64)), int(small.sum())
-
-
-def _joining(rows: IntArray, small: BoolArray, pairs: Sequence[Pairs]) -> int | None:
-    """The slice that must go with the small ones; None if none must."""
-    shown = np.flatnonzero((rows > 0) & ~small)
-    if not len(shown):
-        return None
-    others = len(rows)
-    found = exposing(np.where(small, others, np.arange(others)), pairs, MIN_ROWS)
-    if found == others or (found is None and 0 < rows[small].sum() < MIN_ROWS):
-        return int(shown[rows[shown].argmin()])
-    return found
 
 
 def merged_periods(cut: Periods) -> Periods | None:

@@ -19,8 +19,8 @@ class SlicePart:
     gaps : mapping of str to SliceGaps
         By method, of the same slices.
     n_merged : int
-        Slices that are one here, since some have fewer than ten rows, or would show so few by
-        subtraction from another slice.
+        Slices that are one here, since they have fewer than ten rows; with the next larger one
+        where they have fewer than ten together.
     n_left_out : int
         Slices beyond the hundred with the strongest evidence.
     """

@@ -85,23 +85,6 @@ def test_points_of_a_cumulative_curve_are_ten_rows_apart(small, analysis):
             assert rows[-1] == pytest.approx(n)
 
 
-@pytest.mark.parametrize("kind", ["analysis", "weighted"])
-def test_points_of_a_cumulative_curve_take_no_few_rows_from_a_bin(kind, request):
-    each = request.getfixturevalue(kind)
-    for key, method in aggregated(each).methods.items():
-        cells = each.held_out.cells[key]
-        share = cells.cumulative_weight / cells.total_weight
-        rows = np.interp(method.cumulative.fractile, share, cells.cumulative_rows)
-        edges = np.cumsum(method.reliability.rows)
-        distance = np.abs(rows[:, None] - edges[None, :])
-        near = ((distance > 1e-6) & (distance < MIN_ROWS - 1e-6)).any(axis=1)
-        difference = method.cumulative.difference
-        # But for the two extremes, at which the chart points.
-        near[[0, difference.argmin(), difference.argmax()]] = False
-        assert not near.any()
-        assert len(rows) > 20
-
-
 def test_a_cumulative_curve_keeps_its_extreme(analysis):
     curve = aggregated(analysis).uncalibrated.cumulative
     extreme = np.abs(curve.difference).max()
