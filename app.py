@@ -7,8 +7,9 @@ from calib.analysis import Analysis
 from calib.figures import reliability_chart
 from calib.figures.words import band_meaning
 from calib.text import plural
-from calib.ui import frame, state, widgets, words
+from calib.ui import choices, frame, state, widgets, words
 from calib.ui.frame import Model
+from calib.ui.pages import OF_A_MATRIX
 
 
 def four_numbers(analysis: Analysis) -> None:
@@ -65,7 +66,7 @@ def next_steps() -> None:
         ("Decisions", "pages/decisions.py", "which threshold, and what it costs"),
         ("Data", "pages/data.py", "bring your own predictions"),
     ):
-        if label in frame.OF_A_MATRIX and not frame.has_classes(session):
+        if label in OF_A_MATRIX and not frame.has_classes(session):
             continue
         st.page_link(page, label=f"**{label}**: {why}", query_params=session.link())
 
@@ -74,7 +75,7 @@ session = frame.begin("Overview")
 
 with st.sidebar:
     widgets.example(session)
-    widgets.confidence(session)
+    widgets.control(session, choices.CONFIDENCE_LEVEL)
     widgets.changed(session)
 
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from calib.ui import class_view, frame, widgets, words
+from calib.ui import choices, class_view, frame, widgets, words
 from calib.ui.frame import Model
 
 session = frame.begin("Classes")
@@ -14,7 +14,7 @@ if not session.is_matrix:
     st.stop()
 
 with st.sidebar:
-    chosen = class_view.method_control(session)
+    chosen = widgets.control(session, choices.CLASSES, session.settings.methods)
     widgets.changed(session)
 
 
@@ -27,7 +27,7 @@ def body(model: Model) -> None:
     st.markdown(class_view.READING)
     st.caption(words.protocol(model.analysis))
     if opened is not None:
-        session.change("view", f"class:{opened}")
+        session.change(choices.VIEW, f"class:{opened}")
         st.switch_page("pages/reliability.py", query_params=session.link())
 
 

@@ -7,7 +7,7 @@ from calib.analysis import Analysis
 from calib.figures import before_after_panel, difference_chart
 from calib.figures.words import band_meaning
 from calib.ui import (
-    folds,
+    choices,
     frame,
     how_to_read,
     matrix_view,
@@ -26,8 +26,8 @@ with st.sidebar:
     widgets.methods(session)
     below = st.container()
     widgets.binning(session)
-    widgets.confidence(session)
-    folds.control(session, state.predictions(session))
+    widgets.control(session, choices.CONFIDENCE_LEVEL)
+    widgets.folds(session, state.predictions(session))
     widgets.changed(session)
 
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from calib.figures import cumulative_chart, cumulative_difference_chart
-from calib.ui import evidence, frame, how_to_read, state, widgets, words
+from calib.ui import choices, evidence, frame, how_to_read, state, widgets, words
 from calib.ui.frame import Model
 
 PANELS = range(4)
@@ -12,8 +12,8 @@ session = frame.begin("Cumulative")
 
 with st.sidebar:
     chosen = widgets.shown_methods(session)
-    examined = widgets.cumulative_method(session)
-    widgets.confidence(session)
+    examined = widgets.control(session, choices.CUMULATIVE, session.settings.methods)
+    widgets.control(session, choices.CONFIDENCE_LEVEL)
     widgets.changed(session)
 
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from calib.figures import cost_chart, net_benefit_chart
-from calib.ui import deciding, decision_view, frame, slice_controls, state, widgets
+from calib.ui import choices, deciding, decision_view, frame, slice_controls, state, widgets
 from calib.ui.frame import Model
 
 session = frame.begin("Decisions")
@@ -11,7 +11,7 @@ session = frame.begin("Decisions")
 with st.sidebar:
     costs = deciding.costs_control(session)
     below = st.container()
-    widgets.confidence(session)
+    widgets.control(session, choices.CONFIDENCE_LEVEL)
     widgets.changed(session)
 
 

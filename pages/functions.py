@@ -11,7 +11,7 @@ from calib.figures import (
     lambda_path_chart,
     with_path,
 )
-from calib.ui import epsilon, frame, how_to_read, tables, widgets, words
+from calib.ui import choices, epsilon, frame, how_to_read, tables, widgets, words
 from calib.ui.frame import Model
 
 session = frame.begin("Functions")
@@ -19,8 +19,8 @@ session = frame.begin("Functions")
 with st.sidebar:
     widgets.methods(session)
     below = st.container()
-    widgets.axis(session)
-    widgets.confidence(session)
+    widgets.control(session, choices.AXIS)
+    widgets.control(session, choices.CONFIDENCE_LEVEL)
     widgets.changed(session)
 
 
@@ -47,8 +47,8 @@ def body(model: Model) -> None:
 
 def maps(analysis: Analysis) -> None:
     by_rule = epsilon.rule_maps(session, analysis)
-    look = session.look
-    draw = partial(functions_chart, axis=look.axis, highlight_knots=look.knots, by_rule=by_rule)
+    axis, knots = session[choices.AXIS], session[choices.KNOTS]
+    draw = partial(functions_chart, axis=axis, highlight_knots=knots, by_rule=by_rule)
     drawn, tested = tuple(analysis.methods), analysis.data.protocol == "test rows"
     left, right = st.columns(2, gap="medium")
     with left:
@@ -84,5 +84,5 @@ def smoothness(analysis: Analysis) -> None:
 models = frame.maps(session)
 with below:
     widgets.epsilon(session, models[0].analysis.compact_logit.rule)
-    widgets.knots(session)
+    widgets.control(session, choices.KNOTS)
 frame.show(session, models, body)

@@ -4,6 +4,7 @@ import streamlit as st
 
 from calib.ui import frame, gallery
 from calib.ui.gallery_entries import EXHIBITS
+from calib.ui.pages import PAGES
 
 session = frame.begin("Gallery")
 
@@ -20,4 +21,4 @@ for shown in EXHIBITS:
     opened = gallery.exhibit(shown)
     if opened is not None:
         session.follow(opened.link)
-        st.switch_page(frame.PAGES[opened.page])
+        st.switch_page(PAGES[opened.page])

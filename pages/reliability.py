@@ -6,7 +6,19 @@ import streamlit as st
 
 from calib.curves.rate import RateCurve
 from calib.figures import reliability_chart, sensitivity_chart
-from calib.ui import bin_view, bins, curves, frame, how_to_read, live, state, tables, widgets, words
+from calib.ui import (
+    bin_view,
+    bins,
+    choices,
+    curves,
+    frame,
+    how_to_read,
+    live,
+    state,
+    tables,
+    widgets,
+    words,
+)
 from calib.ui.frame import Model
 from calib.ui.sensitivity_words import SENSITIVITY_READING, sensitivity_said
 from calib.ui.state import Session
@@ -17,8 +29,8 @@ with st.sidebar:
     binning = st.container()
     chosen = widgets.shown_methods(session)
     lines = widgets.lines(session)
-    widgets.axis(session)
-    widgets.confidence(session)
+    widgets.control(session, choices.AXIS)
+    widgets.control(session, choices.CONFIDENCE_LEVEL)
     widgets.changed(session)
 
 
@@ -44,13 +56,13 @@ def body(model: Model) -> None:
 
 def controls(session: Session) -> None:
     widgets.binning(session)
-    widgets.band(session)
+    widgets.control(session, choices.BAND)
 
 
 def diagram(model: Model, shown: tuple[str, ...], rates: tuple[RateCurve, ...]) -> None:
     analysis, key = model.analysis, "chart_reliability"
     ring = bins.chosen(session, analysis, shown).ring
-    chart = reliability_chart(analysis, shown, axis=session.look.axis, lines=rates, ring=ring)
+    chart = reliability_chart(analysis, shown, axis=session[choices.AXIS], lines=rates, ring=ring)
     frame.chart(chart, key, partial(bin_view.pick, session, analysis, state.key(key)))
 
 

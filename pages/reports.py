@@ -4,7 +4,7 @@ import streamlit as st
 
 from calib.store import StoreError
 from calib.text import plain
-from calib.ui import frame, reporting, saved_report, saved_reports, widgets
+from calib.ui import choices, frame, reporting, saved_report, saved_reports, widgets
 
 session = frame.begin("Reports")
 desk = session.desk
@@ -24,7 +24,7 @@ if (desk.report and store is not None) or desk.file is not None:
     st.stop()
 
 with st.sidebar:
-    widgets.confidence(session)
+    widgets.control(session, choices.CONFIDENCE_LEVEL)
     widgets.changed(session)
 
 if desk.said:

@@ -3,7 +3,16 @@
 import streamlit as st
 
 from calib.figures import slice_reliability_chart
-from calib.ui import deciding, frame, period_view, slice_controls, slice_view, slicing, widgets
+from calib.ui import (
+    choices,
+    deciding,
+    frame,
+    period_view,
+    slice_controls,
+    slice_view,
+    slicing,
+    widgets,
+)
 from calib.ui.frame import Model
 
 session = frame.begin("Slices")
@@ -13,10 +22,10 @@ columns: tuple[str, ...] = ()
 with st.sidebar:
     if named.columns:
         columns = slice_controls.columns_control(session, named)
-        slice_controls.ranges_control(session)
+        widgets.control(session, choices.N_RANGES)
     below = st.container()
     widgets.binning(session)
-    widgets.confidence(session)
+    widgets.control(session, choices.CONFIDENCE_LEVEL)
     widgets.changed(session)
 
 

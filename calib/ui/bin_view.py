@@ -11,12 +11,11 @@ from calib.analysis import Analysis
 from calib.analysis.slices import SliceMix, row_table, score_in
 from calib.reports.spreadsheet import to_csv
 from calib.text import count, level, percent, probability, signed, span
-from calib.ui import bins, slice_controls, slicing, state
+from calib.ui import bins, choices, slicing, state
 from calib.ui.bins import ChosenBin
 from calib.ui.frame import Model
 from calib.ui.state import Session
-from calib.ui.widgets import show_value
-from calib.ui.words import method_label
+from calib.ui.widgets import control, show_value
 
 PAGE = 50
 MAX_SLICES = 100
@@ -38,17 +37,16 @@ def pick(session: Session, analysis: Analysis, key: str) -> None:
 
 def _look_into(session: Session, analysis: Analysis, method: str, position: int | None) -> None:
     if position is None:
-        session.reset("bin_at")
-        session.reset("bin_of")
+        session.reset(choices.BIN_AT, choices.BIN_OF)
         return
-    session.change("bin_at", score_in(analysis.methods[method].reliability, position))
-    session.change("bin_of", method)
+    session.change(choices.BIN_AT, score_in(analysis.methods[method].reliability, position))
+    session.change(choices.BIN_OF, method)
 
 
 def show(session: Session, model: Model, shown: Sequence[str]) -> None:
     """Pick a bin; what it counts, its rows, and its slices."""
     st.markdown("### Look into a bin")
-    picked, score = bins.chosen(session, model.analysis, shown), session.look.bin_at
+    picked, score = bins.chosen(session, model.analysis, shown), session[choices.BIN_AT]
     _control(session, model.analysis, picked, shown)
     if picked.position is None or model.analysis.held_out is None:
         st.caption(HINT if score is None else EMPTY.format(score))
@@ -64,22 +62,8 @@ def show(session: Session, model: Model, shown: Sequence[str]) -> None:
 def _control(session: Session, analysis: Analysis, picked: ChosenBin, shown: Sequence[str]) -> None:
     options = tuple(dict.fromkeys((*shown, picked.method)))
     if len(options) > 1:
-        _method_control(picked, options)
+        control(session, choices.BIN_OF, options, value=picked.method, key=state.key("bin_of"))
     _bin_control(session, analysis, picked)
-
-
-def _method_control(picked: ChosenBin, options: Sequence[str]) -> None:
-    key = state.key("bin_of")
-    show_value(key, picked.method)
-    st.segmented_control(
-        "Bins of",
-        options,
-        format_func=method_label,
-        required=True,
-        key=key,
-        on_change=state.changer,
-        args=("bin_of", key),
-    )
 
 
 def _bin_control(session: Session, analysis: Analysis, picked: ChosenBin) -> None:
@@ -93,11 +77,11 @@ def _bin_control(session: Session, analysis: Analysis, picked: ChosenBin) -> Non
         return f"{i + 1}: scores {span(curve.low_edge[i], curve.high_edge[i])}, {n} rows"
 
     st.selectbox(
-        "Bin",
+        choices.BIN_AT.label,
         range(len(curve.rows)),
         index=None,
         format_func=name,
-        placeholder="None",
+        placeholder=choices.NONE,
         key=key,
         on_change=lambda: _look_into(session, analysis, picked.method, st.session_state[key]),
     )
@@ -149,15 +133,12 @@ def _mix(session: Session, model: Model, picked: ChosenBin) -> None:
     if not names:
         st.caption("These data name no slice columns to compare the bin by.")
         return
-    key, wanted = state.key("mix_by"), session.look.slice_by
-    column = wanted if wanted in names else names[0]
-    show_value(key, column)
-    st.selectbox(
-        "Its slices against the rest, by",
+    column = control(
+        session,
+        choices.SLICE_BY,
         names,
-        key=key,
-        on_change=slice_controls.cut_anew,
-        args=("slice_by", key),
+        key=state.key("mix_by"),
+        label="Its slices against the rest, by",
     )
     cut = slicing.scored(slicing.slicing(session, model.rows, (column,)), model.rows)
     if len(bins.rows(session, model.analysis, picked)) == len(cut.codes):

@@ -11,6 +11,7 @@ from calib.analysis import Analysis
 from calib.analysis.slices import SliceMix, Slicing, bin_of, bin_rows, slice_mix
 from calib.curves.reliability import ReliabilityCurve
 from calib.numerics.arrays import IntArray
+from calib.ui.choices import BIN_AT, BIN_OF, N_RANGES
 from calib.ui.state import Session
 
 
@@ -38,7 +39,7 @@ class ChosenBin:
 
 def chosen(session: Session, analysis: Analysis, shown: Sequence[str]) -> ChosenBin:
     """The bin that holds the chosen score, among those of the chosen method."""
-    method, score = session.look.bin_of, session.look.bin_at
+    method, score = session[BIN_OF], session[BIN_AT]
     known = analysis.methods if score is not None else shown
     method = method if method in known else shown[0]
     curve = analysis.methods[method].reliability
@@ -64,7 +65,7 @@ def mix(session: Session, analysis: Analysis, picked: ChosenBin, cut: Slicing) -
         inside[rows(session, analysis, picked)] = True
         return slice_mix(cut, inside, view.weight, view.group, confidence_level=level)
 
-    key = ("mix", *_key(session, analysis, picked), cut.columns, session.look.n_ranges, level)
+    key = ("mix", *_key(session, analysis, picked), cut.columns, session[N_RANGES], level)
     return session.findings.get_or_make(key, make)
 
 

@@ -1,128 +1,534 @@
-"""Changed settings: in words, as their chips say them, and the pages on which they act."""
+"""Every choice that a link carries, each declared once; see `calib.ui.choice`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Literal, TypeVar
+from urllib.parse import quote, unquote
 
-from calib.text import level, percent, plain, significant
+import numpy as np
+import streamlit as st
+
+from calib.analysis.periods.cutting import UNITS, Unit
+from calib.core.predictions import parse_view
+from calib.curves.rate import RATE_KINDS, RateKind
+from calib.figures.scales import AxisKind
+from calib.methods import method_keys
+from calib.settings import Settings
+from calib.text import level as level_words
+from calib.text import percent, plain, significant
+from calib.ui.choice import (
+    Choice,
+    Situation,
+    Values,
+    flag,
+    level,
+    number,
+    on,
+    one_of,
+    several,
+    whole,
+)
+from calib.ui.pages import WITH_ANALYSIS
 from calib.ui.words import line_label, method_label
 
-# Pages that show an analysis; on the others a changed setting changes nothing.
-ANALYSED = frozenset(
-    {
-        "Overview",
-        "Reliability",
-        "Cumulative",
-        "Functions",
-        "Compare",
-        "Classes",
-        "Slices",
-        "Decisions",
-        "Reports",
-    }
+T = TypeVar("T")
+BINNED = ("Overview", "Reliability", "Functions", "Compare", "Slices", "Reports")
+DECIDING = ("Slices", "Decisions", "Reports")
+LEVELS = (0.8, 0.9, 0.95, 0.99)
+EPSILON_RANGE, LOG_EPSILON = (1e-15, 0.32), (-15.0, -0.5)
+MAX_SLICES, MAX_SEED = 1_000_000, 2**31 - 1
+FIRST_CAPACITY = 0.1
+NONE, AUTOMATIC = "None", "Automatic"
+DEFAULTS = Settings.defaults()
+METHOD = one_of(*method_keys())
+SEGMENTED = partial(st.segmented_control, required=True)
+PILLS = partial(st.pills, selection_mode="multi")
+COST = partial(st.number_input, step=1.0, format="%.6g")
+COLUMN = partial(st.selectbox, placeholder=NONE)
+
+
+def _in_a_bin(now: Situation) -> bool:
+    return now.in_a_bin
+
+
+def _of_several(now: Situation) -> bool:
+    return now.of_several
+
+
+def _draws_folds(now: Situation) -> bool:
+    return now.draws_folds
+
+
+def _sets_bins(now: Situation) -> bool:
+    return now.sets_bins
+
+
+def _view(text: str) -> str:
+    try:
+        parse_view(text)
+    except ValueError:
+        raise ValueError("it must look like class:1, top:1 or within:2") from None
+    return text
+
+
+def _none_for_empty(text: str) -> str | None:
+    return text or None
+
+
+def _column(name: object) -> str:
+    return NONE if name is None else str(name)
+
+
+VIEW = Choice[str](
+    key="view",
+    link="view",
+    default=DEFAULTS["view"],
+    values=Values(_view),
+    label="View",
+    help="A matrix poses many binary problems. Top-r: does the class with the r-th largest score "
+    "come true? Within top-r: one of the r first? Class: this class, or another?",
+    chip="View {}",
+    acts_on=on(*WITH_ANALYSIS, "Data"),
+    widget=SEGMENTED,
 )
-BINNED = ANALYSED - {"Cumulative", "Classes", "Decisions"}
+METHODS = Choice[tuple[str, ...]](
+    key="methods",
+    link="m",
+    default=DEFAULTS["methods"],
+    values=several(METHOD),
+    label="Methods",
+    help="Simplest first. The uncalibrated scores are always among them.",
+    chip=lambda found: f"{len(found)} methods",
+    acts_on=on(*WITH_ANALYSIS),
+    widget=st.multiselect,
+    option=method_label,
+)
+STRATEGY = Choice[str](
+    key="strategy",
+    link="by",
+    default=DEFAULTS["strategy"],
+    values=one_of("quantile", "uniform"),
+    label="Bins",
+    help="Quantile: the same number of rows in every bin. Uniform: the same width.",
+    chip="{} bins",
+    acts_on=on(*BINNED),
+    widget=SEGMENTED,
+    option=str.capitalize,
+)
+N_BINS = Choice[int](
+    key="n_bins",
+    link="bins",
+    default=DEFAULTS["n_bins"],
+    values=whole(2, 100, checked=False),
+    label="Number of bins",
+    help=None,
+    chip="{} bins",
+    acts_on=on(*BINNED, when=_sets_bins),
+    widget=st.slider,
+)
+EPSILON = Choice[float | None](
+    key="epsilon",
+    link="eps",
+    default=DEFAULTS["epsilon"],
+    values=number(*EPSILON_RANGE, offered=LOG_EPSILON),
+    label="ε (log scale)",
+    help="Scores nearer to 0 or 1 than ε stay where they are; a smaller ε bends the ends more.",
+    chip=lambda value: f"ε = {significant(value or 0.0)}",
+    acts_on=on(*WITH_ANALYSIS),
+    widget=partial(st.slider, step=0.1, format="10^%.1f"),
+    shown=lambda value: float(np.clip(round(math.log10(value or 1.0), 1), *LOG_EPSILON)),
+    taken=lambda exponent: 10.0**exponent,
+)
+N_FOLDS = Choice[int](
+    key="n_folds",
+    link="folds",
+    default=DEFAULTS["n_folds"],
+    values=whole(2, 20, checked=False),
+    label="Folds",
+    help=None,
+    chip="{} folds",
+    acts_on=on(*WITH_ANALYSIS, when=_draws_folds),
+    widget=st.slider,
+)
+SEED = Choice[int](
+    key="seed",
+    link="seed",
+    default=DEFAULTS["seed"],
+    values=whole(0, MAX_SEED),
+    label="Seed",
+    help=None,
+    chip="Seed {}",
+    acts_on=on(*WITH_ANALYSIS),
+    widget=partial(st.number_input, step=1),
+)
+CONFIDENCE_LEVEL = Choice[float](
+    key="confidence_level",
+    link="level",
+    default=DEFAULTS["confidence_level"],
+    values=level(*LEVELS),
+    label="Confidence level",
+    help="Of every interval and band.",
+    chip=lambda share: f"{level_words(share)} intervals",
+    acts_on=on(*(page for page in WITH_ANALYSIS if page != "Classes")),
+    widget=st.selectbox,
+    option=level_words,
+)
+BAND = Choice[str](
+    key="band",
+    link="band",
+    default=DEFAULTS["band"],
+    values=one_of("per_bin", "simultaneous", offered=()),
+    label="Simultaneous band",
+    help="Off: if the model were calibrated, each dot would fall in the grey band with the "
+    "confidence level. On: all dots together would.",
+    chip="Simultaneous band",
+    acts_on=on("Overview", "Reliability", "Compare", "Reports"),
+    widget=st.toggle,
+    shown=lambda band: band == "simultaneous",
+    taken=lambda together: "simultaneous" if together else "per_bin",
+)
+AXIS = Choice[AxisKind](
+    key="axis",
+    link="axis",
+    default="linear",
+    values=one_of("linear", "logit"),
+    label="Axes",
+    help="The logit axis spreads out probabilities near 0 and 1.",
+    chip="{} axes",
+    acts_on=on("Reliability", "Functions"),
+    widget=SEGMENTED,
+    option=str.capitalize,
+)
+SHOWN = Choice[tuple[str, ...]](
+    key="shown",
+    link="show",
+    default=("uncalibrated",),
+    values=several(METHOD),
+    label="Show",
+    help="Calibrated scores are held out: no row was scored by a map that it helped to fit.",
+    chip=lambda found: f"{len(found)} shown",
+    acts_on=on("Reliability", "Cumulative"),
+    widget=PILLS,
+    option=method_label,
+)
+CUMULATIVE = Choice[str](
+    key="cumulative",
+    link="cum",
+    default="uncalibrated",
+    values=METHOD,
+    label="Tests and panels of",
+    help=None,
+    chip=lambda key: f"Panels of {method_label(key)}",
+    acts_on=on("Cumulative"),
+    widget=st.selectbox,
+    option=method_label,
+)
+CLASSES = Choice[str](
+    key="classes",
+    link="cls",
+    default="uncalibrated",
+    values=METHOD,
+    label="Scores of",
+    help="Calibrated scores are held out: no row was scored by a map that it helped to fit.",
+    chip=lambda key: f"Classes of {method_label(key)}",
+    acts_on=on("Classes"),
+    widget=st.selectbox,
+    option=method_label,
+)
+KNOTS = Choice[bool](
+    key="knots",
+    link="knots",
+    default=False,
+    values=flag(),
+    label="Mark the knots",
+    help="Scores at which a map bends.",
+    chip="Knots marked",
+    acts_on=on("Functions"),
+    widget=st.toggle,
+)
+OVER_EPSILON = Choice[tuple[str, ...]](
+    key="over_epsilon",
+    link="over",
+    default=("spline",),
+    values=several(METHOD),
+    label="Log loss of",
+    help="Every point is fitted anew on every fold, once: SplineCalib takes longest.",
+    chip=lambda found: f"{len(found)} over ε",
+    acts_on=on("Functions"),
+    widget=PILLS,
+    option=method_label,
+)
+LINES = Choice[tuple[RateKind, ...]](
+    key="lines",
+    link="line",
+    default=(),
+    values=several(one_of(*RATE_KINDS)),
+    label="Line",
+    help="The observed frequency without bins, with a band around it. CORP: the best line that "
+    "never falls. Smooth: a spline.",
+    chip=lambda found: f"Line: {', '.join(map(line_label, found))}",
+    acts_on=on("Reliability"),
+    widget=PILLS,
+    option=line_label,
+)
+BIN_OF = Choice[str](
+    key="bin_of",
+    link="of",
+    default="uncalibrated",
+    values=METHOD,
+    label="Bins of",
+    help=None,
+    chip=lambda key: f"Bins of {method_label(key)}",
+    acts_on=on("Reliability", when=_in_a_bin),
+    widget=SEGMENTED,
+    option=method_label,
+)
+BIN_AT = Choice[float | None](
+    key="bin_at",
+    link="at",
+    default=None,
+    values=number(0.0, 1.0, repr),
+    label="Bin",
+    help=None,
+    chip=lambda at: f"Bin around {significant(at or 0.0)}",
+    acts_on=on("Reliability"),
+    widget=st.selectbox,
+)
+AUTO_BINS = Choice[bool](
+    key="auto_bins",
+    link="auto",
+    default=False,
+    values=flag(),
+    label="Auto",
+    help="As many bins as the observed frequencies still increase over, from 2 up "
+    "(Roelofs et al. 2022).",
+    chip="Auto bins",
+    acts_on=on(*BINNED),
+    widget=st.toggle,
+)
+AFTER = Choice[str](
+    key="after",
+    link="after",
+    default="",  # the recommended one
+    values=METHOD,
+    label="After calibration by",
+    help="Its held-out scores, beside the scores as they are.",
+    chip=lambda key: f"After {method_label(key)}",
+    acts_on=on("Slices", "Decisions") | on("Compare", when=_of_several),
+    widget=st.selectbox,
+    option=method_label,
+)
+SLICE_BY = Choice[str](
+    key="slice_by",
+    link="slice",
+    default="",  # the first column
+    values=Values(str),
+    label="Slice by",
+    help=None,
+    chip=lambda name: f"Slice by {plain(name)}",
+    acts_on=on("Slices", "Reports") | on("Reliability", when=_in_a_bin),
+    widget=COLUMN,
+    option=_column,
+    forgets=("picked", "apart"),
+)
+CROSS = Choice[str](
+    key="cross",
+    link="cross",
+    default="",
+    values=Values(str),
+    label="Crossed with",
+    help=None,
+    chip=lambda name: f"Crossed with {plain(name)}",
+    acts_on=on("Slices", "Reports"),
+    widget=COLUMN,
+    option=_column,
+    shown=_none_for_empty,
+    forgets=("picked", "apart"),
+)
+N_RANGES = Choice[int](
+    key="n_ranges",
+    link="ranges",
+    default=5,
+    values=whole(2, 20),
+    label="Ranges of a number",
+    help="A column of more than 12 different numbers is cut in ranges of about equally many rows.",
+    chip="{} ranges",
+    acts_on=on("Slices", "Reports") | on("Reliability", when=_in_a_bin),
+    widget=st.slider,
+    forgets=("picked", "apart"),
+)
+PICKED = Choice[tuple[int, ...]](
+    key="picked",
+    link="pick",
+    default=(),  # the two of the strongest evidence
+    values=several(whole(0, MAX_SLICES)),
+    label="Slices laid over each other",
+    help=None,
+    chip=lambda found: f"{len(found)} slices laid over",
+    acts_on=on("Slices"),
+    widget=st.multiselect,
+)
+APART = Choice[int](
+    key="apart",
+    link="apart",
+    default=-1,  # the one of the strongest evidence
+    values=whole(0, MAX_SLICES),
+    label="Slice with a map of its own",
+    help=None,
+    chip="A slice apart",
+    acts_on=on("Slices"),
+    widget=st.selectbox,
+)
+TIME = Choice[str](
+    key="time",
+    link="time",
+    default="",  # the one that the data name
+    values=Values(str),
+    label="Time column",
+    help="Dates, seasons, or any column whose order is that of time.",
+    chip=lambda name: f"Time: {plain(name)}",
+    acts_on=on("Slices", "Reports"),
+    widget=partial(COLUMN, index=None),
+    shown=_none_for_empty,
+)
+UNIT = Choice[Unit | Literal[""]](
+    key="unit",
+    link="unit",
+    default="",
+    values=one_of(*UNITS, offered=(AUTOMATIC, *UNITS)),
+    label="Period",
+    help="Automatic: the shortest with at most 36 periods of 100 rows in the median.",
+    chip="Periods: {}",
+    acts_on=on("Slices", "Reports"),
+    widget=st.selectbox,
+    option=str.capitalize,
+    shown=lambda unit: unit or AUTOMATIC,
+    taken=lambda unit: "" if unit == AUTOMATIC else unit,
+)
+COST_FP = Choice[float](
+    key="cost_fp",
+    link="fp",
+    default=1.0,
+    values=number(1e-6, 1e9),
+    label="Cost of a false positive",
+    help="In any unit: only the ratio of the two moves the threshold.",
+    chip="False positive costs {:g}",
+    acts_on=on(*DECIDING),
+    widget=COST,
+)
+COST_FN = Choice[float](
+    key="cost_fn",
+    link="fn",
+    default=1.0,
+    values=number(1e-6, 1e9),
+    label="Cost of a false negative",
+    help="In any unit: only the ratio of the two moves the threshold.",
+    chip="False negative costs {:g}",
+    acts_on=on(*DECIDING),
+    widget=COST,
+)
+CAPACITY = Choice[float | None](
+    key="capacity",
+    link="cap",
+    default=None,  # the costs decide
+    values=number(1e-6, 1.0, offered=(1e-4, 100.0)),
+    label="Rows that can be flagged, in %",
+    help=None,
+    chip=lambda share: f"Capacity {percent(share or 0.0)}",
+    acts_on=on(*DECIDING),
+    widget=COST,
+    shown=lambda share: 100.0 * (share or 0.0),
+    taken=lambda share: share / 100.0,
+)
+COUNT_FROM = Choice[float](
+    key="count_from",
+    link="from",
+    default=0.5,
+    values=number(0.0, 1.0),
+    label="Range of uncalibrated scores",
+    help=None,
+    chip="Scores from {:g}",
+    acts_on=on("Decisions"),
+    widget=partial(st.slider, step=0.01),
+)
+COUNT_TO = Choice[float](
+    key="count_to",
+    link="to",
+    default=1.0,
+    values=number(0.0, 1.0),
+    label="Range of uncalibrated scores",
+    help=None,
+    chip="Scores to {:g}",
+    acts_on=on("Decisions"),
+    widget=partial(st.slider, step=0.01),
+)
+MODELS = Choice[tuple[str, ...]](
+    key="models",
+    link="model",
+    default=(),  # the first and the last
+    values=Values(
+        lambda text: tuple(map(unquote, text.split("~"))),
+        lambda names: "~".join(quote(name, safe=" ").replace("~", "%7E") for name in names),
+    ),
+    label="Models",
+    help=None,
+    chip=lambda found: f"{len(found)} of the models",
+    acts_on=on(*WITH_ANALYSIS, when=_of_several),
+    widget=PILLS,
+)
 
-
-def _on(*pages: str) -> frozenset[str]:
-    return frozenset(pages)
+CHOICES: Mapping[str, Choice[Any]] = {
+    found.key: found for found in list(globals().values()) if isinstance(found, Choice)
+}
+LINK_NAMES: Mapping[str, Choice[Any]] = {choice.link: choice for choice in CHOICES.values()}
+if len(LINK_NAMES) < len(CHOICES) or not DEFAULTS.keys() <= CHOICES.keys():
+    raise ImportError("Every choice must have a link name of its own, and every setting a choice.")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """What the chip of a changed setting says, and where the setting acts.
+class Chosen:
+    """The value of every choice.
 
     Attributes
     ----------
-    say : str or callable
-    pages : frozenset of str
-        Titles of the pages.
-    in_a_bin, of_several : frozenset of str
-        Pages on which it acts too while a bin is looked into, and where there are several models.
+    settings : Settings
+        What the analysis depends on.
+    drawing : tuple of (str, object)
+        What only changes the drawing, where it differs from its default; by key.
     """
 
-    say: str | Callable[[Any], str]
-    pages: frozenset[str] = frozenset()
-    in_a_bin: frozenset[str] = frozenset()
-    of_several: frozenset[str] = frozenset()
+    settings: Settings = field(default_factory=Settings)
+    drawing: tuple[tuple[str, Any], ...] = ()
 
+    @classmethod
+    def of(cls, values: Mapping[Choice[Any], Any]) -> Chosen:
+        """Some choices; the others keep their defaults."""
+        found = cls()
+        for choice, value in values.items():
+            found = found.having(choice, value)
+        return found
 
-def choice(name: str, value: Any) -> str:
-    """One changed setting, as its chip says it.
+    def __getitem__(self, choice: Choice[T]) -> T:
+        if choice.is_setting:
+            value: T = getattr(self.settings, choice.key)
+            return value
+        return dict(self.drawing).get(choice.key, choice.default)
 
-    Examples
-    --------
-    >>> choice("n_bins", 20), choice("epsilon", 0.001)
-    ('20 bins', 'ε = 0.001')
-    """
-    say = CHOICES[name].say
-    said = say(value) if callable(say) else say.format(value)
-    # Only words begin with a capital: a capital ε is another letter.
-    return said[:1].upper() + said[1:] if said[:1].isascii() else said
+    def having(self, choice: Choice[T], value: T) -> Chosen:
+        """The same with another value of one choice."""
+        if choice.is_setting:
+            changed: dict[str, Any] = {choice.key: value}
+            return replace(self, settings=replace(self.settings, **changed))
+        kept = {key: old for key, old in self.drawing if key != choice.key}
+        if value != choice.default:
+            kept[choice.key] = value
+        return replace(self, drawing=tuple(sorted(kept.items())))
 
-
-def acts(name: str, page: str, *, in_a_bin: bool = False, of_several: bool = False) -> bool:
-    """Whether a choice changes what a page shows.
-
-    Examples
-    --------
-    >>> acts("axis", "Functions"), acts("axis", "Decisions")
-    (True, False)
-    """
-    found = CHOICES[name]
-    return (
-        page in found.pages
-        or (in_a_bin and page in found.in_a_bin)
-        or (of_several and page in found.of_several)
-    )
-
-
-CHOICES: Mapping[str, Choice] = {
-    "view": Choice("View {}", ANALYSED | {"Data"}),
-    "methods": Choice(lambda found: f"{len(found)} methods", ANALYSED),
-    "strategy": Choice("{} bins", BINNED),
-    "n_bins": Choice("{} bins", BINNED),
-    "epsilon": Choice(lambda value: f"ε = {significant(value)}", ANALYSED),
-    "n_folds": Choice("{} folds", ANALYSED),
-    "seed": Choice("Seed {}", ANALYSED),
-    "confidence_level": Choice(lambda share: f"{level(share)} intervals", ANALYSED - {"Classes"}),
-    "band": Choice(
-        lambda _: "Simultaneous band", _on("Overview", "Reliability", "Compare", "Reports")
-    ),
-    "axis": Choice("{} axes", _on("Reliability", "Functions")),
-    "shown": Choice(lambda found: f"{len(found)} shown", _on("Reliability", "Cumulative")),
-    "models": Choice(lambda found: f"{len(found)} of the models", of_several=ANALYSED),
-    "lines": Choice(lambda found: f"Line: {', '.join(map(line_label, found))}", _on("Reliability")),
-    "bin_of": Choice(lambda key: f"Bins of {method_label(key)}", in_a_bin=_on("Reliability")),
-    "bin_at": Choice(lambda at: f"Bin around {significant(at)}", _on("Reliability")),
-    "over_epsilon": Choice(lambda found: f"{len(found)} over ε", _on("Functions")),
-    "cumulative": Choice(lambda key: f"Panels of {method_label(key)}", _on("Cumulative")),
-    "classes": Choice(lambda key: f"Classes of {method_label(key)}", _on("Classes")),
-    "knots": Choice("Knots marked", _on("Functions")),
-    "auto_bins": Choice("Auto bins", BINNED),
-    "after": Choice(
-        lambda key: f"After {method_label(key)}",
-        _on("Slices", "Decisions"),
-        of_several=_on("Compare"),
-    ),
-    "slice_by": Choice(
-        lambda name: f"Slice by {plain(name)}",
-        _on("Slices", "Reports"),
-        in_a_bin=_on("Reliability"),
-    ),
-    "cross": Choice(lambda name: f"Crossed with {plain(name)}", _on("Slices", "Reports")),
-    "n_ranges": Choice("{} ranges", _on("Slices", "Reports"), in_a_bin=_on("Reliability")),
-    "picked": Choice(lambda found: f"{len(found)} slices laid over", _on("Slices")),
-    "apart": Choice("A slice apart", _on("Slices")),
-    "time": Choice(lambda name: f"Time: {plain(name)}", _on("Slices", "Reports")),
-    "unit": Choice("Periods: {}", _on("Slices", "Reports")),
-    "cost_fp": Choice("False positive costs {:g}", _on("Slices", "Decisions", "Reports")),
-    "cost_fn": Choice("False negative costs {:g}", _on("Slices", "Decisions", "Reports")),
-    "capacity": Choice(
-        lambda share: f"Capacity {percent(share)}", _on("Slices", "Decisions", "Reports")
-    ),
-    "count_from": Choice("Scores from {:g}", _on("Decisions")),
-    "count_to": Choice("Scores to {:g}", _on("Decisions")),
-}
+    def changed(self, start: Settings) -> dict[Choice[Any], Any]:
+        """The choices that differ from where the data start, in the order of their declaration."""
+        found = self.settings.changed(start) | dict(self.drawing)
+        return {choice: found[key] for key, choice in CHOICES.items() if key in found}

@@ -16,7 +16,6 @@ from calib.ui.frame import Model
 from calib.ui.state import HEAVY, Session
 from calib.ui.tables import whole_numbers
 from calib.ui.views import plain_name
-from calib.ui.widgets import show_value
 from calib.ui.words import method_label
 
 # Okabe and Ito's vermillion and blue: read alike by colour-blind eyes, on white and on black.
@@ -61,23 +60,6 @@ READING = """
 - **Bias** is the part of the error that all scores of the class share. A class can have none and
   still be off, too high here and too low there: then KS and ECE say so.
 """
-
-
-def method_control(session: Session) -> str:
-    """The method whose classes are shown; returns it."""
-    options = session.settings.methods
-    chosen = session.look.classes if session.look.classes in options else options[0]
-    show_value("classes", chosen)
-    st.selectbox(
-        "Scores of",
-        options,
-        format_func=method_label,
-        key="classes",
-        on_change=state.changer,
-        args=("classes", "classes"),
-        help="Calibrated scores are held out: no row was scored by a map that it helped to fit.",
-    )
-    return chosen
 
 
 def table_of(session: Session, model: Model, method: str) -> Classwise:

@@ -12,9 +12,10 @@ import streamlit as st
 from calib.loading import MAX_BYTES, Choice, InputError, Problem, TextFormat, read
 from calib.text import plain, plural, sentence
 from calib.ui import state
+from calib.ui.choices import MODELS
 from calib.ui.state import Session
 from calib.ui.upload import Upload
-from calib.ui.widgets import show_value
+from calib.ui.widgets import field
 
 Place = Literal["data", "test"]
 UNREADABLE = Problem(
@@ -86,7 +87,7 @@ def _offer(session: Session, upload: Upload) -> None:
 
 def _show_example() -> None:
     session = state.current()
-    session.reset()
+    session.reset_all()
     session.choose_example(session.example)
 
 
@@ -142,7 +143,7 @@ def receive(
         tables = [read(data, name, **asdict(written)) for name, data in files]
         if place == "data":
             if session.upload is not None:
-                session.change("models", ())
+                session.reset(MODELS)
             session.receive(Upload.of(*tables))
             session.unseen = "unknown"
         elif session.upload is not None:
@@ -238,15 +239,14 @@ def _remove_test(session: Session) -> None:
 def unseen(session: Session) -> None:
     """Ask whether the model had seen these rows: nothing in the numbers can tell."""
     answers = {"yes": "Yes", "no": "No", "unknown": "Don't know"}
-    show_value("unseen", session.unseen)
-    st.radio(
+    field(
+        session,
+        "unseen",
         "Were these predictions made on rows the model was not trained on?",
-        list(answers),
+        st.radio,
+        options=list(answers),
         format_func=answers.__getitem__,
         horizontal=True,
-        key="unseen",
-        on_change=state.changer,
-        args=("unseen", "unseen"),
         help="A model looks calibrated on its training rows, whatever it does on new ones.",
     )
     if session.unseen == "no":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NoReturn, TypeVar
@@ -21,27 +21,10 @@ from calib.figures.theme import CONFIG
 from calib.loading.examples import EXAMPLES
 from calib.text import plain, sentence
 from calib.ui import data_in, side_by_side, state, style, views
+from calib.ui.pages import OF_A_MATRIX, PAGES, WITHOUT_DATA
 from calib.ui.pending import Pending
 from calib.ui.state import Session
 
-PAGES: Mapping[str, str] = {
-    "Overview": "app.py",
-    "Data": "pages/data.py",
-    "Reliability": "pages/reliability.py",
-    "Cumulative": "pages/cumulative.py",
-    "Functions": "pages/functions.py",
-    "Compare": "pages/compare.py",
-    "Classes": "pages/classes.py",
-    "Slices": "pages/slices.py",
-    "Decisions": "pages/decisions.py",
-    "Reports": "pages/reports.py",
-    "Gallery": "pages/gallery.py",
-    "Methods": "pages/methods.py",
-}
-# Shown in the navigation where there are more than two classes.
-OF_A_MATRIX = ("Classes",)
-# They have something to show while the data of a link are awaited.
-WITHOUT_DATA = ("Reports", "Gallery", "Methods")
 ICON = "⚖️"
 log = logging.getLogger(__name__)
 
@@ -73,7 +56,7 @@ def begin(title: str) -> Session:
     if rows is not None:
         session.suit(rows)
     state.write_address(session)
-    session.answered = (session.settings, session.look)
+    session.answered = session.chosen
     _navigation(session, title)
     _notices(session)
     if session.waits and title not in WITHOUT_DATA:
@@ -272,7 +255,7 @@ def _fail(slot: DeltaGenerator, reason: str) -> NoReturn:
     st.error(f"No analysis: {reason}")
     with st.container(horizontal=True):
         st.page_link(PAGES["Data"], label="Look at the data", icon=":material/table:")
-        st.button("Reset all settings", key="reset_failed", on_click=state.current().reset)
+        st.button("Reset all settings", key="reset_failed", on_click=state.current().reset_all)
     st.stop()
 
 

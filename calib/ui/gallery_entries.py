@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from calib.settings import Settings
-from calib.ui.links import Link, Look
+from calib.ui.choice import Choice
+from calib.ui.choices import (
+    AXIS,
+    EPSILON,
+    KNOTS,
+    LINES,
+    METHODS,
+    N_BINS,
+    OVER_EPSILON,
+    SHOWN,
+    STRATEGY,
+    Chosen,
+)
+from calib.ui.links import Link
 
 BETA_FAMILY = ("platt", "logistic", "isotonic", "beta", "beta_am", "beta_ab")
 
@@ -21,13 +34,22 @@ class Opening:
         Of the button.
     label, page : str
         What the button says, and the page's title.
-    link : Link
+    example : str
+        Key of the example.
+    values : mapping
+        What is chosen.
     """
 
     key: str
     label: str
     page: str
-    link: Link
+    example: str
+    values: Mapping[Choice[Any], Any]
+
+    @property
+    def link(self) -> Link:
+        """What opens it."""
+        return Link(Chosen.of(self.values), self.example)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +87,19 @@ EXHIBITS = (
                 "forest",
                 "Read a random forest",
                 "Functions",
-                Link(
-                    Settings(methods=("platt", "isotonic", "spline")),
-                    Look(knots=True),
-                    "random_forest",
-                ),
+                "random_forest",
+                {METHODS: ("platt", "isotonic", "spline"), KNOTS: True},
             ),
             Opening(
                 "compact_logit",
                 "Move the compact logit's epsilon",
                 "Functions",
-                Link(
-                    Settings(methods=("splinecalib", "spline"), epsilon=0.01),
-                    Look(over_epsilon=("splinecalib", "spline")),
-                    "naive_bayes",
-                ),
+                "naive_bayes",
+                {
+                    METHODS: ("splinecalib", "spline"),
+                    EPSILON: 0.01,
+                    OVER_EPSILON: ("splinecalib", "spline"),
+                },
             ),
         ),
         {
@@ -101,11 +121,11 @@ EXHIBITS = (
                 "cumulative",
                 "See the four panels of an overconfident model",
                 "Cumulative",
-                Link(
-                    Settings(methods=("temperature", "beta", "ks_spline", "spline")),
-                    Look(shown=("uncalibrated", "ks_spline")),
-                    "naive_bayes",
-                ),
+                "naive_bayes",
+                {
+                    METHODS: ("temperature", "beta", "ks_spline", "spline"),
+                    SHOWN: ("uncalibrated", "ks_spline"),
+                },
             ),
         ),
         {
@@ -127,25 +147,15 @@ EXHIBITS = (
                 "beta",
                 "Compare the beta family",
                 "Compare",
-                Link(
-                    Settings(
-                        methods=("platt", "logistic", "isotonic", "beta", "beta_am", "beta_ab")
-                    ),
-                    Look(),
-                    "naive_bayes",
-                ),
+                "naive_bayes",
+                {METHODS: BETA_FAMILY},
             ),
             Opening(
                 "boosting",
                 "The same for boosted trees",
                 "Compare",
-                Link(
-                    Settings(
-                        methods=("platt", "logistic", "isotonic", "beta", "beta_am", "beta_ab")
-                    ),
-                    Look(),
-                    "boosting",
-                ),
+                "boosting",
+                {METHODS: BETA_FAMILY},
             ),
         ),
         {"beta": "Losses on six sets", "beta_ranks": "Mean ranks and their tests"},
@@ -163,11 +173,13 @@ EXHIBITS = (
                 "rare_event",
                 "Open the re-weighted model",
                 "Reliability",
-                Link(
-                    Settings(methods=("platt", "isotonic", "ispline", "pwl"), n_bins=10),
-                    Look(axis="logit", shown=("uncalibrated", "ispline")),
-                    "rare_event",
-                ),
+                "rare_event",
+                {
+                    METHODS: ("platt", "isotonic", "ispline", "pwl"),
+                    N_BINS: 10,
+                    AXIS: "logit",
+                    SHOWN: ("uncalibrated", "ispline"),
+                },
             ),
         ),
         {"google_rare_event": "Loss, its parts, and AUC"},
@@ -184,13 +196,15 @@ EXHIBITS = (
                 "ten_rows",
                 "Open the ten rows",
                 "Reliability",
-                Link(Settings(strategy="uniform", n_bins=3), Look(), "ten_rows"),
+                "ten_rows",
+                {STRATEGY: "uniform", N_BINS: 3},
             ),
             Opening(
                 "ten_labels",
                 "Open the ten labels",
                 "Reliability",
-                Link(Settings(strategy="uniform", n_bins=3), Look(), "ten_labels"),
+                "ten_labels",
+                {STRATEGY: "uniform", N_BINS: 3},
             ),
         ),
         {"ece_blog": "Worked errors, and those of the listing"},
@@ -208,7 +222,8 @@ EXHIBITS = (
                 "corp",
                 "See the CORP line of a nearly right model",
                 "Reliability",
-                Link(Settings(), Look(lines=("corp",)), "logistic"),
+                "logistic",
+                {LINES: ("corp",)},
             ),
         ),
         {"corp": "Ten decompositions of the Brier score"},

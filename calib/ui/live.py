@@ -60,6 +60,6 @@ def _follow(
         controls(session)
     analysis = state.analysis(session, model.rows)
     body(replace(model, analysis=analysis))
-    if session.answered != (session.settings, session.look):
+    if session.answered != session.chosen:
         time.sleep(PAINTED)
         st.rerun()

@@ -8,12 +8,18 @@ from calib.analysis.decisions import Costs
 from calib.reports import Declared, Parts, Report, parts_of
 from calib.store import Store, StoreError
 from calib.text import plain
-from calib.ui import deciding, downloads, sharing, state
+from calib.ui import choices, deciding, downloads, sharing, state
+from calib.ui.choices import Chosen
 from calib.ui.frame import Model
-from calib.ui.links import Look
 from calib.ui.state import HEAVY, Session
-from calib.ui.widgets import show_value
+from calib.ui.widgets import field, show_value
 
+# Of the drawing; the settings all are.
+SHOWN_IN_REPORTS = [
+    choice
+    for choice in choices.CHOICES.values()
+    if "Reports" in choice.acts_on and not choice.is_setting
+]
 CONTENTS = """
 - the verdict, the recommendation and its reasons
 - reliability before and after, cumulative differences, calibration functions
@@ -43,22 +49,20 @@ def _choose_model() -> None:
 
 def fields(session: Session) -> None:
     """Title, author and note."""
-    _field("title", "Title", session.title, f"Calibration of {state.name(session)}")
-    _field("author", "Author", session.author, "Who made it")
-    show_value("note", session.note)
-    st.text_area(
-        "Note",
-        key="note",
-        placeholder="What the reader should know: which model, which rows, what is decided",
-        on_change=state.changer,
-        args=("note", "note"),
+    field(
+        session,
+        "title",
+        "Title",
+        st.text_input,
+        placeholder=f"Calibration of {state.name(session)}",
     )
-
-
-def _field(name: str, label: str, value: str, placeholder: str) -> None:
-    show_value(name, value)
-    st.text_input(
-        label, key=name, placeholder=placeholder, on_change=state.changer, args=(name, name)
+    field(session, "author", "Author", st.text_input, placeholder="Who made it")
+    field(
+        session,
+        "note",
+        "Note",
+        st.text_area,
+        placeholder="What the reader should know: which model, which rows, what is decided",
     )
 
 
@@ -81,8 +85,8 @@ def form(session: Session, model: Model, store: Store | None) -> None:
 
 def report_of(session: Session, model: Model) -> Report:
     """The report of a model under the session's settings and words."""
-    look, declared = session.look, _declared(session)
-    chosen = (look.slice_by, look.cross, look.n_ranges, look.time, look.unit, costs(session))
+    declared = _declared(session)
+    chosen = tuple(session[each] for each in SHOWN_IN_REPORTS)
     named = (model.rows.name, model.rows.origin)
     key = (model.rows.fingerprint, *named, session.settings, declared, "report", chosen)
 
@@ -96,28 +100,29 @@ def report_of(session: Session, model: Model) -> Report:
 
 
 def _parts(session: Session, model: Model) -> Parts:
-    look, known = session.look, model.rows.columns
-    time = look.time if look.time in known else model.rows.time_name
-    first = look.slice_by if look.slice_by in known else next(iter(known), "")
+    unit = session[choices.UNIT]
+    known, cross = model.rows.columns, session[choices.CROSS]
+    time, first = session[choices.TIME], session[choices.SLICE_BY]
+    time = time if time in known else model.rows.time_name
+    first = first if first in known else next(iter(known), "")
     # The column that is looked at comes first.
     slices = [(name,) for name in dict.fromkeys((first, *known)) if name and name != time]
-    crossed = look.cross in known and look.cross != first
+    crossed = cross in known and cross != first
     return parts_of(
         model.rows,
         model.analysis,
-        slices=[*slices, *([(first, look.cross)] if crossed else [])],
-        n_ranges=look.n_ranges,
+        slices=[*slices, *([(first, cross)] if crossed else [])],
+        n_ranges=session[choices.N_RANGES],
         time=time,
-        unit=look.unit or None,  # type: ignore[arg-type]  # the link has checked it
+        unit=unit or None,
         costs=costs(session),
     )
 
 
 def costs(session: Session) -> Costs | None:
     """The costs of the Decisions page, where any were chosen."""
-    chosen, default = deciding.costs(session), Look()
-    same = Costs(default.cost_fp, default.cost_fn, default.capacity)
-    return None if chosen == same else chosen
+    chosen = deciding.costs(session.chosen)
+    return None if chosen == deciding.costs(Chosen()) else chosen
 
 
 def _declared(session: Session) -> Declared:
@@ -127,13 +132,7 @@ def _declared(session: Session) -> Declared:
 
 def _saving(session: Session, store: Store, report: Report) -> None:
     desk = session.desk
-    show_value("tags", desk.tags)
-    st.text_input(
-        "Tags",
-        key="tags",
-        placeholder="With commas between them",
-        on_change=_change_tags,
-    )
+    field(desk, "tags", "Tags", st.text_input, placeholder="With commas between them")
     if st.button("Save", key="save", type="primary", icon=":material/save:"):
         try:
             sharing.save(session, store, report, desk.tags)
@@ -148,7 +147,3 @@ def _saving(session: Session, store: Store, report: Report) -> None:
         )
         sharing.link(desk.saved[1])
         sharing.open_link(desk.saved[1])
-
-
-def _change_tags() -> None:
-    state.current().desk.tags = st.session_state["tags"]

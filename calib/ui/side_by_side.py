@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from calib.figures.aligned import same_axes
 from calib.text import plain, quoted
 from calib.ui import state
+from calib.ui.choices import MODELS
 from calib.ui.pending import Pending
 from calib.ui.state import MAX_SHOWN, Session
 from calib.ui.widgets import show_value
@@ -59,12 +60,12 @@ def control(session: Session) -> None:
 def _change(names: Sequence[str]) -> None:
     # In the order of the data, whatever the order of the clicks.
     chosen = set(st.session_state["models"])
-    state.current().change("models", tuple(name for name in names if name in chosen))
+    state.current().change(MODELS, tuple(name for name in names if name in chosen))
 
 
 def _refuse(session: Session, names: Sequence[str]) -> None:
     """Say which models of a link cannot be shown, and go on with the others."""
-    wanted = session.look.models
+    wanted = session[MODELS]
     missing = [name for name in wanted if name not in names]
     found = tuple(name for name in names if name in wanted)
     if missing:
@@ -73,7 +74,7 @@ def _refuse(session: Session, names: Sequence[str]) -> None:
     if len(found) > MAX_SHOWN:
         st.warning(f"Only the first {MAX_SHOWN} of {len(found)} models are side by side.")
     if found[:MAX_SHOWN] != wanted:
-        session.change("models", found[:MAX_SHOWN])
+        session.change(MODELS, found[:MAX_SHOWN])
 
 
 def columns(n: int) -> Sequence[DeltaGenerator]:

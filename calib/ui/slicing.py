@@ -23,6 +23,7 @@ from calib.analysis.slices import (
 )
 from calib.core.predictions import Predictions
 from calib.curves.reliability import ReliabilityCurve
+from calib.ui.choices import N_RANGES, UNIT
 from calib.ui.state import HEAVY, Session
 
 # A slice has fewer rows than all have: its bins must not become too small to trust.
@@ -31,7 +32,7 @@ ROWS_A_BIN = 50
 
 def slicing(session: Session, rows: Predictions, columns: tuple[str, ...]) -> Slicing:
     """Every row's slice."""
-    n_ranges = session.look.n_ranges
+    n_ranges = session[N_RANGES]
     key = (rows.fingerprint, columns, n_ranges)
     return session.cuts.get_or_make(key, lambda: slice_by(rows.columns, columns, n_ranges=n_ranges))
 
@@ -58,7 +59,7 @@ def gaps(
         return slice_gaps(view, view.score, own, confidence_level=at)
 
     def key(method: str) -> tuple[Any, ...]:
-        return _key(session, rows, "gaps", cut.columns, session.look.n_ranges, method)
+        return _key(session, rows, "gaps", cut.columns, session[N_RANGES], method)
 
     return {m: session.findings.get_or_make(key(m), partial(make, m)) for m in methods}
 
@@ -82,7 +83,7 @@ def error_rates(
         first, second = (slice_error_rates(view, flagged, own, confidence_level=at) for own in each)
         return first, second
 
-    common = _key(session, rows, "rates", cut.columns, session.look.n_ranges, table.costs)
+    common = _key(session, rows, "rates", cut.columns, session[N_RANGES], table.costs)
     return {m: session.findings.get_or_make((*common, m), partial(make, m)) for m in methods}
 
 
@@ -112,7 +113,7 @@ def curves(
     bins = (settings.n_bins, settings.strategy)
     found = {}
     for number in picked:
-        key = _key(session, rows, "curve", cut.columns, session.look.n_ranges, method, number, bins)
+        key = _key(session, rows, "curve", cut.columns, session[N_RANGES], method, number, bins)
         found[cut.names[number]] = session.findings.get_or_make(key, partial(make, number))
     return found
 
@@ -134,13 +135,13 @@ def apart(
             assert held_out is not None
             return calibrate_slices(view, member, held_out, method, confidence_level=at)
 
-    key = _key(session, rows, "apart", cut.columns, session.look.n_ranges, method, number)
+    key = _key(session, rows, "apart", cut.columns, session[N_RANGES], method, number)
     return session.findings.get_or_make(key, make)
 
 
 def periods(session: Session, rows: Predictions, column: str) -> Periods:
     """Every row's period."""
-    unit: Any = session.look.unit or None
+    unit: Any = session[UNIT] or None
     if rows.columns[column].dtype.kind != "M":
         unit = None
     key = (rows.fingerprint, column, unit)
@@ -167,6 +168,6 @@ def period_tables(
 
     found = {}
     for method in methods:
-        key = _key(session, rows, "periods", column, session.look.unit, method)
+        key = _key(session, rows, "periods", column, session[UNIT], method)
         found[method] = session.findings.get_or_make(key, partial(make, method))
     return found

@@ -6,10 +6,10 @@ One object of ours holds it, since widgets forget their values when another page
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import cycle
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from weakref import WeakValueDictionary
 
 import streamlit as st
@@ -29,19 +29,21 @@ from calib.matrices import default_settings
 from calib.metrics.sweep import increasing_bins
 from calib.reports.contents import Declared
 from calib.settings import Settings
-from calib.ui.links import FINGERPRINT_SHOWN, Link, Look, Source, decode, encode
+from calib.ui.choice import Choice, Situation
+from calib.ui.choices import AUTO_BINS, BIN_AT, CHOICES, MODELS, N_BINS, VIEW, Chosen
+from calib.ui.links import FINGERPRINT_SHOWN, Link, Source, decode, encode
 from calib.ui.memory import give_back
 from calib.ui.pending import Pending
 from calib.ui.recent import Recent
 from calib.ui.report_browser import Desk
 from calib.ui.upload import Upload
 
+T = TypeVar("T")
 SESSION = "calib"
 TOKEN = "_streamlit_xsrf"
 # Of a session that a reload goes on with.
 RESUMED = ("upload", "unseen", "title", "author", "note", "analyses", "binned")
 FIRST_EXAMPLE = next(iter(EXAMPLES))
-FEWEST_BINS, MAX_BINS = 2, 100
 # Models side by side: more would be too narrow to read.
 MAX_SHOWN = 4
 READING = "Reading the columns as they are meant now"
@@ -55,8 +57,8 @@ class Session:
 
     Attributes
     ----------
-    settings : Settings
-    look : Look
+    chosen : Chosen
+        The value of every choice; ``session[choice]`` is one of them.
     example : str
         Key of the built-in example that is shown while there is no upload.
     upload : Upload or None
@@ -79,8 +81,8 @@ class Session:
         Of the report.
     start : Settings
         Where the shown data begin: their defaults.
-    chosen : set of str
-        Settings that a person or a link chose: they stay when other data are shown.
+    named : set of Choice
+        What a person or a link chose: its settings stay when other data are shown.
     is_matrix : bool
         Whether the shown data have one score a class.
     desk : Desk
@@ -89,7 +91,7 @@ class Session:
         Title of the page that is shown.
     drawn : int
         Number of the model that the body of the page is being drawn for.
-    answered : tuple of (Settings, Look)
+    answered : Chosen or None
         Choices that the whole page was last drawn for.
     pending : Pending or None
         What waits until all models are drawn; None while a single one is.
@@ -121,8 +123,7 @@ class Session:
         What was found in slices and periods, and of decisions.
     """
 
-    settings: Settings = field(default_factory=Settings)
-    look: Look = field(default_factory=Look)
+    chosen: Chosen = field(default_factory=Chosen)
     example: str = FIRST_EXAMPLE
     upload: Upload | None = None
     unseen: Declared = "unknown"
@@ -136,12 +137,12 @@ class Session:
     author: str = ""
     note: str = ""
     start: Settings = field(default_factory=Settings)
-    chosen: set[str] = field(default_factory=set)
+    named: set[Choice[Any]] = field(default_factory=set)
     is_matrix: bool = False
     desk: Desk = field(default_factory=Desk)
     page: str = ""
     drawn: int = 0
-    answered: tuple[Settings, Look] | None = None
+    answered: Chosen | None = None
     pending: Pending | None = None
     analyses: Recent[Analysis] = field(default_factory=lambda: Recent(most=MAX_SHOWN))
     binned: Recent[Analysis] = field(default_factory=lambda: Recent(most=MAX_SHOWN))
@@ -164,9 +165,8 @@ class Session:
         """A new session as an address describes it."""
         link, refused = decode(named)
         return cls(
-            settings=link.settings,
-            chosen=set(link.named),
-            look=link.look,
+            chosen=link.chosen,
+            named=set(link.named),
             example=link.example or FIRST_EXAMPLE,
             refused=refused,
             awaited=link.source,
@@ -176,9 +176,9 @@ class Session:
         """The address that restores this session, all but a person's own data."""
         if self.upload is None:
             example = None if self.example == FIRST_EXAMPLE else self.example
-            return encode(Link(self.settings, self.look, example, self.awaited, self.start))
+            return encode(Link(self.chosen, example, self.awaited, self.start))
         source = source_of(self.upload)
-        return encode(Link(self.settings, self.look, source=source, start=self.start))
+        return encode(Link(self.chosen, source=source, start=self.start))
 
     @property
     def waits(self) -> bool:
@@ -199,48 +199,51 @@ class Session:
             setattr(self, name, getattr(earlier, name))
         self.awaited = Source()
 
-    def change(self, name: str, value: Any) -> None:
-        """Set one choice of the settings, of the look, or of the session itself."""
-        if name in _names(Settings):
-            self.settings = replace(self.settings, **{name: value})
-            self.chosen.add(name)
-        elif name in _names(Look):
-            self.look = replace(self.look, **{name: value})
-        else:
-            setattr(self, name, value)
+    @property
+    def settings(self) -> Settings:
+        """The choices that the analysis depends on."""
+        return self.chosen.settings
 
-    def reset(self, *names: str) -> None:
-        """Put some settings, or without a name all of them, back to the default."""
-        if not names:
-            self.settings, self.look = self.start, Look()
-            self.chosen.clear()
-        for name in names:
-            self._reset(name)
+    def __getitem__(self, choice: Choice[T]) -> T:
+        return self.chosen[choice]
 
-    def _reset(self, name: str) -> None:
-        if name in _names(Settings):
-            self.settings = replace(self.settings, **{name: getattr(self.start, name)})
-            self.chosen.discard(name)
-        else:
-            self.change(name, _defaults(Look())[name])
+    def change(self, choice: Choice[T], value: T) -> None:
+        """Make one choice."""
+        self.chosen = self.chosen.having(choice, value)
+        self.named.add(choice)
+        self.reset(*(CHOICES[key] for key in choice.forgets))
+
+    def reset(self, *choices: Choice[Any]) -> None:
+        """Put some choices back to where the data start."""
+        for choice in choices:
+            start = getattr(self.start, choice.key) if choice.is_setting else choice.default
+            self.chosen = self.chosen.having(choice, start)
+            self.named.discard(choice)
+
+    def reset_all(self) -> None:
+        """Put all choices back to where the data start."""
+        self.chosen = Chosen(self.start)
+        self.named.clear()
 
     def follow(self, link: Link) -> None:
         """Show the example of a link with its settings, as if the link had been opened."""
         if link.example is not None:
             self.choose_example(link.example)
-        self.settings, self.look, self.start = link.settings, link.look, Settings()
-        self.chosen = set(link.settings.changed()) | link.named
+        self.chosen, self.start = link.chosen, Settings()
+        self.named = set(link.chosen.changed(self.start)) | link.named
 
     def suit(self, rows: Predictions) -> None:
         """Begin where these rows begin, but for what was chosen and fits them."""
         start = default_settings(rows)
         if start != self.start:
-            kept = {name: getattr(self.settings, name) for name in self.chosen}
-            self.start, self.settings = start, replace(start, **kept)
+            kept = {one.key: self[one] for one in self.named if one.is_setting}
+            self.start = start
+            self.chosen = replace(self.chosen, settings=replace(start, **kept))
         self._suit_view(rows)
         self.is_matrix = rows.is_matrix
         if not rows.is_matrix:
-            self.settings = one_score_settings(self.settings, self.settings.view)
+            settings = one_score_settings(self.settings, self.settings.view)
+            self.chosen = replace(self.chosen, settings=settings)
 
     def _suit_view(self, rows: Predictions) -> None:
         try:
@@ -248,15 +251,15 @@ class Session:
         except ValueError as error:
             sentence = f"These data have no such view: {error} Shown is {self.start.view}."
             self.refused = (*self.refused, sentence)
-            self.reset("view")
+            self.reset(VIEW)
 
     def choose_example(self, key: str) -> None:
         """Show a built-in example instead of what was shown."""
         self.example, self.upload, self.unseen, self.file_problems = key, None, "unknown", ()
         self.awaited, self.offered, self.unread = Source(), None, None
-        self.change("models", ())
+        self.reset(MODELS)
         # Classes are those of the data that were shown.
-        self.reset("view")
+        self.reset(VIEW)
 
     def take(self, upload: Upload) -> None:
         """Show a person's own data, as they are mapped now."""
@@ -275,14 +278,6 @@ def one_score_settings(settings: Settings, view: str) -> Settings:
     """The same settings without the methods that need a matrix, for a view."""
     known = tuple(key for key in settings.methods if key in CALIBRATORS)
     return replace(settings, view=view, methods=known)
-
-
-def _names(cls: type[Settings] | type[Look]) -> set[str]:
-    return {f.name for f in fields(cls)}
-
-
-def _defaults(look: Look) -> dict[str, Any]:
-    return {f.name: getattr(look, f.name) for f in fields(look)}
 
 
 def current() -> Session:
@@ -385,7 +380,7 @@ def models(session: Session) -> Mapping[str, Predictions]:
 def shown_models(session: Session) -> dict[str, Predictions]:
     """The models that stand side by side: those chosen, else the first and the last."""
     known = models(session)
-    names = [name for name in known if name in session.look.models]
+    names = [name for name in known if name in session[MODELS]]
     if not names:
         names = list(dict.fromkeys((*list(known)[:1], *list(known)[-1:])))
     return {name: known[name] for name in names[:MAX_SHOWN]}
@@ -459,16 +454,17 @@ def compare(session: Session, method: str, progress: Progress) -> ModelCompariso
 def follow_auto(session: Session, latest: Analysis) -> bool:
     """Set the number of bins to what the data choose, if asked to; whether that changed it."""
     settings = session.settings
-    if not session.look.auto_bins or latest.held_out is None:
+    if not session[AUTO_BINS] or latest.held_out is None:
         return False
     cells = latest.held_out.cells["uncalibrated"]
+    fewest, most = N_BINS.values.bounds
 
     def count() -> int:
-        return max(FEWEST_BINS, increasing_bins(cells, settings.strategy, MAX_BINS))
+        return max(fewest, increasing_bins(cells, settings.strategy, most))
 
     key = (latest.data.fingerprint, settings.view, settings.strategy)
     chosen = session.auto_counts.get_or_make(key, count)
-    session.change("n_bins", chosen)
+    session.change(N_BINS, chosen)
     return chosen != settings.n_bins
 
 
@@ -478,10 +474,15 @@ def key(name: str) -> str:
     return f"{name}_{number}" if number else name
 
 
-def changer(name: str, key: str, convert: Callable[[Any], Any] | None = None) -> None:
-    """Write a widget's value into the session; for `on_change`."""
-    value = st.session_state[key]
-    current().change(name, convert(value) if convert else value)
+def situation(session: Session) -> Situation:
+    """What is shown, as far as it decides which choices act."""
+    rows = predictions(session)
+    return Situation(
+        in_a_bin=session[BIN_AT] is not None,
+        of_several=len(models(session)) > 1,
+        draws_folds=rows is None or (rows.fold is None and rows.test is None),
+        sets_bins=not session[AUTO_BINS],
+    )
 
 
 def name(session: Session) -> str:

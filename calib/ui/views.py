@@ -7,6 +7,7 @@ import streamlit as st
 from calib.core.predictions import Predictions, check_view
 from calib.text import plain
 from calib.ui import state
+from calib.ui.choices import VIEW
 from calib.ui.state import Session
 from calib.ui.widgets import show_value
 
@@ -14,10 +15,6 @@ KINDS = {"top": "Top-r", "within": "Within top-r", "class": "Class"}
 # Within the first class is the first class; a class, until one is chosen, is the first in order.
 CALLED = {"top": "top", "within": "within top", "class": "class"}
 FIRST = {"top": 1, "within": 2, "class": 0}
-HELP = (
-    "A matrix poses many binary problems. Top-r: does the class with the r-th largest score come "
-    "true? Within top-r: one of the r first? Class: this class, or another?"
-)
 
 
 def control(session: Session, rows: Predictions) -> None:
@@ -26,14 +23,14 @@ def control(session: Session, rows: Predictions) -> None:
     with st.container(key="view", gap="xxsmall"):
         show_value("view_kind", kind)
         st.segmented_control(
-            "View",
+            VIEW.label,
             tuple(KINDS),
             format_func=KINDS.__getitem__,
             required=True,
             key="view_kind",
             on_change=_change_kind,
             args=(rows.n_classes,),
-            help=HELP,
+            help=VIEW.help,
         )
         if kind == "class":
             _class(rows, index)
@@ -44,7 +41,7 @@ def control(session: Session, rows: Predictions) -> None:
 def _change_kind(n_classes: int) -> None:
     kind = st.session_state["view_kind"]
     # All classes together always hold the true one.
-    state.current().change("view", f"{kind}:{min(FIRST[kind], n_classes - 1)}")
+    state.current().change(VIEW, f"{kind}:{min(FIRST[kind], n_classes - 1)}")
 
 
 def _class(rows: Predictions, index: int) -> None:
@@ -75,7 +72,7 @@ def _rank(kind: str, rows: Predictions, index: int) -> None:
 def _change_index(kind: str, key: str) -> None:
     index = st.session_state[key]
     if index is not None:
-        state.current().change("view", f"{kind}:{int(index)}")
+        state.current().change(VIEW, f"{kind}:{int(index)}")
 
 
 def plain_name(rows: Predictions, k: int) -> str:

@@ -1,25 +1,32 @@
-"""Groups of controls. A widget shows the session's value and writes back what it is given."""
+"""Controls. A widget shows the session's value and writes back what it is given."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from calib.calibrators import CALIBRATORS
-from calib.curves.rate import RATE_KINDS, RateKind
+from calib.core.predictions import Predictions
+from calib.curves.rate import RateKind
 from calib.loading.examples import EXAMPLES
 from calib.multiclass import MULTICLASS_CALIBRATORS
-from calib.text import level
-from calib.ui import state
-from calib.ui.choices import acts, choice
-from calib.ui.links import AXES, LEVELS
+from calib.ui import choices, state
+from calib.ui.choice import Choice
 from calib.ui.state import Session
-from calib.ui.words import assumptions, line_label, method_label
+from calib.ui.words import assumptions, named_folds
 
-LOG_EPSILON = (-15.0, -0.5)
+T = TypeVar("T")
+CROSS_FITTED = (
+    "Rows are dealt into folds; each fold is scored by maps fitted on the others. More folds leave "
+    "a map more rows to learn from, and take longer. Another **seed** deals and resamples anew: "
+    "what changes with it is noise."
+)
+SPLIT = (
+    "These data name calibration and test rows, so there are no folds. Another **seed** resamples "
+    "anew: what changes with it is noise."
+)
 
 
 def show_value(key: str, value: Any) -> None:
@@ -31,6 +38,62 @@ def show_value(key: str, value: Any) -> None:
         st.session_state[key] = value
 
 
+def control(
+    session: Session,
+    choice: Choice[T],
+    options: Iterable[Any] | None = None,
+    *,
+    value: T | None = None,
+    key: str = "",
+    **more: Any,
+) -> T:
+    """Draw the widget of a choice; returns its value.
+
+    Parameters
+    ----------
+    session : Session
+    choice : Choice
+    options : iterable, optional
+        What the data allow; None where the choice itself says it.
+    value : object, optional
+        Shown instead of the session's, where the data decide what an unset one means.
+    key : str
+        Of the widget, if it is drawn for each of several models.
+    **more
+        Goes to the widget.
+    """
+    offered = list(choice.values.options if options is None else options)
+    if value is None:
+        value = session[choice]
+        value = value if options is None else choice.among(value, offered)
+    key = key or choice.key
+    show_value(key, choice.shown(value))
+    if offered or options is not None:
+        more |= {"options": offered, "format_func": choice.option or str}
+    elif choice.values.bounds:
+        low, high = choice.values.bounds
+        more = {"min_value": low, "max_value": high} | more
+    more = {"help": choice.help, "on_change": take, "args": (choice, key)} | more
+    choice.widget(more.pop("label", choice.label), key=key, **more)
+    return value
+
+
+def take(choice: Choice[Any], key: str) -> None:
+    """Write a widget's answer into the session."""
+    state.current().change(choice, choice.take(st.session_state[key]))
+
+
+def field(owner: Any, name: str, label: str, widget: Callable[..., Any], **more: Any) -> None:
+    """A widget of what no link carries: an attribute of the session, or of a part of it."""
+    key = more.pop("key", name)
+    show_value(key, getattr(owner, name))
+    widget(label, key=key, on_change=_set, args=(owner, name, key), **more)
+
+
+def _set(owner: Any, name: str, key: str) -> None:
+    setattr(owner, name, st.session_state[key])
+
+
 def by_simplicity(session: Session) -> list[str]:
     """All methods for the shown data, simplest first."""
     known = MULTICLASS_CALIBRATORS if session.is_matrix else CALIBRATORS
@@ -39,188 +102,40 @@ def by_simplicity(session: Session) -> list[str]:
 
 def binning(session: Session) -> None:
     """Strategy and number of bins."""
-    show_value("strategy", session.settings.strategy)
-    st.segmented_control(
-        "Bins",
-        ("quantile", "uniform"),
-        format_func=str.capitalize,
-        required=True,
-        key="strategy",
-        on_change=state.changer,
-        args=("strategy", "strategy"),
-        help="Quantile: the same number of rows in every bin. Uniform: the same width.",
-    )
-    show_value("n_bins", session.settings.n_bins)
-    st.slider(
-        "Number of bins",
-        state.FEWEST_BINS,
-        state.MAX_BINS,
-        key="n_bins",
-        on_change=state.changer,
-        args=("n_bins", "n_bins"),
-        disabled=session.look.auto_bins,
-    )
-    show_value("auto_bins", session.look.auto_bins)
-    st.toggle(
-        "Auto",
-        key="auto_bins",
-        on_change=state.changer,
-        args=("auto_bins", "auto_bins"),
-        help="As many bins as the observed frequencies still increase over, from 2 up "
-        "(Roelofs et al. 2022).",
-    )
-
-
-def band(session: Session) -> None:
-    """Whether the consistency band is of each bin or of all together."""
-    show_value("band", session.settings.band == "simultaneous")
-    st.toggle(
-        "Simultaneous band",
-        key="band",
-        on_change=state.changer,
-        args=("band", "band", lambda on: "simultaneous" if on else "per_bin"),
-        help="Off: if the model were calibrated, each dot would fall in the grey band with the "
-        "confidence level. On: all dots together would.",
-    )
-
-
-def confidence(session: Session) -> None:
-    """Level of all intervals and bands."""
-    show_value("confidence_level", session.settings.confidence_level)
-    st.selectbox(
-        "Confidence level",
-        LEVELS,
-        format_func=level,
-        key="confidence_level",
-        on_change=state.changer,
-        args=("confidence_level", "confidence_level"),
-        help="Of every interval and band.",
-    )
-
-
-def axis(session: Session) -> None:
-    """Linear or logit axes."""
-    show_value("axis", session.look.axis)
-    st.segmented_control(
-        "Axes",
-        AXES,
-        format_func=str.capitalize,
-        required=True,
-        key="axis",
-        on_change=state.changer,
-        args=("axis", "axis"),
-        help="The logit axis spreads out probabilities near 0 and 1.",
-    )
+    control(session, choices.STRATEGY)
+    control(session, choices.N_BINS, disabled=session[choices.AUTO_BINS])
+    control(session, choices.AUTO_BINS)
 
 
 def lines(session: Session) -> tuple[RateKind, ...]:
     """Lines of observed frequency to draw beside the bins; returns their kinds."""
-    chosen = [kind for kind in RATE_KINDS if kind in session.look.lines]
-    show_value("lines", chosen)
-    st.pills(
-        "Line",
-        RATE_KINDS,
-        format_func=line_label,
-        selection_mode="multi",
-        key="lines",
-        on_change=state.changer,
-        args=("lines", "lines", tuple),
-        help="The observed frequency without bins, with a band around it. CORP: the best line that "
-        "never falls. Smooth: a spline.",
-    )
-    return tuple(chosen)
+    known = choices.LINES.values.options
+    return control(session, choices.LINES, known)
 
 
 def methods(session: Session) -> None:
     """The methods that are fitted and compared."""
-    compared = [key for key in session.settings.methods if key != "uncalibrated"]
-    show_value("methods", compared)
-    st.multiselect(
-        "Methods",
-        [key for key in by_simplicity(session) if key != "uncalibrated"],
-        format_func=method_label,
-        key="methods",
-        on_change=state.changer,
-        args=("methods", "methods", _with_uncalibrated),
-        help="Simplest first. The uncalibrated scores are always among them.",
-    )
+    known = by_simplicity(session)
+    control(session, choices.METHODS, [key for key in known if key != "uncalibrated"])
     with st.expander("What each one assumes"):
-        st.markdown(assumptions(by_simplicity(session), matrix=session.is_matrix))
-
-
-def _with_uncalibrated(chosen: Sequence[str]) -> tuple[str, ...]:
-    return ("uncalibrated", *chosen)
+        st.markdown(assumptions(known, matrix=session.is_matrix))
 
 
 def shown_methods(session: Session) -> tuple[str, ...]:
     """The methods to draw, at least the uncalibrated scores; returns them in a fixed order."""
-    options = session.settings.methods
-    chosen = [key for key in options if key in session.look.shown]
-    show_value("shown", chosen)
-    st.pills(
-        "Show",
-        options,
-        format_func=method_label,
-        selection_mode="multi",
-        key="shown",
-        on_change=state.changer,
-        args=("shown", "shown", tuple),
-        help="Calibrated scores are held out: no row was scored by a map that it helped to fit.",
-    )
-    return tuple(chosen) or ("uncalibrated",)
-
-
-def cumulative_method(session: Session) -> str:
-    """The method whose four panels are drawn; returns it."""
-    options = session.settings.methods
-    wanted = session.look.cumulative
-    chosen = wanted if wanted in options else options[0]
-    show_value("cumulative", chosen)
-    st.selectbox(
-        "Tests and panels of",
-        options,
-        format_func=method_label,
-        key="cumulative",
-        on_change=state.changer,
-        args=("cumulative", "cumulative"),
-    )
-    return chosen
-
-
-def knots(session: Session) -> None:
-    """Whether the knots of the maps are marked."""
-    show_value("knots", session.look.knots)
-    st.toggle(
-        "Mark the knots",
-        key="knots",
-        on_change=state.changer,
-        args=("knots", "knots"),
-        help="Scores at which a map bends.",
-    )
+    return control(session, choices.SHOWN, session.settings.methods) or ("uncalibrated",)
 
 
 def over_epsilon(session: Session, options: Sequence[str]) -> tuple[str, ...]:
     """The methods whose log loss is drawn over epsilon; returns them, at least one."""
-    chosen = [key for key in options if key in session.look.over_epsilon] or list(options[:1])
-    key = state.key("over_epsilon")
-    show_value(key, chosen)
-    st.pills(
-        "Log loss of",
-        options,
-        format_func=method_label,
-        selection_mode="multi",
-        key=key,
-        on_change=state.changer,
-        args=("over_epsilon", key, tuple),
-        help="Every point is fitted anew on every fold, once: SplineCalib takes longest.",
-    )
-    return tuple(chosen)
+    choice = choices.OVER_EPSILON
+    chosen = choice.among(session[choice], options) or tuple(options[:1])
+    return control(session, choice, options, value=chosen, key=state.key(choice.key))
 
 
 def epsilon(session: Session, rule: float) -> None:
     """Epsilon of the compact logit: the paper's rule, or a slider on its logarithm."""
-    follows = session.settings.epsilon is None
-    show_value("epsilon_rule", follows)
+    show_value("epsilon_rule", session.settings.epsilon is None)
     st.toggle(
         "ε by the paper's rule",
         key="epsilon_rule",
@@ -228,28 +143,32 @@ def epsilon(session: Session, rule: float) -> None:
         args=(rule,),
         help="A tenth of the power of ten just below the smallest distance of a score from 1.",
     )
-    value = session.settings.epsilon or rule
-    show_value("epsilon", min(max(round(math.log10(value), 1), LOG_EPSILON[0]), LOG_EPSILON[1]))
-    st.slider(
-        "ε (log scale)",
-        *LOG_EPSILON,
-        step=0.1,
-        format="10^%.1f",
-        key="epsilon",
-        on_change=state.changer,
-        args=("epsilon", "epsilon", _power_of_ten),
-        help="Scores nearer to 0 or 1 than ε stay where they are; a smaller ε bends the ends more.",
-    )
+    control(session, choices.EPSILON, value=session.settings.epsilon or rule)
 
 
 def _change_rule(rule: float) -> None:
     follows = st.session_state["epsilon_rule"]
-    state.current().change("epsilon", None if follows else rule)
+    state.current().change(choices.EPSILON, None if follows else rule)
 
 
-def _power_of_ten(exponent: float) -> float:
-    # Six digits, as the address writes it: a link then restores exactly this value.
-    return float(f"{10.0**exponent:.6g}")
+def folds(session: Session, rows: Predictions | None) -> None:
+    """Number of folds, where they are drawn, and seed, in an expander."""
+    split = rows is not None and rows.test is not None
+    with st.expander("How it is cross-fitted"):
+        if rows is not None and rows.fold is not None and not split:
+            st.caption(_in_named_folds(rows))
+        else:
+            st.caption(SPLIT if split else CROSS_FITTED)
+            control(session, choices.N_FOLDS, disabled=split)
+        control(session, choices.SEED)
+
+
+def _in_named_folds(rows: Predictions) -> str:
+    return (
+        f"Methods are cross-fitted in {named_folds(rows.origin)}, {len(rows.fold_names)} folds: "
+        "each is scored by maps fitted on the others. Their number is not set here. Another "
+        "**seed** resamples anew: what changes with it is noise."
+    )
 
 
 def example(session: Session) -> None:
@@ -275,23 +194,21 @@ def _choose_example() -> None:
 
 def changed(session: Session) -> None:
     """A chip for every changed choice that acts on this page, a click away from its default."""
-    every = session.settings.changed(session.start) | session.look.changed()
-    shown = {
-        "in_a_bin": session.look.bin_at is not None,
-        "of_several": len(state.models(session)) > 1,
+    now = state.situation(session)
+    found = {
+        choice: value
+        for choice, value in session.chosen.changed(session.start).items()
+        if choice.acts(session.page, now)
     }
-    found = {name: value for name, value in every.items() if acts(name, session.page, **shown)}
-    if session.look.auto_bins:
-        found.pop("n_bins", None)  # no choice of the person's
     if not found:
         return
     st.caption("Changed from default")
     with st.container(horizontal=True, gap="xxsmall", key="changed"):
-        for name, value in found.items():
-            _chip(f"{choice(name, value)} ✕", f"reset_{name}", session.reset, name)
+        for choice, value in found.items():
+            _chip(f"{choice.says(value)} ✕", f"reset_{choice.key}", session.reset, choice)
         if len(found) > 1:
             _chip("Reset all", "reset_all", session.reset, *found)
 
 
-def _chip(label: str, key: str, on_click: Callable[..., None], *args: str) -> None:
+def _chip(label: str, key: str, on_click: Callable[..., None], *args: Choice[Any]) -> None:
     st.button(label, key=key, on_click=on_click, args=args, type="secondary")

@@ -6,8 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from calib.ui.frame import OF_A_MATRIX, PAGES
-from calib.ui.links import LOOK_NAMES, SETTING_NAMES
+from calib.ui.choices import LINK_NAMES
+from calib.ui.pages import OF_A_MATRIX, PAGES
 from tests.browser.actions import go
 from tests.browser.harness import by_key, settle, traces, visit
 
@@ -78,8 +78,7 @@ def test_the_first_ten_seconds_answer_the_question(page: Page):
 
 
 def test_a_link_with_every_setting_is_restored_and_kept_on_every_page(page: Page):
-    known = set(SETTING_NAMES) | set(LOOK_NAMES)
-    assert known == set(EVERYTHING) | NOT_AT_ONCE
+    assert set(LINK_NAMES) == set(EVERYTHING) | NOT_AT_ONCE
     visit(page, f"/reliability?v=1&{link(EVERYTHING)}")
     assert address(page) == {"v": "1", **EVERYTHING}
     expect(page.get_by_test_id("stAlert")).to_have_count(0)

@@ -1,6 +1,6 @@
 """Chips of changed settings: on the pages that the settings change, and on no others."""
 
-from dataclasses import fields
+import io
 from typing import Any
 
 import numpy as np
@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.settings import Settings
 from calib.ui import state
-from calib.ui.choices import CHOICES, acts
-from calib.ui.frame import PAGES, Model
-from calib.ui.links import Look
+from calib.ui.choice import Choice, Situation, on
+from calib.ui.choices import AXIS, CHOICES, COST_FN
+from calib.ui.frame import Model
+from calib.ui.pages import PAGES
 from calib.ui.reporting import report_of
 from tests.pages.test_pages import ROOT
 
@@ -83,9 +83,9 @@ def opened(title: str) -> AppTest:
     app.multiselect(key="map_slices").set_value(["ink", "side"]).run()
     session = app.session_state["calib"]
     for name, value in BEFORE.items():
-        session.change(name, value)
+        session.change(CHOICES[name], value)
     if title == "Functions":  # two that epsilon changes
-        session.change("methods", (*BEFORE["methods"], "splinecalib"))
+        session.change(CHOICES["methods"], (*BEFORE["methods"], "splinecalib"))
     app.switch_page(PAGES[title]).run()
     assert not app.exception
     return app
@@ -105,22 +105,41 @@ def drawn(app: AppTest) -> list[str]:
 def with_changes(app: AppTest, changes: dict[str, Any]) -> list[str]:
     """What the page shows under some changes, which are taken back after it."""
     session = app.session_state["calib"]
-    before = session.settings, session.look
+    before = session.chosen
     for name, value in changes.items():
-        session.change(name, value)
+        session.change(CHOICES[name], value)
     app.run()
     assert not app.exception
     found = drawn(app)
-    session.settings, session.look = before
+    session.chosen = before
     return found
 
 
-def test_every_choice_says_where_it_acts():
-    assert set(CHOICES) == {f.name for cls in (Settings, Look) for f in fields(cls)}
+def test_every_choice_acts_somewhere_and_is_tried_on_every_page():
     assert set(CHOICES) == set(CHANGED) | OTHERWISE
-    for name, choice in CHOICES.items():
-        assert choice.pages <= set(PAGES), name
-        assert choice.pages | choice.in_a_bin | choice.of_several, name
+    assert all(choice.acts_on for choice in CHOICES.values())
+
+
+def test_a_choice_cannot_be_declared_in_part_or_for_an_unknown_page():
+    with pytest.raises(TypeError, match=r"missing .* required keyword-only arguments"):
+        Choice(key="colour", default="red")
+    with pytest.raises(ValueError, match=r"pages must be among .* got 'Home'"):
+        on("Home")
+
+
+@pytest.mark.parametrize("column", ["fold", "split"])
+def test_folds_have_no_chip_where_the_data_name_them(column):
+    table = pd.read_csv(io.BytesIO(rows()))
+    table[column] = ["calibration", "test"] * 450 if column == "split" else [1, 2, 3] * 300
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params["folds"] = "7"
+    app.run()
+    assert [b for b in app.button if b.key == "reset_n_folds"]
+    app.switch_page(PAGES["Data"]).run()
+    app.file_uploader[0].upload("mine.csv", table.to_csv(index=False).encode(), "text/csv").run()
+    app.switch_page(PAGES["Compare"]).run()
+    assert app.session_state["calib"].settings.n_folds == 7
+    assert not [b for b in app.button if b.key == "reset_n_folds"]
 
 
 def test_what_acts_on_a_bin_has_a_chip_where_a_bin_is_looked_into():
@@ -134,11 +153,11 @@ def test_what_acts_on_a_bin_has_a_chip_where_a_bin_is_looked_into():
 def test_resetting_all_leaves_alone_what_has_no_chip_here():
     app = opened("Reliability")
     session = app.session_state["calib"]
-    session.change("axis", "logit")
-    session.change("cost_fn", 9.0)
+    session.change(AXIS, "logit")
+    session.change(COST_FN, 9.0)
     app.run()
     next(b for b in app.button if b.key == "reset_all").click().run()
-    assert (session.look.axis, session.look.cost_fn) == ("linear", 9.0)
+    assert (session[AXIS], session[COST_FN]) == ("linear", 9.0)
 
 
 @pytest.mark.parametrize("title", SHOWING)
@@ -146,7 +165,7 @@ def test_a_choice_changes_the_pages_on_which_it_has_a_chip_and_no_others(title):
     app = opened(title)
     before = drawn(app)
     assert drawn(app.run()) == before
-    idle = {n: value for n, value in CHANGED.items() if not acts(n, title)}
+    idle = {n: value for n, value in CHANGED.items() if not CHOICES[n].acts(title, Situation())}
     assert with_changes(app, idle) == before
     for name in CHANGED.keys() - idle.keys():
         assert with_changes(app, {name: CHANGED[name]}) != before, name

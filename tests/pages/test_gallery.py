@@ -1,12 +1,12 @@
 """Every exhibit opens what it promises, and numbers come from the reproductions' files."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.ui import gallery
+from calib.ui.choices import VIEW
 from calib.ui.gallery_entries import EXHIBITS, OPENINGS
 from calib.ui.links import decode, encode
 
@@ -32,9 +32,8 @@ def test_an_exhibit_opens_its_example_with_its_settings(opening):
     assert session.page == opening.page
     assert session.example == opening.link.example
     # A link without a view takes that of its data.
-    view = opening.link.settings.view or session.settings.view
-    assert session.settings == replace(opening.link.settings, view=view)
-    assert session.look == opening.link.look
+    chosen = opening.link.chosen
+    assert session.chosen == chosen.having(VIEW, chosen[VIEW] or session[VIEW])
 
 
 @pytest.mark.parametrize("opening", OPENINGS, ids=[opening.key for opening in OPENINGS])

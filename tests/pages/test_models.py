@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from calib.ui.choices import MODELS
 from calib.ui.links import decode
 from tests.pages.test_matrices import npz
 from tests.pages.test_pages import PAGES, go, said, start, upload
@@ -64,7 +65,7 @@ def test_names_with_any_character_come_back_from_a_link():
     app = go(app, "")
     app.pills(key="models").set_value(["x~y & z"]).run()
     link, refused = decode(dict(app.query_params))
-    assert link.look.models == ("x~y & z",)
+    assert link.chosen[MODELS] == ("x~y & z",)
     assert not refused
 
 

@@ -5,52 +5,55 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib.calibrators import CALIBRATORS
-from calib.settings import Settings
-from calib.ui.links import AXES, EPSILON_RANGE, LEVELS, Link, Look, Source, decode, encode
+from calib.ui.choices import AXIS, CHOICES, EPSILON_RANGE, LEVELS, Chosen
+from calib.ui.links import Link, Source, decode, encode
 
 METHODS = st.lists(st.sampled_from(sorted(CALIBRATORS)), unique=True, min_size=1).map(tuple)
+VALUES = {
+    "view": st.sampled_from(["class:1", "class:0", "top:1", "within:2"]),
+    "methods": METHODS,
+    "strategy": st.sampled_from(["quantile", "uniform"]),
+    "band": st.sampled_from(["per_bin", "simultaneous"]),
+    "n_bins": st.integers(2, 100),
+    "epsilon": st.none() | st.floats(*EPSILON_RANGE).map(lambda value: float(f"{value:.6g}")),
+    "n_folds": st.integers(2, 20),
+    "seed": st.integers(0, 10**6),
+    "confidence_level": st.sampled_from(LEVELS),
+    "axis": st.sampled_from(AXIS.values.options),
+    "shown": METHODS,
+    "cumulative": st.sampled_from(sorted(CALIBRATORS)),
+    "knots": st.booleans(),
+    "lines": st.sampled_from([(), ("corp",), ("smooth", "corp")]),
+    "auto_bins": st.booleans(),
+    "after": st.sampled_from(["", "platt"]),
+    "slice_by": st.sampled_from(["", "race", "a column, with = & % ü"]),
+    "cross": st.sampled_from(["", "sex"]),
+    "n_ranges": st.integers(2, 20),
+    "picked": st.lists(st.integers(0, 999), unique=True, max_size=6).map(tuple),
+    "apart": st.integers(-1, 999),
+    "time": st.sampled_from(["", "season"]),
+    "unit": st.sampled_from(["", "week"]),
+    "cost_fp": st.sampled_from([1.0, 0.25, 1e6]),
+    "cost_fn": st.sampled_from([1.0, 12.5]),
+    "capacity": st.sampled_from([None, 0.05, 1.0]),
+    "count_from": st.sampled_from([0.5, 0.0, 0.25]),
+    "count_to": st.sampled_from([1.0, 0.75]),
+    "models": st.lists(st.text(min_size=1), max_size=3, unique=True).map(tuple),
+}
 LINKS = st.builds(
     Link,
-    settings=st.builds(
-        Settings,
-        view=st.sampled_from(["class:1", "class:0", "top:1", "within:2"]),
-        methods=METHODS,
-        strategy=st.sampled_from(["quantile", "uniform"]),
-        band=st.sampled_from(["per_bin", "simultaneous"]),
-        n_bins=st.integers(2, 100),
-        epsilon=st.none() | st.floats(*EPSILON_RANGE).map(lambda value: float(f"{value:.6g}")),
-        n_folds=st.integers(2, 20),
-        seed=st.integers(0, 10**6),
-        confidence_level=st.sampled_from(LEVELS),
-    ),
-    look=st.builds(
-        Look,
-        axis=st.sampled_from(AXES),
-        shown=METHODS,
-        cumulative=st.sampled_from(sorted(CALIBRATORS)),
-        knots=st.booleans(),
-        lines=st.sampled_from([(), ("corp",), ("smooth", "corp")]),
-        auto_bins=st.booleans(),
-        after=st.sampled_from(["", "platt"]),
-        slice_by=st.sampled_from(["", "race", "a column, with = & % ü"]),
-        cross=st.sampled_from(["", "sex"]),
-        n_ranges=st.integers(2, 20),
-        picked=st.lists(st.integers(0, 999), unique=True, max_size=6).map(tuple),
-        apart=st.integers(-1, 999),
-        time=st.sampled_from(["", "season"]),
-        unit=st.sampled_from(["", "week"]),
-        cost_fp=st.sampled_from([1.0, 0.25, 1e6]),
-        cost_fn=st.sampled_from([1.0, 12.5]),
-        capacity=st.sampled_from([None, 0.05, 1.0]),
-        count_from=st.sampled_from([0.5, 0.0, 0.25]),
-        count_to=st.sampled_from([1.0, 0.75]),
-        models=st.lists(st.text(min_size=1), max_size=3, unique=True).map(tuple),
+    chosen=st.fixed_dictionaries({}, optional={CHOICES[key]: of for key, of in VALUES.items()}).map(
+        Chosen.of
     ),
     example=st.sampled_from([None, "svm", "boosting"]),
     source=st.sampled_from(
         [Source(), Source("0123456789ab"), Source("0123456789ab", "a, b & <c> ü.csv", 4000)]
     ),
 )
+
+
+def test_every_choice_is_tried_in_links():
+    assert set(VALUES) | {"classes", "over_epsilon", "bin_of", "bin_at"} == set(CHOICES)
 
 
 @given(LINKS)
@@ -107,7 +110,7 @@ def test_what_cannot_be_is_refused_and_keeps_the_default(named, reason):
 
 def test_one_refusal_costs_no_other_setting():
     link, refused = decode({"bins": "0", "by": "uniform", "axis": "logit"})
-    assert (link.settings.strategy, link.look.axis) == ("uniform", "logit")
+    assert (link.chosen.settings.strategy, link.chosen[AXIS]) == ("uniform", "logit")
     assert len(refused) == 1
 
 

@@ -9,7 +9,8 @@ from calib.crossfit.comparison import no_progress
 from calib.loading import read
 from calib.matrices import default_settings
 from calib.settings import Settings
-from calib.ui.links import Link, Look
+from calib.ui.choices import AXIS, METHODS, MODELS, N_BINS, STRATEGY, VIEW, Chosen
+from calib.ui.links import Link
 from calib.ui.state import FIRST_EXAMPLE, Session, analysis, models, shown_models
 from calib.ui.upload import Upload
 
@@ -24,24 +25,20 @@ def made(n: int = 200) -> Upload:
 
 def test_every_choice_is_in_the_address_and_comes_back():
     session = Session()
-    session.change("n_bins", 20)
-    session.change("axis", "logit")
+    session.change(N_BINS, 20)
+    session.change(AXIS, "logit")
     session.choose_example("svm")
     again = Session.from_link(session.link())
-    assert (again.settings, again.look, again.example) == (
-        Settings(n_bins=20),
-        Look(axis="logit"),
-        "svm",
-    )
+    assert (again.chosen, again.example) == (Chosen.of({N_BINS: 20, AXIS: "logit"}), "svm")
 
 
 def test_reset_puts_back_one_choice_or_all():
-    session = Session(Settings(n_bins=20, strategy="uniform"), Look(axis="logit"))
-    session.reset("n_bins")
+    session = Session(Chosen.of({N_BINS: 20, STRATEGY: "uniform", AXIS: "logit"}))
+    session.reset(N_BINS)
     assert session.settings == Settings(strategy="uniform")
-    session.reset("axis")
-    assert session.look == Look()
-    session.reset()
+    session.reset(AXIS)
+    assert session.chosen == Chosen.of({STRATEGY: "uniform"})
+    session.reset_all()
     assert session.settings == Settings()
 
 
@@ -107,7 +104,7 @@ def binary() -> Predictions:
 
 def test_data_bring_their_own_start_and_choices_stay():
     session = Session()
-    session.change("n_bins", 20)
+    session.change(N_BINS, 20)
     session.suit(matrix())
     start = default_settings(matrix())
     assert session.settings == replace(start, n_bins=20)
@@ -122,7 +119,7 @@ def test_a_link_keeps_what_it_names_though_another_start_has_it():
     session.suit(matrix())
     assert session.settings.view == "class:1"
     assert session.link()["view"] == "class:1"
-    session.reset("view")
+    session.reset(VIEW)
     session.suit(matrix())
     assert session.settings.view == "top:1"
 
@@ -150,10 +147,10 @@ def test_another_example_has_other_classes():
 def test_a_followed_link_brings_its_settings_to_other_data():
     session = Session.from_link({"ex": "digits"})
     session.suit(matrix())
-    session.follow(Link(Settings(methods=("beta",), n_bins=7), example="svm"))
+    session.follow(Link(Chosen.of({METHODS: ("beta",), N_BINS: 7}), example="svm"))
     session.suit(binary())
     assert session.settings == Settings(view="class:1", methods=("beta",), n_bins=7)
-    session.follow(Link(Settings(n_bins=9), example="digits"))
+    session.follow(Link(Chosen.of({N_BINS: 9}), example="digits"))
     session.suit(matrix())
     assert session.settings == replace(default_settings(matrix()), n_bins=9)
 
@@ -169,19 +166,19 @@ def test_the_first_and_the_last_of_many_models_are_shown_until_some_are_chosen()
     session = Session()
     session.take(several("b", "c", "a"))
     assert list(shown_models(session)) == ["b", "a"]
-    session.change("models", ("c", "b"))
+    session.change(MODELS, ("c", "b"))
     assert list(shown_models(session)) == ["b", "c"]
-    session.change("models", ("gone",))
+    session.change(MODELS, ("gone",))
     assert list(shown_models(session)) == ["b", "a"]
     session.take(several(*"abcdefgh"))
-    session.change("models", tuple("hgfedc"))
+    session.change(MODELS, tuple("hgfedc"))
     assert list(shown_models(session)) == list("cdef")
 
 
 def test_every_model_keeps_its_own_last_result():
     session = Session()
     session.take(several("a", "b", "c"))
-    session.change("methods", ("uncalibrated",))
+    session.change(METHODS, ("uncalibrated",))
     rows = shown_models(session)
     for _ in range(2):
         found = {name: analysis(session, one, no_progress) for name, one in rows.items()}
@@ -189,7 +186,7 @@ def test_every_model_keeps_its_own_last_result():
     assert [a.data.fingerprint for a in found.values()] == [
         one.fingerprint for one in rows.values()
     ]
-    session.change("models", ("c",))
+    session.change(MODELS, ("c",))
     analysis(session, shown_models(session)["c"], no_progress)
     assert list(session.latest) == [rows["c"].fingerprint]
 

@@ -6,7 +6,7 @@ import pytest
 
 from calib.crossfit.comparison import Estimate
 from calib.text import JOINER, interval, number, percent, plain, signed
-from calib.ui.choices import choice
+from calib.ui.choices import CHOICES
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,9 @@ def test_small_shares_keep_their_digits(share, said):
         ("methods", ("uncalibrated", "platt"), "2 methods"),
         ("cumulative", "platt", "Panels of Platt"),
         ("knots", True, "Knots marked"),
+        ("n_bins", 20, "20 bins"),
+        ("epsilon", 0.001, "ε = 0.001"),
     ],
 )
 def test_a_chip_says_its_setting(name, value, said):
-    assert choice(name, value) == said
+    assert CHOICES[name].says(value) == said
