@@ -6,6 +6,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, Literal
 
 from calib.methods import method_keys
+from calib.metrics import METRICS
 
 Strategy = Literal["quantile", "uniform"]
 Band = Literal["per_bin", "simultaneous"]
@@ -24,6 +25,8 @@ class Settings:
         analysis hold the view that was taken.
     methods : tuple of str
         Calibrators to compare, by key. "uncalibrated" is always among them, and first.
+    metrics : tuple of str
+        Further metrics of the table, by their keys in `calib.metrics.METRICS`.
     strategy : {"quantile", "uniform"}
         How the reliability diagram is binned.
     n_bins : int
@@ -57,6 +60,7 @@ class Settings:
 
     view: str = ""
     methods: tuple[str, ...] = DEFAULT_METHODS
+    metrics: tuple[str, ...] = ()
     strategy: Strategy = "quantile"
     n_bins: int = 15
     epsilon: float | None = None
@@ -67,6 +71,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "methods", _check_methods(self.methods))
+        object.__setattr__(self, "metrics", _check_metrics(self.metrics))
         if self.strategy not in ("quantile", "uniform"):
             raise ValueError(f"strategy must be 'quantile' or 'uniform', got {self.strategy!r}.")
         if self.band not in ("per_bin", "simultaneous"):
@@ -99,7 +104,7 @@ class Settings:
         Two settings that agree here share their fitted maps and held-out scores.
         """
         defaults = self.defaults()
-        drawing = ("strategy", "n_bins", "confidence_level", "band")
+        drawing = ("metrics", "strategy", "n_bins", "confidence_level", "band")
         return replace(self, **{name: defaults[name] for name in drawing})
 
 
@@ -110,6 +115,13 @@ def _check_methods(methods: tuple[str, ...]) -> tuple[str, ...]:
         raise ValueError(f"methods must be among {', '.join(known)}, got {unknown[0]!r}.")
     chosen = dict.fromkeys(("uncalibrated", *methods))
     return tuple(chosen)
+
+
+def _check_metrics(metrics: tuple[str, ...]) -> tuple[str, ...]:
+    unknown = [key for key in metrics if key not in METRICS]
+    if unknown:
+        raise ValueError(f"metrics must be among {', '.join(METRICS)}, got {unknown[0]!r}.")
+    return tuple(dict.fromkeys(metrics))
 
 
 def _check_between(name: str, value: int, low: int, high: int) -> None:

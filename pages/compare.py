@@ -24,6 +24,7 @@ session = frame.begin("Compare")
 
 with st.sidebar:
     widgets.methods(session)
+    widgets.control(session, choices.ADDED_METRICS)
     below = st.container()
     widgets.binning(session)
     widgets.control(session, choices.CONFIDENCE_LEVEL)

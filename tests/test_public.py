@@ -32,10 +32,25 @@ def test_importing_the_library_imports_neither_streamlit_nor_plotly():
     assert loaded.strip() == "[]"
 
 
+@pytest.mark.parametrize(
+    ("used", "spared"),
+    [("calib", ("numpy", "pandas", "sklearn")), ("calib.metrics.auc", ("sklearn",))],
+)
+def test_a_name_imports_what_it_needs_and_no_more(used, spared):
+    loaded = run(f"import sys, calib; {used}; print([m for m in {spared} if m in sys.modules])")
+    assert loaded.strip() == "[]"
+
+
+def test_a_name_that_does_not_exist_is_said_so():
+    with pytest.raises(AttributeError, match="module 'calib' has no attribute 'analyse'"):
+        _ = calib.analyse  # type: ignore[attr-defined]
+    assert set(calib.__all__) <= set(dir(calib))
+
+
 def test_analysing_needs_neither_streamlit_nor_plotly():
     run(
         "import sys; sys.modules['streamlit'] = sys.modules['plotly'] = None\n"
-        "import calib; calib.analyze(calib.loading.examples.EXAMPLES['naive_bayes'].load()).table()"
+        "import calib; calib.analyze(calib.examples.EXAMPLES['naive_bayes'].load()).table()"
     )
 
 

@@ -227,7 +227,7 @@ def test_verdict_tests_and_recommendation_of_simulated_data_agree():
 
 
 def test_verdicts_of_a_matrix_agree_in_every_view():
-    rows = calib.loading.examples.EXAMPLES["digits"].load()
+    rows = calib.examples.EXAMPLES["digits"].load()
     analysis = None
     for view in ("top:1", "class:3", "within:2"):
         settings = calib.Settings(view=view, methods=("temperature", "isotonic"))

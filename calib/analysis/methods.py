@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from calib.analysis.differences import Reference, area_estimate, contributions, differences
+from calib.analysis.metric_table import added_metrics
 from calib.analysis.results import MethodResult
 from calib.calibrators import Calibrator
 from calib.core.cells import ScoreCells
@@ -25,6 +26,8 @@ from calib.curves.functions import (
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.methods import method_of
 from calib.metrics import (
+    METRICS,
+    Metric,
     TestResult,
     distinct_scores,
     expected_calibration_error,
@@ -43,7 +46,11 @@ from calib.numerics.logistic import LogisticFit
 from calib.numerics.score_grid import edges_on_grid
 from calib.numerics.threads import over_cores
 from calib.settings import Settings
-from calib.uncertainty import Errors, Replicates, fit_line, slope_estimate
+from calib.uncertainty import Bootstrap, Errors, Replicates, fit_line, slope_estimate
+
+BINNING = ("n_bins", "strategy")
+# Resamples of metrics that the settings add: each costs a call of the metric.
+N_ADDED = 400
 
 
 def method_results(held_out: CrossFitted, settings: Settings) -> dict[str, MethodResult]:
@@ -162,7 +169,37 @@ def with_bins(method: MethodResult, held_out: CrossFitted, settings: Settings) -
             "mce": (bounds["mean_score"] + 2.0 * bounds["edge"]) / least,
         }
         binned = {name: replace(own, resolution=off[name]) for name, own in binned.items()}
-    return replace(method, metrics=dict(method.metrics) | binned, reliability=curve)
+    metrics = dict(method.metrics) | binned | _added(method, held_out, settings)
+    return replace(method, metrics=metrics, reliability=curve)
+
+
+def _added(method: MethodResult, held_out: CrossFitted, settings: Settings) -> dict[str, Estimate]:
+    """The metrics that the settings add, each with the interval that it declares."""
+    keys = [
+        key
+        for key in added_metrics(settings)
+        if key not in method.metrics or METRICS[key].takes("n_bins")
+    ]
+    if not keys:
+        return {}
+    drawn = Bootstrap.of_rows(
+        held_out.view(method.key), n_replicates=N_ADDED, random_state=settings.seed
+    )
+    level = settings.confidence_level
+
+    def estimate(metric: Metric) -> Estimate:
+        bins = {name: getattr(settings, name) for name in BINNING if metric.takes(name)}
+
+        def value(cells: ScoreCells) -> float:
+            return metric.number(cells, **bins)
+
+        if metric.interval is None:
+            return Estimate(value(held_out.cells[method.key]))
+        found = drawn.estimate(value, confidence_level=level, kind=metric.interval)
+        low, high = np.clip((found.low, found.high), *metric.bounds).tolist()
+        return replace(found, low=low, high=high)
+
+    return {key: estimate(METRICS[key]) for key in keys}
 
 
 def reliability(

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from calib.analysis.metric_table import TABLE, TableMetric, added_metrics, table_metric
 from calib.analysis.results import Column, DataSummary
 from calib.core.aggregate import Aggregate
 from calib.core.cells import ScoreCells
 from calib.core.predictions import Predictions, parse_view
 from calib.crossfit.comparison import LOSSES, CrossFitted
-from calib.metrics import (
-    METRICS,
-    certain_and_wrong,
-)
+from calib.metrics import certain_and_wrong
 from calib.settings import Settings
 from calib.text import significant
 
@@ -23,7 +21,7 @@ LONGEST_NAME = 24
 
 
 def table_columns(settings: Settings, of_matrix: str = "") -> tuple[Column, ...]:
-    """Columns of the metric table, in order.
+    """Columns of the metric table, in order: those of `TABLE`, then what the settings add.
 
     Parameters
     ----------
@@ -32,27 +30,17 @@ def table_columns(settings: Settings, of_matrix: str = "") -> tuple[Column, ...]
         What a positive row is in the view of a matrix, which has losses of all classes too; "" of
         one score.
     """
+    words = {"n": settings.n_bins, "strategy": settings.strategy}
 
-    def column(key: str, metric: str, detail: str = "", digits: int = 4) -> Column:
-        entry = METRICS[metric]
-        label = f"{entry.label}{detail}"
+    def column(key: str, own: TableMetric) -> Column:
+        entry = own.metric
+        label = (own.label or entry.label + own.detail).format(**words)
         if of_matrix and key in LOSSES:
             label = _loss_of_view(label, settings.view, of_matrix)
-        return Column(key, label, entry.meaning, digits, entry.better, entry.convention)
+        meaning = (own.meaning or entry.meaning).format(**words)
+        return Column(key, label, meaning, entry.digits, entry.better, entry.convention)
 
-    ece, n = "expected_calibration_error", settings.n_bins
-    mce = f"Largest gap between observed frequency and mean score in {n} {settings.strategy} bins."
-    return (
-        column("log_loss", "log_loss"),
-        column("brier_score", "brier_score"),
-        column("ece_uniform", ece, f", {n} uniform bins"),
-        column("ece_quantile", ece, f", {n} quantile bins"),
-        Column("mce", f"MCE, {n} {settings.strategy} bins", mce),
-        column("ks_error", "ks_error"),
-        column("slope", "calibration_slope_intercept", digits=3),
-        column("auc", "auc"),
-        column("distinct", "distinct_scores", digits=0),
-    )
+    return tuple(column(key, table_metric(key)) for key in (*TABLE, *added_metrics(settings)))
 
 
 def _loss_of_view(label: str, view: str, positive_name: str) -> str:

@@ -127,7 +127,7 @@ def ece_sensitivity(
     Examples
     --------
     >>> import calib
-    >>> held_out = calib.analyze(calib.loading.examples.EXAMPLES["naive_bayes"].load()).held_out
+    >>> held_out = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load()).held_out
     >>> found = ece_sensitivity(held_out.cells["uncalibrated"], held_out.replicates["uncalibrated"])
     >>> found.share, found.flips
     (1.0, False)

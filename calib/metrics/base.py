@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from calib.core.cells import ScoreCells
 from calib.core.registry import Registry
+from calib.uncertainty.bootstrap import Kind
 
 Result = TypeVar("Result")
 Better = Literal["lower", "higher", "zero", "one", "none"]
@@ -35,6 +37,12 @@ class Metric:
         Which direction, or which value, is good.
     convention, source : str
         The choice made where the field has several, and the reference.
+    interval : {"percentile", "reflected", "error"} or None
+        How `calib.uncertainty.Bootstrap` makes its interval; None where it has none.
+    digits : int
+        Decimals that a table shows.
+    part : str
+        Which of several numbers a table shows; "" is the first, or the only one.
     """
 
     key: str
@@ -45,6 +53,34 @@ class Metric:
     better: Better
     convention: str
     source: str
+    interval: Kind | None = "percentile"
+    digits: int = 4
+    part: str = ""
+
+    def takes(self, parameter: str) -> bool:
+        """Whether the metric has a parameter of this name."""
+        return parameter in inspect.signature(self.compute).parameters
+
+    def numbers(self, cells: ScoreCells, **parameters: Any) -> dict[str, float]:
+        """Its numbers by name; the name of one that stands alone is empty."""
+        result = self.compute(cells, **parameters)
+        if not dataclasses.is_dataclass(result):
+            return {"": float(result)}
+        values = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
+        return {name: float(value) for name, value in values.items() if not isinstance(value, str)}
+
+    def number(self, cells: ScoreCells, **parameters: Any) -> float:
+        """The number that tables show.
+
+        Examples
+        --------
+        >>> cells = ScoreCells.from_arrays([0, 1, 1], [0.1, 0.6, 0.9])
+        >>> from calib.metrics import METRICS
+        >>> round(METRICS["brier_decomposition"].number(cells), 4)
+        0.06
+        """
+        found = self.numbers(cells, **parameters)
+        return found[self.part] if self.part else next(iter(found.values()))
 
 
 CELLS_DOC = "    cells : ScoreCells\n"
@@ -65,6 +101,9 @@ def metric(
     better: Better,
     source: str,
     convention: str = "",
+    interval: Kind | None = "percentile",
+    digits: int = 4,
+    part: str = "",
 ) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
     """Register a function of cells as a metric, and return its facade.
 
@@ -74,7 +113,8 @@ def metric(
 
     def register(compute: Callable[..., Result]) -> Callable[..., Result]:
         key = compute.__name__
-        METRICS.add(key, Metric(key, label, compute, meaning, bounds, better, convention, source))
+        words = (meaning, bounds, better, convention, source, interval, digits, part)
+        METRICS.add(key, Metric(key, label, compute, *words))
 
         @functools.wraps(compute)
         def facade(

@@ -17,6 +17,7 @@ from calib.numerics.binning import Strategy, bin_cells
     better="lower",
     convention="Quantile bins that never split ties, weighted by their count.",
     source="Nixon et al. 2019, arXiv:1904.01685",
+    interval="error",
 )
 def adaptive_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
     """Adaptive calibration error: class-averaged ECE with quantile bins.
@@ -52,6 +53,7 @@ def adaptive_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
     better="lower",
     convention="Bins are right-closed for either class: a score on an edge may fall differently.",
     source="Nixon et al. 2019, arXiv:1904.01685",
+    interval="error",
 )
 def static_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
     """Static calibration error (classwise ECE): class-averaged ECE with uniform bins.
@@ -87,6 +89,7 @@ def static_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
     better="lower",
     convention="Scores above the threshold only; each class divided by its own count.",
     source="Nixon et al. 2019, arXiv:1904.01685",
+    interval="error",
 )
 def thresholded_calibration_error(
     cells: ScoreCells, n_bins: int = 15, threshold: float = 1e-3

@@ -43,6 +43,7 @@ def _range(difference: FloatArray) -> FloatArray:
     better="lower",
     convention="Evaluated between distinct scores: tied rows are never split.",
     source="Gupta et al. 2021, arXiv:2006.12800",
+    interval="error",
 )
 def ks_error(cells: ScoreCells) -> float:
     """Kolmogorov-Smirnov calibration error: max over k of abs(C_k).
@@ -78,6 +79,7 @@ def ks_error(cells: ScoreCells) -> float:
     better="lower",
     convention="Evaluated between distinct scores: tied rows are never split.",
     source="Arrieta-Ibarra et al. 2022, arXiv:2205.09680",
+    interval="error",
 )
 def kuiper_error(cells: ScoreCells) -> float:
     """Kuiper calibration error: max C_k - min C_k, with C_0 = 0 among them (see `ks_error`).
@@ -138,6 +140,7 @@ def signed_calibration_error(cells: ScoreCells) -> float:
     better="none",
     convention="Brownian limit; below 100 distinct scores a seeded simulation of y ~ Bernoulli(s).",
     source="Arrieta-Ibarra et al. 2022, arXiv:2205.09680",
+    interval=None,
 )
 def ks_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
     """Test of calibration by the KS error.
@@ -178,6 +181,7 @@ def ks_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
     better="none",
     convention="Brownian limit; below 100 distinct scores a seeded simulation of y ~ Bernoulli(s).",
     source="Arrieta-Ibarra et al. 2022, arXiv:2205.09680",
+    interval=None,
 )
 def kuiper_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
     """Test of calibration by the Kuiper error, referred to the range of Brownian motion.

@@ -22,6 +22,8 @@ from calib.numerics.isotonic import pool_adjacent_violators
     better="none",
     convention="CORP: recalibrated by isotonic regression, not by bins.",
     source="Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118",
+    interval="reflected",
+    part="miscalibration",
 )
 def brier_decomposition(cells: ScoreCells) -> Decomposition:
     """CORP decomposition of the Brier score: score = miscalibration - discrimination + uncertainty.
@@ -61,6 +63,8 @@ def brier_decomposition(cells: ScoreCells) -> Decomposition:
     convention="CORP: recalibrated by isotonic regression, not by bins. Without the clip of the "
     "log loss, certain scores that are wrong would make miscalibration infinite.",
     source="Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118",
+    interval="reflected",
+    part="miscalibration",
 )
 def log_loss_decomposition(cells: ScoreCells) -> Decomposition:
     """CORP decomposition of the log loss: score = miscalibration - discrimination + uncertainty.

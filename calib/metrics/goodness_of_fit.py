@@ -30,6 +30,8 @@ MAX_RUNS = 64
     better="zero",
     convention="Two-sided normal p-value.",
     source="Spiegelhalter 1986, doi:10.1002/sim.4780050506",
+    interval=None,
+    digits=3,
 )
 def spiegelhalter_test(cells: ScoreCells) -> TestResult:
     """Spiegelhalter's z: sum w (y - s)(1 - 2s) / sqrt(sum w^2 (1 - 2s)^2 s (1 - s)).
@@ -71,6 +73,8 @@ def spiegelhalter_test(cells: ScoreCells) -> TestResult:
     convention="As many degrees of freedom as groups: the scores were not fitted on these rows. "
     "Simulated where a group expects few positives or negatives.",
     source="Hosmer and Lemeshow 1980, doi:10.1080/03610928008827941",
+    interval=None,
+    digits=3,
 )
 def hosmer_lemeshow_test(
     cells: ScoreCells, n_groups: int = 10, random_state: int = 0

@@ -146,6 +146,8 @@ def brier_score(cells: ScoreCells) -> float:
     better="zero",
     convention="Rows, not weight; for such rows the clip decides the log loss.",
     source="Good 1952, doi:10.1111/j.2517-6161.1952.tb00104.x",
+    interval=None,
+    digits=0,
 )
 def certain_and_wrong(cells: ScoreCells) -> int:
     """Number of rows whose score is exactly 0 or 1, on the wrong side.

@@ -144,6 +144,8 @@ def row_auc_within(rows: BinaryView, fold: IntArray) -> FloatArray:
     better="none",
     convention="Exact: scores that differ in their last digit are two.",
     source="Zadrozny and Elkan 2002, doi:10.1145/775047.775151",
+    interval=None,
+    digits=0,
 )
 def distinct_scores(cells: ScoreCells) -> int:
     """Number of distinct scores.

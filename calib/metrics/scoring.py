@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
-
-from sklearn.metrics import make_scorer
 
 from calib.core.cells import ScoreCells
 from calib.metrics.base import METRICS, Better
@@ -50,11 +47,13 @@ def scorer(key: str, part: str | None = None, **parameters: Any) -> Any:
     >>> (cross_val_score(LogisticRegression(), x, y, scoring=scoring) < 0).all()
     np.True_
     """
+    from sklearn.metrics import make_scorer  # takes longer to import than all metrics
+
     entry = METRICS[key]
 
     def score(y_true: Any, y_prob: Any, *, sample_weight: Any = None) -> float:
         cells = ScoreCells.from_arrays(y_true, y_prob, sample_weight)
-        numbers = _numbers(entry.compute(cells, **parameters))
+        numbers = entry.numbers(cells, **parameters)
         if part is None:
             return _larger_is_better(next(iter(numbers.values())), entry.better)
         if part not in numbers:
@@ -63,14 +62,6 @@ def scorer(key: str, part: str | None = None, **parameters: Any) -> Any:
         return numbers[part]
 
     return make_scorer(score, response_method="predict_proba")
-
-
-def _numbers(result: Any) -> dict[str, float]:
-    """The numbers of a result by name; the name of one that stands alone is empty."""
-    if not dataclasses.is_dataclass(result):
-        return {"": float(result)}
-    values = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
-    return {name: float(value) for name, value in values.items() if not isinstance(value, str)}
 
 
 def _larger_is_better(value: float, better: Better) -> float:

@@ -39,6 +39,7 @@ ROUNDING = 1e-12
     better="lower",
     convention="Gaussian kernel reflected at 0 and 1, with all images.",
     source="Błasiok and Nakkiran 2023, arXiv:2309.12236",
+    interval="error",
 )
 def smooth_calibration_error(cells: ScoreCells) -> float:
     """Smooth ECE at its self-consistent bandwidth.

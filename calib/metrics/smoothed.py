@@ -23,6 +23,7 @@ from calib.numerics.transforms import sigmoid
     better="lower",
     convention="The curve is the smoothing spline, not loess; its axis spreads both tails.",
     source="Austin and Steyerberg 2019, doi:10.1002/sim.8281",
+    interval=None,  # a resample costs as much as a fit
 )
 def integrated_calibration_index(cells: ScoreCells, penalty: float | None = None) -> SmoothedErrors:
     """Integrated calibration index, E50, E90 and Emax.

@@ -73,7 +73,7 @@ def parts_of(
     --------
     >>> import calib
     >>> from calib.reports import Report
-    >>> predictions = calib.loading.examples.EXAMPLES["logistic"].load()
+    >>> predictions = calib.examples.EXAMPLES["logistic"].load()
     >>> analysis = calib.analyze(predictions, calib.Settings(methods=("platt",)))
     >>> parts = parts_of(predictions, analysis, costs=Costs(false_negative=4))
     >>> [part.columns for part in parts.slices], parts.decisions.table.costs.threshold

@@ -64,7 +64,7 @@ def library_call(report: Contents) -> str:
 def _reading(report: Contents) -> list[str]:
     data, origin = report.analysis.data, origin_of(report)
     if origin.example:
-        made = f"calib.loading.examples.EXAMPLES[{origin.example!r}]"
+        made = f"calib.examples.EXAMPLES[{origin.example!r}]"
         chosen = f".load_models()[{origin.model_value!r}]" if origin.model_value else ".load()"
         return [f"predictions = {made}{chosen}"]
     file = repr(origin.file)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from calib.analysis import Analysis
+from calib.analysis.metric_table import is_error, table_metric
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.comparison import Estimate
+from calib.metrics import METRICS
 from calib.reports.words import written_setting
 from calib.settings import Settings
 
@@ -40,10 +42,11 @@ def _other_folds(one: Analysis, two: Analysis) -> str:
 def _deciding(key: str, column: str) -> list[str]:
     """Settings that make a number what it is."""
     names = ["view"]
-    if column.startswith("ece"):
+    metric = METRICS.get(table_metric(column).key)
+    if metric is not None and metric.takes("n_bins"):
         names.append("n_bins")
-    if column == "mce":
-        names += ["n_bins", "strategy"]
+    if metric is not None and metric.takes("strategy") and not column.startswith("ece_"):
+        names.append("strategy")
     if key in CALIBRATORS and "epsilon" in CALIBRATORS[key].create().get_params():
         names.append("epsilon")
     return names
@@ -61,7 +64,7 @@ def without_interval(
     one: Analysis, two: Analysis, first: Estimate, second: Estimate, column: str
 ) -> str:
     """Why a difference has no interval; "" if it has one."""
-    if column in ("mce", "ks_error") or column.startswith("ece"):
+    if is_error(column):
         return BIASED
     if column == "distinct":
         return "no interval: a count of these scores, and no estimate"

@@ -186,7 +186,7 @@ def compare_reports(first: Contents, second: Contents) -> ReportComparison:
     --------
     >>> import calib
     >>> from calib.reports import Report
-    >>> rows = calib.loading.examples.EXAMPLES["logistic"].load()
+    >>> rows = calib.examples.EXAMPLES["logistic"].load()
     >>> reports = [
     ...     Report.from_analysis(calib.analyze(rows, calib.Settings(methods=(), n_bins=n)))
     ...     for n in (10, 20)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from calib.analysis import Column, MethodResult
+from calib.analysis.metric_table import is_error
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.figures import (
     cumulative_difference_chart,
@@ -23,7 +24,6 @@ TESTS = {
     "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
     "line": "Slope and intercept χ²",
 }
-ERRORS = ("ece_uniform", "ece_quantile", "mce", "ks_error")
 
 
 def verdict(report: Contents) -> Section:
@@ -86,8 +86,8 @@ def comparison(report: Contents) -> Section:
     analysis = report.analysis
     at = level(analysis.settings.confidence_level)
     # Two tables: one of all columns would not fit a page.
-    errors = tuple(column for column in analysis.columns if column.key in ERRORS)
-    others = tuple(column for column in analysis.columns if column.key not in ERRORS)
+    errors = tuple(column for column in analysis.columns if is_error(column.key))
+    others = tuple(column for column in analysis.columns if not is_error(column.key))
     intervals = f"on held-out rows; {at} intervals below the values."
     blocks: list[Block] = [
         Paragraph(_protocol(report)),

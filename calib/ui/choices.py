@@ -12,11 +12,13 @@ from urllib.parse import quote, unquote
 import numpy as np
 import streamlit as st
 
+from calib.analysis.metric_table import TABLE
 from calib.analysis.periods.cutting import UNITS, Unit
 from calib.core.predictions import parse_view
 from calib.curves.rate import RATE_KINDS, RateKind
 from calib.figures.scales import AxisKind
 from calib.methods import method_keys
+from calib.metrics import METRICS
 from calib.settings import Settings
 from calib.text import level as level_words
 from calib.text import percent, plain, significant
@@ -106,6 +108,20 @@ METHODS = Choice[tuple[str, ...]](
     acts_on=on(*WITH_ANALYSIS),
     widget=st.multiselect,
     option=method_label,
+)
+METRIC_KEYS = tuple(key for key in METRICS if key not in {own.key for own in TABLE.values()})
+ADDED_METRICS = Choice[tuple[str, ...]](
+    key="metrics",
+    link="metric",
+    default=DEFAULTS["metrics"],
+    values=several(one_of(*METRIC_KEYS)),
+    label="More metrics",
+    help="Columns added to the metric table. Most take some seconds, because each interval is "
+    "computed from 400 resamples.",
+    chip=lambda found: f"{len(found)} more metric{'' if len(found) == 1 else 's'}",
+    acts_on=on("Compare", "Reports"),
+    widget=st.multiselect,
+    option=lambda key: METRICS[key].label,
 )
 STRATEGY = Choice[str](
     key="strategy",

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
-from calib.core.predictions import Predictions
+from calib.core.predictions import BinaryView, Predictions
 from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, SmallFloatArray
 from calib.numerics.resampling import (
@@ -94,6 +94,19 @@ class Bootstrap:
             If an array has another length, or holds a value that is not allowed.
         """
         rows = Predictions.from_arrays(y_true, y_prob, sample_weight, group=group).view()
+        return cls.of_rows(rows, n_replicates=n_replicates, random_state=random_state)
+
+    @classmethod
+    def of_rows(
+        cls, rows: BinaryView, *, n_replicates: int = 1000, random_state: int = 0
+    ) -> Bootstrap:
+        """The same from a view of predictions; by cluster where it names groups.
+
+        Parameters
+        ----------
+        rows : BinaryView
+        n_replicates, random_state : int
+        """
         cells = rows.cells()
         made = cls(cells, n_replicates=n_replicates, random_state=random_state)
         if rows.group is None:
@@ -101,9 +114,8 @@ class Bootstrap:
         few, rng = made._few, np.random.default_rng(random_state)
         starts = bucket_starts(cells.score, cells.weight, MAX_CELLS)
         atom = 2 * (np.searchsorted(cells.score[starts], rows.score, side="right") - 1)
-        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         drawn = draw_cluster_sums(
-            rows.group, atom + rows.outcome, weight, 2 * len(few), n_replicates, rng
+            rows.group, atom + rows.outcome, rows.weights, 2 * len(few), n_replicates, rng
         )
         made._negative, made._positive = drawn[0::2], drawn[1::2]
         made._n_clusters = len(np.unique(rows.group))

@@ -28,6 +28,7 @@ CHANGED: dict[str, Any] = {
     "band": "simultaneous",
     "axis": "logit",
     "shown": ("uncalibrated", "platt"),
+    "metrics": ("kuiper_error",),
     "lines": ("corp",),
     "bin_at": 0.5,
     "over_epsilon": ("splinecalib",),

@@ -197,7 +197,7 @@ def test_numbers_need_no_plotly():
         "import sys; sys.modules['plotly'] = None\n"
         "import calib, calib.cli\n"
         "from calib.reports import Report, compare_reports, parts_of\n"
-        "rows = calib.loading.examples.EXAMPLES['logistic'].load()\n"
+        "rows = calib.examples.EXAMPLES['logistic'].load()\n"
         "analysis = calib.analyze(rows, calib.Settings(methods=()))\n"
         "report = Report.from_analysis(analysis, parts=parts_of(rows, analysis))\n"
         "Report.open(report.json()).tables()\n"

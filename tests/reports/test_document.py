@@ -190,6 +190,7 @@ NEW = {
     "noise_floor": None,
     "resolution": 0.0,
     "band": "per_bin",
+    "metrics": [],
 }
 
 

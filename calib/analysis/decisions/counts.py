@@ -77,7 +77,7 @@ def expected_counts(
     --------
     >>> import calib
     >>> from calib.crossfit.comparison import cross_fit
-    >>> view = calib.loading.examples.EXAMPLES["naive_bayes"].load().view()
+    >>> view = calib.examples.EXAMPLES["naive_bayes"].load().view()
     >>> counts = expected_counts(cross_fit(view, calib.Settings(methods=("beta",))), 0.9)
     >>> counts.rows, int(counts.observed), round(counts.expected["uncalibrated"])
     (617, 566, 609)

@@ -113,7 +113,7 @@ def decide(held_out: CrossFitted, costs: Costs, *, confidence_level: float = 0.9
     --------
     >>> import calib
     >>> from calib.crossfit.comparison import cross_fit
-    >>> view = calib.loading.examples.EXAMPLES["naive_bayes"].load().view()
+    >>> view = calib.examples.EXAMPLES["naive_bayes"].load().view()
     >>> held_out = cross_fit(view, calib.Settings(methods=("beta",)))
     >>> table = decide(held_out, Costs(false_negative=9))
     >>> table.methods["beta"].threshold, table.methods["beta"].change.value < 0

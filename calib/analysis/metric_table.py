@@ -1,0 +1,69 @@
+"""Which metrics the table shows: those of every table, and those that the settings add."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calib.metrics import METRICS, Metric
+from calib.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class TableMetric:
+    """What a column of the table shows of a metric.
+
+    Attributes
+    ----------
+    key : str
+        Of the metric.
+    detail, label, meaning : str
+        What stands after the metric's name, or instead of its name or meaning; {n} and {strategy}
+        are those of the bins.
+    """
+
+    key: str
+    detail: str = ""
+    label: str = ""
+    meaning: str = ""
+
+    @property
+    def metric(self) -> Metric:
+        """Entry of the registry."""
+        return METRICS[self.key]
+
+
+TABLE = {
+    "log_loss": TableMetric("log_loss"),
+    "brier_score": TableMetric("brier_score"),
+    "ece_uniform": TableMetric("expected_calibration_error", ", {n} uniform bins"),
+    "ece_quantile": TableMetric("expected_calibration_error", ", {n} quantile bins"),
+    "mce": TableMetric(
+        "expected_calibration_error",
+        label="MCE, {n} {strategy} bins",
+        meaning="Largest gap between observed frequency and mean score in {n} {strategy} bins.",
+    ),
+    "ks_error": TableMetric("ks_error"),
+    "slope": TableMetric("calibration_slope_intercept"),
+    "auc": TableMetric("auc"),
+    "distinct": TableMetric("distinct_scores"),
+}
+
+
+def table_metric(column: str) -> TableMetric:
+    """What a column shows: one of `TABLE`, or a metric that the settings add."""
+    return TABLE.get(column) or TableMetric(column)
+
+
+def is_error(column: str) -> bool:
+    """Whether a column is a calibration error, which noise makes larger and never smaller.
+
+    A column that no metric is registered for, such as one of an old report, is none.
+    """
+    key = table_metric(column).key
+    return key in METRICS and METRICS[key].interval == "error"
+
+
+def added_metrics(settings: Settings) -> tuple[str, ...]:
+    """Metrics that the settings add to those of every table."""
+    shown = {own.key for own in TABLE.values()}
+    return tuple(key for key in settings.metrics if key not in shown)
