@@ -99,7 +99,7 @@ def drawn(app: AppTest) -> list[str]:
         rows = state.predictions(session)
         model = Model(rows, state.analysis(session, rows))
         return [report_of(session, model).json()]
-    kinds = ("markdown", "caption", "arrow_data_frame", "metric", "plotly_chart", "info", "warning")
+    kinds = ("markdown", "caption", "dataframe", "metric", "plotly_chart", "info", "warning")
     return [str(element.proto) for kind in kinds for element in app.main.get(kind)]
 
 
