@@ -4,7 +4,7 @@ import streamlit as st
 
 from calib import text
 from calib.analysis import Analysis
-from calib.figures import reliability_chart
+from calib.figures.reliability import reliability_chart
 from calib.figures.words import band_meaning
 from calib.text import plural
 from calib.ui import choices, frame, state, widgets, words

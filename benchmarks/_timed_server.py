@@ -24,7 +24,10 @@ DIAGRAM, STARTED = "diagram", "started"
 # Part of a run -> the functions that make it up.
 PARTS = {
     "analysis": ["calib.ui.state:analysis"],
-    "figures": ["calib.figures:reliability_chart", "calib.figures:sensitivity_chart"],
+    "figures": [
+        "calib.figures.reliability:reliability_chart",
+        "calib.figures.sensitivity:sensitivity_chart",
+    ],
     CHARTS: ["streamlit:plotly_chart"],
     "tables sent": ["streamlit:dataframe"],
     "address": ["calib.ui.state:write_address"],

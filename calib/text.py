@@ -65,7 +65,10 @@ def signed(value: float, digits: int = 4) -> str:
 def _written(value: float, form: str) -> str:
     if math.isnan(value):
         return UNKNOWN
-    text = f"{value:{form}}".replace("inf", INFINITE)
+    text = f"{value:{form}}"
+    if 0.0 < value < math.inf and form[0] != "+":
+        return text
+    text = text.replace("inf", INFINITE)
     if not SIZE.match(text):
         return text.lstrip("+-")
     return MINUS + text[1:] if text.startswith("-") else text
@@ -251,6 +254,9 @@ def probability(p: float, digits: int = 3) -> str:
     ('0.352', '0.0012', '0.99987', '1.000')
     """
     distance = min(p, 1.0 - p)
+    if distance >= 0.01:
+        # As below, in a third of the time: a chart may have a thousand of them.
+        return f"{p:.{digits}f}"
     if not distance > 0.0:
         return number(p, digits)
     return number(p, min(max(digits, digits - 2 - math.floor(math.log10(distance))), MAX_DECIMALS))

@@ -4,7 +4,8 @@ import streamlit as st
 
 from calib import text
 from calib.analysis import Analysis
-from calib.figures import before_after_panel, difference_chart
+from calib.figures.before_after import before_after_panel
+from calib.figures.difference import difference_chart
 from calib.figures.words import band_meaning
 from calib.ui import (
     choices,

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from calib.figures import cumulative_chart, cumulative_difference_chart
+from calib.figures.cumulative import cumulative_chart
+from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.ui import choices, evidence, frame, how_to_read, state, widgets, words
 from calib.ui.frame import Model
 

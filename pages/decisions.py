@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from calib.figures import cost_chart, net_benefit_chart
+from calib.figures.cost import cost_chart
+from calib.figures.net_benefit import net_benefit_chart
 from calib.ui import choices, deciding, decision_view, frame, slice_controls, state, widgets
 from calib.ui.frame import Model
 

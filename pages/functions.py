@@ -5,12 +5,9 @@ from functools import partial
 import streamlit as st
 
 from calib.analysis import Analysis
-from calib.figures import (
-    compact_logit_chart,
-    functions_chart,
-    lambda_path_chart,
-    with_path,
-)
+from calib.figures.compact_logit import compact_logit_chart
+from calib.figures.functions import functions_chart
+from calib.figures.lambda_path import lambda_path_chart, with_path
 from calib.ui import choices, epsilon, frame, how_to_read, tables, widgets, words
 from calib.ui.frame import Model
 

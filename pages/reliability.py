@@ -5,7 +5,8 @@ from functools import partial
 import streamlit as st
 
 from calib.curves.rate import RateCurve
-from calib.figures import reliability_chart, sensitivity_chart
+from calib.figures.reliability import reliability_chart
+from calib.figures.sensitivity import sensitivity_chart
 from calib.ui import (
     bin_view,
     bins,

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from calib.figures import slice_reliability_chart
+from calib.figures.overlay import overlay_chart
 from calib.ui import (
     choices,
     deciding,
@@ -58,7 +58,7 @@ def body(model: Model) -> None:
     with overlay:
         picked = slice_controls.picked_control(session, gaps["uncalibrated"])
         curves = slicing.curves(session, analysis, rows, cut, picked)
-        frame.chart(slice_reliability_chart(curves), "chart_overlay")
+        frame.chart(overlay_chart(curves), "chart_overlay")
     with alone:
         number = slice_controls.apart_control(session, gaps["uncalibrated"])
         if len(shown) > 1:

@@ -11,8 +11,7 @@ from benchmarks.reproduce.tables import beside, markdown
 from calib import ScoreCells, metrics
 from calib.curves.corp import corp_curve
 from calib.figures import Chart
-from calib.figures.panels import diagonal
-from calib.figures.rate import rate_traces
+from calib.figures.layers import diagonal, rate_layers
 from calib.figures.scales import LINEAR
 
 TITLE = "CORP reliability diagrams"
@@ -60,7 +59,7 @@ def diagrams(drawn: dict[str, ScoreCells]) -> Chart:
     panels = {}
     for name, cells in drawn.items():
         what, forecast = name.rsplit(", ", 1)
-        traces = [diagonal(LINEAR), *rate_traces([corp_curve(cells)], LINEAR)]
+        traces = [diagonal(LINEAR), *rate_layers([corp_curve(cells)], LINEAR)]
         panels[f"<b>{forecast}</b><br>{what}"] = [t | {"showlegend": False} for t in traces]
     titles = ("Forecast probability", "Observed frequency")
     return small_multiples(panels, titles, columns=5, side=124)

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.reproduce.published import Measured, Published, Rows, Study
 from calib import Settings, analyze, examples, metrics
-from calib.figures import reliability_chart
+from calib.figures.reliability import reliability_chart
 
 TITLE = "The expected calibration error, a worked example"
 SOURCE = "A blog post on the expected calibration error, with two worked examples and a listing."

@@ -12,9 +12,10 @@ from benchmarks.reproduce.tables import markdown
 from calib import ScoreCells, examples, metrics
 from calib.calibrators import Calibrator, calibrator
 from calib.curves.reliability import reliability_curve
-from calib.figures import METHOD_STYLES, Chart
-from calib.figures.panels import band, diagonal, dots
+from calib.figures import Chart
+from calib.figures.layers import Subject, band, diagonal, dots
 from calib.figures.scales import scale_for
+from calib.figures.theme import style_of
 from calib.loading.examples import EVENT_WEIGHT
 
 TITLE = "Why model calibration matters and how to achieve it"
@@ -117,9 +118,9 @@ def diagrams() -> Chart:
     scale = scale_for("logit", curves.values())
     panels = {}
     for number, (key, curve) in enumerate(curves.items()):
-        shared = {"showlegend": number == 0}
-        drawn = [band(curve, scale, **shared), diagonal(scale, **shared)]
-        drawn.append(dots(key, "", curve, METHOD_STYLES[key], scale, joined=False))
+        first = number == 0
+        drawn = [band(curve, scale, legend=first), diagonal(scale, legend=first)]
+        drawn.append(dots(Subject(key, "", style_of(key)), curve, scale, joined=False))
         panels[f"<b>{METHODS[key][0]}</b>"] = drawn
     titles = ("Mean predicted probability", "Observed frequency")
     return small_multiples(panels, titles, columns=3, side=190, scale=scale)

@@ -9,7 +9,7 @@ from benchmarks.reproduce.published import NOWHERE, Measured, Published, Rows, S
 from benchmarks.reproduce.sources import find
 from benchmarks.reproduce.tables import beside, markdown
 from calib import Predictions, Settings, analyze, metrics
-from calib.figures import cumulative_chart
+from calib.figures.cumulative import cumulative_chart
 from calib.multiclass import MULTICLASS_CALIBRATORS, multiclass_calibrator, multiclass_metrics
 
 TITLE = "Calibration of neural networks using splines (KS error)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from calib.figures import Chart
@@ -54,7 +55,7 @@ def _tight(chart: Chart) -> Chart:
     height = chart.height - layout["margin"]["b"] + bottom
     margin = layout["margin"] | {"b": bottom}
     spec = {"data": traces, "layout": layout | {"margin": margin, "height": height}}
-    return Chart(spec, chart.alt, height, chart.width)
+    return replace(chart, spec=spec, height=height)
 
 
 def _settled(svg: str) -> str:

@@ -10,9 +10,10 @@ import pandas as pd
 from scipy.stats import chi2, rankdata, studentized_range
 
 from calib.figures import METHOD_STYLES, Chart
-from calib.figures.chart import make_chart
-from calib.figures.theme import FRAME, INK, axis_look
-from calib.figures.trace import Trace, scatter
+from calib.figures.chart import draw
+from calib.figures.layers import Trace, layer
+from calib.figures.panels import axis, one
+from calib.figures.theme import FRAME, INK
 
 LEVEL = 0.05
 ROW, HEAD, WIDTH = 20, 46, 520
@@ -83,13 +84,10 @@ def critical_difference_chart(rankings: Mapping[str, Ranking], labels: Mapping[s
         top = height - strip * number
         traces += _strip_traces(ranking, k, top)
         notes += _strip_notes(title, ranking, labels, top)
-    layout = {
-        "xaxis": axis_look("Mean rank (1 is best)", range=[0.7, k + 0.3], dtick=1),
-        "yaxis": axis_look(range=[0, height], showgrid=False, showticklabels=False, ticks=""),
-        "annotations": notes,
-    }
-    size = {"plot_width": WIDTH, "plot_height": height, "left": 16}
-    return make_chart(traces, layout, "", **size, revision="critical difference")
+    across = axis("Mean rank (1 is best)", range=[0.7, k + 0.3], dtick=1)
+    upward = axis(range=[0, height], showgrid=False, showticklabels=False, ticks="")
+    panel = one(across, upward, WIDTH, height)
+    return draw("critical difference", panel, traces, "", left=16, annotations=notes)
 
 
 def _strip_traces(ranking: Ranking, k: int, top: int) -> list[Trace]:
@@ -99,7 +97,7 @@ def _strip_traces(ranking: Ranking, k: int, top: int) -> list[Trace]:
         style = METHOD_STYLES[key]
         marker = {"symbol": style.symbol, "color": style.color, "size": 10}
         y = top - HEAD - ROW * (place + 0.5)
-        traces.append(scatter(x=[mean], y=[y], mode="markers", marker=marker, showlegend=False))
+        traces.append(layer("", [mean], [y], mode="markers", marker=marker))
     below = top - HEAD - ROW * k - 8
     groups = enumerate(ranking.groups())
     return traces + [_line(low, high, below - 9 * i, INK, 4) for i, (low, high) in groups]
@@ -123,8 +121,7 @@ def _strip_notes(
 
 
 def _line(low: float, high: float, y: float, color: str, width: int) -> Trace:
-    line = {"color": color, "width": width}
-    return scatter(x=[low, high], y=[y, y], mode="lines", line=line, showlegend=False)
+    return layer("", [low, high], [y, y], line={"color": color, "width": width})
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> dict[str, object]:

@@ -11,7 +11,7 @@ from benchmarks.reproduce.published import NOWHERE, Measured, Published, Rows
 from benchmarks.reproduce.sources import find
 from calib import Analysis, Predictions, Settings, analyze, metrics
 from calib.calibrators import calibrator
-from calib.figures import functions_chart
+from calib.figures.functions import functions_chart
 
 P_MINS = (1e-2, 1e-3, 1e-4, 1e-5)
 ADULT = (

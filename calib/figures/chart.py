@@ -1,26 +1,38 @@
-"""A chart: a figure, its words for those who cannot see it, and its natural size."""
+"""A chart: a figure, its words for those who cannot see it, its size; and all that there are."""
 
 from __future__ import annotations
 
 import base64
 import html
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
-import plotly.graph_objects as go
-from plotly.basedatatypes import BaseFigure
 
-from calib.figures.theme import LIGHT
-from calib.figures.trace import Trace
+from calib.core.registry import Registry
+from calib.figures.layers import Trace
+from calib.figures.panels import Panels
+from calib.figures.theme import CONFIG, LIGHT
+
+if TYPE_CHECKING:
+    # Plotly is slow to import, and nothing here needs it before a figure is asked for.
+    from plotly.basedatatypes import BaseFigure
+    from plotly.graph_objects import Figure
 
 LEFT, RIGHT, TOP, BOTTOM = 54, 12, 12, 50
 LEGEND_ROW = 20
 # A phone has about this much for a chart. Room is reserved for the legend as it wraps there; wider
 # screens need less.
 NARROWEST = 342
+# What an operating system takes for a file's name, and a person reads.
+LONGEST_FILE_NAME = 80
+FILE_ENDING = re.compile(r"(\.[A-Za-z]\w{0,7})+$")
+
+Arguments = ParamSpec("Arguments")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,32 +48,196 @@ class Chart:
     height, width : int
         Natural size in pixels. The height is fixed; panels that must be square stay so at any
         width, and more width than the natural one only adds empty space.
+    name : str
+        What the figure shows, as the name of a file without its ending.
     """
 
     spec: Mapping[str, Any]
     alt: str
     height: int
     width: int
+    name: str
 
     @property
-    def figure(self) -> go.Figure:
+    def figure(self) -> Figure:
         """The same as plotly's figure, every property checked."""
-        return go.Figure(self.spec)
+        from plotly.graph_objects import Figure
+
+        return Figure(self.spec)
 
     @property
     def unchecked(self) -> BaseFigure:
         """The same for `st.plotly_chart`, which would have a dictionary checked at every rerun."""
-        return _Unchecked(self.spec)
+        return _unchecked_type()(self.spec)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Options of plotly's toolbar; an image that it downloads has the chart's name."""
+        image = CONFIG["toImageButtonOptions"] | {"filename": self.name}
+        return {**CONFIG, "toImageButtonOptions": image}
+
+    @property
+    def is_square(self) -> bool:
+        """Whether the first panel must be as high as it is wide."""
+        return "scaleanchor" in self.spec["layout"]["yaxis"]
 
 
-class _Unchecked(BaseFigure):
-    """A figure of which nothing is read but its dictionary."""
+CHARTS: Registry[Callable[..., Chart]] = Registry("chart")
 
-    def __init__(self, spec: Mapping[str, Any]) -> None:
-        self._spec = spec
 
-    def to_dict(self) -> dict[str, Any]:
-        return dict(self._spec, data=[_packed(trace) for trace in self._spec["data"]])
+def chart(function: Callable[Arguments, Chart]) -> Callable[Arguments, Chart]:
+    """Register a function that draws a chart: the common tests then draw it too."""
+    CHARTS.add(function.__name__, function)
+    return function
+
+
+def draw(
+    kind: str,
+    panels: Panels,
+    layers: Sequence[Trace],
+    alt: str,
+    *,
+    of: Sequence[object] = (),
+    view: str = "",
+    left: int = LEFT,
+    right: int = RIGHT,
+    top: int = TOP,
+    bottom: int = BOTTOM,
+    **layout: Any,
+) -> Chart:
+    """Draw layers on panels, with their legend below.
+
+    Parameters
+    ----------
+    kind : str
+        Which chart it is, in words.
+    panels : Panels
+    layers : sequence of Trace
+        From the lowest to the one on top.
+    alt : str
+        What the chart shows, in a sentence.
+    of : sequence
+        What else stands in the name of a downloaded image, such as the name of the data.
+    view : str
+        What a reader's zoom is lost with when it changes, besides the kind.
+    left, right, top, bottom : int
+        Pixels around the panels.
+    **layout
+        Further options of plotly's layout.
+    """
+    # Fixed margins: letting plotly measure its labels costs a second layout pass at every redraw.
+    legend = legend_height(layers, NARROWEST - left)
+    below = bottom + legend
+    height, width = top + panels.height + below, left + panels.width + right
+    common = {
+        "template": LIGHT,
+        "height": height,
+        "width": width,
+        "margin": {"l": left, "r": right, "t": top, "b": below, "pad": 0, "autoexpand": False},
+        "hovermode": "closest",
+        "hoverlabel": {"align": "left", "namelength": -1},
+        "uirevision": f"{kind} {view}".strip(),
+        "showlegend": legend > 0,
+        "legend": {
+            "orientation": "h",
+            "traceorder": "normal",
+            "x": 0.0,
+            "xanchor": "left",
+            "y": -(bottom - 4) / panels.height,
+            "yanchor": "top",
+            "font": {"size": 12},
+        },
+    }
+    spec = {"data": list(layers), "layout": {**panels.layout, **layout, **common}}
+    return Chart(spec, alt, height, width, file_name(kind, *of))
+
+
+def file_name(*parts: object) -> str:
+    """Words joined to the name of a file.
+
+    Examples
+    --------
+    >>> file_name("reliability", "Churn, May.csv", 15, "quantile")
+    'reliability-churn-may-15-quantile'
+    """
+    words = (re.sub(r"\W+", "-", FILE_ENDING.sub("", str(part))).strip("-") for part in parts)
+    return "-".join(filter(None, words)).lower()[:LONGEST_FILE_NAME]
+
+
+def legend_height(layers: Sequence[Trace], room: float) -> int:
+    """Height of the legend in so many pixels of width."""
+    names = [layer.get("name") for layer in layers if layer.get("showlegend") is not False]
+    if not names:
+        return 0
+    # Plotly sets a wrapped legend in columns as wide as the longest name.
+    column = 58 + 6 * max(len(html.unescape(name or "")) for name in names)
+    columns = max(1, math.floor(room / column))
+    return LEGEND_ROW * math.ceil(len(names) / columns) + 4
+
+
+def still(chart: Chart) -> Figure:
+    """A figure that is drawn once: its traces need no names to be found again by.
+
+    Plotly takes such a name for a selector of CSS when it makes an image; a space breaks it.
+    """
+    return chart.figure.update_traces(uid=None)
+
+
+def for_report(chart: Chart) -> Figure:
+    """A figure that follows the width of what holds it, for a page of plain HTML."""
+    return still(chart).update_layout(width=None, autosize=True)
+
+
+def same_axes(charts: Sequence[Chart]) -> tuple[Chart, ...]:
+    """The same charts with every axis as long as the longest among them.
+
+    Axes whose ticks have names, other ones in one chart than in another, stay as they are.
+
+    Parameters
+    ----------
+    charts : sequence of Chart
+        Made by one function of different data.
+    """
+    layouts = [chart.spec["layout"] for chart in charts]
+    axes = [name for name in layouts[0] if name[1:5] == "axis"]
+    common = {name: _common_range([layout.get(name) for layout in layouts]) for name in axes}
+    return tuple(_with_ranges(chart, common) for chart in charts)
+
+
+def _common_range(axes: Sequence[Mapping[str, Any] | None]) -> list[float] | None:
+    """The range that holds those of all axes; None where they do not go together."""
+    known = [axis for axis in axes if axis is not None and axis.get("range") is not None]
+    if len(known) < len(axes) or any(axis.get("type") == "log" for axis in known):
+        return None
+    if len({tuple(axis.get("ticktext", ())) for axis in known}) > 1:
+        return None
+    ends = [float(end) for axis in known for end in axis["range"]]
+    turned = known[0]["range"][0] > known[0]["range"][1]
+    return sorted([min(ends), max(ends)], reverse=turned)
+
+
+def _with_ranges(chart: Chart, ranges: Mapping[str, list[float] | None]) -> Chart:
+    layout = dict(chart.spec["layout"])
+    for name, common in ranges.items():
+        if common is not None and name in layout:
+            layout[name] = {**layout[name], "range": common}
+    return replace(chart, spec={**chart.spec, "layout": layout})
+
+
+@cache
+def _unchecked_type() -> Callable[[Mapping[str, Any]], BaseFigure]:
+    from plotly.basedatatypes import BaseFigure
+
+    class Unchecked(BaseFigure):
+        """A figure of which nothing is read but its dictionary."""
+
+        def __init__(self, spec: Mapping[str, Any]) -> None:
+            self._spec = spec
+
+        def to_dict(self) -> dict[str, Any]:
+            return dict(self._spec, data=[_packed(trace) for trace in self._spec["data"]])
+
+    return Unchecked
 
 
 def _packed(value: Any) -> Any:
@@ -72,74 +248,3 @@ def _packed(value: Any) -> Any:
         numbers = base64.b64encode(value.tobytes()).decode()
         return {"dtype": value.dtype.str[1:], "bdata": numbers}
     return value
-
-
-def make_chart(
-    traces: Sequence[Trace],
-    layout: Mapping[str, Any],
-    alt: str,
-    *,
-    plot_width: int,
-    plot_height: int,
-    left: int = LEFT,
-    right: int = RIGHT,
-    top: int = TOP,
-    bottom: int = BOTTOM,
-    revision: str,
-) -> Chart:
-    """Lay out traces around a plot area of the given size, with their legend below.
-
-    `revision` names what must not change for a reader's zoom to be kept.
-    """
-    # Fixed margins: letting plotly measure its labels costs a second layout pass at every redraw.
-    legend = legend_height(traces, NARROWEST - left)
-    below = bottom + legend
-    height, width = top + plot_height + below, left + plot_width + right
-    common = {
-        "template": LIGHT,
-        "height": height,
-        "width": width,
-        "margin": {"l": left, "r": right, "t": top, "b": below, "pad": 0, "autoexpand": False},
-        "hovermode": "closest",
-        "hoverlabel": {"align": "left", "namelength": -1},
-        "uirevision": revision,
-        "showlegend": legend > 0,
-        "legend": {
-            "orientation": "h",
-            "traceorder": "normal",
-            "x": 0.0,
-            "xanchor": "left",
-            "y": -(bottom - 4) / plot_height,
-            "yanchor": "top",
-            "font": {"size": 12},
-        },
-    }
-    return Chart({"data": list(traces), "layout": {**layout, **common}}, alt, height, width)
-
-
-def legend_height(traces: Sequence[Trace], room: float) -> int:
-    """Height of the legend in so many pixels of width."""
-    names = [trace.get("name") for trace in traces if trace.get("showlegend") is not False]
-    if not names:
-        return 0
-    # Plotly sets a wrapped legend in columns as wide as the longest name.
-    column = 58 + 6 * max(len(html.unescape(name or "")) for name in names)
-    columns = max(1, math.floor(room / column))
-    return LEGEND_ROW * math.ceil(len(names) / columns) + 4
-
-
-def for_report(chart: Chart) -> go.Figure:
-    """A copy that follows the width of what holds it, for a page of plain HTML."""
-    figure = still(chart)
-    figure.update_layout(width=None, autosize=True)
-    return figure
-
-
-def still(chart: Chart) -> go.Figure:
-    """A copy that is drawn once: its traces need no names to be found again by.
-
-    Plotly takes such a name for a selector of CSS when it makes an image; a space breaks it.
-    """
-    figure = chart.figure
-    figure.update_traces(uid=None)
-    return figure

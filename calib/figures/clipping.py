@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.figures.chart import Chart, make_chart
-from calib.figures.stacked import log_axis
-from calib.figures.theme import axis_look, style_of
-from calib.figures.trace import Trace, scatter
+from calib.figures.chart import Chart, chart, draw
+from calib.figures.layers import Subject, curve, method
+from calib.figures.panels import axis, log_axis, one, padded
+from calib.figures.theme import MethodStyle, style_of
 from calib.matrices.clipping import Clipping
 from calib.methods import method_of
-from calib.text import escaped, number, significant
+from calib.text import number, significant
 
 WIDTH, HEIGHT, LEFT = 380, 240, 70
+CLIPPED = Subject("clipped", "Clipped", MethodStyle(style_of("clip").color, "solid", "circle"))
 
 
+@chart
 def clipping_chart(found: Clipping) -> Chart:
     """Log loss of clipped scores over the bound, between no clipping and calibration.
 
@@ -26,48 +28,23 @@ def clipping_chart(found: Clipping) -> Chart:
     losses = np.array([one.log_loss.value for one in found.bounds])
     ends = np.array([p_min.min(), p_min.max()])
     levels = {"uncalibrated": found.uncalibrated.value, found.calibrator: found.calibrated.value}
-    traces = [_level(key, value, ends) for key, value in levels.items()]
-    traces.append(_clipped(p_min, losses))
-    label = method_of(found.calibrator).label
-    return make_chart(
-        traces,
-        {
-            "xaxis": axis_look(**log_axis("Bound p_min", p_min)),
-            "yaxis": axis_look("Held-out multiclass log loss", nticks=6, tickformat="~g"),
-        },
+    layers = [
+        curve("level", of, ends, np.full(2, value), hover=f"{of.name}: %{{y:.4f}}<extra></extra>")
+        for of, value in zip(map(method, levels), levels.values(), strict=True)
+    ]
+    marker = {"color": CLIPPED.style.color, "symbol": CLIPPED.style.symbol, "size": 9}
+    hover = "p_min = %{x:g}: %{y:.4f}<extra></extra>"
+    clipped = curve("", CLIPPED, p_min, losses, mode="lines+markers", marker=marker, hover=hover)
+    reached = padded(losses, list(levels.values()), margin=0.06)
+    upward = axis("Held-out multiclass log loss", range=reached, nticks=6, tickformat="~g")
+    return draw(
+        "clipping",
+        one(log_axis("Bound p_min", p_min), upward, WIDTH, HEIGHT),
+        [*layers, clipped],
         f"Held-out multiclass log loss: {number(found.uncalibrated.value)} uncalibrated, "
         f"{number(found.best.log_loss.value)} clipped at the best bound, "
         f"{significant(found.best.p_min)}, "
-        f"{number(found.calibrated.value)} after {label}.",
-        plot_width=WIDTH,
-        plot_height=HEIGHT,
+        f"{number(found.calibrated.value)} after {method_of(found.calibrator).label}.",
+        of=(found.calibrator,),
         left=LEFT,
-        revision="clipping",
-    )
-
-
-def _level(key: str, value: float, ends: np.ndarray) -> Trace:
-    style, name = style_of(key), escaped(method_of(key).label)
-    return scatter(
-        x=ends,
-        y=np.array([value, value]),
-        mode="lines",
-        name=name,
-        uid=f"level {key}",
-        line={"color": style.color, "dash": style.dash, "width": 1.75},
-        hovertemplate=f"{name}: %{{y:.4f}}<extra></extra>",
-    )
-
-
-def _clipped(p_min: np.ndarray, losses: np.ndarray) -> Trace:
-    style = style_of("clip")
-    return scatter(
-        x=p_min,
-        y=losses,
-        mode="lines+markers",
-        name="Clipped",
-        uid="clipped",
-        line={"color": style.color, "width": 1.75},
-        marker={"color": style.color, "symbol": "circle", "size": 9},
-        hovertemplate="p_min = %{x:g}: %{y:.4f}<extra></extra>",
     )

@@ -3,48 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
-from calib.figures.chart import RIGHT, Chart, make_chart
-from calib.figures.grid import Grid, axis_ids, layout_keys, panel_title
-from calib.figures.panels import square
-from calib.figures.theme import FRAME, LINE_WIDTH, OUTCOME, axis_look, style_of
-from calib.figures.trace import Trace, scatter
+from calib.figures.chart import RIGHT, Chart, chart, draw
+from calib.figures.layers import Subject, Trace, curve
+from calib.figures.panels import Panel, axis, axis_ids, grid
+from calib.figures.theme import FRAME, OUTCOME, MethodStyle, style_of
 from calib.figures.words import evidence
-from calib.numerics.arrays import FloatArray
 
 SIDE = 250
 TICKS_RIGHT = 36
-PROBABILITY_RANGE = (-0.02, 1.02)
-IDEAL = "Ideal"
-Points = tuple[FloatArray, FloatArray]
-# Told apart without their colours too.
-DASHES = {"Predicted": "dash", "Observed": "solid"}
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """Titles of one panel."""
-
-    title: str
-    across: str
-    upward: str
-
-
+SHARES = [-0.02, 1.02]
+# Title, and titles of the two axes.
 PANELS = (
-    Panel("(a) Cumulative", "Fractile of scores", "Cumulative probability"),
-    Panel("(b) Straightened", "Cumulative score", "Cumulative probability"),
-    Panel("(c) By fractile", "Fractile of scores", "Probability"),
-    Panel("(d) By score", "Score", "Probability"),
+    ("(a) Cumulative", "Fractile of scores", "Cumulative probability"),
+    ("(b) Straightened", "Cumulative score", "Cumulative probability"),
+    ("(c) By fractile", "Fractile of scores", "Probability"),
+    ("(d) By score", "Score", "Probability"),
 )
-
-
 ALL = tuple(range(len(PANELS)))
+IDEAL = Subject("Ideal", "Ideal", MethodStyle(FRAME, "dot", ""))
+OBSERVED = Subject("Observed", "Observed", MethodStyle(OUTCOME, "solid", ""))
 
 
+@chart
 def cumulative_chart(
     analysis: Analysis, method: str = "uncalibrated", *, panels: Sequence[int] = ALL
 ) -> Chart:
@@ -65,106 +49,68 @@ def cumulative_chart(
     ----------
     Gupta et al. 2021, arXiv:2006.12800, Figure 1.
     """
-    result = analysis.methods[method]
-    grid = Grid(len(panels), min(2, len(panels)), SIDE, gap_x=22, gap_y=84)
-    titles = [f"<b>{PANELS[panel].title}</b>" for panel in panels]
-    layout: dict[str, object] = {
-        "annotations": [panel_title(title, place) for place, title in enumerate(titles)]
-    }
-    traces: list[Trace] = []
-    for place, panel in enumerate(panels):
-        layout |= _axes(result, grid, panel, place)
-        traces += _traces(result, panel, place)
-    plain = method == "uncalibrated"
-    said = analysis.verdict.sentence if plain else f"{result.label}: {evidence(result)}."
-    names = ", ".join(PANELS[panel].title for panel in panels)
-    return make_chart(
-        traces,
-        layout,
+    result, columns = analysis.methods[method], min(2, len(panels))
+    drawn = [_panel(result, panel, place % columns == 0) for place, panel in enumerate(panels)]
+    verdict = analysis.verdict.sentence
+    said = verdict if method == "uncalibrated" else f"{result.label}: {evidence(result)}."
+    names = ", ".join(PANELS[panel][0] for panel in panels)
+    return draw(
+        "cumulative",
+        grid(drawn, columns, SIDE, SIDE, gaps=(22, 84)),
+        [layer for place, panel in enumerate(panels) for layer in _layers(result, panel, place)],
         f"Cumulative calibration, without bins: {names}. {said}",
-        plot_width=grid.width,
-        plot_height=grid.height,
+        of=(analysis.data.name, method),
         top=26,
         # Panels on the right have their ticks there.
-        right=TICKS_RIGHT if grid.columns > 1 else RIGHT,
-        revision="cumulative",
+        right=TICKS_RIGHT if columns > 1 else RIGHT,
     )
 
 
-def _traces(result: MethodResult, panel: int, place: int) -> list[Trace]:
-    curve, color = result.cumulative, style_of(result.key).color
-    score, outcome, by = curve.cumulative_score, curve.cumulative_outcome, curve.fractile
-    ends = np.array([0.0, 1.0])
-    predicted, observed = (
+def _panel(result: MethodResult, panel: int, left: bool) -> Panel:
+    title, across, upward = PANELS[panel]
+    x, y = _ranges(result, panel)
+    # Ticks of the right panels stand on their right: on a phone there is no room between panels.
+    words, side = (upward, "left") if left else ("", "right")
+    return Panel(
+        axis(across, range=x), axis(words, range=y, side=side), f"<b>{title}</b>", square=True
+    )
+
+
+def _layers(result: MethodResult, panel: int, place: int) -> list[Trace]:
+    drawn, ends = result.cumulative, np.array([0.0, 1.0])
+    score, outcome, by = drawn.cumulative_score, drawn.cumulative_outcome, drawn.fractile
+    # Told apart without their colours too.
+    style = MethodStyle(style_of(result.key).color, "dash", "")
+    first = Subject("Predicted", "Predicted", style) if panel < ALL[-1] else IDEAL
+    points = (
         ((by, score), (by, outcome)),
         ((score, score), (score, outcome)),
-        ((by, curve.score), (by, curve.recalibrated)),
-        ((ends, ends), (curve.score, curve.recalibrated)),
+        ((by, drawn.score), (by, drawn.recalibrated)),
+        ((ends, ends), (drawn.score, drawn.recalibrated)),
     )[panel]
-    first = IDEAL if panel == len(PANELS) - 1 else "Predicted"
     return [
-        _line(panel, place, predicted, first, color),
-        _line(panel, place, observed, "Observed", OUTCOME),
+        curve(
+            of.key,
+            of,
+            x.astype(np.float32),
+            y.astype(np.float32),
+            # A constant score is one point, and no line.
+            mode="lines" if len(x) > 1 else "markers",
+            **({"width": 1} if of is IDEAL else {"hover": _hover(panel, of)}),
+            legend=place == 0,
+            **axis_ids(place),
+        )
+        | {"uid": f"{of.key} {panel}"}
+        for of, (x, y) in zip((first, OBSERVED), points, strict=True)
     ]
 
 
-def _line(panel: int, place: int, points: Points, name: str, color: str) -> Trace:
-    x, y = points
-    reference = name == IDEAL
-    return scatter(
-        x=x.astype(np.float32),
-        y=y.astype(np.float32),
-        # A constant score is one point, and no line.
-        mode="lines" if len(x) > 1 else "markers",
-        name=name,
-        uid=f"{name} {panel}",
-        legendgroup=name,
-        showlegend=place == 0,
-        line={
-            "color": FRAME if reference else color,
-            "width": 1 if reference else LINE_WIDTH,
-            "dash": "dot" if reference else DASHES[name],
-        },
-        hoverinfo="skip" if reference else None,
-        hovertemplate=None
-        if reference
-        else f"{PANELS[panel].across} %{{x:.3f}}<br>{name} %{{y:.4f}}<extra></extra>",
-        **axis_ids(place),
-    )
+def _hover(panel: int, of: Subject) -> str:
+    return f"{PANELS[panel][1]} %{{x:.3f}}<br>{of.name} %{{y:.4f}}<extra></extra>"
 
 
-def _axes(result: MethodResult, grid: Grid, panel: int, place: int) -> dict[str, object]:
-    ids, (x_key, y_key) = axis_ids(place), layout_keys(place)
-    across, upward = square(ids["xaxis"])
-    x_domain, y_domain = grid.domain(place)
-    x_range, y_range = _ranges(result, panel)
-    # Unequal units, equal sides.
-    upward["scaleratio"] = (x_range[1] - x_range[0]) / (y_range[1] - y_range[0])
-    words = PANELS[panel]
-    # Ticks of the right panels stand on their right: on a phone there is no room between panels.
-    left = grid.is_left(place)
-    return {
-        x_key: axis_look(
-            words.across, **across, domain=x_domain, range=x_range, anchor=ids["yaxis"]
-        ),
-        y_key: axis_look(
-            words.upward if left else "",
-            **upward,
-            domain=y_domain,
-            range=y_range,
-            anchor=ids["xaxis"],
-            side="left" if left else "right",
-        ),
-    }
-
-
-def _ranges(result: MethodResult, panel: int) -> tuple[tuple[float, float], tuple[float, float]]:
+def _ranges(result: MethodResult, panel: int) -> tuple[list[float], list[float]]:
     curve = result.cumulative
     reached = 1.04 * max(float(curve.cumulative_score[-1]), float(curve.cumulative_outcome[-1]))
-    sums = (-0.02 * reached, reached)
-    return (
-        (PROBABILITY_RANGE, sums),
-        (sums, sums),
-        (PROBABILITY_RANGE, PROBABILITY_RANGE),
-        (PROBABILITY_RANGE, PROBABILITY_RANGE),
-    )[panel]
+    sums = [-0.02 * reached, reached]
+    return ((SHARES, sums), (sums, sums), (SHARES, SHARES), (SHARES, SHARES))[panel]

@@ -7,20 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
-from calib.figures.chart import Chart, make_chart
-from calib.figures.theme import BAND, FRAME, LINE_WIDTH, MethodStyle, axis_look, style_of
-from calib.figures.trace import Trace, scatter
+from calib.figures.chart import Chart, chart, draw
+from calib.figures.layers import Trace, area, curve, horizontal, method, points
+from calib.figures.panels import TIMELINE, axis, one
 from calib.figures.words import verdicts
 from calib.numerics.arrays import FloatArray
-from calib.text import escaped, level, number
+from calib.text import level, number
 
-WIDTH, HEIGHT = 640, 300
-LEFT = 66
+HEIGHT, LEFT = 300, 66
 # A ring of background stays between the two where they meet, for the narrow symbols too.
 HOLLOW, FILLED = 16, 7
 
 
-def cumulative_difference_chart(analysis: Analysis, methods: Sequence[str]) -> Chart:
+@chart
+def cumulative_difference_chart(
+    analysis: Analysis, methods: Sequence[str] = ("uncalibrated",)
+) -> Chart:
     """Cumulative outcome minus cumulative score against the fractile, with the null band.
 
     A filled marker stands where the KS error is reached; the hollow ones span the Kuiper error.
@@ -37,75 +39,41 @@ def cumulative_difference_chart(analysis: Analysis, methods: Sequence[str]) -> C
     """
     results = [analysis.methods[key] for key in methods]
     first = results[0].cumulative
-    traces = [_band(first.null_half_width, first.confidence_level), _zero()]
-    traces += [_curve(result) for result in results]
-    traces += [_extremes(result, named=len(results) == 1) for result in results]
-    reached = [first.null_half_width, *(float(abs(r.cumulative.difference).max()) for r in results)]
-    limit = 1.15 * max(reached) or 1.0
-    layout = {
-        "xaxis": axis_look("Fractile of scores", range=[-0.01, 1.01], nticks=6),
-        "yaxis": axis_look("Cumulative outcome − score", range=[-limit, limit], nticks=7),
-    }
-    return make_chart(
-        traces,
-        layout,
+    half, name = first.null_half_width, f"{level(first.confidence_level)} if ideal"
+    ends = (np.array([0.0, 1.0]), np.full(2, -half), np.full(2, half))
+    layers = [area("band", *ends, name=name, legend=True), horizontal("zero", 0.0)]
+    layers += [_curve(result) for result in results]
+    layers += [_extremes(result, named=len(results) == 1) for result in results]
+    limit = 1.15 * max(half, *(float(abs(r.cumulative.difference).max()) for r in results)) or 1.0
+    across = axis("Fractile of scores", range=[-0.01, 1.01], nticks=6)
+    upward = axis("Cumulative outcome − score", range=[-limit, limit], nticks=7)
+    return draw(
+        "cumulative difference",
+        one(across, upward, TIMELINE, HEIGHT),
+        layers,
         f"Cumulative difference between outcomes and scores. {verdicts(analysis, methods)}",
-        plot_width=WIDTH,
-        plot_height=HEIGHT,
+        of=(analysis.data.name,),
         left=LEFT,
-        revision="cumulative difference",
-    )
-
-
-def _band(half_width: float, confidence: float) -> Trace:
-    return scatter(
-        x=[0.0, 1.0, 1.0, 0.0],
-        y=[-half_width, -half_width, half_width, half_width],
-        mode="lines",
-        fill="toself",
-        fillcolor=BAND,
-        line={"width": 0},
-        name=f"{level(confidence)} if ideal",
-        uid="band",
-        hoverinfo="skip",
-    )
-
-
-def _zero() -> Trace:
-    return scatter(
-        x=[0.0, 1.0],
-        y=[0.0, 0.0],
-        mode="lines",
-        line={"color": FRAME, "width": 1, "dash": "dot"},
-        uid="zero",
-        hoverinfo="skip",
-        showlegend=False,
     )
 
 
 def _curve(result: MethodResult) -> Trace:
-    curve, style = result.cumulative, style_of(result.key)
-    return scatter(
-        x=curve.fractile.astype(np.float32),
-        y=curve.difference.astype(np.float32),
-        customdata=curve.score.astype(np.float32),
-        mode="lines",
-        name=escaped(result.label),
-        uid=f"difference {result.key}",
-        legendgroup=result.key,
-        line={"color": style.color, "width": LINE_WIDTH, "dash": style.dash},
-        hovertemplate=(
-            "fractile %{x:.3f}, score %{customdata:.3f}<br>difference %{y:+.4f}"
-            "<extra>%{fullData.name}</extra>"
-        ),
-        showlegend=True,
+    drawn = result.cumulative
+    return curve(
+        "difference",
+        method(result),
+        drawn.fractile.astype(np.float32),
+        drawn.difference.astype(np.float32),
+        customdata=drawn.score.astype(np.float32),
+        hover="fractile %{x:.3f}, score %{customdata:.3f}<br>difference %{y:+.4f}"
+        "<extra>%{fullData.name}</extra>",
     )
 
 
 def _extremes(result: MethodResult, *, named: bool) -> Trace:
     """The ends of the Kuiper range, and the KS point last: it lies on one of them, and above it."""
-    curve, style = result.cumulative, style_of(result.key)
-    difference: FloatArray = curve.difference
+    drawn, of = result.cumulative, method(result)
+    difference: FloatArray = drawn.difference
     top, bottom = int(difference.argmax()), int(difference.argmin())
     furthest = top if difference[top] >= -difference[bottom] else bottom
     at = np.array([bottom, top, furthest])
@@ -113,32 +81,24 @@ def _extremes(result: MethodResult, *, named: bool) -> Trace:
     said = [f"{kuiper}, lowest", f"{kuiper}, highest"]
     # Under the pointer lies the marker on top, so its words are those of both.
     said.append(f"KS error {number(abs(difference[furthest]))}<br>{said[furthest == top]}")
-    return scatter(
-        x=curve.fractile[at],
-        y=difference[at],
+    # Away from the nearer side, and above or below the curve's end.
+    aside = "left" if drawn.fractile[furthest] > 0.5 else "right"
+    return points(
+        "extremes",
+        of,
+        drawn.fractile[at],
+        difference[at],
         mode="markers+text" if named else "markers",
         text=["", "", f"KS {number(abs(difference[furthest]), 3)}"],
-        # Away from the nearer side, and above or below the curve's end.
-        textposition=("top " if furthest == top else "bottom ")
-        + ("left" if curve.fractile[furthest] > 0.5 else "right"),
-        name=escaped(result.label),
-        uid=f"extremes {result.key}",
-        legendgroup=result.key,
-        marker=_extreme_markers(style),
+        textposition=f"{'top' if furthest == top else 'bottom'} {aside}",
+        marker={
+            "symbol": [of.style.hollow, of.style.hollow, of.style.symbol],
+            "size": [HOLLOW, HOLLOW, FILLED],
+            "line": {"width": 1.25, "color": of.style.color},
+        },
         hovertext=[
-            f"{words}<br>at score {number(curve.score[i], 3)}"
-            for words, i in zip(said, at, strict=True)
+            f"{words}<br>at score {number(score, 3)}"
+            for words, score in zip(said, drawn.score[at], strict=True)
         ],
-        hovertemplate="%{hovertext}<extra>%{fullData.name}</extra>",
-        showlegend=False,
+        hover="%{hovertext}<extra>%{fullData.name}</extra>",
     )
-
-
-def _extreme_markers(style: MethodStyle) -> dict[str, object]:
-    return {
-        "color": style.color,
-        "symbol": [style.hollow, style.hollow, style.symbol],
-        "size": [HOLLOW, HOLLOW, FILLED],
-        "line": {"width": 1.25, "color": style.color},
-        "opacity": 1.0,
-    }

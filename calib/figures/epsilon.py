@@ -8,25 +8,18 @@ import numpy as np
 
 from calib.analysis import Analysis
 from calib.crossfit.epsilon import EpsilonCurve
-from calib.figures.chart import Chart, make_chart
-from calib.figures.stacked import (
-    HEIGHT,
-    LEFT,
-    WIDTH,
-    log_axis,
-    loss_axis,
-    path_look,
-    stacked_axes,
-    upright,
-)
-from calib.figures.theme import METHOD_STYLES, of_counts, style_of
-from calib.figures.trace import Trace, scatter
+from calib.figures.chart import Chart, chart, draw
+from calib.figures.layers import Subject, method, path, vertical
+from calib.figures.panels import count_axis, log_axis, loss_axis, over_parameter
+from calib.figures.theme import style_of
 from calib.numerics.arrays import FloatArray
-from calib.text import escaped, number, significant
+from calib.text import number, significant
 
-ROWS_STYLE = METHOD_STYLES["uncalibrated"]
+LEFT = 74
+OUTSIDE = Subject("outside", "Rows left as they are", style_of("uncalibrated"))
 
 
+@chart
 def epsilon_chart(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> Chart:
     """Log loss of each curve over epsilon; large markers at the one in use, a line at the rule.
 
@@ -37,25 +30,36 @@ def epsilon_chart(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> Chart:
         At least one, of methods of the analysis; the point in use is that of the comparison.
     """
     drawn = [_with_use(analysis, curve) for curve in curves]
-    across = log_axis("ε", curves[0].epsilon)
-    above = loss_axis("Held-out log loss", *(curve.log_loss for curve in drawn))
-    rule, epsilon = analysis.compact_logit.rule, analysis.compact_logit.epsilon
-    traces = [
-        upright(rule, above["range"], f"rule: ε = {significant(rule, 2)}", "rule", showlegend=True)
+    loss = loss_axis("Held-out log loss", *(curve.log_loss for curve in drawn))
+    rows = count_axis("Outside", float(drawn[0].n_outside.max()), nticks=4)
+    known, first = analysis.compact_logit, drawn[0]
+    name = f"rule: ε = {significant(known.rule, 2)}"
+    rule = vertical("rule", known.rule, loss["range"], name=name, width=1.25, legend=True)
+    losses = [
+        path(
+            "log loss",
+            method(analysis.methods[curve.key]),
+            curve.epsilon,
+            curve.log_loss,
+            chosen=_position(curve, known.epsilon),
+            hover="ε = %{x:.2g}<br>log loss %{y:.5f}<extra>%{fullData.name}</extra>",
+            legend=True,
+        )
+        for curve in drawn
     ]
-    traces += [_losses(analysis, curve, epsilon) for curve in drawn]
-    traces.append(_outside(drawn[0], epsilon))
-    below = {"title": "Outside", **of_counts(float(drawn[0].n_outside.max()))}
-    layout = stacked_axes(across, above, below)
-    return make_chart(
-        traces,
-        layout,
-        _alt(analysis, drawn),
-        plot_width=WIDTH,
-        plot_height=HEIGHT,
-        left=LEFT,
-        revision="epsilon",
+    outside = path(
+        "rows",
+        OUTSIDE,
+        first.epsilon,
+        first.n_outside,
+        chosen=_position(first, known.epsilon),
+        yaxis="y2",
+        hover="ε = %{x:.2g}<br>%{y:,.0f} rows outside [ε, 1 − ε]<extra></extra>",
     )
+    panels = over_parameter(log_axis("ε", curves[0].epsilon), loss, rows)
+    layers = [rule, *losses, outside]
+    name = analysis.data.name
+    return draw("epsilon", panels, layers, _alt(analysis, drawn), of=(name,), left=LEFT)
 
 
 def _with_use(analysis: Analysis, curve: EpsilonCurve) -> EpsilonCurve:
@@ -78,31 +82,6 @@ def _with_use(analysis: Analysis, curve: EpsilonCurve) -> EpsilonCurve:
 
 def _position(curve: EpsilonCurve, epsilon: float) -> int:
     return int(np.flatnonzero(curve.epsilon == epsilon)[0])
-
-
-def _losses(analysis: Analysis, curve: EpsilonCurve, epsilon: float) -> Trace:
-    return scatter(
-        x=curve.epsilon,
-        y=curve.log_loss,
-        name=escaped(analysis.methods[curve.key].label),
-        uid=f"log loss {curve.key}",
-        hovertemplate="ε = %{x:.2g}<br>log loss %{y:.5f}<extra>%{fullData.name}</extra>",
-        showlegend=True,
-        **path_look(style_of(curve.key), _position(curve, epsilon), len(curve.epsilon)),
-    )
-
-
-def _outside(curve: EpsilonCurve, epsilon: float) -> Trace:
-    return scatter(
-        x=curve.epsilon,
-        y=curve.n_outside,
-        yaxis="y2",
-        name="Rows left as they are",
-        uid="rows outside",
-        hovertemplate="ε = %{x:.2g}<br>%{y:,.0f} rows outside [ε, 1 − ε]<extra></extra>",
-        showlegend=False,
-        **path_look(ROWS_STYLE, _position(curve, epsilon), len(curve.epsilon)),
-    )
 
 
 def _alt(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> str:

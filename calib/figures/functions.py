@@ -9,21 +9,35 @@ import numpy as np
 
 from calib.analysis import Analysis, MethodResult
 from calib.curves.functions import CalibrationFunction
-from calib.figures.chart import Chart, make_chart
-from calib.figures.panels import diagonal, dots, few_entry, legend_entry, square
+from calib.figures.chart import Chart, chart, draw
+from calib.figures.layers import (
+    Subject,
+    Trace,
+    curve,
+    diagonal,
+    dots,
+    few_entry,
+    layer,
+    legend_entry,
+    method,
+    points,
+)
+from calib.figures.panels import Axis, stacked
+from calib.figures.panels import axis as axis_of
 from calib.figures.scales import AxisKind, Scale, scale_for
-from calib.figures.theme import LINE_WIDTH, MethodStyle, axis_look, faded, style_of
-from calib.figures.trace import Trace, scatter
+from calib.figures.theme import LINE_WIDTH, MethodStyle, faded, style_of
 from calib.figures.words import verdicts
-from calib.text import escaped
 
 SIDE, GAP, KNOT_ROW = 380, 12, 9
 Rows = Literal["test", "fitted"]
 # No method's colour: the faint maps keep that of their method.
-_FAINT = MethodStyle("rgba(127, 127, 127, 0.5)", "solid", "circle")
+BY_RULE = Subject(
+    "by rule", "ε by the rule", MethodStyle("rgba(127, 127, 127, 0.5)", "solid", "circle")
+)
 ROW_WORDS = {"test": "Scored rows", "fitted": "Fitted rows"}
 
 
+@chart
 def functions_chart(
     analysis: Analysis,
     methods: Sequence[str],
@@ -55,56 +69,45 @@ def functions_chart(
     """
     if rows not in ROW_WORDS:
         raise ValueError(f"rows must be 'test' or 'fitted', got {rows!r}.")
-    uncalibrated = analysis.uncalibrated
-    curve = uncalibrated.reliability if rows == "test" else analysis.fitted_reliability
-    style, scale = style_of("uncalibrated"), scale_for(axis, [curve])
     results = [analysis.methods[key] for key in methods]
-    traces = [diagonal(scale, name="No change")]
-    traces.append(dots("rows", ROW_WORDS[rows], curve, style, scale, joined=False))
+    scored = rows == "test"
+    bins = analysis.uncalibrated.reliability if scored else analysis.fitted_reliability
+    observed, scale = (
+        Subject("rows", ROW_WORDS[rows], style_of("uncalibrated")),
+        scale_for(axis, [bins]),
+    )
     before = by_rule or {}
-    traces += [_before(r, before[r.key], scale) for r in results if r.key in before]
-    if before:
-        traces.append(legend_entry("by rule", "ε by the rule", _FAINT, mode="lines"))
-    traces += [_map(result, scale) for result in results if result.key != "uncalibrated"]
-    bent = [r for r in results if highlight_knots and len(r.function.knots)]
-    traces += [_rug(result, row, scale) for row, result in enumerate(bent)]
-    traces.append(legend_entry("rows", ROW_WORDS[rows], style, mode="markers"))
-    if curve.few.any():
-        traces.append(few_entry())
-    layout = _axes(len(bent), scale)
-    return make_chart(
-        traces,
-        layout,
-        f"Calibration functions over the dots of the {ROW_WORDS[rows].lower()}. "
+    bent = [result for result in results if highlight_knots and len(result.function.knots)]
+    layers = [diagonal(scale, "No change"), dots(observed, bins, scale, joined=False)]
+    layers += [_before(r, before[r.key], scale) for r in results if r.key in before]
+    layers += [legend_entry(BY_RULE, "lines")] if before else []
+    layers += [
+        curve("map", method(r), **_points(r.function, scale))
+        for r in results
+        if r.key != "uncalibrated"
+    ]
+    layers += [_knots(result, row, scale) for row, result in enumerate(bent)]
+    layers += [legend_entry(observed, "markers"), *few_entry([bins.few])]
+    words = ("Score", "Calibrated probability")
+    across, upward = (axis_of(title, **scale.options()) for title in words)
+    return draw(
+        "functions",
+        # One x-axis for both: a knot stays under the bend that it makes, at any width and zoom.
+        stacked(across, [(upward, SIDE), *_strip(len(bent))], SIDE, GAP, square=True),
+        layers,
+        f"Calibration functions over the dots of the {observed.name.lower()}. "
         f"{verdicts(analysis, methods)}",
-        plot_width=SIDE,
-        plot_height=SIDE + _strip(len(bent)),
-        revision=f"functions {axis}",
+        of=(analysis.data.name, rows),
+        view=axis,
     )
 
 
-def _strip(n_rows: int) -> int:
-    """Height of the strip of knots with the gap above it."""
-    return GAP + KNOT_ROW * (n_rows + 1) if n_rows else 0
-
-
-def _axes(n_rows: int, scale: Scale) -> dict[str, object]:
-    across, upward = square()
+def _strip(n_rows: int) -> list[tuple[Axis, int]]:
+    """A panel for knots, one row a map, where there are some."""
     if not n_rows:
-        return {
-            "xaxis": axis_look("Score", **scale.options(), **across),
-            "yaxis": axis_look("Calibrated probability", **scale.options(), **upward),
-        }
-    height = SIDE + _strip(n_rows)
-    # One x-axis for both: a knot stays under the bend that it makes, at any width and zoom.
-    below = {"anchor": "y2", "mirror": "all"}
-    panel, strip = [1.0 - SIDE / height, 1.0], [0.0, 1.0 - (SIDE + GAP) / height]
-    rows = {"range": [n_rows, -1], "showticklabels": False, "ticks": "", "showgrid": False}
-    return {
-        "xaxis": axis_look("Score", **scale.options(), **across, **below),
-        "yaxis": axis_look("Calibrated probability", **scale.options(), **upward, domain=panel),
-        "yaxis2": axis_look("Knots", **rows, domain=strip, anchor="x", fixedrange=True),
-    }
+        return []
+    look = {"showticklabels": False, "ticks": "", "showgrid": False, "fixedrange": True}
+    return [(axis_of("Knots", range=[n_rows, -1], **look), KNOT_ROW * (n_rows + 1))]
 
 
 def _points(function: CalibrationFunction, scale: Scale) -> dict[str, Any]:
@@ -116,52 +119,30 @@ def _points(function: CalibrationFunction, scale: Scale) -> dict[str, Any]:
         shown = {"x": scale.beyond(score), "y": scale.beyond(calibrated)}
         shown["customdata"] = np.column_stack([score, calibrated]).tolist()
         said = "%{customdata[0]:.4~g} becomes %{customdata[1]:.4~g}"
-    return {**shown, "hovertemplate": f"{said}<extra>%{{fullData.name}}</extra>"}
-
-
-def _map(result: MethodResult, scale: Scale) -> Trace:
-    style = style_of(result.key)
-    return scatter(
-        **_points(result.function, scale),
-        mode="lines",
-        name=escaped(result.label),
-        uid=f"map {result.key}",
-        legendgroup=result.key,
-        line={"color": style.color, "width": LINE_WIDTH, "dash": style.dash},
-        showlegend=True,
-    )
+    return {**shown, "hover": f"{said}<extra>%{{fullData.name}}</extra>"}
 
 
 def _before(result: MethodResult, function: CalibrationFunction, scale: Scale) -> Trace:
-    style = style_of(result.key)
-    return scatter(
+    of = method(result)
+    return layer(
+        f"by rule {of.key}",
         **_points(function, scale),
-        mode="lines",
-        name=f"{escaped(result.label)}, ε by the rule",
-        uid=f"by rule {result.key}",
-        legendgroup="by rule",
-        line={"color": faded(style.color, 0.35), "width": 2.5 * LINE_WIDTH},
-        showlegend=False,
+        name=f"{of.name}, ε by the rule",
+        legendgroup=BY_RULE.key,
+        line={"color": faded(of.style.color, 0.35), "width": 2.5 * LINE_WIDTH},
     )
 
 
-def _rug(result: MethodResult, row: int, scale: Scale) -> Trace:
-    knots = result.function.knots
-    return scatter(
-        x=scale.beyond(knots),
+def _knots(result: MethodResult, row: int, scale: Scale) -> Trace:
+    knots, of = result.function.knots, method(result)
+    edge = {"width": 1.25, "color": of.style.color}
+    return points(
+        "knots",
+        of,
+        scale.beyond(knots),
+        np.full(len(knots), row),
         customdata=knots,
-        y=np.full(len(knots), row),
         yaxis="y2",
-        mode="markers",
-        name=escaped(result.label),
-        uid=f"knots {result.key}",
-        legendgroup=result.key,
-        marker={
-            "symbol": "line-ns-open",
-            "size": KNOT_ROW - 1,
-            "color": style_of(result.key).color,
-            "line": {"width": 1.25, "color": style_of(result.key).color},
-        },
-        hovertemplate="knot at %{customdata:.4~g}<extra>%{fullData.name}</extra>",
-        showlegend=False,
+        marker={"symbol": "line-ns-open", "size": KNOT_ROW - 1, "line": edge},
+        hover="knot at %{customdata:.4~g}<extra>%{fullData.name}</extra>",
     )

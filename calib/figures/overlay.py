@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from calib.curves.reliability import ReliabilityCurve
-from calib.figures.chart import Chart, make_chart
-from calib.figures.panels import diagonal, dots, few_entry, legend_entry, square
+from calib.figures.chart import Chart, chart, draw
+from calib.figures.layers import Subject, diagonal, dots, few_entry, legend_entry
+from calib.figures.panels import axis, square
 from calib.figures.scales import LINEAR
-from calib.figures.theme import GREY, MethodStyle, axis_look
+from calib.figures.theme import GREY, MethodStyle
 from calib.text import escaped, shortened
 
 SIDE = 330
@@ -23,7 +24,8 @@ STYLES = (
 )
 
 
-def overlay_chart(curves: Mapping[str, ReliabilityCurve], alt: str) -> Chart:
+@chart
+def overlay_chart(curves: Mapping[str, ReliabilityCurve], alt: str = "") -> Chart:
     """Reliability diagrams in one square.
 
     Parameters
@@ -31,7 +33,7 @@ def overlay_chart(curves: Mapping[str, ReliabilityCurve], alt: str) -> Chart:
     curves : mapping of str to ReliabilityCurve
         By what they are called, at most six.
     alt : str
-        What the chart shows, in a sentence.
+        What the chart shows, in a sentence; if empty, that these are slices, and which.
 
     Raises
     ------
@@ -41,26 +43,14 @@ def overlay_chart(curves: Mapping[str, ReliabilityCurve], alt: str) -> Chart:
     if not 1 <= len(curves) <= len(STYLES):
         raise ValueError(f"curves must be 1 to {len(STYLES)}, got {len(curves)}.")
     named = [
-        (f"slice {i}", escaped(shortened(name)), curve, style)
-        for i, ((name, curve), style) in enumerate(zip(curves.items(), STYLES, strict=False))
+        Subject(f"slice {i}", escaped(shortened(name)), style)
+        for i, (name, style) in enumerate(zip(curves, STYLES, strict=False))
     ]
-    traces = [diagonal(LINEAR)]
-    traces += [dots(*each, LINEAR) for each in named]
-    traces += [
-        legend_entry(key, name, style, mode="lines+markers") for key, name, _, style in named
-    ]
-    if any(curve.few.any() for curve in curves.values()):
-        traces.append(few_entry())
-    across, upward = square()
-    layout = {
-        "xaxis": axis_look("Mean predicted probability", **LINEAR.options(), **across),
-        "yaxis": axis_look("Observed frequency", **LINEAR.options(), **upward),
-    }
-    return make_chart(
-        traces,
-        layout,
-        alt,
-        plot_width=SIDE,
-        plot_height=SIDE,
-        revision="overlay",
-    )
+    layers = [diagonal(LINEAR)]
+    layers += [dots(of, each, LINEAR) for of, each in zip(named, curves.values(), strict=True)]
+    layers += [legend_entry(of) for of in named]
+    layers += few_entry(each.few for each in curves.values())
+    across = axis("Mean predicted probability", **LINEAR.options())
+    upward = axis("Observed frequency", **LINEAR.options())
+    alt = alt or f"Reliability diagrams of {len(curves)} slices: {', '.join(curves)}."
+    return draw("overlay", square(across, upward, SIDE), layers, alt, of=list(curves))

@@ -1,153 +1,365 @@
-"""What reliability panels share: the square, its diagonal, and the dots of a curve."""
+"""Panels: where each lies in a chart, its axes and their ranges, and its title."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
-from calib.figures.scales import Scale
-from calib.figures.theme import BAND, FRAME, LINE_WIDTH, MethodStyle, faded
-from calib.figures.trace import Trace, scatter, whiskers
-from calib.figures.words import band_name
-from calib.text import count, probability, span
+from calib.figures.theme import FRAME, GRID, TICK_SIZE, TITLE_SIZE
+from calib.numerics.arrays import FloatArray
 
-# Area of a dot that holds all the weight, as a squared diameter in pixels.
-FULL_AREA = 30.0**2
-SMALLEST_DOT = 5.0
-
-
-def square(x_axis: str = "x") -> tuple[dict[str, Any], dict[str, Any]]:
-    """Options of an x-axis and a y-axis that keep their panel square at any width."""
-    across = {"constrain": "domain", "constraintoward": "left"}
-    upward = {"constrain": "domain", "constraintoward": "bottom", "scaleanchor": x_axis}
-    return across, upward
+Axis = dict[str, Any]
+# Pixels: the width of what is read from left to right and of a loss over one parameter; and of the
+# latter the heights of both panels, with the gap between them.
+TIMELINE, PATH = 640, 460
+UPPER, GAP, LOWER = 220, 16, 84
+# Of a loss: what differs by less is drawn as equal, and what differs by this is still drawn.
+MIN_SPAN, WIDE_SPAN = 1e-3, 0.02
 
 
-def diagonal(scale: Scale, name: str = "Ideal", **place: Any) -> Trace:
-    """Where observed equals predicted."""
-    ends = [scale.low, scale.high]
-    return scatter(
-        x=ends,
-        y=ends,
-        mode="lines",
-        name=name,
-        uid="diagonal" + place.get("xaxis", ""),
-        line={"color": FRAME, "width": 1, "dash": "dot"},
-        hoverinfo="skip",
-        **place,
+def axis(title: str = "", **options: Any) -> Axis:
+    """An axis in the house's look: thin frame, light grid, nothing that plotly has to measure."""
+    look: Axis = {
+        "title": {"text": title, "standoff": 10, "font": {"size": TITLE_SIZE}},
+        "automargin": False,
+        "showgrid": True,
+        "gridcolor": GRID,
+        "gridwidth": 1,
+        "zeroline": False,
+        "showline": True,
+        "mirror": True,
+        "linecolor": FRAME,
+        "linewidth": 1,
+        "ticks": "outside",
+        "ticklen": 4,
+        "tickcolor": FRAME,
+        "tickfont": {"size": TICK_SIZE},
+        "tickangle": 0,
+        "ticklabelposition": "outside",
+    }
+    return look | options
+
+
+def count_axis(title: str, highest: float, **options: Any) -> Axis:
+    """An axis of rows, from none to the highest number."""
+    # Below a thousand the prefix would be one of fractions: 500m for a half.
+    shown = "~s" if highest >= 1000.0 else "~g"
+    return axis(title, rangemode="tozero", fixedrange=True, tickformat=shown, **options)
+
+
+def log_axis(title: str, values: FloatArray) -> Axis:
+    """A logarithmic axis that holds all values, labelled by powers of ten."""
+    powers = np.log10(values)
+    return axis(
+        title,
+        type="log",
+        range=padded(powers, margin=0.03, least=0.5),
+        dtick=max(1, round(float(np.ptp(powers)) / 5)),
+        exponentformat="power",
+        # Plotly sets powers larger than other labels by a quarter.
+        tickfont={"size": TICK_SIZE / 1.25},
     )
 
 
-def band(curve: ReliabilityCurve, scale: Scale, **place: Any) -> Trace:
-    """The consistency band of a curve, shaded from bin to bin."""
-    x = scale.at(curve.mean_score)
-    low, high = scale.at(curve.band_low), scale.at(curve.band_high)
-    return scatter(
-        x=np.concatenate([x, x[::-1]]),
-        y=np.concatenate([low, high[::-1]]),
-        mode="lines",
-        fill="toself",
-        fillcolor=BAND,
-        # One bin alone has no area: its band is a thick stroke.
-        line={"color": BAND, "width": 8 if len(x) == 1 else 0},
-        name=band_name(curve),
-        uid="band" + place.get("xaxis", ""),
-        hoverinfo="skip",
-        **place,
-    )
+def loss_axis(title: str, *losses: FloatArray) -> Axis:
+    """An axis on which low losses can be told apart.
 
-
-def dots(
-    key: str,
-    name: str,
-    curve: ReliabilityCurve,
-    style: MethodStyle,
-    scale: Scale,
-    *,
-    joined: bool = True,
-    **place: Any,
-) -> Trace:
-    """The bins of a curve: area by weight, interval bars, hollow where a bin holds few rows."""
-    y, low, high = scale.at(curve.observed), scale.at(curve.low), scale.at(curve.high)
-    return scatter(
-        x=scale.at(curve.mean_score),
-        y=y,
-        mode="lines+markers" if joined else "markers",
-        name=name,
-        uid=f"dots {key}" + place.get("xaxis", ""),
-        legendgroup=key,
-        line={"color": faded(style.color, 0.6), "width": 1, "dash": style.dash},
-        marker={
-            "color": style.color,
-            "symbol": [style.hollow if few else style.symbol for few in curve.few],
-            "size": curve.weight,
-            "sizemode": "area",
-            # Plotly's unit: twice the weight over the squared diameter in pixels.
-            "sizeref": 2.0 * float(curve.weight.sum()) / FULL_AREA,
-            "sizemin": SMALLEST_DOT / 2,
-            "opacity": 1.0,
-            "line": {"width": 1.25, "color": style.color},
-        },
-        error_y=whiskers(y, low, high, faded(style.color, 0.7)),
-        # A click selects a dot; the others stay as they are.
-        unselected={"marker": {"opacity": 1.0}},
-        # Which bin was selected: its position in the curve, and the curve's method.
-        customdata=[[position, key] for position in range(len(y))],
-        hovertext=describe_bins(curve),
-        hovertemplate="<b>%{fullData.name}</b><br>%{hovertext}<extra></extra>",
-        showlegend=False,
-        **place,
-    )
-
-
-def describe_bins(curve: ReliabilityCurve) -> list[str]:
-    """What to say about each bin under the pointer."""
-    return [_describe_bin(curve, position) for position in range(len(curve.rows))]
-
-
-def _describe_bin(curve: ReliabilityCurve, i: int) -> str:
-    weighted = curve.weight[i] != curve.rows[i]
-    weight = f", weight {count(curve.weight[i])}" if weighted else ""
-    lines = [
-        f"scores {span(curve.low_edge[i], curve.high_edge[i])}",
-        f"{count(curve.rows[i])} rows{weight}, {count(curve.positive[i])} positive",
-        f"mean score {probability(curve.mean_score[i])}, "
-        f"observed {probability(curve.observed[i])} "
-        f"({probability(curve.low[i])} to {probability(curve.high[i])})",
-    ]
-    if curve.few[i]:
-        lines.append(f"fewer than {FEW_ROWS} rows: too few to trust")
-    return "<br>".join(lines)
-
-
-def legend_entry(key: str, name: str, style: MethodStyle, mode: str) -> Trace:
-    """A method's line in the legend.
-
-    Dots have no entry of their own: plotly would show the first bin's marker, which may be hollow.
+    At the end of a path a loss may be many times the least, and drawn whole it would flatten all
+    others: such an end leaves the panel. Differences that do not matter are not blown up either.
     """
-    return scatter(
-        x=[None],
-        y=[None],
-        mode=mode,
-        name=name,
-        uid=f"legend {key}",
-        legendgroup=key,
-        line={"color": style.color, "width": LINE_WIDTH, "dash": style.dash},
-        marker={"color": style.color, "symbol": style.symbol, "size": 8},
-        showlegend=True,
-    )
+    values = np.concatenate(losses)
+    low, middle, high = (float(np.quantile(values, share)) for share in (0.0, 0.5, 1.0))
+    top = min(high, low + max(6.0 * (middle - low), WIDE_SPAN))
+    aside = 0.08 * (top - low) + max(MIN_SPAN - (top - low), 0.0) / 2
+    return axis(title, range=[low - aside, top + aside], nticks=6, tickformat="~g")
 
 
-def few_entry() -> Trace:
-    """What a hollow marker means."""
-    return scatter(
-        x=[None],
-        y=[None],
-        mode="markers",
-        name=f"&lt; {FEW_ROWS} rows",
-        uid="legend few",
-        marker={"color": FRAME, "symbol": "circle-open", "size": 8, "line": {"width": 1.25}},
-        showlegend=True,
+def padded(*values: ArrayLike, margin: float, least: float = 0.01) -> list[float]:
+    """A range that holds all finite values, with a share of it on both sides.
+
+    Parameters
+    ----------
+    *values : array-like
+    margin : float
+        The share.
+    least : float
+        What stands for the share where all values are equal.
+
+    Examples
+    --------
+    >>> padded([0.0, 4.0, np.nan], 8.0, margin=0.25), padded(1.0, margin=0.25, least=0.5)
+    ([-2.0, 10.0], [0.5, 1.5])
+    """
+    ends = np.concatenate([np.ravel(np.asarray(part, dtype=np.float64)) for part in values])
+    known = ends[np.isfinite(ends)]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+    aside = margin * (high - low) or least
+    return [low - aside, high + aside]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Two axes around a plot area.
+
+    Attributes
+    ----------
+    x, y : mapping
+        Made by `axis`.
+    title : str
+        On top of the panel, harmless for plotly.
+    square : bool
+        Whether it is as high as it is wide, at any width.
+    """
+
+    x: Axis
+    y: Axis
+    title: str = ""
+    square: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """All panels of a chart.
+
+    Attributes
+    ----------
+    layout : mapping
+        Axes and titles, as plotly takes them.
+    width, height : int
+        Pixels of all panels with the gaps between them.
+    """
+
+    layout: Mapping[str, Any]
+    width: int
+    height: int
+
+
+def axis_ids(panel: int) -> dict[str, Any]:
+    """Plotly's names of a panel's axes, as a trace takes them."""
+    number = "" if panel == 0 else str(panel + 1)
+    return {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+
+
+def one(x: Axis, y: Axis, width: int, height: int) -> Panels:
+    """A single panel."""
+    return grid([Panel(x, y)], 1, width, height)
+
+
+def square(x: Axis, y: Axis, side: int) -> Panels:
+    """A single panel that is as high as it is wide."""
+    return grid([Panel(x, y, square=True)], 1, side, side)
+
+
+def grid(
+    panels: Sequence[Panel],
+    columns: int,
+    width: int,
+    height: int,
+    *,
+    gaps: tuple[int, int] = (0, 0),
+    shared: bool = False,
+) -> Panels:
+    """Panels of one size in rows and columns, in reading order.
+
+    Parameters
+    ----------
+    panels : sequence of Panel
+    columns : int
+        Most panels beside each other.
+    width, height : int
+        Pixels of a panel.
+    gaps : (int, int)
+        Pixels between panels: beside each other, and one under the other.
+    shared : bool
+        Whether all have the same axes: then only the outer ones have labels.
+    """
+    columns = min(columns, len(panels))
+    across = _domains(columns, width, gaps[0])
+    upward = _domains(-(-len(panels) // columns), height, gaps[1])[::-1]
+    layout: dict[str, Any] = {}
+    notes = []
+    for number, panel in enumerate(panels):
+        ids, (row, column) = axis_ids(number), divmod(number, columns)
+        x = panel.x | {"domain": across[column], "anchor": ids["yaxis"]}
+        y = panel.y | {"domain": upward[row], "anchor": ids["xaxis"]}
+        if panel.square:
+            x, y = _squared(x, y, ids["xaxis"])
+        if shared:
+            x["showticklabels"] = number + columns >= len(panels)
+            y["showticklabels"] = column == 0
+        layout |= {f"xaxis{ids['xaxis'][1:]}": x, f"yaxis{ids['yaxis'][1:]}": y}
+        if panel.title:
+            notes.append(_title(panel.title, ids))
+    if notes:
+        layout["annotations"] = notes
+    return Panels(layout, _length(columns, width, gaps[0]), _length(len(upward), height, gaps[1]))
+
+
+def stacked(
+    x: Axis, panels: Sequence[tuple[Axis, int]], width: int, gap: int, *, square: bool = False
+) -> Panels:
+    """A panel, and a lower one under it on the same x-axis, so that both move together.
+
+    Parameters
+    ----------
+    x : mapping
+        Labelled under the lower panel.
+    panels : sequence of (mapping, int)
+        y-axis and height in pixels, of one panel or of two.
+    width, gap : int
+        Pixels of a panel, and between two.
+    square : bool
+        Whether the upper one is as high as it is wide.
+    """
+    (y, upper), *below = panels
+    height = upper + sum(gap + lower for _, lower in below)
+    y = y | {"domain": [1.0 - upper / height, 1.0]}
+    if square:
+        x, y = _squared(x, y, "x")
+    if not below:
+        return Panels({"xaxis": x, "yaxis": y}, width, height)
+    y2 = below[0][0] | {"domain": [0.0, below[0][1] / height], "anchor": "x"}
+    shared = x | {"anchor": "y2", "mirror": "all"}
+    return Panels({"xaxis": shared, "yaxis": y, "yaxis2": y2}, width, height)
+
+
+def forest(
+    title: str, limits: Sequence[float], labels: Sequence[str], width: int, height: int
+) -> Panels:
+    """Rows from the top down, for a difference with its interval in each.
+
+    Parameters
+    ----------
+    title : str
+        Of the x-axis.
+    limits : sequence of float
+        Its two ends.
+    labels : sequence of str
+        Of the rows, harmless for plotly.
+    width, height : int
+        Pixels of the panel.
+    """
+    rows = axis(
+        range=[len(labels) - 0.5, -0.5],
+        tickvals=list(range(len(labels))),
+        ticktext=list(labels),
+        ticks="",
+        ticklabelstandoff=6,
+        showgrid=False,
+        showline=False,
+        fixedrange=True,
     )
+    across = axis(title, range=list(limits), nticks=6, tickformat="~g", mirror=False)
+    return one(across, rows, width, height)
+
+
+def over_parameter(x: Axis, loss: Axis, below: Axis | None = None) -> Panels:
+    """A loss over one parameter, and what goes with it in a lower panel."""
+    panels = [(loss, UPPER), *([] if below is None else [(below, LOWER)])]
+    return stacked(x, panels, PATH, GAP)
+
+
+def timeline(
+    at: FloatArray,
+    names: Sequence[str],
+    panels: Mapping[str, list[float]],
+    *,
+    margin: float,
+    most_ticks: int,
+    height: int,
+    gap: int,
+) -> Panels:
+    """Panels one under the other on one x-axis, whose ticks are named under the last.
+
+    Parameters
+    ----------
+    at : ndarray
+        What is drawn, from left to right.
+    names : sequence of str
+        Its names, harmless for plotly; some stand on the axis.
+    panels : mapping of str to [low, high]
+        Range of each panel's y-axis, by the panel's title.
+    margin : float
+        Room beside the first and the last, as a share of the way between them.
+    most_ticks : int
+        Names on the axis.
+    height, gap : int
+        Pixels of a panel and between two.
+    """
+    shown = spread(at, float(np.ptp(at)) / most_ticks)
+    drawn = []
+    for number, (title, upward) in enumerate(panels.items(), 1):
+        x = axis(
+            range=padded(at, margin=margin, least=0.5),
+            tickvals=[float(at[i]) for i in shown],
+            ticktext=[names[i] if number == len(panels) else "" for i in shown],
+            **({} if number == 1 else {"matches": "x"}),
+        )
+        drawn.append(Panel(x, axis(range=upward, nticks=4, tickformat="~g"), title))
+    return grid(drawn, 1, TIMELINE, height, gaps=(0, gap))
+
+
+def spread(at: FloatArray, least: float) -> list[int]:
+    """Positions of values at least so far from each other, the first among them.
+
+    Examples
+    --------
+    >>> spread(np.array([0.0, 1.0, 2.0, 5.0]), 2.0)
+    [0, 2, 3]
+    """
+    shown = [0]
+    for i in range(1, len(at)):
+        if abs(at[i] - at[shown[-1]]) >= least:
+            shown.append(i)
+    return shown
+
+
+def shared_titles(across: str, upward: str, *, below: int = 24, left: int = 34) -> list[Axis]:
+    """One title below and one beside all panels, so many pixels away."""
+    common = {"xref": "paper", "yref": "paper", "showarrow": False, "font": {"size": TITLE_SIZE}}
+    return [
+        common | {"text": across, "x": 0.5, "y": 0, "yanchor": "top", "yshift": -below},
+        common
+        | {"text": upward, "x": 0, "y": 0.5, "xanchor": "right", "xshift": -left, "textangle": -90},
+    ]
+
+
+def _length(n: int, size: int, gap: int) -> int:
+    return n * size + (n - 1) * gap
+
+
+def _domains(n: int, size: int, gap: int) -> list[list[float]]:
+    """Where panels lie along one direction, as shares of their length."""
+    length = _length(n, size, gap)
+    starts = [i * (size + gap) for i in range(n)]
+    return [[start / length, (start + size) / length] for start in starts]
+
+
+def _squared(x: Axis, y: Axis, x_axis: str) -> tuple[Axis, Axis]:
+    """Axes that keep their panel square at any width, whatever their units."""
+    across, upward = (abs(end["range"][1] - end["range"][0]) for end in (x, y))
+    ratio = {} if across == upward else {"scaleratio": across / upward}
+    x = x | {"constrain": "domain", "constraintoward": "left"}
+    y = y | {"constrain": "domain", "constraintoward": "bottom", "scaleanchor": x_axis, **ratio}
+    return x, y
+
+
+def _title(text: str, ids: Mapping[str, str]) -> dict[str, Any]:
+    """A title on top of a panel, at its left edge wherever that comes to lie."""
+    return {
+        "text": text,
+        "xref": f"{ids['xaxis']} domain",
+        "yref": f"{ids['yaxis']} domain",
+        "x": 0,
+        "y": 1,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "yshift": 3,
+        "align": "left",
+        "showarrow": False,
+        "font": {"size": 12},
+    }

@@ -9,28 +9,33 @@ import numpy as np
 from calib.analysis import Analysis, MethodResult
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import ReliabilityCurve
-from calib.figures.chart import Chart, make_chart
-from calib.figures.panels import (
+from calib.figures.chart import Chart, chart, draw
+from calib.figures.layers import (
     FULL_AREA,
+    RATES,
     SMALLEST_DOT,
+    Trace,
+    curve,
     diagonal,
     dots,
     few_entry,
+    layer,
     legend_entry,
-    square,
+    method,
+    rate_layers,
 )
-from calib.figures.panels import band as band_trace
-from calib.figures.rate import RATE_NAMES, rate_traces
+from calib.figures.layers import band as band_layer
+from calib.figures.panels import axis as axis_of
+from calib.figures.panels import count_axis, stacked
 from calib.figures.scales import AxisKind, Scale, scale_for
-from calib.figures.theme import LINE_WIDTH, OUTCOME, axis_look, faded, of_counts, style_of
-from calib.figures.trace import Trace, scatter
+from calib.figures.theme import LINE_WIDTH, OUTCOME, faded
 from calib.figures.words import axis_titles, verdicts
-from calib.text import count, escaped, span
+from calib.text import count, span
 
 SIDE, GAP, HISTOGRAM = 380, 14, 76
-HEIGHT = SIDE + GAP + HISTOGRAM
 
 
+@chart
 def reliability_chart(
     analysis: Analysis,
     methods: Sequence[str] = ("uncalibrated",),
@@ -86,106 +91,76 @@ def reliability_chart(
     'Reliability diagram, 10 occupied bins. Not calibrated: too high. '
     """
     results = [analysis.methods[key] for key in methods]
-    scale = scale_for(axis, [result.reliability for result in results])
-    traces = [band_trace(results[0].reliability, scale)] if band else []
-    traces += [diagonal(scale), *rate_traces(lines, scale)]
-    traces += [_dots(result, scale, joined=not lines) for result in results]
-    traces += [_entry(result, joined=not lines) for result in results]
-    if any(result.reliability.few.any() for result in results):
-        traces.append(few_entry())
+    curves = [result.reliability for result in results]
+    scale, mode = scale_for(axis, curves), "markers" if lines else "lines+markers"
+    layers = [band_layer(curves[0], scale)] if band else []
+    layers += [diagonal(scale), *rate_layers(lines, scale)]
+    layers += [dots(method(r), r.reliability, scale, joined=not lines) for r in results]
+    layers += [legend_entry(method(result), mode) for result in results]
+    layers += few_entry(each.few for each in curves)
     if ring:
-        traces.append(_ring(analysis.methods[ring[0]].reliability, ring[1], scale))
-    layout = _square_axes(scale, histogram, axis_titles(analysis))
+        layers.append(_ring(analysis.methods[ring[0]].reliability, ring[1], scale))
+    across, upward = (axis_of(title, **scale.options()) for title in axis_titles(analysis))
+    panels = [(upward, SIDE)]
     if histogram:
         unit = "Weight" if analysis.data.weighted else "Rows"
-        traces += [_histogram(r, scale, unit, filled=len(results) == 1) for r in results]
-        layout["yaxis2"] = _count_axis(unit, max(float(r.histogram.max()) for r in results))
-    # Named here, or Streamlit adds them and draws once more.
-    layout |= {"clickmode": "event+select", "dragmode": "zoom"}
-    drawn = [f"{len(results[0].reliability.rows)} occupied bins"]
-    drawn += [RATE_NAMES[line.kind] for line in lines]
-    return make_chart(
-        traces,
-        layout,
+        layers += [_histogram(r, scale, unit, filled=len(results) == 1) for r in results]
+        highest = max(float(r.histogram.max()) for r in results)
+        panels.append((count_axis(unit, highest, nticks=3, mirror=False), HISTOGRAM))
+    drawn = [f"{len(curves[0].rows)} occupied bins", *(RATES[line.kind][0] for line in lines)]
+    settings = analysis.settings
+    return draw(
+        "reliability",
+        stacked(across, panels, SIDE, GAP, square=True),
+        layers,
         f"Reliability diagram, {', '.join(drawn)}. {verdicts(analysis, methods)}",
-        plot_width=SIDE,
-        plot_height=HEIGHT if histogram else SIDE,
-        revision=f"reliability {axis}",
+        of=(analysis.data.name, settings.n_bins, settings.strategy),
+        view=axis,
+        # Named here, or Streamlit adds them and draws once more.
+        clickmode="event+select",
+        dragmode="zoom",
     )
-
-
-def _dots(result: MethodResult, scale: Scale, *, joined: bool) -> Trace:
-    style, name = style_of(result.key), escaped(result.label)
-    return dots(result.key, name, result.reliability, style, scale, joined=joined)
-
-
-def _entry(result: MethodResult, *, joined: bool) -> Trace:
-    mode = "lines+markers" if joined else "markers"
-    return legend_entry(result.key, escaped(result.label), style_of(result.key), mode=mode)
 
 
 def _ring(curve: ReliabilityCurve, position: int, scale: Scale) -> Trace:
     at = slice(position, position + 1)
     area = curve.weight[position] / curve.weight.sum()
-    return scatter(
-        x=scale.at(curve.mean_score[at]),
-        y=scale.at(curve.observed[at]),
+    return layer(
+        "ring",
+        scale.at(curve.mean_score[at]),
+        scale.at(curve.observed[at]),
         mode="markers",
         name="Bin looked into",
-        uid="ring",
         marker={
             "symbol": "circle-open",
             "color": OUTCOME,
             "size": max(SMALLEST_DOT, FULL_AREA**0.5 * float(area) ** 0.5) + 10.0,
             "line": {"width": 2.5},
         },
-        hoverinfo="skip",
-        showlegend=True,
+        legend=True,
     )
 
 
 def _histogram(result: MethodResult, scale: Scale, unit: str, *, filled: bool) -> Trace:
     """Steps over equal intervals of the score."""
-    edges = np.linspace(0.0, 1.0, len(result.histogram) + 1)
-    color = style_of(result.key).color
+    of, heights = method(result), result.histogram
+    edges = np.linspace(0.0, 1.0, len(heights) + 1)
+    ends = edges.tolist()
     said = [
         f"scores {span(low, high)}<br>{count(weight)} {unit.lower()}"
-        for low, high, weight in zip(edges[:-1], edges[1:], result.histogram, strict=True)
+        for low, high, weight in zip(ends[:-1], ends[1:], heights.tolist(), strict=True)
     ]
-    return scatter(
-        x=scale.at(np.concatenate([[0.0], edges])),
-        y=np.concatenate([[0.0], result.histogram, [0.0]]),
+    width = 1 if filled else LINE_WIDTH - 0.5
+    return curve(
+        "histogram",
+        of,
+        scale.at(np.concatenate([[0.0], edges])),
+        np.concatenate([[0.0], heights, [0.0]]),
         yaxis="y2",
-        mode="lines",
-        line={"shape": "hv", "width": 1 if filled else LINE_WIDTH - 0.5, "color": color},
+        line={"shape": "hv", "width": width, "color": of.style.color},
         fill="tozeroy" if filled else "none",
-        fillcolor=faded(color, 0.35),
-        name=escaped(result.label),
-        uid=f"histogram {result.key}",
-        legendgroup=result.key,
-        showlegend=False,
+        fillcolor=faded(of.style.color, 0.35),
+        legend=False,
         hovertext=["", *said, ""],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
-
-
-def _square_axes(scale: Scale, histogram: bool, titles: tuple[str, str]) -> dict[str, object]:
-    across, upward = square()
-    # One x-axis for both panels: the histogram stays under its dots at any width and zoom.
-    below = {"anchor": "y2", "mirror": "all"} if histogram else {}
-    bottom = 1 - SIDE / HEIGHT if histogram else 0.0
-    return {
-        "xaxis": axis_look(titles[0], **scale.options(), **across, **below),
-        "yaxis": axis_look(titles[1], **scale.options(), **upward, domain=[bottom, 1]),
-    }
-
-
-def _count_axis(unit: str, highest: float) -> dict[str, object]:
-    return axis_look(
-        unit,
-        domain=[0, HISTOGRAM / HEIGHT],
-        anchor="x",
-        nticks=3,
-        mirror=False,
-        **of_counts(highest),
+        hover="%{hovertext}<extra></extra>",
     )

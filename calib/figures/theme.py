@@ -1,4 +1,4 @@
-"""Colours, dashes, markers and axes: one look for every figure.
+"""Colours, dashes and markers: one look for every figure.
 
 Nothing here fixes the colour of the background or of text in the app: Streamlit lays its light or
 dark template over the figure's, and greys with an alpha channel hold on both.
@@ -104,36 +104,3 @@ LIGHT: Mapping[str, Any] = {
         },
     }
 }
-
-
-def axis_look(title: str = "", **options: Any) -> dict[str, Any]:
-    """An axis in the house's look: thin frame, light grid, nothing that plotly has to measure."""
-    look: dict[str, Any] = {
-        "title": {"text": title, "standoff": 10, "font": {"size": TITLE_SIZE}},
-        "automargin": False,
-        "showgrid": True,
-        "gridcolor": GRID,
-        "gridwidth": 1,
-        "zeroline": False,
-        "showline": True,
-        "mirror": True,
-        "linecolor": FRAME,
-        "linewidth": 1,
-        "ticks": "outside",
-        "ticklen": 4,
-        "tickcolor": FRAME,
-        "tickfont": {"size": TICK_SIZE},
-        "tickangle": 0,
-        "ticklabelposition": "outside",
-    }
-    return look | options
-
-
-def of_counts(highest: float) -> dict[str, Any]:
-    """Options of an axis of rows, from none to the highest number."""
-    return {
-        "rangemode": "tozero",
-        "fixedrange": True,
-        # Below a thousand the prefix would be one of fractions: 500m for a half.
-        "tickformat": "~s" if highest >= 1000.0 else "~g",
-    }

@@ -7,7 +7,7 @@ from dataclasses import fields
 from calib.analysis import MethodResult
 from calib.core.origin import Origin
 from calib.curves.reliability import ReliabilityCurve
-from calib.figures import functions_chart
+from calib.figures.functions import functions_chart
 from calib.numerics.arrays import FloatArray
 from calib.reports.blocks import Bullets, Code, Drawing, Facts, Paragraph, Section, Table, Value
 from calib.reports.command import by_rule, command_line, library_call

@@ -10,7 +10,10 @@ from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceGaps
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.crossfit.comparison import Estimate
-from calib.figures import cost_chart, net_benefit_chart, period_chart, slice_chart
+from calib.figures.cost import cost_chart
+from calib.figures.net_benefit import net_benefit_chart
+from calib.figures.periods import period_chart
+from calib.figures.slices import slice_chart
 from calib.reports.blocks import Beside, Block, Drawing, Paragraph, Section, Table, Value
 from calib.reports.contents import Contents
 from calib.reports.parts import DecisionPart, SlicePart

@@ -41,7 +41,8 @@ async function draw() {
       inner: layout.height - layout.margin.t - layout.margin.b,
       legend: layout.legend.y,
     };
-    await Plotly.newPlot(plot, data, layout, config);
+    const toImageButtonOptions = { ...config.toImageButtonOptions, filename: plot.dataset.name };
+    await Plotly.newPlot(plot, data, layout, { ...config, toImageButtonOptions });
     await fit(plot);
   }
 }

@@ -5,11 +5,9 @@ from __future__ import annotations
 from calib.analysis import Column, MethodResult
 from calib.analysis.metric_table import is_error
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.figures import (
-    cumulative_difference_chart,
-    difference_chart,
-    reliability_chart,
-)
+from calib.figures.cumulative_difference import cumulative_difference_chart
+from calib.figures.difference import difference_chart
+from calib.figures.reliability import reliability_chart
 from calib.figures.words import band_meaning
 from calib.metrics import TestResult
 from calib.reports.blocks import Beside, Block, Bullets, Drawing, Paragraph, Section, Table, Value

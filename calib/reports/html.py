@@ -13,7 +13,7 @@ from importlib.resources import files
 from string import Template
 
 from calib.figures import CONFIG, for_report
-from calib.figures.plotly_js import plotly_js
+from calib.figures.images import plotly_js
 from calib.reports.blocks import (
     Beside,
     Block,
@@ -142,13 +142,12 @@ def _(block: Beside) -> str:
 def _(block: Drawing) -> str:
     chart = block.chart
     alt = escape(chart.alt)
-    figure = for_report(chart)
-    drawn = _for_script(figure.to_json(engine="json"))
-    square = " data-square" if figure.layout.yaxis.scaleanchor else ""
+    drawn = _for_script(for_report(chart).to_json(engine="json"))
+    square = " data-square" if chart.is_square else ""
     return (
         f'<figure style="max-width: {chart.width}px">'
-        f'<div class="plot"{square} role="img" aria-label="{alt}" style="height: {chart.height}px">'
-        "</div>"
+        f'<div class="plot"{square} data-name="{escape(chart.name)}" role="img" aria-label="{alt}" '
+        f'style="height: {chart.height}px"></div>'
         f'<script type="application/json">{drawn}</script>'
         f"<figcaption>{alt}</figcaption></figure>"
     )

@@ -20,7 +20,7 @@ from calib.crossfit.epsilon import (
     takes_epsilon,
 )
 from calib.curves.functions import CalibrationFunction
-from calib.figures import epsilon_chart
+from calib.figures.epsilon import epsilon_chart
 from calib.settings import Settings
 from calib.ui import frame, how_to_read, widgets
 from calib.ui.recent import Recent

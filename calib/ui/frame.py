@@ -16,8 +16,7 @@ from calib.analysis import Analysis
 from calib.analysis.model_comparison import ModelComparison
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import Progress
-from calib.figures.chart import Chart
-from calib.figures.theme import CONFIG
+from calib.figures import Chart
 from calib.loading.examples import EXAMPLES
 from calib.text import plain, sentence
 from calib.ui import data_in, side_by_side, state, style, views
@@ -277,7 +276,7 @@ def _plot(shown: Chart, key: str, on_select: Callable[[], None] | None) -> None:
         shown.unchecked,
         width="content",
         key=key,
-        config=dict(CONFIG),
+        config=shown.config,
         alt=shown.alt,
         on_select=on_select or "ignore",
         selection_mode="points",

@@ -8,7 +8,8 @@ import streamlit as st
 
 from calib.analysis import Analysis
 from calib.crossfit.comparison import Estimate
-from calib.figures import clipping_chart, matrix_difference_chart
+from calib.figures.clipping import clipping_chart
+from calib.figures.difference import matrix_difference_chart
 from calib.matrices import Clipping, MulticlassComparison, compare_clipping
 from calib.multiclass import MULTICLASS_METRICS
 from calib.multiclass.metrics import ROW_METRICS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.analysis.model_comparison import ModelComparison
-from calib.figures import checkpoint_chart
+from calib.figures.checkpoints import checkpoint_chart
 from calib.text import interval, level, number, plain, signed
 from calib.ui import frame
 from calib.ui.tables import direction, starred

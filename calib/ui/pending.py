@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from streamlit.delta_generator import DeltaGenerator
 
-from calib.figures.chart import Chart
+from calib.figures import Chart
 
 
 @dataclass(slots=True)

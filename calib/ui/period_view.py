@@ -11,7 +11,7 @@ from calib.analysis.periods import PeriodTable
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
-from calib.figures import period_chart
+from calib.figures.periods import period_chart
 from calib.text import number, p_value, plain, with_interval
 from calib.ui import frame, slicing, state
 from calib.ui.slice_view import COLUMNS, suffix

@@ -116,7 +116,7 @@ def _(block: Beside, key: str) -> None:
 @_show.register
 def _(block: Drawing, key: str) -> None:
     chart = block.chart
-    if chart.figure.layout.yaxis.scaleanchor is None:
+    if not chart.is_square:
         frame.chart(chart, f"chart_report_{key}")
         return
     # What must be square shrinks with its place: the height that it leaves would be empty.

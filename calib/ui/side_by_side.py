@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib.figures.aligned import same_axes
+from calib.figures import same_axes
 from calib.text import plain, quoted
 from calib.ui import state
 from calib.ui.choices import MODELS

@@ -12,8 +12,7 @@ from calib.analysis.slices import SliceCalibration, SliceErrorRates, SliceGaps, 
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.core.predictions import Predictions
 from calib.curves.reliability import FEW_ROWS
-from calib.figures import slice_chart
-from calib.figures.slices import MAX_ROWS
+from calib.figures.slices import MAX_ROWS, slice_chart
 from calib.text import interval, level, number, p_value, percent, plain, signed, significant
 from calib.ui import frame, slicing, state
 from calib.ui.state import Session

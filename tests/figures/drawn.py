@@ -1,28 +1,48 @@
 """Slices, periods and decisions of an Analysis, for the tests of their figures."""
 
 import dataclasses
+from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
-from calib.analysis import Analysis
+from calib.analysis import Analysis, analyze
 from calib.analysis.decisions import Costs, cost_curves, decide, net_benefit
 from calib.analysis.model_comparison import ModelComparison, ModelScores
 from calib.analysis.periods import PeriodTable, cut_periods, period_table
 from calib.analysis.slices import SliceGaps, Slicing, slice_gaps
+from calib.core.predictions import Predictions
 from calib.crossfit.comparison import Estimate
+from calib.crossfit.epsilon import EPSILONS, EpsilonCurve
+from calib.curves.corp import corp_curve
+from calib.curves.functions import LambdaPath
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
-from calib.figures import (
-    checkpoint_chart,
-    cost_chart,
-    net_benefit_chart,
-    period_chart,
-    slice_chart,
-    slice_reliability_chart,
-)
-from calib.figures.chart import Chart
+from calib.curves.sensitivity import ece_sensitivity
+from calib.curves.smooth import smooth_curve
+from calib.figures import Chart
+from calib.figures.before_after import before_after_chart, before_after_panel
+from calib.figures.checkpoints import checkpoint_chart
+from calib.figures.clipping import clipping_chart
+from calib.figures.compact_logit import compact_logit_chart
+from calib.figures.cost import cost_chart
+from calib.figures.cumulative import cumulative_chart
+from calib.figures.cumulative_difference import cumulative_difference_chart
+from calib.figures.difference import difference_chart, matrix_difference_chart
+from calib.figures.epsilon import epsilon_chart
+from calib.figures.functions import functions_chart
+from calib.figures.lambda_path import lambda_path_chart
+from calib.figures.net_benefit import net_benefit_chart
+from calib.figures.overlay import overlay_chart
+from calib.figures.periods import period_chart
+from calib.figures.reliability import reliability_chart
+from calib.figures.sensitivity import sensitivity_chart
+from calib.figures.slices import slice_chart
+from calib.matrices import compare_clipping
 from calib.numerics.numbered import numbers_of
+from calib.settings import Settings
 
 METHODS = ("uncalibrated", "beta")
+ALL = ("uncalibrated", "platt", "isotonic", "beta")
 COSTS = Costs(1, 3)
 
 
@@ -45,6 +65,7 @@ def curves(analysis: Analysis, **more) -> dict[str, ReliabilityCurve]:
     return {
         name: reliability_curve(rows.rows(cut.member(i)).cells(), n_bins=5)
         for i, name in enumerate(cut.names)
+        if cut.member(i).any()
     }
 
 
@@ -87,11 +108,83 @@ def checkpoints(analysis: Analysis, names: tuple[str, ...] = ("step 1", "step 9"
     return ModelComparison(methods, columns, models, numbers, {}, analysis.settings)
 
 
+def with_spline(analysis: Analysis) -> Analysis:
+    """The analysis with a lambda path, made up, of a method "spline"."""
+    beta = analysis.methods["beta"]
+    path = LambdaPath(np.array([1.0, 0.1]), np.array([0.6, 0.5]), np.array([2.0, 3.5]), 1)
+    spline = dataclasses.replace(
+        beta, key="spline", function=dataclasses.replace(beta.function, path=path)
+    )
+    return dataclasses.replace(analysis, methods={**analysis.methods, "spline": spline})
+
+
+def over_epsilon() -> EpsilonCurve:
+    grid = np.array(EPSILONS)
+    return EpsilonCurve("spline", grid, 0.5 + grid, np.arange(len(grid), dtype=float))
+
+
+def lines_of(analysis: Analysis):
+    cells = analysis.held_out.cells["uncalibrated"]
+    return corp_curve(cells, n_replicates=20), smooth_curve(cells)
+
+
+def sensitivity_of(analysis: Analysis, key: str):
+    held_out = analysis.held_out
+    return ece_sensitivity(held_out.cells[key], held_out.replicates[key])
+
+
+@cache
+def matrix() -> Analysis:
+    """300 rows of three classes."""
+    rng = np.random.default_rng(4)
+    z = rng.normal([0.6, 0.0, -0.4], 1.0, (300, 3))
+    scores = np.exp(2.0 * z)
+    predictions = Predictions.from_arrays(
+        (z + rng.gumbel(size=z.shape)).argmax(axis=1), scores / scores.sum(axis=1, keepdims=True)
+    )
+    return analyze(predictions, Settings(view="top:1", methods=("temperature",)))
+
+
+def matrix_like(analysis: Analysis) -> Analysis:
+    """The analysis, and all classes of a matrix whose methods are labelled as its own is."""
+    compared = matrix().multiclass
+    label = analysis.methods["platt"].label
+    results = {k: dataclasses.replace(r, label=label) for k, r in compared.results.items()}
+    return dataclasses.replace(analysis, multiclass=dataclasses.replace(compared, results=results))
+
+
+# By the name of its function, every registered chart, drawn in some ways.
+SAMPLES: dict[str, tuple[Callable[[Analysis], Chart], ...]] = {
+    "reliability_chart": (
+        lambda a: reliability_chart(a, ALL),
+        lambda a: reliability_chart(a, ALL, lines=lines_of(a)),
+        lambda a: reliability_chart(a, ALL, axis="logit", ring=("platt", 0)),
+    ),
+    "sensitivity_chart": (lambda a: sensitivity_chart(a, sensitivity_of(a, "platt"), "platt"),),
+    "cumulative_chart": (
+        lambda a: cumulative_chart(a, "platt"),
+        lambda a: cumulative_chart(a, "platt", panels=(3,)),
+    ),
+    "cumulative_difference_chart": (lambda a: cumulative_difference_chart(a, ALL),),
+    "functions_chart": (
+        lambda a: functions_chart(a, ALL, highlight_knots=True),
+        lambda a: functions_chart(a, ALL, by_rule={"beta": a.methods["beta"].function}),
+    ),
+    "compact_logit_chart": (compact_logit_chart,),
+    "before_after_chart": (lambda a: before_after_chart(a, ALL),),
+    "before_after_panel": (lambda a: before_after_panel(a, "platt"),),
+    "difference_chart": (difference_chart,),
+    "matrix_difference_chart": (lambda a: matrix_difference_chart(matrix_like(a)),),
+    "clipping_chart": (lambda _: clipping_chart(compare_clipping(matrix().multiclass)),),
+    "lambda_path_chart": (lambda a: lambda_path_chart(with_spline(a), "spline"),),
+    "epsilon_chart": (lambda a: epsilon_chart(with_spline(a), [over_epsilon()]),),
+    "checkpoint_chart": (lambda a: checkpoint_chart(checkpoints(a)),),
+    "slice_chart": (lambda a: slice_chart(gaps(a)),),
+    "overlay_chart": (lambda a: overlay_chart(curves(a)),),
+    "period_chart": (lambda a: period_chart(periods(a)),),
+    "cost_chart": (cost,),
+    "net_benefit_chart": (benefit,),
+}
 BUILDERS = {
-    "checkpoints": lambda a: checkpoint_chart(checkpoints(a)),
-    "slices": lambda a: slice_chart(gaps(a)),
-    "slice reliability": lambda a: slice_reliability_chart(curves(a)),
-    "periods": lambda a: period_chart(periods(a)),
-    "cost": cost,
-    "net benefit": benefit,
+    f"{name} {i}": build for name, builds in SAMPLES.items() for i, build in enumerate(builds)
 }

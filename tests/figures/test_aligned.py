@@ -3,8 +3,10 @@ import pytest
 
 from calib.analysis import analyze
 from calib.core.predictions import Predictions
-from calib.figures import cumulative_difference_chart, difference_chart, reliability_chart
-from calib.figures.aligned import same_axes
+from calib.figures import same_axes
+from calib.figures.cumulative_difference import cumulative_difference_chart
+from calib.figures.difference import difference_chart
+from calib.figures.reliability import reliability_chart
 from calib.settings import Settings
 
 

@@ -4,23 +4,25 @@ import base64
 import dataclasses
 import itertools
 import json
+import re
 
 import numpy as np
 import plotly.io as pio
 import pytest
 
-from calib import figures
+from calib.analysis import analyze
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.epsilon import EPSILONS, EpsilonCurve
-from calib.curves.corp import corp_curve
-from calib.curves.functions import LambdaPath
-from calib.curves.sensitivity import ece_sensitivity
-from calib.curves.smooth import smooth_curve
-from calib.figures.theme import METHOD_STYLES, OTHER_STYLE, style_of
-from calib.settings import DEFAULT_METHODS
-from tests.figures import drawn
+from calib.core.predictions import Predictions
+from calib.figures import CHARTS, for_report
+from calib.figures.compact_logit import compact_logit_chart
+from calib.figures.cumulative import cumulative_chart
+from calib.figures.difference import difference_chart
+from calib.figures.overlay import STYLES
+from calib.figures.sensitivity import STRATEGIES
+from calib.figures.theme import FRAME, METHOD_STYLES, OTHER_STYLE, OUTCOME, style_of
+from calib.settings import DEFAULT_METHODS, Settings
+from tests.figures.drawn import ALL, BUILDERS, SAMPLES
 
-ALL = ("uncalibrated", "platt", "isotonic", "beta")
 # Machado, Oliveira, Fernandes 2009, doi:10.1109/TVCG.2009.113, severity 1: on linear RGB.
 DICHROMATS = {
     "without red": [
@@ -41,61 +43,26 @@ DICHROMATS = {
 }
 
 
-def with_spline(analysis):
-    """The analysis with a lambda path, made up, of a method "spline"."""
-    beta = analysis.methods["beta"]
-    path = LambdaPath(np.array([1.0, 0.1]), np.array([0.6, 0.5]), np.array([2.0, 3.5]), 1)
-    spline = dataclasses.replace(
-        beta, key="spline", function=dataclasses.replace(beta.function, path=path)
-    )
-    return dataclasses.replace(analysis, methods={**analysis.methods, "spline": spline})
-
-
-def over_epsilon():
-    grid = np.array(EPSILONS)
-    return EpsilonCurve("spline", grid, 0.5 + grid, np.arange(len(grid), dtype=float))
-
-
-def lines_of(analysis):
-    cells = analysis.held_out.cells["uncalibrated"]
-    return corp_curve(cells, n_replicates=20), smooth_curve(cells)
-
-
-def sensitivity_of(analysis, key):
-    held_out = analysis.held_out
-    return ece_sensitivity(held_out.cells[key], held_out.replicates[key])
-
-
-BUILDERS = {
-    "reliability": lambda a: figures.reliability_chart(a, ALL),
-    "reliability, lines": lambda a: figures.reliability_chart(a, ALL, lines=lines_of(a)),
-    "sensitivity": lambda a: figures.sensitivity_chart(a, sensitivity_of(a, "platt"), "platt"),
-    "reliability, logit": lambda a: figures.reliability_chart(a, ALL, axis="logit"),
-    "cumulative": lambda a: figures.cumulative_chart(a, "platt"),
-    "cumulative, one panel": lambda a: figures.cumulative_chart(a, "platt", panels=(3,)),
-    "cumulative difference": lambda a: figures.cumulative_difference_chart(a, ALL),
-    "functions": lambda a: figures.functions_chart(a, ALL, highlight_knots=True),
-    "compact logit": figures.compact_logit_chart,
-    "before and after": lambda a: figures.before_after_chart(a, ALL),
-    "before and after, one panel": lambda a: figures.before_after_panel(a, "platt"),
-    "differences": figures.difference_chart,
-    "lambda path": lambda a: figures.lambda_path_chart(with_spline(a), "spline"),
-    "epsilon": lambda a: figures.epsilon_chart(with_spline(a), [over_epsilon()]),
-    **drawn.BUILDERS,
-}
-NO_VERDICT = {
-    "compact logit",
-    "differences",
-    "cumulative",
-    "cumulative, one panel",
-    "before and after, one panel",
-    "lambda path",
-    "epsilon",
-    "sensitivity",
-}
+# The others state what they show.
+WITH_VERDICT = [
+    f"{name}_chart 0"
+    for name in ("reliability", "cumulative_difference", "functions", "before_after")
+]
+COLORS = [
+    *(style.color for style in METHOD_STYLES.values()),
+    *(style.color for style in STYLES),
+    *(of.style.color for of in STRATEGIES.values()),
+    FRAME,
+    OUTCOME,
+]
 every_figure = pytest.mark.parametrize("build", BUILDERS.values(), ids=BUILDERS)
 
 HOSTILE = "<b>bold</b><a href='http://evil.test'>x</a>%{x}<img src=http://evil.test>"
+
+
+def test_every_registered_chart_is_drawn_here():
+    """What a test of every figure asks then holds for a new chart too."""
+    assert SAMPLES.keys() == set(CHARTS)
 
 
 @every_figure
@@ -103,6 +70,78 @@ def test_it_becomes_json_and_the_same_one_each_time(analysis, build):
     written = build(analysis).figure.to_json()
     assert json.loads(written)["data"]
     assert build(analysis).figure.to_json() == written
+
+
+def rows_of(kind):
+    """Outcomes, scores and test rows that leave charts little to draw."""
+    rng = np.random.default_rng(5)
+    third, score = np.arange(90) % 3 == 0, rng.random(90)
+    return {
+        "one score": (third, np.full(90, 0.3), None),
+        "zeros and ones": (third, np.round(score), None),
+        "ninety rows": (score < 0.4, score, None),
+        "no positive test row but one": (third & (np.arange(90) < 62), score, np.arange(90) >= 60),
+    }[kind]
+
+
+@pytest.fixture(
+    scope="module",
+    params=["one score", "zeros and ones", "ninety rows", "no positive test row but one"],
+)
+def scarce(request):
+    outcome, score, test = rows_of(request.param)
+    predictions = Predictions.from_arrays(outcome, score, test=test)
+    return analyze(predictions, Settings(methods=ALL[1:]))
+
+
+def numbers_in(value):
+    """All numbers of a layout or a trace."""
+    if isinstance(value, dict):
+        return [n for part in value.values() for n in numbers_in(part)]
+    if isinstance(value, list | tuple):
+        return [n for part in value for n in numbers_in(part)]
+    return [value] if isinstance(value, int | float) else []
+
+
+@every_figure
+def test_where_there_is_little_to_draw_axes_have_ends_and_words_have_numbers(scarce, build):
+    chart = build(scarce)
+    layout = chart.figure.to_plotly_json()["layout"]
+    assert np.isfinite(numbers_in({k: v for k, v in layout.items() if k != "template"})).all()
+    for name, value in layout.items():
+        if name[1:5] == "axis" and "range" in value:
+            assert value["range"][0] != value["range"][1]
+    shown = [chart.alt, *(str(trace.name) for trace in chart.figure.data)]
+    shown += [text for trace in chart.figure.data for text in trace.hovertext or ()]
+    assert not any(re.search(r"\bnan\b|\binf\b|None", text) for text in shown)
+
+
+@every_figure
+def test_it_says_what_it_shows_in_sentences(analysis, build):
+    chart = build(analysis)
+    assert chart.alt[0].isupper()
+    assert chart.alt.endswith(".")
+    assert re.fullmatch(r"[\w-]+", chart.name)
+
+
+@every_figure
+def test_whatever_the_legend_names_has_a_name(analysis, build):
+    assert all(trace.name for trace in build(analysis).figure.data if trace.showlegend)
+
+
+@every_figure
+def test_every_colour_is_one_of_the_palette(analysis, build):
+    known = {_rgb(color) for color in COLORS}
+    for trace in build(analysis).figure.data:
+        drawn = [trace.marker.color, trace.line.color, trace.fillcolor]
+        assert {_rgb(color) for color in drawn if isinstance(color, str)} <= known
+
+
+def _rgb(color):
+    """Red, green and blue of "#RRGGBB" or "rgba(...)"."""
+    if color.startswith("#"):
+        return tuple(int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return tuple(map(int, re.findall(r"\d+", color)[:3]))
 
 
 def unpacked(value):
@@ -144,9 +183,9 @@ def test_no_colour_is_fixed_that_a_dark_page_must_change(analysis, build):
 
 
 @every_figure
-def test_traces_are_plain_scatters_with_names_of_their_own(analysis, build):
+def test_layers_are_plain_with_names_of_their_own(analysis, build):
     data = build(analysis).figure.data
-    assert {trace.type for trace in data} == {"scatter"}
+    assert {trace.type for trace in data} <= {"scatter", "bar"}
     uids = [trace.uid for trace in data]
     assert all(uids)
     assert len(set(uids)) == len(uids)
@@ -169,7 +208,7 @@ def test_hostile_labels_stay_text(analysis, build):
 
 @pytest.mark.parametrize(
     "name",
-    [name for name in BUILDERS if name not in NO_VERDICT and name not in drawn.BUILDERS],
+    WITH_VERDICT,
 )
 def test_alternative_text_states_the_verdict_and_every_method(analysis, name):
     alt = BUILDERS[name](analysis).alt
@@ -178,16 +217,19 @@ def test_alternative_text_states_the_verdict_and_every_method(analysis, name):
 
 
 def test_alternative_text_of_the_others_states_what_they_show(analysis):
-    assert analysis.verdict.sentence in figures.cumulative_chart(analysis).alt
-    assert f"{analysis.methods['platt'].ks.statistic:.3f}" in BUILDERS["cumulative"](analysis).alt
-    assert analysis.recommendation.sentence in figures.difference_chart(analysis).alt
-    assert f"{analysis.compact_logit.epsilon:.2g}" in figures.compact_logit_chart(analysis).alt
+    assert analysis.verdict.sentence in cumulative_chart(analysis).alt
+    assert (
+        f"{analysis.methods['platt'].ks.statistic:.3f}"
+        in BUILDERS["cumulative_chart 0"](analysis).alt
+    )
+    assert analysis.recommendation.sentence in difference_chart(analysis).alt
+    assert f"{analysis.compact_logit.epsilon:.2g}" in compact_logit_chart(analysis).alt
 
 
 @every_figure
 def test_report_copy_follows_the_page_and_leaves_the_chart_alone(analysis, build):
     chart = build(analysis)
-    copy = figures.for_report(chart)
+    copy = for_report(chart)
     assert copy.layout.width is None
     assert chart.figure.layout.width == chart.width
     assert copy.layout.height == chart.height

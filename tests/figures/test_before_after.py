@@ -1,6 +1,6 @@
 import numpy as np
 
-from calib.figures import before_after_chart, before_after_panel
+from calib.figures.before_after import before_after_chart, before_after_panel
 from calib.figures.words import evidence
 
 

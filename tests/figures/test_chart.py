@@ -1,11 +1,49 @@
 import pytest
 
-from calib.figures.chart import BOTTOM, LEGEND_ROW, make_chart
+from calib.figures import CHARTS
+from calib.figures.chart import BOTTOM, LEGEND_ROW, chart, draw, file_name
+from calib.figures.cumulative_difference import cumulative_difference_chart
+from calib.figures.layers import layer
+from calib.figures.panels import axis, one, padded
+from calib.figures.reliability import reliability_chart
 
 
 @pytest.mark.parametrize(("left", "rows"), [(54, 1), (190, 2)])
 def test_beside_long_names_a_legend_has_room_for_more_rows(left, rows):
-    traces = [{"name": "Uncalibrated"}, {"name": "Beta"}]
-    size = {"plot_width": 400, "plot_height": 200, "left": left}
-    chart = make_chart(traces, {}, "Two.", **size, revision="")
-    assert chart.figure.layout.margin.b == BOTTOM + rows * LEGEND_ROW + 4
+    layers = [layer(name, [0], [0], name=name, legend=True) for name in ("Uncalibrated", "Beta")]
+    drawn = draw("two", one(axis(), axis(), 400, 200), layers, "Two.", left=left)
+    assert drawn.figure.layout.margin.b == BOTTOM + rows * LEGEND_ROW + 4
+
+
+def test_a_chart_is_registered_once():
+    with pytest.raises(ValueError, match="chart 'reliability_chart' is registered twice"):
+        chart(reliability_chart)
+    assert CHARTS["reliability_chart"] is reliability_chart
+
+
+def test_a_downloaded_image_is_named_by_what_it_shows(analysis):
+    drawn = reliability_chart(analysis)
+    assert drawn.name == "reliability-predictions-12-uniform"
+    assert drawn.config["toImageButtonOptions"]["filename"] == drawn.name
+    assert drawn.config["toImageButtonOptions"]["scale"] == 2
+    assert cumulative_difference_chart(analysis).name == "cumulative-difference-predictions"
+
+
+@pytest.mark.parametrize(
+    ("parts", "name"),
+    [
+        (("reliability", "churn.csv.gz", 15, "quantile"), "reliability-churn-15-quantile"),
+        (("a", "../../etc/passwd"), "a-etc-passwd"),
+        (("a", "", 0.5), "a-0-5"),
+        (("a", "überfällig 2.5"), "a-überfällig-2-5"),
+        (("a", "x" * 200), ("a-" + "x" * 200)[:80]),
+    ],
+)
+def test_names_of_files_hold_nothing_but_words(parts, name):
+    assert file_name(*parts) == name
+
+
+def test_ranges_hold_all_that_is_known():
+    assert padded([1.0, float("nan")], [[3.0, float("inf")]], margin=0.5) == [0.0, 4.0]
+    assert padded([float("nan")], margin=0.5) == [-0.5, 1.5]
+    assert padded(2.0, margin=0.5, least=0.25) == [1.75, 2.25]

@@ -1,6 +1,6 @@
 import pytest
 
-from calib.figures import checkpoint_chart
+from calib.figures.checkpoints import checkpoint_chart
 from tests.figures.drawn import checkpoints
 
 

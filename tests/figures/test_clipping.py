@@ -5,7 +5,9 @@ import pytest
 
 from calib.analysis import analyze
 from calib.core.predictions import Predictions
-from calib.figures import clipping_chart, matrix_difference_chart, reliability_chart
+from calib.figures.clipping import clipping_chart
+from calib.figures.difference import matrix_difference_chart
+from calib.figures.reliability import reliability_chart
 from calib.matrices import compare_clipping
 from calib.settings import Settings
 

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from calib.figures import cumulative_chart, cumulative_difference_chart
+from calib.figures.cumulative import cumulative_chart
+from calib.figures.cumulative_difference import cumulative_difference_chart
 
 # (panel, trace, x, y): section 4 of Gupta et al., Figure 1.
 PANELS = [

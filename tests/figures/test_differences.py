@@ -4,7 +4,7 @@ import math
 import pytest
 
 from calib.crossfit.comparison import Estimate
-from calib.figures import difference_chart
+from calib.figures.difference import difference_chart
 
 
 @pytest.mark.parametrize("metric", ["log_loss", "brier_score"])

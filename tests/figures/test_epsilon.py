@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calib.crossfit.epsilon import EPSILONS, EpsilonCurve
-from calib.figures import epsilon_chart
+from calib.figures.epsilon import epsilon_chart
 
 
 def curve(key="beta", shift=0.0):

@@ -7,7 +7,7 @@ import pytest
 
 from calib.figures import images as module
 from calib.figures.images import SCALE, images, missing
-from tests.figures.test_all import BUILDERS
+from tests.figures.drawn import BUILDERS
 
 needs_browser = pytest.mark.skipif(bool(missing()), reason=missing())
 

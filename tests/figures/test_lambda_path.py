@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calib.curves.functions import LambdaPath
-from calib.figures import lambda_path_chart, with_path
+from calib.figures.lambda_path import lambda_path_chart, with_path
 
 LOSSES = np.array([0.7, 0.52, 0.5, 0.51])
 
@@ -20,7 +20,7 @@ def searched(analysis, degrees):
 
 def test_losses_and_degrees_are_those_of_the_path(analysis, trace):
     figure = lambda_path_chart(searched(analysis, [9.0, 5.0, 3.0, 2.0]), "platt").figure
-    losses, degrees = trace(figure, "losses"), trace(figure, "degrees")
+    losses, degrees = trace(figure, "losses platt"), trace(figure, "degrees platt")
     np.testing.assert_array_equal(losses.x, [1.0, 10.0, 100.0, 1000.0])
     np.testing.assert_array_equal(losses.y, LOSSES)
     np.testing.assert_array_equal(degrees.y, [9.0, 5.0, 3.0, 2.0])
@@ -29,7 +29,7 @@ def test_losses_and_degrees_are_those_of_the_path(analysis, trace):
 
 def test_the_lambda_in_use_is_marked_and_named(analysis, trace):
     chart = lambda_path_chart(searched(analysis, [9.0, 5.0, 3.0, 2.0]), "platt")
-    assert int(np.argmax(trace(chart.figure, "losses").marker.size)) == 1
+    assert int(np.argmax(trace(chart.figure, "losses platt").marker.size)) == 1
     assert set(trace(chart.figure, "in use").x) == {10.0}
     assert "lambda 10 is in use with 5.0 degrees of freedom, loss 0.5200" in chart.alt
     assert "least loss is 0.5000" in chart.alt
@@ -37,7 +37,7 @@ def test_the_lambda_in_use_is_marked_and_named(analysis, trace):
 
 def test_a_method_that_counts_no_degrees_has_one_panel(analysis):
     chart = lambda_path_chart(searched(analysis, []), "platt")
-    assert "degrees" not in [drawn.uid for drawn in chart.figure.data]
+    assert "degrees platt" not in [drawn.uid for drawn in chart.figure.data]
     assert (
         chart.height < lambda_path_chart(searched(analysis, [4.0, 3.0, 2.0, 2.0]), "platt").height
     )

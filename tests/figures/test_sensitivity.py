@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calib.curves.sensitivity import ece_sensitivity
-from calib.figures import sensitivity_chart
+from calib.figures.sensitivity import sensitivity_chart
 
 KEY = "uncalibrated"
 

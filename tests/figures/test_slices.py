@@ -3,7 +3,9 @@ import json
 import numpy as np
 import pytest
 
-from calib.figures import period_chart, slice_chart, slice_reliability_chart
+from calib.figures.overlay import overlay_chart
+from calib.figures.periods import period_chart
+from calib.figures.slices import slice_chart
 from tests.figures.drawn import METHODS, curves, gaps, periods
 
 HOSTILE = "<b>bold</b><a href='http://evil.test'>x</a>%{x}<img src=http://evil.test>"
@@ -61,7 +63,7 @@ def test_only_the_strongest_are_drawn_where_there_are_many(analysis, trace):
 
 def test_overlay_draws_the_curves(analysis, trace):
     drawn = curves(analysis)
-    figure = slice_reliability_chart(drawn).figure
+    figure = overlay_chart(drawn).figure
     for i, curve in enumerate(drawn.values()):
         dots = trace(figure, f"dots slice {i}")
         np.testing.assert_array_equal(dots.x, curve.mean_score)
@@ -69,7 +71,7 @@ def test_overlay_draws_the_curves(analysis, trace):
     styles = {trace(figure, f"legend slice {i}").marker.symbol for i in range(3)}
     assert len(styles) == 3
     with pytest.raises(ValueError, match="curves must be 1 to 6, got 0"):
-        slice_reliability_chart({})
+        overlay_chart({})
 
 
 def test_periods_show_their_numbers_and_leave_gaps(analysis, trace):
@@ -93,7 +95,7 @@ def test_periods_show_their_numbers_and_leave_gaps(analysis, trace):
     "build",
     [
         lambda a: slice_chart(gaps(a, names=(HOSTILE, "x", "y"))),
-        lambda a: slice_reliability_chart(curves(a, names=(HOSTILE, "x", "y"))),
+        lambda a: overlay_chart(curves(a, names=(HOSTILE, "x", "y"))),
         lambda a: period_chart(periods(a, first=HOSTILE)),
     ],
 )

@@ -8,10 +8,9 @@ from typing import Literal, get_args
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
-from calib.figures.chart import Chart, make_chart
-from calib.figures.forest import forest_axes, zero_line
-from calib.figures.theme import style_of
-from calib.figures.trace import Trace, scatter, whiskers
+from calib.figures.chart import Chart, chart, draw
+from calib.figures.layers import EACH, Trace, method, points, vertical, whiskers
+from calib.figures.panels import forest, padded
 from calib.matrices import MulticlassResult
 from calib.multiclass import MULTICLASS_METRICS
 from calib.text import escaped, with_interval
@@ -24,6 +23,7 @@ FAR = 8.0
 LOSSES = get_args(Loss)
 
 
+@chart
 def difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
     """Forest plot of a loss minus that of the uncalibrated scores, paired by row; left is better.
 
@@ -40,10 +40,10 @@ def difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
     if metric not in LOSSES:
         raise ValueError(f"metric must be 'log_loss' or 'brier_score', got {metric!r}.")
     label = next(column.label for column in analysis.columns if column.key == metric)
-    found = list(analysis.methods.values())
-    return _forest(found, metric, label, analysis.recommendation.sentence)
+    return _forest(analysis, list(analysis.methods.values()), metric, label)
 
 
+@chart
 def matrix_difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
     """The same of all classes of a matrix, whatever the view.
 
@@ -61,41 +61,45 @@ def matrix_difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Ch
     if analysis.multiclass is None:
         raise ValueError("analysis must be of a matrix, got one of one score a row.")
     results = list(analysis.multiclass.results.values())
-    label = MULTICLASS_METRICS[metric].label
-    return _forest(results, metric, label, analysis.recommendation.sentence)
+    return _forest(analysis, results, metric, MULTICLASS_METRICS[metric].label)
 
 
-def _forest(found: Sequence[Compared], metric: Loss, label: str, advice: str) -> Chart:
+def _forest(analysis: Analysis, found: Sequence[Compared], metric: Loss, label: str) -> Chart:
     results = [result for result in found if result.key != "uncalibrated"]
-    traces = [zero_line(len(results)), *(_row(r, metric, i) for i, r in enumerate(results))]
     # Beside an axis there is no room for how a method takes several classes.
     labels = [result.label.partition(",")[0] for result in results]
     title = escaped(f"{label} minus uncalibrated (← better)")
-    return make_chart(
-        traces,
-        forest_axes(title, _range(results, metric), [escaped(label) for label in labels]),
-        f"{label} of each method minus that of the uncalibrated scores, with intervals. {advice}",
-        plot_width=WIDTH,
-        plot_height=ROW * max(len(results), 1),
+    zero = vertical("zero", 0.0, [-0.5, len(results) - 0.5], width=1.25, dash=None)
+    return draw(
+        "differences",
+        forest(
+            title,
+            _range(results, metric),
+            [escaped(label) for label in labels],
+            WIDTH,
+            ROW * max(len(results), 1),
+        ),
+        [zero, *(_row(result, metric, row) for row, result in enumerate(results))],
+        f"{label} of each method minus that of the uncalibrated scores, with intervals. "
+        f"{analysis.recommendation.sentence}",
+        of=(metric, analysis.data.name),
+        view=metric,
         left=20 + round(6.8 * max(map(len, labels), default=0)),
-        revision=f"differences {metric}",
     )
 
 
 def _row(result: Compared, metric: str, row: int) -> Trace:
-    estimate, style = result.differences[metric], style_of(result.key)
+    estimate, of = result.differences[metric], method(result)
     value, low, high = (np.array([e]) for e in (estimate.value, estimate.low, estimate.high))
-    return scatter(
-        x=value,
-        y=[row],
-        mode="markers",
-        name=escaped(result.label),
-        uid=f"difference {result.key}",
-        marker={"color": style.color, "symbol": style.symbol, "size": 10},
-        error_x=whiskers(value, low, high, style.color, thickness=1.75, width=4),
+    return points(
+        "difference",
+        of,
+        value,
+        [row],
+        marker={"size": 10},
+        error_x=whiskers(value, low, high, of.style.color, thickness=1.75, width=4),
         hovertext=[with_interval(estimate, sign=True)],
-        hovertemplate="<b>%{fullData.name}</b><br>%{hovertext}<extra></extra>",
-        showlegend=False,
+        hover=EACH,
     )
 
 
@@ -107,6 +111,4 @@ def _range(results: list[Compared], metric: str) -> list[float]:
     found = [result.differences[metric] for result in results]
     ends = np.array([[0.0, e.value, e.low, e.high] for e in found] or [[0.0]])
     far = FAR * float(np.median(np.nanmax(np.abs(ends), axis=1)))
-    low, high = max(float(np.nanmin(ends)), -far), min(float(np.nanmax(ends)), far)
-    margin = 0.08 * (high - low) or 0.01
-    return [low - margin, high + margin]
+    return padded(np.clip(ends, -far, far), margin=0.08)

@@ -1,0 +1,82 @@
+"""Expected cost of a row over all thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from calib.analysis.decisions import CostCurves, DecisionTable
+from calib.figures.chart import Chart, chart, draw
+from calib.figures.layers import Trace, curve, horizontal, method, points, vertical
+from calib.figures.panels import Panels, axis, one
+from calib.methods import method_of
+from calib.text import number, probability, significant
+
+WIDTH, HEIGHT, LEFT = 500, 300, 66
+HOVER = "threshold %{x:.3f}<br>%{y:.4f}<extra>%{fullData.name}</extra>"
+LEVEL = "%{y:.4f}<extra>%{fullData.name}</extra>"
+
+
+@chart
+def cost_chart(curves: CostCurves, table: DecisionTable, methods: Sequence[str]) -> Chart:
+    """Expected cost of a row over the threshold.
+
+    Parameters
+    ----------
+    curves : CostCurves
+    table : DecisionTable
+        Of the same costs: where each method decides, and where it would have cost least.
+    methods : sequence of str
+        Keys of the methods to draw.
+    """
+    top = 1.08 * max(curves.treat_all, curves.treat_none)
+    low = min(float(curves.cost[key].min()) for key in methods)
+    ends = [max(0.0, low - 0.25 * (top - low)), top]
+    look = {"width": 1.25, "hover": LEVEL, "legend": True}
+    layers = [
+        horizontal("treat all", curves.treat_all, name="Flag all", dash="dash", **look),
+        horizontal("treat none", curves.treat_none, name="Flag none", **look),
+    ]
+    layers += [
+        curve("cost", method(key), curves.threshold, curves.cost[key], hover=HOVER)
+        for key in methods
+    ]
+    layers += [_mark(table, key) for key in methods]
+    if table.costs.capacity is None:
+        layers.append(threshold_line(table.costs.threshold, ends))
+    said = [
+        f"{method_of(key).label}: {number(table.methods[key].cost.value)} at its threshold."
+        for key in methods
+    ]
+    return draw(
+        "cost",
+        over_thresholds("Expected cost per row", ends),
+        layers,
+        f"Expected cost of a row over the threshold. {' '.join(said)}",
+        left=LEFT,
+    )
+
+
+def over_thresholds(title: str, ends: Sequence[float]) -> Panels:
+    """A panel with all thresholds across."""
+    across = axis("Threshold", range=[-0.01, 1.01], nticks=6)
+    return one(across, axis(title, range=ends, nticks=6, tickformat="~g"), WIDTH, HEIGHT)
+
+
+def threshold_line(threshold: float, ends: Sequence[float]) -> Trace:
+    """The threshold in use."""
+    name = f"Threshold {significant(threshold)}"
+    return vertical("threshold", threshold, ends, name=name, width=1.5, dash=None, legend=True)
+
+
+def _mark(table: DecisionTable, key: str) -> Trace:
+    """A marker where a method reaches the capacity, or where it would have cost least."""
+    decision = table.methods[key]
+    if table.costs.capacity is not None:
+        kind, at, cost = "capacity", decision.threshold, decision.cost.value
+        said = f"capacity reached at {probability(at)}: {number(cost)}"
+    else:
+        kind, at, cost = "hindsight", min(decision.hindsight, 1.0), decision.hindsight_cost
+        place = "none flagged" if decision.hindsight > 1.0 else f"from {probability(at)} on"
+        said = f"least in hindsight: {number(cost)}, {place}"
+    hover = f"{said}<extra>%{{fullData.name}}</extra>"
+    return points(kind, method(key), [at], [cost], marker={"size": 10}, hover=hover)
