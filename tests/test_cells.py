@@ -108,3 +108,15 @@ def test_the_variance_prefix_is_that_of_the_null():
     expected = [0.0, (1 + 4) * 0.1 * 0.9, (1 + 4) * 0.1 * 0.9 + 9 * 0.4 * 0.6]
     np.testing.assert_allclose(cells.cumulative_variance, [*expected, expected[-1]], rtol=1e-14)
     assert cells.total_weight_sq == 30.0
+
+
+def test_on_the_grid_equal_weights_stay_one_array():
+    rng = np.random.default_rng(3)
+    score = rng.random(60_000)
+    cells = ScoreCells.from_arrays(rng.random(60_000) < score, score).on_grid()
+    assert cells.rows is cells.weight is cells.weight_sq
+    assert cells.positive is cells.positive_sq
+    weighted = ScoreCells.from_arrays([0, 1, 1], [0.2, 0.2, 0.4], [1.0, 2.0, 3.0]).on_grid()
+    np.testing.assert_allclose(weighted.rows, [2.0, 1.0])
+    np.testing.assert_allclose(weighted.weight_sq, [5.0, 9.0])
+    np.testing.assert_allclose(weighted.positive_sq, [4.0, 9.0])

@@ -148,17 +148,19 @@ class ScoreCells:
         def total(values: FloatArray) -> FloatArray:
             return np.add.reduceat(values, starts)
 
-        weight = total(self.weight)
+        weight, positive = total(self.weight), total(self.positive)
         mean = total(self.weight * self.score) / weight
         # The mean of equal numbers may round to one just beyond them.
         ends = self.score[starts], self.score[np.append(starts[1:], len(self)) - 1]
+        # Of rows without weights sums and sums of squares are one array, and stay one.
+        plain = self.weight_sq is self.weight is self.rows and self.positive_sq is self.positive
         return ScoreCells(
             score=np.clip(mean, *ends),
-            rows=total(self.rows),
+            rows=weight if plain else total(self.rows),
             weight=weight,
-            positive=total(self.positive),
-            weight_sq=total(self.weight_sq),
-            positive_sq=total(self.positive_sq),
+            positive=positive,
+            weight_sq=weight if plain else total(self.weight_sq),
+            positive_sq=positive if plain else total(self.positive_sq),
             design_effect=self.design_effect,
         )
 

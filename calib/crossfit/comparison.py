@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedGroupKFold
 
 from calib.calibrators import CALIBRATORS, Calibrator
+from calib.calibrators.uncalibrated import Uncalibrated
 from calib.core.cells import ScoreCells
 from calib.core.counted import CountedRows
 from calib.core.predictions import BinaryView
@@ -71,6 +72,7 @@ class CrossFitted:
         The settings that the methods were fitted with.
     counted : CountedRows
         The rows that are scored, counted before they were split into folds; of a matrix, after.
+        Without their spread within cells.
     source : ndarray of int, shape (n,)
         Position in `counted` of each entry of `rows`.
     outcomes : mapping of str to ndarray of bool, shape (n,)
@@ -343,7 +345,7 @@ def _by_split(
         settings=settings,
         calibration=replicate_clusters(calibration, fitted_on, settings.seed),
         given=None if given is None or given.test is None else given.rows(given.test),
-        counted=own,
+        counted=replace(own, spread=None),
         source=np.arange(len(test)),
         resolution=_resolutions(
             test, own, np.arange(len(test)), scores, cells, {key: [maps[key]] for key in scores}
@@ -409,8 +411,12 @@ def _by_folds(
         for key in fitted:
             by_fold[key].append(fitted[key])
             scores[key][held_out] = fitted[key].predict(rows.score[held_out])
-    # A method that failed in one fold has rows without a score.
-    scores = {key: values for key, values in scores.items() if key not in failures}
+    # A method that failed in one fold has rows without a score. The given ones are held once.
+    scores = {
+        key: rows.score if isinstance(maps[key], Uncalibrated) else values
+        for key, values in scores.items()
+        if key not in failures
+    }
     maps = {key: maps[key] for key in scores}
     cells = _count(rows, scores)
     progress((len(numbers) + 1) / (len(numbers) + 2), "Resampling the rows")
@@ -428,7 +434,7 @@ def _by_folds(
         fold=fold,
         fold_scores={key: FoldScores.of(fitted_on, by_fold[key]) for key in maps},
         given=given,
-        counted=counted,
+        counted=replace(counted, spread=None),
         source=source,
         resolution=_resolutions(rows, counted, source, scores, cells, by_fold),
     )

@@ -91,7 +91,7 @@ def whole_design_effect(cells: ScoreCells, clusters: Replicates | None) -> float
     """The same of all rows together: a curve that is stiff joins them over wide ranges."""
     if clusters is None:
         return 1.0
-    gap, s = clusters.gap[-1].astype(np.float64), cells.score
+    gap, s = clusters.gap[-1], cells.score
     square = cells.positive_sq @ (1.0 - 2.0 * s) + cells.weight_sq @ (s * s)
     alone = square - gap[0] ** 2 * cells.total_weight_sq
     if alone <= 0.0:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 SmallFloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
+SmallIntArray = NDArray[np.int16]
 BoolArray = NDArray[np.bool_]
 CHUNK = 1 << 17
 

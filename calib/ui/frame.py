@@ -20,6 +20,7 @@ from calib.figures import Chart
 from calib.loading.examples import EXAMPLES
 from calib.text import plain, sentence
 from calib.ui import data_in, side_by_side, state, style, views
+from calib.ui.memory import share_heaps
 from calib.ui.pages import OF_A_MATRIX, PAGES, WITHOUT_DATA
 from calib.ui.pending import Pending
 from calib.ui.state import Session
@@ -45,7 +46,7 @@ Found = TypeVar("Found")
 def begin(title: str) -> Session:
     """Start a page: its configuration, the navigation row, and what the link was refused."""
     st.set_page_config(page_title=f"{title} · Calibration", page_icon=ICON, layout="wide")
-    _freeze_imports()
+    _prepare_server()
     session = state.current()
     # A page may have ended in the middle of several models.
     session.pending, session.drawn = None, 0
@@ -67,7 +68,8 @@ def begin(title: str) -> Session:
 
 
 @st.cache_resource
-def _freeze_imports() -> None:
+def _prepare_server() -> None:
+    share_heaps()
     # Modules live as long as the server: a collection need not look at them again.
     gc.collect()
     gc.freeze()

@@ -32,7 +32,7 @@ from calib.settings import Settings
 from calib.ui.choice import Choice, Situation
 from calib.ui.choices import AUTO_BINS, BIN_AT, CHOICES, MODELS, N_BINS, VIEW, Chosen
 from calib.ui.links import FINGERPRINT_SHOWN, Link, Source, decode, encode
-from calib.ui.memory import give_back
+from calib.ui.memory import give_back, trim
 from calib.ui.pending import Pending
 from calib.ui.recent import Recent
 from calib.ui.report_browser import Desk
@@ -282,10 +282,11 @@ def one_score_settings(settings: Settings, view: str) -> Settings:
 
 def current() -> Session:
     """The session; made from the address at the first run."""
-    if SESSION not in st.session_state:
+    # Asked for dozens of times a run: one look, not a second one for whether it is there.
+    session: Session | None = st.session_state.get(SESSION)
+    if session is None:
         give_back()
-        st.session_state[SESSION] = _begun(st.query_params.to_dict())
-    session: Session = st.session_state[SESSION]
+        session = st.session_state[SESSION] = _begun(st.query_params.to_dict())
     return session
 
 
@@ -400,7 +401,9 @@ def analysis(session: Session, rows: Predictions, progress: Progress = no_progre
     def fit() -> Analysis:
         with HEAVY:
             earlier = session.latest.get(rows.fingerprint)
-            return analyze(rows, fitting, earlier=earlier, progress=progress)
+            made = analyze(rows, fitting, earlier=earlier, progress=progress)
+            trim()
+            return made
 
     # A person's own rows are kept by their session alone and go with it.
     kept = session.analyses if session.upload else _shared_analyses()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
 from calib.core.predictions import BinaryView
 from calib.numerics.aggregate import bucket_starts
-from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray, lock
+from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray, SmallIntArray, lock
 from calib.numerics.binning import Bins, bin_between
 from calib.numerics.poisson_binomial import calibrated_gap
 from calib.numerics.resampling import (
@@ -22,6 +23,8 @@ from calib.uncertainty.rows import RowResamples, resample_rows
 
 # Ends of bins move to the nearest of so many points; the bounds are taken around the exact value.
 MAX_POINTS = 512
+# Steps of 16 bits from a sum of the rows to the farthest of its resamples.
+STEPS = 32_767
 # Means of equal scores differ by their rounding.
 ROUNDING = 1e-11
 
@@ -63,6 +66,61 @@ class Errors:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ResampledSums:
+    """Sums of the rows, and of their resamples: in single precision, or in half as many bits.
+
+    In 16 bits they are rounded to 1/32,767 of the largest deviation from the sum of the rows: some
+    1/8,000 of a standard deviation, which averages out over the resamples.
+
+    Attributes
+    ----------
+    own : ndarray of shape (p,)
+        Sums of the rows themselves.
+    unit : ndarray of float32, shape (p,)
+        Size of a step.
+    steps : ndarray of float32 or int16, shape (p, r)
+        From the rows' sums to those of each resample.
+    factor : ndarray of shape (r,) or None
+        Of each resample's steps: Student's tails would leave few steps to all but the farthest.
+
+    Examples
+    --------
+    >>> sums = ResampledSums.of(np.array([1.0]), np.array([[1.5, 0.0]]), rounded=True)
+    >>> sums[[0]].round(4)
+    array([[1.5, 0. ]])
+    """
+
+    own: FloatArray
+    unit: SmallFloatArray
+    steps: SmallFloatArray | SmallIntArray
+    factor: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    @classmethod
+    def of(cls, own: FloatArray, sums: FloatArray, *, rounded: bool) -> ResampledSums:
+        """Of the rows' sums, shape (p,), and those of the resamples, shape (p, r)."""
+        steps = (sums - own[:, None]).astype(np.float32)
+        if not rounded:
+            return cls(own, np.ones(len(own), dtype=np.float32), steps)
+        unit = np.abs(steps).max(axis=1, initial=0.0) / np.float32(STEPS)
+        steps /= np.where(unit > 0.0, unit, np.float32(1.0))[:, None]
+        return cls(own, unit, np.rint(steps, out=steps).astype(np.int16))
+
+    def __getitem__(self, at: Any) -> FloatArray:
+        """Sums in the resamples, of some points."""
+        deviation = self.unit[at][..., None] * self.steps[at]
+        if self.factor is not None:
+            deviation = deviation * self.factor
+        return self.own[at][..., None] + deviation
+
+    def deviations(self, factor: FloatArray) -> ResampledSums:
+        """Those of the resamples alone, times a factor each; the first column is not one."""
+        return ResampledSums(np.zeros(len(self.own)), self.unit, self.steps[:, 1:], factor)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Replicates:
     """What the intervals of one method need: prefix sums over its scores, in every resample.
 
@@ -70,13 +128,13 @@ class Replicates:
     ----------
     score : ndarray of shape (p,)
         Points, increasing.
-    gap : ndarray of float32, shape (p + 1, r + 1)
+    gap : ResampledSums of shape (p + 1, r + 1)
         Sum of w (y - s) over the rows up to each point, as a share of the total weight. The first
         column is that of the rows themselves.
-    weight : ndarray of float32, shape (p + 1, r + 1) or (p + 1, 1)
+    weight : ResampledSums of shape (p + 1, r + 1) or (p + 1, 1)
         Share of the weight up to each point; of so many rows that it hardly varies, that of the
         rows themselves.
-    noise : ndarray of float32, shape (p + 1, r)
+    noise : ResampledSums of shape (p + 1, r)
         The gaps of calibrated scores: of outcomes y ~ Bernoulli(s), or, where clusters are drawn
         and outcomes are not independent, of each resample minus those of the rows, with Student's
         tails.
@@ -86,9 +144,9 @@ class Replicates:
     """
 
     score: FloatArray
-    gap: SmallFloatArray
-    weight: SmallFloatArray
-    noise: SmallFloatArray
+    gap: ResampledSums
+    weight: ResampledSums
+    noise: ResampledSums
     ks: Errors
     clustered: bool = False
 
@@ -98,8 +156,8 @@ class Replicates:
     @property
     def kuiper(self) -> Errors:
         """Highest minus lowest cumulative gap."""
-        error = np.ptp(self.gap, axis=0)
-        return Errors(error[1:] - error[0], np.ptp(self.noise, axis=0))
+        error = np.ptp(self.gap[:], axis=0)
+        return Errors(error[1:] - error[0], np.ptp(self.noise[:], axis=0))
 
     def ece(self, edges: FloatArray, cells: ScoreCells | None = None) -> Errors:
         """Weighted mean of absolute gaps between the given edges, shape (b + 1,).
@@ -200,17 +258,21 @@ def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
     negative *= mean[0::2][order, None].astype(np.float32)
     gap = _prefix(positive - negative)[ends]
     kept = _thin(score[order][ends[1:] - 1], share[order], ends)
-    noise = (
-        _clusters_null(rows, gap[kept])
-        if rows.n_clusters
-        else _null(rows, score, order, ends[kept])
-    )
+    # The more rows, the smaller the deviations and what rounding takes from them.
+    sums = _resampled(gap[kept], rounded=rows.many)
+    if rows.n_clusters:
+        factor = _clusters_factor(rows)
+        noise = (gap[kept, 1:] - gap[kept, :1]) * factor
+        null = sums.deviations(factor)
+    else:
+        noise = _null(rows, score, order, ends[kept])
+        null = ResampledSums.of(np.zeros(len(noise)), noise, rounded=rows.many)
     error = np.abs(gap).max(axis=0)
     return Replicates(
         score=score[order][ends[1:] - 1][kept[1:] - 1],
-        gap=gap[kept].astype(np.float32),
-        weight=weight[kept][:, : 1 if rows.many else None].astype(np.float32),
-        noise=noise.astype(np.float32),
+        gap=sums,
+        weight=_resampled(weight[kept][:, : 1 if rows.many else None], rounded=rows.many),
+        noise=null,
         ks=Errors(error[1:] - error[0], np.abs(noise).max(axis=0)),
         clustered=rows.n_clusters > 0,
     )
@@ -245,6 +307,11 @@ def _by_score(rows: RowResamples, order: IntArray, outcome: int) -> SmallFloatAr
     )
 
 
+def _resampled(sums: FloatArray, *, rounded: bool) -> ResampledSums:
+    """Whose first column is that of the rows themselves."""
+    return ResampledSums.of(sums[:, 0].copy(), sums, rounded=rounded)
+
+
 def _prefix(values: FloatArray | SmallFloatArray) -> FloatArray:
     sums = np.zeros((len(values) + 1, values.shape[1]))
     np.cumsum(values, axis=0, dtype=np.float64, out=sums[1:])
@@ -262,11 +329,10 @@ def _thin(score: FloatArray, share: FloatArray, ends: IntArray) -> IntArray:
     return np.append(bucket_starts(score, weight, MAX_POINTS), len(score))
 
 
-def _clusters_null(rows: RowResamples, gap: FloatArray) -> FloatArray:
-    """What resampled clusters show, and how little a few of them tell of it."""
-    n_replicates = gap.shape[1] - 1
+def _clusters_factor(rows: RowResamples) -> FloatArray:
+    """How little a few clusters tell of what they show when resampled."""
     rng = np.random.default_rng([rows.seed, 1])
-    return (gap[:, 1:] - gap[:, :1]) * student_factor(rows.n_clusters, n_replicates, rng)
+    return student_factor(rows.n_clusters, rows.drawn.shape[1], rng)
 
 
 def _null(rows: RowResamples, score: FloatArray, order: IntArray, ends: IntArray) -> FloatArray:

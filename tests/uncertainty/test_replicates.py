@@ -13,7 +13,7 @@ from calib.metrics import (
 )
 from calib.numerics.binning import bin_cells, bin_edges
 from calib.uncertainty import replicate, resample_rows
-from calib.uncertainty.replicates import MAX_POINTS
+from calib.uncertainty.replicates import MAX_POINTS, ResampledSums
 
 
 def made(n, seed=0, *, decimals=9, **more):
@@ -63,8 +63,8 @@ def test_noise_is_that_of_outcomes_drawn_from_the_scores():
     """One score: its gap is that of a binomial count, in resamples and under the null."""
     rows = Predictions.from_arrays([0] * 60 + [1] * 40, np.full(100, 0.7)).view()
     found = replicates(rows)
-    signed = found.gap[-1, 1:] - found.gap[-1, 0]
-    assert found.gap[-1, 0] == pytest.approx(0.4 - 0.7, abs=1e-6)
+    signed = found.gap[-1][1:] - found.gap[-1][0]
+    assert found.gap[-1][0] == pytest.approx(0.4 - 0.7, abs=1e-6)
     assert signed.std() == pytest.approx(np.sqrt(0.4 * 0.6 / 100), rel=0.08)
     for noise in (found.ks.noise, found.ece(np.array([0.0, 0.5, 1.0])).noise):
         for k in range(3, 12, 2):
@@ -105,7 +105,7 @@ def test_ties_are_one_score_in_every_fold():
     np.testing.assert_allclose(found.score, rows.cells().score, rtol=1e-9)
     edges = bin_edges(rows.cells(), 10, "quantile")
     exact = expected_calibration_error(rows.cells(), n_bins=10, strategy="quantile")
-    gap = np.diff(found.gap[found._ends(edges), 0])
+    gap = np.diff(found.gap[found._ends(edges)][:, 0])
     assert np.abs(gap).sum() == pytest.approx(exact, abs=1e-6)
 
 
@@ -115,7 +115,7 @@ def test_many_rows_need_few_points():
     assert len(found.score) <= MAX_POINTS
     assert (np.diff(found.score) > 0).all()
     np.testing.assert_allclose(found.weight[-1], 1.0, atol=1e-5)
-    assert found.gap[-1, 0] == pytest.approx(rows.outcome.mean() - rows.score.mean(), abs=1e-5)
+    assert found.gap[-1][0] == pytest.approx(rows.outcome.mean() - rows.score.mean(), abs=1e-5)
 
 
 def test_the_design_effect_of_independent_rows_is_1():
@@ -147,7 +147,7 @@ def test_weights_that_differ_widen_and_equal_ones_do_nothing():
     uneven = np.random.default_rng(0).exponential(size=2000) ** 2 + 1e-3
     weighted = Predictions.from_arrays(rows.outcome, rows.score, uneven).view()
     effective = uneven.sum() ** 2 / (uneven @ uneven) / 2000
-    ratio = replicates(weighted).gap[-1, 1:].std() / replicates(rows).gap[-1, 1:].std()
+    ratio = replicates(weighted).gap[-1][1:].std() / replicates(rows).gap[-1][1:].std()
     assert ratio == pytest.approx(1 / np.sqrt(effective), rel=0.2)
 
 
@@ -220,3 +220,25 @@ def test_the_noise_floor_of_clusters_is_that_of_clusters():
         errors.append(expected_calibration_error(cells, n_bins=10, strategy="quantile"))
     assert np.mean(floors) == pytest.approx(np.mean(errors), rel=0.08)
     assert np.mean(unaware) < 0.93 * np.mean(errors)
+
+
+def test_resamples_in_16_bits_are_those_that_were_drawn():
+    rng = np.random.default_rng(0)
+    own = np.array([0.0, 0.25, -3e-4])
+    sums = own[:, None] + np.array([0.0, 1e-3, 2.0])[:, None] * rng.standard_normal((3, 1000))
+    kept = ResampledSums.of(own, sums, rounded=True)
+    assert kept.steps.itemsize == 2
+    # The largest of 1,000 normal numbers is about 3.5: half a step is 5e-5 standard deviations.
+    np.testing.assert_allclose(kept[0], 0.0)
+    np.testing.assert_allclose(kept[1], sums[1], atol=7e-8)
+    np.testing.assert_allclose(kept[[2, 1]], sums[[2, 1]], atol=1.4e-4)
+
+
+def test_noise_of_two_clusters_keeps_its_middle_beside_its_farthest_draws():
+    """Student's t of one degree of freedom: some draws lie thousands of times farther than most."""
+    rows = made(400, group=np.arange(400) % 2)
+    found = replicates(rows)
+    whole = np.abs(found.noise[:]).max(axis=0)
+    assert whole.max() > 100 * np.median(whole)
+    np.testing.assert_allclose(whole, found.ks.noise, rtol=1e-4)
+    assert found.noise.steps.base is found.gap.steps
