@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from scipy.special import logit
-
 from calib.calibrators.base import register
 from calib.calibrators.beta import beta_expression
 from calib.calibrators.increasing import IncreasingSigmoid
 from calib.numerics.arrays import FloatArray
-from calib.numerics.transforms import clip_certain
+from calib.numerics.transforms import certain_logit
 
 
 @register(
@@ -39,7 +37,7 @@ class BetaSymmetric(IncreasingSigmoid):
     """
 
     def _columns(self, scores: FloatArray) -> list[FloatArray]:
-        return [logit(clip_certain(scores))]
+        return [certain_logit(scores)]
 
     def _name_parameters(self) -> None:
         self.a_, self.c_ = float(self.slopes_[0]), self.intercept_

@@ -33,7 +33,8 @@ class IncreasingSigmoid(RowCalibrator):
 
     def _fit_rows(self, scores: FloatArray, positive: FloatArray, weight: FloatArray) -> None:
         fit = fit_increasing(
-            self._columns(scores),
+            scores,
+            self._columns,
             positive,
             weight,
             intercept=self.has_intercept,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from scipy.special import logit
-
 from calib.calibrators.base import register
 from calib.calibrators.increasing import IncreasingSigmoid, signed
 from calib.numerics.arrays import FloatArray
-from calib.numerics.transforms import clip_certain
+from calib.numerics.transforms import certain_logit
 
 
 @register(
@@ -46,7 +44,7 @@ class Logistic(IncreasingSigmoid):
     """
 
     def _columns(self, scores: FloatArray) -> list[FloatArray]:
-        return [logit(clip_certain(scores))]
+        return [certain_logit(scores)]
 
     def _name_parameters(self) -> None:
         self.slope_ = float(self.slopes_[0])

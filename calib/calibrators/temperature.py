@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import logit
-
 from calib.calibrators.base import register
 from calib.calibrators.increasing import IncreasingSigmoid
 from calib.numerics.arrays import FloatArray
-from calib.numerics.transforms import clip_certain
+from calib.numerics.transforms import certain_logit
 
 
 @register(
@@ -49,7 +47,7 @@ class Temperature(IncreasingSigmoid):
     has_intercept = False
 
     def _columns(self, scores: FloatArray) -> list[FloatArray]:
-        return [logit(clip_certain(scores))]
+        return [certain_logit(scores)]
 
     def _name_parameters(self) -> None:
         self.temperature_ = math.inf if self.constant_ else 1.0 / float(self.slopes_[0])

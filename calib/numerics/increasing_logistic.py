@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from calib.numerics.arrays import FloatArray, lock
-from calib.numerics.logistic import fit_logistic
+from calib.numerics.arrays import FloatArray, chunks, lock
+from calib.numerics.logistic import Features, fit_logistic
+
+# Increasing functions of some scores, one array each.
+Columns = Callable[[FloatArray], Sequence[FloatArray]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,11 +55,15 @@ def platt_targets(positive: FloatArray, weight: FloatArray) -> FloatArray:
     n_positive = float(positive.sum())
     n_negative = float(weight.sum()) - n_positive
     high, low = (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (n_negative + 2.0)
-    return positive * high + (weight - positive) * low
+    targets = np.empty(len(weight))
+    for part in chunks(len(weight)):
+        targets[part] = positive[part] * high + (weight[part] - positive[part]) * low
+    return targets
 
 
 def fit_increasing(
-    columns: Sequence[FloatArray],
+    score: FloatArray,
+    columns: Columns,
     positive: FloatArray,
     weight: FloatArray,
     *,
@@ -71,7 +78,9 @@ def fit_increasing(
 
     Parameters
     ----------
-    columns : sequence of ndarray of shape (k,)
+    score : ndarray of shape (k,)
+    columns : callable
+        Some scores to the increasing functions of them, one array each.
     positive, weight : ndarray of shape (k,)
     intercept : bool
     smooth : bool
@@ -82,17 +91,27 @@ def fit_increasing(
     --------
     >>> import numpy as np
     >>> score = np.array([0.0, 1.0])
-    >>> fit = fit_increasing([score], np.array([1.0, 3.0]), np.full(2, 4.0))
+    >>> fit = fit_increasing(score, lambda s: [s], np.array([1.0, 3.0]), np.full(2, 4.0))
     >>> np.exp(fit.slopes).round(6), fit.constant
     (array([9.]), False)
-    >>> fit_increasing([score], np.array([3.0, 1.0]), np.full(2, 4.0)).constant
+    >>> fit_increasing(score, lambda s: [s], np.array([3.0, 1.0]), np.full(2, 4.0)).constant
     True
     """
-    for size in range(len(columns), 0, -1):
-        fits = [
-            _fit_subset(columns, subset, positive, weight, intercept, smooth)
-            for subset in combinations(range(len(columns)), size)
-        ]
+    n_columns = len(columns(score[:1]))
+
+    def fit_subset(subset: tuple[int, ...]) -> tuple[float, IncreasingFit]:
+        features = _features(score, columns, subset, intercept)
+        fit = None if smooth else fit_logistic(features, positive, weight)
+        separated = fit is not None and not fit.converged
+        if fit is None or separated:
+            fit = fit_logistic(features, platt_targets(positive, weight), weight)
+        slopes = np.zeros(n_columns)
+        slopes[list(subset)] = fit.coefficients[-len(subset) :]
+        constant = float(fit.coefficients[0]) if intercept else 0.0
+        return fit.log_likelihood, IncreasingFit(slopes, constant, separated)
+
+    for size in range(n_columns, 0, -1):
+        fits = map(fit_subset, combinations(range(n_columns), size))
         allowed = [(value, fit) for value, fit in fits if fit.slopes.min() >= 0.0]
         if allowed:
             best = max(allowed, key=lambda pair: pair[0])[1]
@@ -100,24 +119,15 @@ def fit_increasing(
                 return best
     n_positive = float(positive.sum())
     base = float(np.log(n_positive) - np.log(float(weight.sum()) - n_positive))
-    return IncreasingFit(np.zeros(len(columns)), base, separated=False)
+    return IncreasingFit(np.zeros(n_columns), base, separated=False)
 
 
-def _fit_subset(
-    columns: Sequence[FloatArray],
-    subset: tuple[int, ...],
-    positive: FloatArray,
-    weight: FloatArray,
-    intercept: bool,
-    smooth: bool,
-) -> tuple[float, IncreasingFit]:
-    rows = [columns[i] for i in subset]
-    features = np.vstack([np.ones(len(weight)), *rows] if intercept else rows).T
-    fit = fit_logistic(features, positive, weight) if not smooth else None
-    separated = fit is not None and not fit.converged
-    if fit is None or separated:
-        fit = fit_logistic(features, platt_targets(positive, weight), weight)
-    slopes = np.zeros(len(columns))
-    slopes[list(subset)] = fit.coefficients[-len(subset) :]
-    constant = float(fit.coefficients[0]) if intercept else 0.0
-    return fit.log_likelihood, IncreasingFit(slopes, constant, separated)
+def _features(
+    score: FloatArray, columns: Columns, subset: tuple[int, ...], intercept: bool
+) -> Features:
+    def features(part: slice) -> FloatArray:
+        found = columns(score[part])
+        ones = [np.ones(len(found[0]))] if intercept else []
+        return np.array([*ones, *(found[i] for i in subset)])
+
+    return features

@@ -32,6 +32,21 @@ def safe_logit(p: FloatArray) -> FloatArray:
     return np.asarray(logit(np.clip(p, tiny, 1.0 - MACHINE_EPSILON / 2)), dtype=np.float64)
 
 
+def certain_logit(p: FloatArray) -> FloatArray:
+    """Log-odds of `clip_certain(p)`; two logarithms take less time than SciPy's logit.
+
+    The difference of the two logarithms is off by at most 1e-16 more near 1/2, where it is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> certain_logit(np.array([0.0, 0.5, 1.0])).round(1)
+    array([-36.,   0.,  36.])
+    """
+    clipped = clip_certain(p)
+    return np.asarray(np.log(clipped) - np.log1p(-clipped), dtype=np.float64)
+
+
 def sigmoid(x: FloatArray) -> FloatArray:
     """1 / (1 + exp(-x)), without overflow."""
     return np.asarray(expit(x), dtype=np.float64)

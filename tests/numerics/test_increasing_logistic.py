@@ -18,15 +18,18 @@ def test_platt_targets_keep_order_and_exclude_certainty():
 def test_increasing_fit_is_the_best_under_its_constraint(positive):
     weight = np.full(12, 3.0)
     score = np.linspace(0.05, 0.95, 12)
-    columns = [np.log(score), -np.log1p(-score)]
+
+    def columns(s):
+        return [np.log(s), -np.log1p(-s)]
+
     if not 0 < positive.sum() < 36:
         return
-    fit = fit_increasing(columns, positive, weight)
+    fit = fit_increasing(score, columns, positive, weight)
     if fit.separated:
         return
     # Slopes >= 0, their gradient <= 0, and one of both is 0.
-    eta = fit.intercept + fit.slopes @ columns
-    pull = np.array(columns) @ (positive - weight * expit(eta))
+    eta = fit.intercept + fit.slopes @ columns(score)
+    pull = np.array(columns(score)) @ (positive - weight * expit(eta))
     assert (fit.slopes >= 0).all()
     assert (pull <= 1e-6).all()
     assert np.abs(pull * fit.slopes).max() < 1e-6

@@ -103,3 +103,58 @@ def test_nearly_separated_is_not_separated():
     y = (x > 500).astype(float)
     y[[500, 501]] = y[[501, 500]]
     assert fit_logistic(np.vstack([np.ones(1000), x]).T, y, np.ones(1000)).converged
+
+
+def many(kind, n=100_000):
+    rng = np.random.default_rng(7)
+    z = rng.normal(-1.0, 1.5, n)
+    score = {
+        "smooth": expit(1.8 * z + 0.4),
+        "tied": np.round(expit(1.3 * z), 2).clip(0.01, 0.99),
+        "one far away": np.where(np.arange(n) == 0, 1e-15, expit(0.02 * z)),
+    }[kind]
+    return np.log(score), -np.log1p(-score), (rng.random(n) < expit(z)).astype(float)
+
+
+@pytest.mark.parametrize("kind", ["smooth", "tied", "one far away"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_rows_are_fitted_to_the_last_digits(kind, weighted):
+    # What Newton's method would still add is a hundred-millionth of the standard error.
+    low, high, positive = many(kind)
+    weight = np.random.default_rng(8).uniform(0.5, 2.0, len(low)) if weighted else np.ones(len(low))
+    features, positive = np.vstack([np.ones(len(low)), low, high]).T, positive * weight
+    fit = fit_logistic(features, positive, weight)
+    p = expit(features @ fit.coefficients)
+    information = features.T @ (features * (weight * p * (1 - p))[:, None])
+    left = np.linalg.solve(information, features.T @ (positive - weight * p))
+    assert fit.converged
+    assert np.abs(left / np.sqrt(np.diag(np.linalg.inv(information)))).max() < 1e-8
+
+
+def test_columns_that_do_not_rise_together_are_fitted_too():
+    features, positive, weight = problem(k=50_000)
+    opposed = features * [1.0, -1.0, 1.0]
+    fit = fit_logistic(opposed, positive, weight)
+    assert fit.converged
+    assert np.abs(gradient(fit, opposed, positive, weight)).max() < 1e-9 * weight.sum()
+    copied = np.column_stack([np.ones(50_000), features[:, 1], -features[:, 1]])
+    assert fit_logistic(copied, positive, weight).coefficients[2] == 0.0
+
+
+def test_many_rows_are_read_three_times():
+    # Twice to put them in groups, and once for the step from the fit of the groups.
+    low, high, positive = many("smooth", 1_000_000)
+    read = []
+
+    def features(part):
+        read.append(len(low[part]))
+        return np.array([np.ones(len(low[part])), low[part], high[part]])
+
+    assert fit_logistic(features, positive, np.ones(len(low))).converged
+    assert sum(read) < 3.1 * len(low)
+
+
+def test_many_separated_rows_are_found():
+    x = np.linspace(0.0, 1.0, 100_000)
+    features = np.vstack([np.ones(len(x)), x]).T
+    assert not fit_logistic(features, (x > 0.43).astype(float), np.ones(len(x))).converged
