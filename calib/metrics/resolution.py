@@ -59,13 +59,15 @@ def resolutions(
     share = rows.weights / rows.weights.sum()
     low, high = np.minimum(*ends), np.maximum(*ends)
     grouped = high > low
+    # Slopes left and right of the cell's score differ by gap / (middle (1 - middle)).
+    bend = 1.0 + np.abs(aside) / np.maximum(middle * (1.0 - middle), 1e-12)
+    leaning = share * aside
 
     def change(at: FloatArray, first: FloatArray, last: FloatArray) -> float:
-        gap = np.abs(first + middle * (last - first) - at)
-        # Slopes left and right of the cell's score differ by gap / (middle (1 - middle)).
-        bend = np.abs(aside) / np.maximum(middle * (1.0 - middle), 1e-12)
-        most = np.minimum(gap * (1.0 + bend), np.abs(last - first))
-        return abs(float(share @ (aside * (last - first)))) + float(share @ most)
+        whole = last - first
+        gap = np.abs(first + middle * whole - at)
+        most = np.minimum(gap * bend, np.abs(whole))
+        return abs(float(leaning @ whole)) + float(share @ most)
 
     found = {
         name: change(*(loss(rows.outcome, score) for score in (rows.score, *ends)))
@@ -73,19 +75,21 @@ def resolutions(
     }
     one = _alone(rows, cells, grouped, share)
 
-    def total(values: FloatArray, outcome: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """Sums by cell, over all rows of an outcome and over those of no certain place."""
-        own = np.where(outcome, values, 0.0)
-        free = np.where(one.same_score, 0.0, own)
-        every, loose = (np.bincount(one.cell, of, len(cells)) for of in (own, free))
+    positives, negatives = np.flatnonzero(rows.outcome), np.flatnonzero(~rows.outcome)
+
+    def total(values: FloatArray, chosen: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Sums by cell, over the chosen rows and over those of them of no certain place."""
+        cell, own = one.cell[chosen], values[chosen]
+        free = np.where(one.same_score[chosen], 0.0, own)
+        every, loose = (np.bincount(cell, of, len(cells)) for of in (own, free))
         return every.astype(np.float64), loose.astype(np.float64)
 
-    rise, rise_of_few = total(share * (1.0 - low), rows.outcome)
-    fall, fall_of_few = total(share * high, ~rows.outcome)
+    rise, rise_of_few = total(share * (1.0 - low), positives)
+    fall, fall_of_few = total(share * high, negatives)
     # How far the cumulative difference can go within a cell, beyond both its ends.
     beyond = np.minimum(np.minimum(rise, fall), np.maximum(rise_of_few, fall_of_few))
-    positive, few_positive = total(share, rows.outcome)
-    negative, few_negative = total(share, ~rows.outcome)
+    positive, few_positive = total(share, positives)
+    negative, few_negative = total(share, negatives)
     tied = (positive - few_positive) @ (negative - few_negative)
     pairs = float(positive.sum() * negative.sum())
     moved = change(rows.score, *ends)
@@ -114,9 +118,10 @@ def _alone(rows: BinaryView, cells: ScoreCells, grouped: BoolArray, share: Float
     atom[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
     cell = np.searchsorted(between, score)
     weight = np.bincount(atom, np.where(grouped, 0.0, share), len(score))
-    # Of each cell the atom of the largest weight, which is the last one in this order.
-    order = np.lexsort((weight, cell))
-    last = np.append(cell[order][1:] != cell[order][:-1], True)
+    # Of each cell the atom of the largest weight, and the last one of equal ones.
+    starts = run_starts(cell)
+    length = np.diff(starts, append=len(cell))
+    top = np.flatnonzero(weight == np.repeat(np.maximum.reduceat(weight, starts), length))
     largest = np.zeros(len(score), dtype=np.bool_)
-    largest[order[last]] = True
+    largest[top[np.append(cell[top][1:] != cell[top][:-1], True)]] = True
     return _Alone(cell[atom], largest[atom] & ~grouped)
