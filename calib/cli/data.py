@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from dataclasses import replace
 
+from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import Progress, no_progress
 from calib.loading import ColumnMapping, InputError, Problem, load
@@ -13,6 +15,7 @@ from calib.loading.examples import EXAMPLES
 from calib.reports.command import OPTION
 
 EXAMPLE = "example:"
+UNSET: tuple[object, ...] = (None, False, [], "none")
 COLUMNS = (
     *("outcome", "class_columns", "weight", "group", "split", "test_value", "positive"),
     *("fold", "predicted", "slices", "time", "transform", "drop_missing", "swap", "model"),
@@ -21,8 +24,8 @@ COLUMNS = (
 )
 
 
-def predictions_of(given: argparse.Namespace) -> Predictions:
-    """The rows that the options name.
+def predictions_of(given: argparse.Namespace) -> Predictions | Aggregate:
+    """The rows that the options name, or the counts of a file that `Aggregate.save` wrote.
 
     Raises
     ------
@@ -31,12 +34,26 @@ def predictions_of(given: argparse.Namespace) -> Predictions:
     """
     if given.predictions.startswith(EXAMPLE):
         return _example(given.predictions.removeprefix(EXAMPLE), given.model_value)
+    if Aggregate.is_saved_at(given.predictions):
+        return _counted(given)
     named = {name: getattr(given, name) for name in COLUMNS} | {"score": _score(given)}
     try:
         return load(given.predictions, **named)
     except InputError as error:
         told = " ".join(_with_options(problem, error.mapping) for problem in error.problems)
         raise InputError(error.problems, told) from None
+
+
+def _counted(given: argparse.Namespace) -> Aggregate:
+    named = [name for name in (*COLUMNS, "score") if getattr(given, name) not in UNSET]
+    odd = [name for name in named if name != "name"]
+    if odd:
+        raise ValueError(
+            f"{given.predictions} holds counts, whose columns were named when they were counted: "
+            f"leave out {_option(odd[0], True)}."
+        )
+    found = Aggregate.load(given.predictions)
+    return replace(found, name=given.name) if given.name else found
 
 
 def _example(key: str, model: str | None) -> Predictions:

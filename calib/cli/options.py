@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from calib.analysis.decisions import Costs
 from calib.analysis.periods import UNITS
+from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.loading.options import Decimal, Transform
 from calib.matrices import default_settings
@@ -170,7 +171,9 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def settings_of(given: argparse.Namespace, predictions: Predictions, **fixed: Any) -> Settings:
+def settings_of(
+    given: argparse.Namespace, predictions: Predictions | Aggregate, **fixed: Any
+) -> Settings:
     """The settings that the options name; the others are those that such data begin with."""
     names = {field.name for field in fields(Settings)}
     named = {name: value for name, value in vars(given).items() if name in names}

@@ -19,6 +19,7 @@ from calib.cli.options import (
     costs_of,
     settings_of,
 )
+from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import Progress
 from calib.reports import Declared, Parts, Report, parts_of
@@ -112,7 +113,10 @@ def _save_with_images(
 
 
 def _parts(
-    given: argparse.Namespace, predictions: Predictions, analysis: Analysis, costs: Costs | None
+    given: argparse.Namespace,
+    predictions: Predictions | Aggregate,
+    analysis: Analysis,
+    costs: Costs | None,
 ) -> Parts:
     time = predictions.time_name if given.time_column is None else given.time_column
     single = [(name,) for name in predictions.columns if name != time]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from calib.core.counted import CountedRows
 from calib.core.predictions import BinaryView
 from calib.numerics.arrays import IntArray, lock
+from calib.numerics.canonical import canonical_order
 from calib.numerics.cell_table import (
     MAX_CELLS,
     MAX_SCORES,
@@ -111,6 +112,8 @@ class Aggregate:
     class_names : tuple of str
     time_name : str
         Which column is time, "" where none is.
+    time_kind : str
+        Kind of its values, as NumPy's ``dtype.kind``: "M" of dates, which are counted by day.
     weighted : bool
         Whether rows have weights.
     set_aside : mapping of str to int
@@ -133,6 +136,7 @@ class Aggregate:
     positive_name: str = "1"
     class_names: tuple[str, ...] = ("0", "1")
     time_name: str = ""
+    time_kind: str = ""
     weighted: bool = False
     set_aside: Mapping[str, int] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
@@ -180,6 +184,11 @@ class Aggregate:
     def models(self) -> tuple[str, ...]:
         """Names of the models; one empty name where there is only one."""
         return tuple(dict.fromkeys(part.model for part in self.parts))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Slice and time columns that were counted by."""
+        return tuple(dict.fromkeys(part.column for part in self.parts if part.column))
 
     def __add__(self, other: Aggregate) -> Aggregate:
         """Both together: of rows that are in one of them only.
@@ -261,6 +270,8 @@ class Aggregate:
         entries = self.table.pick(own)
         if self.exact and self.table.n_cells > MAX_CELLS:
             entries = entries.bounded()
+        if (self.strata.group[entries.stratum] != NONE).any():
+            entries = entries.as_rows()
         test, fold, group = (self._named(own, entries) for own in self.strata.kept_apart())
         rows = CountedRows.of_table(
             entries,
@@ -311,6 +322,19 @@ class Aggregate:
             Path(path),
             compression="zstd",
         )
+
+    @staticmethod
+    def is_saved_at(path: str | Path) -> bool:
+        """Whether a file says that it is an aggregate.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
+        try:
+            return METADATA_KEY in (pq.read_schema(Path(path)).metadata or {})
+        except (OSError, ValueError, pa.ArrowException):
+            return False
 
     @classmethod
     def load(cls, path: str | Path) -> Aggregate:
@@ -401,8 +425,15 @@ def aggregate_rows(
 
 
 def _kept_apart(view: BinaryView) -> dict[str, IntArray]:
-    found = {"test": view.test, "fold": view.fold, "group": view.group}
-    return {name: own.astype(np.int64) for name, own in found.items() if own is not None}
+    found = {"test": view.test, "fold": view.fold}
+    kept = {name: own.astype(np.int64) for name, own in found.items() if own is not None}
+    if view.group is not None:
+        # Numbered as `CountedRows` numbers clusters.
+        columns = (view.score, view.weight, view.fold)
+        order, codes = canonical_order(columns, view.outcome, view.group)
+        assert codes is not None
+        kept["group"] = codes[np.argsort(order)]
+    return kept
 
 
 def _count(
@@ -463,7 +494,7 @@ def _moved(aggregate: Aggregate, place: Mapping[Part, int]) -> NDArray[np.int64]
 
 
 def _check_addable(one: Aggregate, other: Aggregate) -> None:
-    for name in ("view_key", "class_names", "time_name", "fold_names"):
+    for name in ("view_key", "class_names", "time_name", "time_kind", "fold_names"):
         own, theirs = getattr(one, name), getattr(other, name)
         if own != theirs:
             raise ValueError(
@@ -496,6 +527,7 @@ def _metadata(aggregate: Aggregate) -> dict[str, Any]:
         "positive_name": aggregate.positive_name,
         "class_names": list(aggregate.class_names),
         "time_name": aggregate.time_name,
+        "time_kind": aggregate.time_kind,
         "weighted": aggregate.weighted,
         "set_aside": dict(aggregate.set_aside),
         "sources": list(aggregate.sources),

@@ -140,8 +140,8 @@ class CountedRows:
             test=test,
             group=group,
             fold=fold,
-            count=table.rows.astype(np.float64),
-            weight_sq=table.weight_sq if weighted else None,
+            count=table.rows.astype(np.float64) if group is None else None,
+            weight_sq=table.weight_sq if weighted and group is None else None,
         )
         spread = None if table.exact else Spread.of(table, cell, entries.score)
         return cls(entries, cell, keys, table.exact, spread=spread)
@@ -157,11 +157,32 @@ class CountedRows:
         if self.entry is not None:
             return self.entry
         assert self.keys is not None
-        n_strata = 2 * _n_folds(self.entries)
-        place = np.full((n_strata, len(self.keys), 2), -1)
-        own = self.entries
+        own, cell = self.entries, self._cell_of(self.keys, rows.score)
+        if own.group is not None:
+            return self._find_in_clusters(rows, cell)
+        place = np.full((2 * _n_folds(own), len(self.keys), 2), -1)
         place[_strata(own), self.cell, own.outcome.astype(int)] = np.arange(len(own))
-        return place[_strata(rows), self._cell_of(self.keys, rows.score), rows.outcome.astype(int)]
+        return place[_strata(rows), cell, rows.outcome.astype(int)]
+
+    def _find_in_clusters(self, rows: BinaryView, cell: IntArray) -> IntArray:
+        """The same where entries are rows of clusters: too many clusters for a table of all."""
+        assert self.keys is not None
+        assert self.cell is not None
+        n_strata, n_cells = 2 * _n_folds(self.entries), len(self.keys)
+
+        def code(view: BinaryView, cell: IntArray) -> IntArray:
+            assert view.group is not None
+            stratum = view.group * n_strata + _strata(view)
+            return (stratum * n_cells + cell) * 2 + view.outcome
+
+        own, wanted = code(self.entries, self.cell), code(rows, cell)
+        order, place = np.argsort(own, kind="stable"), np.argsort(wanted, kind="stable")
+        own, wanted = own[order], wanted[place]
+        # Rows that are alike take one after another.
+        nth = np.arange(len(wanted)) - np.searchsorted(wanted, wanted)
+        found = np.empty_like(place)
+        found[place] = order[np.searchsorted(own, wanted) + nth]
+        return found
 
     def _cell_of(self, keys: IntArray, score: FloatArray) -> IntArray:
         last = len(keys) - 1

@@ -134,8 +134,21 @@ class CrossFitted:
             If only counts of the rows are known.
         """
         if self.given is None:
-            raise ValueError("This needs the rows themselves, got only their counts.")
+            raise ValueError(
+                "This needs the rows themselves, got only their counts. Load the predictions, and "
+                "analyse them."
+            )
         return self.given
+
+    def on(self, rows: BinaryView) -> CrossFitted:
+        """The same, whose `given_rows` are the scored rows counted in another way.
+
+        Parameters
+        ----------
+        rows : BinaryView
+            Such as those of a column of an `Aggregate`.
+        """
+        return replace(self, given=rows)
 
     def row_values(self, values: FloatArray) -> FloatArray:
         """What is known of entries, for each given row.
@@ -272,6 +285,9 @@ def cross_fit(
     missing = tuple(key for key in settings.methods if key not in kept)
     given = view if isinstance(view, BinaryView) else None
     counted = CountedRows.of_rows(view) if isinstance(view, BinaryView) else view
+    if given is not None and counted.entries.group is not None:
+        # Numbered by what they hold, so that resamples of a slice know no order of clusters.
+        given = replace(given, group=counted.entries.group[counted.find(given)])
     by_rows = _by_folds if counted.entries.test is None else _by_split
     fresh = by_rows(counted, given, missing, settings, progress, n_replicates)
     if earlier is None or not kept:

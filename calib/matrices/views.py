@@ -83,7 +83,7 @@ def cross_fit_view(
         },
         fold=rows.fold,
         fold_scores=_fold_scores(held_out, settings.view),
-        given=given,
+        given=replace(given, group=held_out.group),
         counted=counted,
         source=np.arange(len(rows)),
         calibration=None

@@ -90,6 +90,18 @@ class CellTable:
         parts[fine] += 1 + refined_keys(self.low[fine], key[fine])
         return _merge(replace(self, exact=False, key=parts))
 
+    def as_rows(self) -> CellTable:
+        """One entry per row; those of one entry share its weight equally."""
+        rows = self.pick(np.repeat(np.arange(len(self)), self.rows))
+        share = 1.0 / rows.rows
+        return replace(
+            rows,
+            rows=np.ones_like(rows.rows),
+            weight=rows.weight * share,
+            weight_sq=np.square(rows.weight * share),
+            score_sum=rows.score_sum * share,
+        )
+
 
 def count_rows(
     score: FloatArray,

@@ -17,9 +17,10 @@ from calib.analysis.decisions import (
     decide,
     net_benefit,
 )
-from calib.analysis.periods import Periods, PeriodTable, cut_periods, period_table
+from calib.analysis.periods import period_table, timed_rows
 from calib.analysis.periods.cutting import Unit
-from calib.analysis.slices import SliceGaps, slice_by, slice_gaps
+from calib.analysis.slices import SliceGaps, slice_gaps, sliced_rows
+from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import CrossFitted, Estimate
 from calib.numerics.arrays import FloatArray, IntArray
@@ -33,7 +34,7 @@ NONE = Estimate(float("nan"))
 
 
 def parts_of(
-    predictions: Predictions,
+    predictions: Predictions | Aggregate,
     analysis: Analysis,
     *,
     slices: Sequence[tuple[str, ...]] | None = None,
@@ -50,7 +51,8 @@ def parts_of(
 
     Parameters
     ----------
-    predictions : Predictions
+    predictions : Predictions or Aggregate
+        Of an aggregate the columns that were counted, each alone.
     analysis : Analysis
         Of these predictions.
     slices : sequence of tuple of str, optional
@@ -89,10 +91,7 @@ def parts_of(
     time = predictions.time_name if time is None else time
     if slices is None:
         slices = [(name,) for name in predictions.columns if name != time]
-    merged, notes = _merged_periods(predictions, time, unit)
-    periods = None
-    if merged is not None:
-        periods = PeriodPart(time, _period_tables(analysis, held_out, merged))
+    periods, notes = _periods(predictions, analysis, held_out, time, unit)
     return Parts(
         slices=tuple(_slices(predictions, analysis, names, n_ranges) for names in slices),
         n_ranges=n_ranges,
@@ -105,12 +104,13 @@ def parts_of(
 
 
 def _slices(
-    predictions: Predictions, analysis: Analysis, names: tuple[str, ...], n_ranges: int
+    data: Predictions | Aggregate, analysis: Analysis, names: tuple[str, ...], n_ranges: int
 ) -> SlicePart:
-    cut = slice_by(predictions.columns, names, n_ranges=n_ranges)
-    cut, n_merged = merged_slices(cut if predictions.test is None else cut.rows(predictions.test))
     level, held_out = analysis.settings.confidence_level, analysis.held_out
     assert held_out is not None
+    found = sliced_rows(data, held_out, names, n_ranges=n_ranges)
+    held_out = found.held_out
+    cut, n_merged = merged_slices(found.scored, held_out.given_rows.count)
     gaps = {
         key: slice_gaps(rows := held_out.row_view(key), rows.score, cut, confidence_level=level)
         for key in shown_methods(analysis)
@@ -130,36 +130,34 @@ def _picked(gaps: SliceGaps, kept: IntArray) -> SliceGaps:
     return replace(gaps, **chosen, names=tuple(gaps.names[i] for i in kept))
 
 
-def _merged_periods(
-    predictions: Predictions, column: str, unit: Unit | None
-) -> tuple[Periods | None, tuple[str, ...]]:
+def _periods(
+    data: Predictions | Aggregate,
+    analysis: Analysis,
+    held_out: CrossFitted,
+    column: str,
+    unit: Unit | None,
+) -> tuple[PeriodPart | None, tuple[str, ...]]:
     """The periods, or why there are none."""
     if not column:
         return None, ()
-    if column not in predictions.columns:
-        known = ", ".join(predictions.columns) or "none"
+    if column not in data.columns:
+        known = ", ".join(data.columns) or "none"
         raise ValueError(f"time must be one of the columns ({known}), got {column!r}.")
-    values = predictions.columns[column]
     try:
-        cut = cut_periods(values, unit if values.dtype.kind == "M" else None)
+        held_out, cut = timed_rows(data, held_out, column, unit)
     except ValueError as error:
         return None, (f"There is no calibration over time: {error}",)
-    merged = merged_periods(cut if predictions.test is None else cut.rows(predictions.test))
+    merged = merged_periods(cut, held_out.given_rows.count)
     if merged is None:
         return None, ("There is no calibration over time: too few rows have one.",)
-    return merged, ()
-
-
-def _period_tables(
-    analysis: Analysis, held_out: CrossFitted, periods: Periods
-) -> dict[str, PeriodTable]:
     level = analysis.settings.confidence_level
-    return {
+    tables = {
         key: period_table(
-            rows := held_out.row_view(key), rows.score, periods, confidence_level=level
+            rows := held_out.row_view(key), rows.score, merged, confidence_level=level
         )
         for key in shown_methods(analysis)
     }
+    return PeriodPart(column, tables), ()
 
 
 def _decisions(analysis: Analysis, held_out: CrossFitted, costs: Costs) -> DecisionPart:

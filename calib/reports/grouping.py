@@ -31,11 +31,12 @@ def merge_small(rows: FloatArray) -> list[slice]:
     return [slice(*ends) for ends in zip(starts, [*starts[1:], len(rows)], strict=True)]
 
 
-def merged_slices(cut: Slicing) -> tuple[Slicing, int]:
+def merged_slices(cut: Slicing, count: FloatArray | None = None) -> tuple[Slicing, int]:
     """The same slices with those of fewer than ten rows as one, and how many those are.
 
     Where these hold fewer than ten rows even together, the next larger slice goes with them: all
-    rows less the slices shown would be those few.
+    rows less the slices shown would be those few. `count` is that of the rows which each code
+    stands for, 1 each if None.
 
     Examples
     --------
@@ -44,7 +45,7 @@ def merged_slices(cut: Slicing) -> tuple[Slicing, int]:
     >>> merged.names[-1], n, np.bincount(merged.codes).tolist()
     ('Others (2 slices)', 2, [50, 0, 0, 12])
     """
-    rows = np.bincount(cut.codes, minlength=len(cut))
+    rows = np.bincount(cut.codes, count, minlength=len(cut))
     small = (rows > 0) & (rows < MIN_ROWS)
     larger = np.flatnonzero(rows >= MIN_ROWS)
     if 0 < rows[small].sum() < MIN_ROWS and len(larger):
@@ -56,18 +57,19 @@ def merged_slices(cut: Slicing) -> tuple[Slicing, int]:
     return Slicing(cut.columns, (*cut.names, name), codes.astype(np.int64)), int(small.sum())
 
 
-def merged_periods(cut: Periods) -> Periods | None:
+def merged_periods(cut: Periods, count: FloatArray | None = None) -> Periods | None:
     """The same periods, those of fewer than ten rows joined with a neighbour; None if none remains.
 
     Where fewer than ten rows have no time, the shortest period is left out with them: all rows less
-    all periods would else show those few.
+    all periods would else show those few. `count` as of `merged_slices`.
     """
-    rows = np.bincount(cut.codes[cut.codes >= 0], minlength=len(cut))
+    missing, *rows_of = np.bincount(cut.codes + 1, count, minlength=len(cut) + 1)
+    rows = np.array(rows_of, dtype=np.float64)
     present = np.flatnonzero(rows)
     if not len(present):
         return None
-    runs = [present[run] for run in merge_small(rows[present].astype(np.float64))]
-    if 0 < cut.n_missing < MIN_ROWS:
+    runs = [present[run] for run in merge_small(rows[present])]
+    if 0 < missing < MIN_ROWS:
         del runs[int(np.argmin([rows[run].sum() for run in runs]))]
     if not runs:
         return None

@@ -4,6 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import calib
+from calib.reports import Report
+
 RNG = np.random.default_rng(3)
 N = 400
 P = RNG.uniform(0.05, 0.95, N).round(4)
@@ -64,3 +67,34 @@ def test_repeats_are_noted_and_break_nothing(check):
     assert done.status == 0
     assert done.err.startswith(f"note: {repeated} rows equal an earlier row in all columns.")
     assert done.out.count("\n") == 1
+
+
+def test_a_file_of_counts_is_read_as_such(folder, run, tmp_path):
+    rows = calib.load(
+        folder / "scores.parquet", outcome="y", score="p", slices=("half",), time="times"
+    )
+    path = tmp_path / "counts.parquet"
+    calib.aggregate(rows).save(path)
+    named = ("--outcome", "y", "--score", "p", "--slice", "half", "--time", "times")
+    methods = ("--methods", "platt")
+    files = [tmp_path / "rows.json", tmp_path / "counts.json"]
+    assert run("report", folder / "scores.parquet", *named, *methods, "-o", files[0]).status == 0
+    done = run("report", path, "--name", "scores.parquet", *methods, "-o", files[1])
+    assert (done.status, done.err) == (0, "")
+    one, other = (Report.open(file) for file in files)
+    assert one.analysis.table().equals(other.analysis.table())
+    assert other.parts.slices[0].gaps["platt"].names == one.parts.slices[0].gaps["platt"].names
+    assert list(other.parts.periods.tables["platt"].rows) == list(
+        one.parts.periods.tables["platt"].rows
+    )
+    checks = [
+        run("check", *data, "--max-ks", "0.5")
+        for data in ((path,), (folder / "scores.parquet", *named))
+    ]
+    assert checks[0] == checks[1]
+    wrong = run("check", path, "--score", "p", "--max-ks", "0.5")
+    assert wrong.status == 2
+    assert (
+        "holds counts, whose columns were named when they were counted: leave out --score"
+        in wrong.err
+    )

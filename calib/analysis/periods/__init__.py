@@ -1,6 +1,14 @@
 """Periods: whether the scores hold up over time."""
 
 from calib.analysis.periods.cutting import MAX_PERIODS, UNITS, Periods, cut_periods
-from calib.analysis.periods.table import PeriodTable, period_table
+from calib.analysis.periods.table import PeriodTable, period_table, timed_rows
 
-__all__ = ["MAX_PERIODS", "UNITS", "PeriodTable", "Periods", "cut_periods", "period_table"]
+__all__ = [
+    "MAX_PERIODS",
+    "UNITS",
+    "PeriodTable",
+    "Periods",
+    "cut_periods",
+    "period_table",
+    "timed_rows",
+]

@@ -60,7 +60,9 @@ class Periods:
         return Periods(self.unit, self.names, self.position, self.codes[chosen])
 
 
-def cut_periods(values: NDArray[Any], unit: Unit | None = None) -> Periods:
+def cut_periods(
+    values: NDArray[Any], unit: Unit | None = None, *, count: FloatArray | None = None
+) -> Periods:
     """Cut a time column in periods.
 
     Parameters
@@ -71,6 +73,8 @@ def cut_periods(values: NDArray[Any], unit: Unit | None = None) -> Periods:
     unit : {"day", "week", "month", "quarter", "year"}, optional
         Of dates; weeks begin on Monday. If None, the shortest that gives at most 36 periods of
         100 rows in the median.
+    count : ndarray of shape (n,), optional
+        Rows that each value stands for; 1 each if None.
 
     Raises
     ------
@@ -87,10 +91,11 @@ def cut_periods(values: NDArray[Any], unit: Unit | None = None) -> Periods:
     """
     if unit is not None and unit not in UNITS:
         raise ValueError(f"unit must be one of {', '.join(UNITS)}, got {unit!r}.")
+    count = np.ones(len(values)) if count is None else count
     dates = values.dtype.kind == "M"
-    found = _cut_dates(values, unit) if dates else _cut_values(values)
+    found = _cut_dates(values, unit, count) if dates else _cut_values(values, count)
     if not len(found):
-        raise ValueError(f"A time column must hold a time, got {len(values)} rows without one.")
+        raise ValueError(f"A time column must hold a time, got {count.sum():.0f} rows without one.")
     if len(found) > MAX_PERIODS:
         raise ValueError(
             f"A time column is cut in at most {MAX_PERIODS} periods: choose a longer unit, "
@@ -99,10 +104,10 @@ def cut_periods(values: NDArray[Any], unit: Unit | None = None) -> Periods:
     return found
 
 
-def _cut_dates(values: NDArray[Any], unit: Unit | None) -> Periods:
+def _cut_dates(values: NDArray[Any], unit: Unit | None, count: FloatArray) -> Periods:
     missing = np.isnat(values)
     days = values.astype("datetime64[D]").astype(np.int64)
-    chosen = unit or _choose_unit(days[~missing])
+    chosen = unit or _choose_unit(days[~missing], count[~missing])
     number = np.where(missing, 0, _numbers(days, chosen))
     present, codes = np.unique(number[~missing], return_inverse=True)
     full = np.full(len(values), -1, dtype=np.int64)
@@ -113,9 +118,9 @@ def _cut_dates(values: NDArray[Any], unit: Unit | None) -> Periods:
     return Periods(chosen, names, present - present[:1], full)
 
 
-def _choose_unit(days: IntArray) -> Unit:
+def _choose_unit(days: IntArray, count: FloatArray) -> Unit:
     for unit in UNITS[UNITS.index(_resolution(days)) :]:
-        _, rows = np.unique(_numbers(days, unit), return_counts=True)
+        rows = np.bincount(np.unique(_numbers(days, unit), return_inverse=True)[1], count)
         if 0 < len(rows) <= READABLE and np.median(rows) >= ENOUGH_ROWS:
             return unit
     return "year"
@@ -159,13 +164,13 @@ def _date_name(number: int, unit: Unit) -> str:
     return str(1970 + number)
 
 
-def _cut_values(values: NDArray[Any]) -> Periods:
+def _cut_values(values: NDArray[Any], count: FloatArray) -> Periods:
     codes, distinct = pd.factorize(values)
     distinct = np.asarray(distinct)
     numeric = distinct.dtype.kind in "iuf" and len(distinct) > 0
     whole = numeric and bool((distinct % 1 == 0).all())
     if numeric and len(distinct) > MAX_NUMBERS and not (whole and len(distinct) <= MAX_PERIODS):
-        return _cut_ranges(values.astype(np.float64))
+        return _cut_ranges(values.astype(np.float64), count)
     order = in_order(distinct)
     rank = np.full(len(order) + 1, -1, dtype=np.int64)
     rank[order] = np.arange(len(order))
@@ -177,12 +182,25 @@ def _cut_values(values: NDArray[Any]) -> Periods:
     return Periods("value", tuple(map(value_name, ordered)), position, rank[codes])
 
 
-def _cut_ranges(values: FloatArray) -> Periods:
+def _cut_ranges(values: FloatArray, count: FloatArray) -> Periods:
     known = np.isfinite(values)
-    edges = np.unique(np.quantile(values[known], np.linspace(0.0, 1.0, N_RANGES + 1)))
+    levels = np.linspace(0.0, 1.0, N_RANGES + 1)
+    edges = np.unique(_quantiles(values[known], count[known], levels))
     number = np.searchsorted(edges[1:-1], values, side="left")
     present, codes = np.unique(number[known], return_inverse=True)
     full = np.full(len(values), -1, dtype=np.int64)
     full[known] = codes
     names = tuple(f"{edges[n]:.6g} to {edges[n + 1]:.6g}" for n in present)
     return Periods("range", names, np.arange(len(present)), full)
+
+
+def _quantiles(values: FloatArray, count: FloatArray, levels: FloatArray) -> FloatArray:
+    """As `numpy.quantile` gives of values that are repeated."""
+    order = np.argsort(values)
+    ends = np.cumsum(count[order])
+    at = levels * (ends[-1] - 1.0)
+    below, above = (
+        values[order][np.searchsorted(ends, place, side="right")]
+        for place in (np.floor(at), np.ceil(at))
+    )
+    return np.asarray(below + (above - below) * (at - np.floor(at)))

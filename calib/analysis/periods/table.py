@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from calib.analysis.periods.cutting import Periods
-from calib.core.predictions import BinaryView
+from calib.analysis.periods.cutting import Periods, Unit, cut_periods
+from calib.analysis.slices.slicing import MISSING
+from calib.core.aggregate import Aggregate
+from calib.core.predictions import BinaryView, Predictions
+from calib.crossfit.comparison import CrossFitted
 from calib.curves.reliability import FEW_ROWS
 from calib.metrics.by_cluster import widened_line, widened_test
 from calib.metrics.cumulative import ks_test
@@ -160,9 +165,58 @@ def period_table(
         ks=np.array([test.statistic for test in tests]),
         ks_p_value=p_value,
         ks_p_adjusted=holm(np.where(n_rows < FEW_ROWS, np.nan, p_value)),
-        n_missing=periods.n_missing,
+        n_missing=int(rows.counts[~in_time].sum()),
         confidence_level=confidence_level,
     )
+
+
+def timed_rows(
+    data: Predictions | Aggregate, held_out: CrossFitted, column: str, unit: Unit | None = None
+) -> tuple[CrossFitted, Periods]:
+    """Cut the scored rows of an analysis in periods, whether rows are known or only their counts.
+
+    Parameters
+    ----------
+    data : Predictions or Aggregate
+    held_out : CrossFitted
+        ``analysis.held_out`` of the same data.
+    column : str
+        Column of time; of an aggregate, one that was counted.
+    unit : {"day", "week", "month", "quarter", "year"}, optional
+        As of `cut_periods`; of no meaning where the column holds no dates.
+
+    Returns
+    -------
+    held_out : CrossFitted
+        Its `row_view` is of the rows that the periods are of.
+    periods : Periods
+
+    Raises
+    ------
+    ValueError
+        If the column is unknown or was not counted, or cannot be cut.
+    """
+    if column not in data.columns:
+        known = ", ".join(data.columns) or "none"
+        raise ValueError(f"time must be one of the columns ({known}), got {column!r}.")
+    if isinstance(data, Predictions):
+        values, test, count = data.columns[column], data.test, None
+    else:
+        counted = data.by(column)
+        entries = counted.rows.entries
+        values = _values(counted.names, data.time_kind if column == data.time_name else "")
+        values, test, count = values[counted.codes], entries.test, entries.counts
+        held_out = held_out.on(entries if test is None else entries.rows(test))
+    periods = cut_periods(values, unit if values.dtype.kind == "M" else None, count=count)
+    return held_out, periods if test is None else periods.rows(test)
+
+
+def _values(names: tuple[str, ...], kind: str) -> NDArray[Any]:
+    """The values of a time column, of which an aggregate keeps the names."""
+    known = [None if name == MISSING else name for name in names]
+    if kind in ("i", "u", "f"):
+        return np.array(known, dtype=np.float64)
+    return np.array(known, dtype="datetime64[D]" if kind == "M" else object)
 
 
 def _parts(rows: BinaryView, score: FloatArray, periods: Periods) -> dict[int, BinaryView]:

@@ -2,7 +2,7 @@
 
 from calib.analysis.slices.bins import bin_of, bin_rows, row_table, score_in
 from calib.analysis.slices.calibration import SliceCalibration, calibrate_slices
-from calib.analysis.slices.counting import aggregate
+from calib.analysis.slices.counting import SlicedRows, aggregate, sliced_rows
 from calib.analysis.slices.error_rates import SliceErrorRates, slice_error_rates
 from calib.analysis.slices.gaps import SliceGaps, slice_gaps
 from calib.analysis.slices.matrix_calibration import calibrate_matrix_slices
@@ -15,6 +15,7 @@ __all__ = [
     "SliceErrorRates",
     "SliceGaps",
     "SliceMix",
+    "SlicedRows",
     "Slicing",
     "aggregate",
     "bin_of",
@@ -28,4 +29,5 @@ __all__ = [
     "slice_gaps",
     "slice_mix",
     "slice_reliability",
+    "sliced_rows",
 ]

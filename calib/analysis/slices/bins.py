@@ -106,8 +106,8 @@ def row_table(
         found[f"{predictions.score_name}, {method}"] = held_out.row_scores(method)[rows]
     if view.weight is not None:
         found["weight"] = view.weight[rows]
-    if view.group is not None:
-        found["group"] = view.group[rows]
+    if predictions.group is not None:
+        found["group"] = predictions.group[number]
     for name, values in predictions.columns.items():
         # A column of the file may be called as one of the above.
         found[f"{name} (column)" if name in found else name] = values[number]

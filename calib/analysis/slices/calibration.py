@@ -150,7 +150,7 @@ def _slice_in_folds(
     assert split.fold is not None
     n, n_folds = len(counted.entries), int(split.fold.max()) + 1
     place = counted.find(held_out.given_rows)[member]
-    own = np.bincount(place, minlength=n)
+    own = np.bincount(place, rows.counts, minlength=n).astype(np.int64)
     weight = np.bincount(place, rows.weights, minlength=n)
     square = np.bincount(place, rows.squared_weights, minlength=n)
     every = np.zeros((n_folds, n), dtype=np.int64)

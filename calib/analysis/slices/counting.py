@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib.analysis.slices.slicing import MISSING, in_order, slice_by, value_name
+from calib.analysis.slices.slicing import MISSING, Slicing, in_order, slice_by, value_name
 from calib.core.aggregate import Aggregate, aggregate_rows
-from calib.core.predictions import Predictions
+from calib.core.predictions import BinaryView, Predictions
+from calib.crossfit.comparison import CrossFitted
 from calib.numerics.arrays import IntArray
 from calib.numerics.cell_table import MAX_SCORES
 
@@ -79,8 +81,9 @@ def aggregate(
                 f"An aggregate counts by at most {MAX_VALUES:,} values of a column, got "
                 f"{len(values):,} of {name!r}. Name the slices to count by, without this column."
             )
-    if predictions.time_name:
-        columns[predictions.time_name] = _times(predictions.columns[predictions.time_name])
+    time = predictions.time_name
+    if time:
+        columns[time] = _times(predictions.columns[time])
     return aggregate_rows(
         predictions.view(chosen),
         columns,
@@ -91,7 +94,8 @@ def aggregate(
         outcome_name=predictions.outcome_name,
         positive_name=predictions.view_label(chosen),
         class_names=predictions.class_names,
-        time_name=predictions.time_name,
+        time_name=time,
+        time_kind=predictions.columns[time].dtype.kind if time else "",
         set_aside=dict(predictions.set_aside),
         sources=(predictions.fingerprint,),
         fold_names=predictions.fold_names,
@@ -108,3 +112,84 @@ def _times(values: NDArray[Any]) -> tuple[tuple[str, ...], IntArray]:
     rank[order] = np.arange(len(order))
     names = (MISSING if pd.isna(value) else value_name(value) for value in distinct[order])
     return tuple(names), rank[codes]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SlicedRows:
+    """Rows, or counts of them, by slice, and how every method scores them.
+
+    Attributes
+    ----------
+    slicing : Slicing
+        Of all rows, calibration rows included.
+    held_out : CrossFitted
+        Its `row_view` is of the scored ones among them.
+    source : Predictions or BinaryView
+        What holds the rows, or their counts.
+    """
+
+    slicing: Slicing
+    held_out: CrossFitted
+    source: Predictions | BinaryView
+
+    @property
+    def scored(self) -> Slicing:
+        """The slices of the rows that are scored."""
+        return self.slicing if self.source.test is None else self.slicing.rows(self.source.test)
+
+    @property
+    def rows(self) -> BinaryView:
+        """All rows in the view of the analysis, calibration rows included."""
+        if isinstance(self.source, BinaryView):
+            return self.source
+        return self.source.view(self.held_out.settings.view)
+
+
+def sliced_rows(
+    data: Predictions | Aggregate, held_out: CrossFitted, names: Sequence[str], *, n_ranges: int = 5
+) -> SlicedRows:
+    """Cut the data of an analysis into slices, whether its rows are known or only their counts.
+
+    Parameters
+    ----------
+    data : Predictions or Aggregate
+    held_out : CrossFitted
+        ``analysis.held_out`` of the same data.
+    names : sequence of str
+        One column, or two, which are crossed. Of an aggregate, one that was counted.
+    n_ranges : int
+        Ranges of a column of many numbers; those of an aggregate are cut already.
+
+    Raises
+    ------
+    ValueError
+        If a column is unknown or was not counted, or two columns of an aggregate are to be crossed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calib
+    >>> from calib.analysis.slices import slice_gaps
+    >>> site = np.repeat(["north", "south"], 100)
+    >>> y = np.concatenate([np.tile([0, 1], 50), np.tile([0, 0, 0, 1], 25)])
+    >>> counted = aggregate(Predictions.from_arrays(y, np.full(200, 0.5), columns={"site": site}))
+    >>> cut = sliced_rows(counted, calib.analyze(counted).held_out, ["site"])
+    >>> rows = cut.held_out.row_view("uncalibrated")
+    >>> slice_gaps(rows, rows.score, cut.scored).gap
+    array([ 0.  , -0.25])
+    """
+    if isinstance(data, Predictions):
+        slicing = slice_by(data.columns, names, n_ranges=n_ranges)
+        return SlicedRows(slicing, held_out, data)
+    if len(names) != 1:
+        raise ValueError(
+            "Counts are sliced by one column that was counted; to cross columns needs the rows, "
+            f"got {list(names)}."
+        )
+    column = data.by(names[0])
+    rows = column.rows.entries
+    return SlicedRows(
+        Slicing(tuple(names), column.names, column.codes),
+        held_out.on(rows if rows.test is None else rows.rows(rows.test)),
+        rows,
+    )

@@ -1,0 +1,150 @@
+"""Slices, periods and decisions of counts: the numbers that the rows give."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import calib
+from calib.analysis.decisions import Costs, decide, expected_counts
+from calib.analysis.periods import cut_periods
+from calib.analysis.slices import (
+    calibrate_slices,
+    slice_error_rates,
+    slice_reliability,
+    sliced_rows,
+)
+from calib.core.predictions import Predictions
+from calib.reports import Report, parts_of
+
+N = 4000
+SETTINGS = calib.Settings(methods=("platt", "isotonic"))
+KINDS = ["plain", "ties", "weights", "test rows", "folds", "clusters"]
+
+
+def drawn(kind: str) -> Predictions:
+    rng = np.random.default_rng(7)
+    score = rng.beta(0.7, 0.9, N)
+    score = score.round(2) if kind in ("ties", "clusters") else score
+    outcome = rng.random(N) < 0.1 + 0.7 * score
+    columns = {
+        "site": rng.choice(["north", "south", "west"], N),
+        "age": rng.normal(50.0, 15.0, N),
+        "day": np.datetime64("2024-01-01") + rng.integers(0, 200, N),
+    }
+    more = {
+        # Rows of a score and an outcome weigh the same: counts then know all that rows do.
+        "weights": {"sample_weight": 0.5 + score + outcome},
+        "test rows": {"test": rng.random(N) < 0.5},
+        "folds": {"fold": rng.choice(["a", "b", "c"], N)},
+        "clusters": {"group": rng.integers(0, 200, N)},
+    }.get(kind, {})
+    rows = Predictions.from_arrays(outcome, score, columns=columns, **more)
+    return replace(rows, time_name="day")
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def both(request):
+    """The rows and their counts, each with its analysis."""
+    rows = drawn(request.param)
+    counts = calib.aggregate(rows)
+    return [(data, calib.analyze(data, SETTINGS)) for data in (rows, counts)]
+
+
+def agree(one: object, other: object, rtol: float = 1e-9) -> None:
+    assert type(one) is type(other)
+    if isinstance(one, Mapping):
+        assert list(one) == list(other)
+        for key in one:
+            agree(one[key], other[key], rtol)
+    elif isinstance(one, tuple | list):
+        for own, theirs in zip(one, other, strict=True):
+            agree(own, theirs, rtol)
+    elif dataclasses.is_dataclass(one):
+        for field in dataclasses.fields(one):
+            agree(getattr(one, field.name), getattr(other, field.name), rtol)
+    elif isinstance(one, np.ndarray | float):
+        np.testing.assert_allclose(one, other, rtol=rtol, atol=1e-9 if rtol < 1e-6 else rtol)
+    else:
+        assert one == other
+
+
+def test_everything_that_a_report_takes_along(both):
+    found = [
+        parts_of(data, analysis, costs=Costs(false_negative=4), slices=[("site",)], time="")
+        for data, analysis in both
+    ]
+    agree(*found)
+    over_time = [parts_of(data, analysis, slices=[], unit="month") for data, analysis in both]
+    assert len(over_time[0].periods.tables["platt"]) == 7
+    agree(*over_time)
+    by_rule = [parts_of(data, analysis, slices=[("age",)]).periods for data, analysis in both]
+    agree(*by_rule)
+
+
+def test_error_rates_reliability_and_a_calibrator_of_a_slice(both):
+    found = []
+    for data, analysis in both:
+        cut = sliced_rows(data, analysis.held_out, ["site"])
+        rows, held_out = cut.held_out.row_view("platt"), cut.held_out
+        decision = decide(analysis.held_out, Costs(false_negative=4)).methods["platt"]
+        flagged = held_out.row_values(decision.flag(analysis.held_out.scores["platt"]))
+        south = cut.slicing.member(1)
+        found.append(
+            (
+                slice_error_rates(rows, flagged, cut.scored),
+                slice_reliability(rows, rows.score, cut.scored.member(1)),
+                calibrate_slices(cut.rows, south, held_out, "platt"),
+                expected_counts(analysis.held_out, 0.2, 0.7),
+            )
+        )
+    for one, other in zip(*found, strict=True):
+        agree(one, other)
+
+
+def test_bounded_cells_are_near_the_rows():
+    rows = drawn("plain")
+    found = [
+        parts_of(data, calib.analyze(data, SETTINGS), slices=[("site",)])
+        for data in (rows, calib.aggregate(rows, max_scores=100))
+    ]
+    one, other = (part.slices[0].gaps["uncalibrated"] for part in found)
+    np.testing.assert_allclose(one.gap, other.gap, atol=1e-4)
+    np.testing.assert_array_equal(one.rows, other.rows)
+    one, other = (part.periods.tables["uncalibrated"] for part in found)
+    np.testing.assert_allclose(one.ks, other.ks, atol=1e-3)
+
+
+def test_what_needs_rows_says_so():
+    counts = calib.aggregate(drawn("ties"))
+    analysis = calib.analyze(counts, SETTINGS)
+    with pytest.raises(ValueError, match=r"to cross columns needs the rows, got \['site', 'age'\]"):
+        sliced_rows(counts, analysis.held_out, ["site", "age"])
+    with pytest.raises(ValueError, match=r"column must be among those that were counted"):
+        sliced_rows(counts, analysis.held_out, ["height"])
+    with pytest.raises(ValueError, match=r"needs the rows themselves, got only their counts"):
+        analysis.held_out.row_view("platt")
+
+
+@pytest.mark.parametrize("values", [np.arange(40) / 7.0, np.arange(30), np.array(["b", "a", "c"])])
+def test_periods_of_counted_values_are_those_of_the_rows(values):
+    rng = np.random.default_rng(0)
+    count = rng.integers(1, 9, len(values))
+    one, other = cut_periods(np.repeat(values, count)), cut_periods(values, count=count * 1.0)
+    assert one.names == other.names
+    np.testing.assert_array_equal(one.codes, np.repeat(other.codes, count))
+
+
+def test_a_report_of_counts_is_that_of_the_rows_but_for_what_they_are_called(tmp_path):
+    rows = drawn("ties")
+    counts = calib.aggregate(rows, ["site"])
+    counts.save(tmp_path / "counts.parquet")
+    loaded = replace(calib.Aggregate.load(tmp_path / "counts.parquet"), name="March")
+    analysis = calib.analyze(loaded, SETTINGS)
+    report = Report.from_analysis(analysis, parts=parts_of(loaded, analysis))
+    report.save(tmp_path / "r.json")
+    opened = Report.open(tmp_path / "r.json")
+    assert opened.parts.slice_columns == [("site",)]
+    assert opened.parts.periods.column == "day"
