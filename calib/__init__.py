@@ -12,11 +12,14 @@ Examples
 # ruff: noqa: F401 -- the imports below are for type checkers and editors
 
 import importlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from calib import matrices, metrics, multiclass
-    from calib.analysis import Analysis, analyze, decisions, periods, slices
+    from calib.analysis import Analysis, decisions, periods, slices
     from calib.analysis.model_comparison import compare_models
     from calib.analysis.slices import aggregate
     from calib.calibrators import calibrator
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from calib.core.aggregate import Aggregate
     from calib.core.cells import ScoreCells
     from calib.core.predictions import Predictions
+    from calib.crossfit.comparison import Progress
     from calib.loading import InputError, examples, load, load_models
     from calib.matrices import compare_multiclass, default_settings
     from calib.multiclass import multiclass_calibrator
@@ -35,7 +39,7 @@ __version__ = "0.1.0"
 # Where each public name lives. They are imported when they are first used: a program that needs the
 # metrics alone waits for neither pandas nor scikit-learn.
 _HOMES = {
-    "calib.analysis": ("Analysis", "analyze"),
+    "calib.analysis": ("Analysis",),
     "calib.analysis.decisions": ("decisions",),
     "calib.analysis.model_comparison": ("compare_models",),
     "calib.analysis.periods": ("periods",),
@@ -54,7 +58,7 @@ _HOMES = {
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = ["report", *_HOME]
+__all__ = ["analyze", "report", *_HOME]
 
 
 def __getattr__(name: str) -> Any:
@@ -68,6 +72,59 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+def analyze(
+    predictions: "Predictions | Aggregate | pd.DataFrame",
+    settings: "Settings | Mapping[str, Any] | None" = None,
+    *,
+    earlier: "Analysis | None" = None,
+    progress: "Progress | None" = None,
+) -> "Analysis":
+    """Analyse predictions, as `calib.analysis.analyze` does, or a DataFrame of them.
+
+    Parameters
+    ----------
+    predictions : Predictions, Aggregate or DataFrame
+        The columns of a DataFrame are guessed as `calib.load` guesses them.
+    settings : Settings or mapping of str to object, optional
+        `default_settings` of the predictions if None; a mapping names those that are different.
+    earlier : Analysis, optional
+        Of the same predictions: what does not change is taken from it.
+    progress : callable, optional
+        Called with (share done, what is being done).
+
+    Raises
+    ------
+    InputError
+        If the columns of a DataFrame are unclear.
+    ValueError, TypeError
+        As `calib.analysis.analyze` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> frame = pd.DataFrame({"score": rng.random(500)})
+    >>> frame["outcome"] = rng.random(500) < frame["score"]
+    >>> analyze(frame, {"methods": ("platt",)}).verdict.kind
+    'calibrated'
+    """
+    import pandas as pd
+
+    from calib import analysis
+    from calib.crossfit.comparison import no_progress
+    from calib.loading import InputError, load
+
+    if isinstance(predictions, pd.DataFrame):
+        try:
+            predictions = load(predictions)
+        except InputError as error:
+            said = f"{error} Name what is unclear in calib.load, and analyze what it returns."
+            raise InputError(error.problems, said, error.mapping) from None
+    progress = progress or no_progress
+    return analysis.analyze(predictions, settings, earlier=earlier, progress=progress)
 
 
 def report(analysis: "Analysis") -> "Report":

@@ -339,3 +339,46 @@ def test_weights_at_the_ends_of_what_is_allowed_are_analysed(decades):
     # Warnings are errors here: nothing overflows or is divided by zero.
     analysis = calib.analyze(calib.Predictions.from_arrays(rng.random(400) < p, p, weight))
     assert np.isfinite(analysis.table()["log_loss"]).all()
+
+
+def rows_of_a_frame() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    score = rng.random(400)
+    return pd.DataFrame({"score": score, "outcome": rng.random(400) < score**2})
+
+
+def test_a_frame_is_analysed_as_it_would_be_loaded():
+    frame = rows_of_a_frame()
+    found = calib.analyze(frame, {"methods": ("platt",), "n_bins": 10})
+    settings = calib.Settings(view="class:1", methods=("platt",), n_bins=10)
+    expected = calib.analyze(calib.load(frame, outcome="outcome", score="score"), settings)
+    assert found.settings == expected.settings
+    pd.testing.assert_frame_equal(found.table(), expected.table())
+
+
+@pytest.mark.parametrize(
+    ("data", "settings", "kind", "message"),
+    [
+        (pd.DataFrame({"a": [1, 2, 3] * 9}), None, calib.InputError, r"in calib\.load, and"),
+        (pd.DataFrame(), None, calib.InputError, "holds no rows"),
+        (5, None, TypeError, "predictions must be Predictions, an Aggregate or a DataFrame, got i"),
+        (None, {"bins": 3}, ValueError, "settings must be among view, methods, .*, got 'bins'"),
+        (None, {"n_bins": 1}, ValueError, "n_bins must fulfil 2 <= n_bins <= 100, got 1"),
+        (None, {"n_bins": "ten"}, TypeError, "settings must have values of their kinds, got"),
+        (None, [("n_bins", 3)], TypeError, "settings must be Settings or a mapping, got list"),
+    ],
+)
+def test_what_cannot_be_analysed_gets_a_sentence(data, settings, kind, message):
+    with pytest.raises(kind, match=message):
+        calib.analyze(rows_of_a_frame() if data is None else data, settings)
+
+
+def test_an_analysis_is_shown_on_one_screen():
+    found = calib.analyze(rows_of_a_frame(), {"methods": ("platt", "beta")})
+    lines = repr(found).splitlines()
+    assert lines[:2] == [found.verdict.sentence, found.recommendation.sentence]
+    starts = [line.split()[0] for line in lines if line[:1].strip()]
+    assert starts[2:5] == ["Uncalibrated", "Platt", "Beta"]
+    assert "400 rows, " in lines[-1]
+    assert len(lines) < 24
+    assert max(map(len, lines)) < 140

@@ -173,7 +173,7 @@ def test_a_moment_does_not_follow_the_language_of_the_machine():
 OTHERS = {
     *("calib/ui/links.py", "calib/ui/deciding.py", "calib/ui/widgets.py", "calib/ui/class_view.py"),
     *("calib/figures/scales.py", "calib/reports/codec.py", "calib/reports/tables.py"),
-    *("calib/ui/gallery.py", "calib/cli/check.py", "calib/cli/data.py"),
+    *("calib/ui/gallery.py", "calib/cli/check.py"),
     *("calib/analysis/slices/bins.py", "calib/analysis/slices/slicing.py"),
     "calib/analysis/periods/cutting.py",
     "calib/text.py",

@@ -26,9 +26,14 @@ from calib.metrics import (
 from calib.metrics.base import Better
 from calib.numerics.arrays import FloatArray
 from calib.settings import Settings
+from calib.text import number, percent, plural
 
 # A double has no more.
 MAX_DIGITS = 17
+
+
+# What a person sees of an analysis at a prompt.
+MAIN = ("log_loss", "brier_score", "ece_quantile", "ks_error", "slope", "auc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +182,28 @@ class Analysis:
     warnings: tuple[str, ...]
     held_out: CrossFitted | None = None
     multiclass: MulticlassComparison | None = None
+
+    def __repr__(self) -> str:
+        """One screen: verdict, recommendation, the methods' main metrics, and what the data are."""
+        data, shown = self.data, [column for column in self.columns if column.key in MAIN]
+        metrics = {
+            f"{method.label} *" if key == self.recommendation.method else method.label: {
+                column.label: number(method.metrics[column.key].value, column.digits)
+                for column in shown
+            }
+            for key, method in self.methods.items()
+        }
+        return "\n".join(
+            [
+                self.verdict.sentence,
+                self.recommendation.sentence,
+                "",
+                pd.DataFrame.from_dict(metrics, orient="index").to_string(max_colwidth=24),
+                "",
+                f"Data: {data.name}, {plural(data.n_rows, 'row')}, {percent(data.base_rate)} "
+                f"positive; scored on {data.protocol}; {plural(len(self.warnings), 'warning')}.",
+            ]
+        )
 
     @property
     def uncalibrated(self) -> MethodResult:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 from calib.analysis.methods import method_results, reliability, with_bins
 from calib.analysis.results import Analysis, MethodResult
@@ -46,7 +47,7 @@ Data = Predictions | Aggregate
 
 def analyze(
     predictions: Data,
-    settings: Settings | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
     *,
     earlier: Analysis | None = None,
     progress: Progress = no_progress,
@@ -58,8 +59,8 @@ def analyze(
     predictions : Predictions or Aggregate
         A matrix is calibrated as a whole, and looked at in the view of the settings. The analysis
         does not depend on the order of the rows: their counts give the same.
-    settings : Settings, optional
-        `default_settings` of the predictions if None.
+    settings : Settings or mapping of str to object, optional
+        `default_settings` of the predictions if None; a mapping names those that are different.
     earlier : Analysis, optional
         An analysis of the same predictions under other settings: what does not change between the
         two is taken from it, so that moving a bin slider does not refit anything.
@@ -70,7 +71,9 @@ def analyze(
     ------
     ValueError
         If the rows hold one class only, or too few rows to cross-fit; if the view is not one of
-        these classes, or not the one that was counted.
+        these classes, or not the one that was counted; if a setting is unknown or out of range.
+    TypeError
+        If the predictions or the settings are something else.
 
     Examples
     --------
@@ -88,8 +91,29 @@ def analyze(
     True
     """
     with single_thread():
-        chosen = with_view(settings or default_settings(predictions), predictions)
+        chosen = with_view(_settings(settings, predictions), predictions)
         return _analyze(predictions, chosen, earlier, progress)
+
+
+def _settings(given: Settings | Mapping[str, Any] | None, predictions: Data) -> Settings:
+    if not isinstance(predictions, Predictions | Aggregate):
+        raise TypeError(
+            "predictions must be Predictions, an Aggregate or a DataFrame, got "
+            f"{type(predictions).__name__}. calib.load makes Predictions of a file."
+        )
+    if isinstance(given, Settings):
+        return given
+    if not isinstance(given, Mapping | None):
+        raise TypeError(f"settings must be Settings or a mapping, got {type(given).__name__}.")
+    names, named = [field.name for field in fields(Settings)], dict(given or {})
+    if unknown := [name for name in named if name not in names]:
+        raise ValueError(f"settings must be among {', '.join(names)}, got {unknown[0]!r}.")
+    try:
+        return replace(default_settings(predictions), **named)
+    except TypeError as error:
+        raise TypeError(
+            f"settings must have values of their kinds, got {named}: {error}."
+        ) from None
 
 
 def _analyze(

@@ -11,8 +11,13 @@ from pathlib import Path
 
 from calib.analysis import Analysis, analyze
 from calib.cli import junit
-from calib.cli.data import predictions_of, progress_of
-from calib.cli.options import add_data, add_progress, add_settings, settings_of
+from calib.cli.options import (
+    add_data,
+    add_settings,
+    predictions_of,
+    progress_of,
+    settings_of,
+)
 from calib.crossfit.comparison import Estimate
 from calib.methods import method_keys
 from calib.text import significant
@@ -121,6 +126,7 @@ def add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.set_defaults(run=run, junit=None)
     add_data(parser)
     add_settings(parser, leave_out=("methods",))
     limits = parser.add_argument_group("limits", "At least one must be given.")
@@ -136,8 +142,6 @@ def add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         f"default), or a calibrator's: {', '.join(method_keys())}",
     )
     parser.add_argument("--junit", metavar="FILE", type=Path, help="write JUnit XML, too")
-    add_progress(parser)
-    parser.set_defaults(run=run)
 
 
 def _bound(text: str) -> float:

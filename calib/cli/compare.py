@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from calib.cli.report import check_output
+from calib.cli.options import add_output, check_output
 from calib.reports import Report, ReportError, compare_reports
 from calib.reports.comparing import FORMATS
 
@@ -31,19 +31,15 @@ def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.set_defaults(run=run, junit=None)
     parser.add_argument("first", type=Path, help="report.json, the earlier one")
     parser.add_argument("second", type=Path, help="report.json, the later one")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        action="append",
-        default=[],
-        type=Path,
-        help="file to write, ending in .html, .json or .md; may be repeated; Markdown on standard "
+    add_output(
+        parser,
+        "file to write, ending in .html, .json or .md; may be repeated; Markdown on standard "
         "output if not given",
+        default=[],
     )
-    parser.set_defaults(run=run, junit=None)
 
 
 def run(given: argparse.Namespace) -> int:

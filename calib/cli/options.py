@@ -1,10 +1,14 @@
-"""Options of both commands: the columns of `calib.load`, and every field of Settings."""
+"""Options that commands share, each declared once, and what they make: rows, settings, costs."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+import shlex
+import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
+from importlib.util import find_spec
+from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -12,12 +16,104 @@ from calib.analysis.decisions import Costs
 from calib.analysis.periods import UNITS
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
+from calib.crossfit.comparison import Progress, no_progress
+from calib.loading import ColumnMapping, InputError, Problem, load
+from calib.loading.examples import EXAMPLES
 from calib.loading.options import Decimal, Transform
 from calib.matrices import default_settings
 from calib.reports import Parts
-from calib.reports.command import SHORT
+from calib.reports.command import option_of
 from calib.settings import Settings
+from calib.text import level
 
+Declared = Mapping[str, Mapping[str, Any]]
+EXAMPLE = "example:"
+UNSET: tuple[object, ...] = (None, False, [], "none")
+
+
+def _text(metavar: str, meaning: str, **more: Any) -> Mapping[str, Any]:
+    return {"metavar": metavar, "help": meaning} | more
+
+
+def _flag(meaning: str) -> Mapping[str, Any]:
+    return {"action": "store_true", "help": meaning}
+
+
+# By the argument of `calib.load`.
+DATA: Declared = {
+    "outcome": _text("COLUMN", "column of the labels"),
+    "test": _text("FILE", "test rows in a file of their own, with the same columns"),
+    "split": _text("COLUMN", "column that tells test rows from calibration rows"),
+    "test_value": _text("VALUE", "value of the split column that means test"),
+    "fold": _text("COLUMN", "column of cross-validation folds, to cross-fit in"),
+    "weight": _text("COLUMN", "column of row weights"),
+    "group": _text("COLUMN", "column of clusters, whose rows stay together"),
+    "time": _text("COLUMN", "column of time"),
+    "predicted": _text(
+        "COLUMN", "predicted labels: positive is where prediction and outcome agree"
+    ),
+    "model": _text("COLUMN", "column that names the model of each row"),
+    "model_value": _text("NAME", "of several models, the one whose rows are read"),
+    "name": _text("TEXT", "what the data are called; the file's name if not given"),
+    "delimiter": _text("CHARACTER", "character between two cells of a text"),
+    "encoding": _text("NAME", "encoding of a text, such as cp1252"),
+    "positive": _text("LABEL", "label that counts as positive; may be repeated", action="append"),
+    "header": {
+        "action": argparse.BooleanOptionalAction,
+        "help": "whether the first line of a text names the columns",
+    },
+    "decimal": {
+        "choices": get_args(Decimal),
+        "help": "decimal mark of numbers with commas; the other mark separates thousands",
+    },
+    "score": _text(
+        "COLUMN", "column of the scores; once a class for a matrix of scores", action="append"
+    ),
+    "class_columns": _text(
+        "TEXT", "columns of all classes in few words: p_0 ... p_9, p_*, or names with commas"
+    ),
+    "slices": _text("COLUMN", "column to slice by; may be repeated", action="append", default=[]),
+    "transform": {
+        "choices": get_args(Transform),
+        "default": "none",
+        "help": "what makes the scores probabilities (default: none)",
+    },
+    "drop_missing": _flag("leave out incomplete rows"),
+    "swap": _flag("use 1 - score"),
+    "exact": _flag("guess no columns: use those that are named"),
+    "strict": _flag(
+        "refuse what would be guessed: columns, positive class, header, delimiter, encoding"
+    ),
+}
+# By the argument of `parts_of`, or of `Costs`.
+PARTS: Declared = {
+    "cross": {
+        "nargs": 2,
+        "metavar": "COLUMN",
+        "action": "append",
+        "default": [],
+        "help": "two columns to slice by together; may be repeated",
+    },
+    "time_column": _text(
+        "COLUMN", "column of the periods, of those that are read (default: that of --time)"
+    ),
+    "n_ranges": _text(
+        "NUMBER",
+        "ranges of a column of many numbers (default: %(default)s)",
+        type=int,
+        default=Parts().n_ranges,
+    ),
+    "unit": {"choices": UNITS, "help": "length of a period of dates"},
+    "cost_fp": _text(
+        "NUMBER", f"cost of a false positive (default: {Costs().false_positive:g})", type=float
+    ),
+    "cost_fn": _text(
+        "NUMBER", f"cost of a false negative (default: {Costs().false_negative:g})", type=float
+    ),
+    "capacity": _text(
+        "NUMBER", "share of rows that can be flagged, instead of a threshold by costs", type=float
+    ),
+}
 MEANING = {
     "view": "binary problem to look at: class:k, top:r or within:r (default: by the data, class:1 "
     "of one score, top:1 of a matrix)",
@@ -33,60 +129,21 @@ MEANING = {
 }
 
 
+def _add(group: argparse._ArgumentGroup, declared: Declared) -> None:
+    for name, options in declared.items():
+        group.add_argument(option_of(name), dest=name, **options)
+
+
 def add_data(parser: argparse.ArgumentParser) -> None:
     """Options that say which rows and which columns."""
     parser.add_argument(
         "predictions",
         help="CSV, TSV, Parquet, Arrow, or NumPy (.npz); or a built-in example, as example:KEY",
     )
-    data = parser.add_argument_group("data", "What is not named is guessed, as in calib.load.")
-    for option, metavar, meaning in (
-        ("outcome", "COLUMN", "column of the labels"),
-        ("test", "FILE", "test rows in a file of their own, with the same columns"),
-        ("split", "COLUMN", "column that tells test rows from calibration rows"),
-        ("test-value", "VALUE", "value of the split column that means test"),
-        ("fold", "COLUMN", "column of cross-validation folds, to cross-fit in"),
-        ("weight", "COLUMN", "column of row weights"),
-        ("group", "COLUMN", "column of clusters, whose rows stay together"),
-        ("time", "COLUMN", "column of time"),
-        ("predicted", "COLUMN", "predicted labels: positive is where prediction and outcome agree"),
-        ("model", "COLUMN", "column that names the model of each row"),
-        ("model-value", "NAME", "of several models, the one whose rows are read"),
-        ("name", "TEXT", "what the data are called; the file's name if not given"),
-        ("delimiter", "CHARACTER", "character between two cells of a text"),
-        ("encoding", "NAME", "encoding of a text, such as cp1252"),
-    ):
-        data.add_argument(f"--{option}", metavar=metavar, help=meaning)
-    positive = "label that counts as positive; may be repeated"
-    data.add_argument("--positive", metavar="LABEL", action="append", help=positive)
-    header = "whether the first line of a text names the columns"
-    data.add_argument("--header", action=argparse.BooleanOptionalAction, help=header)
-    data.add_argument(
-        "--decimal",
-        choices=get_args(Decimal),
-        help="decimal mark of numbers with commas; the other mark separates thousands",
-    )
-    score = "column of the scores; once a class for a matrix of scores"
-    data.add_argument("--score", metavar="COLUMN", action="append", help=score)
-    classes = "columns of all classes in few words: p_0 ... p_9, p_*, or names with commas"
-    data.add_argument("--class-columns", metavar="TEXT", help=classes)
-    slices = "column to slice by; may be repeated"
-    data.add_argument(
-        "--slice", metavar="COLUMN", action="append", dest="slices", default=[], help=slices
-    )
-    data.add_argument(
-        "--transform",
-        choices=get_args(Transform),
-        default="none",
-        help="what makes the scores probabilities (default: none)",
-    )
-    data.add_argument("--drop-missing", action="store_true", help="leave out incomplete rows")
-    data.add_argument("--swap", action="store_true", help="use 1 - score")
-    data.add_argument(
-        "--exact", action="store_true", help="guess no columns: use those that are named"
-    )
-    strict = "refuse what would be guessed: columns, positive class, header, delimiter, encoding"
-    data.add_argument("--strict", action="store_true", help=strict)
+    told = "What is not named is guessed, as in calib.load."
+    _add(parser.add_argument_group("data", told), DATA)
+    # At a terminal, progress is always shown.
+    parser.add_argument("--progress", **_flag("say on standard error what is done"))
 
 
 def add_settings(parser: argparse.ArgumentParser, leave_out: Iterable[str] = ()) -> None:
@@ -96,7 +153,7 @@ def add_settings(parser: argparse.ArgumentParser, leave_out: Iterable[str] = ())
     for field in fields(Settings):
         if field.name not in leave_out:
             group.add_argument(
-                f"--{SHORT.get(field.name, field.name).replace('_', '-')}",
+                option_of(field.name),
                 dest=field.name,
                 default=argparse.SUPPRESS,
                 help=_meaning(field.name, defaults.get(field.name)),
@@ -111,43 +168,9 @@ def add_parts(parser: argparse.ArgumentParser) -> None:
         "Every column to slice by is in the report, and the column of time; decisions are where "
         "costs or a capacity are given.",
     )
-    defaults = Costs()
-    crossed = "two columns to slice by together; may be repeated"
-    parts.add_argument(
-        "--cross", nargs=2, metavar="COLUMN", action="append", default=[], help=crossed
-    )
-    column = "column of the periods, of those that are read (default: that of --time)"
-    parts.add_argument("--time-column", metavar="COLUMN", help=column)
-    ranges = "ranges of a column of many numbers (default: %(default)s)"
-    parts.add_argument(
-        "--ranges", type=int, metavar="NUMBER", default=Parts().n_ranges, help=ranges
-    )
+    _add(parts, PARTS)
     none = "leave out slices, time and decisions"
     parts.add_argument("--no-parts", action="store_false", dest="parts", help=none)
-    parts.add_argument("--unit", choices=UNITS, help="length of a period of dates")
-    for option, meaning in (
-        ("cost-fp", f"cost of a false positive (default: {defaults.false_positive:g})"),
-        ("cost-fn", f"cost of a false negative (default: {defaults.false_negative:g})"),
-        ("capacity", "share of rows that can be flagged, instead of a threshold by costs"),
-    ):
-        parts.add_argument(f"--{option}", type=float, metavar="NUMBER", help=meaning)
-
-
-def costs_of(given: argparse.Namespace) -> Costs | None:
-    """The costs that the options name; None where they name none."""
-    named = {
-        "false_positive": given.cost_fp,
-        "false_negative": given.cost_fn,
-        "capacity": given.capacity,
-    }
-    chosen = {name: value for name, value in named.items() if value is not None}
-    return Costs(**chosen) if chosen else None
-
-
-def add_progress(parser: argparse.ArgumentParser) -> None:
-    """The option that a person does not need: at a terminal, progress is always shown."""
-    told = "say on standard error what is done"
-    parser.add_argument("--progress", action="store_true", help=told)
 
 
 def _meaning(name: str, default: Any) -> str:
@@ -171,6 +194,38 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+def add_output(group: argparse._ActionsContainer, meaning: str, **more: Any) -> None:
+    """Files to write, each in the format of its suffix."""
+    group.add_argument(
+        "-o", "--output", metavar="FILE", action="append", type=Path, help=meaning, **more
+    )
+
+
+def check_output(path: Path, formats: Iterable[str]) -> None:
+    """Refuse before the work what could not be written after it."""
+    suffix = path.suffix.lower()
+    if suffix not in formats:
+        raise ValueError(f"--output must end in one of {', '.join(formats)}, got {path.name!r}.")
+    if not path.parent.is_dir():
+        raise ValueError(f"--output must lie in a folder that exists, got {str(path)!r}.")
+    if suffix in (".html", ".md") and find_spec("plotly") is None:
+        raise ValueError(
+            "HTML and Markdown are drawn by plotly, which is not installed: "
+            f"pip install plotly, or choose .json, got {path.name!r}."
+        )
+
+
+def costs_of(given: argparse.Namespace) -> Costs | None:
+    """The costs that the options name; None where they name none."""
+    named = {
+        "false_positive": given.cost_fp,
+        "false_negative": given.cost_fn,
+        "capacity": given.capacity,
+    }
+    chosen = {name: value for name, value in named.items() if value is not None}
+    return Costs(**chosen) if chosen else None
+
+
 def settings_of(
     given: argparse.Namespace, predictions: Predictions | Aggregate, **fixed: Any
 ) -> Settings:
@@ -178,3 +233,77 @@ def settings_of(
     names = {field.name for field in fields(Settings)}
     named = {name: value for name, value in vars(given).items() if name in names}
     return replace(default_settings(predictions), **(named | fixed))
+
+
+def predictions_of(given: argparse.Namespace) -> Predictions | Aggregate:
+    """The rows that the options name, or the counts of a file that `Aggregate.save` wrote.
+
+    Raises
+    ------
+    InputError
+        If they cannot be used; the message says which option repairs it.
+    """
+    if given.predictions.startswith(EXAMPLE):
+        return _example(given.predictions.removeprefix(EXAMPLE), given.model_value)
+    if Aggregate.is_saved_at(given.predictions):
+        return _counted(given)
+    named = {name: getattr(given, name) for name in DATA}
+    if given.score is not None:
+        named["score"] = given.score[0] if len(given.score) == 1 else tuple(given.score)
+    try:
+        return load(given.predictions, **named)
+    except InputError as error:
+        told = " ".join(_with_options(problem, error.mapping) for problem in error.problems)
+        raise InputError(error.problems, told) from None
+
+
+def _counted(given: argparse.Namespace) -> Aggregate:
+    odd = [name for name in DATA if name != "name" and getattr(given, name) not in UNSET]
+    if odd:
+        raise ValueError(
+            f"{given.predictions} holds counts, whose columns were named when they were counted: "
+            f"leave out {option_of(odd[0])}."
+        )
+    found = Aggregate.load(given.predictions)
+    return replace(found, name=given.name) if given.name else found
+
+
+def _example(key: str, model: str | None) -> Predictions:
+    if key not in EXAMPLES:
+        raise ValueError(f"The example must be one of {', '.join(EXAMPLES)}, got {key!r}.")
+    models = EXAMPLES[key].load_models()
+    if model is not None and model not in models:
+        raise ValueError(f"--model-value must be one of {', '.join(models)}, got {model!r}.")
+    return EXAMPLES[key].load() if model is None else models[model]
+
+
+def _with_options(problem: Problem, base: ColumnMapping | None) -> str:
+    answers = [choice.arguments for choice in problem.choices]
+    if problem.repair is not None and base is not None:
+        answers.insert(0, problem.repair.changed(base))
+    said = [[_option(name, value) for name, value in each.items()] for each in answers]
+    told = " or ".join(map(" ".join, said))
+    # Some repairs take an option away, and a column may have a name that no shell likes.
+    if not told or not all(map(all, said)) or not told.isprintable():
+        return problem.sentence
+    return f"{problem.sentence} On the command line: {told}."
+
+
+def _option(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return option_of(name, negated=not value)
+    values = (value,) if isinstance(value, str) else value
+    if not isinstance(values, tuple):
+        return ""
+    return " ".join(f"{option_of(name)} {shlex.quote(each)}" for each in values)
+
+
+def progress_of(given: argparse.Namespace) -> Progress:
+    """Lines on standard error: for a person who waits, or on request."""
+    if not (given.progress or sys.stderr.isatty()):
+        return no_progress
+
+    def tell(share: float, text: str) -> None:
+        print(f"{level(round(share, 2)):>4} {text}", file=sys.stderr, flush=True)
+
+    return tell

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, get_args
 
 from calib.analysis import Analysis, analyze
 from calib.analysis.decisions import Costs
-from calib.cli.data import predictions_of, progress_of
 from calib.cli.options import (
     add_data,
+    add_output,
     add_parts,
-    add_progress,
     add_settings,
+    check_output,
     costs_of,
+    predictions_of,
+    progress_of,
     settings_of,
 )
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import Progress
 from calib.reports import Declared, Parts, Report, parts_of
-from calib.reports.document import FORMATS
 from calib.reports.files import write_whole
+from calib.reports.report import FORMATS
 from calib.reports.tables import archive, table_files
 
 EXAMPLES = """examples:
@@ -48,6 +50,7 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.set_defaults(run=run, junit=None)
     add_data(parser)
     add_settings(parser)
     add_parts(parser)
@@ -60,23 +63,17 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default="unknown",
         help="whether the model was not trained on these rows, as its author says",
     )
-    words.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        action="append",
-        required=True,
-        type=Path,
-        help="file to write, ending in .html, .json, .md, or .zip for the tables as CSV; may be "
+    add_output(
+        words,
+        "file to write, ending in .html, .json, .md, or .zip for the tables as CSV; may be "
         "repeated",
+        required=True,
     )
     words.add_argument(
         "--images",
         choices=("png", "svg"),
         help="draw every chart into the .zip, too; needs kaleido and a Chrome or Chromium",
     )
-    add_progress(parser)
-    parser.set_defaults(run=run, junit=None)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -107,7 +104,7 @@ def run(given: argparse.Namespace) -> int:
 def _save_with_images(
     report: Report, path: Path, kind: Literal["png", "svg"], progress: Progress
 ) -> None:
-    from calib.reports.pictures import pictures
+    from calib.reports.export import pictures
 
     write_whole(path, archive(table_files(report) | pictures(report, kind, progress)))
 
@@ -124,7 +121,7 @@ def _parts(
         predictions,
         analysis,
         slices=[*single, *map(tuple, given.cross)],
-        n_ranges=given.ranges,
+        n_ranges=given.n_ranges,
         time=time,
         unit=given.unit,
         costs=costs,
@@ -140,17 +137,3 @@ def _check_images(paths: Sequence[Path]) -> None:
 
     if missing():
         raise ValueError(missing())
-
-
-def check_output(path: Path, formats: Iterable[str]) -> None:
-    """Refuse before the work what could not be written after it."""
-    suffix = path.suffix.lower()
-    if suffix not in formats:
-        raise ValueError(f"--output must end in one of {', '.join(formats)}, got {path.name!r}.")
-    if not path.parent.is_dir():
-        raise ValueError(f"--output must lie in a folder that exists, got {str(path)!r}.")
-    if suffix in (".html", ".md") and find_spec("plotly") is None:
-        raise ValueError(
-            "HTML and Markdown are drawn by plotly, which is not installed: "
-            f"pip install plotly, or choose .json, got {path.name!r}."
-        )

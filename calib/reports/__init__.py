@@ -3,9 +3,8 @@
 from calib.reports.build_parts import parts_of
 from calib.reports.codec import ReportError
 from calib.reports.comparing import ReportComparison, compare_reports
-from calib.reports.contents import Contents, Declared
-from calib.reports.document import Report
-from calib.reports.parts import Parts
+from calib.reports.contents import Contents, Declared, Parts
+from calib.reports.report import Report
 
 __all__ = [
     "Contents",

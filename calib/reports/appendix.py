@@ -11,8 +11,7 @@ from calib.figures.functions import functions_chart
 from calib.numerics.arrays import FloatArray
 from calib.reports.blocks import Bullets, Code, Drawing, Facts, Paragraph, Section, Table, Value
 from calib.reports.command import by_rule, command_line, library_call
-from calib.reports.contents import Contents
-from calib.reports.words import written_setting
+from calib.reports.contents import Contents, written_setting
 from calib.text import count, level, percent, probability, signed, significant, span
 
 MAX_KNOTS = 24

@@ -24,10 +24,9 @@ from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import CrossFitted, Estimate
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.reports.contents import shown_methods
+from calib.reports.contents import DecisionPart, Parts, PeriodPart, SlicePart, shown_methods
 from calib.reports.disclosure import coarse_score
 from calib.reports.grouping import MIN_ROWS, merged_cells, merged_periods, merged_slices
-from calib.reports.parts import DecisionPart, Parts, PeriodPart, SlicePart
 
 MAX_SLICES = 100
 NONE = Estimate(float("nan"))

@@ -15,8 +15,7 @@ from calib.methods import method_keys
 from calib.multiclass import MULTICLASS_METRICS
 from calib.multiclass.metrics import ROW_METRICS as OVERALL
 from calib.reports.codec import ReportError
-from calib.reports.contents import Contents, moment
-from calib.reports.parts import DecisionPart, Parts
+from calib.reports.contents import Contents, DecisionPart, Parts, moment
 from calib.settings import Settings
 
 

@@ -19,6 +19,13 @@ Result = TypeVar("Result")
 # A drawn curve needs no more, and a full double would carry the fingerprint of a single row.
 ARRAY_DIGITS = 9
 LARGEST = 2**63 - 1
+NAMES = {
+    list: "a list",
+    dict: "an object",
+    str: "text",
+    int: "a whole number",
+    bool: "true or false",
+}
 # Of a list: charts are drawn in single precision.
 LARGEST_DRAWN = 1e37
 
@@ -85,75 +92,55 @@ def decode(kind: type[Result], data: Any, where: str = "the report") -> Result:
     ...
     calib.reports.codec.ReportError: metrics[1] must be a number, got 'x'.
     """
-    return _decode(kind, data, where)
+    found: Result = _decode(kind, data, where)
+    return found
 
 
 def _decode(kind: Any, data: Any, where: str) -> Any:
-    origin = get_origin(kind)
+    origin, args = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        return _optional(kind, data, where)
+        inner = next(arg for arg in args if arg is not type(None))
+        return None if data is None else _decode(inner, data, where)
     if origin is Literal:
-        return _one_of(get_args(kind), data, where)
+        if data not in args:
+            raise _unlike(f"one of {', '.join(map(str, args))}", data, where)
+        return data
     if origin is np.ndarray:
-        return _array(get_args(get_args(kind)[1])[0], data, where)
+        return _array(get_args(args[1])[0], data, where)
     if origin is tuple:
-        return tuple(_items(get_args(kind)[0], data, where))
-    if origin is Mapping or origin is dict:
-        return _mapping(get_args(kind)[1], data, where)
+        return tuple(_items(args[0], data, where))
+    if origin in (Mapping, dict):
+        items = _of(dict, data, where).items()
+        return {_of(str, k, where): _decode(args[1], v, f"{where}.{k:.60}") for k, v in items}
     if dataclasses.is_dataclass(kind):
-        return _dataclass(kind, data, where)
-    return _plain(kind, data, where)
+        return _dataclass(kind, _of(dict, data, where), where)
+    return _float(data, where) if kind is float else _of(kind, data, where)
 
 
-def _optional(kind: Any, data: Any, where: str) -> Any:
-    inner = [arg for arg in get_args(kind) if arg is not type(None)]
-    return None if data is None else _decode(inner[0], data, where)
-
-
-def _one_of(allowed: tuple[Any, ...], data: Any, where: str) -> Any:
-    if data not in allowed:
-        raise _unlike(f"one of {', '.join(map(str, allowed))}", data, where)
-    return data
+def _items(kind: Any, data: Any, where: str) -> list[Any]:
+    items = enumerate(_of(list, data, where))
+    return [_decode(kind, item, f"{where}[{i}]") for i, item in items]
 
 
 def _array(kind: type[np.generic], data: Any, where: str) -> Any:
     number = int if issubclass(kind, np.integer) else float
-    values = [_plain(number, item, f"{where}[{i}]") for i, item in enumerate(_listed(data, where))]
-    array = np.array(values, dtype=kind)
+    array = np.array(_items(number, data, where), dtype=kind)
     # NaN is missing. What is larger overflows where it is drawn.
     if (np.abs(array) > LARGEST_DRAWN).any():
         raise ReportError(f"{where} must hold numbers up to {LARGEST_DRAWN:g}, got larger ones.")
     return array
 
 
-def _items(kind: Any, data: Any, where: str) -> list[Any]:
-    return [_decode(kind, item, f"{where}[{i}]") for i, item in enumerate(_listed(data, where))]
-
-
-def _listed(data: Any, where: str) -> list[Any]:
-    if not isinstance(data, list):
-        raise _unlike("a list", data, where)
-    return data
-
-
-def _mapping(kind: Any, data: Any, where: str) -> dict[str, Any]:
-    if not isinstance(data, dict):
-        raise _unlike("an object", data, where)
-    return {
-        _plain(str, key, where): _decode(kind, item, f"{where}.{key:.60}")
-        for key, item in data.items()
-    }
-
-
-def _dataclass(kind: Any, data: Any, where: str) -> Any:
-    fields = {f.name: f for f in dataclasses.fields(kind) if f.init}
-    if not isinstance(data, dict):
-        raise _unlike("an object", data, where)
-    missing = [name for name, f in fields.items() if name not in data and not _has_default(f)]
-    unknown = [name for name in data if name not in fields]
-    if missing:
+def _dataclass(kind: Any, data: dict[str, Any], where: str) -> Any:
+    given = {f.name: f for f in dataclasses.fields(kind) if f.init}
+    needed = [
+        name
+        for name, f in given.items()
+        if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
+    ]
+    if missing := [name for name in needed if name not in data]:
         raise ReportError(f"{where} must have {missing[0]!r}, got none.")
-    if unknown:
+    if unknown := [name for name in data if name not in given]:
         raise ReportError(f"{where} must have only known entries, got {_short(unknown[0])}.")
     hints = get_type_hints(kind)
     values = {name: _decode(hints[name], item, f"{where}.{name}") for name, item in data.items()}
@@ -163,21 +150,10 @@ def _dataclass(kind: Any, data: Any, where: str) -> Any:
         raise ReportError(f"{where} cannot be read: {error}") from error
 
 
-def _has_default(field: dataclasses.Field[Any]) -> bool:
-    return (
-        field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
-    )
-
-
-def _plain(kind: Any, data: Any, where: str) -> Any:
-    if kind is float:
-        return _float(data, where)
-    names = {int: "a whole number", str: "text", bool: "true or false"}
-    if kind not in names:
-        raise _unlike("null", data, where)
+def _of(kind: Any, data: Any, where: str) -> Any:
     # A bool is an int to Python, and not to a reader.
     if type(data) is not kind or (kind is int and abs(data) > LARGEST):
-        raise _unlike(names[kind], data, where)
+        raise _unlike(NAMES.get(kind, "null"), data, where)
     # JSON can spell half of a character (a lone surrogate), which no file can hold.
     return data.encode("utf-8", "replace").decode() if kind is str else data
 

@@ -9,12 +9,17 @@ from typing import Any
 from calib.core.origin import Origin
 from calib.loading.examples import EXAMPLES
 from calib.loading.reading.reader import stem
-from calib.reports.contents import Contents
-from calib.reports.parts import Parts
+from calib.reports.contents import Contents, Parts
 
 # Option by the name of the argument, where the two differ.
-SHORT = {"n_bins": "bins", "n_folds": "folds", "confidence_level": "level"}
-OPTION = {**SHORT, "slices": "slice", "n_ranges": "ranges", "held_out_declared": "held_out"}
+OPTION = {
+    "n_bins": "bins",
+    "n_folds": "folds",
+    "confidence_level": "level",
+    "slices": "slice",
+    "n_ranges": "ranges",
+    "held_out_declared": "held_out",
+}
 LONGEST_LINE = 88
 
 
@@ -180,12 +185,22 @@ def _part_options(report: Contents, parts: Parts) -> list[str]:
     return [*words, *(word for name, value in named.items() for word in _options(name, value))]
 
 
+def option_of(name: str, *, negated: bool = False) -> str:
+    """The option of the command line that stands for an argument.
+
+    Examples
+    --------
+    >>> option_of("n_bins"), option_of("test_value"), option_of("header", negated=True)
+    ('--bins', '--test-value', '--no-header')
+    """
+    return f"--{'no-' * negated}{OPTION.get(name, name).replace('_', '-')}"
+
+
 def _options(name: str, value: Any) -> list[str]:
-    option = f"--{OPTION.get(name, name).replace('_', '-')}"
     if isinstance(value, bool):
-        return [option if value else option.replace("--", "--no-", 1)]
+        return [option_of(name, negated=not value)]
     if name == "methods":
         value = ",".join(value)
     values = value if isinstance(value, tuple) else (value,)
     # With "=", a value that begins with a dash is no option.
-    return [f"{option}={shlex.quote(str(each))}" for each in values]
+    return [f"{option_of(name)}={shlex.quote(str(each))}" for each in values]

@@ -1,33 +1,57 @@
-"""Files that are whole or not there."""
+"""Documents as files, which are whole or not there."""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from calib.reports.blocks import ReportDocument
 
 
-def save_as(path: Path, makers: Mapping[str, Callable[[], str | bytes]]) -> None:
-    """Write a file in the format that its suffix names.
+class Printable:
+    """What is printed as a document, and saved in the format that a suffix names."""
 
-    Parameters
-    ----------
-    path : Path
-    makers : mapping of str to callable
-        By suffix, what makes the content.
+    __slots__ = ()
+    # Suffix of a file -> the method that makes its content.
+    formats: ClassVar[Mapping[str, str]] = {}
 
-    Raises
-    ------
-    ValueError
-        If the suffix is another.
-    OSError
-        If the file cannot be written; what was there before stays.
-    """
-    if path.suffix.lower() not in makers:
-        raise ValueError(f"path must end in one of {', '.join(makers)}, got {path.name!r}.")
-    content = makers[path.suffix.lower()]()
-    write_whole(path, content.encode() if isinstance(content, str) else content)
+    def document(self) -> ReportDocument:
+        """All that is printed, in order."""
+        raise NotImplementedError
+
+    def html(self) -> str:
+        """The document as one self-contained HTML page."""
+        # Pages draw with Plotly; the numbers alone must not need it.
+        from calib.reports.html import to_html
+
+        return to_html(self.document())
+
+    def markdown(self) -> str:
+        """The document as Markdown, without its charts."""
+        from calib.reports.markdown import to_markdown
+
+        return to_markdown(self.document())
+
+    def save(self, path: str | Path) -> None:
+        """Write it, in the format that the path's suffix names.
+
+        Raises
+        ------
+        ValueError
+            If the suffix is another than those of `formats`.
+        OSError
+            If the file cannot be written; what was there before stays.
+        """
+        path = Path(path)
+        if path.suffix.lower() not in self.formats:
+            suffixes = ", ".join(self.formats)
+            raise ValueError(f"path must end in one of {suffixes}, got {path.name!r}.")
+        content = getattr(self, self.formats[path.suffix.lower()])()
+        write_whole(path, content.encode() if isinstance(content, str) else content)
 
 
 def write_whole(path: Path, content: bytes) -> None:

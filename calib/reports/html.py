@@ -29,18 +29,18 @@ from calib.reports.blocks import (
 )
 
 
-def to_html(paper: ReportDocument) -> str:
+def to_html(document: ReportDocument) -> str:
     """The whole page."""
     parts = {
-        "title": escape(paper.heading),
+        "title": escape(document.heading),
         "style": _file("style.css"),
-        "header": _header(paper),
-        "sections": "\n".join(map(_section, paper.sections)),
+        "header": _header(document),
+        "sections": "\n".join(map(_section, document.sections)),
         "plotly": _plotly(),
         "script": _file("charts.js"),
         "config": _for_script(CONFIG),
-        "version": escape(paper.version),
-        "contains": escape(paper.contains),
+        "version": escape(document.version),
+        "contains": escape(document.contains),
     }
     return Template(_file("page.html")).substitute(parts)
 
@@ -61,11 +61,11 @@ def _for_script(value: Mapping[str, object] | str) -> str:
     return re.sub("[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _header(paper: ReportDocument) -> str:
-    note = _render(Paragraph(paper.note)) if paper.note else ""
+def _header(document: ReportDocument) -> str:
+    note = _render(Paragraph(document.note)) if document.note else ""
     return (
-        f"<h1>{escape(paper.heading)}</h1>\n"
-        f'<p class="made">{escape(paper.made)}</p>\n{_render(paper.facts)}\n{note}'
+        f"<h1>{escape(document.heading)}</h1>\n"
+        f'<p class="made">{escape(document.made)}</p>\n{_render(document.facts)}\n{note}'
     )
 
 

@@ -25,11 +25,11 @@ SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$!#@^]|:(?=//)|(?<=www)\.", re.IGNORECAS
 LEADING = re.compile(r"^(\d*)([-+=.)])(?=\s|[-=]|$)")
 
 
-def to_markdown(paper: ReportDocument) -> str:
+def to_markdown(document: ReportDocument) -> str:
     """The whole document."""
-    head = [f"# {escaped(paper.heading)}", escaped(paper.made), _render(paper.facts)]
-    note = [escaped(paper.note)] if paper.note else []
-    return "\n\n".join([*head, *note, *map(_section, paper.sections)]) + "\n"
+    head = [f"# {escaped(document.heading)}", escaped(document.made), _render(document.facts)]
+    note = [escaped(document.note)] if document.note else []
+    return "\n\n".join([*head, *note, *map(_section, document.sections)]) + "\n"
 
 
 def escaped(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from calib.reports import appendix, breakdown, findings, matrix
+from calib.reports import appendix, main_sections, part_sections
 from calib.reports.blocks import Facts, ReportDocument, Section
 from calib.reports.contents import Contents
 from calib.text import moment
@@ -16,16 +16,16 @@ DECLARED = {
 }
 
 SECTIONS: tuple[Callable[[Contents], Section | None], ...] = (
-    findings.verdict,
-    findings.recommendation,
-    findings.reliability,
-    matrix.whole_matrix,
-    findings.comparison,
-    findings.cumulative,
+    main_sections.verdict,
+    main_sections.recommendation,
+    main_sections.reliability,
+    main_sections.whole_matrix,
+    main_sections.comparison,
+    main_sections.cumulative,
     appendix.bins,
-    breakdown.slices,
-    breakdown.periods,
-    breakdown.decisions,
+    part_sections.slices,
+    part_sections.periods,
+    part_sections.decisions,
     appendix.data,
     appendix.warnings,
     appendix.settings,
@@ -41,7 +41,7 @@ def sections(report: Contents) -> tuple[Section, ...]:
     return tuple(section for section in made if section is not None)
 
 
-def paper_of(report: Contents) -> ReportDocument:
+def document_of(report: Contents) -> ReportDocument:
     """The whole document."""
     return ReportDocument(
         heading=report.heading,

@@ -10,8 +10,7 @@ from importlib.util import find_spec
 
 import pandas as pd
 
-from calib.reports.contents import Contents
-from calib.reports.parts import Parts
+from calib.reports.contents import Contents, Parts
 from calib.reports.spreadsheet import to_csv
 
 # Of ZIP's first moment: an archive has no time of its own.
@@ -105,10 +104,9 @@ def table_files(report: Contents) -> dict[str, bytes]:
     # Documents draw with Plotly; the numbers alone must not need it.
     if find_spec("plotly") is None:
         return full
-    from calib.reports.printed import printed_tables
-    from calib.reports.sections import sections
+    from calib.reports.export import printed_tables
 
-    return full | printed_tables(sections(report))
+    return full | printed_tables(report)
 
 
 def _flat(frame: pd.DataFrame) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from calib.figures.images import IMAGE_KINDS, ImageKind, missing
 from calib.reports import Report
-from calib.reports.pictures import pictures
+from calib.reports.export import pictures
 from calib.reports.tables import archive
 from calib.text import plain
 from calib.ui.state import HEAVY

@@ -32,18 +32,18 @@ SQUARE = """
 CELLS = "[class*=st-key-table_] td + td:not(:last-child) p { overflow-wrap: anywhere !important; }"
 
 
-def show_paper(paper: ReportDocument) -> None:
+def show_document(document: ReportDocument) -> None:
     """The sections of a document; its heading is the page's."""
     st.html(f"<style>{CELLS}</style>")
-    _show(paper.facts, "facts")
-    if paper.note:
-        st.markdown(plain(paper.note))
-    for place, section in enumerate(paper.sections):
+    _show(document.facts, "facts")
+    if document.note:
+        st.markdown(plain(document.note))
+    for place, section in enumerate(document.sections):
         st.markdown(f"### {plain(section.title)}")
         for number, block in enumerate(section.blocks):
             _show(block, f"{place}_{number}")
-    version = f"Made with calib {plain(paper.version)}. " if paper.version else ""
-    st.caption(f"{version}{plain(paper.contains)}")
+    version = f"Made with calib {plain(document.version)}. " if document.version else ""
+    st.caption(f"{version}{plain(document.contains)}")
 
 
 @singledispatch

@@ -8,12 +8,10 @@ import streamlit as st
 
 from calib.reports import Report
 from calib.reports.blocks import ReportDocument
-from calib.reports.comparison_words import paper_of_comparison
-from calib.reports.sections import paper_of
 from calib.store import Entry, Store, StoreError
 from calib.text import plain
 from calib.ui import downloads, report_comparison, report_file, sharing, state
-from calib.ui.reading import show_paper
+from calib.ui.reading import show_document
 from calib.ui.report_browser import REPORT
 from calib.ui.saved_reports import PAGE
 from calib.ui.state import Session
@@ -51,7 +49,7 @@ def _saved(session: Session, store: Store) -> None:
     _back(session)
     other = _opened(store.entry(desk.against).id, store) if desk.against else desk.other
     if other is not None:
-        _draw(paper_of_comparison(report_comparison.together(session, report, other)))
+        _draw(report_comparison.together(session, report, other).document())
         return
     with st.sidebar:
         st.caption("Link to this report")
@@ -60,7 +58,7 @@ def _saved(session: Session, store: Store) -> None:
         downloads.images(report, "calibration-report")
         report_comparison.offer(session, store)
         _acts(session, store, report, entry)
-    _draw(paper_of(report))
+    _draw(report.document())
 
 
 def _file(session: Session, report: Report, store: Store | None) -> None:
@@ -68,13 +66,13 @@ def _file(session: Session, report: Report, store: Store | None) -> None:
     st.button("All reports", key="close_file", icon=":material/arrow_back:", on_click=_close_file)
     st.caption(f"From the file {plain(session.desk.file_name)}; it is not on the shelf.")
     if other is not None:
-        _draw(paper_of_comparison(report_comparison.together(session, report, other)))
+        _draw(report_comparison.together(session, report, other).document())
         return
     with st.sidebar:
         downloads.files(report, "calibration-report")
         downloads.images(report, "calibration-report")
         report_comparison.offer(session, store)
-    _draw(paper_of(report))
+    _draw(report.document())
 
 
 def _close_file() -> None:
@@ -89,12 +87,12 @@ def _back(session: Session) -> None:
     )
 
 
-def _draw(paper: ReportDocument) -> None:
-    st.markdown(f"## {plain(paper.heading)}")
-    st.caption(plain(paper.made))
+def _draw(document: ReportDocument) -> None:
+    st.markdown(f"## {plain(document.heading)}")
+    st.caption(plain(document.made))
     # A file may hold numbers that fit the schema and nothing else.
     try:
-        show_paper(paper)
+        show_document(document)
     except Exception:
         log.exception("A report could not be drawn")
         st.error(BROKEN)

@@ -12,7 +12,7 @@ import pytest
 
 import calib
 from calib.cli.main import parser
-from calib.cli.options import SHORT
+from calib.reports.command import option_of
 from calib.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -98,7 +98,7 @@ def test_every_setting_has_an_option_with_words_and_no_default_of_its_own():
         for field in fields(Settings):
             if field.name not in left_out:
                 action = known[field.name]
-                name = SHORT.get(field.name, field.name).replace("_", "-")
+                name = option_of(field.name).removeprefix("--")
                 assert action.option_strings == [f"--{name}"]
                 assert action.default is argparse.SUPPRESS
                 assert len(action.help) > 10, f"say in MEANING what {field.name} is"

@@ -159,7 +159,7 @@ def test_an_output_that_cannot_be_written(folder, run, tmp_path, output, sentenc
 
 
 def test_html_without_plotly_is_refused_before_the_work(folder, run, tmp_path, monkeypatch):
-    monkeypatch.setattr("calib.cli.report.find_spec", lambda _: None)
+    monkeypatch.setattr("calib.cli.options.find_spec", lambda _: None)
     done = run("report", folder / "scores.csv", "-o", tmp_path / "r.html")
     assert done.status == 2
     assert "drawn by plotly, which is not installed: pip install plotly" in done.err

@@ -11,7 +11,7 @@ import pytest
 from calib.analysis import analyze
 from calib.core.predictions import Predictions
 from calib.reports import Report, compare_reports
-from calib.reports.common_settings import BIASED
+from calib.reports.compared import BIASED
 from calib.settings import Settings
 from tests.reports.conftest import HOSTILE, MOMENT, overconfident
 from tests.reports.test_html import Reader

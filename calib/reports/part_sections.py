@@ -15,8 +15,7 @@ from calib.figures.net_benefit import net_benefit_chart
 from calib.figures.periods import period_chart
 from calib.figures.slices import slice_chart
 from calib.reports.blocks import Beside, Block, Drawing, Paragraph, Section, Table, Value
-from calib.reports.contents import Contents
-from calib.reports.parts import DecisionPart, SlicePart
+from calib.reports.contents import Contents, DecisionPart, SlicePart
 from calib.text import (
     UNKNOWN,
     count,

@@ -1,6 +1,8 @@
-"""The findings: verdict, recommendation, and the charts and tables that they rest on."""
+"""Verdict, recommendation, and the charts and tables that they rest on."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
 
 from calib.analysis import Column, MethodResult
 from calib.analysis.metric_table import is_error
@@ -9,11 +11,23 @@ from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.figures.difference import difference_chart
 from calib.figures.reliability import reliability_chart
 from calib.figures.words import band_meaning
+from calib.matrices import MulticlassResult
 from calib.metrics import TestResult
+from calib.multiclass import MULTICLASS_METRICS
+from calib.multiclass.metrics import ROW_METRICS
 from calib.reports.blocks import Beside, Block, Bullets, Drawing, Paragraph, Section, Table, Value
 from calib.reports.contents import Contents
-from calib.reports.words import CALIBRATED
-from calib.text import count, interval, level, noise_floor, number, p_value, percent, signed
+from calib.text import (
+    UNKNOWN,
+    count,
+    interval,
+    level,
+    noise_floor,
+    number,
+    p_value,
+    percent,
+    signed,
+)
 
 TESTS = {
     "ks": "KS",
@@ -22,6 +36,10 @@ TESTS = {
     "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
     "line": "Slope and intercept χ²",
 }
+CALIBRATED = "Calibrated: what a calibrated model of this size shows on average."
+CHANGES = "Differences to the uncalibrated scores, paired by row, with {} intervals."
+BETTER = "Below zero is better, for AUC above; an interval that holds zero is inconclusive."
+Result = MethodResult | MulticlassResult
 
 
 def verdict(report: Contents) -> Section:
@@ -86,14 +104,19 @@ def comparison(report: Contents) -> Section:
     # Two tables: one of all columns would not fit a page.
     errors = tuple(column for column in analysis.columns if is_error(column.key))
     others = tuple(column for column in analysis.columns if not is_error(column.key))
+    methods = list(analysis.methods.values())
     intervals = f"on held-out rows; {at} intervals below the values."
+    calibration = f"Calibration errors {intervals} {CALIBRATED}"
     blocks: list[Block] = [
         Paragraph(_protocol(report)),
-        _metric_table(report, f"Metrics {intervals}", others),
-        _metric_table(report, f"Calibration errors {intervals} {CALIBRATED}", errors),
+        _table(report, f"Metrics {intervals}", methods, others, _metric),
+        _table(report, calibration, methods, errors, _metric),
     ]
-    if len(analysis.methods) > 1:
-        blocks += [_difference_table(report, at), Drawing(difference_chart(analysis))]
+    if len(methods) > 1:
+        changed = [c for c in analysis.columns if c.key in analysis.uncalibrated.differences]
+        caption = f"{CHANGES.format(at)} {BETTER}"
+        blocks.append(_table(report, caption, _others(methods), changed, _difference))
+        blocks.append(Drawing(difference_chart(analysis)))
     return Section("Methods compared", tuple(blocks))
 
 
@@ -112,49 +135,68 @@ def _protocol(report: Contents) -> str:
     )
 
 
-def _metric_table(report: Contents, title: str, columns: tuple[Column, ...]) -> Table:
+def _table(
+    report: Contents,
+    caption: str,
+    results: Iterable[Result],
+    columns: Sequence[Column],
+    cell: Callable[[Result, Column], Value],
+) -> Table:
+    """One row per method, the recommended one marked."""
+    chosen = report.analysis.recommendation.method
     rows = tuple(
-        (_named(report, method), *(_metric(method, column) for column in columns))
-        for method in report.analysis.methods.values()
+        (
+            Value(each.label, "recommended" if each.key == chosen else "", each.key == chosen),
+            *(cell(each, column) for column in columns),
+        )
+        for each in results
     )
-    return Table(title, ("Method", *(column.label for column in columns)), rows)
+    return Table(caption, ("Method", *(column.label for column in columns)), rows)
 
 
-def _named(report: Contents, method: MethodResult) -> Value:
-    recommended = method.key == report.analysis.recommendation.method
-    return Value(method.label, "recommended" if recommended else "", marked=recommended)
+def _others(results: Iterable[Result]) -> list[Result]:
+    return [each for each in results if each.key != "uncalibrated"]
 
 
-def _metric(method: MethodResult, column: Column) -> Value:
-    estimate = method.metrics[column.key]
+def _metric(result: Result, column: Column) -> Value:
+    estimate = result.metrics[column.key]
     details = [interval(estimate, column.digits), noise_floor(estimate, column.digits)]
-    if column.key == "ks_error":
-        details.append(p_value(method.p_adjusted["ks"]))
+    if column.key == "ks_error" and isinstance(result, MethodResult):
+        details.append(p_value(result.p_adjusted["ks"]))
     return Value(number(estimate.value, column.digits), "\n".join(filter(None, details)))
 
 
-def _difference_table(report: Contents, at: str) -> Table:
-    analysis = report.analysis
-    columns = [c for c in analysis.columns if c.key in analysis.uncalibrated.differences]
-    rows = tuple(
-        (_named(report, method), *(_difference(method, column) for column in columns))
-        for key, method in analysis.methods.items()
-        if key != "uncalibrated"
-    )
-    return Table(
-        f"Differences to the uncalibrated scores, paired by row, with {at} intervals. Below "
-        "zero is better, for AUC above; an interval that holds zero cannot be told from no change.",
-        ("Method", *(column.label for column in columns)),
-        rows,
-    )
+def _difference(result: Result, column: Column) -> Value:
+    if column.key not in result.differences:
+        return Value(UNKNOWN)
+    change, digits = result.differences[column.key], column.digits
+    return Value(signed(change.value, digits), interval(change, digits, sign=True))
 
 
-def _difference(method: MethodResult, column: Column) -> Value:
-    if column.key not in method.differences:
-        return Value("–")
-    estimate = method.differences[column.key]
-    digits = column.digits
-    return Value(signed(estimate.value, digits), interval(estimate, digits, sign=True))
+def whole_matrix(report: Contents) -> Section | None:
+    """Metrics of every method on all classes; None where there is one score a row."""
+    compared = report.analysis.multiclass
+    if compared is None:
+        return None
+    at, results = level(compared.confidence_level), list(compared.results.values())
+    columns = [Column(key, each.label, each.meaning) for key, each in MULTICLASS_METRICS.items()]
+    errors = [column for column in columns if column.key not in ROW_METRICS]
+    overall = [column for column in columns if column.key in ROW_METRICS]
+    scores = f"Scores of all classes; {at} intervals below the values."
+    calibration = f"Calibration errors; {at} intervals below the values. {CALIBRATED}"
+    text = (
+        "All classes together, on held-out rows. The other sections show the view "
+        f"{report.analysis.settings.view}: {report.analysis.data.positive_name}."
+    )
+    return Section(
+        "The whole matrix",
+        (
+            Paragraph(text),
+            _table(report, scores, results, overall, _metric),
+            _table(report, calibration, results, errors, _metric),
+            _table(report, CHANGES.format(at), _others(results), overall, _difference),
+        ),
+    )
 
 
 def cumulative(report: Contents) -> Section:

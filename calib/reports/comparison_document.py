@@ -16,7 +16,7 @@ from calib.reports.blocks import (
     Table,
     Value,
 )
-from calib.reports.comparing import Change, MetricChange, ReportComparison
+from calib.reports.compared import Change, Compared, MetricChange
 from calib.reports.contents import Contents
 from calib.text import interval, level, moment, number, signed
 
@@ -32,7 +32,7 @@ SAME_ROWS = (
 OTHER_VIEWS = "The reports look at different problems: their curves are not laid over each other."
 
 
-def paper_of_comparison(comparison: ReportComparison) -> ReportDocument:
+def document_of_comparison(comparison: Compared) -> ReportDocument:
     """The whole document."""
     first, second = comparison.first, comparison.second
     return ReportDocument(
@@ -50,7 +50,7 @@ def _named(report: Contents) -> str:
     return ", ".join(filter(None, (report.heading, report.author, moment(report.date))))
 
 
-def comparison_sections(comparison: ReportComparison) -> tuple[Section, ...]:
+def comparison_sections(comparison: Compared) -> tuple[Section, ...]:
     """What changed, the curves of both, every number, and what they were made from."""
     return (
         Section("What changed", _summary(comparison)),
@@ -62,7 +62,7 @@ def comparison_sections(comparison: ReportComparison) -> tuple[Section, ...]:
     )
 
 
-def _summary(comparison: ReportComparison) -> tuple[Block, ...]:
+def _summary(comparison: Compared) -> tuple[Block, ...]:
     verdict, data = comparison.verdict[0], comparison.data
     moved = f'changed from "{verdict.first}" to "{verdict.second}"'
     said = f"The verdict {moved if verdict.changed else f'is the same: {verdict.first}'}."
@@ -81,7 +81,7 @@ def _differ(changes: Sequence[Change]) -> str:
     return ", ".join(change.name for change in changes if change.changed)
 
 
-def _curves(comparison: ReportComparison) -> tuple[Block, ...]:
+def _curves(comparison: Compared) -> tuple[Block, ...]:
     if not comparison.same_view:
         return (Paragraph(OTHER_VIEWS),)
     reports = {"First": comparison.first, "Second": comparison.second}
@@ -97,7 +97,7 @@ def _curves(comparison: ReportComparison) -> tuple[Block, ...]:
     )
 
 
-def _metrics(comparison: ReportComparison) -> tuple[Block, ...]:
+def _metrics(comparison: Compared) -> tuple[Block, ...]:
     blocks: list[Block] = [Paragraph(METHOD)]
     if comparison.same_rows:
         blocks.append(Paragraph(SAME_ROWS))
@@ -110,7 +110,7 @@ def _metrics(comparison: ReportComparison) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def _metric_table(comparison: ReportComparison, label: str) -> Table:
+def _metric_table(comparison: Compared, label: str) -> Table:
     reasons = list(dict.fromkeys(change.reason for change in comparison.metrics if change.reason))
     rows = tuple(
         (

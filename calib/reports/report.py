@@ -8,20 +8,22 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import calib
 from calib.analysis import Analysis
 from calib.matrices.defaults import first_view
 from calib.reports.checks import check_contents
 from calib.reports.codec import ReportError, decode, encode
-from calib.reports.contents import Contents, Declared
+from calib.reports.contents import Contents, Declared, Parts
 from calib.reports.disclosure import aggregated
-from calib.reports.files import save_as
-from calib.reports.parts import Parts
+from calib.reports.files import Printable
 from calib.reports.schema import SCHEMA_VERSION, upgraded
 from calib.reports.tables import archive, table_files
 from calib.settings import Settings
+
+if TYPE_CHECKING:
+    from calib.reports.blocks import ReportDocument
 
 CONTAINS = "This report contains no individual records."
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas")
@@ -29,7 +31,7 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas")
 FORMATS = {".html": "html", ".json": "json", ".md": "markdown", ".zip": "tables"}
 
 
-class Report(Contents):
+class Report(Contents, Printable):
     """A report of one analysis; it never changes. Make one with `calib.report` or `from_analysis`.
 
     Attributes
@@ -58,6 +60,7 @@ class Report(Contents):
     """
 
     __slots__ = ()
+    formats = FORMATS
 
     @classmethod
     def from_analysis(
@@ -152,36 +155,15 @@ class Report(Contents):
         """The report as strict JSON: the same report gives the same text."""
         return json.dumps(encode(self), allow_nan=False, ensure_ascii=False, indent=1) + "\n"
 
-    def html(self) -> str:
-        """The report as one self-contained HTML page."""
-        # Pages draw with Plotly; the numbers alone must not need it.
-        from calib.reports.html import to_html
-        from calib.reports.sections import paper_of
+    def document(self) -> ReportDocument:
+        """The report as a document of sections."""
+        from calib.reports.sections import document_of
 
-        return to_html(paper_of(self))
-
-    def markdown(self) -> str:
-        """The report as Markdown, without charts."""
-        from calib.reports.markdown import to_markdown
-        from calib.reports.sections import paper_of
-
-        return to_markdown(paper_of(self))
+        return document_of(self)
 
     def tables(self) -> bytes:
         """The tables as CSV in an archive of ZIP: the same report gives the same bytes."""
         return archive(table_files(self))
-
-    def save(self, path: str | Path) -> None:
-        """Write the report, in the format that the path's suffix names: .html, .json, .md or .zip.
-
-        Raises
-        ------
-        ValueError
-            If the suffix is another.
-        OSError
-            If the file cannot be written; what was there before stays.
-        """
-        save_as(Path(path), {suffix: getattr(self, name) for suffix, name in FORMATS.items()})
 
 
 def _now() -> str:

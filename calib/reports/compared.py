@@ -1,0 +1,213 @@
+"""What changed between two reports, and which of their numbers may be subtracted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+
+import pandas as pd
+
+from calib.analysis import Analysis, Column
+from calib.analysis.metric_table import is_error, table_metric
+from calib.calibrators import CALIBRATORS
+from calib.crossfit.comparison import Estimate
+from calib.metrics import METRICS
+from calib.reports.contents import Contents, written_setting
+from calib.settings import Settings
+from calib.text import percent
+from calib.uncertainty.unpaired import unpaired_difference
+
+BIASED = (
+    "no interval: errors of a sample lie above the true one, by more the fewer its rows are, so "
+    "that of two samples cannot be told from it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing in both reports, in words."""
+
+    name: str
+    first: str
+    second: str
+
+    @property
+    def changed(self) -> bool:
+        """Whether the two differ."""
+        return self.first != self.second
+
+
+@dataclass(frozen=True, slots=True)
+class MetricChange:
+    """One number of one method in both reports.
+
+    Attributes
+    ----------
+    method, label : str
+    column : Column
+    first, second : Estimate
+    difference : Estimate
+        Second minus first. Its value is NaN where it is refused, its interval where there is none.
+    reason : str
+        Why it is refused, or has no interval; "" where it has one.
+    """
+
+    method: str
+    label: str
+    column: Column
+    first: Estimate
+    second: Estimate
+    difference: Estimate
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """What changed between two reports.
+
+    Attributes
+    ----------
+    first, second : Contents
+    data, settings, verdict : tuple of Change
+        Everything that was compared, changed or not.
+    metrics : tuple of MetricChange
+        Of the methods that both have.
+    only_first, only_second : tuple of str
+        Labels of methods that one of them has.
+    """
+
+    first: Contents
+    second: Contents
+    data: tuple[Change, ...]
+    settings: tuple[Change, ...]
+    verdict: tuple[Change, ...]
+    metrics: tuple[MetricChange, ...]
+    only_first: tuple[str, ...]
+    only_second: tuple[str, ...]
+
+    @property
+    def same_rows(self) -> bool:
+        """Whether both are of the same data: then intervals of differences are too wide."""
+        return self.first.analysis.data.fingerprint == self.second.analysis.data.fingerprint
+
+    @property
+    def same_view(self) -> bool:
+        """Whether both look at the same binary problem."""
+        return self.first.analysis.settings.view == self.second.analysis.settings.view
+
+    def frame(self) -> pd.DataFrame:
+        """One row a method and metric."""
+        return pd.DataFrame([row_of(change) for change in self.metrics])
+
+
+def row_of(change: MetricChange) -> dict[str, object]:
+    row: dict[str, object] = {"method": change.method, "metric": change.column.key}
+    for name in ("first", "second", "difference"):
+        estimate: Estimate = getattr(change, name)
+        row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+    return row | {"reason": change.reason}
+
+
+def changes_of(first: dict[str, str], second: dict[str, str]) -> tuple[Change, ...]:
+    return tuple(Change(name, first[name], second[name]) for name in first)
+
+
+def data_facts(report: Contents) -> dict[str, str]:
+    data = report.analysis.data
+    return {
+        "Name": data.name,
+        "Fingerprint": data.fingerprint,
+        "Score column": data.score_name,
+        "Outcome column": data.outcome_name,
+        "Positive class": data.positive_name,
+        "Rows scored": f"{data.n_rows:,}",
+        "Positive rows": f"{data.n_positive:,}",
+        "Observed frequency": percent(data.base_rate),
+        "Mean score": percent(data.mean_score),
+        "Scored on": data.protocol,
+        "Held-out, as declared": report.held_out_declared,
+    }
+
+
+def setting_facts(analysis: Analysis) -> dict[str, str]:
+    chosen = analysis.settings
+    return {field.name: written_setting(getattr(chosen, field.name)) for field in fields(Settings)}
+
+
+def verdict_facts(analysis: Analysis) -> dict[str, str]:
+    chosen = analysis.recommendation.method
+    return {
+        "Verdict": analysis.verdict.summary,
+        "In a sentence": analysis.verdict.sentence,
+        "Recommended": analysis.methods[chosen].label if chosen else "none",
+    }
+
+
+def metric_change(one: Analysis, two: Analysis, key: str, column: Column) -> MetricChange:
+    first, second = (analysis.methods[key].metrics[column.key] for analysis in (one, two))
+    refused = _refusal(one, two, key, column.key)
+    reason = refused or _without_interval(one, two, first, second, column.key)
+    if refused:
+        difference = Estimate(float("nan"))
+    elif reason:
+        difference = Estimate(second.value - first.value)
+    else:
+        difference = unpaired_difference(first, second)
+    label = one.methods[key].label
+    return MetricChange(key, label, column, first, second, difference, reason)
+
+
+def _refusal(one: Analysis, two: Analysis, key: str, column: str) -> str:
+    """Which setting forbids the difference; "" if none does."""
+    protocols = one.data.protocol, two.data.protocol
+    if key != "uncalibrated" and protocols[0] != protocols[1]:
+        return f"scored on {protocols[0]} and on {protocols[1]}"
+    if key != "uncalibrated" and (found := _other_folds(one, two)):
+        return found
+    return _differing(one.settings, two.settings, _deciding(key, column))
+
+
+def _other_folds(one: Analysis, two: Analysis) -> str:
+    """In how many folds each is cross-fitted, where these differ; "" where they do not."""
+    if one.data.protocol != "folds":
+        return ""
+    said = [
+        f"{each.data.named_folds} named" if each.data.named_folds else str(each.settings.n_folds)
+        for each in (one, two)
+    ]
+    return f"n_folds differs: {said[0]} and {said[1]}" if said[0] != said[1] else ""
+
+
+def _deciding(key: str, column: str) -> list[str]:
+    """Settings that make a number what it is."""
+    names = ["view"]
+    metric = METRICS.get(table_metric(column).key)
+    if metric is not None and metric.takes("n_bins"):
+        names.append("n_bins")
+    if metric is not None and metric.takes("strategy") and not column.startswith("ece_"):
+        names.append("strategy")
+    if key in CALIBRATORS and "epsilon" in CALIBRATORS[key].create().get_params():
+        names.append("epsilon")
+    return names
+
+
+def _differing(first: Settings, second: Settings, names: Iterable[str]) -> str:
+    for name in names:
+        values = [written_setting(getattr(each, name)) for each in (first, second)]
+        if values[0] != values[1]:
+            return f"{name} differs: {values[0]} and {values[1]}"
+    return ""
+
+
+def _without_interval(
+    one: Analysis, two: Analysis, first: Estimate, second: Estimate, column: str
+) -> str:
+    """Why a difference has no interval; "" if it has one."""
+    if is_error(column):
+        return BIASED
+    if column == "distinct":
+        return "no interval: a count of these scores, and no estimate"
+    if any(estimate.low != estimate.low for estimate in (first, second)):
+        return "no interval: one of the two has none"
+    level = _differing(one.settings, two.settings, ["confidence_level"])
+    return f"no interval: {level}" if level else ""
