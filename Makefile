@@ -3,6 +3,7 @@
 # make fuzz         20,000 odd, damaged and forged inputs: read right, or refused in words (more: make fuzz ARGS="--inputs 200000")
 # make check        lint, format, types, who may import whom
 # make bench        speed and quality benchmarks
+# make picture      the picture of README.md, into docs/
 # make reproduce    the published tables and figures, into docs/ (some: make reproduce ARGS="ks corp")
 # make screenshots  every page, light and dark, three widths, into screenshots/
 # make clean        remove caches and test artefacts; .venv stays
@@ -13,7 +14,7 @@ VENV := .venv/bin/python
 PIP := $(VENV) -m pip --disable-pip-version-check install --quiet
 
 .DELETE_ON_ERROR:
-.PHONY: run test fuzz check bench reproduce browsers screenshots clean
+.PHONY: run test fuzz check bench reproduce picture browsers screenshots clean
 
 run: .venv/app.stamp
 	$(VENV) -m streamlit run app.py --server.port=$(PORT)
@@ -33,6 +34,9 @@ check: .venv/dev.stamp
 
 bench: .venv/dev.stamp
 	$(VENV) -m benchmarks $(ARGS)
+
+picture: .venv/dev.stamp
+	$(VENV) -m benchmarks.picture
 
 reproduce: .venv/dev.stamp
 	$(VENV) -m benchmarks.reproduce $(ARGS)

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-    from calib import matrices, metrics, multiclass
+    from calib import matrices, metrics, multiclass, plot
     from calib.analysis import Analysis, decisions, periods, slices
+    from calib.analysis.from_model import from_estimator, from_predictions
     from calib.analysis.model_comparison import compare_models
     from calib.analysis.slices import aggregate
     from calib.calibrators import calibrator
@@ -41,6 +42,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "calib.analysis": ("Analysis",),
     "calib.analysis.decisions": ("decisions",),
+    "calib.analysis.from_model": ("from_estimator", "from_predictions"),
     "calib.analysis.model_comparison": ("compare_models",),
     "calib.analysis.periods": ("periods",),
     "calib.analysis.slices": ("aggregate", "slices"),
@@ -54,6 +56,7 @@ _HOMES = {
     "calib.matrices": ("compare_multiclass", "default_settings", "matrices"),
     "calib.metrics": ("metrics",),
     "calib.multiclass": ("multiclass", "multiclass_calibrator"),
+    "calib.plot": ("plot",),
     "calib.settings": ("Settings",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -28,6 +28,14 @@ def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: i
     methods : sequence of str
     columns : int
         Panels beside each other.
+
+    Examples
+    --------
+    >>> import calib
+    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> figure = calib.plot.before_after(analysis, ["uncalibrated", "beta"])
+    >>> len(figure.layout.annotations)  # the titles of two panels and of their axes
+    4
     """
     results = [analysis.methods[key] for key in methods]
     panels = grid(list(map(_panel, results)), columns, SIDE, SIDE, gaps=(22, 48), shared=True)

@@ -21,7 +21,7 @@ from calib.figures.theme import CONFIG, LIGHT
 if TYPE_CHECKING:
     # Plotly is slow to import, and nothing here needs it before a figure is asked for.
     from plotly.basedatatypes import BaseFigure
-    from plotly.graph_objects import Figure
+    from plotly.graph_objects import Figure as Figure
 
 LEFT, RIGHT, TOP, BOTTOM = 54, 12, 12, 50
 LEGEND_ROW = 20
@@ -61,7 +61,7 @@ class Chart:
     @property
     def figure(self) -> Figure:
         """The same as plotly's figure, every property checked."""
-        from plotly.graph_objects import Figure
+        from plotly.graph_objects import Figure as Figure
 
         return Figure(self.spec)
 

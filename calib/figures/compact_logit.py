@@ -27,6 +27,13 @@ def compact_logit_chart(analysis: Analysis) -> Chart:
     References
     ----------
     Lucena 2018, section 5.1, arXiv:1809.07751.
+
+    Examples
+    --------
+    >>> import calib
+    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> calib.plot.compact_logit(analysis).layout.yaxis.title.text
+    'Transformed score'
     """
     curve = analysis.compact_logit
     whole, ends = [0.0, 1.0], (LINEAR.low, LINEAR.high)

@@ -48,6 +48,14 @@ def cumulative_chart(
     References
     ----------
     Gupta et al. 2021, arXiv:2006.12800, Figure 1.
+
+    Examples
+    --------
+    >>> import calib
+    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> figure = calib.plot.cumulative(analysis, "beta")
+    >>> [title.text for title in figure.layout.annotations][:2]
+    ['<b>(a) Cumulative</b>', '<b>(b) Straightened</b>']
     """
     result, columns = analysis.methods[method], min(2, len(panels))
     drawn = [_panel(result, panel, place % columns == 0) for place, panel in enumerate(panels)]

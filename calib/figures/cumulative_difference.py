@@ -36,6 +36,14 @@ def cumulative_difference_chart(
     References
     ----------
     Arrieta-Ibarra et al. 2022, arXiv:2205.09680.
+
+    Examples
+    --------
+    >>> import calib
+    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> figure = calib.plot.cumulative_difference(analysis, ["uncalibrated", "beta"])
+    >>> [line.name for line in figure.data if line.uid.startswith("difference")]
+    ['Uncalibrated', 'Beta']
     """
     results = [analysis.methods[key] for key in methods]
     first = results[0].cumulative

@@ -36,6 +36,14 @@ def difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
     ------
     ValueError
         If `metric` is not one of the two.
+
+    Examples
+    --------
+    >>> import calib
+    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> figure = calib.plot.differences(analysis)
+    >>> figure.layout.xaxis.title.text
+    'Log loss minus uncalibrated (← better)'
     """
     if metric not in LOSSES:
         raise ValueError(f"metric must be 'log_loss' or 'brier_score', got {metric!r}.")

@@ -66,6 +66,14 @@ def functions_chart(
     ------
     ValueError
         If `rows` or `axis` is not one of the two.
+
+    Examples
+    --------
+    >>> import calib
+    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> figure = calib.plot.functions(analysis, ["isotonic", "beta"])
+    >>> figure.layout.yaxis.title.text
+    'Calibrated probability'
     """
     if rows not in ROW_WORDS:
         raise ValueError(f"rows must be 'test' or 'fitted', got {rows!r}.")

@@ -33,6 +33,13 @@ def lambda_path_chart(analysis: Analysis, method: str) -> Chart:
     ------
     ValueError
         If the method has none.
+
+    Examples
+    --------
+    >>> import calib
+    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> calib.plot.lambda_path(analysis, "spline").layout.yaxis.title.text
+    'Cross-validated loss'
     """
     result = analysis.methods[method]
     path = result.function.path

@@ -80,7 +80,7 @@ def layer(
     y: Any,
     *,
     kind: str = "scatter",
-    mode: str | None = "lines",
+    mode: str = "lines",
     name: str = "",
     hover: str = "",
     legend: bool = False,
@@ -94,7 +94,7 @@ def layer(
         By which plotly finds the layer again in the next chart.
     x, y : array-like
     kind, mode : str
-        Plotly's type of the trace, such as "scatter" or "bar", and its mode.
+        Plotly's type of the trace, "scatter" or "bar", and the mode of a scatter.
     name : str
         In the legend, harmless for plotly.
     hover : str
@@ -105,7 +105,9 @@ def layer(
         Further properties of the trace.
     """
     pointed = {"hovertemplate": hover} if hover else {"hoverinfo": "skip"}
-    drawn = {"type": kind, "uid": uid, "x": x, "y": y, "mode": mode, "name": name}
+    drawn = {"type": kind, "uid": uid, "x": x, "y": y, "name": name}
+    if kind == "scatter":
+        drawn["mode"] = mode
     return drawn | {"showlegend": legend} | pointed | options
 
 

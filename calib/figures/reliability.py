@@ -79,16 +79,11 @@ def reliability_chart(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from calib.analysis import analyze
-    >>> from calib.core.predictions import Predictions
-    >>> from calib.settings import Settings
-    >>> rng = np.random.default_rng(0)
-    >>> p = rng.random(2000)
-    >>> predictions = Predictions.from_arrays(rng.random(2000) < p**2, p)
-    >>> chart = reliability_chart(analyze(predictions, Settings(methods=("platt",), n_bins=10)))
-    >>> chart.alt[:65]
-    'Reliability diagram, 10 occupied bins. Not calibrated: too high. '
+    >>> import calib
+    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> figure = calib.plot.reliability(analysis, ["uncalibrated", "beta"], axis="logit")
+    >>> figure.layout.xaxis.title.text
+    'Mean predicted probability'
     """
     results = [analysis.methods[key] for key in methods]
     curves = [result.reliability for result in results]

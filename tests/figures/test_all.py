@@ -133,8 +133,10 @@ def test_whatever_the_legend_names_has_a_name(analysis, build):
 def test_every_colour_is_one_of_the_palette(analysis, build):
     known = {_rgb(color) for color in COLORS}
     for trace in build(analysis).figure.data:
-        drawn = [trace.marker.color, trace.line.color, trace.fillcolor]
-        assert {_rgb(color) for color in drawn if isinstance(color, str)} <= known
+        drawn = trace.to_plotly_json()
+        looks = [drawn, drawn.get("marker", {}), drawn.get("line", {}), drawn.get("error_y", {})]
+        named = [look[name] for look in looks for name in ("color", "fillcolor") if name in look]
+        assert {_rgb(color) for color in named} <= known
 
 
 def _rgb(color):

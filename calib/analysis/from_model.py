@@ -1,0 +1,181 @@
+"""An analysis of arrays, or of a model and data that it was not fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calib.analysis.results import Analysis
+from calib.analysis.run import analyze
+from calib.core.predictions import Predictions, check_score_matrix
+from calib.settings import Settings
+
+# More labels would not be read.
+MAX_LISTED = 5
+
+
+class Classifier(Protocol):
+    """A fitted classifier, as scikit-learn defines it."""
+
+    classes_: Any
+
+    def predict_proba(self, features: Any) -> Any:
+        """Probabilities, one column per class in the order of `classes_`."""
+
+
+def from_predictions(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    classes: Sequence[object] | None = None,
+    group: ArrayLike | None = None,
+    name: str = "predictions",
+    settings: Settings | None = None,
+) -> Analysis:
+    """Analyse predicted probabilities and outcomes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels: 0 and 1 (or booleans), class indices 0..m-1, or those of `classes`. Lists, arrays,
+        and the series of pandas and Polars are read alike.
+    y_prob : array-like of shape (n,) or (n, m)
+        Probabilities of the positive class, or one column per class as `predict_proba` gives them;
+        of two columns the second is read.
+    sample_weight : array-like of shape (n,), optional
+    classes : sequence, optional
+        The labels in the order of the columns: the negative and the positive one where there is one
+        probability per row.
+    group : array-like of shape (n,), optional
+        Cluster of each row, where rows are not independent.
+    name : str
+        What reports and charts call the data.
+    settings : Settings, optional
+        `calib.default_settings` if None.
+
+    Returns
+    -------
+    Analysis
+
+    Raises
+    ------
+    ValueError
+        If labels or probabilities are not what is said above; the message says which and where.
+
+    Examples
+    --------
+    >>> y, p = ["no", "yes", "no"] * 100, [0.1, 0.8, 0.3] * 100
+    >>> analysis = from_predictions(y, p, classes=["no", "yes"])
+    >>> analysis.data.n_rows, analysis.data.positive_name, round(analysis.data.base_rate, 4)
+    (300, 'yes', 0.3333)
+    """
+    scores = np.asarray(y_prob)
+    if scores.ndim == 2 and scores.shape[1] == 2:
+        scores = check_score_matrix(scores)[:, 1]
+    outcome = np.asarray(y_true)
+    names = None
+    if classes is not None:
+        n_classes = scores.shape[1] if scores.ndim == 2 else 2
+        outcome, names = _codes(outcome, classes, n_classes), [str(label) for label in classes]
+    rows = Predictions.from_arrays(
+        outcome, scores, sample_weight, group=group, class_names=names, name=name
+    )
+    return analyze(rows, settings)
+
+
+def from_estimator(
+    model: Classifier,
+    X: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    group: ArrayLike | None = None,
+    name: str | None = None,
+    settings: Settings | None = None,
+) -> Analysis:
+    """Analyse a fitted classifier on rows that it was not fitted on.
+
+    Parameters
+    ----------
+    model : classifier
+        With `predict_proba` and `classes_`, as scikit-learn's are, pipelines included.
+    X : array-like or DataFrame of shape (n, n_features)
+    y : array-like of shape (n,)
+        Labels, as the model was fitted with.
+    sample_weight, group : array-like of shape (n,), optional
+    name : str, optional
+        What reports and charts call the data; the model's class if None.
+    settings : Settings, optional
+        `calib.default_settings` if None.
+
+    Returns
+    -------
+    Analysis
+
+    Raises
+    ------
+    ValueError
+        If the model has no probabilities or is not fitted, or a label is not one of its classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> analysis = from_estimator(GaussianNB().fit(X[::2], y[::2]), X[1::2], y[1::2])
+    >>> analysis.data.name, analysis.verdict.kind
+    ('GaussianNB', 'overconfident')
+    """
+    kind = type(model).__name__
+    if not hasattr(model, "predict_proba"):
+        raise ValueError(
+            f"model must have predict_proba, and {kind} has none. Calibrate it first, as with "
+            "calib.CalibratedModel, or give its scores to calib.from_predictions."
+        )
+    if not hasattr(model, "classes_"):
+        raise ValueError(
+            f"model must be fitted, with its labels in classes_, and this {kind} is not. "
+            "Call its fit first."
+        )
+    return from_predictions(
+        y,
+        model.predict_proba(X),
+        sample_weight,
+        classes=list(model.classes_),
+        group=group,
+        name=name or kind,
+        settings=settings,
+    )
+
+
+def _codes(labels: NDArray[Any], classes: Sequence[object], n_classes: int) -> NDArray[np.int64]:
+    """Position of each label among the classes."""
+    if len(classes) != n_classes:
+        raise ValueError(
+            f"classes must name {n_classes} labels, one per class, got {len(classes)}: "
+            f"{_listed(classes)}."
+        )
+    places = {label: place for place, label in enumerate(classes)}
+    if len(places) < n_classes:
+        raise ValueError(f"classes must be different labels, got {_listed(classes)}.")
+    if labels.ndim != 1:
+        raise ValueError(f"y_true must have one dimension, got shape {labels.shape}.")
+    codes = np.array([places.get(label, -1) for label in labels.tolist()], dtype=np.int64)
+    if (codes < 0).any():
+        row = int(np.flatnonzero(codes < 0)[0])
+        raise ValueError(
+            f"y_true must hold only the labels {_listed(classes)}, got {labels.tolist()[row]!r} "
+            f"at index {row}."
+        )
+    return codes
+
+
+def _listed(classes: Sequence[object]) -> str:
+    # NumPy's own numbers and strings would be written with their types.
+    names = [repr(label.item() if isinstance(label, np.generic) else label) for label in classes]
+    more = len(names) - MAX_LISTED
+    return ", ".join(names[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")

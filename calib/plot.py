@@ -1,0 +1,73 @@
+"""Charts of an analysis as Plotly figures, to be shown in a notebook, changed and saved.
+
+Examples
+--------
+>>> import calib
+>>> y, p = [0, 1, 0, 1, 1, 0] * 50, [0.1, 0.9, 0.2, 0.6, 0.7, 0.4] * 50
+>>> figure = calib.plot.reliability(calib.from_predictions(y, p))
+>>> figure.layout.xaxis.title.text
+'Mean predicted probability'
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec
+
+from calib.figures import Chart
+from calib.figures.before_after import before_after_chart
+from calib.figures.checkpoints import checkpoint_chart
+from calib.figures.clipping import clipping_chart
+from calib.figures.compact_logit import compact_logit_chart
+from calib.figures.cost import cost_chart
+from calib.figures.cumulative import cumulative_chart
+from calib.figures.cumulative_difference import cumulative_difference_chart
+from calib.figures.difference import difference_chart, matrix_difference_chart
+from calib.figures.epsilon import epsilon_chart
+from calib.figures.functions import functions_chart
+from calib.figures.lambda_path import lambda_path_chart
+from calib.figures.net_benefit import net_benefit_chart
+from calib.figures.overlay import overlay_chart
+from calib.figures.periods import period_chart
+from calib.figures.reliability import reliability_chart
+from calib.figures.sensitivity import sensitivity_chart
+from calib.figures.slices import slice_chart
+
+if TYPE_CHECKING:
+    from calib.figures.chart import Figure
+
+Arguments = ParamSpec("Arguments")
+
+
+def _figure(draw: Callable[Arguments, Chart]) -> Callable[Arguments, Figure]:
+    """The function that draws a chart, returning Plotly's figure."""
+
+    @wraps(draw)
+    def plot(*args: Arguments.args, **options: Arguments.kwargs) -> Figure:
+        return draw(*args, **options).figure
+
+    shown = inspect.signature(draw).replace(return_annotation="plotly.graph_objects.Figure")
+    plot.__signature__ = shown  # type: ignore[attr-defined]
+    return plot
+
+
+before_after = _figure(before_after_chart)
+checkpoints = _figure(checkpoint_chart)
+clipping = _figure(clipping_chart)
+compact_logit = _figure(compact_logit_chart)
+cost = _figure(cost_chart)
+cumulative = _figure(cumulative_chart)
+cumulative_difference = _figure(cumulative_difference_chart)
+differences = _figure(difference_chart)
+epsilon = _figure(epsilon_chart)
+functions = _figure(functions_chart)
+lambda_path = _figure(lambda_path_chart)
+matrix_differences = _figure(matrix_difference_chart)
+net_benefit = _figure(net_benefit_chart)
+overlay = _figure(overlay_chart)
+periods = _figure(period_chart)
+reliability = _figure(reliability_chart)
+sensitivity = _figure(sensitivity_chart)
+slices = _figure(slice_chart)

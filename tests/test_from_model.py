@@ -1,0 +1,156 @@
+"""Two lines from arrays, or from a model, to an analysis and its picture."""
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+import calib
+from calib.core.predictions import Predictions
+from calib.figures import CHARTS
+
+RNG = np.random.default_rng(3)
+P = RNG.random(300)
+Y = (RNG.random(300) < P).astype(int)
+
+
+def same(one, other):
+    assert one.data.n_rows == other.data.n_rows
+    pd.testing.assert_frame_equal(one.table(), other.table())
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return calib.analyze(Predictions.from_arrays(Y, P))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        (Y.tolist(), P.tolist()),
+        (Y.astype(bool), P),
+        (pd.Series(Y, index=range(7, 307)), pd.Series(P, index=range(300))),
+        (pd.Series(Y == 1, dtype="boolean"), pd.Series(P, dtype="Float64")),
+        (Y, np.column_stack([1 - P, P])),
+    ],
+    ids=["lists", "booleans", "series", "nullable series", "two columns"],
+)
+def test_whatever_holds_the_numbers_gives_the_same_analysis(expected, given):
+    same(calib.from_predictions(*given), expected)
+
+
+def test_series_of_polars_are_read(expected):
+    pl = pytest.importorskip("polars")
+    same(calib.from_predictions(pl.Series(Y), pl.Series(P)), expected)
+
+
+def test_weights_names_and_settings_arrive():
+    weight = RNG.random(300) + 0.5
+    settings = calib.Settings(methods=("platt",), n_bins=7)
+    found = calib.from_predictions(Y, P, weight, name="churn", settings=settings)
+    rows = Predictions.from_arrays(Y, P, weight)
+    same(found, calib.analyze(rows, settings))
+    assert (found.data.name, found.data.weighted) == ("churn", True)
+
+
+def test_labels_are_read_in_the_order_of_the_classes(expected):
+    labels = np.array(["stays", "churns"])[Y]
+    found = calib.from_predictions(labels, P, classes=["stays", "churns"])
+    same(found, expected)
+    assert found.data.positive_name == "churns"
+    turned = calib.from_predictions(labels, 1 - P, classes=["churns", "stays"])
+    assert turned.data.base_rate == pytest.approx(1 - expected.data.base_rate)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            {"y_true": ["a", "b", "c"], "y_prob": [0.1, 0.2, 0.3], "classes": ["a", "b"]},
+            "y_true must hold only the labels 'a', 'b', got 'c' at index 2.",
+        ),
+        (
+            {"y_true": ["a", "b"], "y_prob": [0.1, 0.2], "classes": ["a", "b", "c"]},
+            "classes must name 2 labels, one per class, got 3: 'a', 'b', 'c'.",
+        ),
+        (
+            {"y_true": ["a", "b"], "y_prob": [0.1, 0.2], "classes": ["a", "a"]},
+            "classes must be different labels, got 'a', 'a'.",
+        ),
+        (
+            {"y_true": [["a"]], "y_prob": [0.1], "classes": ["a", "b"]},
+            r"y_true must have one dimension, got shape \(1, 1\).",
+        ),
+        ({"y_true": [0, 2], "y_prob": [0.1, 0.2]}, "y_true must hold only 0 and 1"),
+        ({"y_true": [0, 1], "y_prob": [0.1, 1.2]}, "y_prob must"),
+        ({"y_true": [0, 1, 1], "y_prob": [0.1, 0.2]}, "same length"),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_a_sentence(arguments, said):
+    with pytest.raises(ValueError, match=said):
+        calib.from_predictions(**arguments)
+
+
+def test_a_model_of_two_classes_is_analysed_by_its_second_column():
+    X, y = load_breast_cancer(return_X_y=True)
+    labels = np.array(["malignant", "benign"])[y]
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[::2], labels[::2])
+    found = calib.from_estimator(model, X[1::2], labels[1::2])
+    # Sorted by scikit-learn: "malignant" is the second class.
+    second = model.predict_proba(X[1::2])[:, 1]
+    same(found, calib.analyze(Predictions.from_arrays(labels[1::2] == "malignant", second)))
+    assert (found.data.name, found.data.positive_name) == ("Pipeline", "malignant")
+
+
+def test_a_model_of_three_classes_is_analysed_as_a_matrix():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])
+    model = GaussianNB().fit(X[::2], names[y[::2]])
+    found = calib.from_estimator(model, X[1::2], names[y[1::2]], name="iris")
+    rows = Predictions.from_arrays(
+        y[1::2], model.predict_proba(X[1::2]), class_names=names.tolist()
+    )
+    same(found, calib.analyze(rows))
+    assert found.multiclass is not None
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (LinearSVC(), "model must have predict_proba, and LinearSVC has none"),
+        (GaussianNB(), "model must be fitted, with its labels in classes_, and this GaussianNB"),
+        (make_pipeline(StandardScaler(), GaussianNB()), "this Pipeline is not"),
+    ],
+)
+def test_a_model_without_probabilities_is_refused_in_a_sentence(model, said):
+    with pytest.raises(ValueError, match=said):
+        calib.from_estimator(model, [[0.0], [1.0]], [0, 1])
+
+
+def test_labels_that_the_model_has_not_seen_are_named():
+    model = GaussianNB().fit([[0.0], [1.0], [2.0]], ["a", "b", "a"])
+    with pytest.raises(ValueError, match="only the labels 'a', 'b', got 'z' at index 1"):
+        calib.from_estimator(model, [[0.0], [1.0]], ["a", "z"])
+
+
+def test_two_lines_draw_a_reliability_diagram(expected):
+    figure = calib.plot.reliability(calib.from_predictions(Y, P))
+    assert type(figure).__name__ == "Figure"
+    (dots,) = [trace for trace in figure.data if trace.uid == "dots uncalibrated"]
+    np.testing.assert_array_equal(dots.y, expected.uncalibrated.reliability.observed)
+
+
+def test_every_chart_is_public_but_those_of_the_app_alone():
+    public = {name: plot for name, plot in vars(calib.plot).items() if hasattr(plot, "__wrapped__")}
+    drawn = {plot.__wrapped__.__name__ for plot in public.values()}
+    assert drawn == set(CHARTS) - {"before_after_panel"}
+    for plot in public.values():
+        assert plot.__doc__
+        assert "Figure" in str(inspect.signature(plot).return_annotation)
