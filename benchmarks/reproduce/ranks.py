@@ -10,9 +10,10 @@ import pandas as pd
 from scipy.stats import chi2, rankdata, studentized_range
 
 from calib.figures import METHOD_STYLES, Chart
+from calib.figures.axes import axis
 from calib.figures.chart import draw
 from calib.figures.layers import Trace, layer
-from calib.figures.panels import axis, one
+from calib.figures.panels import one
 from calib.figures.theme import FRAME, INK
 
 LEVEL = 0.05

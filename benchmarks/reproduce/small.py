@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from calib.figures import Chart
+from calib.figures.axes import axis
 from calib.figures.chart import draw
 from calib.figures.layers import Trace
-from calib.figures.panels import Panel, axis, axis_ids, grid, shared_titles
+from calib.figures.panels import Panel, axis_ids, grid, shared_titles
 from calib.figures.scales import LINEAR, Scale
 
 LEFT = 42  # pixels for the longest tick label

@@ -10,9 +10,10 @@ from calib import Analysis
 from calib.curves.functions import CalibrationFunction, score_grid
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures import METHOD_STYLES, Chart
+from calib.figures.axes import axis
 from calib.figures.chart import draw
 from calib.figures.layers import Subject, Trace, band, diagonal, dots, layer
-from calib.figures.panels import Panel, axis, axis_ids, grid, square
+from calib.figures.panels import Panel, axis_ids, grid, square
 from calib.figures.scales import LINEAR
 from calib.figures.theme import LINE_WIDTH, faded
 from calib.numerics.transforms import compact_logit

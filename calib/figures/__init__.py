@@ -1,7 +1,7 @@
 """Figures: an Analysis as plotly figures. They read it and never compute.
 
-A file draws a chart, and `@chart` registers it. What charts are made of lies in `panels` (axes and
-their ranges), `layers` (lines, areas, points, legend), `chart` (size, words, name) and `theme`.
+A file draws a chart, and `@chart` registers it. What charts are made of lies in `axes`, `panels`
+(where they lie), `layers` (lines, areas, points, legend), `chart` (size, words, name) and `theme`.
 """
 
 from calib.core.registry import import_all

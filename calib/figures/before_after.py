@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calib.analysis import Analysis, MethodResult
+from calib.figures.axes import axis
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Trace, band, diagonal, dots, few_entry, method
-from calib.figures.panels import Panel, axis, axis_ids, grid, shared_titles
+from calib.figures.panels import Panel, axis_ids, grid, shared_titles
 from calib.figures.scales import LINEAR
 from calib.figures.words import evidence, verdicts
 from calib.text import escaped, number

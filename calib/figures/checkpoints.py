@@ -7,9 +7,10 @@ import numpy as np
 from calib.analysis import Column
 from calib.analysis.model_comparison import ModelComparison
 from calib.crossfit.comparison import Estimate
+from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import EACH, Trace, legend_entry, linked, method, whiskers
-from calib.figures.panels import axis_ids, padded, timeline
+from calib.figures.panels import axis_ids, timeline
 from calib.figures.theme import faded
 from calib.methods import method_of
 from calib.numerics.arrays import FloatArray

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from calib.figures.axes import axis, log_axis, padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Subject, curve, method
-from calib.figures.panels import axis, log_axis, one, padded
+from calib.figures.panels import one
 from calib.figures.theme import MethodStyle, style_of
 from calib.matrices.clipping import Clipping
 from calib.methods import method_of

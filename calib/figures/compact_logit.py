@@ -6,9 +6,10 @@ import numpy as np
 
 from calib.analysis import Analysis
 from calib.curves.functions import CompactLogitCurve
+from calib.figures.axes import axis
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import layer, reference, vertical
-from calib.figures.panels import axis, square
+from calib.figures.panels import square
 from calib.figures.scales import LINEAR
 from calib.figures.theme import LINE_WIDTH, style_of
 from calib.text import significant

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calib.analysis.decisions import CostCurves, DecisionTable
+from calib.figures.axes import axis
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Trace, curve, horizontal, method, points, vertical
-from calib.figures.panels import Panels, axis, one
+from calib.figures.panels import Panels, one
 from calib.methods import method_of
 from calib.text import number, probability, significant
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
+from calib.figures.axes import axis
 from calib.figures.chart import RIGHT, Chart, chart, draw
 from calib.figures.layers import Subject, Trace, curve
-from calib.figures.panels import Panel, axis, axis_ids, grid
+from calib.figures.panels import Panel, axis_ids, grid
 from calib.figures.theme import FRAME, OUTCOME, MethodStyle, style_of
 from calib.figures.words import evidence
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
+from calib.figures.axes import axis
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Trace, area, curve, horizontal, method, points
-from calib.figures.panels import TIMELINE, axis, one
+from calib.figures.panels import TIMELINE, one
 from calib.figures.words import verdicts
 from calib.numerics.arrays import FloatArray
 from calib.text import level, number

@@ -8,9 +8,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
+from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import EACH, Trace, method, points, vertical, whiskers
-from calib.figures.panels import forest, padded
+from calib.figures.panels import forest
 from calib.matrices import MulticlassResult
 from calib.multiclass import MULTICLASS_METRICS
 from calib.text import escaped, with_interval

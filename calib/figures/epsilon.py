@@ -8,9 +8,10 @@ import numpy as np
 
 from calib.analysis import Analysis
 from calib.crossfit.epsilon import EpsilonCurve
+from calib.figures.axes import count_axis, log_axis, loss_axis
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Subject, method, path, vertical
-from calib.figures.panels import count_axis, log_axis, loss_axis, over_parameter
+from calib.figures.panels import over_parameter
 from calib.figures.theme import style_of
 from calib.numerics.arrays import FloatArray
 from calib.text import number, significant

@@ -9,6 +9,8 @@ import numpy as np
 
 from calib.analysis import Analysis, MethodResult
 from calib.curves.functions import CalibrationFunction
+from calib.figures.axes import Axis
+from calib.figures.axes import axis as axis_of
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import (
     Subject,
@@ -22,8 +24,7 @@ from calib.figures.layers import (
     method,
     points,
 )
-from calib.figures.panels import Axis, stacked
-from calib.figures.panels import axis as axis_of
+from calib.figures.panels import stacked
 from calib.figures.scales import AxisKind, Scale, scale_for
 from calib.figures.theme import LINE_WIDTH, MethodStyle, faded, style_of
 from calib.figures.words import verdicts

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from calib.analysis import Analysis, MethodResult
 from calib.curves.functions import LambdaPath
+from calib.figures.axes import axis, log_axis, loss_axis
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import method as method_of
 from calib.figures.layers import path as path_layer
 from calib.figures.layers import vertical
-from calib.figures.panels import axis, log_axis, loss_axis, over_parameter
+from calib.figures.panels import over_parameter
 from calib.text import number, significant
 
 LEFT = 74

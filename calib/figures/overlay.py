@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from calib.curves.reliability import ReliabilityCurve
+from calib.figures.axes import axis
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Subject, diagonal, dots, few_entry, legend_entry
-from calib.figures.panels import axis, square
+from calib.figures.panels import square
 from calib.figures.scales import LINEAR
 from calib.figures.theme import GREY, MethodStyle
 from calib.text import escaped, shortened

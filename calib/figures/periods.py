@@ -10,6 +10,7 @@ import numpy as np
 
 from calib.analysis.periods import PeriodTable
 from calib.analysis.verdict import SIGNIFICANCE
+from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import (
     EACH,
@@ -24,7 +25,7 @@ from calib.figures.layers import (
     symbols,
     whiskers,
 )
-from calib.figures.panels import axis_ids, padded, timeline
+from calib.figures.panels import axis_ids, timeline
 from calib.figures.theme import OUTCOME, MethodStyle, faded
 from calib.methods import method_of
 from calib.numerics.arrays import BoolArray, FloatArray

@@ -9,6 +9,8 @@ import numpy as np
 from calib.analysis import Analysis, MethodResult
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import ReliabilityCurve
+from calib.figures.axes import axis as axis_of
+from calib.figures.axes import count_axis
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import (
     FULL_AREA,
@@ -25,8 +27,7 @@ from calib.figures.layers import (
     rate_layers,
 )
 from calib.figures.layers import band as band_layer
-from calib.figures.panels import axis as axis_of
-from calib.figures.panels import count_axis, stacked
+from calib.figures.panels import stacked
 from calib.figures.scales import AxisKind, Scale, scale_for
 from calib.figures.theme import LINE_WIDTH, OUTCOME, faded
 from calib.figures.words import axis_titles, verdicts

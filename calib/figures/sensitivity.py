@@ -8,9 +8,10 @@ import numpy as np
 
 from calib.analysis import Analysis
 from calib.curves.sensitivity import Sensitivity, SensitivityCurve
+from calib.figures.axes import axis
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Subject, Trace, area, curve, points, reference, vertical
-from calib.figures.panels import TIMELINE, Panels, axis, one
+from calib.figures.panels import TIMELINE, Panels, one
 from calib.figures.theme import MethodStyle, faded
 from calib.text import between, level, number
 from calib.uncertainty import Estimate

@@ -9,6 +9,7 @@ import numpy as np
 from calib.analysis.slices import SliceGaps
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.reliability import FEW_ROWS
+from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import (
     EACH,
@@ -23,7 +24,7 @@ from calib.figures.layers import (
     vertical,
     whiskers,
 )
-from calib.figures.panels import forest, padded
+from calib.figures.panels import forest
 from calib.figures.theme import FRAME
 from calib.methods import method_of
 from calib.numerics.arrays import BoolArray, IntArray

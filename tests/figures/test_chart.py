@@ -1,10 +1,11 @@
 import pytest
 
 from calib.figures import CHARTS
+from calib.figures.axes import axis, padded
 from calib.figures.chart import BOTTOM, LEGEND_ROW, chart, draw, file_name
 from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.figures.layers import layer
-from calib.figures.panels import axis, one, padded
+from calib.figures.panels import one
 from calib.figures.reliability import reliability_chart
 
 
