@@ -19,7 +19,7 @@ from calib.core.predictions import Predictions
 from calib.crossfit.comparison import Progress, no_progress
 from calib.loading import ColumnMapping, InputError, Problem, load
 from calib.loading.examples import EXAMPLES
-from calib.loading.options import Decimal, Transform
+from calib.loading.loader import LoadOptions
 from calib.matrices import default_settings
 from calib.reports import Parts
 from calib.reports.command import option_of
@@ -28,7 +28,6 @@ from calib.text import level
 
 Declared = Mapping[str, Mapping[str, Any]]
 EXAMPLE = "example:"
-UNSET: tuple[object, ...] = (None, False, [], "none")
 
 
 def _text(metavar: str, meaning: str, **more: Any) -> Mapping[str, Any]:
@@ -39,51 +38,29 @@ def _flag(meaning: str) -> Mapping[str, Any]:
     return {"action": "store_true", "help": meaning}
 
 
+def _of_load(hint: Any, words: Mapping[str, Any]) -> Mapping[str, Any]:
+    kinds = (hint, *get_args(hint))
+    choices = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), None)
+    declared: dict[str, Any] = {
+        "default": argparse.SUPPRESS,
+        "help": words["meaning"].replace("%", "%%") + " May be repeated." * words["many"],
+    }
+    if bool in kinds:
+        optional = type(None) in kinds
+        declared["action"] = argparse.BooleanOptionalAction if optional else "store_true"
+    elif choices:
+        declared["choices"] = choices
+    else:
+        declared["metavar"] = words["metavar"]
+        if words["many"]:
+            declared["action"] = "append"
+    return declared
+
+
 # By the argument of `calib.load`.
 DATA: Declared = {
-    "outcome": _text("COLUMN", "column of the labels"),
-    "test": _text("FILE", "test rows in a file of their own, with the same columns"),
-    "split": _text("COLUMN", "column that tells test rows from calibration rows"),
-    "test_value": _text("VALUE", "value of the split column that means test"),
-    "fold": _text("COLUMN", "column of cross-validation folds, to cross-fit in"),
-    "weight": _text("COLUMN", "column of row weights"),
-    "group": _text("COLUMN", "column of clusters, whose rows stay together"),
-    "time": _text("COLUMN", "column of time"),
-    "predicted": _text(
-        "COLUMN", "predicted labels: positive is where prediction and outcome agree"
-    ),
-    "model": _text("COLUMN", "column that names the model of each row"),
-    "model_value": _text("NAME", "of several models, the one whose rows are read"),
-    "name": _text("TEXT", "what the data are called; the file's name if not given"),
-    "delimiter": _text("CHARACTER", "character between two cells of a text"),
-    "encoding": _text("NAME", "encoding of a text, such as cp1252"),
-    "positive": _text("LABEL", "label that counts as positive; may be repeated", action="append"),
-    "header": {
-        "action": argparse.BooleanOptionalAction,
-        "help": "whether the first line of a text names the columns",
-    },
-    "decimal": {
-        "choices": get_args(Decimal),
-        "help": "decimal mark of numbers with commas; the other mark separates thousands",
-    },
-    "score": _text(
-        "COLUMN", "column of the scores; once a class for a matrix of scores", action="append"
-    ),
-    "class_columns": _text(
-        "TEXT", "columns of all classes in few words: p_0 ... p_9, p_*, or names with commas"
-    ),
-    "slices": _text("COLUMN", "column to slice by; may be repeated", action="append", default=[]),
-    "transform": {
-        "choices": get_args(Transform),
-        "default": "none",
-        "help": "what makes the scores probabilities (default: none)",
-    },
-    "drop_missing": _flag("leave out incomplete rows"),
-    "swap": _flag("use 1 - score"),
-    "exact": _flag("guess no columns: use those that are named"),
-    "strict": _flag(
-        "refuse what would be guessed: columns, positive class, header, delimiter, encoding"
-    ),
+    option.name: _of_load(get_type_hints(LoadOptions)[option.name], option.metadata)
+    for option in fields(LoadOptions)
 }
 # By the argument of `parts_of`, or of `Costs`.
 PARTS: Declared = {
@@ -244,12 +221,14 @@ def predictions_of(given: argparse.Namespace) -> Predictions | Aggregate:
         If they cannot be used; the message says which option repairs it.
     """
     if given.predictions.startswith(EXAMPLE):
-        return _example(given.predictions.removeprefix(EXAMPLE), given.model_value)
+        model = getattr(given, "model_value", None)
+        return _example(given.predictions.removeprefix(EXAMPLE), model)
+    named = {name: value for name, value in vars(given).items() if name in DATA}
     if Aggregate.is_saved_at(given.predictions):
-        return _counted(given)
-    named = {name: getattr(given, name) for name in DATA}
-    if given.score is not None:
-        named["score"] = given.score[0] if len(given.score) == 1 else tuple(given.score)
+        return _counted(given.predictions, named)
+    # One column is a score, and no matrix of one class.
+    if len(named.get("score", ())) == 1:
+        (named["score"],) = named["score"]
     try:
         return load(given.predictions, **named)
     except InputError as error:
@@ -257,15 +236,14 @@ def predictions_of(given: argparse.Namespace) -> Predictions | Aggregate:
         raise InputError(error.problems, told) from None
 
 
-def _counted(given: argparse.Namespace) -> Aggregate:
-    odd = [name for name in DATA if name != "name" and getattr(given, name) not in UNSET]
+def _counted(path: str, named: dict[str, Any]) -> Aggregate:
+    odd = [name for name in named if name != "name"]
     if odd:
         raise ValueError(
-            f"{given.predictions} holds counts, whose columns were named when they were counted: "
+            f"{path} holds counts, whose columns were named when they were counted: "
             f"leave out {option_of(odd[0])}."
         )
-    found = Aggregate.load(given.predictions)
-    return replace(found, name=given.name) if given.name else found
+    return replace(Aggregate.load(path), **named)
 
 
 def _example(key: str, model: str | None) -> Predictions:

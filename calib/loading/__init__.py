@@ -6,8 +6,7 @@ calls `load`, or `load_models`.
 """
 
 from calib.loading import column_ranges
-from calib.loading.building.models import Assessment, assess
-from calib.loading.building.predictions import to_predictions
+from calib.loading.building.models import Assessment, assess, to_predictions
 from calib.loading.checking.inspection import checklist, inspect
 from calib.loading.guessing.roles import guess
 from calib.loading.labels import as_labels, folded

@@ -2,53 +2,134 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, TypedDict, Unpack
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+from functools import wraps
+from textwrap import fill
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pandas as pd
 
 from calib.core.predictions import Predictions
 from calib.loading import column_ranges
 from calib.loading.building.models import assess, one_model
-from calib.loading.building.predictions import to_predictions
 from calib.loading.guessing.roles import guess
 from calib.loading.labels import as_labels
-from calib.loading.options import ColumnMapping, Decimal, Transform
+from calib.loading.options import ColumnMapping, Columns, TextFormat, option
 from calib.loading.problems import InputError, Problem
 from calib.loading.reading.reader import Source, read
 from calib.loading.table import Table
 
+P = ParamSpec("P")
+Data = TypeVar("Data")
+Options = TypeVar("Options")
+Result = TypeVar("Result")
 
-def load(
-    data: Source,
-    *,
-    outcome: str | None = None,
-    score: str | Sequence[str] | None = None,
-    class_columns: str | None = None,
-    test: Source | None = None,
-    weight: str | None = None,
-    group: str | None = None,
-    split: str | None = None,
-    test_value: object = None,
-    fold: str | None = None,
-    positive: object = None,
-    predicted: str | None = None,
-    slices: Sequence[str] = (),
-    time: str | None = None,
-    transform: Transform = "none",
-    drop_missing: bool = False,
-    swap: bool = False,
-    decimal: Decimal | None = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    model: str | None = None,
-    model_value: object = None,
-    exact: bool = False,
-    strict: bool = False,
-    name: str | None = None,
-) -> Predictions:
+
+@dataclass(frozen=True, kw_only=True)
+class _Options(TextFormat, Columns):
+    """What both functions take."""
+
+    test: Source | None = option(
+        None,
+        "Test rows, in the same columns; the other rows are then the calibration rows.",
+        metavar="FILE",
+    )
+    strict: bool = option(
+        False,
+        "Refuse whatever would be guessed: columns that are not named, a positive class other than "
+        "1 or True, and a header, delimiter or encoding that the text does not settle. "
+        "`Predictions.origin.guesses` lists what a call without it has guessed.",
+    )
+    name: str | None = option(
+        None, "What the data are called; the file's name if not given.", metavar="TEXT"
+    )
+
+    def format(self) -> TextFormat:
+        """How texts are written."""
+        return TextFormat(delimiter=self.delimiter, header=self.header, encoding=self.encoding)
+
+    def mapping(self, **others: Any) -> ColumnMapping:
+        """What the columns mean, labels as text and sequences as tuples."""
+        named = {f.name: getattr(self, f.name) for f in fields(Columns)}
+        score = self.score
+        named |= {
+            "score": score if score is None or isinstance(score, str) else tuple(score),
+            "slices": tuple(self.slices),
+            "positive": _as_label_texts(self.positive),
+            "test_value": _as_label_text(self.test_value),
+        }
+        return ColumnMapping(**named | others)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadOptions(_Options):
+    """Every option of `load`: its signature, its docstring and the command line are made of it."""
+
+    class_columns: str | None = option(
+        None,
+        'The columns of all classes in few words: "p_0 … p_99" (three dots do), "p_*" or '
+        '"cat, dog".',
+        metavar="TEXT",
+    )
+    model_value: object = option(
+        None, "Of several models, the one whose rows are read.", metavar="NAME"
+    )
+    exact: bool = option(False, "Guess no columns: what is not named is not used.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(_Options):
+    """Every option of `load_models`."""
+
+    models: Sequence[str] = option((), "Score columns, one per model.", many=True)
+
+
+def _takes(
+    options: Callable[P, Options],
+) -> Callable[[Callable[[Data, Options], Result]], Callable[Concatenate[Data, P], Result]]:
+    """Give a function the fields of a dataclass as keyword arguments, and their words."""
+
+    def decorate(
+        function: Callable[[Data, Options], Result],
+    ) -> Callable[Concatenate[Data, P], Result]:
+        signature = inspect.signature(function)
+        first = signature.parameters["data"]
+        known = inspect.signature(options).parameters
+
+        @wraps(function)
+        def called(data: Data, /, *args: P.args, **given: P.kwargs) -> Result:
+            for name in given:
+                if name not in known:
+                    near = get_close_matches(name, known, n=1, cutoff=0.0)[0]
+                    raise TypeError(
+                        f"{function.__name__} has no option {name!r}. The nearest is {near!r}."
+                    )
+            return function(data, options(*args, **given))
+
+        called.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[first, *known.values()]
+        )
+        called.__doc__ = (function.__doc__ or "").replace("    {options}\n", _described(options))
+        return called
+
+    return decorate
+
+
+def _described(options: Any) -> str:
+    """The options as the parameters of a docstring."""
+    indent = " " * 8
+    return "".join(
+        f"    {each.name} : {each.type}\n"
+        f"{fill(each.metadata['meaning'], 100, initial_indent=indent, subsequent_indent=indent)}\n"
+        for each in fields(options)
+    )
+
+
+@_takes(LoadOptions)
+def load(data: Source, options: LoadOptions) -> Predictions:
     """Load predictions and outcomes from a file, text or DataFrame.
 
     What is not named is guessed: outcome, score, positive label and, by their names, weight, group,
@@ -61,54 +142,7 @@ def load(
     data : path, str, bytes or DataFrame
         CSV, TSV, Parquet, Feather or Arrow, compressed or not, or a NumPy archive (.npz) of
         arrays such as ``probs`` and ``y``; a str with a line break is text.
-    outcome : str, optional
-        Column of labels.
-    score : str or sequence of str, optional
-        Column of the scores of the positive class, or one column a class.
-    class_columns : str, optional
-        The columns of all classes in few words, as the Data page has them: "p_0 … p_99", "p_*" or
-        "cat, dog"; three dots do.
-    test : path, str, bytes or DataFrame, optional
-        Test rows, in the same columns; `data` are then the calibration rows.
-    weight, group, time : str, optional
-        Columns of row weights, clusters and time.
-    split, test_value : str, optional
-        Column that tells test rows from calibration rows, and its value that means test.
-    fold : str, optional
-        Column of cross-validation folds: methods are cross-fitted in them. Not with test rows.
-    positive : str or number, or a sequence of them, optional
-        Labels that count as positive, in any letter case; all others are negative. Rows of words
-        such as "unknown" or "NA" are never negative: their outcome is not known.
-    predicted : str, optional
-        Column of predicted labels: a row is positive if prediction and outcome agree.
-    slices : sequence of str
-        Columns to slice by.
-    transform : {"none", "percent", "tenths", "logit", "clip", "softmax", "normalize"}
-        What makes the scores probabilities: divide by 100, divide by 10 (ratings), apply the
-        sigmoid, clip to [0, 1]; of one column a class: apply the softmax to each row of logits,
-        divide each row by its sum.
-    drop_missing : bool
-        Leave out rows whose outcome, score, weight, split or fold is missing or unreadable; they
-        are counted in `Predictions.set_aside`.
-    swap : bool
-        Use 1 - score: the scores are those of the other class.
-    decimal : {".", ","}, optional
-        Decimal mark of numbers that are written as text; the other mark separates thousands.
-        Where cells such as "1,234" can be read in two ways, nothing is loaded without it.
-    delimiter, encoding : str, optional
-        Character between two cells, and encoding, of a text; found in it if not named.
-    header : bool, optional
-        Whether the first line of a text names the columns; found in it if not named.
-    model, model_value : str, optional
-        Column that names the model of each row, and the one whose rows are read.
-    exact : bool
-        Guess no columns: what is not named is not used.
-    strict : bool
-        Refuse whatever would be guessed: columns that are not named (see `exact`), a positive class
-        other than 1 or True, and a header, delimiter or encoding that the text does not settle.
-        `Predictions.origin.guesses` lists what a call without it has guessed.
-    name : str, optional
-        What the data are called.
+    {options}
 
     Raises
     ------
@@ -133,105 +167,38 @@ def load(
 first in rows 2, 3, 4 and 1 more. They look like percentages: divide them by 100. In Python: \
 transform='percent'.
     """
-    known = _mapping(
-        outcome=outcome,
-        score=score,
-        positive=positive,
-        predicted=predicted,
-        weight=weight,
-        group=group,
-        split=split,
-        test_value=test_value,
-        fold=fold,
-        slices=slices,
-        time=time,
-        transform=transform,
-        drop_missing=drop_missing,
-        swap=swap,
-        decimal=decimal,
-    )
-    table = _read(data, delimiter, header, encoding)
-    test_table = None if test is None else _read(test, delimiter, header, encoding)
-    if class_columns is not None:
-        if score is not None:
+    known = options.mapping(model=None)
+    tables = [_read(data, options)]
+    test_table = None if options.test is None else _read(options.test, options)
+    if options.class_columns is not None:
+        if options.score is not None:
             raise ValueError(
-                f"score and class_columns must not both be named, got {score!r} and "
-                f"{class_columns!r}."
+                f"score and class_columns must not both be named, got {options.score!r} and "
+                f"{options.class_columns!r}."
             )
-        known = replace(known, score=column_ranges.read(class_columns, table.columns))
-    if model is not None:
-        table, test_table = one_model(model, _as_label(model_value), table, test_table)
-    mapping = known if exact else guess(table, known)
-    if test_table is not None:
-        mapping = for_test_file(mapping, test_table, known)
-    try:
-        return to_predictions(table, mapping, test_table, name=name, strict=strict)
-    except InputError as error:
-        raise _with_arguments(error, mapping) from None
+        chosen = column_ranges.read(options.class_columns, tables[0].columns)
+        known = replace(known, score=chosen)
+    if options.model is not None:
+        value = _as_label_text(options.model_value)
+        tables[0], test_table = one_model(options.model, value, tables[0], test_table)
+    mapping = known if options.exact else guess(tables[0], known)
+    return next(iter(_assessed(tables, test_table, mapping, known, options).values()))
 
 
-def _read(data: Source, delimiter: str | None, header: bool | None, encoding: str | None) -> Table:
-    try:
-        return read(data, delimiter=delimiter, header=header, encoding=encoding)
-    except InputError as error:
-        raise _with_arguments(error, ColumnMapping()) from None
-
-
-class Columns(TypedDict, total=False):
-    """The arguments of `load` that say what columns mean."""
-
-    outcome: str | None
-    score: str | Sequence[str] | None
-    weight: str | None
-    group: str | None
-    split: str | None
-    test_value: object
-    fold: str | None
-    positive: object
-    predicted: str | None
-    slices: Sequence[str]
-    time: str | None
-    transform: Transform
-    drop_missing: bool
-    swap: bool
-    decimal: Decimal | None
-
-
+@_takes(ModelOptions)
 def load_models(
-    data: Source | Sequence[Source] | Mapping[str, Source],
-    *,
-    model: str | None = None,
-    models: Sequence[str] = (),
-    test: Source | None = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
-    strict: bool = False,
-    name: str | None = None,
-    **columns: Unpack[Columns],
+    data: Source | Sequence[Source] | Mapping[str, Source], options: ModelOptions
 ) -> dict[str, Predictions]:
     """Load the predictions of several models or checkpoints.
 
-    They stand below each other, told apart by a column; or side by side, one score column a model;
-    or in several files, one a model. What is not named is guessed, as in `load`.
+    They stand below each other, told apart by a column; or side by side, one score column per
+    model; or in several files, one per model. What is not named is guessed, as in `load`.
 
     Parameters
     ----------
     data : path, str, bytes or DataFrame, or several of them
         A mapping gives several their names; else each has its file's name.
-    model : str, optional
-        Column that names the model of each row.
-    models : sequence of str
-        Score columns, one a model.
-    test : path, str, bytes or DataFrame, optional
-        Test rows of a single file, in the same columns.
-    delimiter, header, encoding, strict
-        As in `load`.
-    name : str, optional
-        What the data are called.
-    **columns
-        The other arguments of `load`: outcome, score, weight, group, split, test_value, fold,
-        positive, predicted, slices, time, transform, drop_missing, swap, decimal.
+    {options}
 
     Returns
     -------
@@ -255,58 +222,51 @@ def load_models(
     >>> {name: predictions.scores.tolist() for name, predictions in found.items()}
     {'old': [0.2, 0.7, 0.9, 0.4], 'new': [0.1, 0.8, 0.9, 0.3]}
     """
-    known = replace(_mapping(**columns), model=model, models=tuple(models))
-    written = (delimiter, header, encoding)
-    tables = _tables(data, written)
-    test_table = None if test is None else _read(test, *written)
+    known = options.mapping(models=tuple(options.models))
+    if isinstance(data, Mapping):
+        tables = [replace(_read(each, options), name=name) for name, each in data.items()]
+    else:
+        files = data if isinstance(data, list | tuple) else [data]
+        tables = [_read(each, options) for each in files]
+    if not tables:
+        raise ValueError(f"data must hold at least one file, got {data!r}.")
+    test_table = None if options.test is None else _read(options.test, options)
     mapping = guess(tables[0], known, models=len(tables) == 1)
+    return _assessed(tables, test_table, mapping, known, options)
+
+
+def _read(data: Source, options: _Options) -> Table:
+    try:
+        return read(data, given=options.format())
+    except InputError as error:
+        raise _with_arguments(error, ColumnMapping()) from None
+
+
+def _assessed(
+    tables: list[Table],
+    test_table: Table | None,
+    mapping: ColumnMapping,
+    known: ColumnMapping,
+    options: _Options,
+) -> dict[str, Predictions]:
     if test_table is not None:
         mapping = for_test_file(mapping, test_table, known)
-    found = assess(tables, mapping, test_table, name=name, strict=strict)
+    found = assess(tables, mapping, test_table, name=options.name, strict=options.strict)
     errors = [problem for problem in found.problems if problem.severity == "error"]
     if errors:
         raise _with_arguments(InputError(errors), mapping)
     return dict(found.models)
 
 
-def _tables(
-    data: Source | Sequence[Source] | Mapping[str, Source],
-    written: tuple[str | None, bool | None, str | None],
-) -> list[Table]:
-    if isinstance(data, Mapping):
-        tables = [replace(_read(source, *written), name=name) for name, source in data.items()]
-    elif isinstance(data, list | tuple):
-        tables = [_read(source, *written) for source in data]
-    else:
-        tables = [_read(data, *written)]
-    if not tables:
-        raise ValueError(f"data must hold at least one file, got {data!r}.")
-    return tables
-
-
-def _mapping(**columns: Unpack[Columns]) -> ColumnMapping:
-    score = columns.get("score")
-    plain: dict[str, Any] = {
-        **columns,
-        "score": score if score is None or isinstance(score, str) else tuple(score),
-        "slices": tuple(columns.get("slices", ())),
-        "positive": _as_labels(columns.get("positive")),
-        "test_value": _as_label(columns.get("test_value")),
-    }
-    return ColumnMapping(**plain)
-
-
-def _as_labels(value: object) -> str | tuple[str, ...] | None:
+def _as_label_texts(value: object) -> str | tuple[str, ...] | None:
     if not isinstance(value, list | tuple | set | frozenset):
-        return _as_label(value)
-    names = tuple(name for each in value if (name := _as_label(each)) is not None)
+        return _as_label_text(value)
+    names = tuple(name for each in value if (name := _as_label_text(each)) is not None)
     return names[0] if len(names) == 1 else names or None
 
 
-def _as_label(value: object) -> str | None:
-    if value is None:
-        return None
-    return as_labels(pd.Series([value])).name(0)
+def _as_label_text(value: object) -> str | None:
+    return None if value is None else as_labels(pd.Series([value])).name(0)
 
 
 def for_test_file(
@@ -314,35 +274,24 @@ def for_test_file(
 ) -> ColumnMapping:
     """A guessed mapping without the optional columns that the test file lacks.
 
-    Parameters
-    ----------
-    mapping : ColumnMapping
-    test_table : Table
-    known : ColumnMapping, optional
-        What a person chose: kept, so that its absence is told.
+    What a person chose (`known`) is kept, so that its absence becomes a problem.
     """
-    chosen = set() if known is None else set(known.columns())
-    there = set(test_table.columns) | chosen
-
-    def kept(column: str | None) -> str | None:
-        return column if column in there else None
-
-    return replace(
-        mapping,
-        predicted=kept(mapping.predicted),
-        weight=kept(mapping.weight),
-        group=kept(mapping.group),
-        # Test rows and folds do not go together; what a person chose is kept, and told.
-        fold=None if "fold" in mapping.guessed else mapping.fold,
-        time=kept(mapping.time),
-        slices=tuple(column for column in mapping.slices if column in there),
-    )
+    there = {*test_table.columns, *(known.columns() if known else ())}
+    optional = ("predicted", "weight", "group", "time")
+    lacking: dict[str, Any] = {
+        role: None for role in optional if getattr(mapping, role) not in there
+    }
+    # Test rows and folds do not go together.
+    if "fold" in mapping.guessed:
+        lacking["fold"] = None
+    slices = tuple(column for column in mapping.slices if column in there)
+    return replace(mapping, slices=slices, **lacking)
 
 
 def _with_arguments(error: InputError, mapping: ColumnMapping) -> InputError:
     """The same error in words that name the arguments which repair it."""
-    told = " ".join(_with_argument(problem, mapping) for problem in error.problems)
-    return InputError(error.problems, told, mapping)
+    text = " ".join(_with_argument(problem, mapping) for problem in error.problems)
+    return InputError(error.problems, text, mapping)
 
 
 def _with_argument(problem: Problem, mapping: ColumnMapping) -> str:
@@ -351,5 +300,5 @@ def _with_argument(problem: Problem, mapping: ColumnMapping) -> str:
         answers.insert(0, problem.repair.changed(mapping))
     if not answers:
         return problem.sentence
-    said = [", ".join(f"{key}={value!r}" for key, value in each.items()) for each in answers]
-    return f"{problem.sentence} In Python: {' or '.join(said)}."
+    calls = [", ".join(f"{key}={value!r}" for key, value in each.items()) for each in answers]
+    return f"{problem.sentence} In Python: {' or '.join(calls)}."

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from calib.numerics.arrays import FloatArray, IntArray
 
@@ -156,6 +157,41 @@ def _read_cell(cell: str, decimal: str | None) -> float:
     if decimal == ",":
         plain = "" if "." in plain else plain.replace(",", ".")
     return float(plain) / divisor if NUMBER.fullmatch(plain) else float("nan")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Times:
+    """A column as times.
+
+    Attributes
+    ----------
+    values : ndarray of datetime64 or float, or None
+        None where the cells are neither numbers nor dates, so that they are labels.
+    unread : ndarray of int
+        Rows whose cell is neither missing nor a date, beside others that are dates.
+    """
+
+    values: NDArray[np.generic] | None
+    unread: IntArray
+
+
+def as_times(column: pd.Series) -> Times:
+    """Read a column as dates, or as numbers such as years."""
+    none = np.empty(0, dtype=np.int64)
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return Times(column.to_numpy(dtype="datetime64[us]"), none)
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return Times(column.to_numpy(dtype=np.float64, na_value=np.nan), none)
+    numbers = as_numbers(column)
+    if not len(numbers.text) and bool(np.isfinite(numbers.values).any()):
+        return Times(numbers.values, none)
+    cells = column.astype(str)
+    dates = pd.to_datetime(cells, errors="coerce", format="ISO8601", utc=True)
+    if not dates.notna().any():
+        return Times(None, none)
+    blank = column.isna() | cells.str.strip().str.casefold().isin(MISSING_WORDS)
+    values = dates.dt.tz_localize(None).to_numpy(dtype="datetime64[us]")
+    return Times(values, np.flatnonzero(dates.isna() & ~blank))
 
 
 def has_commas(frame: pd.DataFrame, most: int | None = None) -> bool:

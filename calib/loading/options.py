@@ -1,7 +1,8 @@
-"""ColumnMapping and TextFormat: which column means what, and how a text is written."""
+"""The list of what can be said of a file: what its columns mean, and how its text is written."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
@@ -11,48 +12,81 @@ Transform = Literal["none", "percent", "tenths", "logit", "clip", "softmax", "no
 OF_ROWS = ("softmax", "normalize")
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnMapping:
-    """Which column means what, and which repairs were asked for. Hashable.
+def option(default: Any, meaning: str, *, metavar: str = "COLUMN", many: bool = False) -> Any:
+    """A field that docstrings and the command line are made of.
 
     Parameters
     ----------
-    outcome : str or None
-        Column of the labels.
-    score : str, tuple of str or None
-        Column of the scores of the positive class; a tuple names one column a class.
-    positive : str, tuple of str or None
-        Label (as text) that counts as positive, or several; all others are negative, but for words
-        such as "unknown", whose rows are left out.
-    predicted : str or None
-        Column of predicted labels. Where it is given, a row is positive if prediction and outcome
-        agree, and the score is the model's confidence in its prediction.
-    weight, group, time : str or None
-        Columns of row weights, clusters and time.
-    split : str or None
-        Column that tells calibration rows from test rows.
-    fold : str or None
-        Column of the cross-validation folds to cross-fit in.
-    test_value : str or None
-        Value (as text) of `split` that means test rows; all others are calibration rows.
-    slices : tuple of str
-        Columns to slice by.
-    transform : {"none", "percent", "tenths", "logit", "clip", "softmax", "normalize"}
-        What makes the scores probabilities: divide by 100, divide by 10 (ratings), apply the
-        sigmoid, clip to [0, 1]; of one column a class: apply the softmax to each row, divide each
-        row by its sum.
-    drop_missing : bool
-        Leave out rows whose outcome, score, weight, split or fold is missing or unreadable.
-    swap : bool
-        Use 1 - score: the scores are those of the other class.
-    decimal : {".", ","} or None
-        Decimal mark of numbers written as text; the other mark then separates thousands.
+    default : object
+    meaning : str
+        Stands in the docstring of `calib.load` and in the help of the command line.
+    metavar : str
+        What kind of value the command line takes.
+    many : bool
+        Whether the command line takes it several times.
+    """
+    return field(default=default, metadata={"meaning": meaning, "metavar": metavar, "many": many})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """What the columns of a table mean, as a person may say it."""
+
+    outcome: str | None = option(None, "Column of the labels.")
+    score: str | Sequence[str] | None = option(
+        None, "Column of the scores of the positive class, or one column per class.", many=True
+    )
+    positive: object = option(
+        None,
+        "Label that counts as positive, in any letter case, or several; all others are negative. "
+        'Rows of words such as "unknown" or "NA" are never negative: their outcome is not known.',
+        metavar="LABEL",
+        many=True,
+    )
+    predicted: str | None = option(
+        None, "Column of predicted labels: a row is positive if prediction and outcome agree."
+    )
+    weight: str | None = option(None, "Column of row weights.")
+    group: str | None = option(None, "Column of clusters, whose rows stay together.")
+    split: str | None = option(None, "Column that tells test rows from calibration rows.")
+    test_value: object = option(None, "Value of the split column that means test.", metavar="VALUE")
+    fold: str | None = option(
+        None, "Column of cross-validation folds, to cross-fit in. Not with test rows."
+    )
+    slices: Sequence[str] = option((), "Columns to slice by.", many=True)
+    time: str | None = option(None, "Column of time.")
+    model: str | None = option(None, "Column that names the model of each row.")
+    transform: Transform = option(
+        "none",
+        "What makes the scores probabilities: divide by 100, divide by 10 (ratings), apply the "
+        "sigmoid, clip to [0, 1]; of one column per class: apply the softmax to each row of logits,"
+        " divide each row by its sum.",
+    )
+    drop_missing: bool = option(
+        False,
+        "Leave out rows whose outcome, score, weight, split or fold is missing or unreadable; they "
+        "are counted in `Predictions.set_aside`.",
+    )
+    swap: bool = option(False, "Use 1 - score: the scores are those of the other class.")
+    decimal: Decimal | None = option(
+        None,
+        "Decimal mark of numbers that are written as text; the other mark separates thousands. "
+        'Where cells such as "1,234" can be read in two ways, nothing is loaded without it.',
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnMapping(Columns):
+    """Which column means what, and which repairs were asked for. Hashable.
+
+    Its fields are those of `Columns`, labels as text and sequences as tuples, and these two.
+
+    Parameters
+    ----------
     guessed : tuple of str
-        Which of these fields nobody chose; two mappings that differ in it alone are equal.
+        Which of the fields nobody chose; two mappings that differ in it alone are equal.
     models : tuple of str
-        Columns of the scores of several models, one column a model; `score` is then not used.
-    model : str or None
-        Column that names the model of each row, where several models scored rows.
+        Columns of the scores of several models, one column per model; `score` is then not used.
 
     Raises
     ------
@@ -65,23 +99,11 @@ class ColumnMapping:
     {'outcome': 'y', 'score': 'p'}
     """
 
-    outcome: str | None = None
     score: str | tuple[str, ...] | None = None
     positive: str | tuple[str, ...] | None = None
-    predicted: str | None = None
-    weight: str | None = None
-    group: str | None = None
-    split: str | None = None
     test_value: str | None = None
     slices: tuple[str, ...] = ()
-    time: str | None = None
-    transform: Transform = "none"
-    drop_missing: bool = False
-    swap: bool = False
     models: tuple[str, ...] = ()
-    model: str | None = None
-    decimal: Decimal | None = None
-    fold: str | None = None
     guessed: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
@@ -95,23 +117,17 @@ class ColumnMapping:
     @property
     def positives(self) -> tuple[str, ...]:
         """The labels that count as positive."""
-        if self.positive is None:
-            return ()
-        return (self.positive,) if isinstance(self.positive, str) else self.positive
+        return _as_tuple(self.positive)
+
+    @property
+    def score_columns(self) -> tuple[str, ...]:
+        """Names of the score columns: none, one, one per class, or one per model."""
+        return self.models or _as_tuple(self.score)
 
     def chosen(self, **choices: Any) -> ColumnMapping:
         """The same with what a person chose, which is then no guess."""
         known = tuple(name for name in self.guessed if name not in choices)
         return replace(self, **choices, guessed=known)
-
-    @property
-    def score_columns(self) -> tuple[str, ...]:
-        """Names of the score columns: none, one, one a class, or one a model."""
-        if self.models:
-            return self.models
-        if self.score is None:
-            return ()
-        return (self.score,) if isinstance(self.score, str) else self.score
 
     def changed(self, base: ColumnMapping | None = None) -> dict[str, Any]:
         """The fields that differ from another mapping (from the empty one by default)."""
@@ -124,35 +140,26 @@ class ColumnMapping:
 
     def columns(self) -> dict[str, str]:
         """Column -> what it is for, of every column that is named."""
-        one = {
-            "outcome": self.outcome,
-            "model": self.model,
-            "predicted label": self.predicted,
-            "weight": self.weight,
-            "group": self.group,
-            "split": self.split,
-            "fold": self.fold,
-            "time": self.time,
-        }
+        one = ("outcome", "model", "predicted", "weight", "group", "split", "fold", "time")
+        roles = {getattr(self, role): role for role in one}
         return {
             **dict.fromkeys(self.slices, "slice"),
-            **{column: role for role, column in one.items() if column is not None},
+            **{
+                column: "predicted label" if role == "predicted" else role
+                for column, role in roles.items()
+                if column is not None
+            },
             **dict.fromkeys(self.score_columns, "score"),
         }
 
 
-@dataclass(frozen=True, slots=True)
+def _as_tuple(names: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else names or ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class TextFormat:
     """How a delimited text is written; what is None is found in the text.
-
-    Parameters
-    ----------
-    delimiter : str or None
-        Character between two cells.
-    header : bool or None
-        Whether the first line names the columns.
-    encoding : str or None
-        Such as "utf-8" or "cp1252".
 
     Raises
     ------
@@ -165,9 +172,17 @@ class TextFormat:
     TextFormat(delimiter=';', header=False, encoding=None)
     """
 
-    delimiter: str | None = None
-    header: bool | None = None
-    encoding: str | None = None
+    delimiter: str | None = option(
+        None,
+        "Character between two cells of a text; found in it if not named.",
+        metavar="CHARACTER",
+    )
+    header: bool | None = option(
+        None, "Whether the first line of a text names the columns; found in it if not named."
+    )
+    encoding: str | None = option(
+        None, "Encoding of a text, such as cp1252; found in it if not named.", metavar="NAME"
+    )
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import Literal
 
 import streamlit as st
@@ -140,7 +139,7 @@ def receive(
     """Read files and show them; what was shown stays where one cannot be read."""
     session.unread = None
     try:
-        tables = [read(data, name, **asdict(written)) for name, data in files]
+        tables = [read(data, name, given=written) for name, data in files]
         if place == "data":
             if session.upload is not None:
                 session.reset(MODELS)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.loading import ColumnMapping, InputError, guess, inspect, load, read
+from calib.loading import ColumnMapping, InputError, TextFormat, guess, inspect, load, read
 
 RNG = np.random.default_rng(14)
 N = 300
@@ -214,9 +214,9 @@ def test_an_unknown_decimal_mark_is_refused() -> None:
     with pytest.raises(ValueError, match=r"decimal must be '\.' or ',', got ';'"):
         ColumnMapping(decimal=";")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="delimiter must be one ASCII character"):
-        read("y,p\n0,1\n", delimiter="||")
+        read("y,p\n0,1\n", given=TextFormat(delimiter="||"))
     with pytest.raises(ValueError, match="encoding must be one that Python knows"):
-        read(b"y,p\n0,1\n", encoding="utf-99")
+        read(b"y,p\n0,1\n", given=TextFormat(encoding="utf-99"))
 
 
 def test_a_named_encoding_and_delimiter_are_used() -> None:
@@ -225,4 +225,4 @@ def test_a_named_encoding_and_delimiter_are_used() -> None:
     same(text.encode("utf-16"), encoding="cp1252")
     same(text, delimiter=";")
     with pytest.raises(InputError, match="cannot be read as `ascii`"):
-        read(text.encode("cp1252"), encoding="ascii")
+        read(text.encode("cp1252"), given=TextFormat(encoding="ascii"))

@@ -55,8 +55,8 @@ def test_a_file_with_accidents(accidents: list[tuple[int, bytes]]) -> None:
 def test_any_cells(cells: list[object], transform: str, drop: bool, swap: bool) -> None:
     table = read(pd.DataFrame(cells, columns=["y", "p", "w"], dtype=object))
     mapping = ColumnMapping(
-        "y", "p", "1", weight="w", slices=("w",), time="w", transform=transform,  # type: ignore[arg-type]
-        drop_missing=drop, swap=swap,
+        outcome="y", score="p", positive="1", weight="w", slices=("w",), time="w",
+        transform=transform, drop_missing=drop, swap=swap,  # type: ignore[arg-type]
     )  # fmt: skip
     checklist(table, mapping)
     wrong = [one for one in inspect(table, mapping) if one.severity == "error"]
@@ -78,7 +78,8 @@ def test_any_cells_of_a_matrix(cells: list[object], transform: str, drop: bool, 
     table = read(pd.DataFrame(cells, columns=["y", "a", "b", "m"], dtype=object))
     guess(table, models=True)
     mapping = ColumnMapping(
-        "y", ("a", "b"), transform=transform, drop_missing=drop, model=model  # type: ignore[arg-type]
+        outcome="y", score=("a", "b"), transform=transform,  # type: ignore[arg-type]
+        drop_missing=drop, model=model,
     )  # fmt: skip
     found = assess([table], mapping)
     wrong = any(problem.severity == "error" for problem in found.problems)

@@ -195,7 +195,14 @@ FULL = FRAME.assign(
     w=1.0 + P, split=np.tile(["cal", "test"], 200), group=np.tile(np.arange(100), 4), sex="f"
 )
 MAPPING = ColumnMapping(
-    "y", "p", "1", weight="w", split="split", test_value="test", group="group", slices=("sex",)
+    outcome="y",
+    score="p",
+    positive="1",
+    weight="w",
+    split="split",
+    test_value="test",
+    group="group",
+    slices=("sex",),
 )
 
 

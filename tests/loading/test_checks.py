@@ -10,6 +10,8 @@ from sklearn.metrics import roc_auc_score
 from calib.loading import ColumnMapping, Problem, checklist, guess, inspect, read
 from calib.loading.table import Table
 
+PLAIN = ColumnMapping(outcome="y", score="p", positive="1")
+
 RNG = np.random.default_rng(2)
 P = RNG.uniform(0.02, 0.98, 600)
 Y = (RNG.random(600) < P).astype(int)
@@ -83,7 +85,7 @@ def test_exchanged_columns() -> None:
     mapping = ColumnMapping(outcome="p", score="y")
     problem = inspect(found, mapping)[0]
     assert problem.code == "many-labels"
-    assert problem.repair == ColumnMapping(outcome="y", score="p", positive="1")
+    assert problem.repair == PLAIN
     assert inspect(found, problem.repair) == ()
 
 
@@ -119,22 +121,20 @@ def test_counted_ranges_of_scores_do_not_change_who_is_called_swapped(shift: flo
         y = (rng.random(n) < 0.5 + shift * np.sign(score - np.median(score))).astype(int)
         deviation = math.sqrt((n + 1) / (12 * y.sum() * (n - y.sum())))
         swapped = roc_auc_score(y, score) < 0.5 - 4 * deviation
-        found = codes(table(y=y, p=score), ColumnMapping("y", "p", "1"))
+        found = codes(table(y=y, p=score), PLAIN)
         assert ("swapped" in found) == swapped
 
 
 def test_noise_around_half_is_not_called_swapped() -> None:
     for seed in range(20):
         noise = np.random.default_rng(seed).random(600)
-        assert "swapped" not in codes(table(p=noise), ColumnMapping("y", "p", "1"))
+        assert "swapped" not in codes(table(p=noise), PLAIN)
 
 
 def test_swap_tells_the_auc() -> None:
     # Of the four pairs of a positive and a negative row, one is in order: AUC 1/4, repeated rows.
     found = read(pd.DataFrame({"y": [1, 0, 1, 0] * 100, "p": [0.1, 0.4, 0.6, 0.8] * 100}))
-    problem = next(
-        one for one in inspect(found, ColumnMapping("y", "p", "1")) if one.code == "swapped"
-    )
+    problem = next(one for one in inspect(found, PLAIN) if one.code == "swapped")
     assert "AUC 0.250" in problem.sentence
 
 
@@ -153,7 +153,7 @@ def test_rows_are_numbered_as_a_spreadsheet_does() -> None:
 
 def test_rows_of_the_test_file_are_told_apart() -> None:
     second = read("y,p\n0,0.25\n1,\n1,0.9\n0,0.1\n")
-    problem = inspect(table(), ColumnMapping("y", "p", "1"), second)[0]
+    problem = inspect(table(), PLAIN, second)[0]
     assert "in 1 row of 604: row 3 of the test file." in problem.sentence
 
 
@@ -170,12 +170,12 @@ def test_percent_signs_and_decimal_commas_are_understood() -> None:
 
 
 def test_rounding_is_no_problem() -> None:
-    assert inspect(table(p=with_cell(P, 4, 1 + 1e-7)), ColumnMapping("y", "p", "1")) == ()
+    assert inspect(table(p=with_cell(P, 4, 1 + 1e-7)), PLAIN) == ()
 
 
 def test_what_the_test_file_lacks() -> None:
     second = read("y,q\n0,0.25\n1,0.7\n")
-    (problem,) = inspect(table(), ColumnMapping("y", "p", "1"), second)
+    (problem,) = inspect(table(), PLAIN, second)
     assert problem.code == "no-column"
     assert "`p` is not in the test file" in problem.sentence
 
@@ -192,7 +192,7 @@ def test_both_parts_need_both_classes() -> None:
 
 def test_test_value_must_be_there() -> None:
     found = table(split=["a", "b"] * 300)
-    mapping = ColumnMapping("y", "p", "1", split="split", test_value="c")
+    mapping = ColumnMapping(outcome="y", score="p", positive="1", split="split", test_value="c")
     problem = inspect(found, mapping)[0]
     assert problem.code == "test-value"
     assert "`a` and `b`; got `c`" in problem.sentence
@@ -208,8 +208,8 @@ def test_errors_stand_first() -> None:
 
 def test_choices_that_are_open() -> None:
     assert codes(table(), ColumnMapping()) == {"no-outcome", "no-score"}
-    assert codes(table(), ColumnMapping("p", "p")) == {"same-column"}
-    assert codes(table(), ColumnMapping("y", "absent")) == {"no-column"}
+    assert codes(table(), ColumnMapping(outcome="p", score="p")) == {"same-column"}
+    assert codes(table(), ColumnMapping(outcome="y", score="absent")) == {"no-column"}
 
 
 def test_checklist() -> None:
@@ -224,4 +224,4 @@ def test_checklist() -> None:
 
 def test_problems_are_values() -> None:
     assert Problem("a", "note", "A.") == Problem("a", "note", "A.")
-    assert len({ColumnMapping("y", "p"), ColumnMapping("y", "p")}) == 1
+    assert len({ColumnMapping(outcome="y", score="p"), ColumnMapping(outcome="y", score="p")}) == 1

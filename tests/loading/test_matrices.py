@@ -174,7 +174,8 @@ def test_one_label_only() -> None:
 
 def test_only_zeros_and_ones() -> None:
     frame = table(np.eye(4)[LABEL])
-    problems = codes(inspect(read(frame), ColumnMapping("y", tuple(frame.columns[:4]))))
+    mapping = ColumnMapping(outcome="y", score=tuple(frame.columns[:4]))
+    problems = codes(inspect(read(frame), mapping))
     assert problems["labels-only"].severity == "warning"
 
 

@@ -101,7 +101,7 @@ def test_a_fault_of_all_models_is_told_and_repaired_once() -> None:
 
 
 def test_a_repair_that_would_harm_another_model_is_not_offered() -> None:
-    mapping = ColumnMapping("y", positive="1", models=("prob_a", "prob_b"))
+    mapping = ColumnMapping(outcome="y", positive="1", models=("prob_a", "prob_b"))
     found = assess([read(WIDE.assign(prob_b=100.0 * B))], mapping)
     (problem,) = [p for p in found.problems if p.severity == "error"]
     assert problem.sentence.startswith("Model `prob_b`: ")
@@ -111,7 +111,7 @@ def test_a_repair_that_would_harm_another_model_is_not_offered() -> None:
 
 def test_structure() -> None:
     table = read(long().assign(id=np.arange(400)))
-    wrong = ColumnMapping("y", "p", "1")
+    wrong = ColumnMapping(outcome="y", score="p", positive="1")
     for model, said in (("id", "names 400 models"), ("nope", "is not in")):
         (problem,) = assess([table], replace(wrong, model=model)).problems
         assert said in problem.sentence

@@ -154,3 +154,59 @@ def test_letter_case_changes_no_split_and_no_agreement() -> None:
     frame = pd.DataFrame({"y": labels, "predicted": said, "p": P})
     found = load(frame, outcome="y", score="p", predicted="predicted")
     np.testing.assert_array_equal(found.outcome, TRUTH)
+
+
+def dated(*odd: str) -> str:
+    days = [f"2024-01-{1 + i % 28:02d}" for i in range(200)]
+    days[: len(odd)] = odd
+    return "y,p,date\n" + "".join(f"{i % 2},{0.2 + i / 400},{day}\n" for i, day in enumerate(days))
+
+
+def test_cells_that_are_no_dates_beside_dates_are_a_problem_with_a_repair() -> None:
+    table = read(dated("31/02/2024", "", "soon", "NA"))
+    mapping = guess(table)
+    (problem,) = [each for each in inspect(table, mapping) if each.code == "dates"]
+    assert problem.severity == "warning"
+    # The empty cell and the word for a missing one are no surprise.
+    assert "2 cells of the time column `date`" in problem.sentence
+    assert "`31/02/2024`: rows 2 and 4." in problem.sentence
+    assert problem.repair is not None
+    assert "dates" not in {each.code for each in inspect(table, problem.repair)}
+    (found,) = assess([table], mapping).models.values()
+    assert np.isnat(found.columns["date"]).sum() == 4
+
+
+@pytest.mark.parametrize("odd", [(), ("", "NA")])
+def test_dates_that_can_all_be_read_are_no_problem(odd: tuple[str, ...]) -> None:
+    table = read(dated(*odd))
+    assert "dates" not in {each.code for each in inspect(table, guess(table))}
+
+
+SHORT = {
+    "plain": ("y,p,note\n" + "0,0.2,a\n1,0.7\n" * 60, 60, "rows 3, 5, 7 and 57 more"),
+    "quoted": ("y,p,note\n" + '0,0.2,"a, b"\n1,0.7,c\n' * 60 + "1,0.7\n", 1, "row 122"),
+    "blank lines": ("y,p,note\n" + "\n0,0.2,a\n1,0.7,\n" * 60 + "1\n0,0.1,\n", 1, "row 122"),
+    "whitespace": ("y p note\n" + "0 0.2 a\n1 0.7 b\n" * 60 + "1 0.7\n", 1, "row 122"),
+    "no header": ("0,0.2,3.5\n1,0.7,4.5\n" * 60 + "1,0.7\n", 1, "row 121"),
+}
+
+
+@pytest.mark.parametrize("case", SHORT)
+def test_rows_that_end_early_are_counted(case: str) -> None:
+    text, count, where = SHORT[case]
+    (note,) = [each for each in read(text).notes if each.code == "short-rows"]
+    assert note.sentence.startswith(f"{count} row")
+    assert f"first in {where}:" in note.sentence
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y,p,note\n" + "0,0.2,a\n1,0.7,\n" * 60,
+        "y,p,note,\n" + "0,0.2,a\n1,0.7,b\n" * 60,
+        "y,p,note\n" + '0,0.2,"a,b"\n1,0.7,\n' * 60,
+        "y,p,note\n" + "0,0.2,a,\n1,0.7,,\n" * 60,
+    ],
+)
+def test_empty_cells_are_no_short_rows(text: str) -> None:
+    assert "short-rows" not in {each.code for each in read(text).notes}

@@ -12,7 +12,7 @@ from calib.core.predictions import Predictions
 from calib.loading.building.predictions import (
     column_guess,
     from_rows,
-    refuse_guesses,
+    guesses_of,
     refused_guess,
 )
 from calib.loading.checking.inspection import ORDER, checklist_of, examine
@@ -121,12 +121,12 @@ def _wrong(problems: Iterable[Problem]) -> bool:
 def _made(
     rows: Rows, model: str, name: str, models: dict[str, Predictions], *, strict: bool
 ) -> tuple[Problem, ...]:
+    if strict and (guesses := guesses_of(rows)):
+        return tuple(map(refused_guess, guesses))
     try:
-        if strict:
-            refuse_guesses(rows)
         models[model] = from_rows(rows, name)
-    except InputError as error:
-        return error.problems
+    except InputError as refused:
+        return refused.problems
     return ()
 
 
@@ -338,3 +338,19 @@ def one_model(
     if test_table is None:
         return chosen, None
     return chosen, of_model(test_table, column, model, model_labels(test_table, column))
+
+
+def to_predictions(
+    table: Table, mapping: ColumnMapping, test_table: Table | None = None
+) -> Predictions:
+    """The rows of one model.
+
+    Raises
+    ------
+    InputError
+        If `assess` finds an error.
+    """
+    found = assess([table], mapping, test_table)
+    if not found.models:
+        raise InputError(problem for problem in found.problems if problem.severity == "error")
+    return next(iter(found.models.values()))

@@ -1,7 +1,8 @@
-"""to_predictions: from a table and a mapping to validated Predictions that know their origin."""
+"""From mapped rows to validated Predictions that know their origin."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,13 +12,12 @@ from numpy.typing import NDArray
 from calib.core.origin import Origin
 from calib.core.predictions import Predictions
 from calib.loading import column_ranges
-from calib.loading.checking.inspection import examine
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.labels import Labels, as_labels
 from calib.loading.numbers import as_numbers
 from calib.loading.options import ColumnMapping
-from calib.loading.problems import Choice, Guess, InputError, Problem, error, refuse
+from calib.loading.problems import Choice, Guess, Problem, error, refuse
 from calib.loading.table import Table
 from calib.numerics.arrays import IntArray
 from calib.text import joined, quoted
@@ -27,53 +27,6 @@ Kept: TypeAlias = NDArray[np.intp] | slice
 MISSING = "(missing)"
 # More different numbers are a quantity, to be cut in ranges, and not codes.
 MAX_CODES = 20
-
-
-def to_predictions(
-    table: Table,
-    mapping: ColumnMapping,
-    test_table: Table | None = None,
-    *,
-    name: str | None = None,
-    strict: bool = False,
-) -> Predictions:
-    """The rows of a table, or of a calibration table and a test table below it.
-
-    Parameters
-    ----------
-    table : Table
-    mapping : ColumnMapping
-    test_table : Table, optional
-    name : str, optional
-        What the data are called; the file's name by default.
-    strict : bool
-        Refuse what is guessed.
-
-    Raises
-    ------
-    InputError
-        If `inspect` finds an error, or something is guessed in spite of `strict`.
-    """
-    problems, rows = examine(table, mapping, test_table)
-    errors = [problem for problem in problems if problem.severity == "error"]
-    if rows is None or errors:
-        raise InputError(errors)
-    if strict:
-        refuse_guesses(rows)
-    return from_rows(rows, name or table.name)
-
-
-def refuse_guesses(rows: Rows) -> None:
-    """Refuse rows of which something was guessed.
-
-    Raises
-    ------
-    InputError
-        With one problem for each guess, which names the argument that settles it.
-    """
-    found = guesses_of(rows)
-    if found:
-        raise InputError(map(refused_guess, found), mapping=rows.mapping)
 
 
 def refused_guess(guess: Guess) -> Problem:
@@ -96,7 +49,7 @@ def from_rows(rows: Rows, name: str) -> Predictions:
         If there is one all the same.
     """
     mapping = rows.mapping
-    keep = slice(None) if rows.usable.all() else np.flatnonzero(rows.usable)
+    keep = rows.kept
     try:
         return Predictions.from_arrays(
             rows.outcome[keep],
@@ -148,8 +101,11 @@ def _fold(rows: Rows, keep: Kept) -> pd.Series | None:
 def _columns(rows: Rows, keep: Kept) -> dict[str, NDArray[np.generic]]:
     mapping = rows.mapping
     found = {column: _slices(rows.frame[column], keep) for column in mapping.slices}
-    if mapping.time is not None:
-        found[mapping.time] = _times(rows.frame[mapping.time], keep)
+    if mapping.time is not None and rows.times is not None:
+        values = rows.times.values
+        if values is None:
+            values = _texts(as_labels(rows.frame[mapping.time]), keep)
+        found[mapping.time] = values
     return found
 
 
@@ -177,35 +133,13 @@ def _texts(labels: Labels, keep: Kept) -> NDArray[np.generic]:
     return np.array([*names, missing])[labels.codes[keep]]
 
 
-def _times(column: pd.Series, keep: Kept) -> NDArray[np.generic]:
-    chosen = column.iloc[keep]
-    if pd.api.types.is_datetime64_any_dtype(chosen.dtype):
-        return np.asarray(chosen.to_numpy(dtype="datetime64[us]"))
-    if pd.api.types.is_numeric_dtype(chosen.dtype):
-        return np.asarray(chosen.to_numpy(dtype=np.float64, na_value=np.nan))
-    numbers = as_numbers(chosen)
-    if not len(numbers.text) and bool(np.isfinite(numbers.values).any()):
-        return numbers.values
-    dates = pd.to_datetime(chosen.astype(str), errors="coerce", format="ISO8601", utc=True)
-    if bool(dates.notna().any()):
-        return np.asarray(dates.dt.tz_localize(None).to_numpy(dtype="datetime64[us]"))
-    return _texts(as_labels(column), keep)
-
-
+# What is not called "The ... column was" where it was guessed.
 MEANING = {
-    "outcome": "The outcome column was",
-    "score": "The score column was",
     "positive": "The positive class was",
     "predicted": "The column of predicted labels was",
-    "weight": "The weight column was",
-    "group": "The group column was",
-    "split": "The split column was",
-    "fold": "The fold column was",
     "test_value": "The value that means test was",
     "slices": "The columns to slice by were",
-    "time": "The time column was",
     "models": "The columns of models were",
-    "model": "The model column was",
 }
 
 
@@ -213,30 +147,19 @@ def origin_of(rows: Rows) -> Origin:
     """The arguments of `calib.load` that read these rows again, and guess nothing."""
     mapping, table = rows.mapping, rows.table
     model, value = table.model or ("", "")
-    plain: dict[str, Any] = {
-        name: getattr(mapping, name) or ""
-        for name in ("outcome", "predicted", "weight", "group", "split", "fold", "time")
-    }
+    written = {name: each for name, each in asdict(table.format).items() if each is not None}
+    named = mapping.changed() | written | {"score": ""} | _scores(mapping, table)
+    named |= {"model": model, "model_value": value}
+    named["test_value"] = (mapping.split and mapping.test_value) or ""
+    if isinstance(mapping.positive, tuple):
+        named["positives"] = named.pop("positive")
     return Origin(
         file=table.file,
         test="" if rows.test_table is None else rows.test_table.file,
-        test_value=(mapping.split and mapping.test_value) or "",
-        slices=mapping.slices,
-        model=model,
-        model_value=value,
-        transform="" if mapping.transform == "none" else mapping.transform,
-        drop_missing=mapping.drop_missing,
-        swap=mapping.swap,
-        decimal=mapping.decimal or "",
-        delimiter=table.format.delimiter or "",
-        header=table.format.header,
-        encoding=table.format.encoding or "",
         guesses=tuple(map(str, guesses_of(rows))),
         repeated_rows=rows.repeats.rows,
         repeated_ids=rows.repeats.ids,
-        **plain,
-        **_positive(mapping),
-        **_scores(mapping, table),
+        **named,
     )
 
 
@@ -257,18 +180,13 @@ def guesses_of(rows: Rows) -> tuple[Guess, ...]:
 
 def column_guess(name: str, value: object) -> Guess:
     """A guess of what a column, or a label, means."""
-    return Guess(name, value, f"{MEANING[name]} taken to be {_shown(value)}.")
+    meaning = MEANING.get(name, f"The {name} column was")
+    return Guess(name, value, f"{meaning} taken to be {_shown(value)}.")
 
 
 def _shown(value: object) -> str:
     parts = value if isinstance(value, tuple) else (value,)
     return joined([quoted(part) for part in parts[:3]], len(parts))
-
-
-def _positive(mapping: ColumnMapping) -> dict[str, Any]:
-    if isinstance(mapping.positive, tuple):
-        return {"positives": mapping.positive}
-    return {"positive": mapping.positive or ""}
 
 
 def _scores(mapping: ColumnMapping, table: Table) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calib.loading.checking.repeats import Repeats, count_repeats
 from calib.loading.guessing.class_columns import Classes, match_classes
 from calib.loading.labels import Labels, as_labels, as_outcome, folded
-from calib.loading.numbers import Numbers, as_numbers
+from calib.loading.numbers import Numbers, Times, as_numbers, as_times
 from calib.loading.options import OF_ROWS, ColumnMapping, Transform
 from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, IntArray
@@ -45,6 +45,8 @@ class Rows:
     split : Labels or None
     fold : Labels or None
     test : ndarray of bool, shape (n,), or None
+    times : Times or None
+        Of the usable rows.
     unusable : dict of str to ndarray of bool
         Reason -> rows; each row stands under its first reason only.
     repeats : Repeats
@@ -69,12 +71,21 @@ class Rows:
     table: Table
     test_table: Table | None = None
     usable: BoolArray = field(init=False)
+    times: Times | None = field(init=False)
 
     def __post_init__(self) -> None:
         usable = np.ones(len(self.outcome), dtype=np.bool_)
         for rows in self.unusable.values():
             usable &= ~rows
         object.__setattr__(self, "usable", usable)
+        time = self.mapping.time
+        times = None if time is None else as_times(self.frame[time].iloc[self.kept])
+        object.__setattr__(self, "times", times)
+
+    @property
+    def kept(self) -> NDArray[np.intp] | slice:
+        """The rows that can be used: their places, or all."""
+        return slice(None) if self.usable.all() else np.flatnonzero(self.usable)
 
     def of_usable(self, values: NDArray[Any]) -> NDArray[Any]:
         """Those of the rows that can be used; the same array where all can."""

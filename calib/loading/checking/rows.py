@@ -43,6 +43,7 @@ def row_problems(rows: Rows) -> Iterator[Problem]:
     yield from _weight_range(rows)
     yield from _split(rows)
     yield from _folds(rows)
+    yield from _dates(rows)
     yield from _words(rows)
     yield from _repeated(rows)
 
@@ -154,6 +155,23 @@ def _weight_range(rows: Rows) -> Iterator[Problem]:
             replace(rows.mapping, weight=None),
             "Use no weights",
         )
+
+
+def _dates(rows: Rows) -> Iterator[Problem]:
+    """Say which cells are no dates beside others that are: their rows have no time."""
+    if rows.times is None or not len(rows.times.unread):
+        return
+    found = np.flatnonzero(rows.usable)[rows.times.unread]
+    cell = quoted(rows.frame[rows.mapping.time].iloc[int(found[0])])
+    verb = "is" if len(found) == 1 else "are"
+    yield warning(
+        "dates",
+        f"{plural(len(found), 'cell')} of the time column {quoted(rows.mapping.time)} {verb} not a "
+        f"date, such as {cell}: {rows.where(found)}. These rows count as rows without a time. "
+        "Write dates as 2024-12-31, or use no time column.",
+        replace(rows.mapping, time=None),
+        "Use no time column",
+    )
 
 
 def _words(rows: Rows) -> Iterator[Problem]:

@@ -160,7 +160,7 @@ def _surplus(text: bytes, delimiter: str, start: int, names: Record, rows: Seque
         raise unreadable(text, delimiter, len(names))
     # pandas shortens the first row without a word, even where it is blank.
     first: Record = next(
-        _reader(text[start : start + SAMPLE_BYTES].decode(errors="ignore"), delimiter), []
+        csv_reader(text[start : start + SAMPLE_BYTES].decode(errors="ignore"), delimiter), []
     )
     return max(0, *(len(row) - len(names) for row in (first, *rows)))
 
@@ -223,13 +223,13 @@ def _records(sample: str, delimiter: str) -> list[Record]:
 
 def read_records(text: str, delimiter: str) -> Iterator[tuple[int, Record]]:
     """Records that are not blank, each with the number of its last line."""
-    reader = _reader(text, delimiter)
+    reader = csv_reader(text, delimiter)
     for record in reader:
         if any(cell.strip() for cell in record):
             yield reader.line_num, record
 
 
-def _reader(text: str, delimiter: str) -> Any:
+def csv_reader(text: str, delimiter: str) -> Any:
     if delimiter == WHITESPACE:
         lines = io.StringIO(text, newline=None)
         return csv.reader((" ".join(line.split()) for line in lines), delimiter=" ")

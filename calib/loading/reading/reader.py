@@ -55,9 +55,7 @@ def read(
     name: str | None = None,
     *,
     limit: int = MAX_BYTES,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    encoding: str | None = None,
+    given: TextFormat | None = None,
 ) -> Table:
     """Read a table, whatever holds it.
 
@@ -71,12 +69,8 @@ def read(
         File name, for messages and reports.
     limit : int
         Largest number of bytes, before and after unpacking.
-    delimiter : str, optional
-        Character between two cells of a text; found in it if None.
-    header : bool, optional
-        Whether the first line of a text names the columns; by what it holds if None.
-    encoding : str, optional
-        Encoding of a text; by its bytes if None.
+    given : TextFormat, optional
+        How a text is written; what is not named is found in it.
 
     Raises
     ------
@@ -90,7 +84,7 @@ def read(
     >>> table.columns, table.frame["p"].tolist(), table.first_row
     (('y', 'p'), [0.25, 0.75], 2)
     """
-    given = TextFormat(delimiter, header, encoding)
+    given = given or TextFormat()
     if isinstance(data, Table):
         return data
     if isinstance(data, pd.DataFrame):

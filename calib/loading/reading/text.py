@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import re
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -14,10 +15,10 @@ import pandas as pd
 
 from calib.loading.numbers import has_commas
 from calib.loading.options import TextFormat
-from calib.loading.problems import Guess, InputError, Problem, note, refuse
-from calib.loading.reading.layout import Layout, find_layout, read_records, unreadable
+from calib.loading.problems import Guess, InputError, Problem, note, refuse, warning
+from calib.loading.reading.layout import Layout, csv_reader, find_layout, read_records, unreadable
 from calib.loading.table import Table, make_table
-from calib.text import quoted
+from calib.text import joined, quoted
 
 # Bytes from which on a text is read in parts, and of each part.
 LARGE, PART = 2**25, 2**23
@@ -25,6 +26,7 @@ LARGE, PART = 2**25, 2**23
 LARGEST_EXACT = 2.0**53
 LEADING_ZERO = re.compile(rb"0[0-9]")
 OUTSIDE_CELL = np.isin(np.arange(256), list(b'\t\n\r ";,|'))
+QUOTED_CELL = re.compile(rb'"[^"]*"')
 EXCEL_HINT = re.compile(rb'\s*"?sep=(.)"?(\r\n?|\n)')
 
 
@@ -55,7 +57,9 @@ def read_text(data: bytes, name: str, given: TextFormat) -> Table:
     # Without a quotation mark the commas of such a text are all delimiters.
     commas = (layout.delimiter != "," or b'"' in text) and b"," in text and has_commas(frame)
     frame = _exact(text, layout, frame, commas=commas)
-    frame, names = _without_blank_columns(frame, layout)
+    keep = _kept_columns(frame, layout)
+    notes += _short_rows(text, layout, frame, max(keep, default=-1) + 1)
+    frame, names = frame.iloc[:, keep], [layout.names[i] for i in keep]
     first_row = 2 if layout.has_header else 1
     table = make_table(frame, names, name=name, first_row=first_row, notes=notes, commas=commas)
     return replace(table, guesses=(*guesses, *layout.guesses, *table.guesses))
@@ -109,6 +113,40 @@ def _read_csv(text: bytes, layout: Layout, chunksize: int | None = None, **how: 
         encoding="utf-8",
         chunksize=chunksize,
         **how,
+    )
+
+
+def _short_rows(
+    text: bytes, layout: Layout, frame: pd.DataFrame, width: int
+) -> tuple[Problem, ...]:
+    """Say which rows end before the last column: the parser takes what they lack for empty."""
+    cells = len(frame) * (len(layout.names) - 1)
+    if not width or not frame.iloc[:, width - 1].isna().any():
+        return ()
+    # The number of delimiters outside of quotation marks tells, and no row need be looked at.
+    bare = QUOTED_CELL.sub(b"", text[layout.start :])
+    if not layout.surplus and bare.count(layout.delimiter.encode()) == cells:
+        return ()
+    short: list[int] = []
+    number = 1 + layout.has_header
+    # A cell may be too long for this reader: what stands above it is counted.
+    with suppress(csv.Error):
+        for record in csv_reader(text[layout.start :].decode(), layout.delimiter):
+            if len(record) > 1 or (record and record[0].strip()):
+                if len(record) < width:
+                    short.append(number)
+                number += 1
+    if not short:
+        return ()
+    has = "row has" if len(short) == 1 else "rows have"
+    shown = joined([f"{row:,}" for row in short[:3]], len(short))
+    rows = f"{'row' if len(short) == 1 else 'rows'} {shown}"
+    return (
+        warning(
+            "short-rows",
+            f"{len(short):,} {has} fewer cells than the header has names, first in {rows}: "
+            "the cells at their end were read as empty. Check that these rows are whole.",
+        ),
     )
 
 
@@ -194,14 +232,10 @@ def _like(first: pd.DataFrame, second: pd.DataFrame) -> bool:
     )
 
 
-def _without_blank_columns(frame: pd.DataFrame, layout: Layout) -> tuple[pd.DataFrame, list[str]]:
-    """Drop nameless columns without values, such as a delimiter at each line's end makes."""
-    keep = [
-        i
-        for i, name in enumerate(layout.names)
-        if name.strip() or bool(frame.iloc[:, i].notna().any())
-    ]
-    return frame.iloc[:, keep], [layout.names[i] for i in keep]
+def _kept_columns(frame: pd.DataFrame, layout: Layout) -> list[int]:
+    """All but nameless columns without values, such as a delimiter at each line's end makes."""
+    named = enumerate(layout.names)
+    return [i for i, name in named if name.strip() or bool(frame.iloc[:, i].notna().any())]
 
 
 MARKS = (

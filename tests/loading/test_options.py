@@ -1,0 +1,45 @@
+"""One list of options: the signature, the docstring, the command line and the mapping follow it."""
+
+import inspect
+from dataclasses import fields
+
+import pytest
+
+from calib.cli.main import parser
+from calib.core.origin import Origin
+from calib.loading import ColumnMapping, load, load_models
+from calib.loading.loader import LoadOptions, ModelOptions
+from calib.loading.options import Columns
+
+
+@pytest.mark.parametrize(
+    ("function", "options"), [(load, LoadOptions), (load_models, ModelOptions)]
+)
+def test_signature_and_docstring_hold_every_option(function, options) -> None:
+    parameters = list(inspect.signature(function).parameters.values())
+    assert [each.name for each in parameters] == ["data", *(f.name for f in fields(options))]
+    assert all(each.kind is inspect.Parameter.KEYWORD_ONLY for each in parameters[1:])
+    for option in fields(options):
+        assert f"    {option.name} : {option.type}\n        " in function.__doc__
+        assert option.metadata["meaning"].endswith(".")
+
+
+@pytest.mark.parametrize("function", [load, load_models])
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("outcom", "outcome"), ("slice", "slices"), ("weights", "weight")]
+)
+def test_an_unknown_option_names_the_nearest(function, wrong, right) -> None:
+    with pytest.raises(TypeError, match=f"no option '{wrong}'. The nearest is '{right}'"):
+        function("y,p\n0,0.2\n1,0.7\n", **{wrong: "y"})
+
+
+def test_the_command_line_has_every_option() -> None:
+    known = parser()._subparsers._group_actions[0].choices["report"]._actions
+    assert {option.name for option in fields(LoadOptions)} <= {action.dest for action in known}
+
+
+def test_a_mapping_has_every_column_and_an_origin_what_load_takes() -> None:
+    columns = {f.name for f in fields(Columns)}
+    assert columns <= {f.name for f in fields(ColumnMapping)}
+    called = {f.name for f in fields(LoadOptions)} - {"strict", "exact", "name"}
+    assert called <= {f.name for f in fields(Origin)}
