@@ -1,13 +1,13 @@
 """Data in: files, text and DataFrames become Predictions; every problem gets its sentence.
 
-A page goes `read` -> `guess` -> `assess` (`inspect`, `checklist`) -> change the mapping, or take a
+A page goes `read` -> `guess` -> `assess` (`inspect`) -> change the mapping, or take a
 problem's repair -> `assess`, which inspects and makes the predictions of every model. A program
 calls `load`, or `load_models`.
 """
 
 from calib.loading import column_ranges
 from calib.loading.building.models import Assessment, assess, to_predictions
-from calib.loading.checking.inspection import checklist, inspect
+from calib.loading.checking.inspection import inspect
 from calib.loading.guessing.roles import guess
 from calib.loading.labels import as_labels, folded
 from calib.loading.loader import for_test_file, load, load_models
@@ -27,7 +27,6 @@ __all__ = [
     "TextFormat",
     "as_labels",
     "assess",
-    "checklist",
     "column_ranges",
     "folded",
     "for_test_file",

@@ -27,18 +27,10 @@ WHOLE = re.compile(r"(-?[1-9]\d{0,14}|0)\.0+")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """A column as labels.
+    """A column as labels."""
 
-    Attributes
-    ----------
-    codes : ndarray of int, shape (n,)
-        Index into `values`; -1 where a cell is missing.
-    values : ndarray
-        The distinct values, in increasing order where they have one.
-    """
-
-    codes: IntArray
-    values: NDArray[Any]
+    codes: IntArray  # index into `values`; -1 where a cell is missing
+    values: NDArray[Any]  # the distinct values, in increasing order where they have one
 
     def __len__(self) -> int:
         return len(self.values)

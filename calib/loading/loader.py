@@ -141,7 +141,8 @@ def load(data: Source, options: LoadOptions) -> Predictions:
     ----------
     data : path, str, bytes or DataFrame
         CSV, TSV, Parquet, Feather or Arrow, compressed or not, or a NumPy archive (.npz) of
-        arrays such as ``probs`` and ``y``; a str with a line break is text.
+        arrays such as ``probs`` and ``y``; a str with a line break is text. A DataFrame is one of
+        pandas, or of Polars, pyarrow or another library that speaks Arrow.
     {options}
 
     Raises

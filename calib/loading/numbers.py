@@ -27,27 +27,15 @@ THOUSANDS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
-    """A column as numbers.
+    """A column as numbers."""
 
-    Attributes
-    ----------
-    values : ndarray of float, shape (n,)
-        NaN where a cell is missing or not a number.
-    text : ndarray of int
-        Rows whose cell is neither missing nor a number.
-    cells : tuple of str
-        The first of those cells.
-    rewritten : int
-        Number of cells that were understood by their percent sign or decimal comma.
-    unclear : ndarray of int
-        Rows whose cell has a comma or point that may be a decimal mark or separate thousands; it
-        was read as a decimal mark for the time being.
-    """
-
-    values: FloatArray
-    text: IntArray
-    cells: tuple[str, ...] = ()
+    values: FloatArray  # naN where a cell is missing or not a number
+    text: IntArray  # rows whose cell is neither missing nor a number
+    cells: tuple[str, ...] = ()  # the first of those cells
+    # Number of cells that were understood by their percent sign or decimal comma.
     rewritten: int = 0
+    # Rows whose cell has a comma or point that may be a decimal mark or separate thousands; it was
+    # read as a decimal mark for the time being.
     unclear: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
@@ -161,18 +149,11 @@ def _read_cell(cell: str, decimal: str | None) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Times:
-    """A column as times.
+    """A column as times."""
 
-    Attributes
-    ----------
-    values : ndarray of datetime64 or float, or None
-        None where the cells are neither numbers nor dates, so that they are labels.
-    unread : ndarray of int
-        Rows whose cell is neither missing nor a date, beside others that are dates.
-    """
-
+    # None where the cells are neither numbers nor dates, so that they are labels.
     values: NDArray[np.generic] | None
-    unread: IntArray
+    unread: IntArray  # rows whose cell is neither missing nor a date, beside others that are dates
 
 
 def as_times(column: pd.Series) -> Times:

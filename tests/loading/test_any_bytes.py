@@ -13,7 +13,6 @@ from calib.loading import (
     ColumnMapping,
     InputError,
     assess,
-    checklist,
     guess,
     inspect,
     read,
@@ -58,7 +57,6 @@ def test_any_cells(cells: list[object], transform: str, drop: bool, swap: bool) 
         outcome="y", score="p", positive="1", weight="w", slices=("w",), time="w",
         transform=transform, drop_missing=drop, swap=swap,  # type: ignore[arg-type]
     )  # fmt: skip
-    checklist(table, mapping)
     wrong = [one for one in inspect(table, mapping) if one.severity == "error"]
     if not wrong:
         assert len(to_predictions(table, mapping)) <= len(cells)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from calib.loading import ColumnMapping, Problem, checklist, guess, inspect, read
+from calib.loading import ColumnMapping, Problem, assess, guess, inspect, read
 from calib.loading.table import Table
 
 PLAIN = ColumnMapping(outcome="y", score="p", positive="1")
@@ -214,7 +214,7 @@ def test_choices_that_are_open() -> None:
 
 def test_checklist() -> None:
     found = read("label,p,sex\nspam,0.9,f\nham,0.25,m\nham,0.5,f\n")
-    assert checklist(found, guess(found)) == (
+    assert assess([found], guess(found)).checklist == (
         "3 rows.",
         "Outcome `label`: 1 of 3 positive (33.3%), where `spam` counts as positive.",
         "Scores `p` from 0.2500 to 0.9000.",

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from calib.loading import MAX_BYTES, InputError, read
+from calib.loading import MAX_BYTES, InputError, load, read
 
 ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(1)
@@ -165,3 +165,17 @@ def test_a_large_text_read_in_parts_is_the_same_table(
 def test_the_page_and_the_server_take_files_as_large_as_the_reader() -> None:
     config = tomllib.loads((ROOT / ".streamlit/config.toml").read_text())
     assert config["server"]["maxUploadSize"] * 2**20 == MAX_BYTES
+
+
+def polars_frame(table: pa.Table) -> object:
+    return pytest.importorskip("polars").from_arrow(table)
+
+
+@pytest.mark.parametrize("convert", [lambda table: table, polars_frame], ids=["pyarrow", "polars"])
+def test_frames_of_other_libraries_are_read_by_arrow(convert) -> None:
+    ids = pa.array([2**62 + 1, None, 2**62 + 3, 4], pa.int64())
+    table = pa.table({"y": [0, 1, 1, 0], "p": [0.2, 0.7, 0.9, 0.4], "id": ids, "s": list("abab")})
+    found = load(convert(table), outcome="y", score="p", slices=["s"])
+    assert found.scores.tolist() == [0.2, 0.7, 0.9, 0.4]
+    assert found.columns["s"].tolist() == ["a", "b", "a", "b"]
+    assert read(convert(table)).frame["id"].iloc[0] == 2**62 + 1

@@ -32,18 +32,10 @@ HARMLESS = {"drop_missing"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelRows:
-    """Where the rows of one model are.
-
-    Attributes
-    ----------
-    table : Table
-    mapping : ColumnMapping
-        Of this model alone.
-    test_table : Table or None
-    """
+    """Where the rows of one model are."""
 
     table: Table
-    mapping: ColumnMapping
+    mapping: ColumnMapping  # of this model alone
     test_table: Table | None = None
 
 
@@ -210,13 +202,12 @@ def _of_table(source: ModelRows) -> dict[str, ModelRows]:
         return {source.table.name: source}
     column, tests = mapping.model, source.test_table
     labels = as_labels(source.table.frame[column])
-    of_tests = model_labels(tests, column)
     alone = replace(mapping, model=None)
     return {
         model: ModelRows(
             of_model(source.table, column, model, labels),
             alone,
-            None if tests is None else of_model(tests, column, model, of_tests),
+            tests and of_model(tests, column, model),
         )
         for model in map(labels.name, _in_order(labels))
     }
@@ -298,17 +289,13 @@ def _counted(models: Mapping[str, Predictions]) -> tuple[str, ...]:
     return (f"{said}{same}. Of the first one:",)
 
 
-def model_labels(table: Table | None, column: str) -> Labels | None:
-    """The names of the models; None where the table has no such column."""
-    if table is None or column not in table.columns:
-        return None
-    return as_labels(table.frame[column])
-
-
-def of_model(table: Table, column: str, model: str, labels: Labels | None) -> Table:
-    """The rows of one model; all of them where no label is that model's."""
-    code = None if labels is None else labels.find(model)
-    if labels is None or code is None:
+def of_model(table: Table, column: str, model: str, labels: Labels | None = None) -> Table:
+    """The rows of one model; all of them where no label, or no column, is that model's."""
+    if column not in table.columns:
+        return table
+    labels = labels or as_labels(table.frame[column])
+    code = labels.find(model)
+    if code is None:
         return table
     chosen = table.chosen(np.flatnonzero(labels.codes == code))
     return replace(chosen, model=(column, labels.name(code)))
@@ -317,16 +304,10 @@ def of_model(table: Table, column: str, model: str, labels: Labels | None) -> Ta
 def one_model(
     column: str, model: str | None, table: Table, test_table: Table | None
 ) -> tuple[Table, Table | None]:
-    """The rows of one model, of a table and of its test table.
-
-    Raises
-    ------
-    InputError
-        If there is no such column, or no such model in it.
-    """
-    labels = model_labels(table, column)
-    if labels is None:
+    """The rows of one model, of a table and of its test table."""
+    if column not in table.columns:
         raise refuse("model-column", f"The model column {quoted(column)} is not in the table.")
+    labels = as_labels(table.frame[column])
     if model is None or labels.find(model) is None:
         known = joined([quoted(name) for name in labels.names[:5]], len(labels)) or "no model"
         raise refuse(
@@ -335,9 +316,7 @@ def one_model(
             f"got {quoted(model)}.",
         )
     chosen = of_model(table, column, model, labels)
-    if test_table is None:
-        return chosen, None
-    return chosen, of_model(test_table, column, model, model_labels(test_table, column))
+    return chosen, test_table and of_model(test_table, column, model)
 
 
 def to_predictions(

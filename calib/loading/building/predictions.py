@@ -41,13 +41,7 @@ def refused_guess(guess: Guess) -> Problem:
 
 
 def from_rows(rows: Rows, name: str) -> Predictions:
-    """The usable rows of a table in which no error was found.
-
-    Raises
-    ------
-    InputError
-        If there is one all the same.
-    """
+    """The usable rows of a table in which no error was found."""
     mapping = rows.mapping
     keep = rows.kept
     try:

@@ -1,4 +1,4 @@
-"""inspect and checklist: what is wrong with the rows under a mapping, and what is fine."""
+"""inspect: what is wrong with the rows under a mapping; checklist_of: what is fine."""
 
 from __future__ import annotations
 
@@ -165,23 +165,8 @@ def _overlap(table: Table, test_table: Table | None) -> Iterator[Problem]:
         )
 
 
-def checklist(
-    table: Table, mapping: ColumnMapping, test_table: Table | None = None
-) -> tuple[str, ...]:
-    """Short sentences of what is fine.
-
-    Examples
-    --------
-    >>> from calib.loading.reading.reader import read
-    >>> table = read("y,p\\n0,0.12\\n1,0.8\\n")
-    >>> checklist(table, ColumnMapping(outcome="y", score="p", positive="1"))[1]
-    'Outcome `y`: 1 of 2 positive (50.0%), where `1` counts as positive.'
-    """
-    return checklist_of(examine(table, mapping, test_table)[1])
-
-
 def checklist_of(rows: Rows | None) -> tuple[str, ...]:
-    """The checklist of rows that are mapped already."""
+    """Short sentences of what is fine."""
     if rows is None or not rows.usable.any():
         return ()
     return (*_counts(rows), *_outcome_and_score(rows), *_roles(rows))
@@ -198,9 +183,7 @@ def _counts(rows: Rows) -> Iterator[str]:
 
 def _outcome_and_score(rows: Rows) -> Iterator[str]:
     mapping = rows.mapping
-    usable = rows.usable
-    score = rows.score if usable.all() else rows.score[usable]
-    outcome = rows.outcome[usable]
+    score, outcome = rows.of_usable(rows.score), rows.of_usable(rows.outcome)
     if rows.classes is not None:
         names = [quoted(name) for name in rows.classes.names[:5]]
         total = len(rows.classes.names)

@@ -23,55 +23,30 @@ from calib.text import joined
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """The mapped columns of one table, or of a calibration table and a test table below it.
-
-    Attributes
-    ----------
-    mapping : ColumnMapping
-    frame : DataFrame
-        With the mapped columns.
-    labels : Labels
-        Of the outcome column; of two classes without letter case and words such as "unknown".
-    outcome : ndarray of int, shape (n,)
-        1 for positive, 0 for negative; with one column a class the class, -1 where the label is
-        none of them; label codes where no label is positive; -1 where missing.
-    classes : Classes or None
-        With one column a class.
-    raw : dict of str to Numbers
-        Score columns, as written; of many columns those that hold more than plain numbers.
-    score : ndarray of shape (n,) or (n, m)
-        Scores after the mapping's transform and swap; a matrix of float32 stays one.
-    weight : Numbers or None
-    split : Labels or None
-    fold : Labels or None
-    test : ndarray of bool, shape (n,), or None
-    times : Times or None
-        Of the usable rows.
-    unusable : dict of str to ndarray of bool
-        Reason -> rows; each row stands under its first reason only.
-    repeats : Repeats
-        Rows and ids that stand in a file more than once.
-    table, test_table : Table
-        Whose rows these are; the second one's stand below the first one's.
-    """
+    """The mapped columns of one table, or of a calibration table and a test table below it."""
 
     mapping: ColumnMapping
-    frame: pd.DataFrame
+    frame: pd.DataFrame  # with the mapped columns
+    # Of the outcome column; of two classes without letter case and words such as "unknown".
     labels: Labels
+    # 1 for positive, 0 for negative; with one column a class the class, -1 where the label is none
+    # of them; label codes where no label is positive; -1 where missing.
     outcome: IntArray
-    classes: Classes | None
+    classes: Classes | None  # with one column a class
+    # Score columns, as written; of many columns those that hold more than plain numbers.
     raw: dict[str, Numbers]
+    # Scores after the mapping's transform and swap; a matrix of float32 stays one.
     score: NDArray[np.floating]
     weight: Numbers | None
     split: Labels | None
     fold: Labels | None
     test: BoolArray | None
-    unusable: dict[str, BoolArray]
-    repeats: Repeats
+    unusable: dict[str, BoolArray]  # reason -> rows; each row stands under its first reason only
+    repeats: Repeats  # rows and ids that stand in a file more than once
     table: Table
-    test_table: Table | None = None
+    test_table: Table | None = None  # its rows stand below those of the first
     usable: BoolArray = field(init=False)
-    times: Times | None = field(init=False)
+    times: Times | None = field(init=False)  # of the usable rows
 
     def __post_init__(self) -> None:
         usable = np.ones(len(self.outcome), dtype=np.bool_)
@@ -121,6 +96,17 @@ def map_rows(table: Table, mapping: ColumnMapping, test_table: Table | None = No
     split = folded(as_labels(frame[mapping.split])) if use_split else None
     fold = None if mapping.fold is None else as_labels(frame[mapping.fold])
     score = transformed(written, mapping.transform)
+    found = _unknown_outcomes(frame, mapping, labels, outcome, unknown)
+    for numbers in raw.values():
+        _add(found, "score", numbers, infinite=mapping.transform not in ("logit", "softmax"))
+    if written.ndim == 2:
+        _add_matrix(found, written, score if mapping.transform == "softmax" else None)
+    if weight is not None:
+        _add(found, "weight", weight, infinite=True)
+        found["weight not positive"] = weight.values <= 0.0
+    for role, named in (("split", split), ("fold", fold)):
+        if named is not None:
+            found[f"{role} missing"] = named.codes < 0
     return Rows(
         mapping=mapping,
         frame=frame,
@@ -133,9 +119,7 @@ def map_rows(table: Table, mapping: ColumnMapping, test_table: Table | None = No
         split=split,
         fold=fold,
         test=_test_rows(len(table), len(frame), mapping, split),
-        unusable=_unusable(
-            (labels, unknown), outcome, frame, mapping, (raw, written, score), weight, split, fold
-        ),
+        unusable=_first_reasons(found),
         repeats=_repeats(mapping, table, test_table),
         table=table,
         test_table=test_table,
@@ -221,47 +205,32 @@ def _test_rows(
     return None if code is None else split.codes == code
 
 
-def _unusable(
-    outcomes: tuple[Labels, BoolArray],
-    outcome: IntArray,
+def _unknown_outcomes(
     frame: pd.DataFrame,
     mapping: ColumnMapping,
-    scores: tuple[dict[str, Numbers], NDArray[np.floating], NDArray[np.floating]],
-    weight: Numbers | None,
-    split: Labels | None,
-    fold: Labels | None,
+    labels: Labels,
+    outcome: IntArray,
+    unknown: BoolArray,
 ) -> dict[str, BoolArray]:
-    labels, unknown = outcomes
     found = {"outcome missing": (labels.codes < 0) & ~unknown, "outcome unknown": unknown}
     if isinstance(mapping.score, tuple):
         found["outcome none of the classes"] = (labels.codes >= 0) & (outcome < 0)
     if mapping.predicted is not None:
         found["predicted label missing"] = as_labels(frame[mapping.predicted]).codes < 0
-    raw, written, made = scores
-    for numbers in raw.values():
-        _add(found, "score", numbers, infinite=mapping.transform not in ("logit", "softmax"))
-    if written.ndim == 2:
-        _add_matrix(found, written, made if mapping.transform == "softmax" else None)
-    if weight is not None:
-        _add(found, "weight", weight, infinite=True)
-        found["weight not positive"] = weight.values <= 0.0
-    if split is not None:
-        found["split missing"] = split.codes < 0
-    if fold is not None:
-        found["fold missing"] = fold.codes < 0
-    return _first_reasons(found)
+    return found
 
 
 def _add(found: dict[str, BoolArray], role: str, numbers: Numbers, *, infinite: bool) -> None:
-    masks = {f"{role} missing": np.isnan(numbers.values)}
     text = np.zeros(len(numbers.values), dtype=np.bool_)
     text[numbers.text] = True
-    masks[f"{role} missing"] &= ~text
-    masks[f"{role} not a number"] = text
+    _either(found, f"{role} missing", np.isnan(numbers.values) & ~text)
+    _either(found, f"{role} not a number", text)
     if infinite:
-        masks[f"{role} infinite"] = np.isinf(numbers.values)
-    for reason, rows in masks.items():
-        found[reason] = found[reason] | rows if reason in found else rows
+        _either(found, f"{role} infinite", np.isinf(numbers.values))
+
+
+def _either(found: dict[str, BoolArray], reason: str, rows: BoolArray) -> None:
+    found[reason] = found[reason] | rows if reason in found else rows
 
 
 def _add_matrix(
@@ -272,18 +241,15 @@ def _add_matrix(
     # A sum of finite numbers is finite, all but in overflow: one pass and no mask of the matrix.
     with np.errstate(invalid="ignore", over="ignore"):
         suspects = np.flatnonzero(~np.isfinite(written.sum(axis=1)))
+    if "score not a number" in found:
+        suspects = suspects[~found["score not a number"][suspects]]
     missing = np.isnan(written[suspects]).any(axis=1)
     # A logit of minus infinity is a probability of 0.
     infinite = np.isinf(written[suspects]) if softmax is None else np.isnan(softmax[suspects])
-    text = found.get("score not a number", np.zeros(len(written), dtype=np.bool_))
-    for reason, of_suspects in (
-        ("score missing", missing),
-        ("score infinite", infinite.any(axis=1) & ~missing),
-    ):
+    for reason, these in (("missing", missing), ("infinite", infinite.any(axis=1) & ~missing)):
         rows = np.zeros(len(written), dtype=np.bool_)
-        rows[suspects] = of_suspects
-        rows &= ~text
-        found[reason] = found[reason] | rows if reason in found else rows
+        rows[suspects] = these
+        _either(found, f"score {reason}", rows)
 
 
 def _first_reasons(found: dict[str, BoolArray]) -> dict[str, BoolArray]:

@@ -113,14 +113,7 @@ def _one_against_rest(rows: Rows) -> Iterator[Problem]:
 
 
 def positive_question(rows: Rows, mean_score: float) -> Iterator[Problem]:
-    """Ask whether the right class is positive, where the scores say that another may be.
-
-    Parameters
-    ----------
-    rows : Rows
-    mean_score : float
-        Of the usable rows.
-    """
+    """Ask whether the right class is positive, where the scores say that another may be."""
     mapping, labels = rows.mapping, rows.labels
     repaired = mapping.transform != "none" or mapping.swap or mapping.drop_missing
     if mapping.predicted is not None or not _all_found(rows):

@@ -22,21 +22,11 @@ MIXED = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """How often a file says the same again.
+    """How often a file says the same again."""
 
-    Attributes
-    ----------
-    rows : int
-        Rows that equal an earlier row in all columns.
-    ids : int
-        Rows whose id an earlier row has.
-    id_column : str
-        Column of the ids; "" where there is none.
-    """
-
-    rows: int = 0
-    ids: int = 0
-    id_column: str = ""
+    rows: int = 0  # rows that equal an earlier row in all columns
+    ids: int = 0  # rows whose id an earlier row has
+    id_column: str = ""  # column of the ids; "" where there is none
 
 
 def count_repeats(table: Table, mapping: ColumnMapping) -> Repeats:

@@ -15,6 +15,7 @@ from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.outcomes import positive_question
 from calib.loading.checking.rows import LEAVE_OUT, parts
 from calib.loading.guessing.class_columns import shortened
+from calib.loading.options import Transform
 from calib.loading.problems import Problem, error, warning
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks
 from calib.text import joined, number, plural, quoted, significant
@@ -22,6 +23,28 @@ from calib.text import joined, number, plural, quoted, significant
 # So far outside [0, 1] a score may lie and still be meant as a probability.
 LITTLE = 0.05
 CLEARLY = 4.0
+# By code: the conversion that repairs it, the text of its button, and what to say.
+CONVERSIONS: dict[str, tuple[Transform, str, str]] = {
+    "slightly-outside": (
+        "clip",
+        "Clip to [0, 1]",
+        "They miss the range by little: clip them, or look for the cause.",
+    ),
+    "logit": (
+        "logit",
+        "Apply the sigmoid",
+        "They look like log-odds or raw decision scores: the sigmoid makes probabilities of "
+        "log-odds, and a first approximation of raw scores.",
+    ),
+    "ratings": (
+        "tenths",
+        "Divide by 10",
+        "They look like ratings or classes, not probabilities. Choose the column that holds the "
+        "probability; or divide ratings by 10, and let calibration make probabilities of them.",
+    ),
+    "percent": ("percent", "Divide by 100", ""),
+    "logits": ("softmax", "Apply the softmax", ": the softmax makes probabilities of them."),
+}
 # Scores are counted in so many ranges, to see without sorting them that the AUC is not low.
 RANGES = 4096
 
@@ -49,45 +72,35 @@ def _outside(rows: Rows, low: float, high: float) -> Problem:
         f"[0, 1] (from {significant(low, 4)} to {significant(high, 4)}), "
         f"first in {rows.where(found)}. "
     )
-    if rows.mapping.transform != "none" or rows.mapping.swap:
-        none = replace(rows.mapping, transform="none", swap=False)
-        text = lead + f"The transform {rows.mapping.transform!r} does not fit these scores."
-        return error("outside", text, none, "Undo the transform")
-    if low >= -LITTLE and high <= 1.0 + LITTLE:
-        repair = replace(rows.mapping, transform="clip")
-        text = lead + "They miss the range by little: clip them, or look for the cause."
-        return error("slightly-outside", text, repair, "Clip to [0, 1]")
+    if unfit := _of_any_form(rows, lead, near=low >= -LITTLE and high <= 1.0 + LITTLE):
+        return unfit
     if low < 0.0:
-        repair = replace(rows.mapping, transform="logit")
-        text = lead + (
-            "They look like log-odds or raw decision scores: the sigmoid makes probabilities of "
-            "log-odds, and a first approximation of raw scores."
-        )
-        return error("logit", text, repair, "Apply the sigmoid")
-    return _above(rows, lead, high)
-
-
-def _above(rows: Rows, lead: str, high: float) -> Problem:
-    whole = bool((rows.score[rows.usable] % 1.0 == 0.0).all())
+        return _converted(rows, "logit", lead)
     if high > 100.0:
         text = lead + "They are no probabilities. Choose the column that holds the probability."
         return error("not-probabilities", text)
-    if whole and high <= 10.0:
-        text = lead + (
-            "They look like ratings or classes, not probabilities. Choose the column that holds "
-            "the probability; or divide ratings by 10, and let calibration make probabilities of "
-            "them."
-        )
-        repair = replace(rows.mapping, transform="tenths")
-        return error("ratings", text, repair, "Divide by 10")
-    repair = replace(rows.mapping, transform="percent")
+    if high <= 10.0 and bool((rows.score[rows.usable] % 1.0 == 0.0).all()):
+        return _converted(rows, "ratings", lead)
+    if high > 10.0:
+        return _converted(rows, "percent", lead + "They look like percentages: divide them by 100.")
     # Up to 10 they could be odds or ratings as well.
-    text = lead + (
-        "They look like percentages: divide them by 100."
-        if high > 10.0
-        else "If they are percentages, divide them by 100; else choose another column."
-    )
-    return error("percent", text, repair, "Divide by 100")
+    text = "If they are percentages, divide them by 100; else choose another column."
+    return _converted(rows, "percent", lead + text)
+
+
+def _of_any_form(rows: Rows, lead: str, *, near: bool) -> Problem | None:
+    """What is wrong outside [0, 1] with one score and with a matrix of them alike."""
+    mapping = rows.mapping
+    if mapping.transform != "none" or mapping.swap:
+        none = replace(mapping, transform="none", swap=False)
+        text = lead + f"The transform {mapping.transform!r} does not fit these scores."
+        return error("outside", text, none, "Undo the transform")
+    return _converted(rows, "slightly-outside", lead) if near else None
+
+
+def _converted(rows: Rows, code: str, lead: str) -> Problem:
+    transform, label, text = CONVERSIONS[code]
+    return error(code, lead + text, replace(rows.mapping, transform=transform), label)
 
 
 def _constant(rows: Rows, value: float) -> Problem:
@@ -241,7 +254,7 @@ def _seen(rows: Rows) -> Iterator[Problem]:
 
 
 def _matrix_scores(rows: Rows) -> Iterator[Problem]:
-    matrix = rows.score if rows.usable.all() else rows.score[rows.usable]
+    matrix = rows.of_usable(rows.score)
     low, high = float(matrix.min()), float(matrix.max())
     with np.errstate(over="ignore"):
         sums = matrix.sum(axis=1, dtype=np.float64)
@@ -265,27 +278,18 @@ def _all_certain(matrix: NDArray[np.floating]) -> bool:
 
 
 def _matrix_outside(rows: Rows, low: float, high: float, sums: FloatArray) -> Problem:
-    mapping = rows.mapping
     lead = (
-        f"The class scores {quoted(shortened(mapping.score_columns))} go from "
+        f"The class scores {quoted(shortened(rows.mapping.score_columns))} go from "
         f"{significant(low, 4)} to {significant(high, 4)}, so they are not probabilities. "
     )
-    if mapping.transform != "none" or mapping.swap:
-        none = replace(mapping, transform="none", swap=False)
-        text = lead + f"The transform {mapping.transform!r} does not fit these scores."
-        return error("outside", text, none, "Undo the transform")
-    if low >= -LITTLE and high <= 1.0 + LITTLE and np.abs(sums - 1.0).max() <= LITTLE:
-        text = lead + "They miss the range by little: clip them, or look for the cause."
-        clip = replace(mapping, transform="clip")
-        return error("slightly-outside", text, clip, "Clip to [0, 1]")
+    near = low >= -LITTLE and high <= 1.0 + LITTLE and np.abs(sums - 1.0).max() <= LITTLE
+    if unfit := _of_any_form(rows, lead, near=bool(near)):
+        return unfit
     if low >= 0.0 and float(np.mean(np.abs(sums - 100.0) < 1.0)) > 0.5:
-        text = lead + "Their rows sum to 100, as percentages do: divide them by 100."
-        percent = replace(mapping, transform="percent")
-        return error("percent", text, percent, "Divide by 100")
-    look = "logarithms of probabilities" if high <= 0.0 else "logits, a network's last layer"
-    text = lead + f"They look like {look}: the softmax makes probabilities of them."
-    softmax = replace(mapping, transform="softmax")
-    return error("logits", text, softmax, "Apply the softmax")
+        text = "Their rows sum to 100, as percentages do: divide them by 100."
+        return _converted(rows, "percent", lead + text)
+    form = "logarithms of probabilities" if high <= 0.0 else "logits, a network's last layer"
+    return _converted(rows, "logits", f"{lead}They look like {form}")
 
 
 def _row_sums(rows: Rows, off: BoolArray, sums: FloatArray) -> Problem:

@@ -30,20 +30,13 @@ Match = Literal["name", "index", "order"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classes:
-    """Which class every score column and every label is.
-
-    Attributes
-    ----------
-    names : tuple of str, length m
-    index : ndarray of int
-        Class of each label code, -1 for a label that is none of the classes; one more entry, also
-        -1, for a missing label.
-    match : {"name", "index", "order"}
-        How labels were found: by the columns' names, as numbers 0..m-1, or by both orders.
-    """
+    """Which class every score column and every label is."""
 
     names: tuple[str, ...]
+    # Class of each label code, -1 for a label that is none of the classes; one more entry, also -1,
+    # for a missing label.
     index: IntArray
+    # How labels were found: by the columns' names, as numbers 0..m-1, or by both orders.
     match: Match
 
 
@@ -127,14 +120,6 @@ def find_class_columns(frame: pd.DataFrame, taken: set[str], labels: Labels | No
 
     Columns of like names, or standing side by side, whose rows sum to 1 (or to 100); else, as
     logits do not, those after which the labels are named.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    taken : set of str
-        Columns that are something else.
-    labels : Labels or None
-        Of the column that looks most like the outcome.
     """
     numeric = [
         column

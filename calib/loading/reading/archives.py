@@ -25,6 +25,11 @@ from calib.loading.problems import InputError, Problem, note, refuse
 from calib.loading.table import Table, make_table
 from calib.text import joined, number, quoted
 
+# What the unpackers raise: damage, and members that are encrypted or packed in a rare way.
+DAMAGE = (
+    *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError, MemoryError),
+    *(zlib.error, struct.error, lzma.LZMAError, zipfile.BadZipFile),
+)
 XZ_MEMORY = 256 * 2**20
 # Bytes of a zip archive's last record, without its comment.
 END_RECORD = 22
@@ -32,19 +37,7 @@ FIRST_PIECE, LARGEST_PIECE = 2**10, 2**20
 
 
 def unpack(data: bytes, limit: int) -> bytes:
-    """Return the content of a compressed file; other bytes as they are.
-
-    Parameters
-    ----------
-    data : bytes
-    limit : int
-        Largest number of unpacked bytes.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged, larger than the limit, or an archive of several files.
-    """
+    """Return the content of a compressed file; other bytes as they are."""
     for magic, (name, opened) in UNPACKERS.items():
         if data.startswith(magic):
             return _unpack(name, opened, data, limit)
@@ -56,10 +49,7 @@ def _unpack(name: str, opened: Callable[[bytes, int], bytes], data: bytes, limit
         content = opened(data, limit + 1)
     except InputError:
         raise
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, ValueError):
-        raise _damaged(name) from None
-    # An encrypted or exotically packed member.
-    except (RuntimeError, NotImplementedError, MemoryError):
+    except DAMAGE:
         raise _damaged(name) from None
     if len(content) > limit:
         raise refuse(
@@ -100,13 +90,7 @@ def _zip(data: bytes, most: int) -> bytes:
 
 
 def check_whole(archive: zipfile.ZipFile, data: bytes) -> None:
-    """Refuse bytes that a zip archive does not account for; zeros may pad its end.
-
-    Raises
-    ------
-    BadZipFile
-        If something stands before the archive, such as another archive, or behind it.
-    """
+    """Refuse bytes that a zip archive does not account for; zeros may pad its end."""
     first = min((entry.header_offset for entry in archive.infolist()), default=0)
     end = data.rfind(b"PK\x05\x06") + END_RECORD + len(archive.comment)
     if first or data[end:].strip(b"\0"):
@@ -205,7 +189,7 @@ def is_numpy_archive(data: bytes) -> bool:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = archive.namelist()
-    except (OSError, ValueError, struct.error, zipfile.BadZipFile, NotImplementedError):
+    except DAMAGE:
         return False
     return bool(names) and all(name.endswith(".npy") for name in names)
 
@@ -214,18 +198,6 @@ def read_numpy_archive(data: bytes, name: str, limit: int) -> Table:
     """Arrays of one value a row, and one matrix of scores, as columns.
 
     Objects are never unpickled: an array that holds them is refused.
-
-    Parameters
-    ----------
-    data : bytes
-    name : str
-    limit : int
-        Largest number of unpacked bytes.
-
-    Raises
-    ------
-    InputError
-        If the archive is damaged or too large, or holds no scores.
     """
     arrays = {key: _array(key, content) for key, content in _contents(data, limit).items()}
     matrix = _matrix(arrays)
@@ -268,10 +240,7 @@ def _contents(data: bytes, limit: int) -> dict[str, bytes]:
             }
     except InputError:
         raise
-    except (OSError, EOFError, ValueError, zlib.error, struct.error, zipfile.BadZipFile):
-        raise _damaged_arrays() from None
-    # A password, an exotic packing.
-    except (RuntimeError, NotImplementedError, MemoryError):
+    except DAMAGE:
         raise _damaged_arrays() from None
 
 

@@ -28,27 +28,14 @@ JSON = re.compile(r'\s*(\{\s*"|\[\s*[\[{]|\{\s*\}|\[\s*\])')
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a text is laid out.
-
-    Attributes
-    ----------
-    delimiter : str
-    names : list of str
-        Names of the columns; "" where a column has none.
-    has_header : bool
-        Whether the first line names them.
-    surplus : int
-        Number of last columns that only a delimiter at the end of a line makes: they are empty.
-    start : int
-        Offset of the first byte of data.
-    decimal : str
-    """
+    """How a text is laid out."""
 
     delimiter: str
-    names: list[str]
-    has_header: bool
+    names: list[str]  # names of the columns; "" where a column has none
+    has_header: bool  # whether the first line names them
+    # Number of last columns that only a delimiter at the end of a line makes: they are empty.
     surplus: int
-    start: int
+    start: int  # offset of the first byte of data
     decimal: str
     guesses: tuple[Guess, ...] = ()
 
@@ -59,20 +46,7 @@ class Layout:
 
 
 def find_layout(text: bytes, given: TextFormat) -> Layout:
-    """Find delimiter, header and decimal mark in the first records of a text.
-
-    Parameters
-    ----------
-    text : bytes
-        As UTF-8.
-    given : TextFormat
-        What is known of it.
-
-    Raises
-    ------
-    InputError
-        If it is no table, or can be read in two ways.
-    """
+    """Find delimiter, header and decimal mark in the first records of a text."""
     sample = text[:SAMPLE_BYTES].decode(errors="ignore")
     whole = len(text) <= SAMPLE_BYTES
     _refuse_other_formats(sample)
@@ -118,13 +92,7 @@ def _guesses(header: Record | None, names: Record, *, sure: bool) -> tuple[Guess
 
 
 def _names(header: Record | None, rows: Sequence[Record], data: bytes) -> Record:
-    """Names of the columns; one more than the header has where R wrote names of the rows.
-
-    Raises
-    ------
-    InputError
-        If the cell more may as well be that of a last column without a name.
-    """
+    """Names of the columns; one more than the header has where R wrote names of the rows."""
     if header is None:
         return [""] * Counter(len(row) for row in rows).most_common(1)[0][0]
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else len(header)
@@ -149,13 +117,7 @@ def _names(header: Record | None, rows: Sequence[Record], data: bytes) -> Record
 
 
 def _surplus(text: bytes, delimiter: str, start: int, names: Record, rows: Sequence[Record]) -> int:
-    """How many cells the longest row has too many, all of them empty.
-
-    Raises
-    ------
-    InputError
-        If a row has a value where the header has no name.
-    """
+    """How many cells the longest row has too many, all of them empty."""
     if any(_filled(row) > len(names) for row in rows):
         raise unreadable(text, delimiter, len(names))
     # pandas shortens the first row without a word, even where it is blank.
@@ -301,11 +263,6 @@ Record = list[str]
 
 def find_header(records: Sequence[Record]) -> tuple[bool, bool]:
     """Whether the first record names the columns, and whether that is certain.
-
-    Raises
-    ------
-    InputError
-        If the first record counts the columns, as pandas names them, and may be data as well.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import pandas as pd
 import pyarrow as pa
@@ -31,7 +31,15 @@ NULLABLE = {
     for size in (8, 16, 32, 64)
 }
 SUFFIXES = {".gz", ".zip", ".bz2", ".xz", ".zst"}
-Source: TypeAlias = str | bytes | os.PathLike[str] | pd.DataFrame | Table
+
+
+class ArrowTable(Protocol):
+    """What pyarrow, Polars and others call a table: it can hand over its columns by Arrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
+Source: TypeAlias = str | bytes | os.PathLike[str] | pd.DataFrame | ArrowTable | Table
 
 # What else people drop by mistake, by its first bytes.
 OTHER_FORMATS = {
@@ -62,6 +70,7 @@ def read(
     Parameters
     ----------
     data : path, str, bytes, DataFrame or Table
+        A DataFrame is one of pandas, or of Polars, pyarrow or another library that speaks Arrow.
         A str with a line break is pasted text, any other a path. CSV, TSV and other delimited
         text, Parquet, Feather and Arrow files and NumPy archives (.npz) are told apart by their
         content, so are gzip, zip, bzip2, xz and zstd.
@@ -89,6 +98,8 @@ def read(
         return data
     if isinstance(data, pd.DataFrame):
         return _from_frame(data, name or "data")
+    if hasattr(data, "__arrow_c_stream__"):
+        return _from_arrow(pa.table(data), name or "data")
     if isinstance(data, str) and ("\n" in data or "\r" in data):
         data, given = data.encode(errors="replace"), replace(given, encoding=None)
     if isinstance(data, str | os.PathLike):

@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,7 @@ from calib.loading.options import TextFormat
 from calib.loading.problems import Guess, InputError, Problem, note, refuse, warning
 from calib.loading.reading.layout import Layout, csv_reader, find_layout, read_records, unreadable
 from calib.loading.table import Table, make_table
+from calib.numerics.arrays import FloatArray
 from calib.text import joined, quoted
 
 # Bytes from which on a text is read in parts, and of each part.
@@ -31,21 +33,7 @@ EXCEL_HINT = re.compile(rb'\s*"?sep=(.)"?(\r\n?|\n)')
 
 
 def read_text(data: bytes, name: str, given: TextFormat) -> Table:
-    """Read delimited text.
-
-    Parameters
-    ----------
-    data : bytes
-    name : str
-        What the data are called.
-    given : TextFormat
-        What a person said of it; the rest is found in it.
-
-    Raises
-    ------
-    InputError
-        If it is not a table, or can be read in two ways.
-    """
+    """Read delimited text."""
     text, notes, guesses = to_utf8(data, given.encoding)
     if hint := EXCEL_HINT.match(text):
         text = text[hint.end() :]
@@ -169,15 +157,17 @@ def _as_written(text: bytes, layout: Layout, columns: list[int]) -> pd.DataFrame
     return frame
 
 
-def _lost_digits(frame: pd.DataFrame) -> list[int]:
-    """Columns of whole numbers with empty cells that are larger than a float can tell apart."""
-    found = []
+def _fractions(frame: pd.DataFrame) -> Iterator[tuple[int, FloatArray]]:
+    """The sizes of the numbers of each column of floats."""
     for column, dtype in frame.dtypes.items():
         if dtype.kind == "f":
-            values = frame[column].to_numpy()
-            if bool((np.abs(values[np.isfinite(values)]) >= LARGEST_EXACT).any()):
-                found.append(column)
-    return found
+            values = np.abs(frame[column].to_numpy())
+            yield column, values[np.isfinite(values)]
+
+
+def _lost_digits(frame: pd.DataFrame) -> list[int]:
+    """Columns of whole numbers with empty cells that are larger than a float can tell apart."""
+    return [column for column, sizes in _fractions(frame) if (sizes >= LARGEST_EXACT).any()]
 
 
 def _leading_zeros(text: bytes, layout: Layout, frame: pd.DataFrame) -> list[int]:
@@ -204,12 +194,10 @@ def _has_leading_zero(text: bytes) -> bool:
 def _perhaps_thousands(frame: pd.DataFrame) -> list[int]:
     """Columns such as 1.234 in a text that has decimal commas: the point may separate thousands."""
     found = []
-    for column, dtype in frame.dtypes.items():
-        if dtype.kind == "f":
-            values = np.abs(frame[column].to_numpy())
-            broken = values[np.isfinite(values) & (values % 1.0 != 0.0)]
-            if len(broken) and bool(((broken > 1.0) & (np.round(broken, 3) == broken)).all()):
-                found.append(column)
+    for column, sizes in _fractions(frame):
+        broken = sizes[sizes % 1.0 != 0.0]
+        if len(broken) and bool(((broken > 1.0) & (np.round(broken, 3) == broken)).all()):
+            found.append(column)
     return found
 
 
@@ -252,19 +240,7 @@ PEEK = 4096
 def to_utf8(
     data: bytes, encoding: str | None = None
 ) -> tuple[bytes, tuple[Problem, ...], tuple[Guess, ...]]:
-    """Return text as UTF-8 without a byte order mark, and what of its encoding was guessed.
-
-    Parameters
-    ----------
-    data : bytes
-    encoding : str, optional
-        As a person named it; by the bytes if None.
-
-    Raises
-    ------
-    InputError
-        If the bytes are not text.
-    """
+    """Return text as UTF-8 without a byte order mark, and what of its encoding was guessed."""
     marked = next((name for mark, name in MARKS if data.startswith(mark)), None)
     guessed = None if marked or encoding else _utf16_by_its_zeros(data)
     if encoding is not None and marked is None:
