@@ -63,18 +63,15 @@ class Example:
 EXAMPLES: Registry[Example] = Registry("example")
 
 
-def _example(key: str, title: str, story: str) -> Callable[[Callable[[], Predictions]], None]:
-    def register(load: Callable[[], Predictions]) -> None:
-        _example_of_models(key, title, story)(lambda: {title: load()})
-
-    return register
-
-
-def _example_of_models(
+def _example(
     key: str, title: str, story: str
-) -> Callable[[Callable[[], Mapping[str, Predictions]]], None]:
-    def register(load: Callable[[], Mapping[str, Predictions]]) -> None:
-        EXAMPLES.add(key, Example(key, title, story, cache(lambda: _signed(key, load()))))
+) -> Callable[[Callable[[], Predictions | Mapping[str, Predictions]]], None]:
+    def register(make: Callable[[], Predictions | Mapping[str, Predictions]]) -> None:
+        def models() -> dict[str, Predictions]:
+            made = make()
+            return _signed(key, {title: made} if isinstance(made, Predictions) else made)
+
+        EXAMPLES.add(key, Example(key, title, story, cache(models)))
 
     return register
 
@@ -207,7 +204,7 @@ def _rare_event() -> Predictions:
     )
 
 
-@_example_of_models(
+@_example(
     "rounds",
     "Five models: boosting, round by round",
     "Gradient boosting says whether a diabetes patient's disease progresses faster than the "

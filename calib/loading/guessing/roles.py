@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from calib.loading import name_patterns as names
 from calib.loading.guessing.class_columns import find_class_columns, rows_sum
 from calib.loading.guessing.profiles import (
     MAX_PROFILED,
@@ -19,24 +20,7 @@ from calib.loading.guessing.profiles import (
     two,
 )
 from calib.loading.labels import Labels, as_labels, as_outcome
-from calib.loading.name_patterns import (
-    CALIBRATION_WORDS,
-    FOLD_NAMES,
-    GROUP_NAMES,
-    MODEL_NAMES,
-    MODEL_SCORE,
-    OUTCOME_NAMES,
-    PLAIN_PAIRS,
-    POSITIVE_WORDS,
-    PREDICTED_NAMES,
-    SCORE_NAMES,
-    SLICE_NAMES,
-    SPLIT_NAMES,
-    TEST_WORDS,
-    TIME_NAMES,
-    WEIGHT_NAMES,
-    plain_name,
-)
+from calib.loading.name_patterns import plain_name
 from calib.loading.numbers import as_numbers
 from calib.loading.options import ColumnMapping
 from calib.loading.table import Table
@@ -105,23 +89,23 @@ def _with_outcome_and_score(guesser: Guesser, mapping: ColumnMapping) -> ColumnM
             outcome = guesser.take(class_outcome(guesser, len(score)))
         return replace(mapping, outcome=outcome, score=score)
     if outcome is None:
-        outcome = guesser.take(guesser.named(OUTCOME_NAMES, two))
+        outcome = guesser.take(guesser.named(names.OUTCOME_NAMES, two))
     if score is None and not mapping.models:
         score = guesser.take(_score(guesser))
     if outcome is None:
         outcome = guesser.take(
-            guesser.named(OUTCOME_NAMES, outcome_like) or guesser.first(two, outcome_like)
+            guesser.named(names.OUTCOME_NAMES, outcome_like) or guesser.first(two, outcome_like)
         )
     return replace(mapping, outcome=outcome, score=score)
 
 
 def _score(guesser: Guesser) -> str | None:
     return (
-        guesser.named(SCORE_NAMES, probability)
+        guesser.named(names.SCORE_NAMES, probability)
         or guesser.first(lambda profile: probability(profile) and not profile.missing, probability)
-        or guesser.named(SCORE_NAMES, lambda profile: profile.numeric)
+        or guesser.named(names.SCORE_NAMES, lambda profile: profile.numeric)
         or _only_fraction(guesser)
-        or guesser.named(SCORE_NAMES, lambda profile: profile.distinct > 0)
+        or guesser.named(names.SCORE_NAMES, lambda profile: profile.distinct > 0)
     )
 
 
@@ -137,18 +121,17 @@ def _with_roles(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
     there = mapping.outcome if mapping.outcome in guesser.frame else None
     binary = not isinstance(mapping.score, tuple)
     many = binary and there is not None and guesser.profile(there).distinct > 2
-    predicted, weight, group = mapping.predicted, mapping.weight, mapping.group
+    predicted = mapping.predicted
     if predicted is None and many and mapping.positive is None:
-        predicted = guesser.take(guesser.named(PREDICTED_NAMES, outcome_like))
-    if weight is None:
-        weight = guesser.take(guesser.named(WEIGHT_NAMES, lambda profile: profile.numeric))
-    if group is None:
-        group = guesser.take(guesser.named(GROUP_NAMES, lambda profile: profile.distinct > 2))
-    split, test_value = _split(guesser, mapping)
-    fold = mapping.fold if mapping.fold is not None or split is not None else _fold(guesser)
-    time = mapping.time or guesser.take(
-        guesser.named(TIME_NAMES, lambda profile: profile.distinct > 1 and not profile.fractional)
+        predicted = guesser.take(guesser.named(names.PREDICTED_NAMES, outcome_like))
+    weight = mapping.weight or guesser.take(
+        guesser.named(names.WEIGHT_NAMES, lambda profile: profile.numeric)
     )
+    group = mapping.group or guesser.take(
+        guesser.named(names.GROUP_NAMES, lambda profile: profile.distinct > 2)
+    )
+    split, test_value = _split(guesser, mapping)
+    no_fold = mapping.fold is not None or split is not None
     return replace(
         mapping,
         predicted=predicted,
@@ -156,10 +139,14 @@ def _with_roles(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
         group=group,
         split=split,
         test_value=test_value,
-        fold=fold,
-        time=time,
+        fold=mapping.fold if no_fold else _fold(guesser),
+        time=mapping.time or guesser.take(guesser.named(names.TIME_NAMES, _time_like)),
         slices=mapping.slices or _slices(guesser),
     )
+
+
+def _time_like(profile: ColumnProfile) -> bool:
+    return profile.distinct > 1 and not profile.fractional
 
 
 def _split(guesser: Guesser, mapping: ColumnMapping) -> tuple[str | None, str | None]:
@@ -167,20 +154,20 @@ def _split(guesser: Guesser, mapping: ColumnMapping) -> tuple[str | None, str | 
         known = mapping.test_value or mapping.split not in guesser.frame
         guessed = None if known else _test_value(as_labels(guesser.frame[mapping.split]))
         return mapping.split, mapping.test_value or guessed
-    column = guesser.named(SPLIT_NAMES, lambda profile: 2 <= profile.distinct <= 5)
+    column = guesser.named(names.SPLIT_NAMES, lambda profile: 2 <= profile.distinct <= 5)
     # Test rows and folds do not go together.
     if column is None or mapping.fold is not None:
         return None, None
     labels = as_labels(guesser.frame[column])
     words = {name.casefold() for name in labels.names}
     # A column of folds or of sets 1 and 2 does not say which rows are test rows.
-    if not (words & set(TEST_WORDS) and words & set(CALIBRATION_WORDS)):
+    if not (words & set(names.TEST_WORDS) and words & set(names.CALIBRATION_WORDS)):
         return None, None
     return guesser.take(column), _test_value(labels)
 
 
 def _fold(guesser: Guesser) -> str | None:
-    column = guesser.named(FOLD_NAMES, lambda profile: profile.distinct <= MAX_GUESSED_FOLDS)
+    column = guesser.named(names.FOLD_NAMES, lambda profile: profile.distinct <= MAX_GUESSED_FOLDS)
     if column is None:
         return None
     # All rows: those of a file that is sorted by fold begin with one fold.
@@ -191,7 +178,7 @@ def _fold(guesser: Guesser) -> str | None:
 
 def _test_value(labels: Labels) -> str | None:
     by_word = {name.casefold(): name for name in labels.names}
-    return next((by_word[word] for word in TEST_WORDS if word in by_word), None)
+    return next((by_word[word] for word in names.TEST_WORDS if word in by_word), None)
 
 
 def _slices(guesser: Guesser) -> tuple[str, ...]:
@@ -203,7 +190,7 @@ def _slices(guesser: Guesser) -> tuple[str, ...]:
 def _slice_like(column: str, profile: ColumnProfile) -> bool:
     if not 2 <= profile.distinct <= MAX_SLICE_VALUES:
         return False
-    named = any(re.fullmatch(pattern, plain_name(column)) for pattern in SLICE_NAMES)
+    named = any(re.fullmatch(pattern, plain_name(column)) for pattern in names.SLICE_NAMES)
     return named or not profile.numeric
 
 
@@ -227,19 +214,19 @@ def _positive(frame: pd.DataFrame, mapping: ColumnMapping, labels: Labels) -> st
 
 def is_plain_pair(labels: Labels) -> bool:
     """Whether these are 0 and 1, -1 and 1, or false and true."""
-    names = {name.casefold() for name in labels.names}
-    return any(names <= pair for pair in PLAIN_PAIRS)
+    found = {name.casefold() for name in labels.names}
+    return any(found <= pair for pair in names.PLAIN_PAIRS)
 
 
 def telling_label(labels: Labels) -> str | None:
     """The label that says "positive" by its name."""
     folded = {name.casefold(): name for name in labels.names if labels.names != ("1", "2")}
-    return next((folded[word] for word in POSITIVE_WORDS if word in folded), None)
+    return next((folded[word] for word in names.POSITIVE_WORDS if word in folded), None)
 
 
 def telling_labels(labels: Labels) -> tuple[str, ...]:
     """All labels that say "positive" by their names, where others of more than two do not."""
-    found = tuple(name for name in labels.names if name.casefold() in POSITIVE_WORDS)
+    found = tuple(name for name in labels.names if name.casefold() in names.POSITIVE_WORDS)
     return found if len(found) < len(labels) else ()
 
 
@@ -261,11 +248,11 @@ MAX_MODELS = 50
 
 
 def with_models(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
-    """ColumnProfile for a column that names models; else for score columns of like names."""
+    """Look for a column that names models; else for score columns of like names."""
     if mapping.model or mapping.models or mapping.score:
         return mapping
     n_rows = len(guesser.frame)
-    sure, perhaps = MODEL_NAMES
+    sure, perhaps = names.MODEL_NAMES
     found = guesser.named(
         (sure,),
         lambda profile: 2 <= profile.distinct <= MAX_MODELS and 10 * profile.distinct <= n_rows,
@@ -286,7 +273,7 @@ def _score_columns(guesser: Guesser) -> tuple[str, ...]:
     """Score columns of several models: a score word, then a name; none if there is only one."""
     named: dict[str, list[str]] = {}
     for column in guesser.free()[:MAX_PROFILED]:
-        found = re.fullmatch(MODEL_SCORE, plain_name(column))
+        found = re.fullmatch(names.MODEL_SCORE, plain_name(column))
         if found and probability(guesser.profile(column)):
             named.setdefault(found["word"], []).append(column)
     several = max(named.values(), key=len, default=[])
@@ -298,7 +285,7 @@ def _score_columns(guesser: Guesser) -> tuple[str, ...]:
 
 def class_columns(guesser: Guesser, outcome: str | None) -> tuple[str, ...] | None:
     """The columns of one score a class, if there are any."""
-    known = outcome or guesser.named(OUTCOME_NAMES, _class_like(MAX_CLASSES))
+    known = outcome or guesser.named(names.OUTCOME_NAMES, _class_like(MAX_CLASSES))
     labels = as_labels(guesser.frame[known]) if known in guesser.frame else None
     taken = guesser.taken if known is None else guesser.taken | {known}
     found = find_class_columns(guesser.frame, taken, labels)
@@ -310,7 +297,7 @@ def class_outcome(guesser: Guesser, n_classes: int) -> str | None:
     """The column of the labels of so many classes."""
     # A label that is none of the classes makes one more: it is told, and not taken for a slice.
     fits, nearly = _class_like(n_classes), _class_like(MAX_CLASSES)
-    return guesser.named(OUTCOME_NAMES, nearly) or guesser.first(fits, nearly)
+    return guesser.named(names.OUTCOME_NAMES, nearly) or guesser.first(fits, nearly)
 
 
 def _class_like(most: int) -> Callable[[ColumnProfile], bool]:
