@@ -125,20 +125,9 @@ def folded(labels: Labels) -> Labels:
 
 
 def known_labels(labels: Labels, wanted: Collection[str] = ()) -> tuple[Labels, BoolArray]:
-    """Labels of an outcome without words that say that it is not known.
+    """Labels of an outcome without words that say that it is not known, and where these stand.
 
-    Parameters
-    ----------
-    labels : Labels
-    wanted : collection of str
-        Words that a person named: they are labels all the same.
-
-    Returns
-    -------
-    Labels
-        With code -1 where the outcome is missing or not known.
-    ndarray of bool
-        Where such a word stands.
+    Words that a person named (`wanted`) are labels all the same.
     """
     kept = {name.casefold() for name in wanted}
     names = [name.casefold() for name in labels.names]

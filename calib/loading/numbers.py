@@ -42,13 +42,8 @@ class Numbers:
 def as_numbers(column: pd.Series, decimal: str | None = None, *, commas: bool = False) -> Numbers:
     """Read a column as numbers; "12%" and "0,12" are understood.
 
-    Parameters
-    ----------
-    column : Series
-    decimal : {".", ","}, optional
-        Decimal mark of cells of text; the other mark then separates thousands.
-    commas : bool
-        Whether other columns of the same table have numbers with a comma: 1.234 is then unclear.
+    With a decimal mark, the other mark separates thousands. Where other columns of the same table
+    have numbers with commas, 1.234 is unclear.
     """
     none = np.empty(0, dtype=np.int64)
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -176,14 +171,7 @@ def as_times(column: pd.Series) -> Times:
 
 
 def has_commas(frame: pd.DataFrame, most: int | None = None) -> bool:
-    """Whether a column of text holds numbers with a comma.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    most : int, optional
-        Number of rows that are looked at; all if None.
-    """
+    """Whether a column of text holds numbers with a comma, in its first `most` rows."""
     for i, dtype in enumerate(frame.dtypes):
         if pd.api.types.is_string_dtype(dtype):
             cells = frame.iloc[: most or len(frame), i].astype("str")

@@ -104,7 +104,8 @@ def _missing(rows: Rows) -> Iterator[Problem]:
         if state in ("not a number", OUTSIDE):
             continue
         count = int(found.sum())
-        column = _column_of(rows, reason)
+        scores = shortened(rows.mapping.score_columns)
+        column = quoted(scores if role == "score" else getattr(rows.mapping, role))
         cell = quoted(rows.frame[rows.mapping.outcome].iloc[int(found.argmax())])
         example = f", such as {cell}" if state == "unknown" else ""
         yield Problem(
@@ -116,20 +117,6 @@ def _missing(rows: Rows) -> Iterator[Problem]:
             replace(rows.mapping, drop_missing=True),
             LEAVE_OUT,
         )
-
-
-def _column_of(rows: Rows, reason: str) -> str:
-    mapping = rows.mapping
-    role = reason.split(" ", maxsplit=1)[0]
-    names = {
-        "outcome": mapping.outcome,
-        "predicted": mapping.predicted,
-        "weight": mapping.weight,
-        "split": mapping.split,
-        "fold": mapping.fold,
-    }
-    chosen = names.get(role)
-    return quoted(shortened(mapping.score_columns) if role == "score" else chosen)
 
 
 def _left_out(rows: Rows) -> Iterator[Problem]:
