@@ -14,6 +14,7 @@ import numpy as np
 import calib
 from benchmarks._clock import cpu_seconds
 from calib import metrics
+from calib.analysis import LiveAnalysis
 from calib.core.cells import ScoreCells
 from calib.crossfit.comparison import losses, mean_estimate
 from calib.curves.sensitivity import ece_sensitivity
@@ -107,11 +108,10 @@ def main() -> int:
     outcome = rng.random(N_ROWS) < score**1.3
     predictions = calib.Predictions.from_arrays(outcome, score)
     with single_thread():
-        found: list[calib.Analysis] = []
+        found: list[LiveAnalysis] = []
         first = cpu_seconds(lambda: found.append(calib.analyze(predictions)))
         analysis = found[0]
         held_out = analysis.held_out
-        assert held_out is not None
         table = cpu_seconds(lambda: intervals(held_out))
         settings = [calib.Settings(n_bins=n) for n in range(16, 37)]
         rebin(predictions, settings[0], analysis)

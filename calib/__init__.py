@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from calib import matrices, metrics, multiclass, plot
-    from calib.analysis import Analysis, decisions, periods, slices
+    from calib.analysis import Analysis, LiveAnalysis, decisions, periods, slices
     from calib.analysis.from_model import from_estimator, from_predictions
     from calib.analysis.model_comparison import compare_models
     from calib.analysis.slices import aggregate
@@ -40,7 +40,7 @@ __version__ = "0.1.0"
 # Where each public name lives. They are imported when they are first used: a program that needs the
 # metrics alone waits for neither pandas nor scikit-learn.
 _HOMES = {
-    "calib.analysis": ("Analysis",),
+    "calib.analysis": ("Analysis", "LiveAnalysis"),
     "calib.analysis.decisions": ("decisions",),
     "calib.analysis.from_model": ("from_estimator", "from_predictions"),
     "calib.analysis.model_comparison": ("compare_models",),
@@ -81,9 +81,9 @@ def analyze(
     predictions: "Predictions | Aggregate | pd.DataFrame",
     settings: "Settings | Mapping[str, Any] | None" = None,
     *,
-    earlier: "Analysis | None" = None,
+    earlier: "LiveAnalysis | None" = None,
     progress: "Progress | None" = None,
-) -> "Analysis":
+) -> "LiveAnalysis":
     """Analyse predictions, as `calib.analysis.analyze` does, or a DataFrame of them.
 
     Parameters
@@ -92,7 +92,7 @@ def analyze(
         The columns of a DataFrame are guessed as `calib.load` guesses them.
     settings : Settings or mapping of str to object, optional
         `default_settings` of the predictions if None; a mapping names those that are different.
-    earlier : Analysis, optional
+    earlier : LiveAnalysis, optional
         Of the same predictions: what does not change is taken from it.
     progress : callable, optional
         Called with (share done, what is being done).

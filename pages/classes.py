@@ -19,9 +19,12 @@ with st.sidebar:
 
 
 def body(model: Model) -> None:
+    matrix = model.analysis.multiclass
+    if matrix is None:
+        return
     method = chosen if chosen in model.analysis.methods else "uncalibrated"
     st.markdown("## Classes")
-    table = class_view.table_of(session, model, method)
+    table = class_view.table_of(session, matrix.held_out, model, method)
     st.markdown(class_view.summary(table, method))
     opened = class_view.show(model, table)
     st.markdown(class_view.READING)

@@ -41,8 +41,8 @@ def body(model: Model) -> None:
         st.markdown("### All classes, on held-out rows")
         matrix_view.metrics(analysis.multiclass)
         if len(analysis.methods) > 1:
-            matrix_view.changes(analysis)
-        matrix_view.clipped(session, analysis)
+            matrix_view.changes(analysis, analysis.multiclass)
+        matrix_view.clipped(session, analysis.multiclass)
         st.markdown(f"### This view: {text.plain(analysis.data.positive_name)}")
     else:
         st.markdown("### Metrics on held-out rows")

@@ -17,14 +17,14 @@ with st.sidebar:
 
 
 def body(model: Model) -> None:
-    rows, analysis = model.rows, model.analysis
+    analysis = model.analysis
     weighted = analysis.data.weighted
-    decided = deciding.decisions(session, analysis, rows)
+    decided = deciding.decisions(session, analysis)
     st.markdown("## Decisions")
     with st.container(border=True, key=state.key("decision")):
         st.markdown(decision_view.verdict(decided, shown, weighted=weighted))
 
-    cost, benefit = deciding.curves(session, analysis, rows)
+    cost, benefit = deciding.curves(session, analysis)
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("##### Expected cost")
@@ -45,7 +45,7 @@ def body(model: Model) -> None:
 def expected_counts(model: Model) -> None:
     st.markdown("### Expected and observed counts")
     low, high = deciding.range_control(session)
-    counts = deciding.counts(session, model.analysis, model.rows, low, high)
+    counts = deciding.counts(session, model.analysis, low, high)
     st.markdown(decision_view.counts_said(counts, shown))
     if counts.rows:
         decision_view.counts_table(counts, session.settings.confidence_level)

@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from calib.analysis import Analysis
+from calib.analysis import Analysis, LiveAnalysis
 from calib.figures.compact_logit import compact_logit_chart
 from calib.figures.functions import functions_chart
 from calib.figures.lambda_path import lambda_path_chart, with_path
@@ -42,7 +42,7 @@ def body(model: Model) -> None:
         epsilon.over_epsilon(session, model.rows, analysis)
 
 
-def maps(analysis: Analysis) -> None:
+def maps(analysis: LiveAnalysis) -> None:
     by_rule = epsilon.rule_maps(session, analysis)
     axis, knots = session[choices.AXIS], session[choices.KNOTS]
     draw = partial(functions_chart, axis=axis, highlight_knots=knots, by_rule=by_rule)

@@ -69,8 +69,6 @@ def diagram(model: Model, shown: tuple[str, ...], rates: tuple[RateCurve, ...]) 
 
 def sensitivity(model: Model, method: str) -> None:
     found = curves.sensitivity(session, model.analysis, method)
-    if not found:
-        return
     st.markdown("### Do the bins decide?")
     strip, said = st.columns([3, 2], gap="large")
     with strip:

@@ -39,9 +39,10 @@ def body(model: Model) -> None:
         return
     with st.spinner("Looking at every slice"):
         cut = slicing.slicing(session, rows, columns)
-        gaps = slicing.gaps(session, analysis, rows, cut, shown)
-        decided = deciding.decisions(session, analysis, rows)
-        rates = slicing.error_rates(session, analysis, rows, cut, decided, shown)
+        own = slicing.scored(session, cut, rows)
+        gaps = slicing.gaps(session, analysis, own, shown)
+        decided = deciding.decisions(session, analysis)
+        rates = slicing.error_rates(session, analysis, own, decided, shown)
     slice_view.forest(gaps)
     slice_view.table(gaps)
 
@@ -57,7 +58,7 @@ def body(model: Model) -> None:
     overlay, alone = st.columns(2, gap="large")
     with overlay:
         picked = slice_controls.picked_control(session, gaps["uncalibrated"])
-        curves = slicing.curves(session, analysis, rows, cut, picked)
+        curves = slicing.curves(session, analysis, own, picked)
         frame.chart(overlay_chart(curves), "chart_overlay")
     with alone:
         number = slice_controls.apart_control(session, gaps["uncalibrated"])

@@ -3,7 +3,7 @@
 Figures, pages and reports read it and never compute.
 """
 
-from calib.analysis.results import Analysis, Column, DataSummary, MethodResult
+from calib.analysis.results import Analysis, Column, DataSummary, LiveAnalysis, MethodResult
 from calib.analysis.run import analyze
 
-__all__ = ["Analysis", "Column", "DataSummary", "MethodResult", "analyze"]
+__all__ = ["Analysis", "Column", "DataSummary", "LiveAnalysis", "MethodResult", "analyze"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from calib.analysis import Analysis, Column, analyze
+from calib.analysis import Analysis, Column, LiveAnalysis, analyze
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import LOSSES, Estimate, Progress, losses, mean_estimate, no_progress
 from calib.matrices.defaults import with_view
@@ -99,7 +99,7 @@ class _Scored:
     """One model's analysis, its losses row by row, and what its calibrators' noise adds to them."""
 
     predictions: Predictions
-    analysis: Analysis
+    analysis: LiveAnalysis
     rows: Mapping[str, Mapping[str, FloatArray]]
     added_variance: Mapping[str, Mapping[str, float]]
 
@@ -189,8 +189,7 @@ def _told(progress: Progress, number: int, total: int, name: str) -> Progress:
 def _scored(predictions: Predictions, settings: Settings, progress: Progress) -> _Scored:
     analysis = analyze(predictions, settings, progress=progress)
     held_out, matrix = analysis.held_out, analysis.multiclass
-    assert held_out is not None
-    if matrix is not None and matrix.held_out is not None:
+    if matrix is not None:
         as_given = matrix.held_out.as_given
         rows = {
             key: {name: as_given(own) for name, own in one.rows.items()}
@@ -259,7 +258,6 @@ def _differences(scored: _Scored, reference: _Scored, method: str, *, paired: bo
         own, theirs = _metrics(scored.analysis)[method], _metrics(reference.analysis)[method]
         return {key: unpaired_difference(theirs[key], own[key]) for key in rows}
     held_out, level = scored.analysis.held_out, scored.analysis.settings.confidence_level
-    assert held_out is not None
     # As if independent, though both learn from the same rows: rather too wide.
     noise = [one.added_variance[method] for one in (scored, reference)]
     added = {key: 0.0 if scored is reference else sum(one[key] for one in noise) for key in rows}

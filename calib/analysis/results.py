@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import pandas as pd
 
@@ -19,7 +20,7 @@ from calib.curves.functions import (
     CompactLogitCurve,
 )
 from calib.curves.reliability import ReliabilityCurve
-from calib.matrices.comparison import MulticlassComparison
+from calib.matrices.comparison import LiveMulticlassComparison, MulticlassComparison
 from calib.metrics import (
     TestResult,
 )
@@ -148,7 +149,7 @@ class MethodResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
-    """Everything computed for one set of predictions and one set of settings.
+    """Everything that figures and reports show of one set of predictions under one set of settings.
 
     Attributes
     ----------
@@ -165,8 +166,6 @@ class Analysis:
     verdict : Verdict
     recommendation : Recommendation
     warnings : tuple of str
-    held_out : CrossFitted or None
-        The held-out scores and fitted maps; None in an opened report.
     multiclass : MulticlassComparison or None
         The whole matrix, whatever the view; None where there is one score a row.
     """
@@ -180,7 +179,6 @@ class Analysis:
     verdict: Verdict
     recommendation: Recommendation
     warnings: tuple[str, ...]
-    held_out: CrossFitted | None = None
     multiclass: MulticlassComparison | None = None
 
     def __repr__(self) -> str:
@@ -227,3 +225,25 @@ class Analysis:
                     row |= method.differences[name].columns(f"{name}_diff")
             rows[key] = row
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("key")
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False, kw_only=True)
+class LiveAnalysis(Analysis):
+    """An analysis with the scores that it was made of; one that was read from a report has none.
+
+    Attributes
+    ----------
+    held_out : CrossFitted
+        The held-out scores and fitted maps.
+    multiclass : LiveMulticlassComparison or None
+        The same of the whole matrix.
+    """
+
+    held_out: CrossFitted
+    multiclass: LiveMulticlassComparison | None = None
+
+    def aggregates(self, **changes: Any) -> Analysis:
+        """The same without scores of rows, and with some parts exchanged."""
+        parts = {each.name: getattr(self, each.name) for each in fields(Analysis)}
+        parts["multiclass"] = self.multiclass and self.multiclass.aggregates()
+        return Analysis(**parts | changes)

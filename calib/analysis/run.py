@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from calib.analysis.methods import method_results, reliability, with_bins
-from calib.analysis.results import Analysis, MethodResult
+from calib.analysis.results import LiveAnalysis, MethodResult
 from calib.analysis.summary import summarize, table_columns, warnings_of
 from calib.analysis.verdict import (
     SIGNIFICANCE,
@@ -34,7 +34,7 @@ from calib.crossfit.comparison import (
 from calib.curves.functions import (
     compact_logit_curve,
 )
-from calib.matrices.comparison import MulticlassComparison, compare
+from calib.matrices.comparison import LiveMulticlassComparison, compare
 from calib.matrices.defaults import default_settings, with_view
 from calib.matrices.views import check_view_outcomes, cross_fit_view
 from calib.numerics.threads import single_thread
@@ -49,9 +49,9 @@ def analyze(
     predictions: Data,
     settings: Settings | Mapping[str, Any] | None = None,
     *,
-    earlier: Analysis | None = None,
+    earlier: LiveAnalysis | None = None,
     progress: Progress = no_progress,
-) -> Analysis:
+) -> LiveAnalysis:
     """Analyse predictions: curves, metrics with intervals, fitted maps, verdict, recommendation.
 
     Parameters
@@ -61,7 +61,7 @@ def analyze(
         does not depend on the order of the rows: their counts give the same.
     settings : Settings or mapping of str to object, optional
         `default_settings` of the predictions if None; a mapping names those that are different.
-    earlier : Analysis, optional
+    earlier : LiveAnalysis, optional
         An analysis of the same predictions under other settings: what does not change between the
         two is taken from it, so that moving a bin slider does not refit anything.
     progress : callable
@@ -117,26 +117,26 @@ def _settings(given: Settings | Mapping[str, Any] | None, predictions: Data) -> 
 
 
 def _analyze(
-    predictions: Data, settings: Settings, earlier: Analysis | None, progress: Progress
-) -> Analysis:
+    predictions: Data, settings: Settings, earlier: LiveAnalysis | None, progress: Progress
+) -> LiveAnalysis:
     known = _known(earlier, predictions)
-    held_out = known.held_out if known else None
     if known and known.settings == settings:
         return known
-    if known and held_out and known.settings.fitting() == settings.fitting():
+    if known and known.settings.fitting() == settings.fitting():
         if known.settings.confidence_level == settings.confidence_level:
-            return _rebin(known, held_out, settings)
+            return _rebin(known, settings)
         progress(0.0, "Intervals at another level")
-        evaluated = _evaluate(predictions, held_out, settings)
+        evaluated = _evaluate(predictions, known.held_out, settings)
         if known.multiclass is None:
             return evaluated
         assert isinstance(predictions, Predictions)
         compared = compare(predictions, settings, progress, known.multiclass)
-        return _of_matrix(evaluated, held_out, compared)
+        return _of_matrix(evaluated, compared)
     if isinstance(predictions, Predictions) and predictions.is_matrix:
         return _analyze_matrix(predictions, settings, known, progress)
     rows = _rows(predictions, settings.view)
-    return _evaluate(predictions, cross_fit(rows, settings, progress, held_out), settings)
+    held_out = cross_fit(rows, settings, progress, known.held_out if known else None)
+    return _evaluate(predictions, held_out, settings)
 
 
 def _rows(data: Data, view: str) -> BinaryView | CountedRows:
@@ -150,7 +150,7 @@ def _rows(data: Data, view: str) -> BinaryView | CountedRows:
     return data.rows()
 
 
-def _known(earlier: Analysis | None, predictions: Data) -> Analysis | None:
+def _known(earlier: LiveAnalysis | None, predictions: Data) -> LiveAnalysis | None:
     """The earlier analysis where it is of the same rows, under the names that they have now."""
     if earlier is None or earlier.data.fingerprint != predictions.fingerprint:
         return None
@@ -166,21 +166,17 @@ def _known(earlier: Analysis | None, predictions: Data) -> Analysis | None:
 
 
 def _analyze_matrix(
-    predictions: Predictions, settings: Settings, known: Analysis | None, progress: Progress
-) -> Analysis:
+    predictions: Predictions, settings: Settings, known: LiveAnalysis | None, progress: Progress
+) -> LiveAnalysis:
     """The matrix is fitted and compared once; then it is looked at in the view of the settings."""
     check_view_outcomes(predictions, settings.view)
     compared = compare(predictions, settings, progress, known.multiclass if known else None)
-    assert compared.held_out is not None
     held_out = cross_fit_view(compared.held_out, predictions, settings, progress)
-    return _of_matrix(_evaluate(predictions, held_out, settings), held_out, compared)
+    return _of_matrix(_evaluate(predictions, held_out, settings), compared)
 
 
-def _of_matrix(
-    analysis: Analysis, held_out: CrossFitted, compared: MulticlassComparison
-) -> Analysis:
+def _of_matrix(analysis: LiveAnalysis, compared: LiveMulticlassComparison) -> LiveAnalysis:
     """The analysis of a view, with what is known of the whole matrix."""
-    assert compared.held_out is not None
     results = compared.results
     advice = recommend(
         {key: result.metrics["log_loss"] for key, result in results.items()},
@@ -196,19 +192,23 @@ def _of_matrix(
         multiclass=compared,
         recommendation=advice,
         verdict=_verdict(
-            held_out, analysis.uncalibrated, analysis.settings, advice, "multiclass log loss"
+            analysis.held_out,
+            analysis.uncalibrated,
+            analysis.settings,
+            advice,
+            "multiclass log loss",
         ),
         warnings=tuple(dict.fromkeys((*compared.notes, *analysis.warnings))),
     )
 
 
-def _evaluate(predictions: Data, held_out: CrossFitted, settings: Settings) -> Analysis:
+def _evaluate(predictions: Data, held_out: CrossFitted, settings: Settings) -> LiveAnalysis:
     methods = method_results(held_out, settings)
     scored = held_out.cells["uncalibrated"]
     advice = _recommendation(held_out, methods, settings)
     rule = default_epsilon(held_out.fitted_on.score)
     epsilon = settings.epsilon or rule
-    return Analysis(
+    return LiveAnalysis(
         settings=settings,
         data=summarize(predictions, settings.view, held_out, scored),
         columns=table_columns(
@@ -241,11 +241,12 @@ def _verdict(
     return judge(cells, scores.all_tests, advice, slope=slope, words=words)
 
 
-def _rebin(earlier: Analysis, held_out: CrossFitted, settings: Settings) -> Analysis:
+def _rebin(earlier: LiveAnalysis, settings: Settings) -> LiveAnalysis:
     """The same analysis with other bins: prefix sums make it independent of the number of rows.
 
     A page that shows one method does not wait for the others' bins.
     """
+    held_out = earlier.held_out
     return replace(
         earlier,
         settings=settings,

@@ -19,7 +19,7 @@ Band = Literal["per_bin", "simultaneous"]
 FEW_ROWS = 30
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class ReliabilityCurve:
     """Occupied bins of a reliability diagram, in increasing order of score; arrays of shape (b,).
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from calib.calibrators.clip import CANDIDATES
 from calib.crossfit.comparison import Estimate, mean_estimate
-from calib.matrices.comparison import MulticlassComparison
+from calib.matrices.comparison import LiveMulticlassComparison
 from calib.matrices.held_out import MatrixCrossFitted
 from calib.multiclass.clip import MulticlassClip
 from calib.multiclass.metrics import row_log_loss
@@ -75,18 +75,18 @@ class Clipping:
         return pd.DataFrame(rows).set_index("p_min")
 
 
-def compare_clipping(compared: MulticlassComparison) -> Clipping:
+def compare_clipping(compared: LiveMulticlassComparison) -> Clipping:
     """Clip the held-out scores at 1e-2, 1e-3, 1e-4 and 1e-5, and set the best of four against
     calibration.
 
     Parameters
     ----------
-    compared : MulticlassComparison
+    compared : LiveMulticlassComparison
 
     Raises
     ------
     ValueError
-        If the comparison was read from a report, or there are too many classes for any bound.
+        If there are too many classes for any bound.
 
     References
     ----------
@@ -105,8 +105,6 @@ def compare_clipping(compared: MulticlassComparison) -> Clipping:
     (0.01, True)
     """
     held_out = compared.held_out
-    if held_out is None:
-        raise ValueError("compared must come from compare_multiclass, got one without its rows.")
     m, level = held_out.scores.shape[1], compared.confidence_level
     rows = {p_min: _row_losses(held_out, p_min) for p_min in CANDIDATES if p_min * m < 1.0}
     if not rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import pandas as pd
@@ -106,11 +106,6 @@ class MulticlassComparison:
     n_bins : int
         Uniform bins of both ECE.
     confidence_level : float
-    held_out : MatrixCrossFitted or None
-        The fitted maps; ``held_out.matrix(key)`` and ``held_out.view(key, view)`` are the
-        calibrated scores. None in an opened report.
-    scored : mapping of str to Scored
-        What the metrics are means of; empty in an opened report.
     """
 
     results: Mapping[str, MulticlassResult]
@@ -119,8 +114,6 @@ class MulticlassComparison:
     notes: tuple[str, ...]
     n_bins: int
     confidence_level: float
-    held_out: MatrixCrossFitted | None = None
-    scored: Mapping[str, Scored] = field(default_factory=dict)
 
     def frame(self) -> pd.DataFrame:
         """One row a method; columns metric, and metric_low / metric_high / metric_diff ..."""
@@ -135,6 +128,28 @@ class MulticlassComparison:
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("key")
 
 
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
+class LiveMulticlassComparison(MulticlassComparison):
+    """A comparison with the maps that it was made of; one that was read from a report has none.
+
+    Attributes
+    ----------
+    held_out : MatrixCrossFitted
+        The fitted maps; ``held_out.matrix(key)`` and ``held_out.view(key, view)`` are the
+        calibrated scores.
+    scored : mapping of str to Scored
+        What the metrics are means of.
+    """
+
+    held_out: MatrixCrossFitted
+    scored: Mapping[str, Scored]
+
+    def aggregates(self) -> MulticlassComparison:
+        """The same without scores of rows."""
+        parts = {each.name: getattr(self, each.name) for each in fields(MulticlassComparison)}
+        return MulticlassComparison(**parts)
+
+
 def compare_multiclass(
     predictions: Predictions,
     methods: Sequence[str] | None = None,
@@ -143,7 +158,7 @@ def compare_multiclass(
     seed: int = 0,
     confidence_level: float = 0.95,
     progress: Progress = no_progress,
-) -> MulticlassComparison:
+) -> LiveMulticlassComparison:
     """Compare multiclass calibrators on rows that they were not fitted on.
 
     Parameters
@@ -198,8 +213,8 @@ def compare(
     predictions: Predictions,
     settings: Settings,
     progress: Progress = no_progress,
-    earlier: MulticlassComparison | None = None,
-) -> MulticlassComparison:
+    earlier: LiveMulticlassComparison | None = None,
+) -> LiveMulticlassComparison:
     """The same under settings, with all that an earlier comparison of the same data can spare.
 
     Another view or another number of bins changes nothing; one more method is fitted alone.
@@ -209,7 +224,7 @@ def compare(
     predictions : Predictions
     settings : Settings
     progress : callable
-    earlier : MulticlassComparison, optional
+    earlier : LiveMulticlassComparison, optional
         Of the same predictions.
     """
     known = earlier.held_out if earlier else None
@@ -230,7 +245,7 @@ def compare(
     results = _results(scored, means, difference, level)
     best = min(results, key=lambda key: results[key].metrics["log_loss"].value)
     unseen = _unseen_note(held_out.unseen, predictions.class_names)
-    return MulticlassComparison(
+    return LiveMulticlassComparison(
         results=results,
         best=best,
         recommended=_recommended(results),
@@ -243,11 +258,11 @@ def compare(
 
 
 def _scored(
-    held_out: MatrixCrossFitted, earlier: MulticlassComparison | None, progress: Progress
+    held_out: MatrixCrossFitted, earlier: LiveMulticlassComparison | None, progress: Progress
 ) -> dict[str, Scored]:
     found = {}
     for number, (key, fitted) in enumerate(held_out.maps.items()):
-        old = earlier.held_out.maps.get(key) if earlier and earlier.held_out else None
+        old = earlier.held_out.maps.get(key) if earlier else None
         if earlier and old is fitted:
             found[key] = earlier.scored[key]
             continue

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.analysis import Analysis
+from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.decisions import (
     Costs,
     Decision,
@@ -82,11 +82,14 @@ def parts_of(
     >>> Report.from_analysis(analysis, parts=parts).parts.slices[1].gaps["platt"].names
     ('large', 'small')
     """
-    held_out = analysis.held_out
-    if held_out is None or analysis.data.fingerprint != predictions.fingerprint:
+    if (
+        not isinstance(analysis, LiveAnalysis)
+        or analysis.data.fingerprint != predictions.fingerprint
+    ):
         raise ValueError(
             "analysis must be that of the predictions, got one of other data or of a report."
         )
+    held_out = analysis.held_out
     time = predictions.time_name if time is None else time
     if slices is None:
         slices = [(name,) for name in predictions.columns if name != time]
@@ -103,10 +106,9 @@ def parts_of(
 
 
 def _slices(
-    data: Predictions | Aggregate, analysis: Analysis, names: tuple[str, ...], n_ranges: int
+    data: Predictions | Aggregate, analysis: LiveAnalysis, names: tuple[str, ...], n_ranges: int
 ) -> SlicePart:
     level, held_out = analysis.settings.confidence_level, analysis.held_out
-    assert held_out is not None
     found = sliced_rows(data, held_out, names, n_ranges=n_ranges)
     held_out = found.held_out
     cut, n_merged = merged_slices(found.scored, held_out.given_rows.count)

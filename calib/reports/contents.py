@@ -130,7 +130,7 @@ class Contents:
     settings_changed : tuple of str
         Settings that differ from the defaults of that time.
     analysis : Analysis
-        Aggregates only: ``held_out`` is None.
+        Aggregates only, without scores of rows.
     parts : Parts or None
         Slices, periods and decisions, where they were taken along.
     """

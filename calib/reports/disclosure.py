@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from calib.analysis import Analysis, MethodResult
+from calib.analysis import Analysis, LiveAnalysis, MethodResult
 from calib.core.cells import ScoreCells
 from calib.crossfit.comparison import Estimate
 from calib.curves.cumulative import CumulativeCurve
@@ -39,20 +39,19 @@ def aggregated(analysis: Analysis) -> Analysis:
     ValueError
         If the analysis holds fewer than ten rows, or was read from a report.
     """
-    held_out = analysis.held_out
-    if held_out is None:
+    if not isinstance(analysis, LiveAnalysis):
         raise ValueError(
             "analysis must come from calib.analyze, got one that was read from a report: "
             "use that report."
         )
+    held_out = analysis.held_out
     fewest = min(analysis.data.n_rows, held_out.fitted_on.n_rows)
     if fewest < MIN_ROWS:
         raise ValueError(
             f"A report shows no individual records, and needs at least {MIN_ROWS} rows "
             f"for that, got {fewest}."
         )
-    return replace(
-        analysis,
+    return analysis.aggregates(
         methods={
             key: _method(method, held_out.cells[key], held_out.replicates[key])
             for key, method in analysis.methods.items()
@@ -61,8 +60,6 @@ def aggregated(analysis: Analysis) -> Analysis:
             analysis.fitted_reliability, held_out.fitted_on, held_out.fitted_clusters
         ),
         warnings=(*analysis.warnings, *([MERGED] if _any_small(analysis) else [])),
-        held_out=None,
-        multiclass=analysis.multiclass and replace(analysis.multiclass, held_out=None, scored={}),
     )
 
 

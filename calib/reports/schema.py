@@ -34,12 +34,24 @@ def _without_band(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
+def _without_rows(data: dict[str, Any]) -> dict[str, Any]:
+    """5 to 6: analyses had empty places for the scores of rows, which no report holds."""
+    try:
+        analysis = {key: value for key, value in data["analysis"].items() if key != "held_out"}
+        matrix = analysis.get("multiclass") or {}
+        kept = {key: value for key, value in matrix.items() if key not in ("held_out", "scored")}
+    except (KeyError, TypeError, AttributeError):
+        return data  # damaged: the reader says where
+    return {**data, "analysis": {**analysis, "multiclass": kept or None}}
+
+
 # A step that was released is never edited: a change is a new step.
 STEPS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: _without_parts,
     2: _without_origin,
     3: _with_answers,
     4: _without_band,
+    5: _without_rows,
 }
 SCHEMA_VERSION = len(STEPS) + 1
 

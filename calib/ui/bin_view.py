@@ -48,15 +48,16 @@ def show(session: Session, model: Model, shown: Sequence[str]) -> None:
     st.markdown("### Look into a bin")
     picked, score = bins.chosen(session, model.analysis, shown), session[choices.BIN_AT]
     _control(session, model.analysis, picked, shown)
-    if picked.position is None or model.analysis.held_out is None:
+    position = picked.position
+    if position is None:
         st.caption(HINT if score is None else EMPTY.format(score))
         return
-    st.markdown(_said(picked, picked.position))
+    st.markdown(_said(picked, position))
     listed, mixed = st.columns([3, 2], gap="large")
     with listed:
-        _rows(session, model, picked)
+        _rows(session, model, picked, position)
     with mixed:
-        _mix(session, model, picked)
+        _mix(session, model, picked, position)
 
 
 def _control(session: Session, analysis: Analysis, picked: ChosenBin, shown: Sequence[str]) -> None:
@@ -99,10 +100,9 @@ def _said(picked: ChosenBin, i: int) -> str:
     )
 
 
-def _rows(session: Session, model: Model, picked: ChosenBin) -> None:
+def _rows(session: Session, model: Model, picked: ChosenBin, position: int) -> None:
     held_out = model.analysis.held_out
-    assert held_out is not None
-    found = bins.rows(session, model.analysis, picked)
+    found = session.memo(bins.rows, held_out, picked.method, picked.curve, position)
     slot = st.container()
     page = st.pagination(
         -(-len(found) // PAGE), key=state.key(f"rows_{picked.method}_{found[0]}_{len(found)}")
@@ -128,7 +128,7 @@ def _rows(session: Session, model: Model, picked: ChosenBin) -> None:
     )
 
 
-def _mix(session: Session, model: Model, picked: ChosenBin) -> None:
+def _mix(session: Session, model: Model, picked: ChosenBin, position: int) -> None:
     names = list(model.rows.columns)
     if not names:
         st.caption("These data name no slice columns to compare the bin by.")
@@ -140,11 +140,13 @@ def _mix(session: Session, model: Model, picked: ChosenBin) -> None:
         key=state.key("mix_by"),
         label="Its slices against the rest, by",
     )
-    cut = slicing.scored(slicing.slicing(session, model.rows, (column,)), model.rows)
-    if len(bins.rows(session, model.analysis, picked)) == len(cut.codes):
+    cut = slicing.scored(session, slicing.slicing(session, model.rows, (column,)), model.rows)
+    if picked.curve.rows[position] == len(cut.codes):
         st.caption("All rows are in this bin: there is no rest to compare it with.")
         return
-    _mix_table(bins.mix(session, model.analysis, picked, cut))
+    chosen = (picked.method, picked.curve, position)
+    level = session.settings.confidence_level
+    _mix_table(session.memo(bins.mix, model.analysis.held_out, *chosen, cut, level))
 
 
 def _mix_table(found: SliceMix) -> None:

@@ -9,9 +9,11 @@ import numpy as np
 
 from calib.analysis import Analysis
 from calib.analysis.slices import SliceMix, Slicing, bin_of, bin_rows, slice_mix
+from calib.crossfit.comparison import CrossFitted
 from calib.curves.reliability import ReliabilityCurve
 from calib.numerics.arrays import IntArray
-from calib.ui.choices import BIN_AT, BIN_OF, N_RANGES
+from calib.ui.choices import BIN_AT, BIN_OF
+from calib.ui.memo import keep
 from calib.ui.state import Session
 
 
@@ -46,30 +48,22 @@ def chosen(session: Session, analysis: Analysis, shown: Sequence[str]) -> Chosen
     return ChosenBin(method, curve, None if score is None else bin_of(curve, score))
 
 
-def rows(session: Session, analysis: Analysis, picked: ChosenBin) -> IntArray:
+@keep(4)
+def rows(held_out: CrossFitted, method: str, curve: ReliabilityCurve, position: int) -> IntArray:
     """Indices of its rows."""
-    assert analysis.held_out is not None
-    assert picked.position is not None
-    score, position = analysis.held_out.row_scores(picked.method), picked.position
-    key = ("bin", *_key(session, analysis, picked))
-    return session.cuts.get_or_make(key, lambda: bin_rows(picked.curve, position, score))
+    return bin_rows(curve, position, held_out.row_scores(method))
 
 
-def mix(session: Session, analysis: Analysis, picked: ChosenBin, cut: Slicing) -> SliceMix:
+def mix(
+    held_out: CrossFitted,
+    method: str,
+    curve: ReliabilityCurve,
+    position: int,
+    cut: Slicing,
+    level: float,
+) -> SliceMix:
     """Its slices against those of all other rows."""
-    assert analysis.held_out is not None
-    view, level = analysis.held_out.given_rows, session.settings.confidence_level
-
-    def make() -> SliceMix:
-        inside = np.zeros(len(view), dtype=np.bool_)
-        inside[rows(session, analysis, picked)] = True
-        return slice_mix(cut, inside, view.weight, view.group, confidence_level=level)
-
-    key = ("mix", *_key(session, analysis, picked), cut.columns, session[N_RANGES], level)
-    return session.findings.get_or_make(key, make)
-
-
-def _key(session: Session, analysis: Analysis, picked: ChosenBin) -> tuple[object, ...]:
-    settings, position = session.settings, picked.position
-    edges = (picked.curve.low_edge[position], picked.curve.high_edge[position])
-    return (analysis.data.fingerprint, settings.fitting(), picked.method, *edges)
+    view = held_out.given_rows
+    inside = np.zeros(len(view), dtype=np.bool_)
+    inside[rows(held_out, method, curve, position)] = True
+    return slice_mix(cut, inside, view.weight, view.group, confidence_level=level)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from calib.analysis.verdict import SIGNIFICANCE
+from calib.core.predictions import Predictions
+from calib.matrices import MatrixCrossFitted
 from calib.multiclass import Classwise
 from calib.text import number, p_value, percent, plain, signed
 from calib.ui import state
 from calib.ui.frame import Model
-from calib.ui.state import HEAVY, Session
+from calib.ui.state import Session
 from calib.ui.tables import whole_numbers
 from calib.ui.views import plain_name
 from calib.ui.words import method_label
@@ -62,21 +63,14 @@ READING = """
 """
 
 
-def table_of(session: Session, model: Model, method: str) -> Classwise:
+def table_of(session: Session, matrix: MatrixCrossFitted, model: Model, method: str) -> Classwise:
     """Every class under a method, computed once."""
-    compared = model.analysis.multiclass
-    assert compared is not None
-    held_out = compared.held_out
-    assert held_out is not None
-    # Every class is in it, whatever the view.
-    fitting = replace(session.settings.fitting(), view=session.start.view)
+    with st.spinner("Looking at every class …"):
+        return session.memo.heavy(_classwise, matrix, method, model.rows)
 
-    def make() -> Classwise:
-        with HEAVY, st.spinner("Looking at every class …"):
-            return held_out.classwise(method, model.rows.class_names)
 
-    key = (model.rows.fingerprint, fitting, "classes", method)
-    return session.findings.get_or_make(key, make)
+def _classwise(matrix: MatrixCrossFitted, method: str, rows: Predictions) -> Classwise:
+    return matrix.classwise(method, rows.class_names)
 
 
 def summary(table: Classwise, method: str) -> str:

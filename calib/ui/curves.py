@@ -3,58 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 
-from calib.analysis import Analysis
+from calib.analysis import LiveAnalysis
+from calib.crossfit.comparison import CrossFitted
 from calib.curves.corp import corp_curve
 from calib.curves.rate import RateCurve, RateKind
 from calib.curves.sensitivity import Sensitivity, ece_sensitivity
 from calib.curves.smooth import smooth_curve
-from calib.settings import Settings
-from calib.ui.state import HEAVY, Session
-
-Key = tuple[str, Settings, str]
+from calib.ui.state import Session
 
 
 def rates(
-    session: Session, analysis: Analysis, method: str, kinds: Sequence[RateKind]
+    session: Session, analysis: LiveAnalysis, method: str, kinds: Sequence[RateKind]
 ) -> tuple[RateCurve, ...]:
-    """CORP and smooth curves of a method's held-out scores; none in an opened report."""
-    held_out, settings = analysis.held_out, analysis.settings
-    if held_out is None:
-        return ()
-    cells, level = held_out.cells[method], settings.confidence_level
-    clusters = held_out.clusters(method)
-
-    def make(kind: RateKind) -> RateCurve:
-        with HEAVY:
-            if kind == "smooth":
-                return smooth_curve(cells, confidence_level=level, clusters=clusters)
-            return corp_curve(
-                cells, confidence_level=level, random_state=settings.seed, clusters=clusters
-            )
-
-    key = _key(analysis, method)
-    return tuple(session.rates.get_or_make((key, kind), partial(make, kind)) for kind in kinds)
-
-
-def sensitivity(session: Session, analysis: Analysis, method: str) -> Sensitivity | None:
-    """ECE of a method's held-out scores over the number of bins; None in an opened report."""
-    held_out, level = analysis.held_out, analysis.settings.confidence_level
-    if held_out is None:
-        return None
-    cells, replicates = held_out.cells[method], held_out.replicates[method]
-
-    def make() -> Sensitivity:
-        with HEAVY:
-            return ece_sensitivity(cells, replicates, confidence_level=level)
-
-    return session.sensitivities.get_or_make(_key(analysis, method), make)
-
-
-def _key(analysis: Analysis, method: str) -> Key:
-    """All that held-out scores and their intervals depend on: everything but the bins."""
+    """CORP and smooth curves of a method's held-out scores."""
     settings = analysis.settings
-    fitting = replace(settings.fitting(), confidence_level=settings.confidence_level)
-    return analysis.data.fingerprint, fitting, method
+    chosen = (method, settings.confidence_level, settings.seed)
+    return tuple(session.memo.heavy(_rate, analysis.held_out, kind, *chosen) for kind in kinds)
+
+
+def _rate(held_out: CrossFitted, kind: RateKind, method: str, level: float, seed: int) -> RateCurve:
+    cells, clusters = held_out.cells[method], held_out.clusters(method)
+    if kind == "smooth":
+        return smooth_curve(cells, confidence_level=level, clusters=clusters)
+    return corp_curve(cells, confidence_level=level, random_state=seed, clusters=clusters)
+
+
+def sensitivity(session: Session, analysis: LiveAnalysis, method: str) -> Sensitivity:
+    """ECE of a method's held-out scores over the number of bins."""
+    level = analysis.settings.confidence_level
+    return session.memo.heavy(_sensitivity, analysis.held_out, method, level)
+
+
+def _sensitivity(held_out: CrossFitted, method: str, level: float) -> Sensitivity:
+    cells, replicates = held_out.cells[method], held_out.replicates[method]
+    return ece_sensitivity(cells, replicates, confidence_level=level)

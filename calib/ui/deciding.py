@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
-from calib.analysis import Analysis
+from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import (
     CostCurves,
     Costs,
@@ -18,10 +16,9 @@ from calib.analysis.decisions import (
     expected_counts,
     net_benefit,
 )
-from calib.core.predictions import Predictions
 from calib.ui import choices, state
 from calib.ui.choices import Chosen
-from calib.ui.state import HEAVY, Session
+from calib.ui.state import Session
 from calib.ui.widgets import control, show_value
 
 BY_COSTS, BY_CAPACITY = "Costs", "Capacity"
@@ -73,50 +70,19 @@ def _change_range(key: str) -> None:
         state.current().change(choice, choice.take(end))
 
 
-def _key(session: Session, rows: Predictions, *more: Any) -> tuple[Any, ...]:
-    settings = session.settings
-    return (rows.fingerprint, settings.fitting(), settings.confidence_level, *more)
-
-
-def decisions(session: Session, analysis: Analysis, rows: Predictions) -> DecisionTable:
+def decisions(session: Session, analysis: LiveAnalysis) -> DecisionTable:
     """Decisions by every method under the session's costs."""
-    held_out, at, chosen = (
-        analysis.held_out,
-        session.settings.confidence_level,
-        costs(session.chosen),
-    )
-    assert held_out is not None
-
-    def make() -> DecisionTable:
-        with HEAVY:
-            return decide(held_out, chosen, confidence_level=at)
-
-    return session.findings.get_or_make(_key(session, rows, "decide", chosen), make)
+    chosen, at = costs(session.chosen), session.settings.confidence_level
+    return session.memo.heavy(decide, analysis.held_out, chosen, confidence_level=at)
 
 
-def curves(
-    session: Session, analysis: Analysis, rows: Predictions
-) -> tuple[CostCurves, NetBenefit]:
+def curves(session: Session, analysis: LiveAnalysis) -> tuple[CostCurves, NetBenefit]:
     """Cost and net benefit over the threshold."""
     held_out, chosen = analysis.held_out, costs(session.chosen)
-    assert held_out is not None
-    findings = session.findings
-    return (
-        findings.get_or_make(
-            _key(session, rows, "cost", chosen), lambda: cost_curves(held_out, chosen)
-        ),
-        findings.get_or_make(_key(session, rows, "benefit"), lambda: net_benefit(held_out)),
-    )
+    return session.memo(cost_curves, held_out, chosen), session.memo(net_benefit, held_out)
 
 
-def counts(
-    session: Session, analysis: Analysis, rows: Predictions, low: float, high: float
-) -> ExpectedCounts:
+def counts(session: Session, analysis: LiveAnalysis, low: float, high: float) -> ExpectedCounts:
     """Expected and observed positives in a range of scores."""
-    held_out, at = analysis.held_out, session.settings.confidence_level
-    assert held_out is not None
-
-    def make() -> ExpectedCounts:
-        return expected_counts(held_out, low, high, confidence_level=at)
-
-    return session.findings.get_or_make(_key(session, rows, "counts", low, high), make)
+    at = session.settings.confidence_level
+    return session.memo(expected_counts, analysis.held_out, low, high, confidence_level=at)

@@ -11,7 +11,7 @@ from calib.reports import Report
 from calib.reports.export import pictures
 from calib.reports.tables import archive
 from calib.text import plain
-from calib.ui.state import HEAVY
+from calib.ui.memo import HEAVY
 
 # Label, method of the report, suffix and type of each file.
 FILES = (

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import streamlit as st
 
-from calib.analysis import Analysis
+from calib.analysis import LiveAnalysis
 from calib.core.predictions import Predictions
-from calib.crossfit.comparison import Progress
+from calib.crossfit.comparison import CrossFitted, Progress
 from calib.crossfit.epsilon import (
     EPSILONS,
     CrossFitFolds,
@@ -23,31 +23,32 @@ from calib.curves.functions import CalibrationFunction
 from calib.figures.epsilon import epsilon_chart
 from calib.settings import Settings
 from calib.ui import frame, how_to_read, widgets
-from calib.ui.recent import Recent
-from calib.ui.state import HEAVY, Session
+from calib.ui.memo import Unkeyed, keep
+from calib.ui.state import Session, shared_memo
 
 
-@st.cache_resource
-def _losses() -> Recent[float]:
-    # Numbers only, by fingerprint: nothing of a person's rows.
-    return Recent(most=4096)
-
-
-def methods(analysis: Analysis) -> tuple[str, ...]:
+def methods(analysis: LiveAnalysis) -> tuple[str, ...]:
     """The analysed methods that epsilon changes."""
     return tuple(key for key in analysis.methods if takes_epsilon(key))
 
 
-def rule_maps(session: Session, analysis: Analysis) -> Mapping[str, CalibrationFunction]:
+def rule_maps(session: Session, analysis: LiveAnalysis) -> Mapping[str, CalibrationFunction]:
     """Maps under the paper's rule of the methods that epsilon changes; none if it is in use."""
-    held_out, known = analysis.held_out, analysis.compact_logit
-    if held_out is None or known.epsilon == known.rule:
+    known, keys = analysis.compact_logit, methods(analysis)
+    if known.epsilon == known.rule:
         return {}
-    key = (analysis.data.fingerprint, analysis.settings.view, methods(analysis))
-    return session.rule_maps.get_or_make(key, lambda: by_rule(held_out, methods(analysis)))
+    # Fitted on all rows: no fold counts, and not the epsilon in use.
+    made = Unkeyed(_by_rule, held_out=analysis.held_out)
+    return session.memo(made, analysis.data.fingerprint, analysis.settings.view, keys)
 
 
-def over_epsilon(session: Session, rows: Predictions, analysis: Analysis) -> None:
+def _by_rule(
+    _fingerprint: str, _view: str, keys: tuple[str, ...], *, held_out: CrossFitted
+) -> Mapping[str, CalibrationFunction]:
+    return by_rule(held_out, keys)
+
+
+def over_epsilon(session: Session, rows: Predictions, analysis: LiveAnalysis) -> None:
     """Log loss over epsilon of the methods that a person picks; progress until it is there."""
     options = methods(analysis)
     if not options:
@@ -66,37 +67,47 @@ def over_epsilon(session: Session, rows: Predictions, analysis: Analysis) -> Non
 
 
 def curve(
-    session: Session, rows: Predictions, analysis: Analysis, key: str, progress: Progress
+    session: Session, rows: Predictions, analysis: LiveAnalysis, key: str, progress: Progress
 ) -> EpsilonCurve:
     """Held-out log loss of a method over epsilon.
 
     A person who moves on while it is computed ends it: the points that are done are kept.
     """
-    held_out = analysis.held_out
-    assert held_out is not None
-    folds = _folds(analysis.settings)
+    held_out, folds = analysis.held_out, _folds(analysis.settings)
     point = 0
 
-    def rounds() -> CrossFitFolds:
-        return session.rounds.get_or_make(
-            (rows.fingerprint, folds), lambda: cross_fit_folds(held_out)
-        )
-
-    def fit(epsilon: float) -> float:
+    def fit(_fingerprint: str, _folds: Settings, key: str, epsilon: float) -> float:
         def tell(share: float, text: str) -> None:
             progress((point + share) / len(EPSILONS), text)
 
         tell(0.0, "Counting the rows of every fold")
-        with HEAVY:
-            return rounds().log_loss(key, epsilon, tell)
+        counted = Unkeyed(_counted, held_out=held_out)
+        return session.memo(counted, rows, folds).log_loss(key, epsilon, tell)
 
     def log_loss(epsilon: float) -> float:
         nonlocal point
-        value = _losses().get_or_make((rows.fingerprint, folds, key, epsilon), lambda: fit(epsilon))
+        made = Unkeyed(_log_loss, fit=fit)
+        value = shared_memo().heavy(made, rows.fingerprint, folds, key, epsilon)
         point += 1
         return value
 
     return epsilon_curve(key, held_out.fitted_on, log_loss)
+
+
+def _log_loss(
+    fingerprint: str,
+    folds: Settings,
+    key: str,
+    epsilon: float,
+    *,
+    fit: Callable[[str, Settings, str, float], float],
+) -> float:
+    return fit(fingerprint, folds, key, epsilon)
+
+
+@keep(1)
+def _counted(_rows: Predictions, _folds: Settings, *, held_out: CrossFitted) -> CrossFitFolds:
+    return cross_fit_folds(held_out)
 
 
 def _folds(settings: Settings) -> Settings:

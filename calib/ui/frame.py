@@ -12,7 +12,7 @@ from typing import NoReturn, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib.analysis import Analysis
+from calib.analysis import LiveAnalysis
 from calib.analysis.model_comparison import ModelComparison
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import Progress
@@ -34,12 +34,12 @@ class Model:
     """One model's rows, and their analysis: what the body of a page draws."""
 
     rows: Predictions
-    analysis: Analysis
+    analysis: LiveAnalysis
     name: str = ""
 
 
 Body = Callable[[Model], None]
-Analyse = Callable[[Session, Predictions, Progress], Analysis]
+Analyse = Callable[[Session, Predictions, Progress], LiveAnalysis]
 Found = TypeVar("Found")
 
 
@@ -223,7 +223,7 @@ def analysis(
     rows: Predictions,
     analyse: Analyse = state.analysis,
     name: str = "",
-) -> Analysis:
+) -> LiveAnalysis:
     """The analysis of these rows, or a sentence on why there is none and the end of the page."""
     return _worked_out(lambda progress: analyse(session, rows, progress), name)
 

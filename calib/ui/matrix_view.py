@@ -10,12 +10,19 @@ from calib.analysis import Analysis
 from calib.crossfit.comparison import Estimate
 from calib.figures.clipping import clipping_chart
 from calib.figures.difference import matrix_difference_chart
-from calib.matrices import Clipping, MulticlassComparison, compare_clipping
+from calib.matrices import (
+    Clipping,
+    LiveMulticlassComparison,
+    MatrixCrossFitted,
+    MulticlassComparison,
+    compare_clipping,
+)
 from calib.multiclass import MULTICLASS_METRICS
 from calib.multiclass.metrics import ROW_METRICS
 from calib.text import interval, level, number, signed, significant
 from calib.ui import frame, how_to_read, state
-from calib.ui.state import HEAVY, Session
+from calib.ui.memo import Unkeyed
+from calib.ui.state import Session
 from calib.ui.words import calibrated, method_label
 
 PICK: Mapping[str, Callable[[list[float]], float]] = {"lower": min, "higher": max}
@@ -70,10 +77,8 @@ def _best(compared: MulticlassComparison, name: str) -> set[str]:
     return set() if len(found) == len(values) else found
 
 
-def changes(analysis: Analysis) -> None:
+def changes(analysis: Analysis, compared: MulticlassComparison) -> None:
     """What each method changes, paired by row: accuracy too, which some maps spoil."""
-    compared = analysis.multiclass
-    assert compared is not None
     st.markdown("### Change against the uncalibrated scores, all classes")
     forest, said = st.columns([3, 2], gap="large")
     with forest:
@@ -105,12 +110,15 @@ def change_rows(compared: MulticlassComparison) -> list[dict[str, str]]:
     return rows
 
 
-def clipped(session: Session, analysis: Analysis) -> None:
+def clipped(session: Session, compared: LiveMulticlassComparison) -> None:
     """Clipping against calibration, or why there is none."""
+    at = compared.confidence_level
     st.markdown("### Clipping against calibration")
     try:
         with st.spinner("Clipping at every bound"):
-            found = _clipping(session, analysis)
+            # Another view has another comparison of the same held-out scores.
+            clip = Unkeyed(_clipping, compared=compared)
+            found = session.memo.heavy(clip, compared.held_out, at)
     except ValueError as error:
         st.caption(str(error))
         return
@@ -118,21 +126,14 @@ def clipped(session: Session, analysis: Analysis) -> None:
     with picture:
         frame.chart(clipping_chart(found), "chart_clipping")
     with said:
-        st.markdown(clipping_said(found, analysis.settings.confidence_level))
+        st.markdown(clipping_said(found, at))
         frame.reading(how_to_read.CLIPPING)
 
 
-def _clipping(session: Session, analysis: Analysis) -> Clipping:
-    compared = analysis.multiclass
-    assert compared is not None
-
-    def make() -> Clipping:
-        with HEAVY:
-            return compare_clipping(compared)
-
-    settings = analysis.settings
-    key = ("clipping", analysis.data.fingerprint, settings.methods, settings.n_folds, settings.seed)
-    return session.findings.get_or_make((*key, settings.confidence_level), make)
+def _clipping(
+    _held_out: MatrixCrossFitted, _level: float, *, compared: LiveMulticlassComparison
+) -> Clipping:
+    return compare_clipping(compared)
 
 
 def clipping_said(found: Clipping, confidence_level: float) -> str:

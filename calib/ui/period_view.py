@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from calib.analysis import Analysis
+from calib.analysis import LiveAnalysis
 from calib.analysis.periods import PeriodTable
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.core.estimate import Estimate
@@ -34,13 +34,14 @@ UNITS_SAID = {
 
 
 def over_time(
-    session: Session, analysis: Analysis, rows: Predictions, column: str, methods: Sequence[str]
+    session: Session, analysis: LiveAnalysis, rows: Predictions, column: str, methods: Sequence[str]
 ) -> None:
     """Calibration over the periods of a column: chart, what is set aside, table."""
     try:
         with st.spinner("Looking at every period"):
             cut = slicing.periods(session, rows, column)
-            tables = slicing.period_tables(session, analysis, rows, column, cut, methods)
+            own = slicing.scored(session, cut, rows)
+            tables = slicing.period_tables(session, analysis, own, methods)
     except ValueError as error:
         st.info(plain(str(error)))
         return

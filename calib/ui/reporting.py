@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
+from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import Costs
-from calib.reports import Declared, Parts, Report, parts_of
+from calib.analysis.periods.cutting import Unit
+from calib.core.predictions import Predictions
+from calib.reports import Declared, Report, parts_of
 from calib.store import Store, StoreError
 from calib.text import plain
-from calib.ui import choices, deciding, downloads, sharing, state
-from calib.ui.choices import Chosen
+from calib.ui import deciding, downloads, sharing, state
+from calib.ui.choices import CROSS, N_RANGES, SLICE_BY, TIME, UNIT, Chosen
 from calib.ui.frame import Model
-from calib.ui.state import HEAVY, Session
+from calib.ui.state import Session
 from calib.ui.widgets import field, show_value
 
-# Of the drawing; the settings all are.
-SHOWN_IN_REPORTS = [
-    choice
-    for choice in choices.CHOICES.values()
-    if "Reports" in choice.acts_on and not choice.is_setting
-]
 CONTENTS = """
 - the verdict, the recommendation and its reasons
 - reliability before and after, cumulative differences, calibration functions
@@ -85,38 +82,44 @@ def form(session: Session, model: Model, store: Store | None) -> None:
 
 def report_of(session: Session, model: Model) -> Report:
     """The report of a model under the session's settings and words."""
-    declared = _declared(session)
-    chosen = tuple(session[each] for each in SHOWN_IN_REPORTS)
-    named = (model.rows.name, model.rows.origin)
-    key = (model.rows.fingerprint, *named, session.settings, declared, "report", chosen)
-
-    def make() -> Report:
-        with HEAVY:
-            parts = _parts(session, model)
-            return Report.from_analysis(model.analysis, parts=parts, held_out_declared=declared)
-
-    made: Report = session.findings.get_or_make(key, make)
+    rows, known, unit = model.rows, model.rows.columns, session[UNIT]
+    time, first, cross = (session[each] for each in (TIME, SLICE_BY, CROSS))
+    time = time if time in known else rows.time_name
+    first = first if first in known else next(iter(known), "")
+    # The column that is looked at comes first.
+    slices: list[tuple[str, ...]] = [
+        (name,) for name in dict.fromkeys((first, *known)) if name and name != time
+    ]
+    if cross in known and cross != first:
+        slices.append((first, cross))
+    made = session.memo.heavy(
+        _report,
+        rows,
+        model.analysis,
+        _declared(session),
+        tuple(slices),
+        session[N_RANGES],
+        time,
+        unit or None,
+        costs(session),
+    )
     return made.edited(title=session.title, author=session.author, note=session.note)
 
 
-def _parts(session: Session, model: Model) -> Parts:
-    unit = session[choices.UNIT]
-    known, cross = model.rows.columns, session[choices.CROSS]
-    time, first = session[choices.TIME], session[choices.SLICE_BY]
-    time = time if time in known else model.rows.time_name
-    first = first if first in known else next(iter(known), "")
-    # The column that is looked at comes first.
-    slices = [(name,) for name in dict.fromkeys((first, *known)) if name and name != time]
-    crossed = cross in known and cross != first
-    return parts_of(
-        model.rows,
-        model.analysis,
-        slices=[*slices, *([(first, cross)] if crossed else [])],
-        n_ranges=session[choices.N_RANGES],
-        time=time,
-        unit=unit or None,
-        costs=costs(session),
+def _report(
+    rows: Predictions,
+    analysis: LiveAnalysis,
+    declared: Declared,
+    slices: tuple[tuple[str, ...], ...],
+    n_ranges: int,
+    time: str,
+    unit: Unit | None,
+    costs: Costs | None,
+) -> Report:
+    parts = parts_of(
+        rows, analysis, slices=slices, n_ranges=n_ranges, time=time, unit=unit, costs=costs
     )
+    return Report.from_analysis(analysis, parts=parts, held_out_declared=declared)
 
 
 def costs(session: Session) -> Costs | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from calib.analysis import Analysis
+from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import DecisionTable
 from calib.analysis.slices import SliceCalibration, SliceErrorRates, SliceGaps, Slicing
 from calib.analysis.verdict import SIGNIFICANCE
@@ -178,7 +178,12 @@ def rates_title(decided: DecisionTable) -> str:
 
 
 def own_map(
-    session: Session, analysis: Analysis, rows: Predictions, cut: Slicing, number: int, method: str
+    session: Session,
+    analysis: LiveAnalysis,
+    rows: Predictions,
+    cut: Slicing,
+    number: int,
+    method: str,
 ) -> None:
     """Calibrate a slice by a map of its own, and say what it gains."""
     try:

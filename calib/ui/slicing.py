@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any
+from typing import TypeVar
 
-from calib.analysis import Analysis
+from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import DecisionTable
 from calib.analysis.periods import Periods, PeriodTable, cut_periods, period_table
+from calib.analysis.periods.cutting import Unit
 from calib.analysis.slices import (
     SliceCalibration,
     SliceErrorRates,
@@ -22,152 +22,145 @@ from calib.analysis.slices import (
     slice_reliability,
 )
 from calib.core.predictions import Predictions
+from calib.crossfit.comparison import CrossFitted
 from calib.curves.reliability import ReliabilityCurve
+from calib.matrices import MatrixCrossFitted
+from calib.settings import Strategy
 from calib.ui.choices import N_RANGES, UNIT
-from calib.ui.state import HEAVY, Session
+from calib.ui.memo import keep
+from calib.ui.state import Session
 
+Cut = TypeVar("Cut", Slicing, Periods)
 # A slice has fewer rows than all have: its bins must not become too small to trust.
 ROWS_A_BIN = 50
 
 
 def slicing(session: Session, rows: Predictions, columns: tuple[str, ...]) -> Slicing:
     """Every row's slice."""
-    n_ranges = session[N_RANGES]
-    key = (rows.fingerprint, columns, n_ranges)
-    return session.cuts.get_or_make(key, lambda: slice_by(rows.columns, columns, n_ranges=n_ranges))
+    return session.memo(_slicing, rows, columns, session[N_RANGES])
 
 
-def scored(cut: Any, rows: Predictions) -> Any:
+@keep(4)
+def _slicing(rows: Predictions, columns: tuple[str, ...], n_ranges: int) -> Slicing:
+    return slice_by(rows.columns, columns, n_ranges=n_ranges)
+
+
+def scored(session: Session, cut: Cut, rows: Predictions) -> Cut:
     """The slices or periods of the rows that are scored."""
+    return cut if rows.test is None else session.memo(_scored, cut, rows)
+
+
+@keep(4)
+def _scored(cut: Cut, rows: Predictions) -> Cut:
     return cut if rows.test is None else cut.rows(rows.test)
 
 
-def _key(session: Session, rows: Predictions, *more: Any) -> tuple[Any, ...]:
-    settings = session.settings
-    return (rows.fingerprint, settings.fitting(), settings.confidence_level, *more)
-
-
 def gaps(
-    session: Session, analysis: Analysis, rows: Predictions, cut: Slicing, methods: Sequence[str]
+    session: Session, analysis: LiveAnalysis, own: Slicing, methods: Sequence[str]
 ) -> dict[str, SliceGaps]:
     """Observed minus predicted of each slice, by method."""
     held_out, at = analysis.held_out, session.settings.confidence_level
-    assert held_out is not None
+    return {m: session.memo(_gaps, held_out, m, own, at) for m in methods}
 
-    def make(method: str) -> SliceGaps:
-        view, own = held_out.row_view(method), scored(cut, rows)
-        return slice_gaps(view, view.score, own, confidence_level=at)
 
-    def key(method: str) -> tuple[Any, ...]:
-        return _key(session, rows, "gaps", cut.columns, session[N_RANGES], method)
-
-    return {m: session.findings.get_or_make(key(m), partial(make, m)) for m in methods}
+def _gaps(held_out: CrossFitted, method: str, own: Slicing, at: float) -> SliceGaps:
+    view = held_out.row_view(method)
+    return slice_gaps(view, view.score, own, confidence_level=at)
 
 
 def error_rates(
     session: Session,
-    analysis: Analysis,
-    rows: Predictions,
-    cut: Slicing,
+    analysis: LiveAnalysis,
+    own: Slicing,
     table: DecisionTable,
     methods: Sequence[str],
 ) -> dict[str, tuple[SliceErrorRates, SliceErrorRates]]:
     """Error rates of the slices, and of all rows, by method."""
     held_out, at = analysis.held_out, session.settings.confidence_level
-    assert held_out is not None
+    return {m: session.memo(_error_rates, held_out, m, own, table, at) for m in methods}
 
-    def make(method: str) -> tuple[SliceErrorRates, SliceErrorRates]:
-        view = held_out.row_view(method)
-        flagged = held_out.row_values(table.methods[method].flag(held_out.scores[method]))
-        each = [scored(cut, rows), Slicing.whole(len(view))]
-        first, second = (slice_error_rates(view, flagged, own, confidence_level=at) for own in each)
-        return first, second
 
-    common = _key(session, rows, "rates", cut.columns, session[N_RANGES], table.costs)
-    return {m: session.findings.get_or_make((*common, m), partial(make, m)) for m in methods}
+def _error_rates(
+    held_out: CrossFitted, method: str, own: Slicing, table: DecisionTable, at: float
+) -> tuple[SliceErrorRates, SliceErrorRates]:
+    view = held_out.row_view(method)
+    flagged = held_out.row_values(table.methods[method].flag(held_out.scores[method]))
+    return (
+        slice_error_rates(view, flagged, own, confidence_level=at),
+        slice_error_rates(view, flagged, Slicing.whole(len(view)), confidence_level=at),
+    )
 
 
 def curves(
-    session: Session,
-    analysis: Analysis,
-    rows: Predictions,
-    cut: Slicing,
-    picked: Sequence[int],
-    method: str = "uncalibrated",
+    session: Session, analysis: LiveAnalysis, own: Slicing, picked: Sequence[int]
 ) -> Mapping[str, ReliabilityCurve]:
-    """Reliability curves of some slices, by name."""
+    """Reliability curves of the uncalibrated scores of some slices, by name."""
     held_out, settings = analysis.held_out, session.settings
-    assert held_out is not None
+    chosen = (settings.n_bins, settings.strategy, settings.confidence_level)
+    return {own.names[n]: session.memo(_curve, held_out, own, n, *chosen) for n in picked}
 
-    def make(number: int) -> ReliabilityCurve:
-        view, member = held_out.row_view(method), scored(cut, rows).member(number)
-        return slice_reliability(
-            view,
-            view.score,
-            member,
-            n_bins=min(settings.n_bins, max(2, int(member.sum()) // ROWS_A_BIN)),
-            strategy=settings.strategy,
-            confidence_level=settings.confidence_level,
-        )
 
-    bins = (settings.n_bins, settings.strategy)
-    found = {}
-    for number in picked:
-        key = _key(session, rows, "curve", cut.columns, session[N_RANGES], method, number, bins)
-        found[cut.names[number]] = session.findings.get_or_make(key, partial(make, number))
-    return found
+def _curve(
+    held_out: CrossFitted, own: Slicing, number: int, n_bins: int, strategy: Strategy, at: float
+) -> ReliabilityCurve:
+    view, member = held_out.row_view("uncalibrated"), own.member(number)
+    return slice_reliability(
+        view,
+        view.score,
+        member,
+        n_bins=min(n_bins, max(2, int(member.sum()) // ROWS_A_BIN)),
+        strategy=strategy,
+        confidence_level=at,
+    )
 
 
 def apart(
-    session: Session, analysis: Analysis, rows: Predictions, cut: Slicing, number: int, method: str
+    session: Session,
+    analysis: LiveAnalysis,
+    rows: Predictions,
+    cut: Slicing,
+    number: int,
+    method: str,
 ) -> SliceCalibration:
     """A slice calibrated by a map of its own, against the map of all rows."""
-    settings, member = session.settings, cut.member(number)
-    at = settings.confidence_level
+    matrix, at = analysis.multiclass, session.settings.confidence_level
+    if matrix is not None:
+        return session.memo.heavy(_apart_matrix, rows, cut, number, matrix.held_out, method, at)
+    return session.memo.heavy(_apart, rows, cut, number, analysis.held_out, method, at)
 
-    def make() -> SliceCalibration:
-        with HEAVY:
-            if analysis.multiclass is not None:
-                matrix = analysis.multiclass.held_out
-                assert matrix is not None
-                return calibrate_matrix_slices(rows, member, matrix, method, confidence_level=at)
-            held_out, view = analysis.held_out, rows.view(settings.view)
-            assert held_out is not None
-            return calibrate_slices(view, member, held_out, method, confidence_level=at)
 
-    key = _key(session, rows, "apart", cut.columns, session[N_RANGES], method, number)
-    return session.findings.get_or_make(key, make)
+def _apart(
+    rows: Predictions, cut: Slicing, number: int, held_out: CrossFitted, method: str, at: float
+) -> SliceCalibration:
+    view = rows.view(held_out.settings.view)
+    return calibrate_slices(view, cut.member(number), held_out, method, confidence_level=at)
+
+
+def _apart_matrix(
+    rows: Predictions, cut: Slicing, number: int, matrix: MatrixCrossFitted, method: str, at: float
+) -> SliceCalibration:
+    return calibrate_matrix_slices(rows, cut.member(number), matrix, method, confidence_level=at)
 
 
 def periods(session: Session, rows: Predictions, column: str) -> Periods:
     """Every row's period."""
-    unit: Any = session[UNIT] or None
-    if rows.columns[column].dtype.kind != "M":
-        unit = None
-    key = (rows.fingerprint, column, unit)
-    return session.cuts.get_or_make(key, lambda: cut_periods(rows.columns[column], unit))
+    unit = session[UNIT] if rows.columns[column].dtype.kind == "M" else ""
+    return session.memo(_periods, rows, column, unit or None)
+
+
+@keep(4)
+def _periods(rows: Predictions, column: str, unit: Unit | None) -> Periods:
+    return cut_periods(rows.columns[column], unit)
 
 
 def period_tables(
-    session: Session,
-    analysis: Analysis,
-    rows: Predictions,
-    column: str,
-    cut: Periods,
-    methods: Sequence[str],
+    session: Session, analysis: LiveAnalysis, own: Periods, methods: Sequence[str]
 ) -> dict[str, PeriodTable]:
     """Calibration of each period, by method."""
     held_out, at = analysis.held_out, session.settings.confidence_level
-    assert held_out is not None
+    return {m: session.memo.heavy(_period_table, held_out, m, own, at) for m in methods}
 
-    def make(method: str) -> PeriodTable:
-        own = scored(cut, rows)
-        with HEAVY:
-            view = held_out.row_view(method)
-            return period_table(view, view.score, own, confidence_level=at)
 
-    found = {}
-    for method in methods:
-        key = _key(session, rows, "periods", column, session[UNIT], method)
-        found[method] = session.findings.get_or_make(key, partial(make, method))
-    return found
+def _period_table(held_out: CrossFitted, method: str, own: Periods, at: float) -> PeriodTable:
+    view = held_out.row_view(method)
+    return period_table(view, view.score, own, confidence_level=at)

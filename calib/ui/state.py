@@ -5,8 +5,7 @@ One object of ours holds it, since widgets forget their values when another page
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import cycle
 from typing import Any, Literal, TypeVar
@@ -14,27 +13,23 @@ from weakref import WeakValueDictionary
 
 import streamlit as st
 
-from calib.analysis import Analysis, analyze
+from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.model_comparison import ModelComparison, compare_models
 from calib.calibrators import CALIBRATORS
 from calib.core.predictions import Predictions, check_view
-from calib.crossfit.comparison import Progress, no_progress
-from calib.crossfit.epsilon import CrossFitFolds
-from calib.curves.functions import CalibrationFunction
-from calib.curves.rate import RateCurve
-from calib.curves.sensitivity import Sensitivity
+from calib.crossfit.comparison import CrossFitted, Progress, no_progress
 from calib.loading import ColumnMapping, Problem
 from calib.loading.examples import EXAMPLES
 from calib.matrices import default_settings
 from calib.metrics.sweep import increasing_bins
 from calib.reports.contents import Declared
-from calib.settings import Settings
+from calib.settings import Settings, Strategy
 from calib.ui.choice import Choice, Situation
 from calib.ui.choices import AUTO_BINS, BIN_AT, CHOICES, MODELS, N_BINS, VIEW, Chosen
 from calib.ui.links import FINGERPRINT_SHOWN, Link, Source, decode, encode
+from calib.ui.memo import Memo, Unkeyed, keep
 from calib.ui.memory import give_back, trim
 from calib.ui.pending import Pending
-from calib.ui.recent import Recent
 from calib.ui.report_browser import Desk
 from calib.ui.upload import Upload
 
@@ -42,13 +37,17 @@ T = TypeVar("T")
 SESSION = "calib"
 TOKEN = "_streamlit_xsrf"
 # Of a session that a reload goes on with.
-RESUMED = ("upload", "unseen", "title", "author", "note", "analyses", "binned")
+RESUMED = ("upload", "unseen", "title", "author", "note", "memo")
 FIRST_EXAMPLE = next(iter(EXAMPLES))
 # Models side by side: more would be too narrow to read.
 MAX_SHOWN = 4
 READING = "Reading the columns as they are meant now"
-# More than two sessions computing at once would leave the others' sliders without a core.
-HEAVY = threading.BoundedSemaphore(2)
+# Results that grow with the rows.
+LARGE: Mapping[Callable[..., Any], int] = {
+    analyze: MAX_SHOWN,
+    compare_models: 4,
+    Predictions.one_score: 3,
+}
 
 
 @dataclass(slots=True, weakref_slot=True)
@@ -95,32 +94,10 @@ class Session:
         Choices that the whole page was last drawn for.
     pending : Pending or None
         What waits until all models are drawn; None while a single one is.
-    analyses : Recent
-        Results on a person's own data.
-    binned : Recent
-        The same with the bins in use.
-    latest : dict of str to Analysis
+    memo : Memo
+        Results on what is shown.
+    latest : dict of str to LiveAnalysis
         The last result of each model, by fingerprint: the next takes from it what did not change.
-    comparisons : Recent
-        Comparisons of all models.
-    one_scores : Recent
-        Views of a matrix, as predictions of one score a row.
-    maps : Recent
-        Their analyses, for the maps of one score.
-    rounds : Recent
-        Cells of every fold, to compute a curve over epsilon.
-    rule_maps : Recent
-        Maps as they are when epsilon follows the paper's rule, by method.
-    rates : Recent
-        CORP and smooth curves that were looked at.
-    sensitivities : Recent
-        ECE over the number of bins, of methods that were looked at.
-    auto_counts : Recent
-        Numbers of bins that the data chose.
-    cuts : Recent
-        Every row's slice or period, and the rows of a bin.
-    findings : Recent
-        What was found in slices and periods, and of decisions.
     """
 
     chosen: Chosen = field(default_factory=Chosen)
@@ -144,21 +121,8 @@ class Session:
     drawn: int = 0
     answered: Chosen | None = None
     pending: Pending | None = None
-    analyses: Recent[Analysis] = field(default_factory=lambda: Recent(most=MAX_SHOWN))
-    binned: Recent[Analysis] = field(default_factory=lambda: Recent(most=MAX_SHOWN))
-    latest: dict[str, Analysis] = field(default_factory=dict)
-    comparisons: Recent[ModelComparison] = field(default_factory=lambda: Recent(most=4))
-    one_scores: Recent[Predictions] = field(default_factory=lambda: Recent(most=3))
-    maps: Recent[Analysis] = field(default_factory=lambda: Recent(most=3))
-    rounds: Recent[CrossFitFolds] = field(default_factory=lambda: Recent(most=1))
-    rule_maps: Recent[Mapping[str, CalibrationFunction]] = field(
-        default_factory=lambda: Recent(most=4)
-    )
-    rates: Recent[RateCurve] = field(default_factory=lambda: Recent(most=12))
-    sensitivities: Recent[Sensitivity] = field(default_factory=lambda: Recent(most=8))
-    auto_counts: Recent[int] = field(default_factory=lambda: Recent(most=8))
-    cuts: Recent[Any] = field(default_factory=lambda: Recent(most=4))
-    findings: Recent[Any] = field(default_factory=lambda: Recent(most=64))
+    memo: Memo = field(default_factory=lambda: Memo(fewer=LARGE))
+    latest: dict[str, LiveAnalysis] = field(default_factory=dict)
 
     @classmethod
     def from_link(cls, named: dict[str, str]) -> Session:
@@ -359,8 +323,9 @@ def load_example(key: str) -> Mapping[str, Predictions]:
 
 
 @st.cache_resource
-def _shared_analyses() -> Recent[Analysis]:
-    return Recent(most=12)
+def shared_memo() -> Memo:
+    """What is made of examples, for all sessions; of a person's own data numbers only."""
+    return Memo(most=4096, fewer={_fit: 12})
 
 
 def map_anew(session: Session, mapping: ColumnMapping) -> None:
@@ -392,83 +357,73 @@ def predictions(session: Session) -> Predictions | None:
     return next(iter(shown_models(session).values()), None)
 
 
-def analysis(session: Session, rows: Predictions, progress: Progress = no_progress) -> Analysis:
+def analysis(session: Session, rows: Predictions, progress: Progress = no_progress) -> LiveAnalysis:
     """The analysis of these rows under the session's settings; only what changed is computed."""
-    settings = session.settings
-    # Bins cost nothing to change, all else does: one result for all binnings.
-    fitting = replace(settings.fitting(), confidence_level=settings.confidence_level)
-
-    def fit() -> Analysis:
-        with HEAVY:
-            earlier = session.latest.get(rows.fingerprint)
-            made = analyze(rows, fitting, earlier=earlier, progress=progress)
-            trim()
-            return made
-
+    latest = session.latest
     # A person's own rows are kept by their session alone and go with it.
-    kept = session.analyses if session.upload else _shared_analyses()
-    found = kept.get_or_make((rows.fingerprint, fitting), fit)
-    session.latest.pop(rows.fingerprint, None)
-    session.latest[rows.fingerprint] = found
-    while len(session.latest) > len(shown_models(session)):
-        session.latest.pop(next(iter(session.latest)))
-    key = (rows.fingerprint, settings)
-    return session.binned.get_or_make(key, lambda: analyze(rows, settings, earlier=found))
+    kept = session.memo if session.upload else shared_memo()
+    work = Unkeyed(_fit, earlier=latest.get(rows.fingerprint), progress=progress)
+    found = kept.heavy(work, rows, _fitting(session.settings))
+    latest.pop(rows.fingerprint, None)
+    latest[rows.fingerprint] = found
+    while len(latest) > len(shown_models(session)):
+        latest.pop(next(iter(latest)))
+    return session.memo(Unkeyed(analyze, earlier=found), rows, session.settings)
+
+
+@keep(MAX_SHOWN)
+def _fit(
+    rows: Predictions,
+    settings: Settings,
+    *,
+    earlier: LiveAnalysis | None = None,
+    progress: Progress = no_progress,
+) -> LiveAnalysis:
+    made = analyze(rows, settings, earlier=earlier, progress=progress)
+    trim()
+    return made
+
+
+def _fitting(settings: Settings) -> Settings:
+    """Bins cost nothing to change, all else does: one result for all binnings."""
+    return replace(settings.fitting(), confidence_level=settings.confidence_level)
 
 
 def one_score(session: Session, rows: Predictions) -> Predictions:
     """The session's view of a matrix, as predictions of one score a row; such as they are."""
     if not rows.is_matrix:
         return rows
-    view = session.settings.view
-    key = (rows.fingerprint, view)
-    return session.one_scores.get_or_make(key, lambda: rows.one_score(view))
+    return session.memo(Predictions.one_score, rows, session.settings.view)
 
 
-def maps(session: Session, rows: Predictions, progress: Progress) -> Analysis:
+def maps(session: Session, rows: Predictions, progress: Progress) -> LiveAnalysis:
     """The analysis of one score, whose methods are maps of that score alone."""
     if not session.is_matrix:
         return analysis(session, rows, progress)
     settings = one_score_settings(session.settings, Settings().view)
-    fitting = replace(settings.fitting(), confidence_level=settings.confidence_level)
-
-    def fit() -> Analysis:
-        with HEAVY:
-            return analyze(rows, fitting, progress=progress)
-
-    return analyze(
-        rows, settings, earlier=session.maps.get_or_make((rows.fingerprint, fitting), fit)
-    )
+    found = session.memo.heavy(Unkeyed(_fit, progress=progress), rows, _fitting(settings))
+    return session.memo(Unkeyed(analyze, earlier=found), rows, settings)
 
 
 def compare(session: Session, method: str, progress: Progress) -> ModelComparison:
     """All models, uncalibrated, clipped and calibrated by one method."""
-    known = models(session)
     settings = replace(session.settings, methods=("uncalibrated",))
-
-    def make() -> ModelComparison:
-        with HEAVY:
-            return compare_models(known, settings, method=method, progress=progress)
-
-    prints = tuple(one.fingerprint for one in known.values())
-    return session.comparisons.get_or_make((prints, settings, method), make)
+    compared = Unkeyed(compare_models, progress=progress)
+    return session.memo.heavy(compared, models(session), settings, method=method)
 
 
-def follow_auto(session: Session, latest: Analysis) -> bool:
+def follow_auto(session: Session, latest: LiveAnalysis) -> bool:
     """Set the number of bins to what the data choose, if asked to; whether that changed it."""
-    settings = session.settings
-    if not session[AUTO_BINS] or latest.held_out is None:
+    if not session[AUTO_BINS]:
         return False
-    cells = latest.held_out.cells["uncalibrated"]
+    before = session.settings
+    session.change(N_BINS, session.memo(_auto_bins, latest.held_out, before.strategy))
+    return session.settings != before
+
+
+def _auto_bins(held_out: CrossFitted, strategy: Strategy) -> int:
     fewest, most = N_BINS.values.bounds
-
-    def count() -> int:
-        return max(fewest, increasing_bins(cells, settings.strategy, most))
-
-    key = (latest.data.fingerprint, settings.view, settings.strategy)
-    chosen = session.auto_counts.get_or_make(key, count)
-    session.change(N_BINS, chosen)
-    return chosen != settings.n_bins
+    return max(fewest, increasing_bins(held_out.cells["uncalibrated"], strategy, most))
 
 
 def key(name: str) -> str:

@@ -10,6 +10,9 @@ from calib.ui.links import Link, Source, decode, encode
 
 METHODS = st.lists(st.sampled_from(sorted(CALIBRATORS)), unique=True, min_size=1).map(tuple)
 VALUES = {
+    "metrics": st.lists(
+        st.sampled_from(sorted(CHOICES["metrics"].values.options)), unique=True, max_size=3
+    ).map(tuple),
     "view": st.sampled_from(["class:1", "class:0", "top:1", "within:2"]),
     "methods": METHODS,
     "strategy": st.sampled_from(["quantile", "uniform"]),

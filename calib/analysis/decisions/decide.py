@@ -60,7 +60,7 @@ class Decision:
         return _flag(score, self.threshold, self.tie_share)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class DecisionTable:
     """Decisions by every method's held-out scores.
 

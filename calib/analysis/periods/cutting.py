@@ -22,7 +22,7 @@ ENOUGH_ROWS = 100
 N_RANGES = 12
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Periods:
     """Which row belongs to which period.
 

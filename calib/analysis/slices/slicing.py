@@ -18,7 +18,7 @@ MAX_NUMBERS = 12
 MISSING = "(missing)"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Slicing:
     """Which row belongs to which slice.
 
