@@ -3,7 +3,7 @@
 import streamlit as st
 
 from calib.ui import frame, gallery
-from calib.ui.gallery_entries import EXHIBITS
+from calib.ui.gallery_entries import ENTRIES
 from calib.ui.pages import PAGES
 
 session = frame.begin("Gallery")
@@ -17,8 +17,8 @@ st.markdown(
 if session.upload is not None:
     st.caption("What you open here is shown instead of your file; the Data page takes it again.")
 
-for shown in EXHIBITS:
-    opened = gallery.exhibit(shown)
+for shown in ENTRIES:
+    opened = gallery.show_entry(shown)
     if opened is not None:
         session.follow(opened.link)
         st.switch_page(PAGES[opened.page])

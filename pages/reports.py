@@ -7,14 +7,14 @@ from calib.text import plain
 from calib.ui import choices, frame, reporting, saved_report, saved_reports, widgets
 
 session = frame.begin("Reports")
-desk = session.desk
+browser = session.report_browser
 store, trouble = None, ""
 try:
     store = saved_reports.opened_store()
 except StoreError as error:
     trouble = str(error)
 
-if (desk.report and store is not None) or desk.file is not None:
+if (browser.report and store is not None) or browser.file is not None:
     try:
         with st.container(width=saved_report.WIDTH):
             saved_report.page(session, store)
@@ -27,9 +27,9 @@ with st.sidebar:
     widgets.control(session, choices.CONFIDENCE_LEVEL)
     widgets.changed(session)
 
-if desk.said:
-    st.success(plain(desk.said))
-    desk.said = ""
+if browser.said:
+    st.success(plain(browser.said))
+    browser.said = ""
 above, below = st.container(), st.container()
 with below:
     st.markdown("## Saved reports")

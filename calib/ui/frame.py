@@ -50,11 +50,11 @@ def begin(title: str) -> Session:
     session = state.current()
     # A page may have ended in the middle of several models.
     session.pending, session.drawn = None, 0
-    state.arrive(session, title)
+    state.on_page_enter(session, title)
     style.apply()
     rows = state.predictions(session)
     if rows is not None:
-        session.suit(rows)
+        session.adapt_to_data(rows)
     state.write_address(session)
     session.answered = session.chosen
     _navigation(session, title)

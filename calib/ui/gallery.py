@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from calib.text import plain
-from calib.ui.gallery_entries import Exhibit, Opening
+from calib.ui.gallery_entries import GalleryEntry, Opening
 from calib.ui.glossary import linked
 
 # Of the repository; an installed package has no documents beside it.
@@ -17,7 +17,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reproductions"
 MAX_HEIGHT, MANY_ROWS = 320, 8
 
 
-def exhibit(shown: Exhibit) -> Opening | None:
+def show_entry(shown: GalleryEntry) -> Opening | None:
     """Draw one paper; the opening whose button was pressed, if one was."""
     st.markdown(f"### {shown.title}")
     words, picture = st.columns([2, 3], gap="large")
@@ -35,7 +35,7 @@ def _button(opening: Opening) -> bool:
     return st.button(opening.label, key=f"open_{opening.key}", icon=":material/arrow_forward:")
 
 
-def _numbers(shown: Exhibit) -> None:
+def _numbers(shown: GalleryEntry) -> None:
     for name, title in shown.numbers.items():
         path = FOLDER / f"{name}.csv"
         if path.is_file():
@@ -56,7 +56,7 @@ def _table(name: str, path: Path) -> None:
         st.caption(note)
 
 
-def _picture(shown: Exhibit) -> None:
+def _picture(shown: GalleryEntry) -> None:
     path = FOLDER / f"{shown.picture}.svg"
     if path.is_file():
         st.image(str(path), alt=shown.alt, width="content")

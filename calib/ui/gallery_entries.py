@@ -53,7 +53,7 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
-class Exhibit:
+class GalleryEntry:
     """One paper: its point, what can be opened, and its numbers beside ours.
 
     Attributes
@@ -75,8 +75,8 @@ class Exhibit:
     alt: str
 
 
-EXHIBITS = (
-    Exhibit(
+ENTRIES = (
+    GalleryEntry(
         "SplineCalib: smooth maps on a stretched scale",
         "Lucena 2018, arXiv:1809.07751",
         "The map from score to probability is a smooth curve of the log-odds, fitted on a scale "
@@ -110,7 +110,7 @@ EXHIBITS = (
         "splinecalib_forest",
         "Reliability of a random forest before and after calibration, and its scores.",
     ),
-    Exhibit(
+    GalleryEntry(
         "KS error: calibration without bins",
         "Gupta et al. 2021, arXiv:2006.12800",
         "Add up what was predicted and what came true along the scores: their largest gap is the "
@@ -135,7 +135,7 @@ EXHIBITS = (
         "ks_resnet110",
         "Four cumulative panels of ResNet-110: confidence above accuracy.",
     ),
-    Exhibit(
+    GalleryEntry(
         "Beta calibration: one formula more than logistic",
         "Kull, Silva Filho, Flach 2017",
         "Logistic curves cannot leave scores that are right alone, nor pull overconfident ones "
@@ -162,7 +162,7 @@ EXHIBITS = (
         "beta_ranks",
         "Mean ranks of six methods over six sets, with critical differences.",
     ),
-    Exhibit(
+    GalleryEntry(
         "A rare event and a re-weighted model",
         "Richardson, Pospisil 2021, The Unofficial Google Data Science Blog",
         "Counting rare events many times over keeps the ranking and ruins every probability. "
@@ -186,7 +186,7 @@ EXHIBITS = (
         "google_rare_event",
         "Reliability of the re-weighted model and of five repairs on log-odds axes.",
     ),
-    Exhibit(
+    GalleryEntry(
         "The expected calibration error by hand",
         "A blog post on the ECE with two worked examples",
         "Ten rows, three bins, 0.241; ten labels, three bins, 0.194. The listing beside them "
@@ -211,7 +211,7 @@ EXHIBITS = (
         "ece_blog",
         "Three bins of ten rows, whose intervals all reach the diagonal.",
     ),
-    Exhibit(
+    GalleryEntry(
         "CORP: let the data choose the bins",
         "Dimitriadis, Gneiting, Jordan 2021, doi:10.1073/pnas.2016191118",
         "Isotonic regression is a reliability diagram that needs no bins, and splits the Brier "
@@ -231,4 +231,4 @@ EXHIBITS = (
         "Ten CORP diagrams with their bands.",
     ),
 )
-OPENINGS = tuple(opening for exhibit in EXHIBITS for opening in exhibit.openings)
+OPENINGS = tuple(opening for entry in ENTRIES for opening in entry.openings)

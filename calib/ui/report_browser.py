@@ -1,4 +1,4 @@
-"""Desk: what of the team's reports is open in a session, and what is looked for."""
+"""ReportBrowser: what of the team's reports is open in a session, and what is looked for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST_ID = 200
 
 
 @dataclass(slots=True)
-class Desk:
+class ReportBrowser:
     """What of the team's reports is open, and what is looked for.
 
     Attributes

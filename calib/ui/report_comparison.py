@@ -23,12 +23,14 @@ def offer(session: Session, store: Store | None) -> None:
         _offer_saved(session, store)
     given = report_file.uploader(session, "A file (report.json)", "other_file")
     if given is not None:
-        session.desk.other, _ = given
+        session.report_browser.other, _ = given
         st.rerun()
 
 
 def _offer_saved(session: Session, store: Store) -> None:
-    found = [each for each in store.list(limit=MAX_OFFERED) if each.id != session.desk.report]
+    found = [
+        each for each in store.list(limit=MAX_OFFERED) if each.id != session.report_browser.report
+    ]
     if not found:
         return
     named = {each.id: each for each in found}
@@ -52,30 +54,30 @@ def _label(named: dict[str, Entry], report_id: str) -> str:
 
 
 def _hold(store: Store) -> None:
-    chosen, desk = st.session_state["against"], state.current().desk
-    if chosen and desk.report:
-        st.query_params.from_dict({REPORT: desk.report, AGAINST: chosen})
+    chosen, browser = st.session_state["against"], state.current().report_browser
+    if chosen and browser.report:
+        st.query_params.from_dict({REPORT: browser.report, AGAINST: chosen})
     elif chosen:
         # Of a file and a saved report no address can tell.
-        desk.other = store.open(chosen)
+        browser.other = store.open(chosen)
 
 
 def together(session: Session, *reports: Report) -> ReportComparison:
     """Two reports compared, the earlier one first, with the ways to either and the files."""
     comparison = compare_reports(*sorted(reports, key=lambda each: each.date))
-    desk = session.desk
+    browser = session.report_browser
     with st.container(horizontal=True):
-        for report_id, report in zip((desk.report, desk.against), reports, strict=True):
-            if report_id and desk.other is None:
+        for report_id, report in zip((browser.report, browser.against), reports, strict=True):
+            if report_id and browser.other is None:
                 label = f"Open **{plain(report.heading)}**"
                 st.page_link(PAGE, label=label, query_params={REPORT: report_id})
-        if desk.other is not None:
+        if browser.other is not None:
             first = f"Back to {reports[0].heading}"
             st.button(plain(first), key="close_other", on_click=_close_other)
     with st.sidebar:
-        if desk.against:
+        if browser.against:
             st.caption("Link to this comparison")
-            sharing.link(f"{desk.report}&{AGAINST}={desk.against}")
+            sharing.link(f"{browser.report}&{AGAINST}={browser.against}")
         else:
             st.caption("One of the two is a file: this comparison has no address. Take it along:")
         _take(comparison)
@@ -83,7 +85,7 @@ def together(session: Session, *reports: Report) -> ReportComparison:
 
 
 def _close_other() -> None:
-    state.current().desk.other = None
+    state.current().report_browser.other = None
 
 
 def _take(comparison: ReportComparison) -> None:

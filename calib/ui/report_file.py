@@ -13,12 +13,12 @@ LARGEST_MB = 20
 
 def uploader(session: Session, label: str, key: str) -> tuple[Report, str] | None:
     """A place to drop report.json; returns the report and the file's name once it is read."""
-    desk = session.desk
+    browser = session.report_browser
     given = st.file_uploader(
-        label, key=f"{key}_{desk.n_reads}", type="json", max_upload_size=LARGEST_MB
+        label, key=f"{key}_{browser.n_reads}", type="json", max_upload_size=LARGEST_MB
     )
-    if desk.file_problem:
-        st.error(desk.file_problem)
+    if browser.file_problem:
+        st.error(browser.file_problem)
     if given is None:
         return None
     opened = _read(session, given.getvalue(), given.name)
@@ -28,13 +28,13 @@ def uploader(session: Session, label: str, key: str) -> tuple[Report, str] | Non
 
 
 def _read(session: Session, content: bytes, name: str) -> Report | None:
-    """The report, or None and the reason on the desk."""
-    desk = session.desk
+    """The report, or None; the reason is kept for the page."""
+    browser = session.report_browser
     # A file kept by the widget is copied at every rerun: each read makes a new one.
-    desk.n_reads += 1
-    desk.file_problem = ""
+    browser.n_reads += 1
+    browser.file_problem = ""
     try:
         return Report.open(content)
     except ValueError as error:
-        desk.file_problem = f"{plain(name)} is not opened: {plain(str(error))}"
+        browser.file_problem = f"{plain(name)} is not opened: {plain(str(error))}"
         return None

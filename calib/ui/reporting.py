@@ -34,14 +34,14 @@ def chosen_model(session: Session, found: tuple[Model, ...]) -> Model:
     if len(found) == 1:
         return found[0]
     names = [model.name for model in found]
-    wanted = session.desk.model if session.desk.model in names else names[0]
+    wanted = session.report_browser.model if session.report_browser.model in names else names[0]
     show_value("reported", wanted)
     st.selectbox("Report on", names, key="reported", on_change=_choose_model)
     return found[names.index(wanted)]
 
 
 def _choose_model() -> None:
-    state.current().desk.model = st.session_state["reported"]
+    state.current().report_browser.model = st.session_state["reported"]
 
 
 def fields(session: Session) -> None:
@@ -134,19 +134,19 @@ def _declared(session: Session) -> Declared:
 
 
 def _saving(session: Session, store: Store, report: Report) -> None:
-    desk = session.desk
-    field(desk, "tags", "Tags", st.text_input, placeholder="With commas between them")
+    browser = session.report_browser
+    field(browser, "tags", "Tags", st.text_input, placeholder="With commas between them")
     if st.button("Save", key="save", type="primary", icon=":material/save:"):
         try:
-            sharing.save(session, store, report, desk.tags)
+            sharing.save(session, store, report, browser.tags)
         except StoreError as error:
             st.error(plain(str(error)))
         else:
             # The list below was drawn before.
             st.rerun()
-    if desk.saved[1]:
+    if browser.saved[1]:
         st.success(
             "Saved. This link shows it as it is now; what is changed later is another report."
         )
-        sharing.link(desk.saved[1])
-        sharing.open_link(desk.saved[1])
+        sharing.link(browser.saved[1])
+        sharing.open_link(browser.saved[1])

@@ -35,19 +35,19 @@ def page(session: Session, store: Store | None) -> None:
     StoreError
         If there is none of that id, or the store cannot be reached.
     """
-    desk = session.desk
-    if store is not None and desk.report:
+    browser = session.report_browser
+    if store is not None and browser.report:
         _saved(session, store)
-    elif desk.file is not None:
-        _file(session, desk.file, store)
+    elif browser.file is not None:
+        _file(session, browser.file, store)
 
 
 def _saved(session: Session, store: Store) -> None:
-    desk = session.desk
-    entry = store.entry(desk.report)
+    browser = session.report_browser
+    entry = store.entry(browser.report)
     report = _opened(entry.id, store)
     _back(session)
-    other = _opened(store.entry(desk.against).id, store) if desk.against else desk.other
+    other = _opened(store.entry(browser.against).id, store) if browser.against else browser.other
     if other is not None:
         _draw(report_comparison.together(session, report, other).document())
         return
@@ -62,9 +62,9 @@ def _saved(session: Session, store: Store) -> None:
 
 
 def _file(session: Session, report: Report, store: Store | None) -> None:
-    other = session.desk.other
+    other = session.report_browser.other
     st.button("All reports", key="close_file", icon=":material/arrow_back:", on_click=_close_file)
-    st.caption(f"From the file {plain(session.desk.file_name)}; it is not on the shelf.")
+    st.caption(f"From the file {plain(session.report_browser.file_name)}; it is not on the shelf.")
     if other is not None:
         _draw(report_comparison.together(session, report, other).document())
         return
@@ -76,9 +76,9 @@ def _file(session: Session, report: Report, store: Store | None) -> None:
 
 
 def _close_file() -> None:
-    desk = state.current().desk
-    desk.file, desk.file_name, desk.file_problem = None, "", ""
-    desk.other = None
+    browser = state.current().report_browser
+    browser.file, browser.file_name, browser.file_problem = None, "", ""
+    browser.other = None
 
 
 def _back(session: Session) -> None:
@@ -105,14 +105,14 @@ def _acts(session: Session, store: Store, report: Report, entry: Entry) -> None:
             ("Delete", "delete", ":material/delete:", "Asks before it does."),
         ):
             st.button(label, key=act, icon=icon, help=why, on_click=_ask, args=(act,))
-    if session.desk.asking == "edit":
+    if session.report_browser.asking == "edit":
         _edit(session, store, report, entry)
-    if session.desk.asking == "delete":
+    if session.report_browser.asking == "delete":
         _delete(session, store, entry)
 
 
 def _ask(act: str = "") -> None:
-    state.current().desk.asking = act
+    state.current().report_browser.asking = act
 
 
 @st.dialog("Edit into a new report", on_dismiss=_ask)
@@ -152,7 +152,7 @@ def _delete(session: Session, store: Store, entry: Entry) -> None:
     except StoreError as error:
         st.error(plain(str(error)))
         return
-    session.desk.said = f"Deleted: {entry.title}."
+    session.report_browser.said = f"Deleted: {entry.title}."
     _ask()
     st.query_params.from_dict(session.link())
     st.rerun()
@@ -162,5 +162,5 @@ def reader(session: Session) -> None:
     """A place to open report.json."""
     given = report_file.uploader(session, "Open a report from a file (report.json)", "report_file")
     if given is not None:
-        session.desk.file, session.desk.file_name = given
+        session.report_browser.file, session.report_browser.file_name = given
         st.rerun()

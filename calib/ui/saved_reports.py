@@ -57,12 +57,12 @@ def saved(session: Session, store: Store) -> None:
         st.caption("Nothing is saved yet.")
         _deleted(store)
         return
-    desk = session.desk
+    browser = session.report_browser
     _filters(session, store)
-    chosen = {name: getattr(desk, name) or None for name in FILTERS}
-    total = store.count(desk.search, **chosen)
-    desk.page = min(desk.page, max(0, total - 1) // A_PAGE)
-    found = store.list(desk.search, **chosen, limit=A_PAGE, offset=desk.page * A_PAGE)
+    chosen = {name: getattr(browser, name) or None for name in FILTERS}
+    total = store.count(browser.search, **chosen)
+    browser.page = min(browser.page, max(0, total - 1) // A_PAGE)
+    found = store.list(browser.search, **chosen, limit=A_PAGE, offset=browser.page * A_PAGE)
     st.html(f"<style>{STYLE}</style>")
     with st.container(key="saved_reports"):
         for number, entry in enumerate(found):
@@ -76,7 +76,7 @@ def saved(session: Session, store: Store) -> None:
 def _filters(session: Session, store: Store) -> None:
     places = st.columns([2, 1, 1, 1], gap="small")
     with places[0]:
-        show_value("search", session.desk.search)
+        show_value("search", session.report_browser.search)
         st.text_input(
             "Search",
             key="search",
@@ -91,7 +91,7 @@ def _filters(session: Session, store: Store) -> None:
 
 
 def _filter(session: Session, name: str, label: str, options: Sequence[str]) -> None:
-    chosen = getattr(session.desk, name)
+    chosen = getattr(session.report_browser, name)
     known = [*options, *([chosen] if chosen and chosen not in options else [])]
     show_value(f"filter_{name}", chosen or None)
     st.selectbox(
@@ -106,9 +106,9 @@ def _filter(session: Session, name: str, label: str, options: Sequence[str]) -> 
 
 
 def _look(name: str, key: str = "") -> None:
-    desk = state.current().desk
-    setattr(desk, name, st.session_state[key or name] or "")
-    desk.page = 0
+    browser = state.current().report_browser
+    setattr(browser, name, st.session_state[key or name] or "")
+    browser.page = 0
 
 
 def _entry(entry: Entry, number: int) -> None:
@@ -123,7 +123,7 @@ def _entry(entry: Entry, number: int) -> None:
 def _turning(session: Session, total: int) -> None:
     if total <= A_PAGE:
         return
-    page = session.desk.page
+    page = session.report_browser.page
     first, last = page * A_PAGE + 1, min(total, (page + 1) * A_PAGE)
     with st.container(horizontal=True, vertical_alignment="center", key="turning"):
         st.button("Newer", key="newer", disabled=page == 0, on_click=_turn, args=(-1,))
@@ -132,7 +132,7 @@ def _turning(session: Session, total: int) -> None:
 
 
 def _turn(step: int) -> None:
-    state.current().desk.page += step
+    state.current().report_browser.page += step
 
 
 def _deleted(store: Store) -> None:

@@ -24,9 +24,9 @@ def save(session: Session, store: Store, report: Report, tags: str) -> str:
     """
     words = {"title": report.title, "author": report.author, "note": report.note}
     content = hash((report.edited(**words, created=ONCE).json(), tags))
-    if session.desk.saved[0] != content:
-        session.desk.saved = (content, store.save(report, tags=tags.split(",")))
-    return session.desk.saved[1]
+    if session.report_browser.saved[0] != content:
+        session.report_browser.saved = (content, store.save(report, tags=tags.split(",")))
+    return session.report_browser.saved[1]
 
 
 def address(report_id: str) -> str:

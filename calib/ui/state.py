@@ -30,7 +30,7 @@ from calib.ui.links import FINGERPRINT_SHOWN, Link, Source, decode, encode
 from calib.ui.memo import Memo, Unkeyed, keep
 from calib.ui.memory import give_back, trim
 from calib.ui.pending import Pending
-from calib.ui.report_browser import Desk
+from calib.ui.report_browser import ReportBrowser
 from calib.ui.upload import Upload
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ class Session:
         What a person or a link chose: its settings stay when other data are shown.
     is_matrix : bool
         Whether the shown data have one score a class.
-    desk : Desk
+    report_browser : ReportBrowser
         What of the team's reports is open, and what is looked for.
     page : str
         Title of the page that is shown.
@@ -116,7 +116,7 @@ class Session:
     start: Settings = field(default_factory=Settings)
     named: set[Choice[Any]] = field(default_factory=set)
     is_matrix: bool = False
-    desk: Desk = field(default_factory=Desk)
+    report_browser: ReportBrowser = field(default_factory=ReportBrowser)
     page: str = ""
     drawn: int = 0
     answered: Chosen | None = None
@@ -196,20 +196,20 @@ class Session:
         self.chosen, self.start = link.chosen, Settings()
         self.named = set(link.chosen.changed(self.start)) | link.named
 
-    def suit(self, rows: Predictions) -> None:
+    def adapt_to_data(self, rows: Predictions) -> None:
         """Begin where these rows begin, but for what was chosen and fits them."""
         start = default_settings(rows)
         if start != self.start:
             kept = {one.key: self[one] for one in self.named if one.is_setting}
             self.start = start
             self.chosen = replace(self.chosen, settings=replace(start, **kept))
-        self._suit_view(rows)
+        self._adapt_view(rows)
         self.is_matrix = rows.is_matrix
         if not rows.is_matrix:
             settings = one_score_settings(self.settings, self.settings.view)
             self.chosen = replace(self.chosen, settings=settings)
 
-    def _suit_view(self, rows: Predictions) -> None:
+    def _adapt_view(self, rows: Predictions) -> None:
         try:
             check_view(self.settings.view, rows.n_classes)
         except ValueError as error:
@@ -291,14 +291,14 @@ def browser() -> str:
         return ""
 
 
-def arrive(session: Session, page: str) -> None:
+def on_page_enter(session: Session, page: str) -> None:
     """Forget the widgets of the page that was left.
 
     A widget of the same key on another page is a new one, but finds the old value in the state and
     is drawn with its default instead; without it, it is given the session's value.
     """
     named = st.query_params.to_dict() if page == "Reports" else {}
-    session.desk.read(named, again=session.page == page)
+    session.report_browser.read(named, again=session.page == page)
     if session.page == page:
         return
     session.page = page
@@ -311,8 +311,8 @@ def write_address(session: Session) -> None:
     """Make the address say what is shown, and let a reload of it find these data."""
     if session.upload is not None and browser():
         _open_sessions()[_place(source_of(session.upload))] = session
-    named = session.desk.address() or session.link()
-    if session.desk.moved or st.query_params.to_dict() != named:
+    named = session.report_browser.address() or session.link()
+    if session.report_browser.moved or st.query_params.to_dict() != named:
         st.query_params.from_dict(named)
 
 

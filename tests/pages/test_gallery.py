@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib.ui import gallery
 from calib.ui.choices import VIEW
-from calib.ui.gallery_entries import EXHIBITS, OPENINGS
+from calib.ui.gallery_entries import ENTRIES, OPENINGS
 from calib.ui.links import decode, encode
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,10 +56,10 @@ def test_a_file_is_said_to_be_put_aside():
 def test_every_exhibit_shows_numbers_and_a_picture_of_the_repository():
     app = start()
     assert not app.exception
-    files = [name for exhibit in EXHIBITS for name in exhibit.numbers]
+    files = [name for entry in ENTRIES for name in entry.numbers]
     assert len(app.dataframe) == len(files)
-    for exhibit in EXHIBITS:
-        assert (gallery.FOLDER / f"{exhibit.picture}.svg").is_file()
+    for entry in ENTRIES:
+        assert (gallery.FOLDER / f"{entry.picture}.svg").is_file()
     published = app.dataframe[files.index("splinecalib_table1")].value.set_index("Number")
     assert published.loc["uncalibrated", "Published"].startswith("0.7448")
 
@@ -69,4 +69,4 @@ def test_an_installed_package_has_no_pictures_and_says_so(monkeypatch, tmp_path)
     app = start()
     assert not app.exception
     assert not app.dataframe
-    assert sum("repository" in caption.value for caption in app.caption) == len(EXHIBITS)
+    assert sum("repository" in caption.value for caption in app.caption) == len(ENTRIES)

@@ -105,53 +105,53 @@ def binary() -> Predictions:
 def test_data_bring_their_own_start_and_choices_stay():
     session = Session()
     session.change(N_BINS, 20)
-    session.suit(matrix())
+    session.adapt_to_data(matrix())
     start = default_settings(matrix())
     assert session.settings == replace(start, n_bins=20)
     assert session.link() == {"v": "1", "bins": "20"}
-    session.suit(binary())
+    session.adapt_to_data(binary())
     assert session.settings == Settings(view="class:1", n_bins=20)
 
 
 def test_a_link_keeps_what_it_names_though_another_start_has_it():
     # "class:1" is where one score a row begins, and not where a matrix does.
     session = Session.from_link({"view": "class:1"})
-    session.suit(matrix())
+    session.adapt_to_data(matrix())
     assert session.settings.view == "class:1"
     assert session.link()["view"] == "class:1"
     session.reset(VIEW)
-    session.suit(matrix())
+    session.adapt_to_data(matrix())
     assert session.settings.view == "top:1"
 
 
 def test_what_does_not_fit_the_data_is_left_behind():
     session = Session.from_link({"view": "class:3", "m": "vector.platt"})
-    session.suit(matrix(3))
+    session.adapt_to_data(matrix(3))
     assert session.settings.view == "top:1"
     assert "'class:3'" in session.refused[0]
     assert session.settings.methods == ("uncalibrated", "vector", "platt")
-    session.suit(binary())
+    session.adapt_to_data(binary())
     assert session.settings.methods == ("uncalibrated", "platt")
-    session.suit(matrix(3))
+    session.adapt_to_data(matrix(3))
     assert len(session.refused) == 1
 
 
 def test_another_example_has_other_classes():
     session = Session.from_link({"ex": "digits", "view": "class:3"})
     session.choose_example("svm")
-    session.suit(binary())
+    session.adapt_to_data(binary())
     assert session.settings == default_settings(binary())
     assert session.refused == ()
 
 
 def test_a_followed_link_brings_its_settings_to_other_data():
     session = Session.from_link({"ex": "digits"})
-    session.suit(matrix())
+    session.adapt_to_data(matrix())
     session.follow(Link(Chosen.of({METHODS: ("beta",), N_BINS: 7}), example="svm"))
-    session.suit(binary())
+    session.adapt_to_data(binary())
     assert session.settings == Settings(view="class:1", methods=("beta",), n_bins=7)
     session.follow(Link(Chosen.of({N_BINS: 9}), example="digits"))
-    session.suit(matrix())
+    session.adapt_to_data(matrix())
     assert session.settings == replace(default_settings(matrix()), n_bins=9)
 
 
