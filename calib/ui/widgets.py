@@ -69,7 +69,7 @@ def control(
     key = key or choice.key
     show_value(key, choice.shown(value))
     if offered or options is not None:
-        more |= {"options": offered, "format_func": choice.option or str}
+        more = {"options": offered, "format_func": choice.option or str} | more
     elif choice.values.bounds:
         low, high = choice.values.bounds
         more = {"min_value": low, "max_value": high} | more

@@ -47,7 +47,7 @@ EVERYTHING = {
 }
 # Auto overrides the number of bins, a capacity the costs; periods need dates; models and classes
 # need data of several.
-NOT_AT_ONCE = {"auto", "cap", "unit", "model", "cls"}
+NOT_AT_ONCE = {"metric", "auto", "cap", "unit", "model", "cls"}
 
 
 def address(page: Page) -> dict[str, str]:

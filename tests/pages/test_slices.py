@@ -228,3 +228,11 @@ def test_compas_error_rates_by_race(shared):
     for name, (false_positive, false_negative) in documented.items():
         assert rates.loc[name, "False-positive rate"].startswith(f"{false_positive:.2f}%")
         assert rates.loc[name, "False-negative rate"].startswith(f"{false_negative:.2f}%")
+
+
+def test_slices_are_picked_by_their_names():
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    app.switch_page("pages/slices.py").run()
+    names = {"up to 4.36", "4.36 to 4.73", "4.73 to 5.03", "5.03 to 5.36", "above 5.36"}
+    assert set(app.multiselect(key="picked").options) == names
+    assert set(app.selectbox(key="apart").options) == names
