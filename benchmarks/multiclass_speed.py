@@ -18,8 +18,10 @@ import numpy as np
 from sklearn.calibration import _TemperatureScaling
 
 from benchmarks._clock import cpu_seconds
+from calib.calibrators import multiclass_calibrator
 from calib.core.predictions import Predictions
-from calib.multiclass import classwise, multiclass_calibrator, multiclass_metrics
+from calib.metrics.by_class import classwise
+from calib.metrics.matrix import multiclass_metrics
 from calib.numerics.threads import single_thread
 
 REPEATS = 3

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-    from calib import matrices, metrics, multiclass, plot
+    from calib import matrices, metrics, plot
     from calib.analysis import Analysis, LiveAnalysis, decisions, periods, slices
     from calib.analysis.from_model import from_estimator, from_predictions
     from calib.analysis.model_comparison import compare_models
     from calib.analysis.slices import aggregate
-    from calib.calibrators import calibrator
+    from calib.calibrators import calibrator, multiclass_calibrator
     from calib.calibrators.meta_estimators import CalibratedModel, ScoreCalibrator
     from calib.core.aggregate import Aggregate
     from calib.core.cells import ScoreCells
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from calib.crossfit.comparison import Progress
     from calib.loading import InputError, examples, load, load_models
     from calib.matrices import compare_multiclass, default_settings
-    from calib.multiclass import multiclass_calibrator
     from calib.reports import Report
     from calib.settings import Settings
 
@@ -46,7 +45,7 @@ _HOMES = {
     "calib.analysis.model_comparison": ("compare_models",),
     "calib.analysis.periods": ("periods",),
     "calib.analysis.slices": ("aggregate", "slices"),
-    "calib.calibrators": ("calibrator",),
+    "calib.calibrators": ("calibrator", "multiclass_calibrator"),
     "calib.calibrators.meta_estimators": ("CalibratedModel", "ScoreCalibrator"),
     "calib.core.aggregate": ("Aggregate",),
     "calib.core.cells": ("ScoreCells",),
@@ -55,7 +54,6 @@ _HOMES = {
     "calib.loading.examples": ("examples",),
     "calib.matrices": ("compare_multiclass", "default_settings", "matrices"),
     "calib.metrics": ("metrics",),
-    "calib.multiclass": ("multiclass", "multiclass_calibrator"),
     "calib.plot": ("plot",),
     "calib.settings": ("Settings",),
 }

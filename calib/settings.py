@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, Literal
 
-from calib.methods import method_keys
+from calib.calibrators import CALIBRATORS
 from calib.metrics import METRICS
 
 Strategy = Literal["quantile", "uniform"]
@@ -109,7 +109,7 @@ class Settings:
 
 
 def _check_methods(methods: tuple[str, ...]) -> tuple[str, ...]:
-    known = method_keys()
+    known = CALIBRATORS
     unknown = [key for key in methods if key not in known]
     if unknown:
         raise ValueError(f"methods must be among {', '.join(known)}, got {unknown[0]!r}.")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calib.calibrators import CALIBRATORS
+from calib.calibrators import score_methods
 from calib.core.cells import ScoreCells
 from calib.core.predictions import BinaryView
 from calib.crossfit.comparison import cross_fit, losses
@@ -121,7 +121,7 @@ def test_the_map_by_rule_is_that_of_the_analysis_without_a_chosen_epsilon():
 
 
 def test_methods_on_the_compact_logit_are_found_in_the_registry():
-    assert {key for key in CALIBRATORS if takes_epsilon(key)} == {
+    assert {key for key in score_methods() if takes_epsilon(key)} == {
         "spline",
         "splinecalib",
         "ispline",

@@ -12,7 +12,7 @@ from scipy.special import expit
 from sklearn.naive_bayes import GaussianNB
 
 from calib import analyze, calibrator, metrics
-from calib.calibrators import CALIBRATORS
+from calib.calibrators import CALIBRATORS, multiclass_calibrator, score_methods
 from calib.calibrators.meta_estimators import CalibratedModel
 from calib.core.cells import ScoreCells
 from calib.core.predictions import Predictions
@@ -21,7 +21,6 @@ from calib.curves.corp import corp_curve
 from calib.curves.reliability import reliability_curve
 from calib.curves.smooth import smooth_curve
 from calib.metrics import METRICS
-from calib.multiclass import MULTICLASS_CALIBRATORS, multiclass_calibrator
 from calib.settings import Settings
 
 GRID = np.linspace(0.01, 0.99, 50)
@@ -74,7 +73,7 @@ def made(key):
     return method.set_params(random_state=0) if "random_state" in method.get_params() else method
 
 
-@pytest.mark.parametrize("key", CALIBRATORS)
+@pytest.mark.parametrize("key", score_methods())
 def test_calibrators_and_the_unit_of_weights(key, data, weight):
     score, outcome = data
     weighted = made(key).fit(score, outcome, weight).predict(GRID)
@@ -84,7 +83,7 @@ def test_calibrators_and_the_unit_of_weights(key, data, weight):
         close(made(key).fit(score, outcome, np.full(N, scale)).predict(GRID), plain)
 
 
-@pytest.mark.parametrize("key", CALIBRATORS)
+@pytest.mark.parametrize("key", score_methods())
 def test_calibrators_and_copies_named_as_a_group(key, data, weight):
     score, outcome = data
     for w in (None, weight):
@@ -94,7 +93,7 @@ def test_calibrators_and_copies_named_as_a_group(key, data, weight):
         close(grouped.predict(GRID), single, 1e-7)
 
 
-@pytest.mark.parametrize("key", CALIBRATORS)
+@pytest.mark.parametrize("key", score_methods())
 def test_calibrators_and_the_order_of_rows(key, data, weight):
     score, outcome = data
     group = np.arange(N) // 4
@@ -104,7 +103,7 @@ def test_calibrators_and_the_order_of_rows(key, data, weight):
     close(here.predict(GRID), there, 1e-7)
 
 
-@pytest.mark.parametrize("key", CALIBRATORS)
+@pytest.mark.parametrize("key", score_methods())
 def test_groups_of_one_row_are_none(key, data):
     score, outcome = data
     alone = made(key).fit(score, outcome, groups=np.arange(N)).predict(GRID)
@@ -142,7 +141,7 @@ def test_metrics_and_the_order_of_rows(key, data, weight):
     close(numbers(one), numbers(two))
 
 
-@pytest.mark.parametrize("key", MULTICLASS_CALIBRATORS)
+@pytest.mark.parametrize("key", CALIBRATORS)
 def test_multiclass_calibrators_and_the_unit_of_weights(key, matrix, weight):
     scores, label = matrix
     weighted = multiclass_calibrator(key).fit(scores, label, weight).predict(scores)
@@ -154,7 +153,7 @@ def test_multiclass_calibrators_and_the_unit_of_weights(key, matrix, weight):
         close(constant.predict(scores), plain, 1e-7)
 
 
-@pytest.mark.parametrize("key", MULTICLASS_CALIBRATORS)
+@pytest.mark.parametrize("key", CALIBRATORS)
 def test_multiclass_calibrators_and_copies_named_as_a_group(key, matrix):
     scores, label = matrix
     fixed = {"strength": 0.01} if key.startswith("dirichlet") else {}

@@ -18,10 +18,10 @@ from calib.analysis.verdict import (
     recommend,
     view_words,
 )
+from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import Estimate
-from calib.methods import method_of
 from calib.metrics import TestResult
 from calib.ui.evidence import NAMES
 from calib.ui.evidence import test_rows as rows_of
@@ -204,7 +204,7 @@ def check_agreement(analysis: Analysis) -> None:
         assert not gains
     elif advice.method:
         assert advice.method in gains
-        assert method_of(advice.method).label in advice.sentence
+        assert CALIBRATORS[advice.method].label in advice.sentence
     # The verdict is made of both, and says where they disagree.
     improves, keeps = advice.method in gains, advice.method == "uncalibrated"
     if rejects:

@@ -9,8 +9,9 @@ from benchmarks.reproduce.published import NOWHERE, Measured, Published, Rows, S
 from benchmarks.reproduce.sources import find
 from benchmarks.reproduce.tables import beside, markdown
 from calib import Predictions, Settings, analyze, metrics
+from calib.calibrators import CALIBRATORS, multiclass_calibrator
 from calib.figures.cumulative import cumulative_chart
-from calib.multiclass import MULTICLASS_CALIBRATORS, multiclass_calibrator, multiclass_metrics
+from calib.metrics.matrix import multiclass_metrics
 
 TITLE = "Calibration of neural networks using splines (KS error)"
 SOURCE = (
@@ -87,7 +88,7 @@ def measure_wide() -> Measured:
 
 def named(key: str, metric: str) -> str:
     """Name of a cell of the table."""
-    return f"{MULTICLASS_CALIBRATORS[key].label}: {COLUMNS[metric][1]}"
+    return f"{CALIBRATORS[key].words(matrix=True)[0]}: {COLUMNS[metric][1]}"
 
 
 def wide_row(key: str, metric: str, other: float, ours: float) -> Published:
@@ -101,7 +102,7 @@ def wide_row(key: str, metric: str, other: float, ours: float) -> Published:
 def wide_table(rows: Rows) -> str:
     """Methods down, numbers across, the reference in brackets."""
     lines = {
-        MULTICLASS_CALIBRATORS[key].label: [beside(rows[named(key, m)]) for m in COLUMNS]
+        CALIBRATORS[key].words(matrix=True)[0]: [beside(rows[named(key, m)]) for m in COLUMNS]
         for key in METHODS
     }
     return markdown([label for _, label in COLUMNS.values()], lines)

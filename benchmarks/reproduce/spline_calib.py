@@ -19,7 +19,8 @@ from benchmarks.reproduce.spline_adult import (
 )
 from benchmarks.reproduce.spline_pictures import compact_logits_chart, forest_chart
 from calib import Analysis, CalibratedModel, Predictions, Settings, analyze
-from calib.multiclass import multiclass_calibrator, multiclass_metrics
+from calib.calibrators import multiclass_calibrator
+from calib.metrics.matrix import multiclass_metrics
 from calib.numerics.transforms import compact_logit
 
 TITLE = "SplineCalib"

@@ -9,7 +9,7 @@ import numpy as np
 from calib.analysis.differences import Reference, area_estimate, contributions, differences
 from calib.analysis.metric_table import added_metrics
 from calib.analysis.results import MethodResult
-from calib.calibrators import Calibrator
+from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
 from calib.core.cells import ScoreCells
 from calib.crossfit.comparison import (
     LOSSES,
@@ -24,7 +24,6 @@ from calib.curves.functions import (
     without_curve,
 )
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
-from calib.methods import method_of
 from calib.metrics import (
     METRICS,
     Metric,
@@ -39,7 +38,6 @@ from calib.metrics import (
 )
 from calib.metrics.by_cluster import clustered_tests, resampled_test
 from calib.metrics.regression import line_test
-from calib.multiclass import MulticlassCalibrator
 from calib.numerics.binning import Strategy, bin_edges
 from calib.numerics.histogram import score_histogram
 from calib.numerics.logistic import LogisticFit
@@ -81,7 +79,7 @@ def _method_result(
     return with_bins(
         MethodResult(
             key=key,
-            label=method_of(key).label,
+            label=CALIBRATORS[key].label,
             metrics={
                 name: replace(estimate, resolution=bounds.get(name, 0.0))
                 for name, estimate in metrics.items()
@@ -110,7 +108,7 @@ def _distinct(key: str, held_out: CrossFitted) -> int:
     return len(np.unique(fitted.predict(held_out.fitted_on.score)))
 
 
-def _function(fitted: Calibrator | MulticlassCalibrator) -> CalibrationFunction:
+def _function(fitted: Calibrator | MatrixCalibrator) -> CalibrationFunction:
     if isinstance(fitted, Calibrator):
         return calibration_function(fitted)
     return without_curve(fitted.formula())

@@ -12,7 +12,7 @@ from calib.analysis import Analysis, Column, LiveAnalysis, analyze
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import LOSSES, Estimate, Progress, losses, mean_estimate, no_progress
 from calib.matrices.defaults import with_view
-from calib.multiclass import MULTICLASS_METRICS
+from calib.metrics.matrix import MULTICLASS_METRICS
 from calib.numerics.arrays import FloatArray
 from calib.numerics.numbered import numbers_of
 from calib.settings import Settings

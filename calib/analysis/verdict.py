@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
+from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
 from calib.core.predictions import parse_view
 from calib.crossfit.comparison import Estimate, simplest
-from calib.methods import method_of
 from calib.metrics import hosmer_lemeshow_test, ks_test, kuiper_test, spiegelhalter_test
 from calib.metrics.regression import calibration_slope_intercept, line_test
 from calib.metrics.results import TestResult
@@ -210,7 +210,7 @@ def _without_rejection(
     if method not in ("", "uncalibrated"):
         sentence = (
             "Inconclusive: no test rejects calibration, but "
-            f"{method_of(method).label} lowers the {words.loss} significantly."
+            f"{CALIBRATORS[method].label} lowers the {words.loss} significantly."
         )
     elif min(rows) < FEW_OF_A_CLASS:
         few = f"{_few(rows, words.outcomes)} {'is' if min(rows) == 1 else 'are'} too few"
@@ -368,12 +368,12 @@ def recommend(
         return Recommendation("", "No calibrator was compared.", ())
     best = min(losses, key=lambda key: losses[key].value)
     chosen = simplest(losses, to_best, changes)
-    reasons = [f"Lowest {loss}: {method_of(best).label}, {number(losses[best].value)}."]
+    reasons = [f"Lowest {loss}: {CALIBRATORS[best].label}, {number(losses[best].value)}."]
     if chosen != best and changes[best].high >= 0.0:
         reasons.append(f"Its gain is not significant ({_interval(changes[best], level)}).")
     elif chosen != best:
         reasons.append(
-            f"{method_of(chosen).label} is simpler, and its {loss.removeprefix('held-out ')} is "
+            f"{CALIBRATORS[chosen].label} is simpler, and its {loss.removeprefix('held-out ')} is "
             f"not significantly different from the best ({_interval(to_best[chosen], level)})."
         )
     if chosen == "uncalibrated":
@@ -381,7 +381,7 @@ def recommend(
         return Recommendation(chosen, sentence, tuple(reasons))
     digits = decimals(changes[chosen])
     sentence = (
-        f"Recommended: {method_of(chosen).label}. {loss.capitalize()} "
+        f"Recommended: {CALIBRATORS[chosen].label}. {loss.capitalize()} "
         f"{number(losses['uncalibrated'].value, digits)} → "
         f"{number(losses[chosen].value, digits)} "
         f"(change {_interval(changes[chosen], level)})."

@@ -1,8 +1,21 @@
-"""Calibrators: one file a method, each a scikit-learn estimator, found through the registry."""
+"""Calibrators: one file per method, each a scikit-learn estimator, found through the registry."""
 
-from calib.calibrators.base import CALIBRATORS, Calibrator, Method, calibrator
-from calib.core.registry import import_all
+from calib.calibrators.base import Calibrator
+from calib.calibrators.matrix_base import MatrixCalibrator
+from calib.calibrators.registry import (
+    CALIBRATORS,
+    Method,
+    calibrator,
+    multiclass_calibrator,
+    score_methods,
+)
 
-import_all(__name__, list(__path__))
-
-__all__ = ["CALIBRATORS", "Calibrator", "Method", "calibrator"]
+__all__ = [
+    "CALIBRATORS",
+    "Calibrator",
+    "MatrixCalibrator",
+    "Method",
+    "calibrator",
+    "multiclass_calibrator",
+    "score_methods",
+]

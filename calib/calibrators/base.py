@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +17,6 @@ from calib.core.cells import (
     check_weights,
     effective_weights,
 )
-from calib.core.registry import Registry
 from calib.numerics.arrays import FloatArray
 from calib.numerics.threads import single_thread
 
@@ -146,62 +143,3 @@ class RowCalibrator(Calibrator):
 
     def _fit_rows(self, scores: FloatArray, positive: FloatArray, weight: FloatArray) -> None:
         raise NotImplementedError
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """One entry of the registry.
-
-    Attributes
-    ----------
-    key, label : str
-        Name in code, and on the page.
-    create : type
-        The estimator's class.
-    simplicity : int
-        Order of simplicity (smaller is simpler) by which recommendations break ties; of methods
-        that are as simple the one with the lower loss is taken.
-    summary, source : str
-        What the method assumes, in one sentence, and the reference.
-    """
-
-    key: str
-    label: str
-    create: type[Calibrator]
-    simplicity: int
-    summary: str
-    source: str
-
-
-CALIBRATORS: Registry[Method] = Registry("calibrator")
-Class = TypeVar("Class", bound=type[Calibrator])
-
-
-def register(
-    key: str, label: str, *, simplicity: int, summary: str, source: str
-) -> Callable[[Class], Class]:
-    """Register a Calibrator class under a key."""
-
-    def add(cls: Class) -> Class:
-        CALIBRATORS.add(key, Method(key, label, cls, simplicity, summary, source))
-        return cls
-
-    return add
-
-
-def calibrator(key: str, **parameters: Any) -> Calibrator:
-    """An unfitted calibrator by its key.
-
-    Raises
-    ------
-    KeyError
-        If no calibrator has that key.
-    TypeError
-        If the calibrator does not have such a parameter.
-
-    Examples
-    --------
-    >>> calibrator("platt").fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]).predict([0.5]).round(3)
-    array([0.5])
-    """
-    return CALIBRATORS[key].create(**parameters)

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from calib.calibrators.base import register
 from calib.calibrators.increasing import IncreasingSigmoid
+from calib.calibrators.registry import register
 from calib.numerics.arrays import FloatArray
 from calib.numerics.transforms import clip_certain
 

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from calib.calibrators.base import register
 from calib.calibrators.beta import beta_expression
 from calib.calibrators.increasing import IncreasingSigmoid
+from calib.calibrators.registry import register
 from calib.numerics.arrays import FloatArray
 from calib.numerics.transforms import clip_certain
 

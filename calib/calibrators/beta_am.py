@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from calib.calibrators.base import register
 from calib.calibrators.beta import beta_expression
 from calib.calibrators.increasing import IncreasingSigmoid
+from calib.calibrators.registry import register
 from calib.numerics.arrays import FloatArray
 from calib.numerics.transforms import certain_logit
 

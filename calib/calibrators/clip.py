@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.calibrators.base import Calibrator, register
+from calib.calibrators.base import Calibrator
+from calib.calibrators.matrix_base import MatrixCalibrator
+from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
-from calib.numerics.arrays import FloatArray
+from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.blocks import row_blocks
 from calib.numerics.transforms import clip_certain
 
 CANDIDATES = (1e-2, 1e-3, 1e-4, 1e-5)
@@ -74,3 +77,81 @@ def _clipped(scores: FloatArray, p_min: float) -> FloatArray:
 def _log_loss(cells: ScoreCells, p_min: float) -> float:
     p = clip_certain(_clipped(cells.score, p_min))
     return -float(cells.positive @ np.log(p) + cells.negative @ np.log1p(-p))
+
+
+@register(
+    "clip",
+    "Clip",
+    simplicity=5,
+    summary="Assumes that only the scores nearest to 0 and 1 are wrong, being too sure.",
+    source="Lucena 2018, arXiv:1809.07751",
+)
+class MatrixClip(MatrixCalibrator):
+    """min(max(P, p_min), 1 - p_min), each row then divided by its sum.
+
+    Parameters
+    ----------
+    p_min : float or None
+        Bound in (0, 1/m) for m classes, so that the first class stays first; None takes the one
+        of 1e-2, 1e-3, 1e-4, 1e-5 with the least log loss on the fitted rows, and of equal ones
+        the smallest.
+
+    Attributes
+    ----------
+    p_min_ : float
+        Bound in use.
+
+    References
+    ----------
+    Lucena 2018, "Spline-based probability calibration", arXiv:1809.07751.
+
+    Examples
+    --------
+    >>> fitted = MatrixClip().fit([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]] * 50, [0, 2] * 50)
+    >>> fitted.predict([[1.0, 0.0, 0.0]]).round(4)
+    array([[0.9802, 0.0099, 0.0099]])
+    """
+
+    keeps_accuracy = True
+    needs_two_classes = False
+
+    def __init__(self, p_min: float | None = None) -> None:
+        self.p_min = p_min
+
+    def _fit(self, scores: FloatArray, label: IntArray, weight: FloatArray | None) -> None:
+        most = 1.0 / scores.shape[1]
+        if self.p_min is None:
+            candidates = [p_min for p_min in reversed(CANDIDATES) if p_min < most]
+            losses = [_log_loss_of_rows(scores, label, weight, p_min) for p_min in candidates]
+            self.p_min_ = candidates[int(np.argmin(losses))]
+        elif 0.0 < self.p_min < most:
+            self.p_min_ = float(self.p_min)
+        else:
+            raise ValueError(
+                f"p_min must fulfil 0 < p_min < {most:.4g} with {scores.shape[1]} classes, "
+                f"got {self.p_min}."
+            )
+
+    def _map(self, scores: FloatArray) -> FloatArray:
+        return _clipped_rows(scores, self.p_min_)
+
+    def formula(self) -> str:
+        """The fitted map in words and numbers."""
+        return f"min(max(P, {self.p_min_:g}), 1 - {self.p_min_:g}), divided by the row's sum"
+
+
+def _clipped_rows(scores: FloatArray, p_min: float) -> FloatArray:
+    clipped = np.clip(scores, p_min, 1.0 - p_min)
+    clipped /= clipped.sum(axis=1, keepdims=True)
+    return clipped
+
+
+def _log_loss_of_rows(
+    scores: FloatArray, label: IntArray, weight: FloatArray | None, p_min: float
+) -> float:
+    total = 0.0
+    for part in row_blocks(*scores.shape):
+        p = _clipped_rows(scores[part], p_min)
+        loss = -np.log(p[np.arange(len(p)), label[part]])
+        total += float(loss.sum() if weight is None else weight[part] @ loss)
+    return total

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.calibrators.base import RowCalibrator, register
+from calib.calibrators.base import RowCalibrator
+from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.certain_rates import shrink_certain

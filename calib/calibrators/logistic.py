@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from calib.calibrators.base import register
 from calib.calibrators.increasing import IncreasingSigmoid, signed
+from calib.calibrators.registry import register
 from calib.numerics.arrays import FloatArray
 from calib.numerics.transforms import certain_logit
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from calib.calibrators.base import Calibrator, register
+from calib.calibrators.base import Calibrator
+from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.optimize import LinearConstraint, minimize
 from scipy.sparse import csr_array
 
-from calib.calibrators.base import Calibrator, register
+from calib.calibrators.base import Calibrator
+from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray

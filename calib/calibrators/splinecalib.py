@@ -6,7 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from calib.calibrators.base import Calibrator, register
+from calib.calibrators.base import Calibrator
+from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from calib.calibrators.base import Calibrator, register
+from calib.calibrators.base import Calibrator
+from calib.calibrators.matrix_base import MatrixCalibrator
+from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
-from calib.numerics.arrays import FloatArray
+from calib.numerics.arrays import FloatArray, IntArray
 
 
 @register(
@@ -34,3 +36,33 @@ class Uncalibrated(Calibrator):
     def formula(self) -> str:
         """The map in words and numbers."""
         return "s: the score as it is"
+
+
+@register(
+    "uncalibrated",
+    "Uncalibrated",
+    simplicity=0,
+    summary="Keeps the scores as they are.",
+    source="",
+)
+class MatrixUncalibrated(MatrixCalibrator):
+    """The identity: what every other method has to beat.
+
+    Examples
+    --------
+    >>> MatrixUncalibrated().fit([[0.2, 0.8]], [1]).predict([[0.3, 0.7]])
+    array([[0.3, 0.7]])
+    """
+
+    keeps_accuracy = True
+    needs_two_classes = False
+
+    def _fit(self, scores: FloatArray, label: IntArray, weight: FloatArray | None) -> None:
+        pass
+
+    def _map(self, scores: FloatArray) -> FloatArray:
+        return scores
+
+    def formula(self) -> str:
+        """The map in words and numbers."""
+        return "P: the scores themselves"

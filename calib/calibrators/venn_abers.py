@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from calib.calibrators.base import Calibrator, register
+from calib.calibrators.base import Calibrator
+from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells, check_scores
 from calib.numerics.arrays import FloatArray
 from calib.numerics.isotonic import increasing_blocks

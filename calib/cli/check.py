@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from calib.analysis import Analysis, analyze
+from calib.calibrators import CALIBRATORS
 from calib.cli import junit
 from calib.cli.options import (
     add_data,
@@ -19,7 +20,6 @@ from calib.cli.options import (
     settings_of,
 )
 from calib.crossfit.comparison import Estimate
-from calib.methods import method_keys
 from calib.text import significant
 
 EXAMPLES = """examples:
@@ -135,11 +135,11 @@ def add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         limits.add_argument(option, type=_bound, metavar="NUMBER", help=limit.meaning)
     limits.add_argument(
         "--method",
-        choices=method_keys(),
+        choices=CALIBRATORS,
         default="uncalibrated",
         metavar="KEY",
         help="whose scores are held to the limits: uncalibrated, the scores as they are (the "
-        f"default), or a calibrator's: {', '.join(method_keys())}",
+        f"default), or a calibrator's: {', '.join(CALIBRATORS)}",
     )
     parser.add_argument("--junit", metavar="FILE", type=Path, help="write JUnit XML, too")
 

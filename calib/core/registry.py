@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import threading
 from collections.abc import Iterator, Mapping
 from typing import Generic, TypeVar
 
@@ -15,6 +16,8 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
     ----------
     kind : str
         What an entry is called in messages, such as "calibrator".
+    package : str
+        Whose modules register the entries: they are imported when the registry is first read.
 
     Examples
     --------
@@ -28,15 +31,39 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
     KeyError: "tool must be one of 'hammer', got 'saw'."
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, package: str = "") -> None:
         self._kind = kind
-        self._entries: dict[str, Entry] = {}
+        self._package = package
+        self._own: dict[str, Entry] = {}
+        self._importing = threading.RLock()
+        self._begun = self._complete = False
 
     def add(self, key: str, entry: Entry) -> None:
         """Add an entry under a new key."""
-        if key in self._entries:
+        if key in self._own:
             raise ValueError(f"{self._kind} {key!r} is registered twice.")
-        self._entries[key] = entry
+        self._own[key] = entry
+
+    def put(self, key: str, entry: Entry) -> None:
+        """Add an entry, or replace the one under its key."""
+        self._own[key] = entry
+
+    def entered(self, key: str) -> Entry | None:
+        """The entry under a key, if it is registered by now; imports nothing."""
+        return self._own.get(key)
+
+    @property
+    def _entries(self) -> dict[str, Entry]:
+        if self._package and not self._complete:
+            with self._importing:  # another thread waits for all entries; this one may read some
+                if not self._begun:
+                    self._begun = True
+                    package = importlib.import_module(self._package)
+                    modules = pkgutil.iter_modules(package.__path__, f"{self._package}.")
+                    for name in sorted(found.name for found in modules):
+                        importlib.import_module(name)
+                    self._complete = True
+        return self._own
 
     def __getitem__(self, key: str) -> Entry:
         try:
@@ -53,9 +80,3 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
 
     def __len__(self) -> int:
         return len(self._entries)
-
-
-def import_all(package: str, path: list[str]) -> None:
-    """Import every module of a package, so that each registers what it holds."""
-    for module in sorted(pkgutil.iter_modules(path), key=lambda found: found.name):
-        importlib.import_module(f"{package}.{module.name}")

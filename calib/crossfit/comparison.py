@@ -12,16 +12,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedGroupKFold
 
-from calib.calibrators import CALIBRATORS, Calibrator
+from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator, calibrator
 from calib.calibrators.uncalibrated import Uncalibrated
 from calib.core.cells import ScoreCells
 from calib.core.counted import CountedRows
 from calib.core.predictions import BinaryView
-from calib.methods import method_of
 from calib.metrics.proper import row_brier, row_log_loss
 from calib.metrics.ranking import row_auc
 from calib.metrics.resolution import resolutions
-from calib.multiclass import MulticlassCalibrator
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.cell_table import MAX_CELLS
 from calib.numerics.fold_counts import split_counts
@@ -60,7 +58,7 @@ class CrossFitted:
         The same scores, counted.
     replicates : mapping of str to Replicates
         The same scores on resampled rows, or clusters of rows; the same ones for all methods.
-    maps : mapping of str to Calibrator or MulticlassCalibrator
+    maps : mapping of str to Calibrator or MatrixCalibrator
         Maps for drawing and for use: fitted on the calibration rows, or on all rows. In a view of a
         matrix they map whole rows.
     fitted_on : ScoreCells
@@ -96,7 +94,7 @@ class CrossFitted:
     scores: Mapping[str, FloatArray]
     cells: Mapping[str, ScoreCells]
     replicates: Mapping[str, Replicates]
-    maps: Mapping[str, Calibrator | MulticlassCalibrator]
+    maps: Mapping[str, Calibrator | MatrixCalibrator]
     fitted_on: ScoreCells
     protocol: str
     failures: Mapping[str, str]
@@ -236,11 +234,7 @@ def create(key: str, settings: Settings) -> Calibrator:
     ValueError
         If the method calibrates matrices only.
     """
-    if key not in CALIBRATORS:
-        raise ValueError(
-            f"{method_of(key).label} calibrates a matrix of one score a class, got one score a row."
-        )
-    return with_settings(CALIBRATORS[key].create(), settings)
+    return with_settings(calibrator(key), settings)
 
 
 def with_settings(made: Estimator, settings: Settings) -> Estimator:
@@ -318,7 +312,7 @@ def _still_valid(earlier: CrossFitted | None, settings: Settings) -> set[str]:
     return {
         key
         for key in (*earlier.scores, *earlier.failures)
-        if key in CALIBRATORS
+        if CALIBRATORS[key].create is not None
         and create(key, old).get_params() == create(key, settings).get_params()
     }
 
@@ -563,7 +557,7 @@ def _fit_all(
         try:
             maps[key] = create(key, settings).fit_cells(cells)
         except ValueError as error:
-            failures[key] = f"{method_of(key).label} could not be fitted: {error}"
+            failures[key] = f"{CALIBRATORS[key].label} could not be fitted: {error}"
     return maps, failures
 
 
@@ -637,4 +631,4 @@ def simplest(
     as_good = [key for key in gaining if key == best or to_best[key].low <= 0.0]
     # A best method whose own gain is uncertain may leave none of them.
     # Of equally simple ones, as Platt and logistic with two parameters each, the better one.
-    return min(as_good or gaining, key=lambda k: (method_of(k).simplicity, losses[k].value))
+    return min(as_good or gaining, key=lambda k: (CALIBRATORS[k].simplicity, losses[k].value))

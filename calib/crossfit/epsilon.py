@@ -178,7 +178,7 @@ def rows_outside(cells: ScoreCells, epsilon: float) -> int:
 @lru_cache
 def takes_epsilon(key: str) -> bool:
     """Whether a method is fitted on the compact-logit axis."""
-    return "epsilon" in CALIBRATORS[key].create().get_params()
+    return CALIBRATORS[key].takes("epsilon")
 
 
 def epsilon_curve(

@@ -82,7 +82,7 @@ class Chart:
         return "scaleanchor" in self.spec["layout"]["yaxis"]
 
 
-CHARTS: Registry[Callable[..., Chart]] = Registry("chart")
+CHARTS: Registry[Callable[..., Chart]] = Registry("chart", "calib.figures")
 
 
 def chart(function: Callable[Arguments, Chart]) -> Callable[Arguments, Chart]:

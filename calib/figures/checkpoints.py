@@ -6,13 +6,13 @@ import numpy as np
 
 from calib.analysis import Column
 from calib.analysis.model_comparison import ModelComparison
+from calib.calibrators import CALIBRATORS
 from calib.crossfit.comparison import Estimate
 from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import EACH, Trace, legend_entry, linked, method, whiskers
 from calib.figures.panels import axis_ids, timeline
 from calib.figures.theme import faded
-from calib.methods import method_of
 from calib.numerics.arrays import FloatArray
 from calib.text import escaped, number, shortened, with_interval
 
@@ -60,7 +60,7 @@ def _alt(comparison: ModelComparison) -> str:
     column, names = comparison.columns[0], list(comparison.models)
     first, last = comparison.models[names[0]], comparison.models[names[-1]]
     said = [
-        f"{method_of(key).label}: {number(first.metrics[key][column.key].value)} to "
+        f"{CALIBRATORS[key].label}: {number(first.metrics[key][column.key].value)} to "
         f"{number(last.metrics[key][column.key].value)}."
         for key in comparison.methods
         if key in first.metrics and key in last.metrics

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from calib.calibrators import CALIBRATORS
 from calib.figures.axes import axis, log_axis, padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Subject, curve, method
 from calib.figures.panels import one
 from calib.figures.theme import MethodStyle, style_of
 from calib.matrices.clipping import Clipping
-from calib.methods import method_of
 from calib.text import number, significant
 
 WIDTH, HEIGHT, LEFT = 380, 240, 70
@@ -45,7 +45,7 @@ def clipping_chart(found: Clipping) -> Chart:
         f"Held-out multiclass log loss: {number(found.uncalibrated.value)} uncalibrated, "
         f"{number(found.best.log_loss.value)} clipped at the best bound, "
         f"{significant(found.best.p_min)}, "
-        f"{number(found.calibrated.value)} after {method_of(found.calibrator).label}.",
+        f"{number(found.calibrated.value)} after {CALIBRATORS[found.calibrator].label}.",
         of=(found.calibrator,),
         left=LEFT,
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calib.analysis.decisions import CostCurves, DecisionTable
+from calib.calibrators import CALIBRATORS
 from calib.figures.axes import axis
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Trace, curve, horizontal, method, points, vertical
 from calib.figures.panels import Panels, one
-from calib.methods import method_of
 from calib.text import number, probability, significant
 
 WIDTH, HEIGHT, LEFT = 500, 300, 66
@@ -45,7 +45,7 @@ def cost_chart(curves: CostCurves, table: DecisionTable, methods: Sequence[str])
     if table.costs.capacity is None:
         layers.append(threshold_line(table.costs.threshold, ends))
     said = [
-        f"{method_of(key).label}: {number(table.methods[key].cost.value)} at its threshold."
+        f"{CALIBRATORS[key].label}: {number(table.methods[key].cost.value)} at its threshold."
         for key in methods
     ]
     return draw(

@@ -13,7 +13,7 @@ from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import EACH, Trace, method, points, vertical, whiskers
 from calib.figures.panels import forest
 from calib.matrices import MulticlassResult
-from calib.multiclass import MULTICLASS_METRICS
+from calib.metrics.matrix import MULTICLASS_METRICS
 from calib.text import escaped, with_interval
 
 WIDTH, ROW = 520, 38

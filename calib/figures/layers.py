@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.analysis.verdict import SIGNIFICANCE
+from calib.calibrators import CALIBRATORS
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.figures.scales import Scale
 from calib.figures.theme import BAND, FRAME, LINE_WIDTH, OUTCOME, MethodStyle, faded, style_of
 from calib.figures.words import band_name
-from calib.methods import method_of
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.text import count, escaped, level, probability, span
 
@@ -70,7 +70,7 @@ class Labelled(Protocol):
 def method(shown: Labelled | str) -> Subject:
     """A method, from its part of an analysis or by its key."""
     if isinstance(shown, str):
-        shown = method_of(shown)
+        shown = CALIBRATORS[shown]
     return Subject(shown.key, escaped(shown.label), style_of(shown.key))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calib.analysis.decisions import NetBenefit
+from calib.calibrators import CALIBRATORS
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.cost import HOVER, LEFT, LEVEL, over_thresholds, threshold_line
 from calib.figures.layers import curve, horizontal, method, reference
-from calib.methods import method_of
 
 
 @chart
@@ -53,7 +53,7 @@ def net_benefit_chart(
 def _said(curves: NetBenefit, key: str) -> str:
     """Where a method does worse than acting without it."""
     worse = curves.threshold[curves.shortfall(key) > 0.0]
-    label = method_of(key).label
+    label = CALIBRATORS[key].label
     if not len(worse):
         return f"{label}: nowhere below flagging all or none."
     first, last = worse.min(), worse.max()

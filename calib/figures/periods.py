@@ -10,6 +10,7 @@ import numpy as np
 
 from calib.analysis.periods import PeriodTable
 from calib.analysis.verdict import SIGNIFICANCE
+from calib.calibrators import CALIBRATORS
 from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import (
@@ -27,7 +28,6 @@ from calib.figures.layers import (
 )
 from calib.figures.panels import axis_ids, timeline
 from calib.figures.theme import OUTCOME, MethodStyle, faded
-from calib.methods import method_of
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.text import between, count, escaped, number, p_value
 
@@ -97,7 +97,7 @@ def period_chart(tables: Mapping[str, PeriodTable]) -> Chart:
 
 def _alt(tables: Mapping[str, PeriodTable], first: PeriodTable) -> str:
     said = [
-        f"{method_of(key).label}: {int((table.ks_p_adjusted < SIGNIFICANCE).sum())} periods "
+        f"{CALIBRATORS[key].label}: {int((table.ks_p_adjusted < SIGNIFICANCE).sum())} periods "
         "with evidence against calibration (KS test, Holm)."
         for key, table in tables.items()
     ]

@@ -8,6 +8,7 @@ import numpy as np
 
 from calib.analysis.slices import SliceGaps
 from calib.analysis.verdict import SIGNIFICANCE
+from calib.calibrators import CALIBRATORS
 from calib.curves.reliability import FEW_ROWS
 from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
@@ -26,7 +27,6 @@ from calib.figures.layers import (
 )
 from calib.figures.panels import forest
 from calib.figures.theme import FRAME
-from calib.methods import method_of
 from calib.numerics.arrays import BoolArray, IntArray
 from calib.text import between, count, escaped, p_value, probability, shortened, signed
 
@@ -76,7 +76,7 @@ def _alt(gaps: Mapping[str, SliceGaps]) -> str:
         found = f"{n} of {len(each)} slices differ from what was predicted after Holm's correction"
         strongest = each.order[0]
         named = f"; strongest evidence: {each.names[strongest]}, {signed(each.gap[strongest], 3)}"
-        said.append(f"{method_of(key).label}: {found}{named if n else ''}.")
+        said.append(f"{CALIBRATORS[key].label}: {found}{named if n else ''}.")
     return "Observed minus predicted of each slice, with intervals. " + " ".join(said)
 
 

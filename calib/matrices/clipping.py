@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from calib.calibrators.clip import CANDIDATES
+from calib.calibrators.clip import CANDIDATES, MatrixClip
 from calib.crossfit.comparison import Estimate, mean_estimate
 from calib.matrices.comparison import LiveMulticlassComparison
 from calib.matrices.held_out import MatrixCrossFitted
-from calib.multiclass.clip import MulticlassClip
-from calib.multiclass.metrics import row_log_loss
+from calib.metrics.matrix import row_log_loss
 from calib.numerics.arrays import FloatArray
 from calib.text import number
 
@@ -138,5 +137,5 @@ def compare_clipping(compared: LiveMulticlassComparison) -> Clipping:
 
 def _row_losses(held_out: MatrixCrossFitted, p_min: float) -> FloatArray:
     own = held_out.in_order("uncalibrated")
-    clipped = MulticlassClip(p_min).fit(own.scores[:1], own.label[:1]).predict(own.scores)
+    clipped = MatrixClip(p_min).fit(own.scores[:1], own.label[:1]).predict(own.scores)
     return row_log_loss(clipped, own.label)

@@ -8,14 +8,14 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import pandas as pd
 
+from calib.calibrators import CALIBRATORS
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import Estimate, Progress, mean_estimate, no_progress, simplest
 from calib.matrices.defaults import default_methods
 from calib.matrices.held_out import MatrixCrossFitted, cross_fit_matrix
 from calib.matrices.views import replicate_view
-from calib.multiclass import MULTICLASS_CALIBRATORS, MULTICLASS_METRICS
-from calib.multiclass.class_errors import class_errors
-from calib.multiclass.metrics import ROW_METRICS, leading_views, view_metrics
+from calib.metrics.class_errors import class_errors
+from calib.metrics.matrix import MULTICLASS_METRICS, ROW_METRICS, leading_views, view_metrics
 from calib.numerics.arrays import FloatArray
 from calib.settings import Settings
 from calib.uncertainty import fold_variance
@@ -167,7 +167,7 @@ def compare_multiclass(
         With named calibration and test rows the one are fitted and the other scored; else rows
         are cross-fitted in stratified folds, by group where groups are named.
     methods : sequence of str, optional
-        Keys of `MULTICLASS_CALIBRATORS`; "uncalibrated" is always among them, and first. By
+        Keys of `calib.calibrators.CALIBRATORS`; "uncalibrated" is always among them, and first. By
         default those of `calib.default_settings`.
     n_folds : int
         From 2 to 20. Unused with named test rows.
@@ -266,7 +266,7 @@ def _scored(
         if earlier and old is fitted:
             found[key] = earlier.scored[key]
             continue
-        label = MULTICLASS_CALIBRATORS[key].label
+        label = CALIBRATORS[key].words(matrix=True)[0]
         progress(number / len(held_out.maps), f"Scoring {label}")
         found[key] = _score(held_out, key)
     return found
@@ -319,7 +319,7 @@ def _results(
     return {
         key: MulticlassResult(
             key=key,
-            label=MULTICLASS_CALIBRATORS[key].label,
+            label=CALIBRATORS[key].words(matrix=True)[0],
             metrics=dict(means[key]) | one.estimates(level),
             differences={name: difference(one, reference, name) for name in one.rows},
             to_best=difference(one, best, "log_loss"),

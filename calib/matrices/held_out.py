@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold, StratifiedKFold
 
+from calib.calibrators import CALIBRATORS, MatrixCalibrator, multiclass_calibrator
+from calib.calibrators.one_vs_rest import OneVsRest
 from calib.core.predictions import BinaryView, Predictions, check_view
 from calib.crossfit.comparison import Progress, create, no_progress, with_settings
-from calib.multiclass import MULTICLASS_CALIBRATORS, MulticlassCalibrator, multiclass_calibrator
-from calib.multiclass.by_class import Classwise, class_table, score_matrix
-from calib.multiclass.one_vs_rest import OneVsRest
+from calib.metrics.by_class import Classwise, class_table, score_matrix
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.canonical import canonical_order, row_words
 from calib.numerics.ranking import binary_problem
@@ -38,12 +38,12 @@ class Part:
         Positions among the scored rows.
     train : ndarray of int
         Positions among all rows of those that the maps were fitted on.
-    maps : mapping of str to MulticlassCalibrator
+    maps : mapping of str to MatrixCalibrator
     """
 
     rows: IntArray
     train: IntArray
-    maps: Mapping[str, MulticlassCalibrator]
+    maps: Mapping[str, MatrixCalibrator]
 
     def __post_init__(self) -> None:
         lock(self)
@@ -94,7 +94,7 @@ class MatrixCrossFitted:
     order : ndarray of int, shape (n,)
         Positions of the rows, sorted by all that is known of them.
     parts : tuple of Part
-    maps : mapping of str to MulticlassCalibrator
+    maps : mapping of str to MatrixCalibrator
         For use: fitted on the calibration rows, or on all rows.
     protocol : {"test rows", "folds"}
     n_fitted : int
@@ -114,7 +114,7 @@ class MatrixCrossFitted:
     group: IntArray | None
     order: IntArray
     parts: tuple[Part, ...]
-    maps: Mapping[str, MulticlassCalibrator]
+    maps: Mapping[str, MatrixCalibrator]
     protocol: str
     n_fitted: int
     unseen: tuple[int, ...]
@@ -232,7 +232,7 @@ class MatrixCrossFitted:
         return class_table(own.scores, own.label, own.weight, class_names, group=own.group)
 
 
-def create_multiclass(key: str, settings: Settings) -> MulticlassCalibrator:
+def create_multiclass(key: str, settings: Settings) -> MatrixCalibrator:
     """An unfitted multiclass calibrator with the parameters that the settings give it."""
     made = multiclass_calibrator(key)
     return (
@@ -410,14 +410,14 @@ class _Steps:
         self.n_fits, self.progress, self.done, self.place = n_fits, progress, 0, ""
 
     def next(self, key: str) -> None:
-        label = MULTICLASS_CALIBRATORS[key].label
+        label = CALIBRATORS[key].words(matrix=True)[0]
         self.progress(self.done / self.n_fits, f"Fitting {label}{self.place}")
         self.done += 1
 
 
 def _fit_all(
     rows: MatrixRows, methods: tuple[str, ...], settings: Settings, steps: _Steps
-) -> tuple[dict[str, MulticlassCalibrator], dict[str, str]]:
+) -> tuple[dict[str, MatrixCalibrator], dict[str, str]]:
     """Fitted calibrators by key, and the reasons of those that could not be fitted."""
     maps, failures = {}, {}
     for key in methods:
@@ -426,7 +426,7 @@ def _fit_all(
             made = create_multiclass(key, settings)
             maps[key] = made.fit(rows.scores, rows.label, rows.weight, rows.group)
         except ValueError as error:
-            label = MULTICLASS_CALIBRATORS[key].label
+            label = CALIBRATORS[key].words(matrix=True)[0]
             failures[key] = f"{label} could not be fitted: {error}"
     return maps, failures
 

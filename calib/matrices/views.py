@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
 from calib.core.counted import CountedRows
 from calib.core.predictions import BinaryView, Predictions, check_view
 from calib.crossfit.comparison import CrossFitted, Progress, no_progress
 from calib.matrices.held_out import MatrixCrossFitted
-from calib.multiclass import MULTICLASS_CALIBRATORS
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.ranking import binary_problem
 from calib.settings import Settings
@@ -62,7 +62,7 @@ def cross_fit_view(
     rows = counted.entries
     views, cells, replicates = {}, {}, {}
     for number, key in enumerate(held_out.maps):
-        label = MULTICLASS_CALIBRATORS[key].label
+        label = CALIBRATORS[key].words(matrix=True)[0]
         progress(number / len(held_out.maps), f"Looking at {label}")
         own = held_out.view(key, settings.view)
         views[key] = replace(rows, outcome=own.outcome[firsts], score=own.score[firsts])

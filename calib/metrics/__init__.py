@@ -1,13 +1,13 @@
 """Metrics: functions of ScoreCells, each with a scikit-learn-style facade (y_true, y_prob)."""
 
-from calib.metrics.base import METRICS, Metric
-from calib.metrics.binned import expected_calibration_error
-from calib.metrics.by_cluster import clustered_tests
-from calib.metrics.classwise import (
+from calib.metrics.adaptive import (
     adaptive_calibration_error,
     static_calibration_error,
     thresholded_calibration_error,
 )
+from calib.metrics.base import METRICS, Metric
+from calib.metrics.binned import expected_calibration_error
+from calib.metrics.by_cluster import clustered_tests
 from calib.metrics.cumulative import (
     ks_error,
     ks_test,

@@ -90,7 +90,7 @@ ARRAYS_DOC = """    y_true : array-like of shape (n,), or ScoreCells
         Scores in [0, 1].
     sample_weight : array-like of shape (n,), optional
 """
-METRICS: Registry[Metric] = Registry("metric")
+METRICS: Registry[Metric] = Registry("metric", "calib.metrics")
 
 
 def metric(

@@ -9,11 +9,11 @@ from typing import Any, cast
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
+from calib.calibrators import CALIBRATORS
 from calib.core.predictions import parse_view
 from calib.matrices import MulticlassComparison
-from calib.methods import method_keys
-from calib.multiclass import MULTICLASS_METRICS
-from calib.multiclass.metrics import ROW_METRICS as OVERALL
+from calib.metrics.matrix import MULTICLASS_METRICS
+from calib.metrics.matrix import ROW_METRICS as OVERALL
 from calib.reports.codec import ReportError
 from calib.reports.contents import Contents, DecisionPart, Parts, moment
 from calib.settings import Settings
@@ -126,7 +126,7 @@ def _check_keys(where: str, found: Mapping[str, Any], methods: Iterable[str]) ->
 
 def _check_known(where: str, found: Iterable[str], methods: Iterable[str]) -> None:
     for key in found:
-        if key not in methods or key not in method_keys():
+        if key not in methods or key not in CALIBRATORS:
             raise ReportError(f"{where} must hold methods of the report, got {key!r:.60}.")
 
 

@@ -186,7 +186,7 @@ def _deciding(key: str, column: str) -> list[str]:
         names.append("n_bins")
     if metric is not None and metric.takes("strategy") and not column.startswith("ece_"):
         names.append("strategy")
-    if key in CALIBRATORS and "epsilon" in CALIBRATORS[key].create().get_params():
+    if CALIBRATORS[key].takes("epsilon"):
         names.append("epsilon")
     return names
 

@@ -13,8 +13,7 @@ from calib.figures.reliability import reliability_chart
 from calib.figures.words import band_meaning
 from calib.matrices import MulticlassResult
 from calib.metrics import TestResult
-from calib.multiclass import MULTICLASS_METRICS
-from calib.multiclass.metrics import ROW_METRICS
+from calib.metrics.matrix import MULTICLASS_METRICS, ROW_METRICS
 from calib.reports.blocks import Beside, Block, Bullets, Drawing, Paragraph, Section, Table, Value
 from calib.reports.contents import Contents
 from calib.text import (

@@ -14,10 +14,10 @@ import streamlit as st
 
 from calib.analysis.metric_table import TABLE
 from calib.analysis.periods.cutting import UNITS, Unit
+from calib.calibrators import CALIBRATORS
 from calib.core.predictions import parse_view
 from calib.curves.rate import RATE_KINDS, RateKind
 from calib.figures.scales import AxisKind
-from calib.methods import method_keys
 from calib.metrics import METRICS
 from calib.settings import Settings
 from calib.text import level as level_words
@@ -46,7 +46,7 @@ MAX_SLICES, MAX_SEED = 1_000_000, 2**31 - 1
 FIRST_CAPACITY = 0.1
 NONE, AUTOMATIC = "None", "Automatic"
 DEFAULTS = Settings.defaults()
-METHOD = one_of(*method_keys())
+METHOD = one_of(*CALIBRATORS)
 SEGMENTED = partial(st.segmented_control, required=True)
 PILLS = partial(st.pills, selection_mode="multi")
 COST = partial(st.number_input, step=1.0, format="%.6g")

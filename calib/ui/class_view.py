@@ -10,7 +10,7 @@ import streamlit as st
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.core.predictions import Predictions
 from calib.matrices import MatrixCrossFitted
-from calib.multiclass import Classwise
+from calib.metrics.by_class import Classwise
 from calib.text import number, p_value, percent, plain, signed
 from calib.ui import state
 from calib.ui.frame import Model

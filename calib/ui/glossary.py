@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from calib.analysis import Column
-from calib.calibrators import CALIBRATORS
+from calib.calibrators import CALIBRATORS, score_methods
 from calib.metrics import METRICS, Metric
-from calib.multiclass import MULTICLASS_CALIBRATORS, MULTICLASS_METRICS
+from calib.metrics.matrix import MULTICLASS_METRICS
 from calib.text import SPECIAL, plain, significant
 
 # The file that a metric lives in tells its family; a new file's metrics stand last.
@@ -20,7 +20,7 @@ FAMILIES: Mapping[str, str] = {
     "smooth": "Smooth errors",
     "smoothed": "Smooth errors",
     "binned": "Binned errors",
-    "classwise": "Binned errors",
+    "adaptive": "Binned errors",
     "sweep": "Binned errors",
     "goodness_of_fit": "Tests and regression",
     "regression": "Tests and regression",
@@ -94,11 +94,12 @@ def matrix_entries() -> dict[str, list[Entry]]:
 
 def calibrator_entries() -> dict[str, list[Entry]]:
     """All registered calibrators, simplest first; then those for several classes only."""
-    several = [m for key, m in MULTICLASS_CALIBRATORS.items() if key not in CALIBRATORS]
+    single = score_methods()
+    several = [m for key, m in CALIBRATORS.items() if key not in single]
     return {
         "Calibrators, simplest first": [
             Entry(m.label, m.key, "", m.summary, m.source)
-            for m in sorted(CALIBRATORS.values(), key=lambda method: method.simplicity)
+            for m in sorted(single.values(), key=lambda method: method.simplicity)
         ],
         "For several classes": [
             Entry(m.label, m.key, "", m.summary, m.source)

@@ -17,8 +17,7 @@ from calib.matrices import (
     MulticlassComparison,
     compare_clipping,
 )
-from calib.multiclass import MULTICLASS_METRICS
-from calib.multiclass.metrics import ROW_METRICS
+from calib.metrics.matrix import MULTICLASS_METRICS, ROW_METRICS
 from calib.text import interval, level, number, signed, significant
 from calib.ui import frame, how_to_read, state
 from calib.ui.memo import Unkeyed

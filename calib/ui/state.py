@@ -240,7 +240,7 @@ def source_of(upload: Upload) -> Source:
 
 def one_score_settings(settings: Settings, view: str) -> Settings:
     """The same settings without the methods that need a matrix, for a view."""
-    known = tuple(key for key in settings.methods if key in CALIBRATORS)
+    known = tuple(key for key in settings.methods if CALIBRATORS[key].create is not None)
     return replace(settings, view=view, methods=known)
 
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import streamlit as st
 
 from calib.analysis import Analysis, Column
+from calib.calibrators import CALIBRATORS
 from calib.crossfit.comparison import Estimate
 from calib.curves.reliability import ReliabilityCurve
-from calib.methods import method_of
 from calib.text import interval, level, number, plain, signed
 from calib.ui import state
 from calib.ui.glossary import column_help
@@ -85,7 +85,7 @@ def formulas(analysis: Analysis) -> None:
     # Lines, not a table: a long formula must wrap, and no cell of a dataframe does.
     lines = [
         f"- **{plain(method.label)}**: {formula(method)}  \n"
-        f"  :small[:gray[{plain(method_of(method.key).summary)}]]"
+        f"  :small[:gray[{plain(CALIBRATORS[method.key].summary)}]]"
         for method in analysis.methods.values()
     ]
     with st.container(key=state.key("formulas")):

@@ -7,11 +7,10 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from calib.calibrators import CALIBRATORS
+from calib.calibrators import CALIBRATORS, score_methods
 from calib.core.predictions import Predictions
 from calib.curves.rate import RateKind
 from calib.loading.examples import EXAMPLES
-from calib.multiclass import MULTICLASS_CALIBRATORS
 from calib.ui import choices, state
 from calib.ui.choice import Choice
 from calib.ui.state import Session
@@ -96,7 +95,7 @@ def _set(owner: Any, name: str, key: str) -> None:
 
 def by_simplicity(session: Session) -> list[str]:
     """All methods for the shown data, simplest first."""
-    known = MULTICLASS_CALIBRATORS if session.is_matrix else CALIBRATORS
+    known = CALIBRATORS if session.is_matrix else score_methods()
     return sorted(known, key=lambda key: known[key].simplicity)
 
 

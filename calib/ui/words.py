@@ -9,8 +9,6 @@ from calib.calibrators import CALIBRATORS
 from calib.core.origin import Origin
 from calib.crossfit.comparison import Estimate
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
-from calib.methods import method_of
-from calib.multiclass import MULTICLASS_CALIBRATORS
 from calib.text import noise_floor, number, plain, plural
 
 
@@ -83,7 +81,7 @@ def set_aside(data: DataSummary) -> str:
 
 def method_label(key: str) -> str:
     """Name of a method on the page."""
-    return method_of(key).label
+    return CALIBRATORS[key].label
 
 
 def line_label(kind: str) -> str:
@@ -93,8 +91,8 @@ def line_label(kind: str) -> str:
 
 def assumptions(keys: Sequence[str], *, matrix: bool = False) -> str:
     """One line a method: what it assumes."""
-    entries = [MULTICLASS_CALIBRATORS[key] if matrix else CALIBRATORS[key] for key in keys]
-    return "\n".join(f"- **{plain(entry.label)}**: {plain(entry.summary)}" for entry in entries)
+    entries = [CALIBRATORS[key].words(matrix=matrix) for key in keys]
+    return "\n".join(f"- **{plain(label)}**: {plain(summary)}" for label, summary in entries)
 
 
 def formula(method: MethodResult) -> str:

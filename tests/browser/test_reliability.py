@@ -3,7 +3,7 @@
 import numpy as np
 from playwright.sync_api import Page, expect
 
-from calib.calibrators import CALIBRATORS
+from calib.calibrators import score_methods
 from calib.metrics import METRICS
 from tests.browser.harness import by_key, settle, traces, visit
 
@@ -62,7 +62,7 @@ def test_the_methods_page_lists_everything_and_finds_it(page: Page):
     settle(page)
     metrics, methods = by_key(page, "glossary_metrics"), by_key(page, "glossary_calibrators")
     assert set(METRICS) <= set(metrics.locator("code").all_inner_texts())
-    assert set(CALIBRATORS) <= set(methods.locator("code").all_inner_texts())
+    assert set(score_methods()) <= set(methods.locator("code").all_inner_texts())
     link = metrics.get_by_role("link", name="arXiv:1706.04599").first
     expect(link).to_have_attribute("href", "https://arxiv.org/abs/1706.04599")
     box = by_key(page, "methods_filter").get_by_role("textbox")

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from calib.calibrators import CALIBRATORS, Calibrator, calibrator
+from calib.calibrators import Calibrator, calibrator, score_methods
 from calib.core.cells import ScoreCells
 from calib.settings import Settings
 
-METHODS = list(CALIBRATORS)
-MONOTONE = [key for key in METHODS if CALIBRATORS[key].create().monotone]
-FITTED = [key for key in METHODS if CALIBRATORS[key].create().needs_both_classes]
+METHODS = list(score_methods())
+MONOTONE = [key for key in METHODS if score_methods()[key].create().monotone]
+FITTED = [key for key in METHODS if score_methods()[key].create().needs_both_classes]
 # Maps with a handful of numbers and of one shape: these fall to a constant on a falling truth.
 PARAMETRIC = ["platt", "logistic", "temperature", "beta", "beta_am", "beta_ab"]
 # Maps made of observed rates, which are 0 or 1 where few rows are.
@@ -302,7 +302,7 @@ def test_knots_are_increasing_scores(key, data):
 
 @every
 def test_documentation(key):
-    method = CALIBRATORS[key]
+    method = score_methods()[key]
     text = inspect.getdoc(method.create)
     assert doctest.DocTestParser().get_examples(text)
     assert "References" in text or key == "uncalibrated"
@@ -311,7 +311,7 @@ def test_documentation(key):
 
 
 def test_ranks_are_unique_but_for_curves_of_two_parameters():
-    ranks = {key: method.simplicity for key, method in CALIBRATORS.items()}
+    ranks = {key: method.simplicity for key, method in score_methods().items()}
     assert ranks["platt"] == ranks.pop("logistic")
     assert len(set(ranks.values())) == len(ranks)
     assert set(Settings().methods) <= set(METHODS)
@@ -319,5 +319,7 @@ def test_ranks_are_unique_but_for_curves_of_two_parameters():
 
 def test_order_of_simplicity_is_that_of_the_definitions():
     order = ["uncalibrated", "temperature", "platt", "logistic", "beta", "ispline", "spline"]
-    ranks = [CALIBRATORS[key].simplicity for key in [*order, "isotonic"] if key in CALIBRATORS]
+    ranks = [
+        score_methods()[key].simplicity for key in [*order, "isotonic"] if key in score_methods()
+    ]
     assert ranks == sorted(ranks)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calib.calibrators import CALIBRATORS, calibrator
+from calib.calibrators import calibrator, score_methods
 from calib.curves.functions import (
     LambdaPath,
     calibration_function,
@@ -80,7 +80,7 @@ def test_a_path_is_read_with_the_lambda_in_use():
 def test_every_calibrator_with_a_lambda_has_a_path(rng_scores):
     scores, y = rng_scores
     found = {}
-    for key in CALIBRATORS:
+    for key in score_methods():
         fitted = calibrator(key).fit(scores, y)
         found[key] = calibration_function(fitted).path
         assert (found[key] is not None) == hasattr(fitted, "lambda_"), key

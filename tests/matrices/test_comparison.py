@@ -5,11 +5,12 @@ import pytest
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
 from sklearn.model_selection import PredefinedSplit
 
+from calib.calibrators import multiclass_calibrator
 from calib.core.predictions import Predictions
 from calib.matrices import compare_multiclass
 from calib.matrices.comparison import compare
 from calib.metrics import expected_calibration_error, ks_error
-from calib.multiclass import MULTICLASS_METRICS, multiclass_calibrator
+from calib.metrics.matrix import MULTICLASS_METRICS
 from calib.settings import Settings
 from calib.uncertainty import Bootstrap
 

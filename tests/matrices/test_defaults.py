@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from calib import analyze, report
+from calib.calibrators import CALIBRATORS
 from calib.core.predictions import Predictions
 from calib.matrices import default_methods, default_settings
-from calib.multiclass import MULTICLASS_CALIBRATORS, MULTICLASS_METRICS
+from calib.metrics.matrix import MULTICLASS_METRICS
 from calib.settings import Settings
 
 
@@ -30,7 +31,7 @@ def matrix(n: int, m: int) -> Predictions:
 def test_methods_go_by_the_size_of_the_matrix(shape, with_, without):
     chosen = default_methods(matrix(*shape))
     assert chosen[0] == "uncalibrated"
-    assert with_ <= set(chosen) <= set(MULTICLASS_CALIBRATORS)
+    assert with_ <= set(chosen) <= set(CALIBRATORS)
     assert not without & set(chosen)
 
 

@@ -149,7 +149,7 @@ def test_methods_of_a_matrix_cannot_calibrate_one_score():
     rows = Predictions.from_arrays(rng.random(400) < score, score)
     first = analyze(rows, Settings(methods=("platt", "vector")))
     assert list(first.methods) == ["uncalibrated", "platt"]
-    assert "Vector scaling calibrates a matrix of one score a class" in first.warnings[0]
+    assert "Vector scaling calibrates a matrix of one score per class" in first.warnings[0]
     again = analyze(rows, Settings(methods=("platt", "vector", "beta")), earlier=first)
     assert list(again.methods) == ["uncalibrated", "platt", "beta"]
 

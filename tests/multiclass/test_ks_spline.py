@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calib.calibrators import calibrator
-from calib.multiclass.ks_spline import TopSpline
+from calib.calibrators.ks_spline import TopSpline
 from calib.numerics.ranking import binary_problem, leading_classes
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from calib.calibrators import calibrator
-from calib.multiclass.one_vs_rest import OneVsRest
+from calib.calibrators.one_vs_rest import OneVsRest
 from calib.numerics.row_sums import divide_by_sum
 from tests.isotonic_peer import shrunken
 

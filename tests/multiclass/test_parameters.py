@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from calib.multiclass.clip import MulticlassClip
-from calib.multiclass.dirichlet import Dirichlet
-from calib.multiclass.matrix import MatrixScaling
-from calib.multiclass.temperature import MulticlassTemperature
-from calib.multiclass.vector import VectorScaling
+from calib.calibrators.clip import MatrixClip
+from calib.calibrators.dirichlet import Dirichlet
+from calib.calibrators.matrix import MatrixScaling
+from calib.calibrators.temperature import MatrixTemperature
+from calib.calibrators.vector import VectorScaling
 
 
 def test_vector_scaling_finds_the_factors_it_was_made_with():
@@ -68,13 +68,13 @@ def test_dirichlet_refuses(problem, parameters, sentence):
 @pytest.mark.parametrize("p_min", [0.0, 0.25, -1.0, float("nan")])
 def test_clip_refuses_a_bound_that_would_move_the_first_class(problem, p_min):
     with pytest.raises(ValueError, match=r"p_min must fulfil 0 < p_min < 0\.25 with 4 classes"):
-        MulticlassClip(p_min).fit(*problem)
+        MatrixClip(p_min).fit(*problem)
 
 
 def test_clip_takes_the_best_bound():
     scores = np.tile([[1.0, 0.0, 0.0]], (2000, 1))
     label = np.r_[np.zeros(1998, dtype=int), 1, 2]  # one in a thousand each
-    assert MulticlassClip().fit(scores, label).p_min_ == 1e-3
+    assert MatrixClip().fit(scores, label).p_min_ == 1e-3
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -82,7 +82,7 @@ def test_temperature_stays_within_its_bounds(sign):
     order = np.array([0, 1, 2] * 50)
     scores = np.full((150, 3), 0.3) + 0.1 * np.eye(3)[order]
     label = order if sign > 0 else (order + 1) % 3
-    fitted = MulticlassTemperature().fit(scores, label)
+    fitted = MatrixTemperature().fit(scores, label)
     assert 0.0099 <= fitted.temperature_ <= 100.1
     assert (fitted.temperature_ < 0.05) == (sign > 0)
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from calib.calibrators import calibrator
+from calib.calibrators import calibrator, multiclass_calibrator
 from calib.core.predictions import Predictions
 from calib.metrics import expected_calibration_error, ks_error
-from calib.multiclass import classwise, multiclass_calibrator, multiclass_metrics
+from calib.metrics.by_class import classwise
+from calib.metrics.matrix import multiclass_metrics
 
 LN = np.log  # of mc3_600, which holds no zeros
 

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from calib.calibrators import CALIBRATORS
+from calib.calibrators import score_methods
 from calib.crossfit.epsilon import EPSILONS, CrossFitFolds
 from calib.loading.examples import EXAMPLES
 from tests.pages.test_pages import go, said, start
 
-ALL = ".".join(CALIBRATORS)
+ALL = ".".join(score_methods())
 
 
 def chart(app, holding: str) -> dict[str, dict]:
@@ -39,7 +39,7 @@ def fits(monkeypatch) -> list[float]:
 def test_all_methods_at_once_have_a_line_words_and_a_summary():
     app = go(start(m=ALL, knots="1"), "functions")
     drawn, words = chart(app, MAPS), said(app).replace("\\", "")
-    for key, method in CALIBRATORS.items():
+    for key, method in score_methods().items():
         assert method.label in words
         assert method.summary in words
         assert key == "uncalibrated" or method.label in drawn
@@ -52,12 +52,12 @@ def test_all_methods_at_once_have_a_line_words_and_a_summary():
 def test_the_menu_is_sorted_by_simplicity_and_says_what_each_assumes():
     app = go(start(), "functions")
     options = app.multiselect(key="methods").options
-    by_label = {method.label: method.simplicity for method in CALIBRATORS.values()}
+    by_label = {method.label: method.simplicity for method in score_methods().values()}
     order = [by_label[label] for label in options]
     assert order == sorted(order)
-    assert len(options) == len(CALIBRATORS) - 1
+    assert len(options) == len(score_methods()) - 1
     lines = app.expander[0].markdown[0].value.splitlines()
-    assert len(lines) == len(CALIBRATORS)
+    assert len(lines) == len(score_methods())
 
 
 def test_moving_epsilon_moves_the_marker_and_computes_no_point_anew(fits):

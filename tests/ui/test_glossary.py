@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
-from calib.calibrators import CALIBRATORS
+from calib.calibrators import score_methods
 from calib.core.predictions import Predictions
 from calib.metrics import METRICS
-from calib.multiclass import MULTICLASS_METRICS
+from calib.metrics.matrix import MULTICLASS_METRICS
 from calib.settings import Settings
 from calib.ui.glossary import (
     DIRECTIONS,
@@ -30,7 +30,7 @@ def listed(groups):
 def test_every_registered_metric_and_calibrator_is_there_once():
     assert sorted(entry.code for entry in listed(metric_entries())) == sorted(METRICS)
     codes = [entry.code for entry in listed(calibrator_entries())]
-    assert set(CALIBRATORS) <= set(codes)
+    assert set(score_methods()) <= set(codes)
     assert len(codes) == len(set(codes))
 
 
@@ -53,7 +53,7 @@ def test_families_are_in_order_and_no_known_metric_is_left_over():
 
 def test_calibrators_stand_simplest_first():
     first, *_ = calibrator_entries().values()
-    order = [CALIBRATORS[entry.code].simplicity for entry in first]
+    order = [score_methods()[entry.code].simplicity for entry in first]
     assert order == sorted(order)
 
 

@@ -4,17 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib.calibrators import CALIBRATORS
+from calib.calibrators import score_methods
 from calib.ui.choices import AXIS, CHOICES, EPSILON_RANGE, LEVELS, Chosen
 from calib.ui.links import Link, Source, decode, encode
 
-METHODS = st.lists(st.sampled_from(sorted(CALIBRATORS)), unique=True, min_size=1).map(tuple)
+METHODS = st.lists(st.sampled_from(sorted(score_methods())), unique=True, min_size=1).map(tuple)
 VALUES = {
     "metrics": st.lists(
         st.sampled_from(sorted(CHOICES["metrics"].values.options)), unique=True, max_size=3
     ).map(tuple),
     "view": st.sampled_from(["class:1", "class:0", "top:1", "within:2"]),
     "methods": METHODS,
+    "metrics": st.sampled_from([(), ("kuiper_error", "smooth_calibration_error")]),
     "strategy": st.sampled_from(["quantile", "uniform"]),
     "band": st.sampled_from(["per_bin", "simultaneous"]),
     "n_bins": st.integers(2, 100),
@@ -24,7 +25,7 @@ VALUES = {
     "confidence_level": st.sampled_from(LEVELS),
     "axis": st.sampled_from(AXIS.values.options),
     "shown": METHODS,
-    "cumulative": st.sampled_from(sorted(CALIBRATORS)),
+    "cumulative": st.sampled_from(sorted(score_methods())),
     "knots": st.booleans(),
     "lines": st.sampled_from([(), ("corp",), ("smooth", "corp")]),
     "auto_bins": st.booleans(),

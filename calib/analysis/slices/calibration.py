@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calib.calibrators import Calibrator
+from calib.calibrators import CALIBRATORS, Calibrator
 from calib.core.predictions import BinaryView
 from calib.crossfit.comparison import CrossFitted, Estimate, create, mean_estimate
-from calib.methods import method_of
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.settings import Settings
@@ -201,7 +200,7 @@ def _fit(training: BinaryView, method: str, settings: Settings) -> Calibrator:
     positives, n_rows = int(training.counts[training.outcome].sum()), training.n_rows
     if not 0 < positives < n_rows:
         raise ValueError(
-            f"{method_of(method).label} cannot be fitted on this slice alone: it needs training "
+            f"{CALIBRATORS[method].label} cannot be fitted on this slice alone: it needs training "
             f"rows of both classes, got {n_rows} rows with {positives} positive ones."
         )
     return create(method, settings).fit_cells(training.cells())

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from calib.analysis.slices.calibration import SliceCalibration, paired, scored_rows
+from calib.calibrators import CALIBRATORS, MatrixCalibrator
 from calib.core.predictions import Predictions
 from calib.matrices.held_out import MatrixCrossFitted, create_multiclass
-from calib.methods import method_of
-from calib.multiclass import MulticlassCalibrator
-from calib.multiclass.by_class import score_matrix
-from calib.multiclass.metrics import row_log_loss
+from calib.metrics.by_class import score_matrix
+from calib.metrics.matrix import row_log_loss
 from calib.numerics.arrays import BoolArray, IntArray
 from calib.uncertainty import fold_variance
 
@@ -73,12 +72,12 @@ def calibrate_matrix_slices(
 
 def _fit(
     predictions: Predictions, fit_on: IntArray, method: str, held_out: MatrixCrossFitted
-) -> MulticlassCalibrator:
+) -> MatrixCalibrator:
     label, weight = predictions.outcome[fit_on], predictions.weight
     present = len(np.unique(label))
     if present < 2:
         raise ValueError(
-            f"{method_of(method).label} cannot be fitted on this slice alone: it needs training "
+            f"{CALIBRATORS[method].label} cannot be fitted on this slice alone: it needs training "
             f"rows of two classes or more, got {len(label)} rows of {present}."
         )
     made = create_multiclass(method, held_out.settings)

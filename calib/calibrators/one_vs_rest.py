@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from calib.calibrators import CALIBRATORS, Calibrator, calibrator
-from calib.multiclass.base import (
-    MULTICLASS_CALIBRATORS,
-    MulticlassCalibrator,
-    MulticlassMethod,
-)
+from calib.calibrators.base import Calibrator
+from calib.calibrators.matrix_base import MatrixCalibrator
+from calib.calibrators.registry import calibrator
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.row_sums import divide_by_sum
 
-# These have a multiclass form of their own.
-NATIVE = ("uncalibrated", "clip", "temperature", "ks_spline")
 
-
-class OneVsRest(MulticlassCalibrator):
+class OneVsRest(MatrixCalibrator):
     """Algorithm 3 of SplineCalib: class k's scores are calibrated against "is it k".
 
     The calibrated rows are divided by their sum; a row whose sum is 0 keeps its uncalibrated
@@ -86,19 +78,4 @@ class OneVsRest(MulticlassCalibrator):
         return (
             f"{type(first).__name__} for each of {self.n_classes_} classes against the rest, then "
             f"rows divided by their sum; the first is {first.formula()}"
-        )
-
-
-for _key, _method in CALIBRATORS.items():
-    if _key not in NATIVE:
-        MULTICLASS_CALIBRATORS.add(
-            _key,
-            MulticlassMethod(
-                _key,
-                f"{_method.label}, one-vs-rest",
-                partial(OneVsRest, _key),
-                _method.simplicity,
-                f"{_method.summary} Class by class, against the rest.",
-                _method.source,
-            ),
         )

@@ -13,7 +13,7 @@ from calib.core.cells import ScoreCells, check_same_length, check_weights
 from calib.core.predictions import BinaryView, check_classes, check_score_matrix
 from calib.metrics import expected_calibration_error, ks_error
 from calib.metrics.base import Better
-from calib.multiclass.class_errors import class_errors
+from calib.metrics.class_errors import class_errors
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.ranking import leading_classes
 from calib.numerics.transforms import MACHINE_EPSILON

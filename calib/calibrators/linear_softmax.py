@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.multiclass.base import MulticlassCalibrator
+from calib.calibrators.matrix_base import MatrixCalibrator
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.blocks import row_blocks
 from calib.numerics.softmax import fit_inverse_temperature, log_scores, softmax
@@ -21,7 +21,7 @@ from calib.numerics.softmax_regression import (
 RIDGE_ROWS, UNSEEN_ROWS = 1e-3, 1.0
 
 
-class LinearSoftmax(MulticlassCalibrator):
+class LinearSoftmax(MatrixCalibrator):
     """softmax(W ln P + b), fitted from the identity at the best temperature."""
 
     design: Design

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,13 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from calib.core.cells import ScoreCells, check_same_length, check_weights, effective_weights
 from calib.core.predictions import check_classes, check_score_matrix
-from calib.core.registry import Registry
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.ranking import binary_problem
 from calib.numerics.threads import single_thread
 
 
-class MulticlassCalibrator(BaseEstimator):
+class MatrixCalibrator(BaseEstimator):
     """Base of all multiclass calibrators.
 
     A method is one subclass in one file: parameters in ``__init__``, `_fit` that sets attributes
@@ -144,67 +141,3 @@ def _matrix(scores: ArrayLike) -> FloatArray:
             f"scores must be a matrix of one column a class, got shape {matrix.shape}."
         )
     return check_score_matrix(matrix)
-
-
-@dataclass(frozen=True, slots=True)
-class MulticlassMethod:
-    """One entry of the registry.
-
-    Attributes
-    ----------
-    key, label : str
-        Name in code, and on the page.
-    create : callable
-        Makes the unfitted estimator.
-    simplicity : int
-        Order of simplicity (smaller is simpler) by which recommendations break ties; of methods
-        that are as simple the one with the lower loss is taken.
-    summary, source : str
-        What the method assumes, in one sentence, and the reference.
-    """
-
-    key: str
-    label: str
-    create: Callable[..., MulticlassCalibrator]
-    simplicity: int
-    summary: str
-    source: str
-
-
-MULTICLASS_CALIBRATORS: Registry[MulticlassMethod] = Registry("multiclass calibrator")
-Class = TypeVar("Class", bound=type[MulticlassCalibrator])
-
-
-def register(
-    key: str, label: str, *, simplicity: int, summary: str, source: str
-) -> Callable[[Class], Class]:
-    """Register a MulticlassCalibrator class under a key."""
-
-    def add(cls: Class) -> Class:
-        method = MulticlassMethod(key, label, cls, simplicity, summary, source)
-        MULTICLASS_CALIBRATORS.add(key, method)
-        return cls
-
-    return add
-
-
-def multiclass_calibrator(key: str, **parameters: Any) -> MulticlassCalibrator:
-    """An unfitted multiclass calibrator by its key.
-
-    Keys of binary calibrators name the same map fitted one-vs-rest, but for those that have a
-    multiclass form of their own: uncalibrated, clip, temperature, ks_spline.
-
-    Raises
-    ------
-    KeyError
-        If no multiclass calibrator has that key.
-    TypeError
-        If the calibrator does not have such a parameter.
-
-    Examples
-    --------
-    >>> scores, y = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.8, 0.1, 0.1]], [0, 1, 2]
-    >>> multiclass_calibrator("temperature").fit(scores, y).predict([[0.8, 0.1, 0.1]]).round(3)
-    array([[0.667, 0.167, 0.167]])
-    """
-    return MULTICLASS_CALIBRATORS[key].create(**parameters)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib.core.predictions import Predictions
-from calib.multiclass.class_errors import ClassErrors, class_errors
+from calib.metrics.class_errors import ClassErrors, class_errors
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.brownian import supremum_by_cluster, supremum_survival
 from calib.numerics.multiplicity import holm

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from calib.multiclass.base import MULTICLASS_CALIBRATORS, MulticlassMethod, register
-from calib.multiclass.linear import ridge
-from calib.multiclass.matrix import FullLinear
+from calib.calibrators.linear_softmax import ridge
+from calib.calibrators.matrix import FullLinear
+from calib.calibrators.registry import register
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.softmax_regression import QuadraticPenalty, SoftmaxRegression, fit_softmax
 
@@ -149,14 +149,10 @@ class Dirichlet(FullLinear):
         return folds
 
 
-MULTICLASS_CALIBRATORS.add(
+register(
     "dirichlet_l2",
-    MulticlassMethod(
-        "dirichlet_l2",
-        "Dirichlet (L2)",
-        partial(Dirichlet, "l2"),
-        69,
-        "Assumes that true log-odds are linear in all log scores, with small coefficients.",
-        "Kull et al. 2019, arXiv:1910.12656",
-    ),
-)
+    "Dirichlet (L2)",
+    simplicity=69,
+    summary="Assumes that true log-odds are linear in all log scores, with small coefficients.",
+    source="Kull et al. 2019, arXiv:1910.12656",
+)(partial(Dirichlet, "l2"))

@@ -1,0 +1,153 @@
+"""The registry of calibrators: those of one score per row, and those of whole score matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from calib.calibrators.base import Calibrator
+from calib.calibrators.matrix_base import MatrixCalibrator
+from calib.core.registry import Registry
+
+Made = TypeVar("Made", bound=Callable[..., Calibrator | MatrixCalibrator])
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One entry of the registry.
+
+    Attributes
+    ----------
+    key, label : str
+        Name in code, and on the page.
+    simplicity : int
+        Order of simplicity (smaller is simpler) by which recommendations break ties; of methods
+        that are as simple the one with the lower loss is taken.
+    summary, source : str
+        What the method assumes, in one sentence, and the reference.
+    create : callable or None
+        Makes the unfitted calibrator of one score; None where only matrices are calibrated.
+    own_matrix : callable or None
+        Makes the unfitted calibrator of a matrix; None where each class is calibrated against the
+        rest.
+    matrix_label, matrix_summary : str
+        Label and summary where it calibrates a matrix.
+    """
+
+    key: str
+    label: str
+    simplicity: int
+    summary: str
+    source: str
+    create: Callable[..., Calibrator] | None = None
+    own_matrix: Callable[..., MatrixCalibrator] | None = None
+    matrix_label: str = ""
+    matrix_summary: str = ""
+
+    def create_matrix(self, **parameters: Any) -> MatrixCalibrator:
+        """An unfitted calibrator of matrices: the method's own, or one-vs-rest."""
+        if self.own_matrix is not None:
+            return self.own_matrix(**parameters)
+        from calib.calibrators.one_vs_rest import OneVsRest  # which makes calibrators by key
+
+        return OneVsRest(self.key, **parameters)
+
+    def takes(self, parameter: str) -> bool:
+        """Whether the calibrator of one score has a parameter of this name."""
+        return self.create is not None and parameter in self.create().get_params()
+
+    def words(self, *, matrix: bool) -> tuple[str, str]:
+        """Label and summary, of one score or of a matrix.
+
+        Examples
+        --------
+        >>> from calib.calibrators import CALIBRATORS
+        >>> CALIBRATORS["beta"].words(matrix=True)[0], CALIBRATORS["clip"].words(matrix=True)[0]
+        ('Beta, one-vs-rest', 'Clip')
+        """
+        if not matrix:
+            return self.label, self.summary
+        if self.own_matrix is not None:
+            return self.matrix_label, self.matrix_summary
+        return (
+            f"{self.label}, one-vs-rest",
+            f"{self.summary} Class by class, against the rest.",
+        )
+
+
+CALIBRATORS: Registry[Method] = Registry("calibrator", "calib.calibrators")
+
+
+def register(
+    key: str, label: str, *, simplicity: int, summary: str, source: str
+) -> Callable[[Made], Made]:
+    """Register a calibrator under a key: of one score per row, or of matrices.
+
+    A method that has both is registered twice under one key, that of one score first.
+    """
+
+    def add(made: Made) -> Made:
+        found: Any = made
+        # Other makers than classes are those of matrices, with another default.
+        if isinstance(found, type) and issubclass(found, Calibrator):
+            CALIBRATORS.add(key, Method(key, label, simplicity, summary, source, create=found))
+            return made
+        known = CALIBRATORS.entered(key) or Method(key, label, simplicity, summary, source)
+        own = replace(known, own_matrix=found, matrix_label=label, matrix_summary=summary)
+        CALIBRATORS.put(key, own)
+        return made
+
+    return add
+
+
+def score_methods() -> dict[str, Method]:
+    """The methods that calibrate one score per row, by key."""
+    return {key: method for key, method in CALIBRATORS.items() if method.create is not None}
+
+
+def calibrator(key: str, **parameters: Any) -> Calibrator:
+    """An unfitted calibrator of one score per row, by its key.
+
+    Raises
+    ------
+    KeyError
+        If no calibrator has that key.
+    TypeError
+        If the calibrator does not have such a parameter.
+    ValueError
+        If the method calibrates matrices only.
+
+    Examples
+    --------
+    >>> calibrator("platt").fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]).predict([0.5]).round(3)
+    array([0.5])
+    """
+    method = CALIBRATORS[key]
+    if method.create is None:
+        raise ValueError(
+            f"{method.matrix_label} calibrates a matrix of one score per class, got one score per "
+            f"row. Use multiclass_calibrator({key!r}) for a matrix."
+        )
+    return method.create(**parameters)
+
+
+def multiclass_calibrator(key: str, **parameters: Any) -> MatrixCalibrator:
+    """An unfitted calibrator of score matrices, by its key.
+
+    Methods without a form of their own for matrices are fitted one-vs-rest.
+
+    Raises
+    ------
+    KeyError
+        If no calibrator has that key.
+    TypeError
+        If the calibrator does not have such a parameter.
+
+    Examples
+    --------
+    >>> scores, y = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.8, 0.1, 0.1]], [0, 1, 2]
+    >>> multiclass_calibrator("temperature").fit(scores, y).predict([[0.8, 0.1, 0.1]]).round(3)
+    array([[0.667, 0.167, 0.167]])
+    """
+    return CALIBRATORS[key].create_matrix(**parameters)
