@@ -26,7 +26,7 @@ from scipy.special import expit
 from calib.calibrators import calibrator
 from calib.core.counted import CountedRows
 from calib.core.predictions import BinaryView, Predictions
-from calib.matrices.defaults import default_settings
+from calib.crossfit.defaults import default_settings
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import FloatArray
 

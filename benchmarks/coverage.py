@@ -43,6 +43,7 @@ from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
 from calib.core.predictions import BinaryView, Predictions
 from calib.crossfit.comparison import LOSSES, cross_fit, mean_estimate
+from calib.crossfit.settings import Settings
 from calib.curves.corp import corp_curve
 from calib.curves.reliability import Band, reliability_curve
 from calib.curves.smooth import smooth_curve
@@ -54,7 +55,6 @@ from calib.metrics.results import TestResult
 from calib.numerics.binning import bin_edges
 from calib.numerics.resampling import percentile_interval, reflected_interval
 from calib.numerics.threads import single_thread
-from calib.settings import Settings
 from calib.uncertainty import (
     Bootstrap,
     Errors,

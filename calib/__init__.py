@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-    from calib import matrices, metrics, plot
+    from calib import metrics, plot
     from calib.analysis import Analysis, LiveAnalysis, decisions, periods, slices
     from calib.analysis.from_model import from_estimator, from_predictions
     from calib.analysis.model_comparison import compare_models
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from calib.core.aggregate import Aggregate
     from calib.core.cells import ScoreCells
     from calib.core.predictions import Predictions
+    from calib.crossfit.clipping import compare_clipping
     from calib.crossfit.comparison import Progress
+    from calib.crossfit.defaults import default_settings
+    from calib.crossfit.matrix_comparison import compare_multiclass
+    from calib.crossfit.settings import Settings
     from calib.loading import InputError, examples, load, load_models
-    from calib.matrices import compare_multiclass, default_settings
     from calib.reports import Report
-    from calib.settings import Settings
 
 __version__ = "0.1.0"
 
@@ -52,10 +54,12 @@ _HOMES = {
     "calib.core.predictions": ("Predictions",),
     "calib.loading": ("InputError", "load", "load_models"),
     "calib.loading.examples": ("examples",),
-    "calib.matrices": ("compare_multiclass", "default_settings", "matrices"),
+    "calib.crossfit.clipping": ("compare_clipping",),
+    "calib.crossfit.defaults": ("default_settings",),
+    "calib.crossfit.matrix_comparison": ("compare_multiclass",),
     "calib.metrics": ("metrics",),
     "calib.plot": ("plot",),
-    "calib.settings": ("Settings",),
+    "calib.crossfit.settings": ("Settings",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -13,7 +13,7 @@ from calib.analysis.differences import Reference, contributions, differences
 from calib.calibrators import CALIBRATORS, Calibrator
 from calib.core.predictions import BinaryView, Predictions
 from calib.crossfit.comparison import LOSSES, cross_fit, mean_estimate
-from calib.settings import Settings
+from calib.crossfit.settings import Settings
 from tests.isotonic_peer import shrunken
 
 

@@ -16,7 +16,7 @@ from calib.crossfit.epsilon import (
     rows_outside,
     takes_epsilon,
 )
-from calib.settings import Settings
+from calib.crossfit.settings import Settings
 
 
 def overconfident(n: int, **named) -> BinaryView:

@@ -17,11 +17,11 @@ from calib.calibrators.meta_estimators import CalibratedModel
 from calib.core.cells import ScoreCells
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import cross_fit
+from calib.crossfit.settings import Settings
 from calib.curves.corp import corp_curve
 from calib.curves.reliability import reliability_curve
 from calib.curves.smooth import smooth_curve
 from calib.metrics import METRICS
-from calib.settings import Settings
 
 GRID = np.linspace(0.01, 0.99, 50)
 SCALES = (1e-3, 0.5, 2.0, 10.0, 1000.0)

@@ -7,7 +7,7 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from calib.analysis.model_comparison import compare_models
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import Estimate
-from calib.settings import Settings
+from calib.crossfit.settings import Settings
 from calib.uncertainty.unpaired import unpaired_difference
 
 RNG = np.random.default_rng(5)

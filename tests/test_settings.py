@@ -1,6 +1,6 @@
 import pytest
 
-from calib.settings import Settings
+from calib.crossfit.settings import Settings
 
 
 @pytest.mark.parametrize(

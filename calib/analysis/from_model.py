@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from calib.analysis.results import Analysis
 from calib.analysis.run import analyze
 from calib.core.predictions import Predictions, check_score_matrix
-from calib.settings import Settings
+from calib.crossfit.settings import Settings
 
 # More labels would not be read.
 MAX_LISTED = 5

@@ -17,6 +17,7 @@ from calib.crossfit.comparison import (
     Estimate,
     mean_estimate,
 )
+from calib.crossfit.settings import Settings
 from calib.curves.cumulative import CumulativeCurve, cumulative_curve
 from calib.curves.functions import (
     CalibrationFunction,
@@ -43,7 +44,6 @@ from calib.numerics.histogram import score_histogram
 from calib.numerics.logistic import LogisticFit
 from calib.numerics.score_grid import edges_on_grid
 from calib.numerics.threads import over_cores
-from calib.settings import Settings
 from calib.uncertainty import Bootstrap, Errors, Replicates, fit_line, slope_estimate
 
 BINNING = ("n_bins", "strategy")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from calib.crossfit.settings import Settings
 from calib.metrics import METRICS, Metric
-from calib.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ import pandas as pd
 from calib.analysis import Analysis, Column, LiveAnalysis, analyze
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import LOSSES, Estimate, Progress, losses, mean_estimate, no_progress
-from calib.matrices.defaults import with_view
+from calib.crossfit.defaults import with_view
+from calib.crossfit.settings import Settings
 from calib.metrics.matrix import MULTICLASS_METRICS
 from calib.numerics.arrays import FloatArray
 from calib.numerics.numbered import numbers_of
-from calib.settings import Settings
 from calib.uncertainty.unpaired import unpaired_difference
 
 # The paper's Figure 2 sets these two beside the calibrated scores.

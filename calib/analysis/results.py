@@ -14,19 +14,19 @@ from calib.crossfit.comparison import (
     CrossFitted,
     Estimate,
 )
+from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
+from calib.crossfit.settings import Settings
 from calib.curves.cumulative import CumulativeCurve
 from calib.curves.functions import (
     CalibrationFunction,
     CompactLogitCurve,
 )
 from calib.curves.reliability import ReliabilityCurve
-from calib.matrices.comparison import LiveMulticlassComparison, MulticlassComparison
 from calib.metrics import (
     TestResult,
 )
 from calib.metrics.base import Better
 from calib.numerics.arrays import FloatArray
-from calib.settings import Settings
 from calib.text import number, percent, plural
 
 # A double has no more.

@@ -31,15 +31,15 @@ from calib.crossfit.comparison import (
     mean_estimate,
     no_progress,
 )
+from calib.crossfit.defaults import default_settings, with_view
+from calib.crossfit.matrix_comparison import LiveMulticlassComparison, compare
+from calib.crossfit.matrix_views import check_view_outcomes, cross_fit_view
+from calib.crossfit.settings import Settings
 from calib.curves.functions import (
     compact_logit_curve,
 )
-from calib.matrices.comparison import LiveMulticlassComparison, compare
-from calib.matrices.defaults import default_settings, with_view
-from calib.matrices.views import check_view_outcomes, cross_fit_view
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import default_epsilon
-from calib.settings import Settings
 from calib.uncertainty import slope_estimate
 
 Data = Predictions | Aggregate

@@ -10,8 +10,8 @@ from calib.core.aggregate import Aggregate
 from calib.core.cells import ScoreCells
 from calib.core.predictions import Predictions, parse_view
 from calib.crossfit.comparison import LOSSES, CrossFitted
+from calib.crossfit.settings import Settings
 from calib.metrics import certain_and_wrong
-from calib.settings import Settings
 from calib.text import significant
 
 # Below, even resampled clusters do not show how clusters vary.

@@ -17,13 +17,13 @@ from calib.analysis.periods import UNITS
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import Progress, no_progress
+from calib.crossfit.defaults import default_settings
+from calib.crossfit.settings import Settings
 from calib.loading import ColumnMapping, InputError, Problem, load
 from calib.loading.examples import EXAMPLES
 from calib.loading.loader import LoadOptions
-from calib.matrices import default_settings
 from calib.reports import Parts
 from calib.reports.command import option_of
-from calib.settings import Settings
 from calib.text import level
 
 Declared = Mapping[str, Mapping[str, Any]]

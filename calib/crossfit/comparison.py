@@ -17,6 +17,7 @@ from calib.calibrators.uncalibrated import Uncalibrated
 from calib.core.cells import ScoreCells
 from calib.core.counted import CountedRows
 from calib.core.predictions import BinaryView
+from calib.crossfit.settings import Settings
 from calib.metrics.proper import row_brier, row_log_loss
 from calib.metrics.ranking import row_auc
 from calib.metrics.resolution import resolutions
@@ -26,7 +27,6 @@ from calib.numerics.fold_counts import split_counts
 from calib.numerics.intervals import mean_interval, normal_quantile
 from calib.numerics.moderated import cluster_effect, unit_sums
 from calib.numerics.threads import over_cores
-from calib.settings import Settings
 from calib.uncertainty import Estimate as Estimate  # callers of this room find it here
 from calib.uncertainty import (
     FoldScores,

@@ -12,12 +12,12 @@ import pandas as pd
 from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
 from calib.crossfit.comparison import CrossFitted, Progress, create, no_progress
+from calib.crossfit.settings import Settings
 from calib.curves.functions import CalibrationFunction, calibration_function
 from calib.metrics.proper import mean_log_loss
 from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, lock
 from calib.numerics.transforms import safe_logit, sigmoid
-from calib.settings import Settings
 from calib.text import significant
 
 # Whole decades over the range that the compact logit can use.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from calib.calibrators import CALIBRATORS
+from calib.crossfit.clipping import Clipping
 from calib.figures.axes import axis, log_axis, padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Subject, curve, method
 from calib.figures.panels import one
 from calib.figures.theme import MethodStyle, style_of
-from calib.matrices.clipping import Clipping
 from calib.text import number, significant
 
 WIDTH, HEIGHT, LEFT = 380, 240, 70

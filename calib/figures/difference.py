@@ -8,11 +8,11 @@ from typing import Literal, get_args
 import numpy as np
 
 from calib.analysis import Analysis, MethodResult
+from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import EACH, Trace, method, points, vertical, whiskers
 from calib.figures.panels import forest
-from calib.matrices import MulticlassResult
 from calib.metrics.matrix import MULTICLASS_METRICS
 from calib.text import escaped, with_interval
 

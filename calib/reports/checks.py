@@ -11,12 +11,12 @@ import numpy as np
 from calib.analysis import Analysis, MethodResult
 from calib.calibrators import CALIBRATORS
 from calib.core.predictions import parse_view
-from calib.matrices import MulticlassComparison
+from calib.crossfit.matrix_comparison import MulticlassComparison
+from calib.crossfit.settings import Settings
 from calib.metrics.matrix import MULTICLASS_METRICS
 from calib.metrics.matrix import ROW_METRICS as OVERALL
 from calib.reports.codec import ReportError
 from calib.reports.contents import Contents, DecisionPart, Parts, moment
-from calib.settings import Settings
 
 
 def check_contents(contents: Contents) -> None:

@@ -11,9 +11,9 @@ from calib.analysis import Analysis, Column
 from calib.analysis.metric_table import is_error, table_metric
 from calib.calibrators import CALIBRATORS
 from calib.crossfit.comparison import Estimate
+from calib.crossfit.settings import Settings
 from calib.metrics import METRICS
 from calib.reports.contents import Contents, written_setting
-from calib.settings import Settings
 from calib.text import percent
 from calib.uncertainty.unpaired import unpaired_difference
 

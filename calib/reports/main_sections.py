@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from calib.analysis import Column, MethodResult
 from calib.analysis.metric_table import is_error
 from calib.analysis.verdict import SIGNIFICANCE
+from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.figures.difference import difference_chart
 from calib.figures.reliability import reliability_chart
 from calib.figures.words import band_meaning
-from calib.matrices import MulticlassResult
 from calib.metrics import TestResult
 from calib.metrics.matrix import MULTICLASS_METRICS, ROW_METRICS
 from calib.reports.blocks import Beside, Block, Bullets, Drawing, Paragraph, Section, Table, Value

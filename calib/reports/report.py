@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import calib
 from calib.analysis import Analysis
-from calib.matrices.defaults import first_view
+from calib.crossfit.defaults import first_view
+from calib.crossfit.settings import Settings
 from calib.reports.checks import check_contents
 from calib.reports.codec import ReportError, decode, encode
 from calib.reports.contents import Contents, Declared, Parts
@@ -20,7 +21,6 @@ from calib.reports.disclosure import aggregated
 from calib.reports.files import Printable
 from calib.reports.schema import SCHEMA_VERSION, upgraded
 from calib.reports.tables import archive, table_files
-from calib.settings import Settings
 
 if TYPE_CHECKING:
     from calib.reports.blocks import ReportDocument

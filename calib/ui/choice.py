@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from calib.settings import Settings
+from calib.crossfit.settings import Settings
 from calib.ui.pages import PAGES
 
 T = TypeVar("T")

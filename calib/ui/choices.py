@@ -16,10 +16,10 @@ from calib.analysis.metric_table import TABLE
 from calib.analysis.periods.cutting import UNITS, Unit
 from calib.calibrators import CALIBRATORS
 from calib.core.predictions import parse_view
+from calib.crossfit.settings import Settings
 from calib.curves.rate import RATE_KINDS, RateKind
 from calib.figures.scales import AxisKind
 from calib.metrics import METRICS
-from calib.settings import Settings
 from calib.text import level as level_words
 from calib.text import percent, plain, significant
 from calib.ui.choice import (

@@ -9,7 +9,7 @@ import streamlit as st
 
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.core.predictions import Predictions
-from calib.matrices import MatrixCrossFitted
+from calib.crossfit.matrix import MatrixCrossFitted
 from calib.metrics.by_class import Classwise
 from calib.text import number, p_value, percent, plain, signed
 from calib.ui import state

@@ -19,9 +19,9 @@ from calib.crossfit.epsilon import (
     epsilon_curve,
     takes_epsilon,
 )
+from calib.crossfit.settings import Settings
 from calib.curves.functions import CalibrationFunction
 from calib.figures.epsilon import epsilon_chart
-from calib.settings import Settings
 from calib.ui import frame, how_to_read, widgets
 from calib.ui.memo import Unkeyed, keep
 from calib.ui.state import Session, shared_memo

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from calib.crossfit.settings import Settings
 from calib.loading.examples import EXAMPLES
-from calib.settings import Settings
 from calib.text import quoted
 from calib.ui.choice import Choice, one_of, whole
 from calib.ui.choices import LINK_NAMES, Chosen

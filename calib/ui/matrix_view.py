@@ -7,16 +7,12 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from calib.analysis import Analysis
+from calib.crossfit.clipping import Clipping, compare_clipping
 from calib.crossfit.comparison import Estimate
+from calib.crossfit.matrix import MatrixCrossFitted
+from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
 from calib.figures.clipping import clipping_chart
 from calib.figures.difference import matrix_difference_chart
-from calib.matrices import (
-    Clipping,
-    LiveMulticlassComparison,
-    MatrixCrossFitted,
-    MulticlassComparison,
-    compare_clipping,
-)
 from calib.metrics.matrix import MULTICLASS_METRICS, ROW_METRICS
 from calib.text import interval, level, number, signed, significant
 from calib.ui import frame, how_to_read, state

@@ -23,9 +23,9 @@ from calib.analysis.slices import (
 )
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import CrossFitted
+from calib.crossfit.matrix import MatrixCrossFitted
+from calib.crossfit.settings import Strategy
 from calib.curves.reliability import ReliabilityCurve
-from calib.matrices import MatrixCrossFitted
-from calib.settings import Strategy
 from calib.ui.choices import N_RANGES, UNIT
 from calib.ui.memo import keep
 from calib.ui.state import Session

@@ -18,12 +18,12 @@ from calib.analysis.model_comparison import ModelComparison, compare_models
 from calib.calibrators import CALIBRATORS
 from calib.core.predictions import Predictions, check_view
 from calib.crossfit.comparison import CrossFitted, Progress, no_progress
+from calib.crossfit.defaults import default_settings
+from calib.crossfit.settings import Settings, Strategy
 from calib.loading import ColumnMapping, Problem
 from calib.loading.examples import EXAMPLES
-from calib.matrices import default_settings
 from calib.metrics.sweep import increasing_bins
 from calib.reports.contents import Declared
-from calib.settings import Settings, Strategy
 from calib.ui.choice import Choice, Situation
 from calib.ui.choices import AUTO_BINS, BIN_AT, CHOICES, MODELS, N_BINS, VIEW, Chosen
 from calib.ui.links import FINGERPRINT_SHOWN, Link, Source, decode, encode

@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from calib.analysis import analyze
 from calib.core.predictions import Predictions
+from calib.crossfit.settings import Settings
 from calib.reports import Report, parts_of
-from calib.settings import Settings
 
 HOSTILE = "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</script>"
 KEPT = Path(__file__).parents[1] / "reports" / "fixtures" / "schema_2.json"

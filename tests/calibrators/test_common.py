@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from calib.calibrators import Calibrator, calibrator, score_methods
 from calib.core.cells import ScoreCells
-from calib.settings import Settings
+from calib.crossfit.settings import Settings
 
 METHODS = list(score_methods())
 MONOTONE = [key for key in METHODS if score_methods()[key].create().monotone]

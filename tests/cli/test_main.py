@@ -12,8 +12,8 @@ import pytest
 
 import calib
 from calib.cli.main import parser
+from calib.crossfit.settings import Settings
 from calib.reports.command import option_of
-from calib.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "tests" / "reports" / "fixtures" / "schema_3.json"

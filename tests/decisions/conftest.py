@@ -6,7 +6,7 @@ from scipy.special import expit, logit
 
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import CrossFitted, cross_fit
-from calib.settings import Settings
+from calib.crossfit.settings import Settings
 
 
 def compared(n: int = 3000, digits: int = 3, **more) -> CrossFitted:

@@ -9,7 +9,7 @@ import pytest
 
 from calib.analysis import Analysis, analyze
 from calib.core.predictions import Predictions
-from calib.settings import Settings
+from calib.crossfit.settings import Settings
 
 METHODS = ("uncalibrated", "platt", "isotonic", "beta")
 

@@ -12,8 +12,10 @@ from calib.analysis.model_comparison import ModelComparison, ModelScores
 from calib.analysis.periods import PeriodTable, cut_periods, period_table
 from calib.analysis.slices import SliceGaps, Slicing, slice_gaps
 from calib.core.predictions import Predictions
+from calib.crossfit.clipping import compare_clipping
 from calib.crossfit.comparison import Estimate
 from calib.crossfit.epsilon import EPSILONS, EpsilonCurve
+from calib.crossfit.settings import Settings
 from calib.curves.corp import corp_curve
 from calib.curves.functions import LambdaPath
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
@@ -37,9 +39,7 @@ from calib.figures.periods import period_chart
 from calib.figures.reliability import reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
 from calib.figures.slices import slice_chart
-from calib.matrices import compare_clipping
 from calib.numerics.numbered import numbers_of
-from calib.settings import Settings
 
 METHODS = ("uncalibrated", "beta")
 ALL = ("uncalibrated", "platt", "isotonic", "beta")

@@ -3,11 +3,11 @@ import pytest
 
 from calib.analysis import analyze
 from calib.core.predictions import Predictions
+from calib.crossfit.settings import Settings
 from calib.figures import same_axes
 from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.figures.difference import difference_chart
 from calib.figures.reliability import reliability_chart
-from calib.settings import Settings
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ import pytest
 from calib.analysis import analyze
 from calib.calibrators import CALIBRATORS
 from calib.core.predictions import Predictions
+from calib.crossfit.settings import DEFAULT_METHODS, Settings
 from calib.figures import CHARTS, for_report
 from calib.figures.compact_logit import compact_logit_chart
 from calib.figures.cumulative import cumulative_chart
@@ -20,7 +21,6 @@ from calib.figures.difference import difference_chart
 from calib.figures.overlay import STYLES
 from calib.figures.sensitivity import STRATEGIES
 from calib.figures.theme import FRAME, METHOD_STYLES, OTHER_STYLE, OUTCOME, style_of
-from calib.settings import DEFAULT_METHODS, Settings
 from tests.figures.drawn import ALL, BUILDERS, SAMPLES
 
 # Machado, Oliveira, Fernandes 2009, doi:10.1109/TVCG.2009.113, severity 1: on linear RGB.

@@ -5,11 +5,11 @@ import pytest
 
 from calib.analysis import analyze
 from calib.core.predictions import Predictions
+from calib.crossfit.clipping import compare_clipping
+from calib.crossfit.settings import Settings
 from calib.figures.clipping import clipping_chart
 from calib.figures.difference import matrix_difference_chart
 from calib.figures.reliability import reliability_chart
-from calib.matrices import compare_clipping
-from calib.settings import Settings
 
 
 @pytest.fixture(scope="module")

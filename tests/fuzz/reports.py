@@ -17,8 +17,8 @@ import numpy as np
 
 from calib.analysis import analyze
 from calib.core.predictions import Predictions
+from calib.crossfit.settings import Settings
 from calib.reports import Report, compare_reports, parts_of
-from calib.settings import Settings
 from calib.store import Store, StoreError
 from tests.fuzz.cases import Case, unworded
 from tests.fuzz.mutations import mutated

@@ -5,7 +5,8 @@ import pytest
 from sklearn.metrics import log_loss
 
 from calib.core.predictions import Predictions
-from calib.matrices import compare_clipping, compare_multiclass
+from calib.crossfit.clipping import compare_clipping
+from calib.crossfit.matrix_comparison import compare_multiclass
 
 
 @pytest.fixture(scope="module")

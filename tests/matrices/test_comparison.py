@@ -7,11 +7,10 @@ from sklearn.model_selection import PredefinedSplit
 
 from calib.calibrators import multiclass_calibrator
 from calib.core.predictions import Predictions
-from calib.matrices import compare_multiclass
-from calib.matrices.comparison import compare
+from calib.crossfit.matrix_comparison import compare, compare_multiclass
+from calib.crossfit.settings import Settings
 from calib.metrics import expected_calibration_error, ks_error
 from calib.metrics.matrix import MULTICLASS_METRICS
-from calib.settings import Settings
 from calib.uncertainty import Bootstrap
 
 METHODS = ("temperature", "vector", "isotonic", "ks_spline")

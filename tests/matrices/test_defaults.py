@@ -8,9 +8,9 @@ import pytest
 from calib import analyze, report
 from calib.calibrators import CALIBRATORS
 from calib.core.predictions import Predictions
-from calib.matrices import default_methods, default_settings
+from calib.crossfit.defaults import default_methods, default_settings
+from calib.crossfit.settings import Settings
 from calib.metrics.matrix import MULTICLASS_METRICS
-from calib.settings import Settings
 
 
 def matrix(n: int, m: int) -> Predictions:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from calib.crossfit.defaults import default_methods
 from calib.loading.examples import EXAMPLES
-from calib.matrices import default_methods
 from tests.pages.test_matrices import csv
 from tests.pages.test_pages import PAGES, button, go, said, start, upload
 
@@ -70,7 +70,7 @@ def test_another_view_fits_nothing_again(monkeypatch):
     def refuse(*_args, **_kwargs):
         raise AssertionError("fitted again")
 
-    monkeypatch.setattr("calib.matrices.held_out._fit_all", refuse)
+    monkeypatch.setattr("calib.crossfit.matrix._fit_all", refuse)
     control(app, "number_input", "view_rank").set_value(3).run()
     assert not app.error
     assert not app.exception
@@ -86,7 +86,7 @@ def test_the_way_over_functions_fits_nothing_again(monkeypatch):
     def refuse(*_args, **_kwargs):
         raise AssertionError("fitted again")
 
-    monkeypatch.setattr("calib.matrices.held_out._fit_all", refuse)
+    monkeypatch.setattr("calib.crossfit.matrix._fit_all", refuse)
     go(app, "compare")
     assert not app.error
 

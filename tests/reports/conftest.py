@@ -6,8 +6,8 @@ import pytest
 
 from calib.analysis import Analysis, analyze
 from calib.core.predictions import Predictions
+from calib.crossfit.settings import Settings
 from calib.reports import Report
-from calib.settings import Settings
 
 MOMENT = "2026-03-01T09:05:00+00:00"
 HOSTILE = (

@@ -14,8 +14,8 @@ import pytest
 import calib
 from calib.analysis.decisions import Costs
 from calib.cli import main
+from calib.crossfit.defaults import default_settings
 from calib.loading.examples import EXAMPLES
-from calib.matrices import default_settings
 from calib.reports import Report, parts_of
 from calib.reports.command import command_line, library_call
 from tests.reports.conftest import MOMENT, site_frame

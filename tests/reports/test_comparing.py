@@ -10,9 +10,9 @@ import pytest
 
 from calib.analysis import analyze
 from calib.core.predictions import Predictions
+from calib.crossfit.settings import Settings
 from calib.reports import Report, compare_reports
 from calib.reports.compared import BIASED
-from calib.settings import Settings
 from tests.reports.conftest import HOSTILE, MOMENT, overconfident
 from tests.reports.test_html import Reader
 

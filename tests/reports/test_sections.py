@@ -2,10 +2,10 @@ import pytest
 
 from calib.analysis import analyze
 from calib.core.predictions import Predictions
+from calib.crossfit.settings import Settings
 from calib.reports import Report
 from calib.reports.blocks import Drawing, Paragraph, Section, Table
 from calib.reports.sections import sections
-from calib.settings import Settings
 from tests.reports.conftest import MOMENT, overconfident
 
 

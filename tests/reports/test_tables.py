@@ -12,8 +12,8 @@ import pytest
 
 from calib.analysis import analyze
 from calib.core.predictions import Predictions
+from calib.crossfit.settings import Settings
 from calib.reports import Report, parts_of
-from calib.settings import Settings
 from tests.reports.conftest import HOSTILE
 
 PRINTED = ("metrics", "tests", "bins_uncalibrated", "bins_platt", "settings", "maps")

@@ -5,8 +5,8 @@ from scipy.special import expit, logit
 from calib.analysis.slices import calibrate_slices
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import cross_fit
+from calib.crossfit.settings import Settings
 from calib.metrics.proper import row_log_loss
-from calib.settings import Settings
 from tests.isotonic_peer import shrunken
 
 SETTINGS = Settings(methods=("platt", "isotonic"), n_folds=4, seed=3)

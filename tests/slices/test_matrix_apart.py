@@ -6,8 +6,8 @@ from sklearn.model_selection import PredefinedSplit
 
 from calib.analysis.slices import calibrate_matrix_slices
 from calib.core.predictions import Predictions
-from calib.matrices.held_out import cross_fit_matrix
-from calib.settings import Settings
+from calib.crossfit.matrix import cross_fit_matrix
+from calib.crossfit.settings import Settings
 
 SETTINGS = Settings(methods=("uncalibrated", "temperature"), n_folds=4, seed=3)
 

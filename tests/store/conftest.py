@@ -9,8 +9,8 @@ import pytest
 
 from calib.analysis import analyze
 from calib.core.predictions import Predictions
+from calib.crossfit.settings import Settings
 from calib.reports import Report
-from calib.settings import Settings
 from calib.store import Store
 from tests.store import postgres
 

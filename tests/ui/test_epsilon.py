@@ -6,7 +6,7 @@ import pytest
 from calib.analysis import analyze
 from calib.core.predictions import Predictions
 from calib.crossfit.epsilon import EPSILONS
-from calib.settings import Settings
+from calib.crossfit.settings import Settings
 from calib.ui import epsilon
 from calib.ui.state import Session
 

@@ -8,8 +8,8 @@ import pytest
 
 from calib.analysis import analyze
 from calib.core.predictions import Predictions
+from calib.crossfit.settings import Settings
 from calib.metrics import TestResult
-from calib.settings import Settings
 from calib.ui.evidence import NAMES, errors_said
 from calib.ui.evidence import test_rows as rows_of
 

@@ -6,9 +6,9 @@ import pytest
 from calib.analysis import analyze
 from calib.calibrators import score_methods
 from calib.core.predictions import Predictions
+from calib.crossfit.settings import Settings
 from calib.metrics import METRICS
 from calib.metrics.matrix import MULTICLASS_METRICS
-from calib.settings import Settings
 from calib.ui.glossary import (
     DIRECTIONS,
     FAMILIES,

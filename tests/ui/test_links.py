@@ -15,7 +15,6 @@ VALUES = {
     ).map(tuple),
     "view": st.sampled_from(["class:1", "class:0", "top:1", "within:2"]),
     "methods": METHODS,
-    "metrics": st.sampled_from([(), ("kuiper_error", "smooth_calibration_error")]),
     "strategy": st.sampled_from(["quantile", "uniform"]),
     "band": st.sampled_from(["per_bin", "simultaneous"]),
     "n_bins": st.integers(2, 100),

@@ -4,8 +4,8 @@ import numpy as np
 
 from calib.analysis import analyze
 from calib.core.predictions import Predictions
+from calib.crossfit.settings import Settings
 from calib.curves.sensitivity import ece_sensitivity
-from calib.settings import Settings
 from calib.ui.sensitivity_words import sensitivity_said
 
 KEY = "uncalibrated"

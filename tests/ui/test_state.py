@@ -6,9 +6,9 @@ import numpy as np
 
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import no_progress
+from calib.crossfit.defaults import default_settings
+from calib.crossfit.settings import Settings
 from calib.loading import read
-from calib.matrices import default_settings
-from calib.settings import Settings
 from calib.ui.choices import AXIS, METHODS, MODELS, N_BINS, STRATEGY, VIEW, Chosen
 from calib.ui.links import Link
 from calib.ui.state import FIRST_EXAMPLE, Session, analysis, models, shown_models

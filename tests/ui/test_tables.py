@@ -6,7 +6,7 @@ import numpy as np
 
 from calib.analysis import analyze
 from calib.core.predictions import Predictions
-from calib.settings import Settings
+from calib.crossfit.settings import Settings
 from calib.ui.tables import metric_rows
 
 

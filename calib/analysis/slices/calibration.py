@@ -10,9 +10,9 @@ import numpy as np
 from calib.calibrators import CALIBRATORS, Calibrator
 from calib.core.predictions import BinaryView
 from calib.crossfit.comparison import CrossFitted, Estimate, create, mean_estimate
+from calib.crossfit.settings import Settings
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.settings import Settings
 from calib.uncertainty import FoldScores, fold_variance
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from calib.analysis.slices.calibration import SliceCalibration, paired, scored_rows
 from calib.calibrators import CALIBRATORS, MatrixCalibrator
 from calib.core.predictions import Predictions
-from calib.matrices.held_out import MatrixCrossFitted, create_multiclass
+from calib.crossfit.matrix import MatrixCrossFitted, create_multiclass
 from calib.metrics.by_class import score_matrix
 from calib.metrics.matrix import row_log_loss
 from calib.numerics.arrays import BoolArray, IntArray

@@ -11,10 +11,10 @@ from calib.core.cells import ScoreCells
 from calib.core.counted import CountedRows
 from calib.core.predictions import BinaryView, Predictions, check_view
 from calib.crossfit.comparison import CrossFitted, Progress, no_progress
-from calib.matrices.held_out import MatrixCrossFitted
+from calib.crossfit.matrix import MatrixCrossFitted
+from calib.crossfit.settings import Settings
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.ranking import binary_problem
-from calib.settings import Settings
 from calib.uncertainty import (
     FoldScores,
     Replicates,

@@ -16,11 +16,11 @@ from calib.calibrators import CALIBRATORS, MatrixCalibrator, multiclass_calibrat
 from calib.calibrators.one_vs_rest import OneVsRest
 from calib.core.predictions import BinaryView, Predictions, check_view
 from calib.crossfit.comparison import Progress, create, no_progress, with_settings
+from calib.crossfit.settings import Settings
 from calib.metrics.by_class import Classwise, class_table, score_matrix
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.canonical import canonical_order, row_words
 from calib.numerics.ranking import binary_problem
-from calib.settings import Settings
 
 Found = TypeVar("Found")
 Number = TypeVar("Number", bound=np.generic)

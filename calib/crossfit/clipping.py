@@ -8,8 +8,8 @@ import pandas as pd
 
 from calib.calibrators.clip import CANDIDATES, MatrixClip
 from calib.crossfit.comparison import Estimate, mean_estimate
-from calib.matrices.comparison import LiveMulticlassComparison
-from calib.matrices.held_out import MatrixCrossFitted
+from calib.crossfit.matrix import MatrixCrossFitted
+from calib.crossfit.matrix_comparison import LiveMulticlassComparison
 from calib.metrics.matrix import row_log_loss
 from calib.numerics.arrays import FloatArray
 from calib.text import number
@@ -94,7 +94,7 @@ def compare_clipping(compared: LiveMulticlassComparison) -> Clipping:
     Examples
     --------
     >>> import numpy as np
-    >>> from calib.matrices import compare_multiclass
+    >>> from calib.crossfit.matrix_comparison import compare_multiclass
     >>> from calib.core.predictions import Predictions
     >>> scores = [[0.999, 0.0005, 0.0005], [0.0005, 0.999, 0.0005], [0.0005, 0.0005, 0.999]]
     >>> label = np.append(np.arange(100) % 3, 0)

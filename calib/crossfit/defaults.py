@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
-from calib.settings import Settings
+from calib.crossfit.settings import Settings
 
 # Cheap at any size.
 ALWAYS = ("uncalibrated", "clip", "temperature", "ks_spline")

@@ -11,13 +11,13 @@ import pandas as pd
 from calib.calibrators import CALIBRATORS
 from calib.core.predictions import Predictions
 from calib.crossfit.comparison import Estimate, Progress, mean_estimate, no_progress, simplest
-from calib.matrices.defaults import default_methods
-from calib.matrices.held_out import MatrixCrossFitted, cross_fit_matrix
-from calib.matrices.views import replicate_view
+from calib.crossfit.defaults import default_methods
+from calib.crossfit.matrix import MatrixCrossFitted, cross_fit_matrix
+from calib.crossfit.matrix_views import replicate_view
+from calib.crossfit.settings import Settings
 from calib.metrics.class_errors import class_errors
 from calib.metrics.matrix import MULTICLASS_METRICS, ROW_METRICS, leading_views, view_metrics
 from calib.numerics.arrays import FloatArray
-from calib.settings import Settings
 from calib.uncertainty import fold_variance
 from calib.uncertainty.replicates import Errors
 
