@@ -25,6 +25,8 @@ from calib.uncertainty.rows import RowResamples, resample_rows
 MAX_POINTS = 512
 # Steps of 16 bits from a sum of the rows to the farthest of its resamples.
 STEPS = 32_767
+# What rounding to float32 may leave of the weight of a bin that a resample has no row of.
+NO_WEIGHT = 4.0 * float(np.finfo(np.float32).eps)
 # Means of equal scores differ by their rounding.
 ROUNDING = 1e-11
 
@@ -178,7 +180,7 @@ class Replicates:
         """Largest absolute gap between the given edges."""
         at = self._ends(edges)
         gap, weight = np.diff(self.gap[at], axis=0), np.diff(self.weight[at], axis=0)
-        mean = np.divide(gap, weight, out=np.zeros_like(gap), where=weight > 0.0)
+        mean = np.divide(gap, weight, out=np.zeros_like(gap), where=weight > NO_WEIGHT)
         error = np.abs(mean).max(axis=0)
         noise = np.diff(self.noise[at], axis=0) / weight[:, :1]
         return Errors(error[1:] - error[0], np.abs(noise).max(axis=0))
@@ -203,7 +205,7 @@ class Replicates:
         """
         at = self._bounds(bins)
         gap, weight = np.diff(self.gap[at], axis=0), np.diff(self.weight[at], axis=0)
-        mean = np.divide(gap, weight, out=np.zeros_like(gap), where=weight > 0.0)
+        mean = np.divide(gap, weight, out=np.zeros_like(gap), where=weight > NO_WEIGHT)
         alone = bins.observed * (1.0 - bins.observed) / bins.effective_rows
         known = (alone > 0.0) & (np.diff(at) > 0)
         effect = np.ones(len(bins))

@@ -242,3 +242,20 @@ def test_noise_of_two_clusters_keeps_its_middle_beside_its_farthest_draws():
     assert whole.max() > 100 * np.median(whole)
     np.testing.assert_allclose(whole, found.ks.noise, rtol=1e-4)
     assert found.noise.steps.base is found.gap.steps
+
+
+def test_a_bin_that_a_resample_has_no_row_of_shows_no_gap():
+    y = np.array([0, 0, 1, 0, 1, 0, 1, 1, 0, 1])
+    score = np.linspace(0.05, 0.95, 10)
+    rows = Predictions.from_arrays(y, score).view()
+    cells = rows.cells()
+    drawn = replicate(resample_rows(rows, cells), score)
+    edges = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+    # A mean of differences between outcomes and scores lies within [-1, 1] in every resample.
+    own = np.abs(drawn.gap[:][:, 0]).max()
+    largest = drawn.mce(edges).deviation + max(
+        abs((y - score)[(score > low) & (score <= high)].mean())
+        for low, high in zip(edges[:-1], edges[1:], strict=True)
+    )
+    assert own <= 1.0
+    assert largest.max() <= 1.0
