@@ -1,5 +1,7 @@
 """Resampled sums against rows that are really drawn, and against textbook standard errors."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
@@ -254,8 +256,7 @@ def test_a_bin_that_a_resample_has_no_row_of_shows_no_gap():
     # A mean of differences between outcomes and scores lies within [-1, 1] in every resample.
     own = np.abs(drawn.gap[:][:, 0]).max()
     largest = drawn.mce(edges).deviation + max(
-        abs((y - score)[(score > low) & (score <= high)].mean())
-        for low, high in zip(edges[:-1], edges[1:], strict=True)
+        abs((y - score)[(score > low) & (score <= high)].mean()) for low, high in pairwise(edges)
     )
     assert own <= 1.0
     assert largest.max() <= 1.0
