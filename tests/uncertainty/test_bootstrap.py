@@ -63,13 +63,13 @@ def test_any_number_of_any_result_has_an_interval():
     assert np.isnan(bootstrap.estimate(lambda _: float("nan")).low)
 
 
-def test_refusals_are_sentences():
+def test_refusals_are_sentences(texts):
     cells = ScoreCells.from_arrays(*made(50))
-    with pytest.raises(ValueError, match="n_replicates must be at least 1, got 0"):
+    with texts.raises(ValueError):
         Bootstrap(cells, n_replicates=0)
-    with pytest.raises(ValueError, match=r"kind must be .* got 'bca'"):
+    with texts.raises(ValueError):
         Bootstrap(cells, n_replicates=2).estimate(auc, kind="bca")
-    with pytest.raises(ValueError, match=r"0 < level < 1, got 95"):
+    with texts.raises(ValueError):
         Bootstrap(cells, n_replicates=2).estimate(auc, confidence_level=95)
 
 
@@ -81,3 +81,15 @@ def test_calibration_errors_have_their_noise_floor_and_others_have_none():
     floor = bootstrap.estimate(smooth_calibration_error, kind="error").noise_floor
     assert floor == pytest.approx(np.mean(drawn), rel=0.06)
     assert np.isnan(bootstrap.estimate(auc).noise_floor)
+
+
+@pytest.mark.parametrize("copies", [1, 4])
+def test_the_noise_floor_of_clusters_is_that_of_their_number(copies):
+    y, s = made(600, factor=1.0)
+    group = np.repeat(np.arange(600), copies)
+    bootstrap = Bootstrap.from_arrays(y[group], s[group], group=group, n_replicates=400)
+    rng = np.random.default_rng(0)
+    drawn = [ks_error(rng.random(600) < s, s) for _ in range(400)]
+    # Rows taken as independent would show half as much with four copies.
+    floor = bootstrap.estimate(ks_error, kind="error").noise_floor
+    assert floor == pytest.approx(np.mean(drawn), rel=0.1)
