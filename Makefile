@@ -1,5 +1,7 @@
 # make run          the app on http://localhost:8501 (another port: make run PORT=8600)
 # make test         all tests, doctests and browser tests included (some of them: make test ARGS="-k spline")
+# make test-all     the rare combinations too, as CI does
+# make mutate       one changed operator or number at a time: does a test notice?
 # make fuzz         20,000 odd, damaged and forged inputs: read right, or refused in words (more: make fuzz ARGS="--inputs 200000")
 # make check        lint, format, types, who may import whom
 # make bench        speed and quality benchmarks
@@ -14,14 +16,23 @@ VENV := .venv/bin/python
 PIP := $(VENV) -m pip --disable-pip-version-check install --quiet
 
 .DELETE_ON_ERROR:
-.PHONY: run test fuzz check bench reproduce picture browsers screenshots clean
+.PHONY: run test test-all mutate fuzz check bench reproduce picture browsers screenshots clean
 
 run: .venv/app.stamp
 	$(VENV) -m streamlit run app.py --server.port=$(PORT)
 
-# loadfile: a file's tests stay on one core, so its browser tests share one server.
+# loadfile: a file's tests stay on one core, so its browser tests share one server. Each core has
+# its tests: threads of BLAS beside them would only wait for each other.
+TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV) -m pytest -n auto --dist loadfile
+
 test: .venv/dev.stamp browsers
-	$(VENV) -m pytest -n auto --dist loadfile $(ARGS)
+	$(TEST) $(ARGS)
+
+test-all: .venv/dev.stamp browsers
+	$(TEST) -m "" $(ARGS)
+
+mutate: .venv/dev.stamp
+	$(VENV) -m tests.mutate $(ARGS)
 
 fuzz: .venv/dev.stamp
 	$(VENV) -m tests.fuzz $(ARGS)

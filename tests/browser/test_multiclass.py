@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.actions import go
 from tests.browser.harness import by_key, settle, traces, visit
+from tests.rare import common_first, rare
 
 EXAMPLE = "/?ex=digits"
 
@@ -106,6 +107,7 @@ def test_a_ticked_class_opens(page: Page):
     expect(page.get_by_text("10 of 10 classes are off beyond chance")).to_be_visible()
 
 
+@rare
 def test_a_ticked_class_opens_however_the_table_is_sorted(page: Page):
     visit(page, "/classes?ex=digits")
     press(page, 120, HEAD)  # by rows: fewest first
@@ -139,7 +141,7 @@ def test_one_score_a_row_has_neither_view_nor_classes(page: Page):
     expect(page.get_by_text("These data have one score a row")).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [380, 1280])
+@pytest.mark.parametrize("width", common_first([380, 1280], [380]))
 def test_nothing_overflows(page: Page, width: int):
     page.set_viewport_size({"width": width, "height": 900})
     for name in ("classes", "compare"):

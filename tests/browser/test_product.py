@@ -10,6 +10,7 @@ from calib.ui.choices import LINK_NAMES
 from calib.ui.pages import OF_A_MATRIX, PAGES
 from tests.browser.actions import go
 from tests.browser.harness import by_key, settle, traces, visit
+from tests.rare import common_first, rare
 
 LABELS = [label for label in PAGES if label not in OF_A_MATRIX]
 PATHS = ["", *(page.removeprefix("pages/").removesuffix(".py") for page in PAGES.values())]
@@ -91,14 +92,14 @@ def test_a_link_with_every_setting_is_restored_and_kept_on_every_page(page: Page
     ("named", "said"),
     [
         ({"bins": "1600"}, "1600"),
-        ({"level": "2"}, "0.95"),
-        ({"eps": "0.9"}, "between 1e-15 and 0.32"),
-        ({"at": "-1"}, "between 0 and 1"),
-        ({"ranges": "1"}, "between 2 and 20"),
-        ({"fp": "0"}, "between 1e-06 and 1e+09"),
-        ({"folds": "99"}, "n_folds"),
-        ({"seed": "-2"}, "between 0 and"),
-        ({"show": "nobody"}, "nobody"),
+        pytest.param({"level": "2"}, "0.95", marks=rare),
+        pytest.param({"eps": "0.9"}, "between 1e-15 and 0.32", marks=rare),
+        pytest.param({"at": "-1"}, "between 0 and 1", marks=rare),
+        pytest.param({"ranges": "1"}, "between 2 and 20", marks=rare),
+        pytest.param({"fp": "0"}, "between 1e-06 and 1e+09", marks=rare),
+        pytest.param({"folds": "99"}, "n_folds", marks=rare),
+        pytest.param({"seed": "-2"}, "between 0 and", marks=rare),
+        pytest.param({"show": "nobody"}, "nobody", marks=rare),
         ({"colour": "red"}, "no setting has that name"),
     ],
 )
@@ -148,7 +149,7 @@ def test_folds_and_seed_can_be_changed_where_their_effect_is_said(page: Page):
     expect(page.get_by_text("4-fold cross-fitted").first).to_be_visible()
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", common_first(PATHS, ("", "compare", "decisions")))
 def test_no_page_is_wider_than_a_phone(page: Page, path):
     page.set_viewport_size({"width": 380, "height": 800})
     visit(page, f"/{path}")
@@ -157,7 +158,7 @@ def test_no_page_is_wider_than_a_phone(page: Page, path):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", common_first(PATHS, ("", "compare", "slices")))
 def test_every_chart_and_table_says_what_it_shows(page: Page, path):
     visit(page, f"/{path}")
     for chart in page.get_by_test_id("stPlotlyChart").all():
@@ -170,7 +171,10 @@ def test_every_chart_and_table_says_what_it_shows(page: Page, path):
     assert all(region.get_attribute("aria-label") for region in named.all())
 
 
-@pytest.mark.parametrize("path", ["", "reliability", "compare", "slices", "decisions", "functions"])
+@pytest.mark.parametrize(
+    "path",
+    common_first(["", "reliability", "compare", "slices", "decisions", "functions"], ["compare"]),
+)
 def test_the_keyboard_reaches_every_control(page: Page, path):
     visit(page, f"/{path}")
     wanted = controls(page)

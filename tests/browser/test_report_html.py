@@ -13,6 +13,7 @@ from calib.analysis import analyze
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
 from calib.reports import Report, parts_of
+from tests.rare import common_first
 
 HOSTILE = "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</script>"
 KEPT = Path(__file__).parents[1] / "reports" / "fixtures" / "schema_2.json"
@@ -55,7 +56,7 @@ def wait_until_drawn(page: Page) -> list[int]:
     return page.evaluate(DRAWN)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", common_first(["light", "dark"], ["dark"]))
 def test_every_chart_is_drawn(browser: Browser, file: Path, scheme: str):
     with opened(browser, file, color_scheme=scheme) as page:
         assert len(wait_until_drawn(page)) == 5
@@ -76,7 +77,7 @@ def test_slices_time_and_decisions_are_drawn(browser: Browser, tmp_path: Path):
         assert len(wait_until_drawn(page)) == 11
 
 
-@pytest.mark.parametrize("width", [320, 380, 1280])
+@pytest.mark.parametrize("width", common_first([320, 380, 1280], [320]))
 def test_the_page_is_no_wider_than_the_window(browser: Browser, file: Path, width: int):
     with opened(browser, file, viewport={"width": width, "height": 800}) as page:
         wait_until_drawn(page)
