@@ -1,5 +1,6 @@
 """What every test can ask for."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,9 +8,53 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests import golden
+
 # The same examples on every machine: a red test is red for everyone.
 settings.register_profile("calib", derandomize=True, deadline=None)
 settings.load_profile("calib")
+
+UPDATED = pytest.StashKey[golden.Kept]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="keep the texts that the code gives now"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[UPDATED] = defaultdict(dict)
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_testnodedown(node, error) -> None:
+    for file, texts in getattr(node, "workeroutput", {}).get("golden", {}).items():
+        node.config.stash[UPDATED][file].update(texts)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """One process writes the file: each worker hands its texts over."""
+    updated = session.config.stash[UPDATED]
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["golden"] = dict(updated)
+    elif updated:
+        kept = golden.read()
+        golden.write(kept | {file: kept.get(file, {}) | texts for file, texts in updated.items()})
+
+
+@pytest.fixture(scope="session")
+def kept_texts() -> golden.Kept:
+    return golden.read()
+
+
+@pytest.fixture
+def texts(request: pytest.FixtureRequest, kept_texts: golden.Kept) -> golden.Texts:
+    """The kept texts of this test: see tests/golden/__init__.py."""
+    file = request.path.relative_to(Path(__file__).parent).as_posix()
+    update = request.config.getoption("--update-golden")
+    updated = request.config.stash[UPDATED][file] if update else None
+    return golden.Texts(kept_texts.get(file, {}), request.node.name, updated)
 
 
 @pytest.fixture(scope="session", autouse=True)

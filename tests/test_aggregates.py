@@ -15,6 +15,7 @@ from calib.core.aggregate import Aggregate, aggregate_rows
 from calib.core.predictions import BinaryView, Predictions
 from calib.metrics import auc, expected_calibration_error, ks_error, log_loss
 from calib.numerics.cell_table import STRIDE
+from tests.golden import Texts
 
 
 def drawn(seed: int, n: int = 3000, *, digits: int | None = 2) -> BinaryView:
@@ -124,29 +125,31 @@ def test_a_saved_aggregate_is_read_back(tmp_path: Path, max_scores: int) -> None
     assert (back.name, back.set_aside, back.fingerprint) == ("märz <b>", {"no outcome": 3}, "abc")
 
 
-def test_files_that_are_no_aggregate_are_refused_in_words(tmp_path: Path) -> None:
+def test_files_that_are_no_aggregate_are_refused_in_words(tmp_path: Path, texts: Texts) -> None:
     path = tmp_path / "x.parquet"
     path.write_bytes(b"PAR1 nothing of the kind")
-    with pytest.raises(ValueError, match="not an aggregate that calib saved"):
+    with texts.raises(ValueError):
         Aggregate.load(path)
     pq.write_table(pa.table({"y": [0, 1]}), path)
-    with pytest.raises(ValueError, match="not an aggregate that calib saved"):
+    with texts.raises(ValueError):
         Aggregate.load(path)
 
 
 @pytest.mark.parametrize("column", ["rows", "weight", "low"])
-def test_cells_that_contradict_each_other_are_refused(tmp_path: Path, column: str) -> None:
+def test_cells_that_contradict_each_other_are_refused(
+    tmp_path: Path, column: str, texts: Texts
+) -> None:
     path = tmp_path / "x.parquet"
     aggregate_rows(drawn(6), {}).save(path)
     table = pq.read_table(path)
     at = table.schema.get_field_index(column)
     wrong = pa.array(np.full(len(table), -1), table.schema.field(at).type)
     pq.write_table(table.set_column(at, table.schema.field(at), wrong), path)
-    with pytest.raises(ValueError, match="is damaged"):
+    with texts.raises(ValueError):
         Aggregate.load(path)
 
 
-def test_a_later_version_is_named(tmp_path: Path) -> None:
+def test_a_later_version_is_named(tmp_path: Path, texts: Texts) -> None:
     path = tmp_path / "x.parquet"
     aggregate_rows(drawn(7), {}).save(path)
     table = pq.read_table(path)
@@ -154,18 +157,18 @@ def test_a_later_version_is_named(tmp_path: Path) -> None:
         b'"schema_version": 1', b'"schema_version": 99'
     )
     pq.write_table(table.replace_schema_metadata({b"calib.aggregate": known}), path)
-    with pytest.raises(ValueError, match="schema version 99"):
+    with texts.raises(ValueError):
         Aggregate.load(path)
 
 
-def test_what_differs_cannot_be_added() -> None:
+def test_what_differs_cannot_be_added(texts: Texts) -> None:
     view = drawn(8)
-    with pytest.raises(ValueError, match="counted by the same columns"):
+    with texts.raises(ValueError):
         aggregate_rows(view, {}) + aggregate_rows(view, sites(3000))
-    with pytest.raises(ValueError, match="same view_key"):
+    with texts.raises(ValueError):
         aggregate_rows(view, {}) + aggregate_rows(view, {}, view_key="top:1")
     clusters = BinaryView(view.outcome, view.score, group=np.arange(3000) // 5)
-    with pytest.raises(ValueError, match="clusters cannot be added"):
+    with texts.raises(ValueError):
         aggregate_rows(clusters, {}) + aggregate_rows(clusters, {})
 
 
@@ -232,7 +235,7 @@ def test_an_analysis_does_not_know_the_order_of_the_rows(digits):
     assert first.verdict == second.verdict
 
 
-def test_named_test_rows_and_clusters_are_analysed_from_counts():
+def test_named_test_rows_and_clusters_are_analysed_from_counts(texts):
     split = predictions(4, test=np.arange(2000) % 3 == 0)
     counted = calib.analyze(calib.aggregate(split), SETTINGS)
     assert counted.table().equals(calib.analyze(split, SETTINGS).table())
@@ -244,17 +247,17 @@ def test_named_test_rows_and_clusters_are_analysed_from_counts():
         assert counted.table().loc["uncalibrated", name] == pytest.approx(
             analysis.table().loc["uncalibrated", name], rel=1e-12
         )
-    with pytest.raises(ValueError, match="view of the settings must be the one that was counted"):
+    with texts.raises(ValueError):
         calib.analyze(calib.aggregate(split), calib.Settings(view="class:0"))
 
 
-def test_a_column_of_ids_is_refused_in_a_sentence():
+def test_a_column_of_ids_is_refused_in_a_sentence(texts):
     rows = predictions(6, columns={"id": np.arange(2000).astype(str), "site": ["a", "b"] * 1000})
-    with pytest.raises(ValueError, match="at most 1,000 values of a column, got 2,000 of 'id'"):
+    with texts.raises(ValueError):
         calib.aggregate(rows)
     counted = calib.aggregate(rows, slices=["site"])
     assert counted.by("site").names == ("a", "b")
-    with pytest.raises(ValueError, match=r"among those that were counted \(site\)"):
+    with texts.raises(ValueError):
         counted.by("id")
 
 
@@ -276,7 +279,7 @@ def test_named_folds_are_kept_in_counts_that_add_up_and_are_saved(tmp_path):
     assert calib.analyze(again, SETTINGS).data.named_folds == 3
 
 
-def test_counts_of_other_folds_cannot_be_added():
+def test_counts_of_other_folds_cannot_be_added(texts):
     whole = np.ones(2000, dtype=bool)
-    with pytest.raises(ValueError, match="same fold_names"):
+    with texts.raises(ValueError):
         calib.aggregate(in_folds(whole)) + calib.aggregate(in_folds(whole, "abd"))

@@ -223,12 +223,12 @@ def test_weights_are_repeated_rows():
     )
 
 
-def test_certain_scores_that_were_wrong_are_reported():
+def test_certain_scores_that_were_wrong_are_reported(texts):
     rng = np.random.default_rng(4)
     p = np.r_[rng.random(500), 0.0, 1.0, 1.0]
     y = np.r_[rng.random(500) < p[:500], 1, 0, 1]
     warnings = calib.analyze(calib.Predictions.from_arrays(y, p)).warnings
-    assert any("2 certain scores were wrong" in warning for warning in warnings)
+    texts.shown(warnings)
 
 
 def test_progress_is_told_and_ends_below_one():
@@ -265,9 +265,9 @@ def clustered(copies=5, n=400, seed=0):
     )
 
 
-def test_copies_named_as_clusters_prove_no_more_than_the_rows():
+def test_copies_named_as_clusters_prove_no_more_than_the_rows(texts):
     named, unnamed, single = (analysis.uncalibrated for analysis in clustered())
-    assert named.ks.null == "resampled clusters, 1,000 draws"
+    texts(named.ks.null)
     assert named.ks.p_value == pytest.approx(single.ks.p_value, abs=0.05)
     assert unnamed.ks.p_value < 0.2 * named.ks.p_value
     for curves in (named, single):
@@ -302,12 +302,12 @@ def test_bars_of_calibration_rows_go_by_cluster():
     assert np.median(ratio) == pytest.approx(np.sqrt(5), rel=0.1)
 
 
-def test_clusters_are_told_and_so_are_few():
+def test_clusters_are_told_and_so_are_few(texts):
     named, unnamed, _ = clustered(n=30)
     told = [warning for warning in named.warnings if "clusters" in warning]
     assert len(told) == 1
-    assert "Rows come in 30 clusters:" in told[0]
-    assert "30 clusters are few" in told[0]
+    texts.shown(told[0])
+    texts.shown(told[0])
     assert not any("clusters" in warning for warning in unnamed.warnings)
     assert named.verdict.p_adjusted == named.uncalibrated.p_adjusted
     assert named.verdict.p_adjusted != unnamed.verdict.p_adjusted
@@ -357,19 +357,19 @@ def test_a_frame_is_analysed_as_it_would_be_loaded():
 
 
 @pytest.mark.parametrize(
-    ("data", "settings", "kind", "message"),
+    ("data", "settings", "kind"),
     [
-        (pd.DataFrame({"a": [1, 2, 3] * 9}), None, calib.InputError, r"in calib\.load, and"),
-        (pd.DataFrame(), None, calib.InputError, "holds no rows"),
-        (5, None, TypeError, "predictions must be Predictions, an Aggregate or a DataFrame, got i"),
-        (None, {"bins": 3}, ValueError, "settings must be among view, methods, .*, got 'bins'"),
-        (None, {"n_bins": 1}, ValueError, "n_bins must fulfil 2 <= n_bins <= 100, got 1"),
-        (None, {"n_bins": "ten"}, TypeError, "settings must have values of their kinds, got"),
-        (None, [("n_bins", 3)], TypeError, "settings must be Settings or a mapping, got list"),
+        (pd.DataFrame({"a": [1, 2, 3] * 9}), None, calib.InputError),
+        (pd.DataFrame(), None, calib.InputError),
+        (5, None, TypeError),
+        (None, {"bins": 3}, ValueError),
+        (None, {"n_bins": 1}, ValueError),
+        (None, {"n_bins": "ten"}, TypeError),
+        (None, [("n_bins", 3)], TypeError),
     ],
 )
-def test_what_cannot_be_analysed_gets_a_sentence(data, settings, kind, message):
-    with pytest.raises(kind, match=message):
+def test_what_cannot_be_analysed_gets_a_sentence(data, settings, kind, texts):
+    with texts.raises(kind):
         calib.analyze(rows_of_a_frame() if data is None else data, settings)
 
 

@@ -70,36 +70,33 @@ def test_scores_given_are_left_alone():
     np.testing.assert_array_equal(score, [0.7, 0.2])
 
 
-def test_cells_are_read_only():
+def test_cells_are_read_only(texts):
     cells = ScoreCells.from_arrays([1, 0], [0.7, 0.2])
-    with pytest.raises(ValueError, match="read-only"):
+    with texts.raises(ValueError):
         cells.weight[0] = 2.0
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    "arguments",
     [
-        (([0, 2], [0.1, 0.2]), r"y_true must hold only 0 and 1 \(or booleans\), got 2\."),
-        (
-            (np.array([0, "1"], object), [0.1, 0.2]),
-            r"y_true must hold only 0 and 1 \(or booleans\), got object values such as '1'\.",
-        ),
-        ((["0", "1"], [0.1, 0.2]), r"got <U1 values such as '0'\."),
-        (([0, 1], [0.1, 1.5]), r"y_prob must be within \[0, 1\], got 1\.5 at index 1\."),
-        (([0, 1], [0.1, np.nan]), r"y_prob must be within \[0, 1\], got nan at index 1\."),
-        (([0, 1], [0.1]), r"y_true and y_prob must have the same length, got 2 and 1\."),
-        (([], []), r"y_true must hold at least one row, got none\."),
-        (([0, 1], [[0.1], [0.2]]), r"y_prob must be one-dimensional, got shape \(2, 1\)\."),
-        (([0, 1], ["a", "b"]), r"y_prob must be numbers, got <U1 values\."),
-        (([0, 1], [0.1, 0.2], [1.0, 0.0]), r"sample_weight must be positive and finite, got 0\.0"),
-        (([0, 1], [0.1, 0.2], [1.0, np.inf]), r"sample_weight must be positive and finite"),
-        (([0, 1], [0.1, 0.2], [1.0, 1e300]), r"sample_weight must be between .*, got 1e\+300\."),
-        (([0, 1], [0.1, 0.2], [1.0, 1e-300]), r"sample_weight must be between .*, got 1e-300\."),
-        (([0, 1], [0.1, 0.2], [1e9, 1e-9]), r"sample_weight must each be at least 1e-14 of their"),
+        ([0, 2], [0.1, 0.2]),
+        (np.array([0, "1"], object), [0.1, 0.2]),
+        (["0", "1"], [0.1, 0.2]),
+        ([0, 1], [0.1, 1.5]),
+        ([0, 1], [0.1, np.nan]),
+        ([0, 1], [0.1]),
+        ([], []),
+        ([0, 1], [[0.1], [0.2]]),
+        ([0, 1], ["a", "b"]),
+        ([0, 1], [0.1, 0.2], [1.0, 0.0]),
+        ([0, 1], [0.1, 0.2], [1.0, np.inf]),
+        ([0, 1], [0.1, 0.2], [1.0, 1e300]),
+        ([0, 1], [0.1, 0.2], [1.0, 1e-300]),
+        ([0, 1], [0.1, 0.2], [1e9, 1e-9]),
     ],
 )
-def test_errors_are_sentences(arguments, sentence):
-    with pytest.raises(ValueError, match=sentence):
+def test_errors_are_sentences(arguments, texts):
+    with texts.raises(ValueError):
         ScoreCells.from_arrays(*arguments)
 
 

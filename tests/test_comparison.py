@@ -162,14 +162,14 @@ def test_one_changed_parameter_refits_only_what_it_touches(fits):
     assert len(set(fits)) == 6
 
 
-def test_one_class_is_a_sentence():
+def test_one_class_is_a_sentence(texts):
     one_class = Predictions.from_arrays(np.ones(50), np.full(50, 0.5)).view()
-    with pytest.raises(ValueError, match="needs at least 2 rows of each class, got 0"):
+    with texts.raises(ValueError):
         cross_fit(one_class, Settings())
     only_calibration = Predictions.from_arrays(
         [0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4], test=[False, False, True, True]
     ).view()
-    with pytest.raises(ValueError, match="calibration rows must hold rows of both classes, got 2"):
+    with texts.raises(ValueError):
         cross_fit(only_calibration, Settings())
 
 

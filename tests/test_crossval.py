@@ -19,19 +19,29 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from calib.calibrators import calibrator
 from calib.calibrators.histogram import Histogram
 from calib.calibrators.meta_estimators import CalibratedModel, ScoreCalibrator
+from tests.rare import rare
 
 NOT_EQUIVALENT = "folds are cut by rows: a row of weight 2 is in one fold, two rows may be in two"
 
 
-@parametrize_with_checks(
-    [CalibratedModel(LogisticRegression()), CalibratedModel(LinearSVC(), "platt", cv=2)],
-    expected_failed_checks=lambda _: {
+KNOWN = {
+    "expected_failed_checks": lambda _: {
         "check_sample_weight_equivalence_on_dense_data": NOT_EQUIVALENT,
         "check_sample_weight_equivalence_on_sparse_data": NOT_EQUIVALENT,
     },
-    xfail_strict=False,  # on little data the folds may happen to agree
-)
+    "xfail_strict": False,  # on little data the folds may happen to agree
+}
+
+
+@parametrize_with_checks([CalibratedModel(LinearSVC(), "platt", cv=2)], **KNOWN)
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+# Another calibrator passes through the same code; this one is refitted thousands of times.
+@rare
+@parametrize_with_checks([CalibratedModel(LogisticRegression())], **KNOWN)
+def test_scikit_learn_checks_of_the_default(estimator, check):
     check(estimator)
 
 
@@ -137,19 +147,19 @@ def test_few_rows_of_a_class_make_fewer_folds():
 
 
 @pytest.mark.parametrize(
-    ("y", "message"),
-    [(np.zeros(20), "at least two classes"), (np.arange(20) == 3, "at least 2 rows")],
+    "y",
+    [np.zeros(20), np.arange(20) == 3],
 )
-def test_refuses_what_cannot_be_cross_fitted(y, message):
-    with pytest.raises(ValueError, match=message):
+def test_refuses_what_cannot_be_cross_fitted(y, texts):
+    with texts.raises(ValueError):
         CalibratedModel(GaussianNB()).fit(np.arange(20.0)[:, None], y)
 
 
-def test_refuses_a_model_without_scores(binary):
+def test_refuses_a_model_without_scores(binary, texts):
     class Mute(GaussianNB):
         predict_proba = property()
 
-    with pytest.raises(ValueError, match="predict_proba or decision_function, got Mute"):
+    with texts.raises(ValueError):
         CalibratedModel(Mute()).fit(*binary)
 
 
@@ -191,13 +201,13 @@ def _from_percent(X):
 
 
 @pytest.mark.parametrize(
-    ("X", "y", "message"),
+    ("X", "y"),
     [
-        ([[0.1, 0.2], [0.3, 0.4]], [0, 1], "one-dimensional"),
-        ([[0.1], [2.0]], [0, 1], r"X must be within \[0, 1\]"),
-        ([[0.1], [0.2], [0.3]], [0, 1, 2], "two classes, got 3"),
+        ([[0.1, 0.2], [0.3, 0.4]], [0, 1]),
+        ([[0.1], [2.0]], [0, 1]),
+        ([[0.1], [0.2], [0.3]], [0, 1, 2]),
     ],
 )
-def test_score_calibrator_refuses(X, y, message):
-    with pytest.raises(ValueError, match=message):
+def test_score_calibrator_refuses(X, y, texts):
+    with texts.raises(ValueError):
         ScoreCalibrator().fit(X, y)

@@ -111,6 +111,6 @@ def test_intervals_of_added_metrics_go_by_cluster():
     )
 
 
-def test_an_unknown_metric_is_refused():
-    with pytest.raises(ValueError, match=r"metrics must be among .*, got 'eec'"):
+def test_an_unknown_metric_is_refused(texts):
+    with texts.raises(ValueError):
         calib.Settings(metrics=("eec",))

@@ -83,7 +83,7 @@ def test_matrices():
         assert metrics["temperature"]["accuracy"].value == metrics["uncalibrated"]["accuracy"].value
 
 
-def test_a_model_that_cannot_be_analysed_is_told():
+def test_a_model_that_cannot_be_analysed_is_told(texts):
     models = {
         "good": Predictions.from_arrays(Y, P),
         "bad": Predictions.from_arrays([1] * 9, [0.5] * 9),
@@ -91,16 +91,16 @@ def test_a_model_that_cannot_be_analysed_is_told():
     found = compare_models(models, method="beta")
     assert list(found.models) == ["good"]
     assert "bad" in found.failures
-    with pytest.raises(ValueError, match="No model can be analysed"):
+    with texts.raises(ValueError):
         compare_models({"a": models["bad"], "b": models["bad"]}, method="beta")
 
 
-def test_refusals():
+def test_refusals(texts):
     one = Predictions.from_arrays(Y, P)
     matrix = Predictions.from_arrays(Y.astype(int), np.column_stack([1 - P, P]))
-    with pytest.raises(ValueError, match="at least 2 models, got 1"):
+    with texts.raises(ValueError):
         compare_models({"a": one})
-    with pytest.raises(ValueError, match="same number of score columns, got 1 of a, 2 of b"):
+    with texts.raises(ValueError):
         compare_models({"a": one, "b": matrix})
 
 

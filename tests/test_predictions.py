@@ -28,35 +28,35 @@ def test_the_first_view_of_binary_scores_is_the_confidence():
 
 
 @pytest.mark.parametrize(
-    ("view", "message"),
+    "view",
     [
-        ("klass:1", "must look like"),
-        ("class:3", "0 <= r <= 2 with 3 classes, got 'class:3'"),
-        ("top:0", "1 <= r <= 3"),
-        ("within:4", "1 <= r <= 3"),
+        "klass:1",
+        "class:3",
+        "top:0",
+        "within:4",
     ],
 )
-def test_a_view_that_does_not_exist_is_refused(view, message):
-    with pytest.raises(ValueError, match=message):
+def test_a_view_that_does_not_exist_is_refused(view, texts):
+    with texts.raises(ValueError):
         Predictions.from_arrays(CLASSES, MATRIX).view(view)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        (([0, 1], [0.1]), "must have the same length, got 2 and 1"),
-        (([0, 2], [0.1, 0.2]), "only 0 and 1 .*, got 2"),
-        (([0, 1], [0.1, 1.2]), r"within \[0, 1\], got 1.2 at index 1"),
-        (([0, 1], [0.1, np.nan]), r"within \[0, 1\], got nan at index 1"),
-        (([], []), "at least one row, got none"),
-        (([0, 3], MATRIX[:2]), "class indices 0..2, got 3"),
-        (([0, 1], [[0.5, 0.4], [0.5, 0.5]]), r"sum to 1 .* 1 rows that do not, first: 0 \(0.9\)"),
-        (([0, 0], [[1.0], [1.0]]), "at least 2 class columns, got 1"),
-        (([0, 1], [0.1, 0.2], [1.0, 0.0]), "positive and finite, got 0.0 at index 1"),
+        ([0, 1], [0.1]),
+        ([0, 2], [0.1, 0.2]),
+        ([0, 1], [0.1, 1.2]),
+        ([0, 1], [0.1, np.nan]),
+        ([], []),
+        ([0, 3], MATRIX[:2]),
+        ([0, 1], [[0.5, 0.4], [0.5, 0.5]]),
+        ([0, 0], [[1.0], [1.0]]),
+        ([0, 1], [0.1, 0.2], [1.0, 0.0]),
     ],
 )
-def test_bad_arrays_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_arrays_are_named(arguments, texts):
+    with texts.raises(ValueError):
         Predictions.from_arrays(*arguments)
 
 
@@ -84,12 +84,12 @@ def test_the_fingerprint_sees_every_byte_of_every_column():
     assert len({first, *others}) == 1 + len(others)
 
 
-def test_what_a_caller_passed_stays_writable_and_what_is_held_is_not():
+def test_what_a_caller_passed_stays_writable_and_what_is_held_is_not(texts):
     y, p = np.array([0, 1]), np.array([0.25, 0.75])
     predictions = Predictions.from_arrays(y, p)
     p[0] = 0.5
     assert predictions.scores[0] == 0.25
-    with pytest.raises(ValueError, match="read-only"):
+    with texts.raises(ValueError):
         predictions.scores[0] = 0.5
 
 
@@ -105,14 +105,14 @@ def test_folds_are_numbered_by_name_in_any_order_of_the_rows():
 
 
 @pytest.mark.parametrize(
-    ("named", "said"),
+    "named",
     [
-        ({"fold": [1, 2, None]}, "fold must name the fold of every row, got 1 missing values"),
-        ({"fold": [1, 1, 1]}, "fold must hold 2 to 100 different values, got 1"),
-        ({"fold": [1, 2]}, "length"),
-        ({"fold": [1, 2, 2], "test": [0, 1, 1]}, "Name folds or test rows, not both"),
+        {"fold": [1, 2, None]},
+        {"fold": [1, 1, 1]},
+        {"fold": [1, 2]},
+        {"fold": [1, 2, 2], "test": [0, 1, 1]},
     ],
 )
-def test_folds_that_say_nothing_are_refused(named, said):
-    with pytest.raises(ValueError, match=said):
+def test_folds_that_say_nothing_are_refused(named, texts):
+    with texts.raises(ValueError):
         Predictions.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], **named)

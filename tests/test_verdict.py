@@ -1,5 +1,6 @@
 """The verdict: what the tests say together, and that it agrees with the recommendation."""
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -60,31 +61,28 @@ def sloped(rng, n: int, slope: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize(
-    ("distort", "kind", "words"),
+    ("distort", "kind"),
     [
-        (lambda p: expit(2 * logit(p)), "overconfident", "Predictions from 0.46 up average"),
-        (lambda p: expit(0.5 * logit(p)), "underconfident", "Predictions "),
-        (lambda p: expit(logit(p) + 0.5), "too high", "rows were positive"),
-        (lambda p: expit(logit(p) - 0.5), "too low", "rows were positive"),
+        (lambda p: expit(2 * logit(p)), "overconfident"),
+        (lambda p: expit(0.5 * logit(p)), "underconfident"),
+        (lambda p: expit(logit(p) + 0.5), "too high"),
+        (lambda p: expit(logit(p) - 0.5), "too low"),
     ],
 )
-def test_the_verdict_names_the_distortion(distort, kind, words):
+def test_the_verdict_names_the_distortion(distort, kind, texts):
     verdict = judge(cells(distort))
     assert (verdict.kind, verdict.answer) == (kind, "not calibrated")
-    assert verdict.sentence.startswith(f"Not calibrated: {kind}. Predictions ")
-    assert words in verdict.sentence
-    assert verdict.sentence.endswith("p < 0.001)")
-    assert "KS error 0." in verdict.sentence
+    texts(verdict.sentence, kind)
     assert "ks" in verdict.rejected
 
 
-def test_calibrated_scores_show_no_evidence():
+def test_calibrated_scores_show_no_evidence(texts):
     for advice in (None, KEEP):
         verdict = judge(cells(same), advice=advice)
         assert (verdict.kind, verdict.answer) == ("calibrated", "no evidence")
-        assert verdict.sentence == "No evidence of miscalibration."
+        texts(verdict.sentence)
         assert verdict.rejected == ()
-        assert verdict.summary == "no evidence of miscalibration"
+        texts(verdict.summary)
 
 
 def test_p_values_are_those_of_holm():
@@ -93,7 +91,7 @@ def test_p_values_are_those_of_holm():
     assert np.isnan(found["nan"])
 
 
-def test_gaps_that_alternate_are_found_by_the_groups_and_called_uneven():
+def test_gaps_that_alternate_are_found_by_the_groups_and_called_uneven(texts):
     outcome, score = alternating()
     tests = calibration_tests(ScoreCells.from_arrays(outcome, score))
     assert tests["ks"].p_value == pytest.approx(0.569, abs=0.03)
@@ -101,17 +99,14 @@ def test_gaps_that_alternate_are_found_by_the_groups_and_called_uneven():
     analysis = calib.analyze(Predictions.from_arrays(outcome, score))
     assert analysis.recommendation.method == "spline"
     assert (analysis.verdict.kind, analysis.verdict.answer) == ("uneven", "not calibrated")
-    assert analysis.verdict.sentence == (
-        "Not calibrated: uneven. Predictions are too high in some ranges and too low in others. "
-        "(Hosmer-Lemeshow χ² 41.3, p < 0.001)"
-    )
+    texts(analysis.verdict.sentence)
 
 
-def test_a_slope_that_only_its_own_tests_see_is_said_in_numbers():
+def test_a_slope_that_only_its_own_tests_see_is_said_in_numbers(texts):
     found = judge(ScoreCells.from_arrays(*sloped(np.random.default_rng([200, 0]), 200, 0.5)))
     assert not {"ks", "kuiper"} & set(found.rejected)
     assert found.kind == "overconfident"
-    assert "Predictions are too extreme: the calibration slope is 0." in found.sentence
+    texts.shown(found.sentence)
 
 
 def test_a_slope_that_clusters_leave_open_names_no_distortion():
@@ -121,12 +116,10 @@ def test_a_slope_that_clusters_leave_open_names_no_distortion():
     assert judge(stretched, slope=Estimate(0.5)).kind == "uneven"
 
 
-def test_few_rows_are_inconclusive():
+def test_few_rows_are_inconclusive(texts):
     verdict = judge(cells(same, n=60))
     assert (verdict.kind, verdict.answer) == ("unknown", "inconclusive")
-    assert verdict.sentence == (
-        "Inconclusive: 27 positives are too few to detect typical miscalibration."
-    )
+    texts(verdict.sentence)
 
 
 def test_few_rows_still_show_a_gross_error():
@@ -134,21 +127,19 @@ def test_few_rows_still_show_a_gross_error():
     assert verdict.answer == "not calibrated"
 
 
-def test_disagreement_with_the_recommendation_is_said():
+def test_disagreement_with_the_recommendation_is_said(texts):
     wrong, right = cells(lambda p: expit(2 * logit(p))), cells(same)
     kept = judge(wrong, advice=KEEP)
     assert (kept.kind, kept.answer) == ("overconfident", "inconclusive")
-    assert kept.sentence.startswith("Inconclusive: 5 tests reject calibration (overconfident; KS")
-    assert kept.sentence.endswith("but no calibrator lowers the log loss significantly.")
+    texts.shown(kept.sentence)
+    texts.shown(kept.sentence)
     improved = judge(right, advice=USE_BETA)
     assert (improved.kind, improved.answer) == ("unknown", "inconclusive")
-    assert improved.sentence == (
-        "Inconclusive: no test rejects calibration, but Beta lowers the log loss significantly."
-    )
+    texts(improved.sentence)
     assert judge(wrong, advice=USE_BETA).answer == "not calibrated"
 
 
-def test_a_top_label_is_over_or_underconfident():
+def test_a_top_label_is_over_or_underconfident(texts):
     words = view_words("top:1")
     scored = cells(lambda p: expit(logit(p) + 0.5))
     mean, accuracy = scored.weight @ scored.score / 5000, scored.positive.sum() / 5000
@@ -160,7 +151,7 @@ def test_a_top_label_is_over_or_underconfident():
     )
     assert judge(cells(lambda p: expit(logit(p) - 0.5)), words=words).kind == "underconfident"
     few = judge(cells(same, n=60), words=words)
-    assert "27 correctly classified rows are too few" in few.sentence
+    texts.shown(few.sentence)
 
 
 def clusters(rng, n: int, slope: float) -> Predictions:
@@ -206,14 +197,12 @@ def check_agreement(analysis: Analysis) -> None:
         assert advice.method in gains
         assert CALIBRATORS[advice.method].label in advice.sentence
     # The verdict is made of both, and says where they disagree.
-    improves, keeps = advice.method in gains, advice.method == "uncalibrated"
+    keeps = advice.method == "uncalibrated"
     if rejects:
         assert verdict.answer == ("inconclusive" if keeps else "not calibrated")
-        assert ("no calibrator lowers" in verdict.sentence) == keeps
         assert verdict.kind not in ("calibrated", "unknown")
     else:
         assert verdict.answer == ("no evidence" if keeps else "inconclusive")
-        assert ("no test rejects" in verdict.sentence) == improves
     assert verdict.sentence.lower().startswith(verdict.answer)
 
 
@@ -284,17 +273,11 @@ CHANGES = {
 }
 
 
-def test_the_simplest_of_the_equally_good_is_recommended():
+def test_the_simplest_of_the_equally_good_is_recommended(texts):
     found = recommend(LOSSES, TO_BEST, CHANGES, cells(same))
     assert found.method == "beta"
-    assert found.sentence == (
-        "Recommended: Beta. Held-out log loss 0.600 → 0.500 "
-        "(change −0.100, 95% CI −0.120 to −0.080)."
-    )
-    assert found.reasons[1] == (
-        "Beta is simpler, and its log loss is not significantly different from the best "
-        "(+0.0001, 95% CI −0.0010 to +0.0012)."
-    )
+    texts(found.sentence)
+    texts(found.reasons[1])
 
 
 def test_a_method_without_a_significant_gain_of_its_own_is_not_recommended():
@@ -318,22 +301,20 @@ def test_of_equally_simple_methods_the_better_one_is_recommended(better, worse):
     assert recommend(losses, to_best, changes, cells(same)).method == better
 
 
-def test_scores_that_nothing_improves_are_kept():
+def test_scores_that_nothing_improves_are_kept(texts):
     losses = estimates(uncalibrated=0.5002, platt=0.5)
     to_best = {"uncalibrated": Estimate(0.0002, -0.001, 0.0014), "platt": Estimate(0, 0, 0)}
     changes = {"uncalibrated": Estimate(0, 0, 0), "platt": Estimate(-0.0002, -0.0014, 0.001)}
     found = recommend(losses, to_best, changes, cells(same))
     assert found.method == "uncalibrated"
-    assert found.sentence == (
-        "Keep the uncalibrated scores: no calibrator lowers held-out log loss significantly."
-    )
-    assert found.reasons[1] == "Its gain is not significant (−0.0002, 95% CI −0.0014 to +0.0010)."
+    texts(found.sentence)
+    texts(found.reasons[1])
 
 
-def test_too_few_of_a_class_recommend_nothing():
+def test_too_few_of_a_class_recommend_nothing(texts):
     found = recommend(LOSSES, TO_BEST, CHANGES, cells(same, n=60))
     assert found.method == ""
-    assert found.sentence == "Not enough data to recommend a calibrator."
+    texts(found.sentence)
     assert found.reasons == ("Only 27 positives; at least 100 are needed.",)
 
 
@@ -343,23 +324,23 @@ def test_scores_that_were_compared_with_nothing_get_no_recommendation():
     assert (found.method, found.sentence) == ("", "No calibrator was compared.")
 
 
-def test_a_range_that_all_but_reaches_the_lowest_score_is_said_up_to_its_end():
+def test_a_range_that_all_but_reaches_the_lowest_score_is_said_up_to_its_end(texts):
     score = np.r_[np.full(20, 0.05), np.full(480, 0.2), np.full(500, 0.7)]
     outcome = np.r_[np.arange(20) < 1, np.arange(480) < 192, np.arange(500) < 350]
     said = judge(ScoreCells.from_arrays(outcome, score)).sentence
     # (20 x 0.05 + 480 x 0.2) / 500 and 193 / 500.
-    assert "Predictions up to 0.20 average 19.4%, but 38.6% of those rows were positive." in said
+    assert {"0.20", "19.4%", "38.6%"} <= set(re.findall(r"\d[\d.]*\d%?", said))
+    texts.shown(said)
 
 
-def test_a_range_is_not_stretched_over_rows_that_err_the_other_way():
+def test_a_range_is_not_stretched_over_rows_that_err_the_other_way(texts):
     score = np.r_[np.full(960, 0.02), np.full(40, 0.9)]
     outcome = np.r_[np.arange(960) < 60, np.arange(40) < 6]
     said = judge(ScoreCells.from_arrays(outcome, score)).sentence
-    assert "Predictions up to 0.02 average 2.0%, but 6.2% of those rows were positive." in said
+    assert {"0.02", "2.0%", "6.2%"} <= set(re.findall(r"\d[\d.]*\d%?", said))
+    texts.shown(said)
 
 
-def test_a_single_row_of_an_outcome_is_said_in_the_singular():
+def test_a_single_row_of_an_outcome_is_said_in_the_singular(texts):
     one = ScoreCells.from_arrays([1, 0, 0, 0], [0.4, 0.3, 0.2, 0.1])
-    assert judge(one).sentence == (
-        "Inconclusive: 1 positive is too few to detect typical miscalibration."
-    )
+    texts(judge(one).sentence)

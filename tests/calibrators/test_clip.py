@@ -24,6 +24,6 @@ def test_finds_the_bound_that_fits(wrong, p_min):
 
 
 @pytest.mark.parametrize("p_min", [0.0, 0.5, float("nan")])
-def test_refuses_a_bound_outside(p_min):
-    with pytest.raises(ValueError, match=r"0 < p_min < 0\.5, got"):
+def test_refuses_a_bound_outside(p_min, texts):
+    with texts.raises(ValueError):
         Clip(p_min=p_min).fit([0.2, 0.8], [0, 1])

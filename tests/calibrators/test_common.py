@@ -184,11 +184,11 @@ def test_falling_truth_is_never_told_as_rising(key):
 
 
 @pytest.mark.parametrize("key", PARAMETRIC)
-def test_parametric_maps_fall_to_the_base_rate_and_say_so(key):
+def test_parametric_maps_fall_to_the_base_rate_and_say_so(key, texts):
     fitted = made(key).fit([0.1, 0.2, 0.8, 0.9, 0.95], [1, 1, 0, 0, 0])
     assert fitted.constant_
     assert fitted.predict(GRID) == pytest.approx(np.full(len(GRID), 0.4))
-    assert fitted.formula().startswith("0.4 for every score")
+    texts.shown(fitted.formula())
 
 
 @every
@@ -220,12 +220,10 @@ def test_no_score_becomes_certain(key, n, centre):
 
 @every
 @pytest.mark.parametrize("label", [0, 1])
-def test_one_class(key, label):
+def test_one_class(key, label, texts):
     method = made(key)
     if method.needs_both_classes:
-        with pytest.raises(
-            ValueError, match=f"rows of both classes to fit, got only class {label}"
-        ):
+        with texts.raises(ValueError):
             method.fit([0.2, 0.4, 0.6], [label] * 3)
     else:
         assert_probabilities(method.fit([0.2, 0.4, 0.6], [label] * 3).predict(GRID))
@@ -233,31 +231,31 @@ def test_one_class(key, label):
 
 @every
 @pytest.mark.parametrize(
-    ("scores", "y", "weight", "message"),
+    ("scores", "y", "weight"),
     [
-        ([], [], None, "at least one row, got none"),
-        ([0.2, np.nan], [0, 1], None, r"within \[0, 1\], got nan at index 1"),
-        ([0.2, 1.1], [0, 1], None, r"within \[0, 1\], got 1.1 at index 1"),
-        ([0.2, 0.3], [0, 2], None, "only 0 and 1 .* got 2"),
-        ([0.2, 0.3], [0.0, np.nan], None, "only 0 and 1 .* got nan"),
-        ([0.2, 0.3], [0, 1, 1], None, "same length"),
-        ([[0.2], [0.3]], [0, 1], None, "one-dimensional"),
-        ([0.2, 0.3], [0, 1], [1.0, 0.0], "positive and finite"),
-        ([0.2, 0.3], [0, 1], [1.0], "same length"),
-        (["0.2", "0.3"], [0, 1], None, "must be numbers"),
+        ([], [], None),
+        ([0.2, np.nan], [0, 1], None),
+        ([0.2, 1.1], [0, 1], None),
+        ([0.2, 0.3], [0, 2], None),
+        ([0.2, 0.3], [0.0, np.nan], None),
+        ([0.2, 0.3], [0, 1, 1], None),
+        ([[0.2], [0.3]], [0, 1], None),
+        ([0.2, 0.3], [0, 1], [1.0, 0.0]),
+        ([0.2, 0.3], [0, 1], [1.0]),
+        (["0.2", "0.3"], [0, 1], None),
     ],
 )
-def test_bad_input_is_refused_in_a_sentence(key, scores, y, weight, message):
-    with pytest.raises(ValueError, match=message) as refusal:
+def test_bad_input_is_refused_in_a_sentence(key, scores, y, weight, texts):
+    with texts.raises(ValueError, f"{scores}, {y}, {weight}") as refusal:
         made(key).fit(scores, y, weight)
     assert str(refusal.value).endswith(".")
 
 
 @every
-def test_predict_refuses_what_it_cannot_map(key, data):
+def test_predict_refuses_what_it_cannot_map(key, data, texts):
     fitted = made(key).fit(*data)
     for bad in ([0.2, np.nan], [-0.1], [1.5]):
-        with pytest.raises(ValueError, match=r"scores must be within \[0, 1\]"):
+        with texts.raises(ValueError, str(bad)):
             fitted.predict(bad)
     with pytest.raises(NotFittedError):
         made(key).predict([0.5])

@@ -61,12 +61,12 @@ def test_each_loss_wins_its_own():
     assert brier_score_loss(y, brier) < brier_score_loss(y, log)
 
 
-def test_falling_truth_gives_the_base_rate():
+def test_falling_truth_gives_the_base_rate(texts):
     scores, y = draw()
     fitted = ISpline().fit(1.0 - scores, y)
     assert fitted.constant_
     assert fitted.predict(GRID) == pytest.approx(np.full(501, y.mean()))
-    assert "does not rise" in fitted.formula()
+    texts.shown(fitted.formula())
 
 
 @pytest.mark.parametrize(
@@ -87,6 +87,6 @@ def test_hard_data_give_probabilities(scores, y, loss):
 
 
 @pytest.mark.parametrize("parameters", [{"loss": "hinge"}, {"n_knots": -1}])
-def test_parameters_are_checked(parameters):
-    with pytest.raises(ValueError, match="must be"):
+def test_parameters_are_checked(parameters, texts):
+    with texts.raises(ValueError):
         ISpline(**parameters).fit([0.1, 0.2], [0, 1])

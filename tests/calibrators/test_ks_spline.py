@@ -53,8 +53,8 @@ def test_hard_data_give_probabilities(scores, y):
     assert ((p >= 0.0) & (p <= 1.0)).all()
 
 
-def test_too_few_knots():
-    with pytest.raises(ValueError, match="n_knots must be at least 2, got 1"):
+def test_too_few_knots(texts):
+    with texts.raises(ValueError):
         KSSpline(n_knots=1).fit([0.1, 0.2], [0, 1])
 
 

@@ -25,15 +25,15 @@ def test_default_is_the_identity():
 
 
 @pytest.mark.parametrize("parameters", [{"r": 0.0}, {"r": np.inf}, {"base_rate": 1.0}])
-def test_refuses_parameters(parameters):
-    with pytest.raises(ValueError, match=r"got (0|inf|1)\.?0?"):
+def test_refuses_parameters(parameters, texts):
+    with texts.raises(ValueError):
         PriorShift(**parameters).fit([0.2, 0.8], [0, 1])
 
 
-def test_base_rate_needs_both_classes():
-    with pytest.raises(ValueError, match="both classes"):
+def test_base_rate_needs_both_classes(texts):
+    with texts.raises(ValueError):
         PriorShift(base_rate=0.1).fit([0.2, 0.8], [1, 1])
 
 
-def test_a_factor_of_1_is_not_written():
-    assert PriorShift().fit([0.2, 0.8], [0, 1]).formula() == "s: the score as it is, with r = 1"
+def test_a_factor_of_1_is_not_written(texts):
+    texts(PriorShift().fit([0.2, 0.8], [0, 1]).formula())

@@ -129,16 +129,16 @@ def test_hard_data_give_probabilities(transform, loss, scores, y):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    "parameters",
     [
-        ({"transform": "cube"}, "transform must be one of .* got 'cube'"),
-        ({"loss": "hinge"}, "loss must be .* got 'hinge'"),
-        ({"n_knots": 1}, "n_knots must be at least 2, got 1"),
-        ({"least_lambda": 0.0}, "least_lambda must be positive and finite, got 0.0"),
+        {"transform": "cube"},
+        {"loss": "hinge"},
+        {"n_knots": 1},
+        {"least_lambda": 0.0},
     ],
 )
-def test_parameters_are_checked(parameters, message):
-    with pytest.raises(ValueError, match=message):
+def test_parameters_are_checked(parameters, texts):
+    with texts.raises(ValueError):
         SplineCalib(**parameters).fit(*draw())
 
 

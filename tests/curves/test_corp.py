@@ -128,8 +128,8 @@ def test_points_stay_few_where_every_cell_is_a_step():
     assert (curve.score[0], curve.score[-1]) == (score[0], score[-1])
 
 
-def test_frame_and_refusal():
+def test_frame_and_refusal(texts):
     frame = corp_curve(CELLS, n_replicates=20).frame()
     assert list(frame.columns) == ["score", "observed", "low", "high"]
-    with pytest.raises(ValueError, match=r"confidence_level must fulfil .* got 1\.5\."):
+    with texts.raises(ValueError):
         corp_curve(CELLS, confidence_level=1.5)

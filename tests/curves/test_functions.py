@@ -40,10 +40,10 @@ def test_the_grid_reaches_into_both_tails():
     assert 0.0 < 1.0 - grid[-2] < 1e-5
 
 
-def test_a_map_is_read_on_the_grid():
+def test_a_map_is_read_on_the_grid(texts):
     function = calibration_function(Halved())
     np.testing.assert_array_equal(function.calibrated, score_grid() / 2.0)
-    assert function.formula == "half of the score"
+    texts(function.formula)
     assert list(function.frame().columns) == ["score", "calibrated"]
 
 
@@ -94,15 +94,15 @@ def test_equal_scores_have_no_path():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        ({"losses": np.ones(2)}, "must have one length, got 3, 2 and 3"),
-        ({"degrees": np.ones(1)}, "must have one length, got 3, 3 and 1"),
-        ({"chosen": 3}, "chosen must fulfil 0 <= chosen < 3, got 3"),
-        ({"chosen": -1}, "chosen must fulfil 0 <= chosen < 3, got -1"),
+        {"losses": np.ones(2)},
+        {"degrees": np.ones(1)},
+        {"chosen": 3},
+        {"chosen": -1},
     ],
 )
-def test_a_path_that_does_not_fit_together_is_refused(change, message):
+def test_a_path_that_does_not_fit_together_is_refused(change, texts):
     parts = {"lambdas": np.ones(3), "losses": np.ones(3), "degrees": np.ones(3), "chosen": 0}
-    with pytest.raises(ValueError, match=message):
+    with texts.raises(ValueError):
         LambdaPath(**parts | change)

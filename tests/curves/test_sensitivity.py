@@ -48,6 +48,6 @@ def test_a_large_error_flips_nowhere_and_a_small_one_somewhere():
     assert any(found.flips for found in borderline)
 
 
-def test_an_empty_range_is_refused():
-    with pytest.raises(ValueError, match="got 10 and 5"):
+def test_an_empty_range_is_refused(texts):
+    with texts.raises(ValueError):
         sensitivity(held_out(1.5), fewest=10, most=5)

@@ -14,15 +14,15 @@ def test_at_the_threshold_both_acts_cost_the_same():
 
 
 @pytest.mark.parametrize(
-    ("more", "reason"),
+    "more",
     [
-        ({"false_positive": 0}, "false_positive must be positive and finite, got 0"),
-        ({"false_negative": math.inf}, "false_negative must be positive and finite, got inf"),
-        ({"false_negative": math.nan}, "got nan"),
-        ({"capacity": 0.0}, "0 < capacity <= 1, got 0.0"),
-        ({"capacity": 1.01}, "got 1.01"),
+        {"false_positive": 0},
+        {"false_negative": math.inf},
+        {"false_negative": math.nan},
+        {"capacity": 0.0},
+        {"capacity": 1.01},
     ],
 )
-def test_refusals(more, reason):
-    with pytest.raises(ValueError, match=reason):
+def test_refusals(more, texts):
+    with texts.raises(ValueError):
         Costs(**more)

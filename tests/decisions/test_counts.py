@@ -41,6 +41,6 @@ def test_a_range_without_rows_expects_nothing(tied):
 
 
 @pytest.mark.parametrize("bounds", [(0.6, 0.5), (-0.1, 0.5), (0.1, 1.1), (np.nan, 1.0)])
-def test_refusals(held_out, bounds):
-    with pytest.raises(ValueError, match="0 <= low <= high <= 1"):
+def test_refusals(held_out, bounds, texts):
+    with texts.raises(ValueError):
         expected_counts(held_out, *bounds)

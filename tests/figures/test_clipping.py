@@ -44,10 +44,10 @@ def test_forest_of_the_matrix_draws_its_changes(analysis):
     assert (trace.x[0], trace.error_x.array[0]) == (change.value, change.high - change.value)
 
 
-def test_a_forest_of_all_classes_needs_a_matrix():
+def test_a_forest_of_all_classes_needs_a_matrix(texts):
     score = np.tile([0.2, 0.8], 100)
     rows = Predictions.from_arrays(np.tile([0, 1, 1, 1], 50), score)
-    with pytest.raises(ValueError, match="must be of a matrix"):
+    with texts.raises(ValueError):
         matrix_difference_chart(analyze(rows, Settings(methods=())))
 
 

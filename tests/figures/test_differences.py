@@ -76,6 +76,6 @@ def test_only_uncalibrated_scores_still_give_a_chart(analysis):
     assert difference_chart(dataclasses.replace(analysis, methods=methods)).height > 0
 
 
-def test_unknown_metric_is_refused(analysis):
-    with pytest.raises(ValueError, match="metric must be 'log_loss' or 'brier_score', got 'auc'"):
+def test_unknown_metric_is_refused(analysis, texts):
+    with texts.raises(ValueError):
         difference_chart(analysis, "auc")

@@ -37,19 +37,19 @@ def test_png_has_twice_the_pixels(charts):
     assert struct.unpack(">II", image[16:24]) == size
 
 
-def test_what_is_missing_is_said(charts, monkeypatch):
+def test_what_is_missing_is_said(charts, monkeypatch, texts):
     monkeypatch.setattr(module, "find_spec", lambda _: None)
-    with pytest.raises(ValueError, match=r"need the package kaleido, .*: pip install kaleido"):
+    with texts.raises(ValueError):
         images(charts[:1], "png")
 
 
-def test_a_missing_browser_is_said(charts, monkeypatch):
+def test_a_missing_browser_is_said(charts, monkeypatch, texts):
     chromium = pytest.importorskip("choreographer.browsers.chromium")
     monkeypatch.setattr(chromium.Chromium, "find_browser", lambda **_: None)
-    with pytest.raises(ValueError, match="drawn by Chrome or Chromium, and none is installed"):
+    with texts.raises(ValueError):
         images(charts[:1], "png")
 
 
-def test_another_kind_is_refused(charts):
-    with pytest.raises(ValueError, match=r"kind must be one of png, svg, got 'pdf'\."):
+def test_another_kind_is_refused(charts, texts):
+    with texts.raises(ValueError):
         images(charts[:1], "pdf")

@@ -54,14 +54,14 @@ def test_dots_area_follows_weight(analysis, trace):
     assert np.sqrt(2 * curve.weight.sum() / marker.sizeref) == pytest.approx(30.0)
 
 
-def test_band_is_the_consistency_band_of_the_first_method(analysis, trace):
+def test_band_is_the_consistency_band_of_the_first_method(analysis, trace, texts):
     figure = reliability_chart(analysis, ("platt", "uncalibrated")).figure
     band, curve = trace(figure, "band"), analysis.methods["platt"].reliability
     n = len(curve.rows)
     np.testing.assert_array_equal(band.y[:n], curve.band_low)
     np.testing.assert_array_equal(band.y[n:][::-1], curve.band_high)
     np.testing.assert_array_equal(band.x[:n], curve.mean_score)
-    assert band.name == "95% band, per bin"
+    texts(band.name)
 
 
 def test_the_legend_says_which_band_is_drawn(analysis, trace):
@@ -158,8 +158,8 @@ def test_methods_keep_their_look_and_order(analysis, trace):
         assert (dots.marker.color, dots.line.dash) == (style.color, style.dash)
 
 
-def test_unknown_axis_is_refused(analysis):
-    with pytest.raises(ValueError, match="axis must be 'linear' or 'logit', got 'log'"):
+def test_unknown_axis_is_refused(analysis, texts):
+    with texts.raises(ValueError):
         reliability_chart(analysis, axis="log")
 
 

@@ -61,7 +61,7 @@ def test_only_the_strongest_are_drawn_where_there_are_many(analysis, trace):
     ]
 
 
-def test_overlay_draws_the_curves(analysis, trace):
+def test_overlay_draws_the_curves(analysis, trace, texts):
     drawn = curves(analysis)
     figure = overlay_chart(drawn).figure
     for i, curve in enumerate(drawn.values()):
@@ -70,7 +70,7 @@ def test_overlay_draws_the_curves(analysis, trace):
         np.testing.assert_array_equal(dots.y, curve.observed)
     styles = {trace(figure, f"legend slice {i}").marker.symbol for i in range(3)}
     assert len(styles) == 3
-    with pytest.raises(ValueError, match="curves must be 1 to 6, got 0"):
+    with texts.raises(ValueError):
         overlay_chart({})
 
 
@@ -99,11 +99,11 @@ def test_periods_show_their_numbers_and_leave_gaps(analysis, trace):
         lambda a: period_chart(periods(a, first=HOSTILE)),
     ],
 )
-def test_hostile_names_stay_text(analysis, build):
+def test_hostile_names_stay_text(analysis, build, texts):
     said = json.dumps(json.loads(build(analysis).figure.to_json()), ensure_ascii=False)
     for forbidden in ("<a ", "<img", "<b>bold", "%{x}<"):
         assert forbidden not in said
-    assert "&lt;b&gt;bold" in said
+    texts.shown(said)
 
 
 def test_alternative_text_says_how_many_slices_and_periods_stand_out(analysis):

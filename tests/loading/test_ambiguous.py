@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from calib.loading import ColumnMapping, InputError, TextFormat, guess, inspect, load, read
+from tests.golden import Texts
 
 RNG = np.random.default_rng(14)
 N = 300
@@ -52,7 +53,7 @@ def test_numbers_above_one_over_probabilities_are_names() -> None:
     assert len(table) == N
 
 
-def test_a_first_line_that_may_be_names_or_data_is_asked_about() -> None:
+def test_a_first_line_that_may_be_names_or_data_is_asked_about(texts: Texts) -> None:
     text = NAMELESS.to_csv(index=False)
     error = refusal(text)
     (problem,) = error.problems
@@ -61,7 +62,7 @@ def test_a_first_line_that_may_be_names_or_data_is_asked_about() -> None:
         {"header": True},
         {"header": False},
     ]
-    assert "header=True or header=False" in str(error)
+    texts.shown(str(error))
     same(text, header=True)
     as_data = load(text, header=False)
     assert (len(as_data), as_data.outcome[0], as_data.scores[0]) == (N + 1, 0, 1.0)
@@ -86,15 +87,15 @@ def test_delimiters_at_the_ends_of_rows_shift_no_column(delimiter: str, ends: in
     np.testing.assert_allclose(load(text, score="p_b").scores, 1 - P)
 
 
-def test_a_value_behind_the_last_delimiter_is_refused() -> None:
+def test_a_value_behind_the_last_delimiter_is_refused(texts: Texts) -> None:
     rows = [f"{y},{p}," for y, p in zip(Y, P, strict=True)]
     rows[200] += "9"
-    with pytest.raises(InputError, match=r"2 columns.*line 202 \(3\)"):
+    with texts.raises(InputError):
         read("\n".join(["y,p", *rows]))
 
 
-def test_a_header_one_name_short_is_refused_where_no_names_of_rows_stand() -> None:
-    with pytest.raises(InputError, match="either the first or the last column has no name"):
+def test_a_header_one_name_short_is_refused_where_no_names_of_rows_stand(texts: Texts) -> None:
+    with texts.raises(InputError):
         read("y,p\n" + "".join(f"{y},{p},3\n" for y, p in zip(Y, P, strict=True)))
 
 
@@ -210,19 +211,19 @@ def test_fractions_of_one_meaning_need_no_answer() -> None:
     np.testing.assert_array_equal(found.weight, np.tile([0.125, 1.234, 2.5], N // 3))
 
 
-def test_an_unknown_decimal_mark_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"decimal must be '\.' or ',', got ';'"):
+def test_an_unknown_decimal_mark_is_refused(texts: Texts) -> None:
+    with texts.raises(ValueError):
         ColumnMapping(decimal=";")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="delimiter must be one ASCII character"):
+    with texts.raises(ValueError):
         read("y,p\n0,1\n", given=TextFormat(delimiter="||"))
-    with pytest.raises(ValueError, match="encoding must be one that Python knows"):
+    with texts.raises(ValueError):
         read(b"y,p\n0,1\n", given=TextFormat(encoding="utf-99"))
 
 
-def test_a_named_encoding_and_delimiter_are_used() -> None:
+def test_a_named_encoding_and_delimiter_are_used(texts: Texts) -> None:
     text = "y;p;place\n" + "".join(f"{y};{p};Zürich\n" for y, p in zip(Y, P, strict=True))
     same(text.encode("cp1252"), encoding="cp1252")
     same(text.encode("utf-16"), encoding="cp1252")
     same(text, delimiter=";")
-    with pytest.raises(InputError, match="cannot be read as `ascii`"):
+    with texts.raises(InputError):
         read(text.encode("cp1252"), given=TextFormat(encoding="ascii"))

@@ -8,6 +8,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 from calib.loading import ColumnMapping, InputError, load, read, to_predictions
+from tests.golden import Texts
 
 RNG = np.random.default_rng(3)
 P = RNG.uniform(0.02, 0.98, 400)
@@ -36,12 +37,12 @@ def test_every_source_gives_the_same(tmp_path: Path) -> None:
     assert len({load(source).fingerprint for source in sources}) == 1
 
 
-def test_nothing_is_converted_unasked() -> None:
-    with pytest.raises(InputError, match=r"percentages.*transform='percent'"):
+def test_nothing_is_converted_unasked(texts: Texts) -> None:
+    with texts.raises(InputError):
         load(FRAME.assign(p=100 * P))
-    with pytest.raises(InputError, match=r"log-odds.*transform='logit'"):
+    with texts.raises(InputError):
         load(FRAME.assign(p=np.log(P / (1 - P))))
-    with pytest.raises(InputError, match=r"missing in 1 row of 400: row 8\..*drop_missing=True"):
+    with texts.raises(InputError):
         load(FRAME.assign(p=np.where(np.arange(400) == 7, np.nan, P)))
 
 
@@ -122,40 +123,36 @@ def test_folds_are_read_by_name() -> None:
     assert load(FRAME).fingerprint != predictions.fingerprint
 
 
-def test_rows_without_a_fold_are_refused_or_left_out() -> None:
+def test_rows_without_a_fold_are_refused_or_left_out(texts: Texts) -> None:
     frame = FRAME.assign(site=np.where(np.arange(400) < 3, None, FOLDS))
     with pytest.raises(InputError) as caught:
         load(frame, fold="site")
-    assert str(caught.value) == (
-        "The fold `site` is missing in 3 rows of 400: rows 1, 2 and 3. Leave these rows out, or "
-        "fill them in the file. In Python: drop_missing=True."
-    )
+    texts(str(caught.value))
     kept = load(frame, fold="site", drop_missing=True)
     assert (len(kept), kept.set_aside) == (397, {"fold missing": 3})
 
 
 @pytest.mark.parametrize(
-    ("fold", "said"),
+    "fold",
     [
-        (np.ones(400), "has 1 value; cross-fitting takes 2 to 100 folds"),
-        (np.arange(400), "has 400 values; cross-fitting takes 2 to 100 folds"),
-        (np.where(Y == 1, "x", "y"), "rows of one class only outside of fold `x`"),
+        np.ones(400),
+        np.arange(400),
+        np.where(Y == 1, "x", "y"),
     ],
 )
-def test_folds_that_cannot_be_cross_fitted_in_are_refused(fold: np.ndarray, said: str) -> None:
-    with pytest.raises(InputError, match=said) as caught:
+def test_folds_that_cannot_be_cross_fitted_in_are_refused(fold: np.ndarray, texts: Texts) -> None:
+    with texts.raises(InputError) as caught:
         load(FRAME.assign(site=fold), fold="site")
     (problem,) = caught.value.problems
     assert problem.repair is not None
     assert (problem.code, problem.repair.fold) == ("folds", None)
 
 
-def test_folds_and_test_rows_are_not_both_used() -> None:
+def test_folds_and_test_rows_are_not_both_used(texts: Texts) -> None:
     frame = FRAME.assign(fold=FOLDS, split=np.tile(["cal", "test"], 200))
-    said = "Both the fold column `fold` and the split column `split` are named"
-    with pytest.raises(InputError, match=said):
+    with texts.raises(InputError):
         load(frame, fold="fold", split="split")
-    with pytest.raises(InputError, match="Both the fold column `fold` and a test file are named"):
+    with texts.raises(InputError):
         load(frame, fold="fold", test=frame)
     # Of a guess the one stands that is named, and test rows before folds.
     assert load(frame, fold="fold").test is None
@@ -171,7 +168,7 @@ def test_top_label(shared: Path) -> None:
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 2], ["ant", "bee", "cow"]])
-def test_one_column_a_class(labels: list[object]) -> None:
+def test_one_column_a_class(labels: list[object], texts: Texts) -> None:
     matrix = RNG.dirichlet(np.ones(3), 200)
     codes = RNG.integers(0, 3, 200)
     frame = pd.DataFrame(matrix, columns=[f"p_{label}" for label in labels])
@@ -180,7 +177,7 @@ def test_one_column_a_class(labels: list[object]) -> None:
     assert predictions.class_names == tuple(map(str, labels))
     np.testing.assert_array_equal(predictions.outcome, codes)
     np.testing.assert_allclose(predictions.scores, matrix, rtol=1e-12)
-    with pytest.raises(InputError, match="sum to 1"):
+    with texts.raises(InputError):
         load(frame, outcome="y", score=[f"p_{labels[0]}", f"p_{labels[1]}"])
 
 
@@ -225,10 +222,10 @@ def test_fingerprint_sees_one_changed_cell(column: str, value: object) -> None:
     assert one.fingerprint == to_predictions(read(FULL.copy()), MAPPING).fingerprint
 
 
-def test_test_file_without_the_guessed_extras() -> None:
+def test_test_file_without_the_guessed_extras(texts: Texts) -> None:
     predictions = load(FRAME.assign(sex=np.tile(["f", "m"], 200)), test=FRAME.iloc[:50] * [1, 0.9])
     assert predictions.columns == {}
-    with pytest.raises(InputError, match="`sex` is not in the test file"):
+    with texts.raises(InputError):
         load(FRAME.assign(sex="f"), test=FRAME, slices=["sex"])
 
 

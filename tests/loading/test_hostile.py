@@ -15,6 +15,7 @@ import pytest
 from calib.analysis.slices import aggregate
 from calib.core.predictions import Predictions
 from calib.loading import InputError, guess, inspect, load, read
+from tests.golden import Texts
 
 GOOD = "y,p\n" + "0,0.2\n1,0.7\n" * 100
 
@@ -121,26 +122,26 @@ def test_read_and_told(case: str) -> None:
         assert problem.sentence.endswith(".")
 
 
-def test_names_of_a_file_cannot_act_in_a_sentence() -> None:
+def test_names_of_a_file_cannot_act_in_a_sentence(texts: Texts) -> None:
     evil = "<script>alert(1)</script>"
     link = "![x](http://example.org/`x`)"
     table = read(csv(*ROWS, "1,oops", header=f"{evil},{link}"))
     problems = inspect(table, guess(table))
     text = next(problem.sentence for problem in problems if problem.code == "text")
     # Within backticks Markdown shows everything as it is, and there is no backtick inside.
-    assert "`![x](http://example.org/'x')`" in text
+    texts.shown(text)
     assert "`" not in text.replace("`![x](http://example.org/'x')`", "").replace("`oops`", "")
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, lambda data: data], ids=["gzip", "plain"])
-def test_a_bomb_is_not_unpacked(compress: object) -> None:
+def test_a_bomb_is_not_unpacked(compress: object, texts: Texts) -> None:
     bomb = compress(b"0,0.1\n" * 100_000)  # type: ignore[operator]
-    with pytest.raises(InputError, match=r"larger than|more than"):
+    with texts.raises(InputError):
         read(bomb, "bomb.csv.gz", limit=500_000)
 
 
-def test_a_missing_file_is_told() -> None:
-    with pytest.raises(InputError, match=r"no readable file `nowhere\.csv`"):
+def test_a_missing_file_is_told(texts: Texts) -> None:
+    with texts.raises(InputError):
         load("nowhere.csv")
 
 
@@ -175,11 +176,11 @@ def test_every_stream_of_a_packed_file_is_read(packer: str) -> None:
 
 @pytest.mark.parametrize("packer", PACKERS)
 @pytest.mark.parametrize("behind", [b"garbage" * 9, b"0,0.2\n", b"x"])
-def test_what_is_no_stream_is_not_passed_over(packer: str, behind: bytes) -> None:
+def test_what_is_no_stream_is_not_passed_over(packer: str, behind: bytes, texts: Texts) -> None:
     pack = PACKERS[packer]
     cut = pack(HALVES[0]) + pack(HALVES[1])[:-4]
     for data in (pack(GOOD.encode()) + behind, cut):
-        with pytest.raises(InputError, match="other bytes before or behind it"):
+        with texts.raises(InputError):
             read(data)
 
 
@@ -218,10 +219,10 @@ def test_files_one_behind_the_other_are_not_read_as_the_first_or_the_last(write)
         assert caught.value.problems[0].code in ("several-files", "damaged")
 
 
-def test_zip_archives_one_behind_the_other_are_refused() -> None:
+def test_zip_archives_one_behind_the_other_are_refused(texts: Texts) -> None:
     first, second = (zipped_one(half) for half in HALVES)
     for data in (first + second, first + b"garbage"):
-        with pytest.raises(InputError, match="other bytes before or behind it"):
+        with texts.raises(InputError):
             read(data)
 
 
@@ -243,9 +244,9 @@ def test_excels_hint_is_read_whatever_ends_the_lines(newline: str) -> None:
     assert len(table) == 20
 
 
-def test_a_file_that_breaks_off_in_a_row_is_refused() -> None:
+def test_a_file_that_breaks_off_in_a_row_is_refused(texts: Texts) -> None:
     whole = csv(*(f"{row},north" for row in ROWS), header="y,p,s")
-    with pytest.raises(InputError, match="ends in the middle of a row: its last line has 2 of 3"):
+    with texts.raises(InputError):
         read(whole[: whole.rindex(b",") - 2])
     # A row may end before its empty cells, where a line break says that it ends there.
     assert len(read(whole + b"\n1,0.5\n")) == 201
@@ -258,16 +259,16 @@ def test_numbers_above_nameless_columns_are_a_header_with_a_delimiter_at_its_end
     np.testing.assert_allclose(load("\n".join([",0,1,", *lines, ""])).scores[0], 0.31)
 
 
-def test_one_and_two_are_asked_for() -> None:
+def test_one_and_two_are_asked_for(texts: Texts) -> None:
     text = "y,p\n" + "".join(f"{1 + i % 2},{0.02 * i + 0.01:.2f}\n" for i in range(40))
-    with pytest.raises(InputError, match="Choose those that count as positive"):
+    with texts.raises(InputError):
         load(text)
     assert load(text, positive="2").outcome[:4].tolist() == [0, 1, 0, 1]
 
 
-def test_of_two_nameless_columns_of_fractions_none_is_taken_for_the_score() -> None:
+def test_of_two_nameless_columns_of_fractions_none_is_taken_for_the_score(texts: Texts) -> None:
     text = "".join(f"{i % 2},{i + 1.5},{i / 3 - 4:.3f}\n" for i in range(20))
-    with pytest.raises(InputError, match="Choose the column that holds the score"):
+    with texts.raises(InputError):
         load(text, transform="logit")
 
 
@@ -278,15 +279,15 @@ def test_marks_that_can_only_separate_thousands_are_read(mark: str) -> None:
     np.testing.assert_allclose(weight, np.arange(1, 41) * 1000 + 234.5)
 
 
-def test_groups_of_three_beside_percentages_with_a_point_are_asked_for() -> None:
+def test_groups_of_three_beside_percentages_with_a_point_are_asked_for(texts: Texts) -> None:
     rows = "".join(f"{i % 2};{2 * i + 1.5}%;1,{100 + i}\n" for i in range(40))
-    with pytest.raises(InputError, match="1,100"):
+    with texts.raises(InputError):
         load(f"y;p;weight\n{rows}", weight="weight")
 
 
-def test_blanks_behind_commas_do_not_separate_cells_in_a_ragged_file() -> None:
+def test_blanks_behind_commas_do_not_separate_cells_in_a_ragged_file(texts: Texts) -> None:
     rows = [f"{i},  {i % 2},  {2 * i + 1.5}%" for i in range(40)]
-    with pytest.raises(InputError, match="some lines have more cells"):
+    with texts.raises(InputError):
         read("\n".join([",  0,  1", f"{rows[0]},1", *rows[1:], ""]))
 
 
@@ -301,10 +302,10 @@ def test_a_small_file_takes_little_memory(packer: str) -> None:
         tracemalloc.stop()
 
 
-def test_a_header_that_runs_into_the_first_row_is_refused() -> None:
-    with pytest.raises(InputError, match="5 names, some of them numbers, and most rows have 3"):
+def test_a_header_that_runs_into_the_first_row_is_refused(texts: Texts) -> None:
+    with texts.raises(InputError):
         read(csv(*(f"{row},north" for row in ROWS), header="y,p,s1,0.6315,east"))
-    with pytest.raises(InputError, match="some of them numbers"):
+    with texts.raises(InputError):
         read(csv(*(f"{row},north" for row in ROWS), "0,0.3,x,0.4,y", header="y,p,0.6,s1,east"))
 
 
@@ -315,9 +316,9 @@ def test_a_zip_member_without_a_name_is_no_traceback() -> None:
     assert len(read(buffer.getvalue())) == 200
 
 
-def test_counts_are_not_read_as_rows(tmp_path):
+def test_counts_are_not_read_as_rows(tmp_path, texts):
     path = tmp_path / "march.parquet"
     rows = Predictions.from_arrays([0, 1, 1], [0.2, 0.7, 0.9])
     aggregate(rows).save(path)
-    with pytest.raises(InputError, match=r"holds counts .* and no rows"):
+    with texts.raises(InputError):
         load(path)

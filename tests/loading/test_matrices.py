@@ -7,6 +7,7 @@ from scipy.special import softmax
 from sklearn.metrics import log_loss
 
 from calib.loading import ColumnMapping, InputError, guess, inspect, load, read
+from tests.golden import Texts
 
 RNG = np.random.default_rng(7)
 NAMES = ["ant", "bee", "cow", "dog"]
@@ -66,12 +67,12 @@ def test_columns_of_several_forecasts_are_no_classes() -> None:
     assert isinstance(guess(read(frame.assign(y=LABEL % 2))).score, str)
 
 
-def test_a_class_that_is_never_seen_is_told() -> None:
+def test_a_class_that_is_never_seen_is_told(texts: Texts) -> None:
     keep = LABEL != 3
     frame = table()[keep]
     problem = codes(inspect(read(frame), guess(read(frame))))["unseen-classes"]
     assert problem.severity == "warning"
-    assert problem.sentence.startswith("1 class of 4 has no row among the rows: `dog`.")
+    texts.shown(problem.sentence)
     predictions = load(frame)
     assert predictions.class_names == tuple(NAMES)
     np.testing.assert_array_equal(predictions.outcome, LABEL[keep])
@@ -83,11 +84,11 @@ def test_labels_in_sorted_order_are_a_warning() -> None:
     assert load(frame).class_names == tuple(NAMES)
 
 
-@pytest.mark.parametrize(("labels", "outside"), [(LABEL + (LABEL == 3), "4"), (LABEL - 1, "-1")])
-def test_labels_outside_the_classes(labels, outside) -> None:
+@pytest.mark.parametrize("labels", [LABEL + (LABEL == 3), LABEL - 1])
+def test_labels_outside_the_classes(labels, texts: Texts) -> None:
     frame = table(labels=labels)
     first = int(np.flatnonzero((labels < 0) | (labels > 3))[0])
-    with pytest.raises(InputError, match=f"none of the 4 classes.*such as `{outside}`") as caught:
+    with texts.raises(InputError) as caught:
         load(frame)
     assert f"{first + 1:,}" in str(caught.value)
     kept = load(frame, drop_missing=True)
@@ -96,13 +97,13 @@ def test_labels_outside_the_classes(labels, outside) -> None:
     }
 
 
-def test_labels_of_other_classes() -> None:
-    with pytest.raises(InputError, match="are not the 4 classes of the score columns"):
+def test_labels_of_other_classes(texts: Texts) -> None:
+    with texts.raises(InputError):
         load(table(labels=np.array([f"x{i}" for i in range(9)])[LABEL * 2]), outcome="y")
 
 
 @pytest.mark.parametrize("kind", ["logits", "log-probabilities", "positive logits"])
-def test_logits_are_softmaxed_after_asking(kind) -> None:
+def test_logits_are_softmaxed_after_asking(kind, texts: Texts) -> None:
     written = {
         "logits": LOGITS,
         "log-probabilities": np.log(P),
@@ -113,13 +114,13 @@ def test_logits_are_softmaxed_after_asking(kind) -> None:
     problem = codes(inspect(read(frame), mapping))["logits"]
     assert problem.severity == "error"
     assert problem.repair.transform == "softmax"
-    assert problem.repair_label == "Apply the softmax"
-    with pytest.raises(InputError, match=r"logits|logarithms.*In Python: transform='softmax'"):
+    texts(problem.repair_label)
+    with texts.raises(InputError):
         load(frame)
     np.testing.assert_allclose(load(frame, transform="softmax").scores, P, rtol=1e-10)
 
 
-def test_a_logit_of_minus_infinity_is_a_probability_of_zero() -> None:
+def test_a_logit_of_minus_infinity_is_a_probability_of_zero(texts: Texts) -> None:
     logits = LOGITS.copy()
     logits[0, 1] = -np.inf
     logits[0] += 1.0
@@ -127,48 +128,48 @@ def test_a_logit_of_minus_infinity_is_a_probability_of_zero() -> None:
     label[0] = 2
     scores = load(table(logits, prefix="logit_", labels=label), transform="softmax").scores
     assert scores[0, 1] == 0.0
-    with pytest.raises(InputError, match="infinite in 1 row"):
+    with texts.raises(InputError):
         load(table(-logits, prefix="logit_", labels=label), transform="softmax")
 
 
-def test_rows_that_do_not_sum_to_one() -> None:
+def test_rows_that_do_not_sum_to_one(texts: Texts) -> None:
     few = P.copy()
     few[[4, 9]] *= 0.9
-    with pytest.raises(InputError, match=r"of 2 rows of 300 .*rows 5 and 10 \(sums 0.9 and 0.9\)"):
+    with texts.raises(InputError):
         load(table(few))
-    ovr = P * RNG.uniform(0.7, 1.0, (300, 1))
+    ovr = P * np.random.default_rng(7).uniform(0.7, 1.0, (300, 1))
     scores = [f"p_{name}" for name in NAMES]
-    with pytest.raises(InputError, match="transform='normalize'"):
+    with texts.raises(InputError):
         load(table(ovr), score=scores)
     np.testing.assert_allclose(load(table(ovr), score=scores, transform="normalize").scores, P)
 
 
-def test_percentages() -> None:
-    with pytest.raises(InputError, match=r"sum to 100.*transform='percent'"):
+def test_percentages(texts: Texts) -> None:
+    with texts.raises(InputError):
         load(table(100.0 * P))
     np.testing.assert_allclose(load(table(100.0 * P), transform="percent").scores, P)
 
 
-def test_nan_rows_and_text_rows() -> None:
+def test_nan_rows_and_text_rows(texts: Texts) -> None:
     frame = table().astype(object)
     frame.loc[3, "p_bee"] = np.nan
     frame.loc[7, "p_cow"] = "oops"
-    with pytest.raises(InputError, match=r"missing in 1 row of 300: row 4\."):
+    with texts.raises(InputError):
         load(frame, score=[f"p_{name}" for name in NAMES])
     predictions = load(frame, score=[f"p_{name}" for name in NAMES], drop_missing=True)
     assert predictions.set_aside == {"score missing": 1, "score not a number": 1}
     np.testing.assert_allclose(predictions.scores, np.delete(P, [3, 7], axis=0), rtol=1e-12)
 
 
-def test_one_class_column() -> None:
-    with pytest.raises(InputError, match="no matrix of classes"):
+def test_one_class_column(texts: Texts) -> None:
+    with texts.raises(InputError):
         load(table(), outcome="y", score=["p_ant"])
-    with pytest.raises(InputError, match="needs one column a class"):
+    with texts.raises(InputError):
         load(table(), outcome="y", score="p_ant", positive="ant", transform="softmax")
 
 
-def test_one_label_only() -> None:
-    with pytest.raises(InputError, match=r"All of the rows .* have the label `ant`"):
+def test_one_label_only(texts: Texts) -> None:
+    with texts.raises(InputError):
         load(table(labels="ant"), outcome="y")
 
 

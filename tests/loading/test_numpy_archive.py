@@ -9,6 +9,7 @@ import pytest
 from scipy.special import softmax
 
 from calib.loading import InputError, guess, inspect, load, read
+from tests.golden import Texts
 
 RNG = np.random.default_rng(5)
 LOGITS = RNG.normal(0.0, 2.0, (200, 5)).astype(np.float32)
@@ -70,9 +71,9 @@ def test_binary_archives() -> None:
         np.testing.assert_array_equal(predictions.outcome, y)
 
 
-def test_arrays_of_other_shapes_are_left_out_and_told() -> None:
+def test_arrays_of_other_shapes_are_left_out_and_told(texts: Texts) -> None:
     table = read(npz(probs=P, y=LABEL, images=np.zeros((200, 2, 2)), threshold=np.float64(0.5)))
-    assert "`images` and `threshold`" in table.notes[0].sentence
+    texts.shown(table.notes[0].sentence)
     assert table.columns == (*(f"probs_{k}" for k in range(5)), "y")
 
 
@@ -86,15 +87,15 @@ class Bomb:
         return (pytest.fail, ("it was unpickled",))
 
 
-def test_objects_are_never_unpickled() -> None:
+def test_objects_are_never_unpickled(texts: Texts) -> None:
     hostile = np.empty(200, dtype=object)
     hostile[:] = [Bomb()] * 200
-    with pytest.raises(InputError, match="never unpickled"):
+    with texts.raises(InputError):
         read(npz(probs=P, y=hostile))
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("y.npy", pickle.dumps([1, 2, 3]))
-    with pytest.raises(InputError, match="damaged"):
+    with texts.raises(InputError):
         read(stream.getvalue())
 
 
@@ -139,20 +140,20 @@ def test_damaged_arrays(content) -> None:
     assert caught.value.__cause__ is None
 
 
-def test_a_large_archive_is_not_unpacked() -> None:
+def test_a_large_archive_is_not_unpacked(texts: Texts) -> None:
     data = npz(compressed=True, probs=np.zeros((100_000, 10)), y=np.zeros(100_000))
     assert len(data) < 100_000
-    with pytest.raises(InputError, match="more than"):
+    with texts.raises(InputError):
         read(data, limit=1_000_000)
 
 
-def test_two_arrays_of_one_name_are_refused() -> None:
+def test_two_arrays_of_one_name_are_refused(texts: Texts) -> None:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("probs.npy", npy(P))
         with pytest.warns(UserWarning, match="Duplicate"):
             archive.writestr("probs.npy", npy(P[::-1]))
-    with pytest.raises(InputError, match="cannot be read"):
+    with texts.raises(InputError):
         read(stream.getvalue())
 
 
@@ -165,31 +166,33 @@ def test_headers_of_python_2_are_read() -> None:
     np.testing.assert_array_equal(load(stream.getvalue()).outcome, LABEL % 2)
 
 
-def test_text_that_is_none_is_refused() -> None:
+def test_text_that_is_none_is_refused(texts: Texts) -> None:
     letters = np.full(800, 0xD800, np.uint32)
     for data in (
         npz(probs=P, y=letters.view("<U4")),
         npz(probs=P, y=(letters + 0xFF0000).view("<U4")),
     ):
-        with pytest.raises(InputError, match="cannot be read"):
+        with texts.raises(InputError):
             load(data)
 
 
-def test_numbers_beyond_double_precision_and_damaged_ones_are_told_without_a_warning() -> None:
+def test_numbers_beyond_double_precision_and_damaged_ones_are_told_without_a_warning(
+    texts: Texts,
+) -> None:
     y = LABEL % 2
     long = P[:, 0].astype(np.longdouble)
     np.testing.assert_allclose(load(npz(probs=long, y=y)).scores, P[:, 0], rtol=1e-6)
     long[3] = np.longdouble("1e400")
-    with pytest.raises(InputError, match="infinite in 1 row"):
+    with texts.raises(InputError):
         load(npz(probs=long, y=y))
     signalling = P[:, 0].copy()
     signalling.view(np.uint32)[3] = 0x7F800001
-    with pytest.raises(InputError, match="missing in 1 row"):
+    with texts.raises(InputError):
         load(npz(probs=signalling, y=y))
 
 
-def test_a_matrix_with_damaged_numbers_is_told_without_a_warning() -> None:
+def test_a_matrix_with_damaged_numbers_is_told_without_a_warning(texts: Texts) -> None:
     signalling = P.copy()
     signalling.view(np.uint32)[3, 1] = 0x7F800001
-    with pytest.raises(InputError, match="missing in 1 row"):
+    with texts.raises(InputError):
         load(npz(probs=signalling, extra=P[:, 0].astype(np.float64), y=LABEL))

@@ -10,6 +10,7 @@ from calib.core.origin import Origin
 from calib.loading import ColumnMapping, load, load_models
 from calib.loading.loader import LoadOptions, ModelOptions
 from calib.loading.options import Columns
+from tests.golden import Texts
 
 
 @pytest.mark.parametrize(
@@ -25,11 +26,9 @@ def test_signature_and_docstring_hold_every_option(function, options) -> None:
 
 
 @pytest.mark.parametrize("function", [load, load_models])
-@pytest.mark.parametrize(
-    ("wrong", "right"), [("outcom", "outcome"), ("slice", "slices"), ("weights", "weight")]
-)
-def test_an_unknown_option_names_the_nearest(function, wrong, right) -> None:
-    with pytest.raises(TypeError, match=f"no option '{wrong}'. The nearest is '{right}'"):
+@pytest.mark.parametrize("wrong", ["outcom", "slice", "weights"])
+def test_an_unknown_option_names_the_nearest(function, wrong, texts: Texts) -> None:
+    with texts.raises(TypeError):
         function("y,p\n0,0.2\n1,0.7\n", **{wrong: "y"})
 
 

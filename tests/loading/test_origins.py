@@ -41,11 +41,11 @@ def test_what_was_guessed_is_remembered_and_the_folder_is_not(file):
     assert again.fingerprint == found.fingerprint
 
 
-def test_exact_uses_nothing_that_is_not_named(file):
+def test_exact_uses_nothing_that_is_not_named(file, texts):
     found = load(file, outcome="y", score="p", positive="1", exact=True)
     assert found.weight is None
     assert dict(found.columns) == {}
-    with pytest.raises(InputError, match=r"Choose the column that holds the outcome\."):
+    with texts.raises(InputError):
         load(file, score="p", exact=True)
 
 
@@ -64,19 +64,19 @@ def test_the_rows_of_one_model_are_those_that_its_name_stands_beside(file):
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    "columns",
     [
-        ({"model": "z"}, "The model column `z` is not in the table."),
-        ({"model": "model"}, r"must be one that .* names \(`new` and `old`\), got `None`"),
-        ({"model": "model", "model_value": "x"}, "got `x`"),
+        {"model": "z"},
+        {"model": "model"},
+        {"model": "model", "model_value": "x"},
     ],
 )
-def test_a_model_that_is_not_there_is_told(file, columns, message):
-    with pytest.raises(InputError, match=message):
+def test_a_model_that_is_not_there_is_told(file, columns, texts):
+    with texts.raises(InputError):
         load(file, **columns)
 
 
-def test_class_columns_in_few_words(tmp_path):
+def test_class_columns_in_few_words(tmp_path, texts):
     scores = RNG.dirichlet(np.ones(3), N)
     frame = pd.DataFrame(scores, columns=["p_a", "p_b", "p_c"]).assign(
         kind=RNG.choice(list("abc"), N)
@@ -88,5 +88,5 @@ def test_class_columns_in_few_words(tmp_path):
     comma = frame.replace("b", "b, x").rename(columns={"p_b": "p_b, x"})
     columns = ("p_c", "p_b, x", "p_a")
     assert load(comma, outcome="kind", score=columns).origin.scores == columns
-    with pytest.raises(ValueError, match="score and class_columns must not both be named"):
+    with texts.raises(ValueError):
         load(frame, outcome="kind", score=columns, class_columns="p_*")

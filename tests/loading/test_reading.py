@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from calib.loading import MAX_BYTES, InputError, load, read
+from tests.golden import Texts
 
 ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(1)
@@ -133,8 +134,8 @@ def test_long_quoted_header_over_two_lines() -> None:
     assert read('y,"p\nof yes"\n0,0.25\n1,0.5\n').frame.iloc[:, 1].tolist() == [0.25, 0.5]
 
 
-def test_a_ragged_line_is_named() -> None:
-    with pytest.raises(InputError, match=r"2 columns.*line 4 \(3\)"):
+def test_a_ragged_line_is_named(texts: Texts) -> None:
+    with texts.raises(InputError):
         read("y,p\n0,0.1\n1,0.2\n1,0.2,9\n0,0.1\n0,0.4\n0,0.3\n0,0.2\n")
 
 
@@ -151,14 +152,14 @@ def test_the_preview_counts_rows_as_a_spreadsheet() -> None:
 
 @pytest.mark.parametrize("last", ["0,0.5,a", "0,high,a", "maybe,0.5,7", "3.5,,"])
 def test_a_large_text_read_in_parts_is_the_same_table(
-    last: str, monkeypatch: pytest.MonkeyPatch
+    last: str, monkeypatch: pytest.MonkeyPatch, texts: Texts
 ) -> None:
     data = (text() + last + "\n").encode()
     whole = read(data).frame
     monkeypatch.setattr("calib.loading.reading.text.LARGE", 100)
     monkeypatch.setattr("calib.loading.reading.text.PART", 500)
     pd.testing.assert_frame_equal(read(data).frame, whole)
-    with pytest.raises(InputError, match="more cells"):
+    with texts.raises(InputError):
         read(data + b"1,2,3,4\n")
 
 

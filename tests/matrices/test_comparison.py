@@ -124,13 +124,13 @@ def test_groups_are_held_out_whole(problem):
         assert not set(group[part.rows]) & set(group[rest])
 
 
-def test_classes_that_are_rare_or_never_seen_are_told(problem):
+def test_classes_that_are_rare_or_never_seen_are_told(problem, texts):
     scores, label = problem
     common = np.flatnonzero(label < 2)
     rows = np.append(common, np.flatnonzero(label == 2)[:1])  # one row of class 2, none of 3
     found = compare_multiclass(Predictions.from_arrays(label[rows], scores[rows]), METHODS)
     assert found.held_out.unseen == (2, 3)
-    assert "2 classes have no row to calibrate on (2, 3)" in found.notes[0]
+    texts.shown(found.notes[0])
     assert np.isfinite(found.frame()["log_loss"]).all()
     assert not found.held_out.failures
 
@@ -186,18 +186,18 @@ def test_intervals_of_views_are_those_of_the_binary_problem(compared):
         )
 
 
-def test_what_a_person_may_get_wrong(predictions, problem):
-    with pytest.raises(ValueError, match=r"methods must be among .*, got 'plat'\."):
+def test_what_a_person_may_get_wrong(predictions, problem, texts):
+    with texts.raises(ValueError):
         compare_multiclass(predictions, ("plat",))
-    with pytest.raises(ValueError, match=r"n_folds must fulfil 2 <= n_folds <= 20, got 1\."):
+    with texts.raises(ValueError):
         compare_multiclass(predictions, n_folds=1)
     scores, label = problem
     all_test = Predictions.from_arrays(label, scores, test=np.ones(len(label), dtype=bool))
-    with pytest.raises(ValueError, match="got only test rows"):
+    with texts.raises(ValueError):
         compare_multiclass(all_test)
     one_class = Predictions.from_arrays(np.zeros(len(label), dtype=int), scores)
     found = compare_multiclass(one_class, ("temperature",))
-    assert "needs rows of at least two classes to fit" in found.notes[-1]
+    texts.shown(found.notes[-1])
     assert list(found.results) == ["uncalibrated"]
 
 

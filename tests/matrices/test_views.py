@@ -132,24 +132,24 @@ def test_clusters_reach_every_interval(problem):
     assert clustered.high - clustered.low == pytest.approx(single.high - single.low, rel=0.15)
 
 
-def test_a_view_of_one_outcome_is_told(problem):
+def test_a_view_of_one_outcome_is_told(problem, texts):
     scores, label = problem
     rows = Predictions.from_arrays(
         np.where(label == 3, 0, label), scores, class_names=("ant", "bee", "cat", "dog")
     )
-    with pytest.raises(ValueError, match=r"of dog must hold rows of both .* got 0 positive ones"):
+    with texts.raises(ValueError):
         analyze(rows, replace(SETTINGS, view="class:3"))
-    with pytest.raises(ValueError, match=r"0 <= r <= 3 with 4 classes, got 'class:4'"):
+    with texts.raises(ValueError):
         analyze(rows, replace(SETTINGS, view="class:4"))
 
 
-def test_methods_of_a_matrix_cannot_calibrate_one_score():
+def test_methods_of_a_matrix_cannot_calibrate_one_score(texts):
     rng = np.random.default_rng(0)
     score = rng.random(400)
     rows = Predictions.from_arrays(rng.random(400) < score, score)
     first = analyze(rows, Settings(methods=("platt", "vector")))
     assert list(first.methods) == ["uncalibrated", "platt"]
-    assert "Vector scaling calibrates a matrix of one score per class" in first.warnings[0]
+    texts.shown(first.warnings[0])
     again = analyze(rows, Settings(methods=("platt", "vector", "beta")), earlier=first)
     assert list(again.methods) == ["uncalibrated", "platt", "beta"]
 

@@ -47,44 +47,29 @@ def test_a_parameter_that_does_not_exist_is_refused(key):
         getattr(metrics, key)(OUTCOME, SCORE, n_bin_s=3)
 
 
-def test_half_of_the_arguments_is_refused():
-    with pytest.raises(TypeError, match=r"ks_error\(\) needs y_prob as well, got only y_true\."):
+def test_half_of_the_arguments_is_refused(texts):
+    with texts.raises(TypeError):
         metrics.ks_error(OUTCOME)
 
 
-def test_cells_and_arrays_together_are_refused():
+def test_cells_and_arrays_together_are_refused(texts):
     cells = ScoreCells.from_arrays(OUTCOME, SCORE)
-    with pytest.raises(TypeError, match=r"takes either one ScoreCells or .* got both\."):
+    with texts.raises(TypeError):
         metrics.ks_error(cells, SCORE)
 
 
 @pytest.mark.parametrize(
-    ("call", "sentence"),
+    "call",
     [
-        (
-            lambda: metrics.expected_calibration_error(OUTCOME, SCORE, norm="l3"),
-            r"norm must be one of l1, l2, max, got 'l3'\.",
-        ),
-        (
-            lambda: metrics.expected_calibration_error(OUTCOME, SCORE, debiased=True),
-            r"debiased needs norm='l2', got norm='l1'\.",
-        ),
-        (
-            lambda: metrics.expected_calibration_error(OUTCOME, SCORE, n_bins=0),
-            r"n_bins must be at least 1, got 0\.",
-        ),
-        (
-            lambda: metrics.thresholded_calibration_error(OUTCOME, SCORE, threshold=0.5),
-            r"threshold must fulfil 0 <= threshold < 0\.5, got 0\.5\.",
-        ),
-        (
-            lambda: metrics.calibration_slope_intercept(OUTCOME, SCORE, confidence_level=95),
-            r"confidence_level must fulfil 0 < level < 1, got 95\.",
-        ),
+        lambda: metrics.expected_calibration_error(OUTCOME, SCORE, norm="l3"),
+        lambda: metrics.expected_calibration_error(OUTCOME, SCORE, debiased=True),
+        lambda: metrics.expected_calibration_error(OUTCOME, SCORE, n_bins=0),
+        lambda: metrics.thresholded_calibration_error(OUTCOME, SCORE, threshold=0.5),
+        lambda: metrics.calibration_slope_intercept(OUTCOME, SCORE, confidence_level=95),
     ],
 )
-def test_errors_are_sentences(call, sentence):
-    with pytest.raises(ValueError, match=sentence):
+def test_errors_are_sentences(call, texts):
+    with texts.raises(ValueError):
         call()
 
 
@@ -155,11 +140,11 @@ def test_larger_scores_are_better(key, part, score, model):
     assert found == pytest.approx(score(labels, probability), abs=1e-12)
 
 
-def test_a_part_that_does_not_exist_is_refused(model):
+def test_a_part_that_does_not_exist_is_refused(model, texts):
     fitted, features, labels, _ = model
-    with pytest.raises(ValueError, match=r"part of ks_test must be one of statistic, p_value, got"):
+    with texts.raises(ValueError):
         metrics.scorer("ks_test", "z")(fitted, features, labels)
-    with pytest.raises(ValueError, match=r"part of auc must be one of none, got 'z'\."):
+    with texts.raises(ValueError):
         metrics.scorer("auc", "z")(fitted, features, labels)
 
 

@@ -145,6 +145,6 @@ def test_few_rows_have_no_p_value():
     assert np.isnan(found.p_value).all()
 
 
-def test_n_bins_must_be_positive():
-    with pytest.raises(ValueError, match=r"n_bins must be at least 1, got 0\."):
+def test_n_bins_must_be_positive(texts):
+    with texts.raises(ValueError):
         classwise(Predictions.from_arrays([0, 1], [0.5, 0.8]), n_bins=0)

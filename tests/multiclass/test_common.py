@@ -121,31 +121,32 @@ def test_a_class_never_seen_is_named_and_keeps_a_chance(key, problem):
     assert (fitted.predict(scores)[:, 3] > 0.0).all()
 
 
-BAD = [
-    ([[0.5, 0.4], [0.5, 0.5]], [0, 1], r"sum to 1 within 0.001, got 1 rows that do not, first: 0 "),
-    ([[0.5, 0.5], [np.nan, 0.5]], [0, 1], r"within \[0, 1\], got nan in row 1, column 0\."),
-    ([[0.5, 0.5], [1.5, -0.5]], [0, 1], r"within \[0, 1\], got 1\.5 in row 1, column 0\."),
-    ([[0.5, 0.5], [0.5, 0.5]], [0, 2], r"class indices 0\.\.1, got 2 at index 1\."),
-    ([[0.5, 0.5], [0.5, 0.5]], [0, -1], r"class indices 0\.\.1, got -1 at index 1\."),
-    ([[0.5, 0.5], [0.5, 0.5]], [0, np.nan], r"class indices 0\.\.1, got nan at index 1\."),
-    ([[0.5, 0.5], [0.5, 0.5]], ["a", "b"], r"class indices 0\.\.1, got <U1 values"),
-    ([[1.0], [1.0]], [0, 0], r"at least 2 class columns, got 1\."),
-    ([0.5, 0.5], [0, 1], r"one column a class, got shape \(2,\)\."),
-    (np.empty((0, 3)), [], r"at least one row, got shape \(0, 3\)\."),
-    ([[0.5, 0.5], [0.5, 0.5]], [0], r"same length, got 2 and 1\."),
-    ([[0.5, 0.5], [0.5, 0.5]], [1, 1], r"at least two classes to fit, got only class 1\."),
-]
+BAD = {
+    "a sum below 1": ([[0.5, 0.4], [0.5, 0.5]], [0, 1]),
+    "a missing score": ([[0.5, 0.5], [np.nan, 0.5]], [0, 1]),
+    "a score above 1": ([[0.5, 0.5], [1.5, -0.5]], [0, 1]),
+    "a class too high": ([[0.5, 0.5], [0.5, 0.5]], [0, 2]),
+    "a class below 0": ([[0.5, 0.5], [0.5, 0.5]], [0, -1]),
+    "a missing class": ([[0.5, 0.5], [0.5, 0.5]], [0, np.nan]),
+    "names of classes": ([[0.5, 0.5], [0.5, 0.5]], ["a", "b"]),
+    "one column": ([[1.0], [1.0]], [0, 0]),
+    "no matrix": ([0.5, 0.5], [0, 1]),
+    "no rows": (np.empty((0, 3)), []),
+    "too few labels": ([[0.5, 0.5], [0.5, 0.5]], [0]),
+    "one class": ([[0.5, 0.5], [0.5, 0.5]], [1, 1]),
+}
 
 
-@pytest.mark.parametrize(("scores", "label", "sentence"), BAD, ids=[bad[2][:30] for bad in BAD])
-def test_bad_input_gets_its_sentence(scores, label, sentence):
-    with pytest.raises(ValueError, match=sentence):
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gets_its_sentence(case, texts):
+    scores, label = BAD[case]
+    with texts.raises(ValueError):
         multiclass_calibrator("temperature").fit(scores, label)
 
 
-def test_another_number_of_classes_is_refused(problem):
+def test_another_number_of_classes_is_refused(problem, texts):
     fitted = multiclass_calibrator("temperature").fit(*problem)
-    with pytest.raises(ValueError, match="the 4 class columns that were fitted, got 2"):
+    with texts.raises(ValueError):
         fitted.predict([[0.5, 0.5]])
 
 

@@ -37,6 +37,6 @@ def test_the_rest_keeps_its_proportions_where_it_may(problem):
     )
 
 
-def test_n_top_must_be_positive(problem):
-    with pytest.raises(ValueError, match=r"n_top must be at least 1, got 0\."):
+def test_n_top_must_be_positive(problem, texts):
+    with texts.raises(ValueError):
         TopSpline(0).fit(*problem)

@@ -53,21 +53,21 @@ def test_cross_validation_holds_noise_back(problem):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "sentence"),
+    "parameters",
     [
-        ({"penalty": "l1"}, "penalty must be 'odir' or 'l2', got 'l1'"),
-        ({"strength": -1.0}, "strength must be at least 0 and finite, got -1.0"),
-        ({"intercept_strength": np.nan}, "intercept_strength must be at least 0 and finite"),
+        {"penalty": "l1"},
+        {"strength": -1.0},
+        {"intercept_strength": np.nan},
     ],
 )
-def test_dirichlet_refuses(problem, parameters, sentence):
-    with pytest.raises(ValueError, match=sentence):
+def test_dirichlet_refuses(problem, parameters, texts):
+    with texts.raises(ValueError):
         Dirichlet(**parameters).fit(*problem)
 
 
 @pytest.mark.parametrize("p_min", [0.0, 0.25, -1.0, float("nan")])
-def test_clip_refuses_a_bound_that_would_move_the_first_class(problem, p_min):
-    with pytest.raises(ValueError, match=r"p_min must fulfil 0 < p_min < 0\.25 with 4 classes"):
+def test_clip_refuses_a_bound_that_would_move_the_first_class(problem, p_min, texts):
+    with texts.raises(ValueError):
         MatrixClip(p_min).fit(*problem)
 
 
@@ -87,6 +87,6 @@ def test_temperature_stays_within_its_bounds(sign):
     assert (fitted.temperature_ < 0.05) == (sign > 0)
 
 
-def test_full_matrices_refuse_a_thousand_classes():
-    with pytest.raises(ValueError, match=r"at most 300 classes; .* got 1,000\."):
+def test_full_matrices_refuse_a_thousand_classes(texts):
+    with texts.raises(ValueError):
         MatrixScaling().fit(np.full((2, 1000), 1e-3), [0, 1])

@@ -60,8 +60,8 @@ def test_quantiles_invert(level):
     assert range_survival(range_quantile(level)) == pytest.approx(1 - level, abs=1e-12)
 
 
-def test_a_level_of_1_is_refused():
-    with pytest.raises(ValueError, match=r"level must fulfil 0 < level < 1, got 1\.0\."):
+def test_a_level_of_1_is_refused(texts):
+    with texts.raises(ValueError):
         supremum_quantile(1.0)
 
 

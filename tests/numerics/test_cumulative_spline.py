@@ -42,6 +42,6 @@ def test_least_squares_over_all_rows_gives_nearly_the_same():
     np.testing.assert_allclose(recalibrated_probability(t, h, AT), expected, atol=2e-3)
 
 
-def test_one_knot_is_refused():
-    with pytest.raises(ValueError, match=r"n_knots must be at least 2, got 1\."):
+def test_one_knot_is_refused(texts):
+    with texts.raises(ValueError):
         fit_cumulative_spline(AT, AT, n_knots=1)

@@ -99,19 +99,19 @@ def test_columns_that_a_link_asks_for_in_vain_are_named():
     assert app.selectbox(key="slice_by").value == "ink"
 
 
-def test_without_columns_the_page_says_what_to_do():
+def test_without_columns_the_page_says_what_to_do(texts):
     app = upload(made().drop(columns="site"), "slices")
-    assert "name no slice columns" in said(app)
+    texts.shown(said(app))
     assert not app.error
 
 
-def test_periods_of_dates_and_rows_without_one():
+def test_periods_of_dates_and_rows_without_one(texts):
     frame = made()
     days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(len(frame)) // 4, unit="D")
     frame["date"] = days.astype(str)
     frame.loc[:6, "date"] = None
     app = upload(frame, "slices")
-    assert "7 rows without a time are set aside" in said(app)
+    texts.shown(said(app))
     app.selectbox(key="unit").set_value("quarter").run()
     assert table(app, "Period")["Period"].tolist() == [f"2024 Q{q}" for q in (1, 2, 3, 4)]
     assert app.query_params["unit"] == "quarter"
@@ -119,12 +119,12 @@ def test_periods_of_dates_and_rows_without_one():
     assert table(app, "Period")["Period"].tolist() == ["north", "south", "tiny"]
 
 
-def test_a_column_that_gives_the_outcome_away_is_warned_of():
+def test_a_column_that_gives_the_outcome_away_is_warned_of(texts):
     frame = made()
     frame["site"] = np.where(frame["outcome"] == 1, "cured", "ill")
     app = upload(frame, "slices")
-    assert "gives the outcome away" in said(app)
-    assert "training rows of both classes" in said(app)
+    texts.shown(said(app))
+    texts.shown(said(app))
 
 
 @pytest.mark.parametrize(
@@ -172,12 +172,12 @@ def unpacked(values: dict | list) -> np.ndarray:
     return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
 
 
-def test_months_that_are_written_as_dates_are_months():
+def test_months_that_are_written_as_dates_are_months(texts):
     frame = made()
     frame["month"] = pd.to_datetime([f"2024-{1 + i % 8:02d}-01" for i in range(len(frame))])
     app = upload(frame, "slices")
     app.selectbox(key="time").set_value("month").run()
-    assert "8 periods of month (one per month)." in said(app)
+    texts.shown(said(app))
     assert table(app, "Period")["Period"].tolist() == [f"2024-{m:02d}" for m in range(1, 9)]
 
 
@@ -191,27 +191,28 @@ def test_an_id_column_does_not_give_the_outcome_away():
     assert "gives the outcome away" not in said(app)
 
 
-def test_costs_and_capacity_are_controls():
+def test_costs_and_capacity_are_controls(texts):
     app = start("decisions")
     app.number_input(key="cost_fn").set_value(9.0).run()
-    assert "from a score of **0.1**" in said(app)
+    texts.shown(said(app))
     app.segmented_control(key="decide_by").set_value("Capacity").run()
     assert app.query_params["cap"] == "0.1"
     app.number_input(key="capacity").set_value(20.0).run()
     assert app.query_params["cap"] == "0.2"
     go(app, "slices")
-    assert "Error rates if the 20" in said(app)
+    texts.shown(said(app))
     go(app, "decisions")
     assert app.number_input(key="capacity").value == 20.0
     app.segmented_control(key="decide_by").set_value("Costs").run()
     assert "cap" not in app.query_params
 
 
-def test_a_range_of_scores_is_counted():
+def test_a_range_of_scores_is_counted(texts):
     app = start("decisions")
     app.slider(key="count_range").set_value((0.9, 1.0)).run()
     assert not app.exception
-    assert "**617** rows have a score from 0.9 to 1; **566** of them were positive." in said(app)
+    assert {"**617**", "**566**"} <= set(said(app).split())
+    texts.shown(said(app))
     assert app.query_params["from"] == "0.9"
 
 

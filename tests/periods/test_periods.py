@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.analysis.periods import MAX_PERIODS, cut_periods, period_table
+from calib.analysis.periods import cut_periods, period_table
 from calib.core.cells import ScoreCells
 from calib.core.predictions import Predictions
 from calib.metrics import calibration_slope_intercept, ks_test
@@ -77,12 +77,12 @@ def test_numbers_that_are_no_seasons_are_cut_in_ranges():
     assert np.bincount(cut.codes).tolist() == [100] * 12
 
 
-def test_refusals():
-    with pytest.raises(ValueError, match="unit must be one of day, week"):
+def test_refusals(texts):
+    with texts.raises(ValueError):
         cut_periods(days(10, 10), "hour")
-    with pytest.raises(ValueError, match="must hold a time, got 2 rows"):
+    with texts.raises(ValueError):
         cut_periods(np.array([np.nan, np.nan]))
-    with pytest.raises(ValueError, match=f"at most {MAX_PERIODS} periods"):
+    with texts.raises(ValueError):
         cut_periods(days(20_000, 1000), "day")
 
 
@@ -125,7 +125,7 @@ def test_small_or_one_sided_periods_are_shown_without_a_slope():
     assert np.isnan(table.ks_p_adjusted).all()
 
 
-def test_periods_without_scored_rows_are_left_out():
+def test_periods_without_scored_rows_are_left_out(texts):
     view, time = made()
     cut = cut_periods(time)
     chosen = np.flatnonzero(time != 2016)
@@ -133,7 +133,7 @@ def test_periods_without_scored_rows_are_left_out():
     assert "2016" not in period_table(part, part.score, cut.rows(chosen)).names
     nobody = np.flatnonzero(np.isnan(time))
     part = view.rows(nobody)
-    with pytest.raises(ValueError, match="got none"):
+    with texts.raises(ValueError):
         period_table(part, part.score, cut.rows(nobody))
 
 

@@ -63,25 +63,25 @@ def test_arrays_keep_nine_digits_and_single_numbers_all():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        ({"name": 3}, r"the report\.name must be text, got 3\."),
-        ({"kind": "fir"}, r"the report\.kind must be one of oak, elm, got 'fir'\."),
-        ({"kind": []}, r"the report\.kind must be one of oak, elm, got \[\]\."),
-        ({"rings": [1, True]}, r"the report\.rings\[1\] must be a whole number, got True\."),
-        ({"rings": {}}, r"the report\.rings must be a list, got \{\}\."),
-        ({"height": "tall"}, r"the report\.height must be a number, got 'tall'\."),
-        ({"height": float("inf")}, r"the report\.height must be a number, got inf\."),
-        ({"height": 10**400}, r"the report\.height must be a number, got 1000.*"),
-        ({"rings": [10**20]}, r"the report\.rings\[0\] must be a whole number, got 1000.*"),
-        ({"leaves": []}, r"the report\.leaves must be an object, got \[\]\."),
-        ({"leaves": {"x": {}}}, r"the report\.leaves\.x must have 'values', got none\."),
-        ({"fruit": 1}, r"the report must have only known entries, got 'fruit'\."),
-        ({"name": ""}, r"the report cannot be read: name must not be empty, got ''\."),
+        {"name": 3},
+        {"kind": "fir"},
+        {"kind": []},
+        {"rings": [1, True]},
+        {"rings": {}},
+        {"height": "tall"},
+        {"height": float("inf")},
+        {"height": 10**400},
+        {"rings": [10**20]},
+        {"leaves": []},
+        {"leaves": {"x": {}}},
+        {"fruit": 1},
+        {"name": ""},
     ],
 )
-def test_what_cannot_be_read_is_said_with_its_place(change, message):
-    with pytest.raises(ReportError, match=f"^{message}$"):
+def test_what_cannot_be_read_is_said_with_its_place(change, texts):
+    with texts.raises(ReportError):
         decode(Tree, DATA | change)
 
 
@@ -91,12 +91,12 @@ def test_half_a_character_is_replaced():
     assert list(tree.leaves) == ["?"]
 
 
-def test_what_json_cannot_hold_is_refused():
-    with pytest.raises(TypeError, match="a report cannot hold a set"):
+def test_what_json_cannot_hold_is_refused(texts):
+    with texts.raises(TypeError):
         encode({"a": {1, 2}})
 
 
-def test_a_lambda_path_comes_back_and_one_that_does_not_fit_is_refused():
+def test_a_lambda_path_comes_back_and_one_that_does_not_fit_is_refused(texts):
     grid = np.array([0.0, 1.0])
     path = LambdaPath(np.array([10.0, 0.1]), np.array([0.6, 0.5]), np.empty(0), 1)
     data = json.loads(json.dumps(encode(CalibrationFunction(grid, grid, grid, "s", path))))
@@ -105,5 +105,5 @@ def test_a_lambda_path_comes_back_and_one_that_does_not_fit_is_refused():
     np.testing.assert_array_equal(again.path.losses, [0.6, 0.5])
     assert decode(CalibrationFunction, {k: v for k, v in data.items() if k != "path"}).path is None
     data["path"]["losses"].pop()
-    with pytest.raises(ReportError, match="path cannot be read: lambdas, losses and degrees"):
+    with texts.raises(ReportError):
         decode(CalibrationFunction, data)

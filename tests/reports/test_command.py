@@ -264,21 +264,21 @@ def test_a_report_without_parts(folder, monkeypatch):
     assert by_command(report) == report.json()
 
 
-def test_slices_that_no_command_chooses_are_told(folder, monkeypatch):
+def test_slices_that_no_command_chooses_are_told(folder, monkeypatch, texts):
     monkeypatch.chdir(folder)
     predictions = calib.load(folder / "it's scores.csv", slices=("site", "age"))
     report = written(predictions, PLATT, {"slices": [("age",)]}, {})
     assert by_python(report) == report.json()
-    assert "takes every slice column along, and this report chose some" in report.markdown()
+    texts.shown(report.markdown())
 
 
-def test_rows_of_no_file_are_told(folder):
+def test_rows_of_no_file_are_told(folder, texts):
     frame = pd.read_csv(folder / "it's scores.csv")
     report = written(calib.load(frame, **SCORE), PLATT, {}, {})
-    assert "The rows were a table in memory" in report.markdown()
-    assert 'file = "..."  # the data called' in library_call(report)
+    texts.shown(report.markdown())
+    texts.shown(library_call(report))
     arrays = calib.Predictions.from_arrays(frame["it's"], frame["-p"])
-    assert "does not know how its rows were read" in written(arrays, PLATT, {}, {}).markdown()
+    texts.shown(written(arrays, PLATT, {}, {}).markdown())
 
 
 def test_the_same_rows_of_another_file_are_reported_as_that_file(folder):

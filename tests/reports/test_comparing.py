@@ -132,35 +132,35 @@ def test_what_a_setting_does_not_touch_is_compared(first, options, method, colum
     assert found.difference.value == found.second.value - found.first.value
 
 
-def test_other_levels_have_no_common_interval(first):
+def test_other_levels_have_no_common_interval(first, texts):
     found = metric(compare_reports(first, made(1, confidence_level=0.9)), "platt", "log_loss")
     assert not math.isnan(found.difference.value)
     assert math.isnan(found.difference.low)
-    assert found.reason == "no interval: confidence_level differs: 0.95 and 0.9"
+    texts(found.reason)
 
 
-def test_methods_of_one_alone_are_named(first):
+def test_methods_of_one_alone_are_named(first, texts):
     comparison = compare_reports(first, made(1, methods=("platt", "beta")))
     assert (comparison.only_first, comparison.only_second) == (("Spline",), ("Beta",))
     assert {change.method for change in comparison.metrics} == {"uncalibrated", "platt"}
-    assert "Only in the first: Spline." in comparison.markdown()
+    texts.shown(comparison.markdown())
 
 
-def test_the_same_rows_are_told_to_be_paired(first):
+def test_the_same_rows_are_told_to_be_paired(first, texts):
     comparison = compare_reports(first, made(0, n=1500, n_bins=10))
     assert comparison.same_rows
-    assert "these intervals are too wide" in comparison.markdown()
+    texts.shown(comparison.markdown())
     assert "these intervals are too wide" not in compare_reports(first, made(1)).markdown()
 
 
-def test_both_curves_are_overlaid_unless_they_show_different_problems(first, second):
+def test_both_curves_are_overlaid_unless_they_show_different_problems(first, second, texts):
     page = compare_reports(first, second).html()
     assert page.count('class="plot"') == 1
     for report in (first, second):
         assert report.analysis.verdict.sentence in Reader(page).text
     other = compare_reports(first, made(1, view="class:0")).html()
     assert 'class="plot"' not in other
-    assert "The reports look at different problems" in Reader(other).text
+    texts.shown(Reader(other).text)
 
 
 def test_every_number_is_in_html_and_markdown(first, second):
@@ -209,8 +209,8 @@ def test_numbers_need_no_plotly():
     assert done.returncode == 0, done.stderr
 
 
-def test_a_report_says_that_the_data_name_the_folds():
+def test_a_report_says_that_the_data_name_the_folds(texts):
     found = made(folds=4, n_folds=3)
-    assert "without it (the 4 folds that the data name)" in found.html()
-    assert "no effect: the data name the folds" in found.html()
-    assert "(3 stratified folds, seed 0)" in made(n_folds=3).html()
+    texts.shown(found.html())
+    texts.shown(found.html())
+    texts.shown(made(n_folds=3).html())

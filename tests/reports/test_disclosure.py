@@ -62,10 +62,10 @@ def test_bins_of_fewer_than_ten_rows_are_merged(small):
     assert after.positive @ np.ones(len(after.rows)) == pytest.approx(after.rows @ after.observed)
 
 
-def test_the_largest_gap_is_that_of_the_merged_bins(small, analysis):
+def test_the_largest_gap_is_that_of_the_merged_bins(small, analysis, texts):
     kept = aggregated(small).uncalibrated
     assert kept.metrics["mce"].value == np.abs(kept.reliability.gap).max()
-    assert any("MCE is that of the merged bins" in text for text in aggregated(small).warnings)
+    texts.shown(aggregated(small).warnings)
     assert aggregated(analysis).warnings == analysis.warnings
     assert aggregated(analysis).uncalibrated.metrics == analysis.uncalibrated.metrics
 
@@ -111,13 +111,13 @@ def test_small_bars_are_levelled_or_join_a_large_one(rows, expected):
     np.testing.assert_allclose(levelled(rows, rows), expected)
 
 
-def test_a_report_needs_ten_rows():
+def test_a_report_needs_ten_rows(texts):
     predictions = Predictions.from_arrays([0, 1] * 4, np.linspace(0.1, 0.9, 8))
     few = analyze(predictions, Settings(methods=()))
-    with pytest.raises(ValueError, match=r"needs at least 10 rows for that, got 8\.$"):
+    with texts.raises(ValueError):
         Report.from_analysis(few)
 
 
-def test_a_report_is_not_made_from_a_report(report):
-    with pytest.raises(ValueError, match="got one that was read from a report"):
+def test_a_report_is_not_made_from_a_report(report, texts):
+    with texts.raises(ValueError):
         Report.from_analysis(report.analysis)

@@ -25,13 +25,13 @@ def test_the_same_analysis_gives_the_same_bytes(analysis, report):
     assert again.html() == report.html()
 
 
-def test_json_is_strict_and_says_what_it_holds(report):
+def test_json_is_strict_and_says_what_it_holds(report, texts):
     def refuse(name):
         raise AssertionError(name)
 
     data = json.loads(report.json(), parse_constant=refuse)
     assert data["schema_version"] == SCHEMA_VERSION
-    assert data["contains"] == "This report contains no individual records."
+    texts(data["contains"])
     assert data["versions"]["calib"] == calib.__version__
     assert data["settings_changed"] == ["methods", "n_bins"]
     assert data["analysis"]["settings"]["seed"] == 0
@@ -67,10 +67,8 @@ def test_save_and_open_by_path(report, tmp_path):
     assert Report.open((tmp_path / "report.json").read_bytes()).json() == report.json()
 
 
-def test_save_refuses_another_suffix(report, tmp_path):
-    with pytest.raises(
-        ValueError, match=r"must end in one of .html, .json, .md, .zip, got 'r.pdf'\."
-    ):
+def test_save_refuses_another_suffix(report, tmp_path, texts):
+    with texts.raises(ValueError):
         report.save(tmp_path / "r.pdf")
     assert not list(tmp_path.iterdir())
 
@@ -91,62 +89,54 @@ def changed(report: Report, path: str, value: object) -> str:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "message"),
+    ("path", "value"),
     [
-        (
-            "schema_version",
-            SCHEMA_VERSION + 1,
-            rf"newer version of calib \(schema {SCHEMA_VERSION + 1}, .* to {SCHEMA_VERSION}\)",
-        ),
-        ("schema_version", "1", "schema_version must be a whole number above 0, got '1'"),
-        ("created", "yesterday", "created must be an ISO 8601 date, got 'yesterday'"),
-        ("held_out_declared", "maybe", "must be one of unknown, yes, no, got 'maybe'"),
-        ("analysis.columns.0.digits", -1, "digits must fulfil 0 <= digits <= 17, got -1"),
-        (
-            "analysis.compact_logit.score",
-            [1e300],
-            r"compact_logit\.score must hold numbers up to 1e\+37",
-        ),
-        ("settings_changed", ["magic"], "settings_changed must name settings, got 'magic'"),
-        ("analysis", [], r"the report\.analysis must be an object, got \[\]"),
-        ("analysis.settings.n_bins", 1, "n_bins must fulfil 2 <= n_bins <= 100, got 1"),
-        ("analysis.settings.n_bins", 9.5, r"analysis\.settings\.n_bins must be a whole number"),
-        ("analysis.recommendation.method", "magic", "recommended method must be in the report"),
-        ("analysis.methods.platt.key", "beta", "methods.platt must have that key, got 'beta'"),
-        ("analysis.methods.platt.metrics", {}, "must have the metric 'log_loss', got none"),
-        ("analysis.methods.platt.reliability.rows", [20], "must hold lists of one length"),
-        ("analysis.methods.platt.histogram", ["x"], r"histogram\[0\] must be a number, got 'x'"),
-        ("analysis.methods.platt.differences", {}, "must have the difference 'log_loss', got none"),
-        ("analysis.methods", {}, "must hold 'uncalibrated', got none"),
+        ("schema_version", SCHEMA_VERSION + 1),
+        ("schema_version", "1"),
+        ("created", "yesterday"),
+        ("held_out_declared", "maybe"),
+        ("analysis.columns.0.digits", -1),
+        ("analysis.compact_logit.score", [1e300]),
+        ("settings_changed", ["magic"]),
+        ("analysis", []),
+        ("analysis.settings.n_bins", 1),
+        ("analysis.settings.n_bins", 9.5),
+        ("analysis.recommendation.method", "magic"),
+        ("analysis.methods.platt.key", "beta"),
+        ("analysis.methods.platt.metrics", {}),
+        ("analysis.methods.platt.reliability.rows", [20]),
+        ("analysis.methods.platt.histogram", ["x"]),
+        ("analysis.methods.platt.differences", {}),
+        ("analysis.methods", {}),
     ],
 )
-def test_a_newer_or_broken_report_is_refused_in_a_sentence(report, path, value, message):
-    with pytest.raises(ReportError, match=message):
+def test_a_newer_or_broken_report_is_refused_in_a_sentence(report, path, value, texts):
+    with texts.raises(ReportError):
         Report.open(changed(report, path, value))
 
 
 @pytest.mark.parametrize(
-    ("source", "message"),
+    "source",
     [
-        (b"", "not valid JSON"),
-        (b"\xff\xfe\x00", "not text in UTF-8"),
-        ("{", "not valid JSON"),
-        ('{"schema_version": NaN}', "NaN is not a JSON number"),
-        ('{"a":' * 100_000, "not valid JSON"),
-        ("{}", "it has no schema_version"),
-        (b"[1, 2]", "it has no schema_version"),
-        ("no/such/report.json", "There is no report to read at 'no/such/report.json'"),
-        (Path("no/such/report.json"), "There is no report to read"),
+        b"",
+        b"\xff\xfe\x00",
+        "{",
+        '{"schema_version": NaN}',
+        '{"a":' * 100_000,
+        "{}",
+        b"[1, 2]",
+        "no/such/report.json",
+        Path("no/such/report.json"),
     ],
 )
-def test_what_is_no_report_is_refused_in_a_sentence(source, message):
-    with pytest.raises(ReportError, match=message):
+def test_what_is_no_report_is_refused_in_a_sentence(source, texts):
+    with texts.raises(ReportError):
         Report.open(source)
 
 
-def test_a_number_too_large_for_a_double_is_refused(report):
+def test_a_number_too_large_for_a_double_is_refused(report, texts):
     text = report.json().replace('"epsilon": null', '"epsilon": 1e999', 1)
-    with pytest.raises(ReportError, match="epsilon must be a number, got inf"):
+    with texts.raises(ReportError):
         Report.open(text)
 
 
@@ -158,7 +148,7 @@ def test_a_file_that_cannot_be_written_leaves_what_was_there(report, tmp_path, m
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match=r"No space left on device: .*report\.json"):
+    with pytest.raises(OSError, match=r"report\.json"):
         report.save(path)
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]

@@ -60,10 +60,10 @@ def test_the_table_holds_the_analysis_numbers(page, analysis):
     assert analysis.data.fingerprint in text
 
 
-def test_head_and_sections_come_in_order(page):
+def test_head_and_sections_come_in_order(page, texts):
     titles = re.findall(r"<h[12]>(.*?)</h[12]>", page)
     assert titles[:4] == ["March", "Verdict", "Recommendation", "Reliability before and after"]
-    assert titles[-1] == "How to reproduce this"
+    texts(titles[-1])
     assert "Ada · 1 March 2026, 09:05 UTC" in page
 
 
@@ -73,13 +73,13 @@ def test_settings_are_all_there_with_changes_marked(page):
     assert "seed0 default" in text
 
 
-def test_nothing_is_loaded(page, hostile_page):
+def test_nothing_is_loaded(page, hostile_page, texts):
     for html in (page, hostile_page):
         for tag, attributes in Reader(html).tags:
             assert not {"src", "srcset", "action", "background"} & set(attributes), tag
             assert attributes.get("href", "data:,").startswith("data:")
         assert not re.search(r"url\(|@import", html)
-    assert "default-src 'none'" in page
+    texts.shown(page)
 
 
 @pytest.mark.parametrize("kind", ["page", "hostile_page"])

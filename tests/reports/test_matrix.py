@@ -64,11 +64,11 @@ def test_slices_are_judged_by_each_methods_own_outcomes(predictions, analysis):
         assert gaps.gap[gaps.names.index("even")] == pytest.approx(gap, abs=1e-12)
 
 
-def test_a_damaged_matrix_is_refused(analysis):
+def test_a_damaged_matrix_is_refused(analysis, texts):
     data = json.loads(Report.from_analysis(analysis).json())
     del data["analysis"]["multiclass"]["results"]["isotonic"]["metrics"]["ks_top_2"]
-    with pytest.raises(ReportError, match=r"multiclass\.results\.isotonic must have 'ks_top_2'"):
+    with texts.raises(ReportError):
         Report.open(json.dumps(data))
     del data["analysis"]["multiclass"]["results"]["uncalibrated"]
-    with pytest.raises(ReportError, match=r"must hold 'uncalibrated'"):
+    with texts.raises(ReportError):
         Report.open(json.dumps(data))

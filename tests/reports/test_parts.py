@@ -131,12 +131,12 @@ def test_one_period_beside_few_missing_rows_is_not_shown(analysis, predictions):
     assert merged_periods(cut_periods(days, "year")) is None
 
 
-def test_a_time_column_that_cannot_be_cut_is_told_and_nothing_fails():
+def test_a_time_column_that_cannot_be_cut_is_told_and_nothing_fails(texts):
     frame = site_frame(600).assign(day=[f"at {i:04d}" for i in range(600)])
     each = loaded(frame)
     analysis = calib.analyze(each, calib.Settings(methods=()))
     report = Report.from_analysis(analysis, parts=parts_of(each, analysis))
-    assert "cut in at most 400 periods" in report.parts.notes[0]
+    texts.shown(report.parts.notes[0])
     assert report.parts.notes[0] in report.markdown().replace("\\", "")
 
 
@@ -165,14 +165,14 @@ def test_curves_over_thresholds_step_over_ten_rows_and_are_exact_there():
     assert net_benefit(coarse).base_rate == pytest.approx(net_benefit(held_out).base_rate)
 
 
-def test_a_method_that_flags_a_handful_has_no_decisions(predictions, analysis):
+def test_a_method_that_flags_a_handful_has_no_decisions(predictions, analysis, texts):
     five = Costs(capacity=5 / 600)
     parts = parts_of(predictions, analysis, slices=[], costs=five)
     assert parts.decisions.left_out == ("uncalibrated", "platt")
     assert not parts.decisions.table.methods
     report = Report.from_analysis(analysis, parts=parts)
     said = report.markdown()
-    assert "fewer than ten rows: Uncalibrated, Platt." in said
+    texts.shown(said)
     assert report.html()
 
 
@@ -210,72 +210,69 @@ def test_sections_stand_between_bins_and_data(report, analysis):
         assert kinds & {Drawing, Beside}
 
 
-def test_the_words_say_what_was_merged(report):
+def test_the_words_say_what_was_merged(report, texts):
     small = report.parts.slices[0]
     assert small.n_merged == 2
-    assert (
-        "2 slices are merged into one, so that no slice shows fewer than ten rows."
-        in report.markdown()
-    )
+    texts.shown(report.markdown())
 
 
-def test_many_slices_are_cut_to_a_hundred_and_the_number_is_told():
+def test_many_slices_are_cut_to_a_hundred_and_the_number_is_told(texts):
     frame = site_frame(3000).assign(site=np.repeat([f"s{i}" for i in range(150)], 20))
     each = loaded(frame, slices=("site",))
     analysis = calib.analyze(each, calib.Settings(methods=()))
     report = Report.from_analysis(analysis, parts=parts_of(each, analysis))
     part = report.parts.slices[0]
     assert (len(part.gaps["uncalibrated"]), part.n_left_out) == (100, 50)
-    assert "The first 40 of 150 slices." in report.markdown()
+    texts.shown(report.markdown())
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"slices": [("colour",)]}, r"slice columns \(site, age, day\), got 'colour'\."),
-        ({"time": "colour"}, r"one of the columns \(site, age, day\), got 'colour'\."),
+        {"slices": [("colour",)]},
+        {"time": "colour"},
     ],
 )
-def test_unknown_columns_are_refused(predictions, analysis, options, message):
-    with pytest.raises(ValueError, match=message):
+def test_unknown_columns_are_refused(predictions, analysis, options, texts):
+    with texts.raises(ValueError):
         parts_of(predictions, analysis, **options)
 
 
-def test_parts_of_other_data_are_refused(predictions, analysis, report):
+def test_parts_of_other_data_are_refused(predictions, analysis, report, texts):
     other = loaded(site_frame(600, seed=1))
     for wrong in ((other, analysis), (predictions, report.analysis)):
-        with pytest.raises(ValueError, match="analysis must be that of the predictions"):
+        with texts.raises(ValueError):
             parts_of(*wrong)
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "message"),
+    ("path", "value"),
     [
-        ("slices.0.gaps", {}, r"parts\.slices\[0\]\.gaps must hold 'uncalibrated', got none"),
-        ("slices.0.gaps.uncalibrated.rows", [1], "must hold lists of one length"),
-        ("slices.0.gaps.uncalibrated.rows", [1.5], r"rows\[0\] must be a whole number, got 1.5"),
-        ("slices.0.gaps.uncalibrated.names", [], "must hold as many names as rows, got 0"),
-        ("periods.tables.magic", None, "the report.parts.periods.tables.magic must be an object"),
-        ("decisions.cost.cost.uncalibrated", [1.0], "must hold curves as long as its thresholds"),
-        ("decisions.left_out", ["magic"], "left_out must hold methods of the report, got 'magic'"),
-        ("decisions.benefit.treat_all", [1.0], "decisions.benefit must hold lists of one length"),
-        ("decisions.table.costs.false_positive", -1, "false_positive must be positive and finite"),
+        ("slices.0.gaps", {}),
+        ("slices.0.gaps.uncalibrated.rows", [1]),
+        ("slices.0.gaps.uncalibrated.rows", [1.5]),
+        ("slices.0.gaps.uncalibrated.names", []),
+        ("periods.tables.magic", None),
+        ("decisions.cost.cost.uncalibrated", [1.0]),
+        ("decisions.left_out", ["magic"]),
+        ("decisions.benefit.treat_all", [1.0]),
+        ("decisions.table.costs.false_positive", -1),
     ],
 )
-def test_broken_parts_are_refused_in_a_sentence(report, path, value, message):
+def test_broken_parts_are_refused_in_a_sentence(report, path, value, texts):
     data = json.loads(report.json())
     *folders, last = path.split(".")
     place = data["parts"]
     for folder in folders:
         place = place[int(folder) if folder.isdecimal() else folder]
     place[last] = value
-    with pytest.raises(ReportError, match=message):
+    with texts.raises(ReportError):
         Report.open(json.dumps(data))
 
 
-def test_decisions_of_a_method_that_the_report_does_not_have_are_refused(report):
+def test_decisions_of_a_method_that_the_report_does_not_have_are_refused(report, texts):
     data = json.loads(report.json())
     methods = data["parts"]["decisions"]["table"]["methods"]
     methods["magic"] = next(iter(methods.values()))
-    with pytest.raises(ReportError, match=r"table\.methods must hold methods of the report"):
+    with texts.raises(ReportError):
         Report.open(json.dumps(data))

@@ -30,8 +30,8 @@ def test_labels_keep_their_digits_and_the_paper_is_white(drawn):
     assert "rgb(255, 255, 255)" in drawn[0]
 
 
-def test_a_picture_too_large_is_refused(monkeypatch, tmp_path):
+def test_a_picture_too_large_is_refused(monkeypatch, tmp_path, texts):
     monkeypatch.setattr(pictures, "missing", lambda: "")
     monkeypatch.setattr(pictures, "images", lambda *_: [b"<svg>" + b" " * 150_000])
-    with pytest.raises(ValueError, match=r"large\.svg must be at most 150000 bytes, got 150005\."):
+    with texts.raises(ValueError):
         pictures.draw({"large": compact_logits_chart(EPSILONS)}, tmp_path)

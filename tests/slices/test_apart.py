@@ -58,10 +58,10 @@ def test_named_test_rows_are_scored_and_never_fitted_on():
     assert found.rows == scored.sum()
 
 
-def test_a_slice_that_cannot_be_fitted_says_so():
+def test_a_slice_that_cannot_be_fitted_says_so(texts):
     view, _ = two_sites()
     held_out = cross_fit(view, SETTINGS)
-    with pytest.raises(ValueError, match=r"training rows of both classes, got .* with 0 positive"):
+    with texts.raises(ValueError):
         calibrate_slices(view, ~view.outcome, held_out, "platt")
-    with pytest.raises(ValueError, match=r"among those compared \(uncalibrated, .*got 'beta'"):
+    with texts.raises(ValueError):
         calibrate_slices(view, view.outcome, held_out, "beta")

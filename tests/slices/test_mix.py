@@ -56,8 +56,8 @@ def test_equal_weights_change_nothing_and_unequal_ones_widen():
 
 
 @pytest.mark.parametrize("inside", [np.ones(5, bool), np.zeros(5, bool)])
-def test_there_must_be_a_rest(inside):
-    with pytest.raises(ValueError, match=r"both inside and outside, got (5 and 0|0 and 5)\."):
+def test_there_must_be_a_rest(inside, texts):
+    with texts.raises(ValueError):
         slice_mix(Slicing.whole(5), inside)
 
 

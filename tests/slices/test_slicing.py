@@ -67,15 +67,15 @@ def test_names_of_close_edges_differ():
 
 
 @pytest.mark.parametrize(
-    ("names", "n_ranges", "reason"),
+    ("names", "n_ranges"),
     [
-        ([], 5, "one column, or two"),
-        (["a", "a"], 5, "one column, or two"),
-        (["a", "b", "c"], 5, "one column, or two"),
-        (["z"], 5, r"slice columns \(a\), got 'z'"),
-        (["a"], 1, "at least 2, got 1"),
+        ([], 5),
+        (["a", "a"], 5),
+        (["a", "b", "c"], 5),
+        (["z"], 5),
+        (["a"], 1),
     ],
 )
-def test_refusals(names, n_ranges, reason):
-    with pytest.raises(ValueError, match=reason):
+def test_refusals(names, n_ranges, texts):
+    with texts.raises(ValueError):
         slice_by({"a": np.array(["u", "v"])}, names, n_ranges=n_ranges)

@@ -22,11 +22,11 @@ def path(tmp_path):
     return tmp_path / "reports.db"
 
 
-def test_a_locked_file_is_waited_for_and_then_told(path, report):
+def test_a_locked_file_is_waited_for_and_then_told(path, report, texts):
     with Store(f"sqlite:///{path}", patience=0.2) as store:
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(StoreError, match=f"database {path} is busy: .* Try again"):
+        with texts.raises(StoreError):
             store.save(report)
         assert store.list() == ()
         other.execute("ROLLBACK")
@@ -34,36 +34,36 @@ def test_a_locked_file_is_waited_for_and_then_told(path, report):
         assert store.open(store.save(report)).title == "March"
 
 
-def test_a_file_that_is_no_database(path):
+def test_a_file_that_is_no_database(path, texts):
     path.write_text("outcome,score\n" * 1000)
-    with pytest.raises(StoreError, match=f"database {path} is damaged, or is no database"):
+    with texts.raises(StoreError):
         Store(f"sqlite:///{path}")
 
 
-def test_a_damaged_page_is_told(path, report):
+def test_a_damaged_page_is_told(path, report, texts):
     with Store(f"sqlite:///{path}") as store:
         ids = [store.save(report) for _ in range(30)]
     content = bytearray(path.read_bytes())
     # All pages but the first hold rows now: 0xff is no kind of page.
     content[4096:] = b"\xff" * len(content[4096:])
     path.write_bytes(content)
-    with pytest.raises(StoreError, match="is damaged"), Store(f"sqlite:///{path}") as store:
+    with texts.raises(StoreError), Store(f"sqlite:///{path}") as store:
         store.open(ids[0])
 
 
 @pytest.mark.parametrize(
-    ("content", "reason"),
+    "content",
     [
-        (b"", "This is no report"),
-        (b"no gzip", "it is damaged"),
-        (b"\x1f\x8b\x08" + b"\0" * 40, "it is damaged"),
-        (gzip.compress(b"{}")[:-3], "it is damaged"),
-        (gzip.compress(b'{"schema_version": 999}'), "was written by a newer version of calib"),
+        b"",
+        b"no gzip",
+        b"\x1f\x8b\x08" + b"\0" * 40,
+        gzip.compress(b"{}")[:-3],
+        gzip.compress(b'{"schema_version": 999}'),
     ],
     # gzip writes the time: names must be the same in every process.
     ids=["empty", "no gzip", "no data", "cut short", "newer"],
 )
-def test_a_damaged_report_is_told_and_the_others_open(path, report, content, reason):
+def test_a_damaged_report_is_told_and_the_others_open(path, report, content, texts):
     with Store(f"sqlite:///{path}") as store:
         whole = store.save(report)
         with store._engine.begin() as connection:
@@ -72,7 +72,7 @@ def test_a_damaged_report_is_told_and_the_others_open(path, report, content, rea
                 "fingerprint, author, note, verdict, sentence, searched, ? FROM calib_reports",
                 (content,),
             )
-        with pytest.raises(StoreError, match=f"The saved report 'x' cannot be opened: .*{reason}"):
+        with texts.raises(StoreError):
             store.open("x")
         assert store.open(whole).title == "March"
         assert store.count() == 2
@@ -83,7 +83,7 @@ def test_a_damaged_report_is_told_and_the_others_open(path, report, content, rea
     "value",
     ["x'fffe'", "CAST(x'fffe41' AS TEXT)", "'yesterday'", "''", "7", "'9999-12-31T23:59:59-14:00'"],
 )
-def test_a_list_with_a_damaged_entry_opens_and_shows_it(path, report, column, value):
+def test_a_list_with_a_damaged_entry_opens_and_shows_it(path, report, column, value, texts):
     with Store(f"sqlite:///{path}") as store:
         damaged, whole = store.save(report, tags=["a"]), store.save(report)
         with store._engine.begin() as connection:
@@ -97,14 +97,14 @@ def test_a_list_with_a_damaged_entry_opens_and_shows_it(path, report, column, va
         if column in ("saved", "created"):
             assert getattr(store.entry(damaged), column) is None
         if column == "content":
-            with pytest.raises(StoreError, match=f"report '{damaged}' cannot be opened"):
+            with texts.raises(StoreError):
                 store.open(damaged)
         else:
             assert store.open(damaged).title == "March"
         assert store.open(whole).title == "March"
 
 
-def test_a_damaged_line_of_the_log_is_shown(path, report):
+def test_a_damaged_line_of_the_log_is_shown(path, report, texts):
     with Store(f"sqlite:///{path}") as store:
         gone = store.save(report)
         store.delete(gone, by="Ada")
@@ -112,18 +112,18 @@ def test_a_damaged_line_of_the_log_is_shown(path, report):
             connection.exec_driver_sql("UPDATE calib_deletions SET deleted = 'once', title = x'ff'")
         (line,) = store.deletions()
         assert (line.title, line.deleted, line.deleted_by) == ("(damaged)", None, "Ada")
-        with pytest.raises(StoreError, match=f"'{gone}' was deleted at an unknown time.* by Ada"):
+        with texts.raises(StoreError):
             store.open(gone)
 
 
-def test_a_folder_that_cannot_be_made(tmp_path):
+def test_a_folder_that_cannot_be_made(tmp_path, texts):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match=r"The folder for reports, .*file/x, cannot be made"):
+    with texts.raises(StoreError):
         Store(f"sqlite:///{tmp_path / 'file' / 'x' / 'reports.db'}")
 
 
-def test_a_path_that_is_a_folder(tmp_path):
-    with pytest.raises(StoreError, match=r"cannot be written to.*CALIB_HOME"):
+def test_a_path_that_is_a_folder(tmp_path, texts):
+    with texts.raises(StoreError):
         Store(f"sqlite:///{tmp_path}")
 
 
@@ -152,35 +152,32 @@ def test_a_folder_that_is_read_only(existing):
 
 
 def test_postgresql_that_is_not_there(tmp_path):
-    with pytest.raises(
-        StoreError, match=r"'team' on .* cannot be reached: .* Is it running"
-    ) as told:
+    # Most of this sentence is the server's own.
+    with pytest.raises(StoreError, match=r"'team' on .*") as told:
         Store(f"postgresql://ada:secret@/team?host={tmp_path}", patience=2.0)
     assert "secret" not in str(told.value)
 
 
-def test_postgresql_without_that_database(socket):
-    with pytest.raises(StoreError, match=r"'nothing' on .* does not exist"):
+def test_postgresql_without_that_database(socket, texts):
+    with texts.raises(StoreError):
         Store(f"postgresql://calib@/nothing?host={socket}")
 
 
-def test_postgresql_without_that_user(socket):
-    with pytest.raises(StoreError, match=r"'postgres' on .* refuses this user or password"):
+def test_postgresql_without_that_user(socket, texts):
+    with texts.raises(StoreError):
         Store(f"postgresql://nobody@/postgres?host={socket}")
 
 
-def test_postgresql_that_forbids_tables(postgres_url):
+def test_postgresql_that_forbids_tables(postgres_url, texts):
     engine = create_engine(checked_url(postgres_url))
     with engine.begin() as connection:
         connection.execute(text("CREATE ROLE reader LOGIN"))
     engine.dispose()
-    with pytest.raises(StoreError, match="does not let this user create or use its tables"):
+    with texts.raises(StoreError):
         Store(postgres_url.replace("calib@", "reader@"))
 
 
-def test_postgresql_without_its_driver(monkeypatch):
+def test_postgresql_without_its_driver(monkeypatch, texts):
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(
-        StoreError, match=r"needs the package psycopg.*pip install 'psycopg\[binary\]"
-    ):
+    with texts.raises(StoreError):
         Store("postgresql://db/team")

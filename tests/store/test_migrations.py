@@ -57,18 +57,17 @@ def test_reports_of_an_older_version_stay(engine, url, report, older):
     assert versions(engine) == list(range(1, len(STEPS) + 1))
 
 
-def test_a_step_that_fails_leaves_the_version_before_it(engine):
-    with pytest.raises(Exception, match="no_such_table"):
+def test_a_step_that_fails_leaves_the_version_before_it(engine, texts):
+    with texts.raises(Exception):
         migrate(engine, [*STEPS, ("CREATE TABLE half (x INTEGER)", "DROP TABLE no_such_table")])
     assert inspect(engine).get_table_names() == []
     migrate(engine)
     assert versions(engine)[-1] == len(STEPS)
 
 
-def test_a_newer_version_is_refused_in_a_sentence(engine, url):
+def test_a_newer_version_is_refused_in_a_sentence(engine, url, texts):
     migrate(engine, [*STEPS, ("CREATE TABLE calib_new (x INTEGER)",)])
-    newer = rf"by a newer version of calib \(schema {len(STEPS) + 1}, this one knows up to"
-    with pytest.raises(StoreError, match=newer):
+    with texts.raises(StoreError):
         Store(url)
 
 

@@ -48,9 +48,9 @@ def test_an_entry_says_what_the_report_says(store, report):
     assert before <= entry.saved <= datetime.now(UTC)
 
 
-def test_a_report_without_a_title_is_listed_by_its_heading(store, report):
+def test_a_report_without_a_title_is_listed_by_its_heading(store, report, texts):
     store.save(replace(report, title=""))
-    assert store.list()[0].title == "Calibration of scores.csv"
+    texts(store.list()[0].title)
 
 
 def test_newest_first_in_pages(store, report):
@@ -130,15 +130,15 @@ def test_hostile_text_is_kept_and_found_as_text(store, report, hostile):
     assert store.deletions()[0].title == shown
 
 
-def test_tags_have_bounds(store, report):
-    with pytest.raises(StoreError, match="at most 60 characters, got 61 in 'xxx"):
+def test_tags_have_bounds(store, report, texts):
+    with texts.raises(StoreError):
         store.save(report, tags=["x" * 61])
-    with pytest.raises(StoreError, match="at most 20 tags, got 21"):
+    with texts.raises(StoreError):
         store.save(report, tags=map(str, range(21)))
     assert store.list() == ()
 
 
-def test_a_deleted_report_is_gone_and_the_log_says_who_did_it(store, report):
+def test_a_deleted_report_is_gone_and_the_log_says_who_did_it(store, report, texts):
     kept, gone = store.save(report, tags=["q1"]), store.save(report, tags=["q2"])
     before = datetime.now(UTC)
     store.delete(gone, by=" Grace  Hopper ")
@@ -148,14 +148,14 @@ def test_a_deleted_report_is_gone_and_the_log_says_who_did_it(store, report):
     assert (line.report_id, line.title, line.deleted_by) == (gone, "March", "Grace Hopper")
     assert before <= line.deleted <= datetime.now(UTC)
     for ask in (store.open, store.entry, lambda i: store.delete(i, by="Ada")):
-        with pytest.raises(StoreError, match=f"'{gone}' was deleted on .* by Grace Hopper"):
+        with texts.raises(StoreError):
             ask(gone)
     assert len(store.deletions()) == 1
 
 
-def test_a_deletion_needs_a_name(store, report):
+def test_a_deletion_needs_a_name(store, report, texts):
     report_id = store.save(report)
-    with pytest.raises(StoreError, match="by must name the person"):
+    with texts.raises(StoreError):
         store.delete(report_id, by=" ")
     assert store.open(report_id).title == "March"
 
@@ -165,20 +165,20 @@ def test_a_deletion_needs_a_name(store, report):
     ["", "abc", "%", "' OR 1=1", "x\0", "\ud800", "z" * 10**6],
     ids=["empty", "short", "percent", "quote", "nul", "surrogate", "long"],
 )
-def test_an_unknown_id_gets_a_sentence(store, report, report_id):
+def test_an_unknown_id_gets_a_sentence(store, report, report_id, texts):
     store.save(report)
     for ask in (store.open, store.entry, lambda i: store.delete(i, by="Ada")):
-        with pytest.raises(StoreError, match="There is no saved report with the id") as caught:
+        with texts.raises(StoreError) as caught:
             ask(report_id)
         assert len(str(caught.value)) < 400
     assert store.count() == 1
 
 
-def test_a_saved_report_cannot_be_changed_even_by_hand(store, report, url):
+def test_a_saved_report_cannot_be_changed_even_by_hand(store, report, url, texts):
     report_id = store.save(report)
     engine = create_engine(checked_url(url))
     try:
-        with pytest.raises(DBAPIError, match="a saved report never changes"), engine.begin() as by:
+        with texts.raises(DBAPIError), engine.begin() as by:
             by.execute(text("UPDATE calib_reports SET title = 'other'"))
     finally:
         engine.dispose()

@@ -22,7 +22,7 @@ def method():
     return analyze(Predictions.from_arrays(outcome, score), Settings(methods=())).uncalibrated
 
 
-def test_every_test_of_the_analysis_has_a_row(method):
+def test_every_test_of_the_analysis_has_a_row(method, texts):
     rows = rows_of(method)
     assert [row["Test"] for row in rows] == list(NAMES.values())
     assert {"ks", *method.tests} == set(NAMES)
@@ -30,7 +30,7 @@ def test_every_test_of_the_analysis_has_a_row(method):
     assert rows[3]["Statistic"] == f"{method.tests['hosmer_lemeshow'].statistic:.2f}"
     # The lowest tenth of the scores expects fewer than 5 positives.
     assert rows[3]["Null distribution"] == "simulation, 4,999 draws"
-    assert rows[4]["Null distribution"] == "chi-square, 2 degrees of freedom"
+    texts(rows[4]["Null distribution"])
     assert (rows[0]["p"], rows[0]["p (Holm)"]) == ("p < 0.001", "p < 0.001")
 
 
@@ -40,7 +40,7 @@ def test_the_sentence_says_both_errors(method):
     assert f"Kuiper error {method.tests['kuiper'].statistic:.4f}" in said
 
 
-def test_what_cannot_be_estimated_or_is_infinite_is_said(method):
+def test_what_cannot_be_estimated_or_is_infinite_is_said(method, texts):
     odd = {
         "line": TestResult(math.nan, math.nan, "chi-square"),
         "hosmer_lemeshow": TestResult(math.inf, 0.0, "chi-square"),
@@ -48,11 +48,11 @@ def test_what_cannot_be_estimated_or_is_infinite_is_said(method):
     }
     rows = rows_of(dataclasses.replace(method, tests=odd))
     by_name = {row["Test"]: row for row in rows}
-    assert by_name[NAMES["line"]]["p"] == "cannot be estimated"
+    texts(by_name[NAMES["line"]]["p"])
     assert by_name[NAMES["hosmer_lemeshow"]]["Statistic"] == "∞"
     assert by_name[NAMES["spiegelhalter"]]["Statistic"] == "−1.50"
     assert by_name[NAMES["spiegelhalter"]]["p"] == "p = 0.130"
     # Three tests have a p-value; those of KS and Hosmer-Lemeshow are smaller.
     assert by_name[NAMES["spiegelhalter"]]["p (Holm)"] == "p = 0.130"
-    assert by_name[NAMES["line"]]["p (Holm)"] == "cannot be estimated"
+    texts(by_name[NAMES["line"]]["p (Holm)"])
     assert "Kuiper" not in by_name
