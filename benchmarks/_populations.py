@@ -17,7 +17,7 @@ from scipy.stats import norm
 from calib import metrics
 from calib.core.cells import ScoreCells
 from calib.core.predictions import BinaryView
-from calib.crossfit.comparison import LOSSES
+from calib.crossfit.estimates import LOSSES
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import bin_between, bin_edges
 

@@ -16,7 +16,7 @@ from benchmarks._clock import cpu_seconds
 from calib import metrics
 from calib.analysis import LiveAnalysis
 from calib.core.cells import ScoreCells
-from calib.crossfit.comparison import losses, mean_estimate
+from calib.crossfit.estimates import losses, mean_estimate
 from calib.curves.sensitivity import ece_sensitivity
 from calib.metrics import METRICS
 from calib.metrics.ranking_intervals import auc_estimate
@@ -48,7 +48,7 @@ def rows_one_by_one(outcome: np.ndarray, score: np.ndarray) -> None:
         metrics.auc(cells)
 
 
-def intervals(held_out: calib.crossfit.comparison.CrossFitted) -> None:
+def intervals(held_out: calib.crossfit.cross_fitted.CrossFitted) -> None:
     """All intervals of the metric table, five methods."""
     cells = held_out.cells["uncalibrated"]
     drawn = resample_rows(held_out.rows, cells, n_replicates=N_REPLICATES)

@@ -42,7 +42,8 @@ from calib.analysis.verdict import calibration_tests, judge
 from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
 from calib.core.predictions import BinaryView, Predictions
-from calib.crossfit.comparison import LOSSES, cross_fit, mean_estimate
+from calib.crossfit.estimates import LOSSES, mean_estimate
+from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
 from calib.curves.corp import corp_curve
 from calib.curves.reliability import Band, reliability_curve

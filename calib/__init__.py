@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from calib.core.aggregate import Aggregate
     from calib.core.cells import ScoreCells
     from calib.core.predictions import Predictions
+    from calib.core.progress import Progress
     from calib.crossfit.clipping import compare_clipping
-    from calib.crossfit.comparison import Progress
     from calib.crossfit.defaults import default_settings
     from calib.crossfit.matrix_comparison import compare_multiclass
     from calib.crossfit.settings import Settings
@@ -119,7 +119,7 @@ def analyze(
     import pandas as pd
 
     from calib import analysis
-    from calib.crossfit.comparison import no_progress
+    from calib.core.progress import no_progress
     from calib.loading import InputError, load
 
     if isinstance(predictions, pd.DataFrame):

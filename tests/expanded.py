@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from calib.core.predictions import BinaryView
-from calib.crossfit.comparison import CrossFitted
+from calib.crossfit.cross_fitted import CrossFitted
 
 
 def expanded(held_out: CrossFitted) -> tuple[BinaryView, Mapping[str, np.ndarray]]:

@@ -12,7 +12,8 @@ from calib.analysis import analyze
 from calib.analysis.differences import Reference, contributions, differences
 from calib.calibrators import CALIBRATORS, Calibrator
 from calib.core.predictions import BinaryView, Predictions
-from calib.crossfit.comparison import LOSSES, cross_fit, mean_estimate
+from calib.crossfit.estimates import LOSSES, mean_estimate
+from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
 from tests.isotonic_peer import shrunken
 

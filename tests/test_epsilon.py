@@ -6,7 +6,6 @@ import pytest
 from calib.calibrators import score_methods
 from calib.core.cells import ScoreCells
 from calib.core.predictions import BinaryView
-from calib.crossfit.comparison import cross_fit, losses
 from calib.crossfit.epsilon import (
     EPSILONS,
     by_rule,
@@ -16,6 +15,8 @@ from calib.crossfit.epsilon import (
     rows_outside,
     takes_epsilon,
 )
+from calib.crossfit.estimates import losses
+from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
 
 

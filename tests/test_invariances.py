@@ -16,7 +16,7 @@ from calib.calibrators import CALIBRATORS, multiclass_calibrator, score_methods
 from calib.calibrators.meta_estimators import CalibratedModel
 from calib.core.cells import ScoreCells
 from calib.core.predictions import Predictions
-from calib.crossfit.comparison import cross_fit
+from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
 from calib.curves.corp import corp_curve
 from calib.curves.reliability import reliability_curve

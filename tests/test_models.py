@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from calib.analysis.model_comparison import compare_models
+from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
-from calib.crossfit.comparison import Estimate
 from calib.crossfit.settings import Settings
 from calib.uncertainty.unpaired import unpaired_difference
 

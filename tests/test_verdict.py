@@ -21,8 +21,8 @@ from calib.analysis.verdict import (
 )
 from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
+from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
-from calib.crossfit.comparison import Estimate
 from calib.metrics import TestResult
 from calib.ui.evidence import NAMES
 from calib.ui.evidence import test_rows as rows_of

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.crossfit.comparison import LOSSES, CrossFitted, Estimate, losses, mean_estimate
+from calib.core.estimate import Estimate
+from calib.crossfit.cross_fitted import CrossFitted
+from calib.crossfit.estimates import LOSSES, losses, mean_estimate
 from calib.metrics.ranking import auc, row_auc, row_auc_within
 from calib.metrics.ranking_intervals import auc_difference, auc_estimate
 from calib.numerics.arrays import FloatArray, IntArray

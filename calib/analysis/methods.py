@@ -11,12 +11,9 @@ from calib.analysis.metric_table import added_metrics
 from calib.analysis.results import MethodResult
 from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
 from calib.core.cells import ScoreCells
-from calib.crossfit.comparison import (
-    LOSSES,
-    CrossFitted,
-    Estimate,
-    mean_estimate,
-)
+from calib.core.estimate import Estimate
+from calib.crossfit.cross_fitted import CrossFitted
+from calib.crossfit.estimates import LOSSES, mean_estimate
 from calib.crossfit.settings import Settings
 from calib.curves.cumulative import CumulativeCurve, cumulative_curve
 from calib.curves.functions import (

@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 
 from calib.analysis import Analysis, Column, LiveAnalysis, analyze
+from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
-from calib.crossfit.comparison import LOSSES, Estimate, Progress, losses, mean_estimate, no_progress
+from calib.core.progress import Progress, no_progress
 from calib.crossfit.defaults import with_view
+from calib.crossfit.estimates import LOSSES, losses, mean_estimate
 from calib.crossfit.settings import Settings
 from calib.metrics.matrix import MULTICLASS_METRICS
 from calib.numerics.arrays import FloatArray

@@ -9,11 +9,9 @@ from typing import Any
 import pandas as pd
 
 from calib.analysis.verdict import Recommendation, Verdict, adjusted
+from calib.core.estimate import Estimate
 from calib.core.origin import Origin
-from calib.crossfit.comparison import (
-    CrossFitted,
-    Estimate,
-)
+from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
 from calib.crossfit.settings import Settings
 from calib.curves.cumulative import CumulativeCurve

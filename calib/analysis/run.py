@@ -22,16 +22,11 @@ from calib.core.cells import ScoreCells
 from calib.core.counted import CountedRows
 from calib.core.lazy import LazyMapping
 from calib.core.predictions import BinaryView, Predictions
-from calib.crossfit.comparison import (
-    LOSSES,
-    CrossFitted,
-    Progress,
-    cross_fit,
-    losses,
-    mean_estimate,
-    no_progress,
-)
+from calib.core.progress import Progress, no_progress
+from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.defaults import default_settings, with_view
+from calib.crossfit.estimates import LOSSES, losses, mean_estimate
+from calib.crossfit.fitting import cross_fit
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, compare
 from calib.crossfit.matrix_views import check_view_outcomes, cross_fit_view
 from calib.crossfit.settings import Settings

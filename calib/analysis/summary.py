@@ -9,7 +9,8 @@ from calib.analysis.results import Column, DataSummary
 from calib.core.aggregate import Aggregate
 from calib.core.cells import ScoreCells
 from calib.core.predictions import Predictions, parse_view
-from calib.crossfit.comparison import LOSSES, CrossFitted
+from calib.crossfit.cross_fitted import CrossFitted
+from calib.crossfit.estimates import LOSSES
 from calib.crossfit.settings import Settings
 from calib.metrics import certain_and_wrong
 from calib.text import significant

@@ -19,7 +19,7 @@ from calib.cli.options import (
     progress_of,
     settings_of,
 )
-from calib.crossfit.comparison import Estimate
+from calib.core.estimate import Estimate
 from calib.text import significant
 
 EXAMPLES = """examples:

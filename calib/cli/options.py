@@ -16,7 +16,7 @@ from calib.analysis.decisions import Costs
 from calib.analysis.periods import UNITS
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
-from calib.crossfit.comparison import Progress, no_progress
+from calib.core.progress import Progress, no_progress
 from calib.crossfit.defaults import default_settings
 from calib.crossfit.settings import Settings
 from calib.loading import ColumnMapping, InputError, Problem, load

@@ -23,7 +23,7 @@ from calib.cli.options import (
 )
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
-from calib.crossfit.comparison import Progress
+from calib.core.progress import Progress
 from calib.reports import Declared, Parts, Report, parts_of
 from calib.reports.files import write_whole
 from calib.reports.report import FORMATS

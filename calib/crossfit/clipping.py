@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from calib.calibrators.clip import CANDIDATES, MatrixClip
-from calib.crossfit.comparison import Estimate, mean_estimate
+from calib.core.estimate import Estimate
+from calib.crossfit.estimates import mean_estimate
 from calib.crossfit.matrix import MatrixCrossFitted
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison
 from calib.metrics.matrix import row_log_loss

@@ -11,7 +11,9 @@ import pandas as pd
 
 from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
-from calib.crossfit.comparison import CrossFitted, Progress, create, no_progress
+from calib.core.progress import Progress, no_progress
+from calib.crossfit.cross_fitted import CrossFitted
+from calib.crossfit.fitting import create
 from calib.crossfit.settings import Settings
 from calib.curves.functions import CalibrationFunction, calibration_function
 from calib.metrics.proper import mean_log_loss

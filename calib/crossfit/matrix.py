@@ -15,7 +15,8 @@ from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold, Strat
 from calib.calibrators import CALIBRATORS, MatrixCalibrator, multiclass_calibrator
 from calib.calibrators.one_vs_rest import OneVsRest
 from calib.core.predictions import BinaryView, Predictions, check_view
-from calib.crossfit.comparison import Progress, create, no_progress, with_settings
+from calib.core.progress import Progress, no_progress
+from calib.crossfit.fitting import create, with_settings
 from calib.crossfit.settings import Settings
 from calib.metrics.by_class import Classwise, class_table, score_matrix
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock

@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 
 from calib.calibrators import CALIBRATORS
+from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
-from calib.crossfit.comparison import Estimate, Progress, mean_estimate, no_progress, simplest
+from calib.core.progress import Progress, no_progress
 from calib.crossfit.defaults import default_methods
+from calib.crossfit.estimates import mean_estimate, simplest
 from calib.crossfit.matrix import MatrixCrossFitted, cross_fit_matrix
 from calib.crossfit.matrix_views import replicate_view
 from calib.crossfit.settings import Settings

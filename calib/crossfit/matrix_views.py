@@ -10,7 +10,8 @@ from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
 from calib.core.counted import CountedRows
 from calib.core.predictions import BinaryView, Predictions, check_view
-from calib.crossfit.comparison import CrossFitted, Progress, no_progress
+from calib.core.progress import Progress, no_progress
+from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix import MatrixCrossFitted
 from calib.crossfit.settings import Settings
 from calib.numerics.arrays import FloatArray, IntArray

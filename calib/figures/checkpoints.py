@@ -7,7 +7,7 @@ import numpy as np
 from calib.analysis import Column
 from calib.analysis.model_comparison import ModelComparison
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.comparison import Estimate
+from calib.core.estimate import Estimate
 from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import EACH, Trace, legend_entry, linked, method, whiskers

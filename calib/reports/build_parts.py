@@ -21,8 +21,9 @@ from calib.analysis.periods import period_table, timed_rows
 from calib.analysis.periods.cutting import Unit
 from calib.analysis.slices import SliceGaps, slice_gaps, sliced_rows
 from calib.core.aggregate import Aggregate
+from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
-from calib.crossfit.comparison import CrossFitted, Estimate
+from calib.crossfit.cross_fitted import CrossFitted
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.reports.contents import DecisionPart, Parts, PeriodPart, SlicePart, shown_methods
 from calib.reports.disclosure import coarse_score

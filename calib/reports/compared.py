@@ -10,7 +10,7 @@ import pandas as pd
 from calib.analysis import Analysis, Column
 from calib.analysis.metric_table import is_error, table_metric
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.comparison import Estimate
+from calib.core.estimate import Estimate
 from calib.crossfit.settings import Settings
 from calib.metrics import METRICS
 from calib.reports.contents import Contents, written_setting

@@ -16,7 +16,7 @@ import numpy as np
 
 from calib.analysis import Analysis, LiveAnalysis, MethodResult
 from calib.core.cells import ScoreCells
-from calib.crossfit.comparison import Estimate
+from calib.core.estimate import Estimate
 from calib.curves.cumulative import CumulativeCurve
 from calib.curves.reliability import ReliabilityCurve, reliability_between
 from calib.numerics.arrays import FloatArray

@@ -9,7 +9,7 @@ from calib.analysis.decisions import Decision, DecisionTable
 from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceGaps
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.crossfit.comparison import Estimate
+from calib.core.estimate import Estimate
 from calib.figures.cost import cost_chart
 from calib.figures.net_benefit import net_benefit_chart
 from calib.figures.periods import period_chart

@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.analysis import Analysis
 from calib.analysis.slices import SliceMix, Slicing, bin_of, bin_rows, slice_mix
-from calib.crossfit.comparison import CrossFitted
+from calib.crossfit.cross_fitted import CrossFitted
 from calib.curves.reliability import ReliabilityCurve
 from calib.numerics.arrays import IntArray
 from calib.ui.choices import BIN_AT, BIN_OF

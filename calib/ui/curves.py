@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calib.analysis import LiveAnalysis
-from calib.crossfit.comparison import CrossFitted
+from calib.crossfit.cross_fitted import CrossFitted
 from calib.curves.corp import corp_curve
 from calib.curves.rate import RateCurve, RateKind
 from calib.curves.sensitivity import Sensitivity, ece_sensitivity

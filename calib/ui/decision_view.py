@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from calib.analysis.decisions import Costs, Decision, DecisionTable, ExpectedCounts, NetBenefit
-from calib.crossfit.comparison import Estimate
+from calib.core.estimate import Estimate
 from calib.text import count, interval, level, number, percent, signed, significant
 from calib.ui import state
 from calib.ui.words import method_label

@@ -9,7 +9,8 @@ import streamlit as st
 
 from calib.analysis import LiveAnalysis
 from calib.core.predictions import Predictions
-from calib.crossfit.comparison import CrossFitted, Progress
+from calib.core.progress import Progress
+from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.epsilon import (
     EPSILONS,
     CrossFitFolds,

@@ -15,7 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 from calib.analysis import LiveAnalysis
 from calib.analysis.model_comparison import ModelComparison
 from calib.core.predictions import Predictions
-from calib.crossfit.comparison import Progress
+from calib.core.progress import Progress
 from calib.figures import Chart
 from calib.loading.examples import EXAMPLES
 from calib.text import plain, sentence

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from calib.analysis import Analysis
+from calib.core.estimate import Estimate
 from calib.crossfit.clipping import Clipping, compare_clipping
-from calib.crossfit.comparison import Estimate
 from calib.crossfit.matrix import MatrixCrossFitted
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
 from calib.figures.clipping import clipping_chart

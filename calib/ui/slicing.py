@@ -22,7 +22,7 @@ from calib.analysis.slices import (
     slice_reliability,
 )
 from calib.core.predictions import Predictions
-from calib.crossfit.comparison import CrossFitted
+from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix import MatrixCrossFitted
 from calib.crossfit.settings import Strategy
 from calib.curves.reliability import ReliabilityCurve

@@ -11,7 +11,7 @@ import streamlit as st
 
 from calib.analysis import Analysis, Column
 from calib.calibrators import CALIBRATORS
-from calib.crossfit.comparison import Estimate
+from calib.core.estimate import Estimate
 from calib.curves.reliability import ReliabilityCurve
 from calib.text import interval, level, number, plain, signed
 from calib.ui import state

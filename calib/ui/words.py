@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from calib.analysis import Analysis, DataSummary, MethodResult
 from calib.calibrators import CALIBRATORS
+from calib.core.estimate import Estimate
 from calib.core.origin import Origin
-from calib.crossfit.comparison import Estimate
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.text import noise_floor, number, plain, plural
 

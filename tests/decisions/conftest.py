@@ -5,7 +5,8 @@ import pytest
 from scipy.special import expit, logit
 
 from calib.core.predictions import Predictions
-from calib.crossfit.comparison import CrossFitted, cross_fit
+from calib.crossfit.cross_fitted import CrossFitted
+from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
 
 

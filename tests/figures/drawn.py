@@ -11,9 +11,9 @@ from calib.analysis.decisions import Costs, cost_curves, decide, net_benefit
 from calib.analysis.model_comparison import ModelComparison, ModelScores
 from calib.analysis.periods import PeriodTable, cut_periods, period_table
 from calib.analysis.slices import SliceGaps, Slicing, slice_gaps
+from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
 from calib.crossfit.clipping import compare_clipping
-from calib.crossfit.comparison import Estimate
 from calib.crossfit.epsilon import EPSILONS, EpsilonCurve
 from calib.crossfit.settings import Settings
 from calib.curves.corp import corp_curve

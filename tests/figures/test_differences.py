@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from calib.crossfit.comparison import Estimate
+from calib.core.estimate import Estimate
 from calib.figures.difference import difference_chart
 
 

@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from calib.analysis import analyze
 from calib.core.predictions import Predictions
-from calib.crossfit.comparison import mean_estimate
+from calib.crossfit.estimates import mean_estimate
 from calib.crossfit.settings import Settings
 from calib.metrics import ks_error
 

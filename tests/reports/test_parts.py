@@ -11,7 +11,7 @@ from calib.analysis.decisions import Costs, cost_curves, decide, net_benefit
 from calib.analysis.periods import cut_periods, period_table
 from calib.analysis.slices import Slicing, slice_by, slice_gaps
 from calib.core.cells import ScoreCells
-from calib.crossfit.comparison import cross_fit
+from calib.crossfit.fitting import cross_fit
 from calib.reports import Report, ReportError, parts_of
 from calib.reports.blocks import Beside, Drawing, Table
 from calib.reports.grouping import MIN_ROWS, merged_cells, merged_periods, merged_slices

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import calib
 from calib.analysis.slices import bin_of, bin_rows, row_table, score_in
 from calib.core.cells import ScoreCells
-from calib.crossfit.comparison import cross_fit
+from calib.crossfit.fitting import cross_fit
 from calib.curves.reliability import reliability_curve
 
 SCORES = st.lists(

@@ -6,7 +6,7 @@ import pandas as pd
 from calib.analysis.decisions import Costs, decide
 from calib.analysis.periods import cut_periods, period_table
 from calib.analysis.slices import Slicing, slice_by, slice_error_rates, slice_gaps
-from calib.crossfit.comparison import cross_fit
+from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
 from calib.loading import guess, inspect, load, read, to_predictions
 

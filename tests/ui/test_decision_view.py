@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from calib.analysis.decisions import Costs, DecisionTable, ExpectedCounts
-from calib.crossfit.comparison import Estimate
+from calib.core.estimate import Estimate
 from calib.ui.decision_view import counts_said, verdict
 
 BY_CAPACITY = Costs(1.0, 1.0, 0.1)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from calib.core.predictions import Predictions
-from calib.crossfit.comparison import no_progress
+from calib.core.progress import no_progress
 from calib.crossfit.defaults import default_settings
 from calib.crossfit.settings import Settings
 from calib.loading import read

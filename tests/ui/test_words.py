@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from calib.crossfit.comparison import Estimate
+from calib.core.estimate import Estimate
 from calib.text import JOINER, interval, number, percent, plain, signed
 from calib.ui.choices import CHOICES
 

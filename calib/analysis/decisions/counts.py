@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from calib.analysis.slices import Slicing, slice_gaps
+from calib.core.estimate import Estimate
 from calib.core.predictions import BinaryView
-from calib.crossfit.comparison import CrossFitted, Estimate
+from calib.crossfit.cross_fitted import CrossFitted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +77,7 @@ def expected_counts(
     Examples
     --------
     >>> import calib
-    >>> from calib.crossfit.comparison import cross_fit
+    >>> from calib.crossfit.fitting import cross_fit
     >>> view = calib.examples.EXAMPLES["naive_bayes"].load().view()
     >>> counts = expected_counts(cross_fit(view, calib.Settings(methods=("beta",))), 0.9)
     >>> counts.rows, int(counts.observed), round(counts.expected["uncalibrated"])

@@ -11,7 +11,7 @@ import pandas as pd
 from calib.analysis.decisions.costs import Costs
 from calib.analysis.decisions.decide import cost_from
 from calib.core.cells import ScoreCells
-from calib.crossfit.comparison import CrossFitted
+from calib.crossfit.cross_fitted import CrossFitted
 from calib.numerics.arrays import FloatArray, lock
 
 # Rounded, so that a score of 0.3 reaches the threshold 0.3.

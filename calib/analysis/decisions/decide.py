@@ -10,8 +10,10 @@ import pandas as pd
 
 from calib.analysis.decisions.costs import Costs
 from calib.core.cells import ScoreCells
+from calib.core.estimate import Estimate
 from calib.core.predictions import BinaryView
-from calib.crossfit.comparison import CrossFitted, Estimate, mean_estimate
+from calib.crossfit.cross_fitted import CrossFitted
+from calib.crossfit.estimates import mean_estimate
 from calib.numerics.arrays import BoolArray, FloatArray
 
 
@@ -112,7 +114,7 @@ def decide(held_out: CrossFitted, costs: Costs, *, confidence_level: float = 0.9
     Examples
     --------
     >>> import calib
-    >>> from calib.crossfit.comparison import cross_fit
+    >>> from calib.crossfit.fitting import cross_fit
     >>> view = calib.examples.EXAMPLES["naive_bayes"].load().view()
     >>> held_out = cross_fit(view, calib.Settings(methods=("beta",)))
     >>> table = decide(held_out, Costs(false_negative=9))

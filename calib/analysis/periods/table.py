@@ -13,7 +13,7 @@ from calib.analysis.periods.cutting import Periods, Unit, cut_periods
 from calib.analysis.slices.slicing import MISSING
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import BinaryView, Predictions
-from calib.crossfit.comparison import CrossFitted
+from calib.crossfit.cross_fitted import CrossFitted
 from calib.curves.reliability import FEW_ROWS
 from calib.metrics.by_cluster import widened_line, widened_test
 from calib.metrics.cumulative import ks_test

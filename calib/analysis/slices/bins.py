@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.core.predictions import Predictions
-from calib.crossfit.comparison import CrossFitted
+from calib.crossfit.cross_fitted import CrossFitted
 from calib.curves.reliability import ReliabilityCurve
 from calib.numerics.arrays import FloatArray, IntArray
 

@@ -8,8 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calib.calibrators import CALIBRATORS, Calibrator
+from calib.core.estimate import Estimate
 from calib.core.predictions import BinaryView
-from calib.crossfit.comparison import CrossFitted, Estimate, create, mean_estimate
+from calib.crossfit.cross_fitted import CrossFitted
+from calib.crossfit.estimates import mean_estimate
+from calib.crossfit.fitting import create
 from calib.crossfit.settings import Settings
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray

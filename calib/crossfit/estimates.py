@@ -1,0 +1,88 @@
+"""Means of what rows contribute, their intervals, and the simplest method that is good enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from calib.calibrators import CALIBRATORS
+from calib.core.estimate import Estimate
+from calib.core.predictions import BinaryView
+from calib.crossfit.cross_fitted import CrossFitted
+from calib.metrics.proper import row_brier, row_log_loss
+from calib.numerics.arrays import FloatArray
+from calib.numerics.intervals import mean_interval, normal_quantile
+from calib.numerics.moderated import cluster_effect, unit_sums
+
+
+def mean_estimate(
+    values: FloatArray, view: BinaryView, confidence_level: float, added_variance: float = 0.0
+) -> Estimate:
+    """Weighted mean of per-row values with its interval, by cluster where groups are named.
+
+    Student's interval with Hall's correction for skewness, see `calib.numerics.intervals`.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        One contribution a row, such as its log loss, or its difference between two methods.
+    view : BinaryView
+        Whose weights and groups are used.
+    confidence_level : float
+    added_variance : float
+        Of the mean, were rows independent, beyond what the values show: that of calibrators fitted
+        in folds, see `calib.uncertainty.fold_variance`.
+    """
+    weight = view.weights
+    total = float(weight.sum())
+    mean = float(weight @ values) / total
+    residual = weight * (values - mean)
+    units = unit_sums(residual, view.group)
+    low, high = mean_interval(mean, units, total, confidence_level, view.multiplicity)
+    if added_variance > 0.0:
+        effect = 1.0 if view.group is None else max(1.0, cluster_effect(residual, units))
+        half = normal_quantile(confidence_level) * math.sqrt(effect * added_variance)
+        low, high = mean - math.hypot(mean - low, half), mean + math.hypot(high - mean, half)
+    return Estimate(mean, low, high)
+
+
+LOSSES: Mapping[str, Callable[..., FloatArray]] = {
+    "log_loss": row_log_loss,
+    "brier_score": row_brier,
+}
+
+
+def losses(held_out: CrossFitted, key: str) -> dict[str, FloatArray]:
+    """Per-row log loss and Brier score of one method."""
+    rows = held_out.view(key)
+    return {name: loss(rows.outcome, rows.score) for name, loss in LOSSES.items()}
+
+
+def simplest(
+    losses: Mapping[str, Estimate],
+    to_best: Mapping[str, Estimate],
+    changes: Mapping[str, Estimate],
+) -> str:
+    """The simplest method that gains significantly and is not significantly worse than the best.
+
+    Parameters
+    ----------
+    losses : mapping of str to Estimate
+    to_best : mapping of str to Estimate
+        Loss of each method minus that of the best one, paired.
+    changes : mapping of str to Estimate
+        Loss of each method minus that of the uncalibrated scores, paired.
+
+    Returns
+    -------
+    str
+        "uncalibrated" where no method lowers the loss significantly.
+    """
+    gaining = [key for key, change in changes.items() if change.high < 0.0]
+    if not gaining:
+        return "uncalibrated"
+    best = min(losses, key=lambda key: losses[key].value)
+    as_good = [key for key in gaining if key == best or to_best[key].low <= 0.0]
+    # A best method whose own gain is uncertain may leave none of them.
+    # Of equally simple ones, as Platt and logistic with two parameters each, the better one.
+    return min(as_good or gaining, key=lambda k: (CALIBRATORS[k].simplicity, losses[k].value))

@@ -1,0 +1,289 @@
+"""Cross-fitting: every method is fitted on some rows and scored on others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from calib.calibrators import CALIBRATORS, Calibrator, calibrator
+from calib.calibrators.uncalibrated import Uncalibrated
+from calib.core.cells import ScoreCells
+from calib.core.counted import CountedRows
+from calib.core.predictions import BinaryView
+from calib.core.progress import Progress, no_progress
+from calib.crossfit.cross_fitted import CrossFitted
+from calib.crossfit.folds import _n_positive, split_into_folds
+from calib.crossfit.settings import Settings
+from calib.metrics.resolution import resolutions
+from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.cell_table import MAX_CELLS
+from calib.numerics.threads import over_cores
+from calib.uncertainty import (
+    FoldScores,
+    Replicates,
+    replicate,
+    replicate_clusters,
+    resample_rows,
+)
+from calib.uncertainty.rows import N_REPLICATES
+
+Estimator = TypeVar("Estimator", bound=BaseEstimator)
+
+
+def create(key: str, settings: Settings) -> Calibrator:
+    """An unfitted calibrator with the parameters that the settings give it.
+
+    Raises
+    ------
+    ValueError
+        If the method calibrates matrices only.
+    """
+    return with_settings(calibrator(key), settings)
+
+
+def with_settings(made: Estimator, settings: Settings) -> Estimator:
+    """Give an unfitted estimator those parameters of the settings that it has."""
+    wanted = {"epsilon": settings.epsilon, "random_state": settings.seed}
+    known = made.get_params()
+    made.set_params(**{name: value for name, value in wanted.items() if name in known})
+    return made
+
+
+def cross_fit(
+    view: BinaryView | CountedRows,
+    settings: Settings,
+    progress: Progress = no_progress,
+    earlier: CrossFitted | None = None,
+    n_replicates: int = N_REPLICATES,
+) -> CrossFitted:
+    """Score every method on rows that it has not seen.
+
+    With calibration and test rows: fit on the one, score on the other. Else in the folds that the
+    data name, or in stratified, seeded ones (by group where groups are named): each row is scored
+    by the map that did not see it, and the maps that are drawn are refitted on all rows.
+
+    Parameters
+    ----------
+    view : BinaryView or CountedRows
+        Rows, or their counts.
+    settings : Settings
+    progress : callable
+        Called with (share done, what is being done).
+    earlier : CrossFitted, optional
+        Of the same view: methods whose parameters and folds are the same are not fitted again.
+    n_replicates : int
+        Resamples of the rows.
+
+    Raises
+    ------
+    ValueError
+        If the rows to score, or those to fit on, hold one class only.
+    """
+    kept = _still_valid(earlier, settings)
+    missing = tuple(key for key in settings.methods if key not in kept)
+    given = view if isinstance(view, BinaryView) else None
+    counted = CountedRows.of_rows(view) if isinstance(view, BinaryView) else view
+    if given is not None and counted.entries.group is not None:
+        # Numbered by what they hold, so that resamples of a slice know no order of clusters.
+        given = replace(given, group=counted.entries.group[counted.find(given)])
+    by_rows = _by_folds if counted.entries.test is None else _by_split
+    fresh = by_rows(counted, given, missing, settings, progress, n_replicates)
+    if earlier is None or not kept:
+        return fresh
+
+    def merged(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
+        both = {**theirs, **ours}
+        return {key: both[key] for key in settings.methods if key in both}
+
+    return replace(
+        fresh,
+        scores=merged(fresh.scores, earlier.scores),
+        cells=merged(fresh.cells, earlier.cells),
+        replicates=merged(fresh.replicates, earlier.replicates),
+        maps=merged(fresh.maps, earlier.maps),
+        failures=merged(fresh.failures, earlier.failures),
+        fold_scores=merged(fresh.fold_scores, earlier.fold_scores),
+        resolution=merged(fresh.resolution, earlier.resolution),
+    )
+
+
+def _still_valid(earlier: CrossFitted | None, settings: Settings) -> set[str]:
+    if earlier is None:
+        return set()
+    old = earlier.settings
+    if (old.view, old.n_folds, old.seed) != (settings.view, settings.n_folds, settings.seed):
+        return set()
+    return {
+        key
+        for key in (*earlier.scores, *earlier.failures)
+        if CALIBRATORS[key].create is not None
+        and create(key, old).get_params() == create(key, settings).get_params()
+    }
+
+
+def _by_split(
+    counted: CountedRows,
+    given: BinaryView | None,
+    methods: tuple[str, ...],
+    settings: Settings,
+    progress: Progress,
+    n_replicates: int,
+) -> CrossFitted:
+    is_test = counted.entries.test
+    assert is_test is not None
+    calibration, test = counted.entries.rows(~is_test), counted.entries.rows(is_test)
+    for name, part in (("calibration", calibration), ("test", test)):
+        positives = _n_positive(part)
+        if not 0 < positives < part.n_rows:
+            raise ValueError(
+                f"The {name} rows must hold rows of both classes, got {part.n_rows} rows with "
+                f"{positives} positive ones. Split the data in another way."
+            )
+    fitted_on = calibration.cells()
+    progress(0.0, "Fitting on the calibration rows")
+    maps, failures = _fit_all(fitted_on, methods, settings)
+    scores = {key: fitted.predict(test.score) for key, fitted in maps.items()}
+    cells, own = _count(test, scores), counted.part(is_test)
+    progress(0.5, "Resampling the test rows")
+    plain = cells.get("uncalibrated") or test.cells()
+    drawn = _replicate(test, plain, scores, settings, n_replicates)
+    return CrossFitted(
+        rows=test,
+        scores=scores,
+        cells=cells,
+        replicates=drawn,
+        maps=maps,
+        fitted_on=fitted_on,
+        protocol="test rows",
+        failures=failures,
+        settings=settings,
+        calibration=replicate_clusters(calibration, fitted_on, settings.seed),
+        given=None if given is None or given.test is None else given.rows(given.test),
+        counted=replace(own, spread=None),
+        source=np.arange(len(test)),
+        resolution=_resolutions(
+            test, own, np.arange(len(test)), scores, cells, {key: [maps[key]] for key in scores}
+        ),
+    )
+
+
+def _resolutions(
+    rows: BinaryView,
+    counted: CountedRows,
+    source: IntArray,
+    scores: Mapping[str, FloatArray],
+    cells: Mapping[str, ScoreCells],
+    fitted: Mapping[str, list[Calibrator]],
+) -> dict[str, dict[str, float]]:
+    """By method, with the calibrators of each fold, or the only ones."""
+    spread = counted.spread
+    if spread is None or counted.cell is None:
+        return {}
+    own, cell = spread.part(source), counted.cell[source]
+    number = np.zeros(len(rows), dtype=np.int64)
+    if rows.fold is not None:
+        number = np.unique(rows.fold, return_inverse=True)[1]
+    low, high = (np.zeros(int(cell.max()) + 1) for _ in range(2))
+    low[cell], high[cell] = own.low, own.high
+
+    def bounds(key: str) -> dict[str, float]:
+        first, last = (
+            np.array([one.predict(at) for one in fitted[key]])[number, cell] for at in (low, high)
+        )
+        scored = replace(rows, score=scores[key])
+        return resolutions(scored, cells[key], (first, last), own.middle, own.aside)
+
+    return over_cores(bounds, scores)
+
+
+def _by_folds(
+    counted: CountedRows,
+    given: BinaryView | None,
+    methods: tuple[str, ...],
+    settings: Settings,
+    progress: Progress,
+    n_replicates: int,
+) -> CrossFitted:
+    fitted_on = counted.entries.cells()
+    rows, source = split_into_folds(counted.entries, settings)
+    fold = rows.fold
+    assert fold is not None
+    numbers = np.unique(fold)
+    progress(0.0, "Fitting on all rows")
+    maps, failures = _fit_all(fitted_on, methods, settings)
+    scores = {key: np.empty(len(rows)) for key in maps}
+    by_fold: dict[str, list[Calibrator]] = {key: [] for key in maps}
+    for step, number in enumerate(numbers):
+        progress((step + 1) / (len(numbers) + 2), f"Fold {step + 1} of {len(numbers)}")
+        held_out, others = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
+        fitted, failed = _fit_all(rows.rows(others).cells(), tuple(maps), settings)
+        failures |= failed
+        for key in fitted:
+            by_fold[key].append(fitted[key])
+            scores[key][held_out] = fitted[key].predict(rows.score[held_out])
+    # A method that failed in one fold has rows without a score. The given ones are held once.
+    scores = {
+        key: rows.score if isinstance(maps[key], Uncalibrated) else values
+        for key, values in scores.items()
+        if key not in failures
+    }
+    maps = {key: maps[key] for key in scores}
+    cells = _count(rows, scores)
+    progress((len(numbers) + 1) / (len(numbers) + 2), "Resampling the rows")
+    drawn = _replicate(rows, fitted_on, scores, settings, n_replicates)
+    return CrossFitted(
+        rows=rows,
+        scores=scores,
+        cells=cells,
+        replicates=drawn,
+        maps=maps,
+        fitted_on=fitted_on,
+        protocol="folds",
+        failures=failures,
+        settings=settings,
+        fold=fold,
+        fold_scores={key: FoldScores.of(fitted_on, by_fold[key]) for key in maps},
+        given=given,
+        counted=replace(counted, spread=None),
+        source=source,
+        resolution=_resolutions(rows, counted, source, scores, cells, by_fold),
+    )
+
+
+def _count(rows: BinaryView, scores: Mapping[str, FloatArray]) -> dict[str, ScoreCells]:
+    """Held-out cells; those of several folds' calibrators are put on the grid where many."""
+
+    def counted(key: str) -> ScoreCells:
+        cells = replace(rows, score=scores[key]).cells()
+        return cells.on_grid() if len(cells) > MAX_CELLS else cells
+
+    return over_cores(counted, scores)
+
+
+def _replicate(
+    rows: BinaryView,
+    cells: ScoreCells,
+    scores: Mapping[str, FloatArray],
+    settings: Settings,
+    n_replicates: int,
+) -> dict[str, Replicates]:
+    fold = rows.fold
+    drawn = resample_rows(rows, cells, fold, n_replicates=n_replicates, random_state=settings.seed)
+    return over_cores(lambda key: replicate(drawn, scores[key]), scores)
+
+
+def _fit_all(
+    cells: ScoreCells, methods: tuple[str, ...], settings: Settings
+) -> tuple[dict[str, Calibrator], dict[str, str]]:
+    """Fitted calibrators by key, and the reasons of those that could not be fitted."""
+    maps, failures = {}, {}
+    for key in methods:
+        try:
+            maps[key] = create(key, settings).fit_cells(cells)
+        except ValueError as error:
+            failures[key] = f"{CALIBRATORS[key].label} could not be fitted: {error}"
+    return maps, failures
