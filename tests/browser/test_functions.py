@@ -5,6 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.actions import press_slider
 from tests.browser.harness import by_key, settle, traces, visit
+from tests.rare import common_first
 
 
 def trace(page: Page, key: str, name: str) -> dict:
@@ -67,7 +68,7 @@ def test_a_picked_method_joins_the_curve_and_the_address(page: Page):
     assert "over=spline.ispline" in page.url or "over=ispline.spline" in page.url
 
 
-@pytest.mark.parametrize("width", [380, 1280])
+@pytest.mark.parametrize("width", common_first([380, 1280], [380]))
 def test_every_square_chart_stays_below_its_heading(page: Page, width):
     page.set_viewport_size({"width": width, "height": 900})
     visit(page, "/functions?ex=logistic")

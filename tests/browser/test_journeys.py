@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.actions import go, press_slider, upload
 from tests.browser.harness import by_key, settle, traces, visit
-from tests.rare import common_first
+from tests.rare import common_first, rare
 
 PAGES = ["Overview", "Data", "Reliability", "Cumulative", "Functions", "Compare", "Slices"]
 PAGES += ["Decisions", "Reports", "Gallery", "Methods"]
@@ -26,7 +26,7 @@ def value(page: Page, key: str) -> str:
 
 
 @pytest.fixture
-def rare(tmp_path):
+def odd_file(tmp_path):
     """An overconfident model's file, with words for labels and columns nobody would guess."""
     rng = np.random.default_rng(0)
     z = rng.normal(-1, 1.5, 3000)
@@ -40,9 +40,9 @@ def rare(tmp_path):
     return path
 
 
-def test_from_a_file_to_a_report_that_needs_no_network(page: Page, browser, rare, tmp_path):
+def test_from_a_file_to_a_report_that_needs_no_network(page: Page, browser, odd_file, tmp_path):
     visit(page, "/data")
-    upload(page, rare)
+    upload(page, odd_file)
     expect(by_key(page, "map_outcome").get_by_role("combobox")).to_have_value("left?")
     expect(by_key(page, "map_score").get_by_role("combobox")).to_have_value("risk")
     expect(by_key(page, "checklist")).to_contain_text("3,000 rows")
@@ -110,9 +110,10 @@ def test_adult_in_two_files_gives_the_published_table(page: Page, shared, tmp_pa
     assert losses["isotonic"] == pytest.approx(0.3923, abs=1e-4)
 
 
-def test_nothing_is_lost_by_changing_page_or_setting(page: Page, rare):
+@rare
+def test_nothing_is_lost_by_changing_page_or_setting(page: Page, odd_file):
     visit(page, "/data")
-    upload(page, rare)
+    upload(page, odd_file)
     for label in (*PAGES, "Data"):
         go(page, label)
     expect(by_key(page, "map_score").get_by_role("combobox")).to_have_value("risk")
@@ -123,6 +124,7 @@ def test_nothing_is_lost_by_changing_page_or_setting(page: Page, rare):
     assert value(page, "n_bins") == "16"
 
 
+@rare
 def test_a_link_restores_the_settings(page: Page):
     visit(page, "/reliability")
     by_key(page, "strategy").get_by_text("Uniform").click()
@@ -175,6 +177,7 @@ def test_a_file_that_is_no_table_gets_its_sentence_and_costs_nothing(page: Page,
     expect(by_key(page, "chart_reliability").locator(".js-plotly-plot")).to_be_visible()
 
 
+@rare
 def test_hostile_names_stay_text(page: Page, tmp_path):
     rng = np.random.default_rng(1)
     p = rng.random(500)

@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.actions import go
 from tests.browser.harness import by_key, settle, traces, visit
+from tests.rare import rare
 
 READ_RANGE = "plot => plot._fullLayout.yaxis.range"
 BOX = "place => { const box = place.getBoundingClientRect(); return [box.x, box.y, box.width]; }"
@@ -28,6 +29,7 @@ def drop(page: Page, *files) -> None:
     settle(page)
 
 
+@rare
 def test_a_matrix_as_csv(page: Page, matrix, tmp_path):
     _, scores, label = matrix
     names = ["cat", "cow", "dog", "eel"]

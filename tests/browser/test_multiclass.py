@@ -44,6 +44,7 @@ def pick(page: Page, key: str, option: str) -> None:
     settle(page)
 
 
+@rare
 def test_one_control_sets_the_view_of_every_page(page: Page):
     visit(page, EXAMPLE)
     assert axis_title(page, "chart_reliability").endswith("Top-label accuracy")
@@ -76,6 +77,7 @@ def test_a_link_restores_the_view_and_the_methods(page: Page):
     assert axis_title(page, "chart_reliability").endswith("Top-label accuracy")
 
 
+@rare
 def test_a_view_that_these_classes_do_not_have_is_refused_in_words(page: Page):
     visit(page, "/?ex=digits&view=class:10")
     notice = page.get_by_role("alert").filter(has_text="no such view")

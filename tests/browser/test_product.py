@@ -149,7 +149,7 @@ def test_folds_and_seed_can_be_changed_where_their_effect_is_said(page: Page):
     expect(page.get_by_text("4-fold cross-fitted").first).to_be_visible()
 
 
-@pytest.mark.parametrize("path", common_first(PATHS, ("", "compare", "decisions")))
+@pytest.mark.parametrize("path", common_first(PATHS, ("compare", "decisions")))
 def test_no_page_is_wider_than_a_phone(page: Page, path):
     page.set_viewport_size({"width": 380, "height": 800})
     visit(page, f"/{path}")
@@ -158,7 +158,7 @@ def test_no_page_is_wider_than_a_phone(page: Page, path):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.parametrize("path", common_first(PATHS, ("", "compare", "slices")))
+@pytest.mark.parametrize("path", common_first(PATHS, ("compare", "slices")))
 def test_every_chart_and_table_says_what_it_shows(page: Page, path):
     visit(page, f"/{path}")
     for chart in page.get_by_test_id("stPlotlyChart").all():

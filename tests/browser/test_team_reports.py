@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.actions import shown
 from tests.browser.harness import by_key, settle, traces, visit
+from tests.rare import rare
 
 IMAGE = "<img src=x onerror=window.hacked=1>"
 SCRIPT = "</script><script>window.hacked=1</script>"
@@ -115,6 +116,7 @@ def test_two_reports_are_compared_at_an_address_of_their_own(page: Page, browser
         expect(other.get_by_role("heading", name="Tumours, first against")).to_be_visible()
 
 
+@rare
 def test_deleting_asks_and_the_address_says_so(page: Page):
     visit(page, "/reports")
     address = save(page, "To be deleted")
@@ -172,6 +174,7 @@ def unharmed(page: Page) -> None:
     assert page.locator("img[src*='x.invalid']").count() == 0
 
 
+@rare
 def test_hostile_names_stay_text_on_the_page_and_in_every_file(
     page: Page, browser: Browser, hostile_file: Path, tmp_path: Path
 ):

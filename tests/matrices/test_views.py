@@ -12,6 +12,7 @@ from calib.core.predictions import Predictions
 from calib.crossfit.estimates import mean_estimate
 from calib.crossfit.settings import Settings
 from calib.metrics import ks_error
+from tests.rare import common_first
 
 SETTINGS = Settings(view="top:1", methods=("temperature", "isotonic"))
 
@@ -188,20 +189,22 @@ def numbers_of(found, into):
     return into
 
 
-@pytest.mark.parametrize("view", ["top:1", "class:2"])
+ORDERED = [
+    "plain",
+    "ties",
+    "weights",
+    "weighted ties",
+    "clusters",
+    "clusters alike",
+    "test rows",
+    "clusters and test rows",
+    "folds",
+]
+
+
+@pytest.mark.parametrize("view", common_first(["top:1", "class:2"], ["class:2"]))
 @pytest.mark.parametrize(
-    "kind",
-    [
-        "plain",
-        "ties",
-        "weights",
-        "weighted ties",
-        "clusters",
-        "clusters alike",
-        "test rows",
-        "clusters and test rows",
-        "folds",
-    ],
+    "kind", common_first(ORDERED, ["weighted ties", "clusters alike", "test rows", "folds"])
 )
 def test_the_order_of_the_rows_makes_no_difference(problem, kind, view):
     scores, label = (np.repeat(values, 2, axis=0)[:900] for values in problem)

@@ -69,9 +69,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 def tests_of(path: str) -> tuple[list[str], list[str]]:
     """Test files that may notice a change of this file: its own, and those farther off."""
     module = Path(path).with_suffix("")
-    names = {".".join(module.parts).removesuffix(".__init__")}
-    # What a package re-exports is often tested by the package's name.
-    names.add(".".join(module.parent.parts))
+    name = ".".join(module.parts).removesuffix(".__init__")
 
     def distance(test: Path) -> int:
         if test.stem.startswith(f"test_{module.stem}"):
@@ -79,7 +77,7 @@ def tests_of(path: str) -> tuple[list[str], list[str]]:
         if test.parent.name == module.parent.name:
             return 1
         text = test.read_text(encoding="utf-8")
-        return 2 if any(f"{name} import" in text or f"{name}." in text for name in names) else 3
+        return 2 if f"{name} import" in text else 3
 
     all_tests = [
         test for test in Path("tests").rglob("test_*.py") if not set(test.parts) & set(NOT_ASKED)

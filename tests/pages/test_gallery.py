@@ -25,7 +25,7 @@ def press(app: AppTest, key: str) -> AppTest:
 
 @pytest.mark.parametrize(
     "opening",
-    common_first(OPENINGS, OPENINGS[:2]),
+    common_first(OPENINGS, [one for one in OPENINGS if one.key in ("forest", "corp")]),
     ids=[opening.key for opening in OPENINGS],
 )
 def test_an_exhibit_opens_its_example_with_its_settings(opening):
