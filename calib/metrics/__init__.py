@@ -1,5 +1,8 @@
 """Metrics: functions of ScoreCells, each with a scikit-learn-style facade (y_true, y_prob)."""
 
+import sys
+from typing import Any
+
 from calib.metrics.adaptive import (
     adaptive_calibration_error,
     static_calibration_error,
@@ -61,3 +64,10 @@ __all__ = [
     "sweep_calibration_error",
     "thresholded_calibration_error",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # A metric that is not named above is found by its registration.
+    if name in METRICS:
+        return getattr(sys.modules[METRICS[name].compute.__module__], name)
+    raise AttributeError(f"module 'calib.metrics' has no attribute {name!r}")

@@ -220,10 +220,10 @@ def test_no_score_becomes_certain(key, n, centre):
 
 @every
 @pytest.mark.parametrize("label", [0, 1])
-def test_one_class(key, label, texts):
+def test_one_class(key, label):
     method = made(key)
     if method.needs_both_classes:
-        with texts.raises(ValueError):
+        with pytest.raises(ValueError, match=f"^{type(method).__name__} .* {label}\\.$"):
             method.fit([0.2, 0.4, 0.6], [label] * 3)
     else:
         assert_probabilities(method.fit([0.2, 0.4, 0.6], [label] * 3).predict(GRID))

@@ -243,7 +243,8 @@ def test_every_method_has_a_colour_a_dash_and_a_marker_of_its_own():
     assert len({(s.color, s.dash, s.symbol) for s in styles}) == len(styles)
     assert len({s.color for s in styles}) == len(styles)
     assert len({s.symbol for s in styles}) == len(styles)
-    assert set(CALIBRATORS) <= METHOD_STYLES.keys()
+    assert METHOD_STYLES.keys() <= set(CALIBRATORS)
+    assert set(DEFAULT_METHODS) <= METHOD_STYLES.keys()
     assert style_of("made up") is OTHER_STYLE
 
 
