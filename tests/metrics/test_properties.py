@@ -29,8 +29,8 @@ NOT_SYMMETRIC = {
     "ks_test", "kuiper_test",
 }  # fmt: skip
 NEGATED = {"signed_calibration_error"}
-# Without a better direction a metric may be anything for perfect scores or the other class; of these
-# it is known what they are.
+# Without a better direction a metric may be anything for perfect scores or the other class; of
+# these it is known.
 KNOWN = {
     "ks_test", "kuiper_test", "brier_decomposition", "log_loss_decomposition", "distinct_scores",
 }  # fmt: skip
