@@ -13,7 +13,7 @@ from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import LOSSES
 from calib.crossfit.settings import Settings
 from calib.metrics import certain_and_wrong
-from calib.text import significant
+from calib.text import plural, significant
 
 # Below, even resampled clusters do not show how clusters vary.
 FEW_CLUSTERS = 40
@@ -87,25 +87,27 @@ def warnings_of(held_out: CrossFitted, scored: ScoreCells) -> tuple[str, ...]:
         found.append(_clusters(len(np.unique(held_out.rows.group))))
     wrong = int(certain_and_wrong(scored))
     if wrong:
-        scores = "certain score was" if wrong == 1 else "certain scores were"
         found.append(
-            f"{wrong:,} {scores} wrong (exactly 0 or 1, and the other outcome came): "
-            "how far log loss clips them decides its value."
+            f"{plural(wrong, 'score')} of exactly 0 or 1 {'was' if wrong == 1 else 'were'} wrong. The log "
+            "loss depends on how such scores are clipped."
         )
     if bounds := held_out.resolution.get("uncalibrated"):
         loss, ks, area = (significant(bounds[name], 1) for name in ("log_loss", "ks_error", "auc"))
         found.append(
-            f"Scores are grouped into {len(scored):,} cells. For the uncalibrated scores, log loss "
-            f"is certain to {loss}, KS to {ks} and AUC to {area}."
+            f"Scores are grouped into {len(scored):,} cells. For the uncalibrated scores, this "
+            f"changes log loss by at most {loss}, KS by {ks} and AUC by {area}."
         )
     if len(scored) < 20:
         found.append(
-            f"Only {len(scored)} distinct score{'' if len(scored) == 1 else 's'}: curves have that "
-            "many points and no more."
+            f"Only {len(scored)} distinct score{'' if len(scored) == 1 else 's'}: curves cannot "
+            "have more points than that."
         )
     return tuple(found)
 
 
 def _clusters(n: int) -> str:
-    few = f" {n:,} clusters are few: all of it is rough." if n < FEW_CLUSTERS else ""
-    return f"Rows come in {n:,} clusters: tests, intervals, bars and bands go by cluster.{few}"
+    few = f" {n:,} clusters are few, so these results are approximate." if n < FEW_CLUSTERS else ""
+    return (
+        f"Rows come in {n:,} clusters: tests, intervals, error bars and bands account for "
+        f"this.{few}"
+    )

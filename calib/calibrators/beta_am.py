@@ -13,7 +13,7 @@ from calib.numerics.transforms import certain_logit
     "beta_am",
     "Beta, a = b",
     simplicity=35,
-    summary="Assumes beta-distributed scores that bend alike at both ends.",
+    summary="Assumes beta-distributed scores with equal shape parameters (a = b).",
     source="Kull, Silva Filho, Flach 2017",
 )
 class BetaSymmetric(IncreasingSigmoid):

@@ -19,7 +19,7 @@ CANDIDATES = (1e-2, 1e-3, 1e-4, 1e-5)
     "clip",
     "Clip",
     simplicity=5,
-    summary="Assumes that only the scores nearest to 0 and 1 are wrong, being too sure.",
+    summary="Assumes that only scores close to 0 or 1 are wrong, because they are too extreme.",
     source="Lucena 2018, arXiv:1809.07751",
 )
 class Clip(Calibrator):
@@ -83,7 +83,7 @@ def _log_loss(cells: ScoreCells, p_min: float) -> float:
     "clip",
     "Clip",
     simplicity=5,
-    summary="Assumes that only the scores nearest to 0 and 1 are wrong, being too sure.",
+    summary="Assumes that only scores close to 0 or 1 are wrong, because they are too extreme.",
     source="Lucena 2018, arXiv:1809.07751",
 )
 class MatrixClip(MatrixCalibrator):

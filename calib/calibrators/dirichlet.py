@@ -29,8 +29,8 @@ PATIENCE = 2
     "dirichlet",
     "Dirichlet",
     simplicity=68,
-    summary="Assumes that true log-odds are linear in all log scores, other classes mattering "
-    "little (off-diagonal and intercept penalty).",
+    summary="Assumes that true log-odds are linear in all log scores; penalises off-diagonal "
+    "coefficients and intercepts.",
     source="Kull et al. 2019, arXiv:1910.12656",
 )
 class Dirichlet(FullLinear):

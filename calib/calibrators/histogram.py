@@ -19,7 +19,7 @@ from calib.numerics.certain_rates import shrink_certain
     "histogram",
     "Histogram",
     simplicity=80,
-    summary="Assumes nothing about the shape; one rate for all scores of a bin.",
+    summary="Assumes nothing about the shape; each bin gets its observed rate.",
     source="Zadrozny, Elkan 2001",
 )
 class Histogram(Calibrator):

@@ -16,7 +16,7 @@ from calib.numerics.isotonic import isotonic_steps, steps_of_cells
     "isotonic",
     "Isotonic",
     simplicity=70,
-    summary="Assumes only that the rate never falls as the score rises.",
+    summary="Assumes only that the observed rate does not fall as the score rises.",
     source="Zadrozny, Elkan 2002",
 )
 class Isotonic(RowCalibrator):

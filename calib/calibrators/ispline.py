@@ -29,7 +29,7 @@ RIDGE = 1e-3
     "ispline",
     "I-spline",
     simplicity=50,
-    summary="Assumes that the log-odds are a smooth curve that rises with the score.",
+    summary="Assumes that the log-odds are a smooth curve that increases with the score.",
     source="Richardson, Pospisil 2021; Ramsay 1988",
 )
 class ISpline(Calibrator):

@@ -20,7 +20,7 @@ from calib.numerics.ranking import binary_problem, leading_classes
     "ks_spline",
     "KS spline",
     simplicity=64,
-    summary="Assumes that outcomes drift from scores smoothly along the ranking of the rows.",
+    summary="Assumes that the error of the scores changes smoothly along the ranking of the rows.",
     source="Gupta et al. 2021, section 4, arXiv:2006.12800",
 )
 class KSSpline(Calibrator):
@@ -109,7 +109,7 @@ SMALLEST = 1e-300
     "ks_spline",
     "KS spline, top scores",
     simplicity=64,
-    summary="Assumes that outcomes drift from the first scores smoothly along their ranking.",
+    summary="Assumes that the error of the top scores changes smoothly along their ranking.",
     source="Gupta et al. 2021, section 4, arXiv:2006.12800",
 )
 class TopSpline(MatrixCalibrator):

@@ -12,7 +12,7 @@ from calib.numerics.transforms import certain_logit
     "logistic",
     "Logistic",
     simplicity=20,
-    summary="Assumes that the log-odds are off by one factor and one shift.",
+    summary="One slope and one intercept on the log-odds for all scores.",
     source="Cox 1958; Kull, Silva Filho, Flach 2017",
 )
 class Logistic(IncreasingSigmoid):

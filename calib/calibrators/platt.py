@@ -11,7 +11,7 @@ from calib.numerics.arrays import FloatArray
     "platt",
     "Platt",
     simplicity=20,
-    summary="Assumes an S-shaped curve of the score itself.",
+    summary="Assumes an S-shaped (sigmoid) curve of the score itself.",
     source="Platt 1999",
 )
 class Platt(IncreasingSigmoid):

@@ -14,7 +14,7 @@ from calib.numerics.arrays import FloatArray
     "prior_shift",
     "Prior shift",
     simplicity=15,
-    summary="Assumes that only the share of positives differs from that of the training rows.",
+    summary="Assumes that only the base rate differs from that of the training rows.",
     source="Richardson, Pospisil 2021",
 )
 class PriorShift(Calibrator):
@@ -72,7 +72,7 @@ class PriorShift(Calibrator):
     def formula(self) -> str:
         """The fitted map in words and numbers."""
         r = f"{self.r_:.3g}"
-        return "s: the score as it is, with r = 1" if r == "1" else f"s / (s + {r} (1 - s))"
+        return "s: the score unchanged, with r = 1" if r == "1" else f"s / (s + {r} (1 - s))"
 
 
 def _checked(base_rate: float) -> float:

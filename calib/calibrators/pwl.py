@@ -24,7 +24,7 @@ LEAST = 1e-12  # a probability of which the log loss can be taken
     "pwl",
     "Piecewise linear",
     simplicity=55,
-    summary="Assumes that the rate never falls and follows straight lines between quantiles.",
+    summary="Assumes that the rate never falls, and is linear between quantiles of the scores.",
     source="Richardson, Pospisil 2021; Gupta et al. 2016, arXiv:1505.06378",
 )
 class PiecewiseLinear(Calibrator):

@@ -72,7 +72,7 @@ class Method:
             return self.matrix_label, self.matrix_summary
         return (
             f"{self.label}, one-vs-rest",
-            f"{self.summary} Class by class, against the rest.",
+            f"{self.summary} Fitted to each class against the rest.",
         )
 
 

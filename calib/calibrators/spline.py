@@ -24,7 +24,8 @@ SHORTEST_AXIS = 1e-12
     "spline",
     "Spline",
     simplicity=60,
-    summary="Assumes that the log-odds bend smoothly; without evidence of a bend it is a line.",
+    summary="Smooth function of the log-odds; shrinks to a straight line without evidence of "
+    "curvature.",
     source="Lucena 2018, equation 1, arXiv:1809.07751",
 )
 class Spline(Calibrator):

@@ -28,7 +28,7 @@ TRANSFORMS = {"none": "s", "compact_logit": "G(s)", "logit": "logit(s)"}
     "splinecalib",
     "SplineCalib",
     simplicity=62,
-    summary="Assumes that the log-odds are a smooth curve; penalises coefficients, not bends.",
+    summary="Assumes that the log-odds are a smooth curve; penalises coefficients, not curvature.",
     source="Lucena 2018, algorithms 1 and 2, arXiv:1809.07751",
 )
 class SplineCalib(Calibrator):

@@ -17,7 +17,7 @@ from calib.numerics.transforms import certain_logit
     "temperature",
     "Temperature",
     simplicity=10,
-    summary="Assumes that the scores are all too sure, or all too timid, by one factor.",
+    summary="One scale factor on the log-odds for all scores.",
     source="Guo et al. 2017, arXiv:1706.04599",
 )
 class Temperature(IncreasingSigmoid):
@@ -63,7 +63,7 @@ class Temperature(IncreasingSigmoid):
     "temperature",
     "Temperature",
     simplicity=10,
-    summary="Assumes that all classes are too sure, or all too timid, by one factor.",
+    summary="One scale factor on the logits of all classes.",
     source="Guo et al. 2017, arXiv:1706.04599",
 )
 class MatrixTemperature(MatrixCalibrator):

@@ -13,7 +13,7 @@ from calib.numerics.arrays import FloatArray, IntArray
     "uncalibrated",
     "Uncalibrated",
     simplicity=0,
-    summary="Keeps the scores as they are.",
+    summary="Leaves the scores unchanged.",
     source="",
 )
 class Uncalibrated(Calibrator):
@@ -35,14 +35,14 @@ class Uncalibrated(Calibrator):
 
     def formula(self) -> str:
         """The map in words and numbers."""
-        return "s: the score as it is"
+        return "s: the score unchanged"
 
 
 @register(
     "uncalibrated",
     "Uncalibrated",
     simplicity=0,
-    summary="Keeps the scores as they are.",
+    summary="Leaves the scores unchanged.",
     source="",
 )
 class MatrixUncalibrated(MatrixCalibrator):
@@ -65,4 +65,4 @@ class MatrixUncalibrated(MatrixCalibrator):
 
     def formula(self) -> str:
         """The map in words and numbers."""
-        return "P: the scores themselves"
+        return "P: the scores unchanged"

@@ -14,7 +14,7 @@ from calib.numerics.softmax_regression import Diagonal
     "vector",
     "Vector scaling",
     simplicity=32,
-    summary="Assumes that each class is off by a factor and a shift of its own.",
+    summary="One scale factor and one shift on the logits per class.",
     source="Guo et al. 2017, arXiv:1706.04599",
 )
 class VectorScaling(LinearSoftmax):
@@ -53,7 +53,4 @@ class VectorScaling(LinearSoftmax):
 
     def formula(self) -> str:
         """The fitted map in words and numbers."""
-        return (
-            f"softmax(w ln P + b), class by class: w {span(self.slopes_)}, "
-            f"b {span(self.intercepts_)}"
-        )
+        return f"softmax(w ln P + b), per class: w {span(self.slopes_)}, b {span(self.intercepts_)}"

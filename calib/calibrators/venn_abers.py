@@ -18,7 +18,7 @@ from calib.numerics.venn_abers import upper_steps
     "venn_abers",
     "Venn-Abers",
     simplicity=75,
-    summary="Assumes only that the rate never falls; says how far one more row could move it.",
+    summary="Assumes only that the rate never falls; shows how much one more row could change it.",
     source="Vovk, Petej, Fedorova 2015, arXiv:1511.00213",
 )
 class VennAbers(Calibrator):

@@ -28,8 +28,8 @@ EXAMPLES = """examples:
       --max-ks 0.02 --min-p 0.01 --junit calibration.xml
 
 exit status:
-  0  every limit is kept        1  a limit is not kept
-  2  the input cannot be used   3  a fault of calib itself, with a traceback
+  0  all limits are met         1  a limit is exceeded
+  2  the input cannot be used   3  an internal error of calib, with a traceback
 """
 
 
@@ -61,14 +61,14 @@ class Limit:
 
 
 LIMITS = (
-    Limit("max_ks", "largest KS error", lambda _: "ks_error"),
+    Limit("max_ks", "maximum KS error", lambda _: "ks_error"),
     Limit(
         "max_ece",
-        "largest expected calibration error, in the bins that the settings name",
+        "maximum expected calibration error, with the bins of the settings",
         lambda analysis: f"ece_{analysis.settings.strategy}",
     ),
-    Limit("max_log_loss", "largest log loss of the view", lambda _: "log_loss"),
-    Limit("min_p", "smallest p-value of the KS test alone"),
+    Limit("max_log_loss", "maximum log loss of the view", lambda _: "log_loss"),
+    Limit("min_p", "minimum p-value of the KS test alone"),
 )
 
 
@@ -101,7 +101,7 @@ class Finding:
         >>> Finding("KS error", 0.0412345678, 0.02, at_most=True).sentence
         'KS error 0.0412346 is above 0.02'
         >>> Finding("KS error", 0.041, 0.02, at_most=True, noise_floor=0.0352).sentence
-        'KS error 0.041 is above 0.02; a calibrated model of this size shows 0.0352 on average'
+        'KS error 0.041 is above 0.02; a calibrated model with this many rows shows 0.0352 on average'
         """
         kept = ("is at most", "is at least") if self.kept else ("is above", "is below")
         relation = f"{kept[0] if self.at_most else kept[1]} {significant(self.bound, 6)}"
@@ -112,16 +112,16 @@ class Finding:
         if self.kept or math.isnan(self.noise_floor):
             return found
         floor = significant(self.noise_floor)
-        return f"{found}; a calibrated model of this size shows {floor} on average"
+        return f"{found}; a calibrated model with this many rows shows {floor} on average"
 
 
 def add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "check",
-        help="exit with status 1 where predictions break a limit",
-        description="Hold the scores, or a calibrator's scores on held-out rows, to limits. One "
-        "line on standard output says what was found.",
+        help="check predictions against limits; exit with status 1 if one is exceeded",
+        description="Check the scores, or a calibrator's held-out scores, against limits. One "
+        "line on standard output reports the result.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -138,10 +138,10 @@ def add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         choices=CALIBRATORS,
         default="uncalibrated",
         metavar="KEY",
-        help="whose scores are held to the limits: uncalibrated, the scores as they are (the "
-        f"default), or a calibrator's: {', '.join(CALIBRATORS)}",
+        help="method whose scores are checked: uncalibrated (the default) or a calibrator: "
+        f"{', '.join(CALIBRATORS)}",
     )
-    parser.add_argument("--junit", metavar="FILE", type=Path, help="write JUnit XML, too")
+    parser.add_argument("--junit", metavar="FILE", type=Path, help="also write JUnit XML")
 
 
 def _bound(text: str) -> float:

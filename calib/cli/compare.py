@@ -14,8 +14,8 @@ EXAMPLES = """examples:
   python -m calib compare march.json april.json -o comparison.html -o comparison.json
 
 exit status:
-  0  the two were compared, whatever changed
-  2  one of them is no report
+  0  the reports were compared, whether or not they differ
+  2  one of the files is not a report
 """
 
 
@@ -23,10 +23,10 @@ def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     """Add the command to the parser."""
     parser = commands.add_parser(
         "compare",
-        help="hold two reports (report.json) against each other",
-        description="Say what changed between two reports: data, settings, verdict, and every "
-        "number under common settings. Differences are second minus first: give the earlier one "
-        "first, as the page does.",
+        help="compare two reports (report.json)",
+        description="Show what changed between two reports: data, settings, verdict, and every "
+        "number under common settings. Differences are second minus first: give the "
+        "earlier one first, as the page does.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -72,15 +72,16 @@ PARTS: Declared = {
         "help": "two columns to slice by together; may be repeated",
     },
     "time_column": _text(
-        "COLUMN", "column of the periods, of those that are read (default: that of --time)"
+        "COLUMN",
+        "column that defines the periods, one of the columns read (default: that of --time)",
     ),
     "n_ranges": _text(
         "NUMBER",
-        "ranges of a column of many numbers (default: %(default)s)",
+        "number of ranges that a numeric column is cut into (default: %(default)s)",
         type=int,
         default=Parts().n_ranges,
     ),
-    "unit": {"choices": UNITS, "help": "length of a period of dates"},
+    "unit": {"choices": UNITS, "help": "length of a period"},
     "cost_fp": _text(
         "NUMBER", f"cost of a false positive (default: {Costs().false_positive:g})", type=float
     ),
@@ -92,17 +93,16 @@ PARTS: Declared = {
     ),
 }
 MEANING = {
-    "view": "binary problem to look at: class:k, top:r or within:r (default: by the data, class:1 "
-    "of one score, top:1 of a matrix)",
-    "methods": "calibrators to compare, by key, with commas between them; a matrix has others",
+    "view": "binary view: class:k, top:r or within:r (default: class:1 for one score, top:1 for "
+    "a matrix)",
+    "methods": "calibrators to compare, as keys separated by commas",
     "strategy": "how the rows are binned",
     "n_bins": "number of bins",
-    "epsilon": "epsilon of the compact logit; by the paper's rule if not given",
-    "n_folds": "folds of the cross-fitting, where neither test rows nor folds are named",
+    "epsilon": "epsilon of the compact logit; automatic if not given (Lucena 2018)",
+    "n_folds": "number of cross-fitting folds, if neither test rows nor folds are given",
     "seed": "seed of folds and resamples",
-    "confidence_level": "level of intervals and bands",
-    "band": "whether each dot of a calibrated model, or all together, lie in the consistency band "
-    "with that level",
+    "confidence_level": "confidence level of intervals and bands",
+    "band": "whether the consistency band has this level for each bin or for all bins together",
 }
 
 
@@ -120,7 +120,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     told = "What is not named is guessed, as in calib.load."
     _add(parser.add_argument_group("data", told), DATA)
     # At a terminal, progress is always shown.
-    parser.add_argument("--progress", **_flag("say on standard error what is done"))
+    parser.add_argument("--progress", **_flag("report progress on standard error"))
 
 
 def add_settings(parser: argparse.ArgumentParser, leave_out: Iterable[str] = ()) -> None:
@@ -142,7 +142,7 @@ def add_parts(parser: argparse.ArgumentParser) -> None:
     """Options of slices, periods and decisions."""
     parts = parser.add_argument_group(
         "slices, time and decisions",
-        "Every column to slice by is in the report, and the column of time; decisions are where "
+        "The report includes every slice column and the time column. Decisions are included if "
         "costs or a capacity are given.",
     )
     _add(parts, PARTS)
@@ -187,8 +187,8 @@ def check_output(path: Path, formats: Iterable[str]) -> None:
         raise ValueError(f"--output must lie in a folder that exists, got {str(path)!r}.")
     if suffix in (".html", ".md") and find_spec("plotly") is None:
         raise ValueError(
-            "HTML and Markdown are drawn by plotly, which is not installed: "
-            f"pip install plotly, or choose .json, got {path.name!r}."
+            "HTML and Markdown need plotly, which is not installed: pip install plotly, or "
+            f"choose .json, got {path.name!r}."
         )
 
 

@@ -44,8 +44,8 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "report",
         help="write a report as HTML, JSON, Markdown or tables",
-        description="Analyse predictions and write a report. The paths of what was written go to "
-        "standard output, one a line.",
+        description="Analyse predictions and write a report. The paths of the written files are "
+        "printed, one per line.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -61,7 +61,7 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--held-out",
         choices=get_args(Declared),
         default="unknown",
-        help="whether the model was not trained on these rows, as its author says",
+        help="whether these are held-out predictions (the model was not trained on these rows)",
     )
     add_output(
         words,
@@ -132,7 +132,7 @@ def _check_images(paths: Sequence[Path]) -> None:
     if not any(path.suffix.lower() == ".zip" for path in paths):
         raise ValueError(f"--images needs an --output that ends in .zip, got {paths[0].name!r}.")
     if find_spec("plotly") is None:
-        raise ValueError("Charts are drawn by plotly, which is not installed: pip install plotly.")
+        raise ValueError("Charts need plotly, which is not installed: pip install plotly.")
     from calib.figures.images import missing
 
     if missing():

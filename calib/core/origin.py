@@ -103,7 +103,7 @@ def repeated_rows(count: int) -> str:
     verb = "row equals" if count == 1 else "rows equal"
     return (
         f"{count:,} {verb} an earlier row in all columns. With few, rounded columns this happens "
-        "by chance; otherwise check whether the file holds rows twice."
+        "by chance; otherwise check whether the file contains duplicates."
     )
 
 
@@ -111,6 +111,6 @@ def repeated_ids(count: int) -> str:
     """Say that ids stand in several rows."""
     verb = "row has" if count == 1 else "rows have"
     return (
-        f"{count:,} {verb} the id of an earlier row. Check whether the file holds rows twice, or "
-        "name the column of the ids as the group."
+        f"{count:,} {verb} the id of an earlier row. Check whether the file contains duplicates, "
+        "or use the ID column as the cluster ID."
     )

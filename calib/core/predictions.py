@@ -252,7 +252,7 @@ class Predictions:
         folds, fold_names = (None, ()) if fold is None else _named_folds(fold)
         if folds is not None and mask is not None:
             raise ValueError(
-                "Name folds or test rows, not both: with test rows nothing is cross-fitted. "
+                "Give folds or test rows, not both: cross-fitting is not used with test rows. "
                 f"Leave out `test` or `fold`, got {int(mask.sum())} test rows and "
                 f"{len(fold_names)} folds."
             )

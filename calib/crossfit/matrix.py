@@ -221,7 +221,7 @@ class MatrixCrossFitted:
         return BinaryView(outcome, score, self.weight, None, self.group)
 
     def classwise(self, key: str, class_names: Sequence[str]) -> Classwise:
-        """Calibration of every class under a method, the class with the largest KS error first.
+        """Calibration of every class under a method, the class with the maximum KS error first.
 
         Parameters
         ----------

@@ -336,8 +336,7 @@ def _unseen_note(unseen: tuple[int, ...], names: tuple[str, ...]) -> tuple[str, 
     shown = ", ".join(names[k] for k in unseen[:3]) + (", ..." if len(unseen) > 3 else "")
     classes = "class has" if len(unseen) == 1 else "classes have"
     return (
-        f"{len(unseen):,} {classes} no row to calibrate on ({shown}): nothing could be learnt "
-        "about them.",
+        f"{len(unseen):,} {classes} no calibration rows ({shown}), so they cannot be calibrated.",
     )
 
 

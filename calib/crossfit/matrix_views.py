@@ -64,7 +64,7 @@ def cross_fit_view(
     views, cells, replicates = {}, {}, {}
     for number, key in enumerate(held_out.maps):
         label = CALIBRATORS[key].words(matrix=True)[0]
-        progress(number / len(held_out.maps), f"Looking at {label}")
+        progress(number / len(held_out.maps), f"Evaluating {label}")
         own = held_out.view(key, settings.view)
         views[key] = replace(rows, outcome=own.outcome[firsts], score=own.score[firsts])
         cells[key] = views[key].cells()

@@ -87,10 +87,10 @@ def _signed(key: str, models: Mapping[str, Predictions]) -> dict[str, Prediction
 
 @_example(
     "naive_bayes",
-    "Naive Bayes, overconfident",
-    "A naive Bayes model says whether a handwritten digit is even. It takes neighbouring pixels "
-    "for independent evidence and counts it many times over: look how often scores near 0 and 1 "
-    "are wrong, and how much a calibrator gains.",
+    "Naive Bayes (overconfident)",
+    "The model predicts whether a handwritten digit is even. Naive Bayes treats correlated "
+    "pixels as independent, so its scores are too extreme. See how often predictions near 0 or 1 "
+    "are wrong, and how much calibration helps.",
 )
 def _naive_bayes() -> Predictions:
     pixels, digit = load_digits(return_X_y=True)
@@ -101,9 +101,10 @@ def _naive_bayes() -> Predictions:
 
 @_example(
     "boosting",
-    "AdaBoost, underconfident",
-    "Boosted stumps say whether a handwritten digit is even. Their scores crowd around one half "
-    "although they rank the digits well: look for the S-shaped curve, steeper than the diagonal.",
+    "AdaBoost (underconfident)",
+    "The model predicts whether a handwritten digit is even. Boosted stumps rank the digits "
+    "well, but their scores are all close to 0.5. Look for the S-shaped curve, which is steeper "
+    "than the diagonal.",
 )
 def _boosting() -> Predictions:
     pixels, digit = load_digits(return_X_y=True)
@@ -116,10 +117,10 @@ def _boosting() -> Predictions:
 
 @_example(
     "svm",
-    "Support vector machine, squashed scores",
-    "A linear support vector machine says whether a handwritten digit is 5 or more; its margins "
-    "went through a sigmoid, which does not make them probabilities. Look at scores around two "
-    "thirds: about nine in ten of them come true.",
+    "Linear SVM (underconfident)",
+    "The model predicts whether a handwritten digit is 5 or more. Its margins were passed "
+    "through a sigmoid, which does not make them probabilities. Look at scores near 0.67: about "
+    "90% of those rows are positive.",
 )
 def _svm() -> Predictions:
     pixels, digit = load_digits(return_X_y=True)
@@ -130,10 +131,10 @@ def _svm() -> Predictions:
 
 @_example(
     "random_forest",
-    "Random forest, timid at the ends",
-    "A random forest says whether a handwritten digit is an 8, which one in ten is. An average of "
-    "trees seldom comes near 1: look how the scores above one half, which should be wrong now "
-    "and then, always come true.",
+    "Random forest (underconfident)",
+    "The model predicts whether a handwritten digit is an 8 (about 10% are). An average over "
+    "trees is rarely close to 1. Look at scores above 0.5: some of these rows should be "
+    "negative, but all are positive.",
 )
 def _random_forest() -> Predictions:
     pixels, digit = load_digits(return_X_y=True)
@@ -144,10 +145,10 @@ def _random_forest() -> Predictions:
 
 @_example(
     "logistic",
-    "Logistic regression, nearly right",
-    "A logistic regression tells malignant from benign breast tumours by their mean radius and "
-    "texture. It is fitted by the log loss and about as honest as 569 rows can show: look whether "
-    "any calibrator is really better than leaving the scores alone.",
+    "Logistic regression (well calibrated)",
+    "The model predicts whether a breast tumour is malignant from its mean radius and texture. "
+    "With 569 rows there is no sign of miscalibration. See whether any calibrator is "
+    "significantly better than the uncalibrated scores.",
 )
 def _logistic() -> Predictions:
     cells, benign = load_breast_cancer(return_X_y=True)
@@ -161,10 +162,10 @@ def _logistic() -> Predictions:
 
 @_example(
     "digits",
-    "Ten digits, a matrix of scores",
-    "A naive Bayes model says which of ten digits an image shows, with a score for each. Look at "
-    "the top score first: it is nearly always close to 1, and too often wrong. Then choose a "
-    "class, and see on Classes which digits carry the error.",
+    "Ten digits (multiclass)",
+    "A naive Bayes model predicts which of ten digits an image shows, with one score per digit. "
+    "Look at the top score first: it is nearly always close to 1, but too often wrong. Then open "
+    "Classes to see which digits are miscalibrated.",
 )
 def _digits() -> Predictions:
     pixels, digit = load_digits(return_X_y=True)
@@ -177,10 +178,10 @@ def _digits() -> Predictions:
 
 @_example(
     "rare_event",
-    "Rare event, re-weighted model",
-    "One row in forty is an event. The model was trained with events counted forty times, as is "
-    "often done for rare ones: it ranks well, but says one half where it should say one in forty. "
-    "Look how far all dots lie below the diagonal, and that any calibrator brings them back.",
+    "Rare event (reweighted model)",
+    "About one row in forty is an event. In training each event was weighted forty times, as is "
+    "common for rare events. The model ranks well, but its scores are far too high: all dots lie "
+    "well below the diagonal. Any calibrator corrects this.",
 )
 def _rare_event() -> Predictions:
     rng = np.random.default_rng(0)
@@ -206,11 +207,11 @@ def _rare_event() -> Predictions:
 
 @_example(
     "rounds",
-    "Five models: boosting, round by round",
-    "Gradient boosting says whether a diabetes patient's disease progresses faster than the "
-    "median's. After one round its scores are timid, after 100 it has learnt the noise and is too "
-    "sure. Look at both side by side, and on Compare how log loss falls and rises again while "
-    "calibrated scores stay about as good.",
+    "Five models (boosting rounds)",
+    "Gradient boosting predicts whether a patient's diabetes progresses faster than the median. "
+    "After one round its scores are underconfident; after 100 rounds it overfits and is "
+    "overconfident. See both side by side. On Compare, log loss falls and rises again, while "
+    "calibrated scores stay about equally good.",
 )
 def _rounds() -> dict[str, Predictions]:
     features, progress = load_diabetes(return_X_y=True)
@@ -239,10 +240,10 @@ def _rounds() -> dict[str, Predictions]:
 
 @_example(
     "ten_rows",
-    "Ten rows, a worked ECE",
-    "Ten rows in three bins of equal width, with the counts and gaps of a worked example of the "
-    "expected calibration error, which is 0.241. Look at the intervals before believing it: ten "
-    "rows of a calibrated model would often make as much.",
+    "Ten rows (worked ECE example)",
+    "Ten rows in three equal-width bins, with the counts and gaps of a worked example whose "
+    "expected calibration error is 0.241. Look at the intervals too: with ten rows, a calibrated "
+    "model often has an error this large.",
 )
 def _ten_rows() -> Predictions:
     # Means 0.235, 0.514 and 0.837 of 2, 5 and 3 rows; observed 0, 4/5 and 2/3.
@@ -253,10 +254,10 @@ def _ten_rows() -> Predictions:
 
 @_example(
     "ten_labels",
-    "Ten predicted labels, a worked ECE",
-    "How sure a model of several classes was of ten labels, and whether it was right, with the "
-    "counts and gaps of a worked example of the expected calibration error: 0.194. Look how much "
-    "of it comes from three rows that were better than they said.",
+    "Ten predicted labels (worked ECE example)",
+    "The confidence of a multiclass model in ten predicted labels, and whether each was correct, "
+    "with the counts and gaps of a worked example whose expected calibration error is 0.194. See "
+    "how much of it comes from three underconfident rows.",
 )
 def _ten_labels() -> Predictions:
     # Sums of confidence 0.82, 1.51 and 3.25 of 3, 3 and 4 rows; 2, 1 and 3 of them right.

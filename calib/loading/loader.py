@@ -39,8 +39,8 @@ class _Options(TextFormat, Columns):
     )
     strict: bool = option(
         False,
-        "Refuse whatever would be guessed: columns that are not named, a positive class other than "
-        "1 or True, and a header, delimiter or encoding that the text does not settle. "
+        "Raise an error instead of guessing: columns that are not named, a positive class other "
+        "than 1 or True, and a header, delimiter or encoding that is ambiguous in the text. "
         "`Predictions.origin.guesses` lists what a call without it has guessed.",
     )
     name: str | None = option(
@@ -70,12 +70,12 @@ class LoadOptions(_Options):
 
     class_columns: str | None = option(
         None,
-        'The columns of all classes in few words: "p_0 … p_99" (three dots do), "p_*" or '
+        'The columns of all classes, in a short form: "p_0 … p_99" (or three dots), "p_*" or '
         '"cat, dog".',
         metavar="TEXT",
     )
     model_value: object = option(
-        None, "Of several models, the one whose rows are read.", metavar="NAME"
+        None, "The model whose rows are read, if the data hold several.", metavar="NAME"
     )
     exact: bool = option(False, "Guess no columns: what is not named is not used.")
 

@@ -47,31 +47,39 @@ class Columns:
         None, "Column of predicted labels: a row is positive if prediction and outcome agree."
     )
     weight: str | None = option(None, "Column of row weights.")
-    group: str | None = option(None, "Column of clusters, whose rows stay together.")
-    split: str | None = option(None, "Column that tells test rows from calibration rows.")
-    test_value: object = option(None, "Value of the split column that means test.", metavar="VALUE")
+    group: str | None = option(
+        None,
+        "Cluster ID column: rows of one cluster are not independent, and stay together in folds "
+        "and resamples.",
+    )
+    split: str | None = option(None, "Column that marks test rows and calibration rows.")
+    test_value: object = option(
+        None, "Value of the split column that marks test rows.", metavar="VALUE"
+    )
     fold: str | None = option(
-        None, "Column of cross-validation folds, to cross-fit in. Not with test rows."
+        None,
+        "Column of cross-validation folds, used for cross-fitting. It cannot be combined with "
+        "test rows.",
     )
     slices: Sequence[str] = option((), "Columns to slice by.", many=True)
     time: str | None = option(None, "Column of time.")
     model: str | None = option(None, "Column that names the model of each row.")
     transform: Transform = option(
         "none",
-        "What makes the scores probabilities: divide by 100, divide by 10 (ratings), apply the "
-        "sigmoid, clip to [0, 1]; of one column per class: apply the softmax to each row of logits,"
-        " divide each row by its sum.",
+        "How scores are converted to probabilities: divide by 100, divide by 10 (ratings), apply "
+        "the sigmoid, clip to [0, 1]; for one column per class: apply the softmax to each row of "
+        "logits, divide each row by its sum.",
     )
     drop_missing: bool = option(
         False,
         "Leave out rows whose outcome, score, weight, split or fold is missing or unreadable; they "
         "are counted in `Predictions.set_aside`.",
     )
-    swap: bool = option(False, "Use 1 - score: the scores are those of the other class.")
+    swap: bool = option(False, "Use 1 - score: the scores are for the negative class.")
     decimal: Decimal | None = option(
         None,
         "Decimal mark of numbers that are written as text; the other mark separates thousands. "
-        'Where cells such as "1,234" can be read in two ways, nothing is loaded without it.',
+        'It is required where cells such as "1,234" are ambiguous.',
     )
 
 
@@ -174,14 +182,14 @@ class TextFormat:
 
     delimiter: str | None = option(
         None,
-        "Character between two cells of a text; found in it if not named.",
+        "Delimiter between the cells of a text; detected if not given.",
         metavar="CHARACTER",
     )
     header: bool | None = option(
-        None, "Whether the first line of a text names the columns; found in it if not named."
+        None, "Whether the first line of a text names the columns; detected if not given."
     )
     encoding: str | None = option(
-        None, "Encoding of a text, such as cp1252; found in it if not named.", metavar="NAME"
+        None, "Encoding of a text, such as cp1252; detected if not given.", metavar="NAME"
     )
 
     def __post_init__(self) -> None:

@@ -93,8 +93,8 @@ def make_table(
     if repeated:
         shown = joined([quoted(given) for given in repeated[:3]], len(repeated))
         sentence = (
-            f"More than one column is called {shown}. The later ones were renamed, "
-            f"such as {quoted(repeated[0] + ' (2)')}: check which one is meant."
+            f"More than one column is called {shown}. The later ones were renamed, such as "
+            f"{quoted(repeated[0] + ' (2)')}: check that the right one is used."
         )
         found.append(warning("duplicate-columns", sentence))
         guesses.append(Guess("", None, sentence))

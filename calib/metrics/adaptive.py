@@ -12,7 +12,7 @@ from calib.numerics.binning import Strategy, bin_cells
 
 @metric(
     "ACE",
-    meaning="ECE with equal counts a bin, averaged over both classes.",
+    meaning="ECE with equal counts per bin, averaged over both classes.",
     bounds=(0.0, 1.0),
     better="lower",
     convention="Quantile bins that never split ties, weighted by their count.",
@@ -48,10 +48,11 @@ def adaptive_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
 
 @metric(
     "SCE",
-    meaning="ECE with equal widths of the bins, averaged over both classes; classwise ECE.",
+    meaning="ECE with equal-width bins, averaged over both classes (classwise ECE).",
     bounds=(0.0, 1.0),
     better="lower",
-    convention="Bins are right-closed for either class: a score on an edge may fall differently.",
+    convention="Bins are right-closed for each class, so a score on an edge may fall into "
+    "different bins.",
     source="Nixon et al. 2019, arXiv:1904.01685",
     interval="error",
 )
@@ -84,7 +85,7 @@ def static_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
 
 @metric(
     "TACE",
-    meaning="ACE without the scores near 0, which are many and easy in rare classes.",
+    meaning="ACE without scores near 0, which are frequent and easy to get right for rare classes.",
     bounds=(0.0, 1.0),
     better="lower",
     convention="Scores above the threshold only; each class divided by its own count.",

@@ -76,7 +76,7 @@ class Classwise:
 
 
 def classwise(predictions: Predictions, *, n_bins: int = 15) -> Classwise:
-    """Calibration of every class of a problem, the class with the largest KS error first.
+    """Calibration of every class of a problem, the class with the maximum KS error first.
 
     Parameters
     ----------

@@ -73,8 +73,8 @@ def ks_error(cells: ScoreCells) -> float:
 
 @metric(
     "Kuiper error",
-    meaning="Largest gap between observed and predicted positives over any stretch of scores, as a "
-    "share of all rows.",
+    meaning="Largest gap between observed and predicted positives over any interval of scores, "
+    "as a share of all rows.",
     bounds=(0.0, 1.0),
     better="lower",
     convention="Evaluated between distinct scores: tied rows are never split.",
@@ -107,10 +107,10 @@ def kuiper_error(cells: ScoreCells) -> float:
 
 @metric(
     "Observed - predicted",
-    meaning="Observed frequency minus mean score: calibration in the large.",
+    meaning="Observed frequency minus mean score (calibration-in-the-large).",
     bounds=(-1.0, 1.0),
     better="zero",
-    convention="Positive: the scores are too low on the whole.",
+    convention="Positive: the scores are too low on average.",
     source="Cox 1958, doi:10.1093/biomet/45.3-4.562",
 )
 def signed_calibration_error(cells: ScoreCells) -> float:
@@ -135,7 +135,7 @@ def signed_calibration_error(cells: ScoreCells) -> float:
 
 @metric(
     "KS test",
-    meaning="How often calibrated scores would show so large a KS error by chance.",
+    meaning="Probability that calibrated scores show a KS error this large by chance.",
     bounds=(0.0, 1.0),
     better="none",
     convention="Brownian limit; below 100 distinct scores a seeded simulation of y ~ Bernoulli(s).",
@@ -176,7 +176,7 @@ def ks_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
 
 @metric(
     "Kuiper test",
-    meaning="How often calibrated scores would show so large a Kuiper error by chance.",
+    meaning="Probability that calibrated scores show a Kuiper error this large by chance.",
     bounds=(0.0, 1.0),
     better="none",
     convention="Brownian limit; below 100 distinct scores a seeded simulation of y ~ Bernoulli(s).",

@@ -16,8 +16,8 @@ from calib.numerics.isotonic import pool_adjacent_violators
 
 @metric(
     "Brier score, decomposed",
-    meaning="Miscalibration (what recalibration would save), discrimination and uncertainty of the "
-    "Brier score; also called calibration, sharpness and irreducible.",
+    meaning="Miscalibration (the part that recalibration would remove), discrimination and "
+    "uncertainty of the Brier score; also called calibration, sharpness and irreducible.",
     bounds=(0.0, 1.0),
     better="none",
     convention="CORP: recalibrated by isotonic regression, not by bins.",
@@ -56,8 +56,8 @@ def brier_decomposition(cells: ScoreCells) -> Decomposition:
 
 @metric(
     "Log loss, decomposed",
-    meaning="Miscalibration (what recalibration would save), discrimination and uncertainty of the "
-    "log loss; also called calibration, sharpness and irreducible.",
+    meaning="Miscalibration (the part that recalibration would remove), discrimination and "
+    "uncertainty of the log loss; also called calibration, sharpness and irreducible.",
     bounds=(0.0, float(-np.log(np.finfo(np.float64).eps))),
     better="none",
     convention="CORP: recalibrated by isotonic regression, not by bins. Without the clip of the "

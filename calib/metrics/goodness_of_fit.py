@@ -24,8 +24,8 @@ MAX_RUNS = 64
 
 @metric(
     "Spiegelhalter z",
-    meaning="Whether the Brier score is larger (z > 0) or smaller than calibrated scores would "
-    "have.",
+    meaning="Whether the Brier score is larger (z > 0) or smaller than expected of calibrated "
+    "scores.",
     bounds=(-math.inf, math.inf),
     better="zero",
     convention="Two-sided normal p-value.",
@@ -67,11 +67,13 @@ def spiegelhalter_test(cells: ScoreCells) -> TestResult:
 
 @metric(
     "Hosmer-Lemeshow",
-    meaning="Whether observed and expected positives differ by more than chance in equal groups.",
+    meaning="Whether observed and expected positives differ by more than chance in groups of "
+    "equal size.",
     bounds=(0.0, math.inf),
     better="lower",
-    convention="As many degrees of freedom as groups: the scores were not fitted on these rows. "
-    "Simulated where a group expects few positives or negatives.",
+    convention="As many degrees of freedom as groups, because the scores were not fitted on "
+    "these rows. The p-value is simulated if few positives or negatives are expected "
+    "in a group.",
     source="Hosmer and Lemeshow 1980, doi:10.1080/03610928008827941",
     interval=None,
     digits=3,

@@ -50,7 +50,8 @@ MULTICLASS_METRICS: Mapping[str, MulticlassMetric] = {
         MulticlassMetric(
             "log_loss",
             "Multiclass log loss",
-            "Mean surprise at the true classes: what a calibrator should lower, and what ranks.",
+            "Average negative log-likelihood of the true class (lower is better). Methods are "
+            "ranked by it.",
             (0.0, -math.log(MACHINE_EPSILON)),
             "lower",
             "Good 1952",
@@ -58,7 +59,7 @@ MULTICLASS_METRICS: Mapping[str, MulticlassMetric] = {
         MulticlassMetric(
             "brier_score",
             "Multiclass Brier score (0 to 2)",
-            "Squared distance of the scores from the true class, summed over the classes.",
+            "Mean squared distance between scores and true class, summed over the classes.",
             (0.0, 2.0),
             "lower",
             "Brier 1950",
@@ -66,7 +67,7 @@ MULTICLASS_METRICS: Mapping[str, MulticlassMetric] = {
         MulticlassMetric(
             "accuracy",
             "Accuracy",
-            "Share of the rows whose first class is the true one.",
+            "Share of rows whose predicted class is the true class.",
             (0.0, 1.0),
             "higher",
             "",
@@ -74,7 +75,7 @@ MULTICLASS_METRICS: Mapping[str, MulticlassMetric] = {
         MulticlassMetric(
             "ece_top_label",
             "ECE of the top label",
-            "Mean gap between accuracy and confidence over bins of the first score.",
+            "Mean gap between accuracy and confidence over bins of the top score.",
             (0.0, 1.0),
             "lower",
             "Guo et al. 2017, arXiv:1706.04599",
@@ -82,7 +83,7 @@ MULTICLASS_METRICS: Mapping[str, MulticlassMetric] = {
         MulticlassMetric(
             "ece_classwise",
             "Classwise ECE",
-            "ECE of every class's own score, averaged over the classes.",
+            "ECE of each class's score, averaged over the classes.",
             (0.0, 1.0),
             "lower",
             "Kull et al. 2019, arXiv:1910.12656",
@@ -90,7 +91,8 @@ MULTICLASS_METRICS: Mapping[str, MulticlassMetric] = {
         MulticlassMetric(
             "ks_top_1",
             "KS, top-1",
-            "Largest cumulative gap between the first score and its coming true.",
+            "Largest cumulative gap between the highest score and how often its class is the "
+            "true one.",
             (0.0, 1.0),
             "lower",
             _KS,
@@ -98,7 +100,8 @@ MULTICLASS_METRICS: Mapping[str, MulticlassMetric] = {
         MulticlassMetric(
             "ks_top_2",
             "KS, top-2",
-            "Largest cumulative gap between the second score and its coming true.",
+            "Largest cumulative gap between the second-highest score and how often its class is "
+            "the true one.",
             (0.0, 1.0),
             "lower",
             _KS,
@@ -106,7 +109,8 @@ MULTICLASS_METRICS: Mapping[str, MulticlassMetric] = {
         MulticlassMetric(
             "ks_within_2",
             "KS, within-top-2",
-            "Largest cumulative gap between the sum of the two first scores and their coming true.",
+            "Largest cumulative gap between the sum of the two highest scores and how often one "
+            "of their classes is the true one.",
             (0.0, 1.0),
             "lower",
             _KS,

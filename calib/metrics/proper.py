@@ -77,7 +77,7 @@ def _mean(
 
 @metric(
     "Log loss",
-    meaning="Mean surprise at the outcomes: what a calibrator should lower, and what ranks here.",
+    meaning="Average negative log-likelihood (lower is better). Methods are ranked by it.",
     bounds=(0.0, -math.log(np.finfo(np.float64).eps)),
     better="lower",
     convention="Natural log; scores clipped to [2.2e-16, 1 - 2.2e-16], as scikit-learn does.",
@@ -109,7 +109,7 @@ def log_loss(cells: ScoreCells) -> float:
 
 @metric(
     "Brier score",
-    meaning="Mean squared distance of the scores from the outcomes.",
+    meaning="Mean squared difference between scores and outcomes.",
     bounds=(0.0, 1.0),
     better="lower",
     convention="Binary: 0 to 1, half of the sum over both classes.",
@@ -140,11 +140,11 @@ def brier_score(cells: ScoreCells) -> float:
 
 
 @metric(
-    "Certain and wrong",
-    meaning="Rows with a score of exactly 0 or 1 whose outcome was the other one.",
+    "Confident errors",
+    meaning="Rows with a score of exactly 0 or 1 that is wrong.",
     bounds=(0.0, math.inf),
     better="zero",
-    convention="Rows, not weight; for such rows the clip decides the log loss.",
+    convention="Counts rows, not weights. The log loss of such rows depends only on the clip.",
     source="Good 1952, doi:10.1111/j.2517-6161.1952.tb00104.x",
     interval=None,
     digits=0,

@@ -15,7 +15,7 @@ from calib.numerics.sorting import increasing_order, run_starts
 
 @metric(
     "AUC",
-    meaning="How often a random positive row has a higher score than a random negative one.",
+    meaning="Probability that a random positive row has a higher score than a random negative row.",
     bounds=(0.0, 1.0),
     better="higher",
     convention="Mann-Whitney: ties count one half.",
@@ -139,10 +139,10 @@ def row_auc_within(rows: BinaryView, fold: IntArray) -> FloatArray:
 
 @metric(
     "Distinct scores",
-    meaning="How many different scores there are: isotonic regression makes ties.",
+    meaning="Number of different scores. Isotonic regression creates ties.",
     bounds=(1.0, math.inf),
     better="none",
-    convention="Exact: scores that differ in their last digit are two.",
+    convention="Exact: scores that differ only in the last digit count as two.",
     source="Zadrozny and Elkan 2002, doi:10.1145/775047.775151",
     interval=None,
     digits=0,

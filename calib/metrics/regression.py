@@ -20,11 +20,11 @@ from calib.numerics.transforms import clip_certain, safe_logit, sigmoid
 
 @metric(
     "Calibration slope",
-    meaning="Slope 1 and intercept 0 are calibrated; a slope below 1 is overconfident.",
+    meaning="Calibrated scores have slope 1 and intercept 0; a slope below 1 means overconfident.",
     bounds=(-math.inf, math.inf),
     better="one",
-    convention="Scores clipped as for the log loss. The intercept with the slope fixed at 1 is "
-    "another number than the one fitted with the slope.",
+    convention="Scores clipped as for the log loss. The intercept with the slope fixed at 1 "
+    "differs from the intercept fitted together with the slope.",
     source="Cox 1958, doi:10.1093/biomet/45.3-4.562",
     digits=3,
 )

@@ -33,8 +33,7 @@ ROUNDING = 1e-12
 
 @metric(
     "smECE",
-    meaning="Calibration error after smoothing over scores as near to each other as the error is "
-    "large.",
+    meaning="Calibration error after kernel smoothing; the bandwidth equals the error itself.",
     bounds=(0.0, 1.0),
     better="lower",
     convention="Gaussian kernel reflected at 0 and 1, with all images.",

@@ -17,11 +17,12 @@ from calib.numerics.transforms import sigmoid
 
 @metric(
     "ICI",
-    meaning="Mean distance of the scores from a smooth calibration curve, with its median, 90th "
+    meaning="Mean distance of the scores from a smooth calibration curve, with the median, 90th "
     "percentile and maximum.",
     bounds=(0.0, 1.0),
     better="lower",
-    convention="The curve is the smoothing spline, not loess; its axis spreads both tails.",
+    convention="The curve is a smoothing spline, not loess, on an axis that spreads out both "
+    "tails.",
     source="Austin and Steyerberg 2019, doi:10.1002/sim.8281",
     interval=None,  # a resample costs as much as a fit
 )

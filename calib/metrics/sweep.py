@@ -16,7 +16,7 @@ ROUNDING = 1e-12  # of sums over bins
 
 @metric(
     "ECE-sweep",
-    meaning="ECE with as many bins as the observed frequencies still increase over.",
+    meaning="ECE with the largest number of bins that keeps observed frequencies monotone.",
     bounds=(0.0, 1.0),
     better="lower",
     convention="Quantile bins that never split ties; at most 1,000.",

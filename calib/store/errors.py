@@ -10,16 +10,16 @@ from sqlalchemy import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-BUSY = "is busy: others have been writing to it all the while. Try again in a moment"
-DISK_FULL = "cannot take more: the disk is full. Free some space, then try again"
+BUSY = "is busy: other processes keep writing to it. Try again in a moment"
+DISK_FULL = "is full: no disk space is left. Free some space, then try again"
 READ_ONLY = (
-    "cannot be written to. Allow it, or name another folder by CALIB_HOME or another database by "
-    "CALIB_DATABASE_URL"
+    "cannot be written to. Allow writing, or set CALIB_HOME to another folder or "
+    "CALIB_DATABASE_URL to another database"
 )
 NOT_GRANTED = (
     "does not let this user create or use its tables. Grant it CREATE and USAGE on the schema"
 )
-BROKEN = "is damaged, or is no database of SQLite. Restore it from a copy, or name another"
+BROKEN = "is damaged, or is not an SQLite database. Restore it from a copy, or name another"
 
 # By primary result code, https://www.sqlite.org/rescode.html.
 SQLITE = {
@@ -38,7 +38,7 @@ POSTGRESQL = {
     "55P03": BUSY,
     "40": BUSY,
     "53100": DISK_FULL,
-    "25006": "is read-only. Name the database that takes writes by CALIB_DATABASE_URL",
+    "25006": "is read-only. Set CALIB_DATABASE_URL to a database that accepts writes",
     "42501": NOT_GRANTED,
     "3F": NOT_GRANTED,
     "28": "refuses this user or password. Correct CALIB_DATABASE_URL",

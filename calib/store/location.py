@@ -50,8 +50,8 @@ def database_url(environ: Mapping[str, str] | None = None) -> URL:
         folder = Path(home).expanduser() if home else _data_directory(environ)
     except RuntimeError:
         raise StoreError(
-            "This user has no home folder to keep reports in: name a folder by CALIB_HOME, as a "
-            f"full path, got {home!r}."
+            "This user has no home folder for reports: set CALIB_HOME to a folder, as a full "
+            f"path, got {home!r}."
         ) from None
     return URL.create("sqlite", database=str(folder / FILE))
 
@@ -93,6 +93,6 @@ def make_folder(url: URL) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(
-            f"The folder for reports, {folder}, cannot be made ({error.strerror}). Name another "
-            "by CALIB_HOME."
+            f"The folder for reports, {folder}, cannot be made ({error.strerror}). Set "
+            "CALIB_HOME to another folder."
         ) from error

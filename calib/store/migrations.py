@@ -102,7 +102,7 @@ def migrate(engine: Engine, steps: Sequence[Step] = STEPS) -> None:
         version = _version(connection)
         if version > len(steps):
             raise StoreError(
-                f"The reports were kept by a newer version of calib (schema {version}, this one "
+                f"The reports were saved by a newer version of calib (schema {version}, this one "
                 f"knows up to {len(steps)}): update calib to use them."
             )
         if version == 0:

@@ -129,8 +129,8 @@ def _structure(
     if len(tables) > 1 and test_table is not None:
         yield error(
             "files-and-test",
-            f"Test rows of their own go with one file, got {len(tables)}. Remove them, and tell "
-            "test rows from calibration rows by a column.",
+            f"A separate test file needs exactly one data file, got {len(tables)}. Remove the "
+            "test file, and mark the test rows in a column.",
         )
     if mapping.model is None:
         return
@@ -140,7 +140,7 @@ def _structure(
         elif len(labels := as_labels(table.frame[mapping.model])) > MAX_MODELS:
             sentence = (
                 f"The model column {quoted(mapping.model)} names {len(labels):,} models; at most "
-                f"{MAX_MODELS} are compared."
+                f"{MAX_MODELS} can be compared."
             )
         elif not len(labels):
             sentence = f"The model column {quoted(mapping.model)} is empty."
@@ -151,7 +151,7 @@ def _structure(
             "model-column",
             f"{sentence} Choose another column, or none.",
             none,
-            "Use no model column",
+            "Ignore the model column",
         )
 
 
@@ -286,7 +286,7 @@ def _counted(models: Mapping[str, Predictions]) -> tuple[str, ...]:
     said = f"{len(models)} models, {joined(names, len(models))}, of {each}"
     distinct = Counter(predictions.outcome.tobytes() for predictions in models.values())
     same = ", with the same outcomes in the same order" if len(distinct) == 1 else ""
-    return (f"{said}{same}. Of the first one:",)
+    return (f"{said}{same}. For the first one:",)
 
 
 def of_model(table: Table, column: str, model: str, labels: Labels | None = None) -> Table:
@@ -312,8 +312,8 @@ def one_model(
         known = joined([quoted(name) for name in labels.names[:5]], len(labels)) or "no model"
         raise refuse(
             "model-value",
-            f"model_value must be one that the column {quoted(column)} names ({known}), "
-            f"got {quoted(model)}.",
+            f"model_value must be a value of the column {quoted(column)} ({known}), got "
+            f"{quoted(model)}.",
         )
     chosen = of_model(table, column, model, labels)
     return chosen, test_table and of_model(test_table, column, model)

@@ -33,10 +33,10 @@ def refused_guess(guess: Guess) -> Problem:
     """The error that names the argument which settles a guess."""
     code = f"guessed-{guess.argument or 'file'}"
     if not guess.argument:
-        sentence = f"{guess.sentence} Strict reading guesses nothing: repair the file."
+        sentence = f"{guess.sentence} Strict mode does not guess: repair the file."
         return error(code, sentence)
-    settled = Choice("if that is right", {guess.argument: guess.value})
-    sentence = f"{guess.sentence} Strict reading guesses nothing: name it."
+    settled = Choice("if this is correct", {guess.argument: guess.value})
+    sentence = f"{guess.sentence} Strict mode does not guess: give the argument."
     return error(code, sentence, choices=(settled,))
 
 
@@ -131,7 +131,7 @@ def _texts(labels: Labels, keep: Kept) -> NDArray[np.generic]:
 MEANING = {
     "positive": "The positive class was",
     "predicted": "The column of predicted labels was",
-    "test_value": "The value that means test was",
+    "test_value": "The value that marks test rows was",
     "slices": "The columns to slice by were",
     "models": "The columns of models were",
 }
@@ -168,14 +168,14 @@ def guesses_of(rows: Rows) -> tuple[Guess, ...]:
         column_guess(name, changed[name]) for name in rows.mapping.guessed if changed.get(name)
     ]
     in_order = rows.classes is not None and rows.classes.match == "order"
-    order = Guess("", None, "The labels were taken for the score columns in sorted order.")
+    order = Guess("", None, "The score columns were matched to the labels in sorted order.")
     return (*written, *columns, *([order] if in_order else []))
 
 
 def column_guess(name: str, value: object) -> Guess:
     """A guess of what a column, or a label, means."""
     meaning = MEANING.get(name, f"The {name} column was")
-    return Guess(name, value, f"{meaning} taken to be {_shown(value)}.")
+    return Guess(name, value, f"{meaning} assumed to be {_shown(value)}.")
 
 
 def _shown(value: object) -> str:

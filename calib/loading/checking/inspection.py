@@ -109,8 +109,8 @@ def _folds_and_test(mapping: ColumnMapping, test_table: Table | None) -> Iterato
     tests = "a test file" if test_table else f"the split column {quoted(mapping.split)}"
     yield error(
         "folds-and-test",
-        f"Both the fold column {quoted(mapping.fold)} and {tests} are named. With test rows "
-        "nothing is cross-fitted: use either folds or test rows.",
+        f"Both the fold column {quoted(mapping.fold)} and {tests} are given. Cross-fitting is "
+        "not used with test rows: use either folds or test rows.",
         replace(mapping, fold=None),
         NO_FOLDS,
     )
@@ -121,15 +121,15 @@ def _class_structure(mapping: ColumnMapping) -> Iterator[Problem]:
         (column,) = mapping.score
         yield error(
             "one-class-column",
-            f"A single class column, {quoted(column)}, is no matrix of classes. Choose the columns "
-            "of all classes, or read it as the score of the positive class.",
+            f"One class column, {quoted(column)}, is not enough. Choose the score columns of all "
+            "classes, or use it as the score of the positive class.",
             replace(mapping, score=column),
-            "Read it as the positive class's score",
+            "Use it as the positive class's score",
         )
     elif isinstance(mapping.score, str) and mapping.transform in OF_ROWS:
         yield error(
             "not-a-matrix",
-            f"The transform {mapping.transform!r} needs one column a class; "
+            f"The transform {mapping.transform!r} needs one column per class; "
             f"{quoted(mapping.score)} is a single score.",
             replace(mapping, transform="none"),
             "Undo the transform",
@@ -139,8 +139,8 @@ def _class_structure(mapping: ColumnMapping) -> Iterator[Problem]:
 def _absent(column: str, role: str, where: str) -> Problem:
     return error(
         "no-column",
-        f"The {role} column {quoted(column)} is not in {where}. Choose another column, or name it "
-        "so in the file.",
+        f"The {role} column {quoted(column)} is not in {where}. Choose another column, or rename "
+        "it in the file.",
     )
 
 
@@ -160,8 +160,8 @@ def _overlap(table: Table, test_table: Table | None) -> Iterator[Problem]:
         yield Problem(
             "overlap",
             "note" if count < len(both) else "warning",
-            f"{plural(count, 'row')} of the {len(both):,} in the test file also stand in the "
-            "calibration file. Scores of a calibrator on rows that it was fitted on look too good.",
+            f"{plural(count, 'row')} of the {len(both):,} in the test file also occur in the "
+            "calibration file. Results on rows that a calibrator was fitted on are optimistic.",
         )
 
 

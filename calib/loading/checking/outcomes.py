@@ -56,13 +56,13 @@ def _not_labels(rows: Rows) -> Problem:
     swap = len(values) == 2 and rows.labels.values.dtype.kind == "f"
     positive = label_text(values[1]) if swap else None
     exchanged = replace(mapping, outcome=score, score=mapping.outcome, positive=positive)
-    hint = "They look exchanged." if swap else "Choose a column of two labels."
+    hint = "They look swapped." if swap else "Choose a column of two labels."
     return error(
         "many-labels",
         f"The outcome column {quoted(mapping.outcome)} holds {len(rows.labels):,} different "
         f"values, so it is not a label. {hint}",
         exchanged if swap else None,
-        "Exchange outcome and score" if swap else "",
+        "Swap outcome and score" if swap else "",
     )
 
 
@@ -152,14 +152,14 @@ def _classes(rows: Rows) -> Iterator[Problem]:
         elif rarer < 2:
             yield error(
                 "too-few",
-                f"Among {part} ({total:,}) one class has a single row. At least 2 rows of either "
-                f"class are needed, and {FEW} for a verdict. Upload more rows.",
+                f"One class has a single row among {part} ({total:,}). At least 2 rows per class "
+                f"are needed, and {FEW} for a verdict. Upload more rows.",
             )
         elif rarer < FEW:
             yield warning(
                 "few",
-                f"Among {part} ({total:,}) the rarer class has {rarer} rows. Below {FEW} most "
-                "questions stay open: intervals are wide.",
+                f"The rarer class has only {rarer} rows among {part} ({total:,}). With fewer "
+                f"than {FEW}, intervals are wide and most results are inconclusive.",
             )
 
 
@@ -168,6 +168,6 @@ def _one_class(rows: Rows, part: str, total: int, n_positive: int) -> Problem:
     label = f" ({quoted(rows.labels.name(0))})" if len(rows.labels) == 1 else ""
     return error(
         "one-class",
-        f"All of {part} ({total:,}) have a {which} outcome{label}. Calibration compares "
-        "both: upload rows of both classes, or choose another outcome column.",
+        f"All of {part} ({total:,}) have a {which} outcome{label}. Calibration needs both "
+        "outcomes: upload rows of both classes, or choose another outcome column.",
     )

@@ -19,7 +19,7 @@ from calib.numerics.arrays import BoolArray, IntArray
 from calib.text import joined, plural, quoted
 
 LEAVE_OUT = "Leave these rows out"
-NO_FOLDS = "Use no folds of the file"
+NO_FOLDS = "Ignore the fold column"
 MAX_SPLIT_VALUES = 10
 WORDS = MISSING_WORDS - {"", "-", "."}
 OUTSIDE = "none of the classes"
@@ -61,8 +61,8 @@ def _text(rows: Rows, column: str, role: str, numbers: Numbers) -> Iterator[Prob
     )
     yield error(
         "text",
-        f"Column {quoted(column)} is to be the {role}, but {plural(count, 'cell')} of {total:,} "
-        f"{'is' if count == 1 else 'are'} not a number, such as {cells} in "
+        f"Column {quoted(column)} was chosen as the {role}, but {plural(count, 'cell')} of "
+        f"{total:,} {'is' if count == 1 else 'are'} not a number, such as {cells} in "
         f"{rows.where(numbers.text)}. {repair}",
         replace(rows.mapping, drop_missing=True) if few else None,
         LEAVE_OUT if few else "",
@@ -78,11 +78,13 @@ def _unclear(rows: Rows, column: str, numbers: Numbers) -> Iterator[Problem]:
     yield error(
         "decimal-mark",
         f"{plural(count, 'cell')} of column {quoted(column)}, such as {quoted(cell)} in "
-        f"{rows.where(numbers.unclear[:1])}, can be read in two ways: the {word} is a decimal "
-        "mark, or it separates thousands. Say which it is.",
+        f"{rows.where(numbers.unclear[:1])}, are ambiguous: the {word} is either a decimal mark "
+        "or a thousands separator. Choose which.",
         choices=(
             Choice(f"The {word} is the decimal mark", {"decimal": mark}),
-            Choice(f"The {word} separates thousands", {"decimal": "." if mark == "," else ","}),
+            Choice(
+                f"The {word} is the thousands separator", {"decimal": "." if mark == "," else ","}
+            ),
         ),
     )
 
@@ -140,7 +142,7 @@ def _weight_range(rows: Rows) -> Iterator[Problem]:
             f"The weights {quoted(rows.mapping.weight)} must {trouble}. Leave the rows of the "
             "smallest weights out of the file, or use no weights.",
             replace(rows.mapping, weight=None),
-            "Use no weights",
+            "Ignore the weights",
         )
 
 
@@ -157,7 +159,7 @@ def _dates(rows: Rows) -> Iterator[Problem]:
         f"date, such as {cell}: {rows.where(found)}. These rows count as rows without a time. "
         "Write dates as 2024-12-31, or use no time column.",
         replace(rows.mapping, time=None),
-        "Use no time column",
+        "Ignore the time column",
     )
 
 
@@ -183,8 +185,9 @@ def _words(rows: Rows) -> Iterator[Problem]:
             yield note(
                 "missing-words",
                 f"{joined([quoted(cell) for cell in found[:3]], len(found))} in column "
-                f"{quoted(column)} ({plural(count, 'row')}) counts as {meaning}: only empty cells "
-                "are missing. Empty these cells in the file if nothing is known of them.",
+                f"{quoted(column)} ({plural(count, 'row')}) counts as {meaning}: only empty "
+                "cells count as missing. If these values are unknown, empty the cells in the "
+                "file.",
             )
 
 
@@ -198,7 +201,7 @@ def _repeated(rows: Rows) -> Iterator[Problem]:
             "repeated-ids",
             f"Column {quoted(repeats.id_column)}: {repeated_ids(repeats.ids)}",
             together,
-            "Rows of one id belong together" if together else "",
+            "Use it as the cluster ID" if together else "",
         )
 
 
@@ -211,10 +214,10 @@ def _split(rows: Rows) -> Iterator[Problem]:
     if rows.test is None:
         yield error(
             "test-value",
-            f"Choose the value of the split column {column} that means test rows, out of "
+            f"Choose the value of the split column {column} that marks test rows, one of "
             f"{_shown(names)}; got {quoted(mapping.test_value)}.",
             none,
-            "Use no split",
+            "Ignore the split column",
         )
         return
     yield from _uneven_split(rows, column)
@@ -225,15 +228,15 @@ def _split(rows: Rows) -> Iterator[Problem]:
             f"The split column {column} has {len(names):,} values. Rows of {others} all count as "
             f"calibration rows; {quoted(mapping.test_value)} rows are for the test.",
             none,
-            "Use no split",
+            "Ignore the split column",
         )
     if any(name.casefold() in ("train", "training") for name in names):
         yield warning(
             "train-rows",
-            f"The split column {column} marks training rows. A model looks better on rows that it "
-            "was trained on, and a calibrator fitted there repairs too little.",
+            f"The split column {column} marks training rows. Results on rows that the model was "
+            "trained on are optimistic, and a calibrator fitted on them corrects too little.",
             none,
-            "Use no split",
+            "Ignore the split column",
         )
 
 
@@ -246,10 +249,10 @@ def _uneven_split(rows: Rows, column: str) -> Iterator[Problem]:
     what = "Every usable row is" if n_test else "No usable row is"
     yield error(
         "split-empty",
-        f"{what} a test row by the split column {column}. Both parts need rows: choose another "
-        "value or no split.",
+        f"{what} a test row by the split column {column}. Calibration rows and test rows are "
+        "both needed: choose another value, or no split.",
         replace(rows.mapping, split=None, test_value=None),
-        "Use no split",
+        "Ignore the split column",
     )
 
 

@@ -28,22 +28,22 @@ CONVERSIONS: dict[str, tuple[Transform, str, str]] = {
     "slightly-outside": (
         "clip",
         "Clip to [0, 1]",
-        "They miss the range by little: clip them, or look for the cause.",
+        "They are only slightly outside the range: clip them, or look for the cause.",
     ),
     "logit": (
         "logit",
         "Apply the sigmoid",
-        "They look like log-odds or raw decision scores: the sigmoid makes probabilities of "
-        "log-odds, and a first approximation of raw scores.",
+        "They look like log-odds or raw decision scores: the sigmoid turns log-odds into "
+        "probabilities; for raw scores it is a first approximation.",
     ),
     "ratings": (
         "tenths",
         "Divide by 10",
         "They look like ratings or classes, not probabilities. Choose the column that holds the "
-        "probability; or divide ratings by 10, and let calibration make probabilities of them.",
+        "probability; or divide ratings by 10 and calibrate them.",
     ),
     "percent": ("percent", "Divide by 100", ""),
-    "logits": ("softmax", "Apply the softmax", ": the softmax makes probabilities of them."),
+    "logits": ("softmax", "Apply the softmax", ": the softmax turns them into probabilities."),
 }
 # Scores are counted in so many ranges, to see without sorting them that the AUC is not low.
 RANGES = 4096
@@ -77,7 +77,7 @@ def _outside(rows: Rows, low: float, high: float) -> Problem:
     if low < 0.0:
         return _converted(rows, "logit", lead)
     if high > 100.0:
-        text = lead + "They are no probabilities. Choose the column that holds the probability."
+        text = lead + "They are not probabilities. Choose the column that holds the probability."
         return error("not-probabilities", text)
     if high <= 10.0 and bool((rows.score[rows.usable] % 1.0 == 0.0).all()):
         return _converted(rows, "ratings", lead)
@@ -106,8 +106,8 @@ def _converted(rows: Rows, code: str, lead: str) -> Problem:
 def _constant(rows: Rows, value: float) -> Problem:
     return warning(
         "constant",
-        f"All scores of {quoted(rows.mapping.score)} are {significant(value, 4)}. Only their mean "
-        "can be compared with the outcome; choose another column if this is not meant.",
+        f"All scores of {quoted(rows.mapping.score)} are {significant(value, 4)}. Only their "
+        "mean can be compared with the outcome; choose another column if this is not intended.",
     )
 
 
@@ -141,10 +141,10 @@ def _swapped(rows: Rows, score: FloatArray) -> Iterator[Problem]:
     auc = _auc(ScoreCells.from_arrays(outcome, score))
     if auc < limit:
         mapping = rows.mapping
-        other = "of the other class" if mapping.predicted is None else "that it is wrong"
+        other = "of the negative class" if mapping.predicted is None else "that it is wrong"
         yield warning(
             "swapped",
-            f"Positive rows have the lower scores (AUC {number(auc, 3)}): column "
+            f"Positive rows have lower scores (AUC {number(auc, 3)}): column "
             f"{quoted(mapping.score)} may hold the probability {other}. Swap the classes if so.",
             replace(mapping, swap=not mapping.swap),
             "Swap the classes",
@@ -190,10 +190,11 @@ def _class_labels(rows: Rows) -> Iterator[Problem]:
     if classes.match == "order":
         yield warning(
             "class-order",
-            f"The labels do not tell which score column is which class. They were taken in sorted "
-            f"order: {quoted(classes.names[0])} is {quoted(rows.mapping.score_columns[0])}, "
-            f"{quoted(classes.names[-1])} is {quoted(rows.mapping.score_columns[-1])}. Name each "
-            "column after its label if that is wrong.",
+            "The labels do not show which score column belongs to which class. They were "
+            f"matched in sorted order: {quoted(classes.names[0])} is "
+            f"{quoted(rows.mapping.score_columns[0])}, {quoted(classes.names[-1])} is "
+            f"{quoted(rows.mapping.score_columns[-1])}. Name each column after its label if that "
+            "is wrong.",
         )
     yield from _seen(rows)
 
@@ -217,7 +218,7 @@ def _outside_classes(rows: Rows, outside: BoolArray) -> Problem:
     names = rows.classes.names
     return error(
         "outside-classes",
-        f"The outcome {quoted(rows.mapping.outcome)} is none of the {len(names):,} classes in "
+        f"The outcome {quoted(rows.mapping.outcome)} is not one of the {len(names):,} classes in "
         f"{plural(int(outside.sum()), 'row')}, such as {shown} in {rows.where(outside)}; they go "
         f"from {quoted(names[0])} to {quoted(names[-1])}. Leave these rows out, or choose the "
         "columns of all classes.",
@@ -248,8 +249,8 @@ def _seen(rows: Rows) -> Iterator[Problem]:
             yield warning(
                 "unseen-classes",
                 f"{plural(len(absent), 'class')} of {len(names):,} {verb} no row among {part}: "
-                f"{joined(shown, len(absent))}. Nothing can be said or learnt about "
-                f"{'its' if len(absent) == 1 else 'their'} scores there.",
+                f"{joined(shown, len(absent))}. {'Its' if len(absent) == 1 else 'Their'} scores "
+                "cannot be fitted or tested on these rows.",
             )
 
 
@@ -288,7 +289,7 @@ def _matrix_outside(rows: Rows, low: float, high: float, sums: FloatArray) -> Pr
     if low >= 0.0 and float(np.mean(np.abs(sums - 100.0) < 1.0)) > 0.5:
         text = "Their rows sum to 100, as percentages do: divide them by 100."
         return _converted(rows, "percent", lead + text)
-    form = "logarithms of probabilities" if high <= 0.0 else "logits, a network's last layer"
+    form = "logarithms of probabilities" if high <= 0.0 else "logits (a network's last layer)"
     return _converted(rows, "logits", f"{lead}They look like {form}")
 
 
@@ -304,8 +305,8 @@ def _row_sums(rows: Rows, off: BoolArray, sums: FloatArray) -> Problem:
         text = lead + "Name the columns of all classes, or repair these rows in the file."
         return error("row-sums", text)
     text = lead + (
-        "Name the columns of all classes; or, if each is a class against the rest, divide each row "
-        "by its sum."
+        "Name the columns of all classes; or, if each score is one-vs-rest, divide each row by "
+        "its sum."
     )
     divided = replace(rows.mapping, transform="normalize")
     return error("row-sums", text, divided, "Divide each row by its sum")

@@ -63,9 +63,8 @@ def _unpack(name: str, opened: Callable[[bytes, int], bytes], data: bytes, limit
 def _damaged(name: str) -> InputError:
     return refuse(
         "damaged",
-        f"This {name} file cannot be unpacked: it is damaged, cut short, "
-        "locked by a password, or has other bytes before or behind it. Save it again, or upload it "
-        "unpacked.",
+        f"This {name} file cannot be unpacked: it is damaged, cut short, locked by a password, "
+        "or has other bytes before or after it. Save it again, or upload it unpacked.",
     )
 
 
@@ -83,7 +82,7 @@ def _zip(data: bytes, most: int) -> bytes:
             raise refuse(
                 "many-members",
                 f"The zip archive must hold exactly one file, got {len(members):,}. Upload the "
-                "table alone; a test table has its own place.",
+                "table alone; upload a test table separately.",
             )
         with archive.open(members[0]) as stream:
             return stream.read(most)
@@ -217,7 +216,8 @@ def read_numpy_archive(data: bytes, name: str, limit: int) -> Table:
             left_out.append(key)
     if not columns or not n_rows:
         raise refuse(
-            "empty", "The NumPy archive holds no array with one value or one row of scores a row."
+            "empty",
+            "The NumPy archive holds no array with one value, or one row of scores, per row.",
         )
     return _table(columns, _class_names(arrays, matrix), name, left_out)
 
@@ -287,8 +287,8 @@ def _header(content: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
 def _damaged_arrays() -> InputError:
     return refuse(
         "damaged",
-        "This NumPy archive cannot be read: it is damaged, cut short, packed "
-        "in another way, or holds more than one archive. Save it again by numpy.savez.",
+        "This NumPy archive cannot be read: it is damaged, cut short, compressed in an "
+        "unsupported way, or holds more than one archive. Save it again with numpy.savez.",
     )
 
 
@@ -357,5 +357,5 @@ def _note(left_out: Sequence[str]) -> tuple[Problem, ...]:
     if not left_out:
         return ()
     shown = joined([quoted(key) for key in left_out[:3]], len(left_out))
-    sentence = f"{shown} of the NumPy archive do not have one value a row, and were left out."
+    sentence = f"{shown} of the NumPy archive do not have one value per row, and were left out."
     return (note("left-out-columns", sentence),)

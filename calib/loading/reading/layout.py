@@ -84,9 +84,9 @@ def _guesses(header: Record | None, names: Record, *, sure: bool) -> tuple[Guess
     found = []
     if not sure:
         what = "a row of data" if header is None else "the names of the columns"
-        found.append(Guess("header", header is not None, f"The first line was taken for {what}."))
+        found.append(Guess("header", header is not None, f"The first line was read as {what}."))
     if header is not None and len(header) < len(names):
-        sentence = "The header is one name short: the first column was taken for names of rows."
+        sentence = "The header has one name too few: the first column was read as row names."
         found.append(Guess("", None, sentence))
     return tuple(found)
 
@@ -100,7 +100,7 @@ def _names(header: Record | None, rows: Sequence[Record], data: bytes) -> Record
         raise refuse(
             "long-header",
             f"The header has {len(header)} names, some of them numbers, and most rows have "
-            f"{width} cells: a line break is missing behind the header. Put it there.",
+            f"{width} cells: a line break is missing after the header. Add it.",
         )
     longer = bool(rows) and all(len(row) == len(header) + 1 for row in rows)
     # A delimiter at the end of every line makes a cell, and not a column.
@@ -161,7 +161,7 @@ def _delimiter(sample: str) -> tuple[str, tuple[Guess, ...]]:
     rivals = [records for records in found.values() if _regular(records)]
     if not any(_n_numbers(records) >= _n_numbers(chosen) for records in rivals):
         return best, ()
-    return best, (Guess("delimiter", best, f"Cells were taken to be separated by {best!r}."),)
+    return best, (Guess("delimiter", best, f"Cells were assumed to be separated by {best!r}."),)
 
 
 def _regular(records: Sequence[Record]) -> bool:
@@ -327,8 +327,8 @@ def _question(first: Record) -> Problem:
     shown = quoted(",".join(first))
     return error(
         "header",
-        f"The first line, {shown}, may be the names that pandas gives to columns without names, or "
-        "a row of data. Say which it is.",
+        f"The first line, {shown}, is either the default column names of pandas or a row of "
+        "data. Choose which.",
         choices=(
             Choice("The first line names the columns", {"header": True}),
             Choice("The first line is data", {"header": False}),

@@ -49,7 +49,7 @@ OTHER_FORMATS = {
     b"%PDF": "a PDF document",
     b"\xd0\xcf\x11\xe0": "an old Excel or Word file",
     b"SQLite format 3": "an SQLite database",
-    b"\x93NUMPY": "a NumPy array without labels (save both by numpy.savez)",
+    b"\x93NUMPY": "a NumPy array without labels (save both with numpy.savez)",
     b"\x89HDF": "an HDF5 file",
     b"Obj\x01": "an Avro file",
     b"ORC": "an ORC file",
@@ -180,7 +180,7 @@ def _check_single(content: bytes) -> None:
         if content.startswith(magic) and 2 * magic in content:
             raise refuse(
                 "several-files",
-                f"The file holds several {kind} files, one behind the other. Save their rows as "
+                f"The file holds several {kind} files, one after the other. Save their rows as "
                 "one table.",
             )
 
@@ -206,7 +206,7 @@ def _parquet(content: bytes) -> pa.Table:
     if METADATA_KEY in (file.metadata.metadata or {}):
         raise refuse(
             "aggregate",
-            "This file holds counts that calib.aggregate made, and no rows. In Python: "
+            "This file holds counts made by calib.aggregate, not rows. In Python: "
             "calib.analyze(calib.Aggregate.load(path)).",
         )
     _check_cells(file.metadata.num_rows, file.metadata.num_columns)

@@ -132,8 +132,8 @@ def _short_rows(
     return (
         warning(
             "short-rows",
-            f"{len(short):,} {has} fewer cells than the header has names, first in {rows}: "
-            "the cells at their end were read as empty. Check that these rows are whole.",
+            f"{len(short):,} {has} fewer cells than the header has names, first in {rows}: the "
+            "cells at their end were read as empty. Check that these rows are complete.",
         ),
     )
 
