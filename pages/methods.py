@@ -14,7 +14,7 @@ query = st.text_input(
     help="Every word is looked for in names, explanations and sources.",
 )
 metrics = glossary.kept(glossary.metric_entries() | glossary.matrix_entries(), query)
-calibrators = glossary.kept(glossary.calibrator_entries(), query)
+calibrators = glossary.kept(glossary.calibrator_entries() | glossary.term_entries(), query)
 
 left, right = st.columns(2, gap="large")
 with left, st.container(key="glossary_metrics"):
@@ -30,4 +30,4 @@ with right, st.container(key="glossary_calibrators"):
         st.markdown("#### How the intervals are made")
         st.markdown(glossary.INTERVALS)
 if not metrics and not calibrators:
-    st.info("Nothing here holds all of these words.")
+    st.info("No matches.")

@@ -83,7 +83,7 @@ class ModelComparison:
         return next(iter(self.models))
 
     def frame(self) -> pd.DataFrame:
-        """One row a model and method; columns metric, and metric_low / metric_high / _diff ..."""
+        """One row per model and method; columns metric, and metric_low / metric_high / _diff ..."""
         rows = []
         for name, model in self.models.items():
             for method, found in model.metrics.items():
@@ -118,7 +118,7 @@ def compare_models(
     Parameters
     ----------
     models : mapping of str to Predictions
-        At least two, all with one score a row or all with the same number of classes.
+        At least two, all with one score per row or all with the same number of classes.
     settings : Settings, optional
         Its methods are not used.
     method : str, optional

@@ -63,7 +63,7 @@ class DataSummary:
     ----------
     name, fingerprint, score_name, outcome_name, positive_name : str
     n_rows, n_calibration : int
-        Rows that are scored, and rows that the drawn maps were fitted on.
+        Rows that are scored, and rows that the drawn calibrators were fitted on.
     n_positive : int
         Positive rows among those that are scored.
     base_rate, mean_score : float
@@ -117,7 +117,8 @@ class MethodResult:
     ks : TestResult
         KS test of the held-out scores, by cluster where groups are named.
     function : CalibrationFunction
-        The map fitted on all calibration rows; no curve where whole rows of a matrix are mapped.
+        The calibrator fitted on all calibration rows; no curve where whole rows of a matrix are
+        mapped.
     tests : mapping of str to TestResult
         Other tests of the held-out scores: kuiper, spiegelhalter, hosmer_lemeshow, and line, the
         likelihood-ratio test of slope 1 and intercept 0; by cluster where groups are named.
@@ -159,13 +160,13 @@ class Analysis:
     methods : mapping of str to MethodResult
         By key, "uncalibrated" first; of a matrix, in the view of the settings.
     fitted_reliability : ReliabilityCurve
-        The uncalibrated scores of the rows that the maps were fitted on.
+        The uncalibrated scores of the rows that the calibrators were fitted on.
     compact_logit : CompactLogitCurve
     verdict : Verdict
     recommendation : Recommendation
     warnings : tuple of str
     multiclass : MulticlassComparison or None
-        The whole matrix, whatever the view; None where there is one score a row.
+        The whole matrix, whatever the view; None where there is one score per row.
     """
 
     settings: Settings
@@ -232,7 +233,7 @@ class LiveAnalysis(Analysis):
     Attributes
     ----------
     held_out : CrossFitted
-        The held-out scores and fitted maps.
+        The held-out scores and fitted calibrators.
     multiclass : LiveMulticlassComparison or None
         The same of the whole matrix.
     """

@@ -47,7 +47,7 @@ def analyze(
     earlier: LiveAnalysis | None = None,
     progress: Progress = no_progress,
 ) -> LiveAnalysis:
-    """Analyse predictions: curves, metrics with intervals, fitted maps, verdict, recommendation.
+    """Analyse predictions: curves, metrics with intervals, calibrators, verdict, recommendation.
 
     Parameters
     ----------

@@ -88,8 +88,8 @@ def warnings_of(held_out: CrossFitted, scored: ScoreCells) -> tuple[str, ...]:
     wrong = int(certain_and_wrong(scored))
     if wrong:
         found.append(
-            f"{plural(wrong, 'score')} of exactly 0 or 1 {'was' if wrong == 1 else 'were'} wrong. The log "
-            "loss depends on how such scores are clipped."
+            f"{plural(wrong, 'score')} of exactly 0 or 1 {'was' if wrong == 1 else 'were'} wrong. "
+            "The log loss depends on how such scores are clipped."
         )
     if bounds := held_out.resolution.get("uncalibrated"):
         loss, ks, area = (significant(bounds[name], 1) for name in ("log_loss", "ks_error", "auc"))

@@ -26,8 +26,8 @@ class Calibrator(BaseEstimator):
 
     A method is one subclass in one file: parameters in ``__init__``, `_fit` that reads the cells
     and sets attributes ending in an underscore, `_map` that applies them, `formula` that says the
-    fitted map in words and numbers. Monotone ones say so. The weights that `_fit` sees are in
-    effective rows, so that no method has to know in which unit they were given.
+    fitted calibrator in words and numbers. Monotone ones say so. The weights that `_fit` sees are
+    in effective rows, so that no method has to know in which unit they were given.
     """
 
     monotone: bool = True
@@ -40,7 +40,7 @@ class Calibrator(BaseEstimator):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Fit the map on held-out scores and outcomes.
+        """Fit the calibrator on held-out scores and outcomes.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class Calibrator(BaseEstimator):
         return self.fit_cells(ScoreCells.from_arrays(y, scores, sample_weight, groups))
 
     def fit_cells(self, cells: ScoreCells) -> Self:
-        """Fit the map on cells that are already counted."""
+        """Fit the calibrator on cells that are already counted."""
         if cells.one_class:
             self._refuse_one_class(cells.total_positive > 0.0)
         with single_thread():
@@ -99,11 +99,11 @@ class Calibrator(BaseEstimator):
         raise NotImplementedError
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         raise NotImplementedError
 
     def knots(self) -> FloatArray:
-        """Scores at which the map bends; empty for a map that has one formula throughout."""
+        """Scores at which the function bends; empty if it has one formula throughout."""
         return np.empty(0)
 
 
@@ -120,7 +120,7 @@ class RowCalibrator(Calibrator):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Fit the map on held-out scores and outcomes, as every calibrator does."""
+        """Fit on held-out scores and outcomes, as every calibrator does."""
         if groups is not None:
             return super().fit(scores, y, sample_weight, groups)
         outcome, score = check_outcomes(y), check_scores(scores)

@@ -18,6 +18,7 @@ from calib.numerics.transforms import clip_certain
     simplicity=40,
     summary="Assumes that each class's scores follow a beta distribution.",
     source="Kull, Silva Filho, Flach 2017",
+    aliases="beta calibration",
 )
 class Beta(IncreasingSigmoid):
     """1 / (1 + 1 / (e^c s^a / (1 - s)^b)) with a, b >= 0, by maximum likelihood.
@@ -32,7 +33,8 @@ class Beta(IncreasingSigmoid):
     a_, b_, c_ : float
         The identity has a = b = 1, c = 0; a = b is logistic calibration of the log-odds.
     constant_ : bool
-        True where the observed rate does not rise with the score; the map is the base rate.
+        True where the observed rate does not rise with the score; the calibrated score is the base
+        rate.
     separated_ : bool
         True where the scores separate the classes perfectly. No finite maximum exists then, and
         the curve is fitted to Platt's softened outcomes.

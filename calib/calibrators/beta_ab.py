@@ -19,6 +19,7 @@ from calib.numerics.transforms import clip_certain
     simplicity=36,
     summary="Assumes beta-distributed scores, and that a score of 0.5 is right.",
     source="Kull, Silva Filho, Flach 2017",
+    aliases="beta calibration with two parameters",
 )
 class BetaMidpoint(IncreasingSigmoid):
     """1 / (1 + 1 / (e^c s^a / (1 - s)^b)) with a, b >= 0 and c = (a - b) ln 2.
@@ -29,7 +30,7 @@ class BetaMidpoint(IncreasingSigmoid):
     ----------
     a_, b_, c_ : float
     constant_, separated_ : bool
-        As in `beta`; a constant map is the base rate and not 1/2.
+        As in `beta`; a constant calibrated score is the base rate and not 1/2.
 
     References
     ----------

@@ -15,6 +15,7 @@ from calib.numerics.transforms import certain_logit
     simplicity=35,
     summary="Assumes beta-distributed scores with equal shape parameters (a = b).",
     source="Kull, Silva Filho, Flach 2017",
+    aliases="beta calibration with two parameters",
 )
 class BetaSymmetric(IncreasingSigmoid):
     """1 / (1 + 1 / (e^c s^a / (1 - s)^a)) with a >= 0: the curve of `logistic`, in beta's terms.

@@ -21,6 +21,7 @@ CANDIDATES = (1e-2, 1e-3, 1e-4, 1e-5)
     simplicity=5,
     summary="Assumes that only scores close to 0 or 1 are wrong, because they are too extreme.",
     source="Lucena 2018, arXiv:1809.07751",
+    aliases="clipping, winsorizing",
 )
 class Clip(Calibrator):
     """min(max(s, p_min), 1 - p_min).
@@ -62,7 +63,7 @@ class Clip(Calibrator):
         return _clipped(scores, self.p_min_)
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         return f"min(max(s, {self.p_min_:g}), 1 - {self.p_min_:g})"
 
     def knots(self) -> FloatArray:
@@ -85,6 +86,7 @@ def _log_loss(cells: ScoreCells, p_min: float) -> float:
     simplicity=5,
     summary="Assumes that only scores close to 0 or 1 are wrong, because they are too extreme.",
     source="Lucena 2018, arXiv:1809.07751",
+    aliases="clipping, winsorizing",
 )
 class MatrixClip(MatrixCalibrator):
     """min(max(P, p_min), 1 - p_min), each row then divided by its sum.
@@ -136,7 +138,7 @@ class MatrixClip(MatrixCalibrator):
         return _clipped_rows(scores, self.p_min_)
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         return f"min(max(P, {self.p_min_:g}), 1 - {self.p_min_:g}), divided by the row's sum"
 
 

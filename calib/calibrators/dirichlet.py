@@ -32,6 +32,7 @@ PATIENCE = 2
     summary="Assumes that true log-odds are linear in all log scores; penalises off-diagonal "
     "coefficients and intercepts.",
     source="Kull et al. 2019, arXiv:1910.12656",
+    aliases="Dirichlet calibration with ODIR regularisation",
 )
 class Dirichlet(FullLinear):
     """softmax(W ln P + b), by maximum likelihood with a penalty.
@@ -155,4 +156,5 @@ register(
     simplicity=69,
     summary="Assumes that true log-odds are linear in all log scores, with small coefficients.",
     source="Kull et al. 2019, arXiv:1910.12656",
+    aliases="Dirichlet calibration with L2 regularisation",
 )(partial(Dirichlet, "l2"))

@@ -21,6 +21,7 @@ from calib.numerics.certain_rates import shrink_certain
     simplicity=80,
     summary="Assumes nothing about the shape; each bin gets its observed rate.",
     source="Zadrozny, Elkan 2001",
+    aliases="histogram binning, quantile binning",
 )
 class Histogram(Calibrator):
     """The observed rate of the bin that a score falls in.
@@ -89,7 +90,7 @@ class Histogram(Calibrator):
         return self.rates_[np.searchsorted(self.edges_, scores, side="left")]
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         low, high = self.rates_.min(), self.rates_.max()
         return f"{len(self.rates_)} bins with rates from {low:.3g} to {high:.3g}"
 

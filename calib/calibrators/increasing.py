@@ -14,7 +14,7 @@ class IncreasingSigmoid(RowCalibrator):
     """sigmoid(slopes @ columns(s) + intercept) with slopes of at least 0.
 
     Where the observed rate falls as the score rises, no increasing curve beats a constant: the
-    map is then the base rate, `constant_` is True, and the formula says so.
+    calibrator is then the base rate, `constant_` is True, and the formula says so.
     """
 
     has_intercept = True
@@ -58,7 +58,7 @@ class IncreasingSigmoid(RowCalibrator):
         return sigmoid(linear)
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         if self.constant_:
             rate = f"{self._base_rate():.3g}"
             return f"{rate} for every score: the observed rate does not rise with the score"

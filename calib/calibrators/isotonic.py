@@ -18,23 +18,24 @@ from calib.numerics.isotonic import isotonic_steps, steps_of_cells
     simplicity=70,
     summary="Assumes only that the observed rate does not fall as the score rises.",
     source="Zadrozny, Elkan 2002",
+    aliases="isotonic regression, pool adjacent violators (PAV, PAVA), monotone regression",
 )
 class Isotonic(RowCalibrator):
-    """The non-decreasing map nearest to the outcomes in weighted least squares.
+    """The non-decreasing function nearest to the outcomes in weighted least squares.
 
-    Pool-adjacent-violators on the cells; between blocks the map is linear, beyond them constant,
-    as in scikit-learn's ``IsotonicRegression(out_of_bounds="clip")``. It makes ties.
+    Pool-adjacent-violators on the cells; between blocks the function is linear, beyond them
+    constant, as in scikit-learn's ``IsotonicRegression(out_of_bounds="clip")``. It makes ties.
 
-    In the textbook map a first block without positives predicts 0 and a last one without negatives
-    predicts 1, however few rows they hold, and one row of the other outcome costs the log loss
-    without bound. So the rates of these two blocks are shrunk toward the base rate, at most to the
-    rate of the next block: 1 / (n + 1 / b) and 1 - 1 / (n + 1 / (1 - b)) with n rows in the block
-    and base rate b, an m-estimate. Everything between them is the textbook map.
+    In the textbook function a first block without positives predicts 0 and a last one without
+    negatives predicts 1, however few rows they hold, and one row of the other outcome costs the log
+    loss without bound. So the rates of these two blocks are shrunk toward the base rate, at most to
+    the rate of the next block: 1 / (n + 1 / b) and 1 - 1 / (n + 1 / (1 - b)) with n rows in the
+    block and base rate b, an m-estimate. Everything between them is the textbook function.
 
     Parameters
     ----------
     shrink : bool
-        False gives the textbook map, 0 and 1 included.
+        False gives the textbook function, 0 and 1 included.
 
     Attributes
     ----------
@@ -82,7 +83,7 @@ class Isotonic(RowCalibrator):
         return np.interp(scores, self.knots_, self.values_)
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         low, high = self.values_[0], self.values_[-1]
         if self.n_blocks_ == 1:
             return f"{low:.3g} for every score: the observed rate does not rise with the score"

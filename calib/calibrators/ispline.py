@@ -31,13 +31,15 @@ RIDGE = 1e-3
     simplicity=50,
     summary="Assumes that the log-odds are a smooth curve that increases with the score.",
     source="Richardson, Pospisil 2021; Ramsay 1988",
+    aliases="monotone spline",
 )
 class ISpline(Calibrator):
     """sigmoid(b + sum beta_r I_r(G(s))) with every beta_r above 0: strictly increasing.
 
-    The I-splines rise from 0 to 1 on the compact-logit axis from G = 0 to G = 1, so that the map
-    increases over all of [0, 1]; inner knots lie at quantiles of the scores. Where the observed
-    rate falls as the score rises, the map is the base rate and `constant_` is True.
+    The I-splines rise from 0 to 1 on the compact-logit axis from G = 0 to G = 1, so that the
+    function increases over all of [0, 1]; inner knots lie at quantiles of the scores. Where the
+    observed rate falls as the score rises, the calibrated score is the base rate and `constant_` is
+    True.
 
     Parameters
     ----------
@@ -136,7 +138,7 @@ class ISpline(Calibrator):
         return self.knots_
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         if self.constant_:
             rate = float(sigmoid(np.array(self.intercept_)))
             return f"{rate:.3g} for every score: the observed rate does not rise with the score"

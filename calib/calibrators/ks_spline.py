@@ -22,6 +22,7 @@ from calib.numerics.ranking import binary_problem, leading_classes
     simplicity=64,
     summary="Assumes that the error of the scores changes smoothly along the ranking of the rows.",
     source="Gupta et al. 2021, section 4, arXiv:2006.12800",
+    aliases="spline recalibration",
 )
 class KSSpline(Calibrator):
     """s + h'(t): t is the share of rows scored below s, h the cumulative outcome minus score.
@@ -91,7 +92,7 @@ class KSSpline(Calibrator):
         return np.interp(self.spline_.x, self.fractiles_, self.scores_)
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         return (
             f"s + h'(t(s)), clipped to [{self.low_:.3g}, {self.high_:.6g}]: "
             f"h a natural cubic spline with {self.n_knots} knots "
@@ -111,6 +112,7 @@ SMALLEST = 1e-300
     simplicity=64,
     summary="Assumes that the error of the top scores changes smoothly along their ranking.",
     source="Gupta et al. 2021, section 4, arXiv:2006.12800",
+    aliases="spline recalibration",
 )
 class TopSpline(MatrixCalibrator):
     """The n_top first scores of a row, each calibrated by a KS spline of its own view.
@@ -119,7 +121,7 @@ class TopSpline(MatrixCalibrator):
     the row shares what is left in proportion to its scores, and no class overtakes: a score that
     would come out above the one ranked before it is lowered to that one, and the excess goes to
     the classes after it. So the first n_top classes and the accuracy never change. A rank whose
-    class always came true, or never, keeps its scores.
+    class is always the true one, or never, keeps its scores.
 
     Parameters
     ----------
@@ -200,7 +202,7 @@ class TopSpline(MatrixCalibrator):
         return calibrated
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         return (
             f"s + h'(t(s)) for the {len(self.splines_)} first scores of a row, h a natural cubic "
             f"spline with {self.n_knots} knots; the rest shares what is left in proportion"

@@ -1,4 +1,4 @@
-"""Base of vector, matrix and Dirichlet calibration: softmax of a linear map of ln P."""
+"""Base of vector, matrix and Dirichlet calibration: softmax of a linear function of ln P."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from calib.numerics.transforms import certain_logit
     simplicity=20,
     summary="One slope and one intercept on the log-odds for all scores.",
     source="Cox 1958; Kull, Silva Filho, Flach 2017",
+    aliases="logistic recalibration, Cox recalibration, Platt scaling of the log-odds",
 )
 class Logistic(IncreasingSigmoid):
     """sigmoid(a logit(s) + c) with a >= 0, by maximum likelihood.
@@ -26,7 +27,8 @@ class Logistic(IncreasingSigmoid):
     slope_, intercept_ : float
         a and c. The identity has 1 and 0; a slope below 1 says that the scores are overconfident.
     constant_ : bool
-        True where the observed rate does not rise with the score; the map is the base rate.
+        True where the observed rate does not rise with the score; the calibrated score is the base
+        rate.
     separated_ : bool
         True where the scores separate the classes perfectly; the curve is then fitted to Platt's
         softened outcomes.

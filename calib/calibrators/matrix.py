@@ -34,7 +34,7 @@ class FullLinear(LinearSoftmax):
         return np.column_stack([self.weights_, self.intercepts_]).ravel()
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         off = self.weights_[~np.eye(self.n_classes_, dtype=np.bool_)]
         return (
             f"softmax(W ln P + b): diagonal of W {span(np.diagonal(self.weights_))}, "
@@ -48,13 +48,14 @@ class FullLinear(LinearSoftmax):
     simplicity=70,
     summary="Assumes only that true log-odds are linear in all log scores; overfits many classes.",
     source="Guo et al. 2017, arXiv:1706.04599",
+    aliases="multinomial logistic recalibration",
 )
 class MatrixScaling(FullLinear):
     """softmax(W ln P + b) with a full matrix W, by maximum likelihood.
 
     Scores below float64's machine epsilon 2.2e-16 count as that before the logarithm. A pull of a
     thousandth of a row to the identity, of one row for a class that was never seen, picks one of
-    the matrices that give the same map, and keeps the numbers finite. m (m + 1) numbers are
+    the matrices that give the same function, and keeps the numbers finite. m (m + 1) numbers are
     fitted: without a penalty they need many times as many rows.
 
     Attributes

@@ -20,9 +20,9 @@ class MatrixCalibrator(BaseEstimator):
     """Base of all multiclass calibrators.
 
     A method is one subclass in one file: parameters in ``__init__``, `_fit` that sets attributes
-    ending in an underscore, `_map` that applies them, `formula` that says the fitted map. Both
-    may write over the matrix that they are given. Methods that never change which class is first
-    say so by `keeps_accuracy`.
+    ending in an underscore, `_map` that applies them, `formula` that states the fitted function.
+    Both may write over the matrix that they are given. Methods that never change which class is
+    first say so by `keeps_accuracy`.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class MatrixCalibrator(BaseEstimator):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Fit the map on held-out scores and labels.
+        """Fit the calibrator on held-out scores and labels.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class MatrixCalibrator(BaseEstimator):
         raise NotImplementedError
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         raise NotImplementedError
 
 
@@ -138,6 +138,6 @@ def _matrix(scores: ArrayLike) -> FloatArray:
     matrix = np.asarray(scores)
     if matrix.ndim != 2:
         raise ValueError(
-            f"scores must be a matrix of one column a class, got shape {matrix.shape}."
+            f"scores must be a matrix of one column per class, got shape {matrix.shape}."
         )
     return check_score_matrix(matrix)

@@ -30,7 +30,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     The rows are cut in folds; each fold is predicted by a model that did not see it; all these
     predictions fit one calibrator; and the model that is kept is fitted on all rows. Nothing is
-    wasted on a calibration set, and one model is kept, not one a fold.
+    wasted on a calibration set, and one model is kept, not one per fold.
 
     With more than two classes each class has a calibrator against the rest, and a row of
     calibrated probabilities is divided by its sum; a row whose sum is 0 stays as it was.
@@ -54,7 +54,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     estimator_ : classifier
         The model, fitted on all rows.
     calibrators_ : list of Calibrator
-        One for two classes, else one a class.
+        One for two classes, else one per class.
     n_features_in_, feature_names_in_
         Those of `estimator_`, where it has them.
 
@@ -278,7 +278,7 @@ def _response(estimator: Any) -> str:
 
 
 def _as_scores(response: ArrayLike, method: str, n_classes: int) -> FloatArray:
-    """A model's response as scores in [0, 1], one column a class."""
+    """A model's response as scores in [0, 1], one column per class."""
     values = np.asarray(response, dtype=np.float64)
     if values.ndim == 1:
         return np.column_stack([sigmoid(-values), sigmoid(values)])

@@ -73,7 +73,7 @@ class OneVsRest(MatrixCalibrator):
         return divide_by_sum(calibrated, scores)
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         first = next(fitted for fitted in self.maps_ if fitted is not None)
         return (
             f"{type(first).__name__} for each of {self.n_classes_} classes against the rest, then "

@@ -13,6 +13,7 @@ from calib.numerics.arrays import FloatArray
     simplicity=20,
     summary="Assumes an S-shaped (sigmoid) curve of the score itself.",
     source="Platt 1999",
+    aliases="Platt scaling, sigmoid calibration",
 )
 class Platt(IncreasingSigmoid):
     """sigmoid(gamma s + delta), fitted to softened outcomes by maximum likelihood.
@@ -25,7 +26,8 @@ class Platt(IncreasingSigmoid):
     slope_, intercept_ : float
         gamma and delta.
     constant_ : bool
-        True where the observed rate does not rise with the score; the map is the base rate.
+        True where the observed rate does not rise with the score; the calibrated score is the base
+        rate.
 
     References
     ----------

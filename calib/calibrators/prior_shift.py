@@ -16,6 +16,7 @@ from calib.numerics.arrays import FloatArray
     simplicity=15,
     summary="Assumes that only the base rate differs from that of the training rows.",
     source="Richardson, Pospisil 2021",
+    aliases="label shift, prior correction, correction for undersampling",
 )
 class PriorShift(Calibrator):
     """p / (p + (1 - p) r): the odds divided by r.
@@ -70,7 +71,7 @@ class PriorShift(Calibrator):
         return scores / (scores + self.r_ * (1.0 - scores))
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         r = f"{self.r_:.3g}"
         return "s: the score unchanged, with r = 1" if r == "1" else f"s / (s + {r} (1 - s))"
 

@@ -1,4 +1,4 @@
-"""A rising piecewise-linear map on quantile keypoints."""
+"""A non-decreasing piecewise-linear function on quantile keypoints."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ LEAST = 1e-12  # a probability of which the log loss can be taken
     simplicity=55,
     summary="Assumes that the rate never falls, and is linear between quantiles of the scores.",
     source="Richardson, Pospisil 2021; Gupta et al. 2016, arXiv:1505.06378",
+    aliases="PWL, monotone piecewise-linear calibration",
 )
 class PiecewiseLinear(Calibrator):
     """Straight lines between keypoints whose values do not fall and stay within [0, 1].
 
     The calibrator of TF-Lattice, fitted to its minimum: keypoints lie at quantiles of the rows,
-    from the lowest score to the highest; beyond them the map is constant. For the log loss one
+    from the lowest score to the highest; beyond them the function is constant. For the log loss one
     more row, spread over all scores and with the base rate as its outcome, keeps values from 0
     and 1. For the squared error they stay within what n rows of one outcome would show,
     1 / (n + 1 / b) and 1 - 1 / (n + 1 / (1 - b)) with base rate b.
@@ -118,7 +119,7 @@ class PiecewiseLinear(Calibrator):
         return self.keypoints_
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         low, high = self.values_[0], self.values_[-1]
         if high - low < 1e-9:
             return f"{low:.3g} for every score: the observed rate does not rise with the score"
@@ -126,7 +127,7 @@ class PiecewiseLinear(Calibrator):
 
 
 def _hats(x: FloatArray, keypoints: FloatArray) -> csr_array:
-    """Share of each keypoint's value in the map at x: sparse, shape (m, k)."""
+    """Share of each keypoint's value in the function at x: sparse, shape (m, k)."""
     if len(keypoints) == 1:
         return csr_array(np.ones((len(x), 1)))
     left = np.clip(np.searchsorted(keypoints, x, side="right") - 1, 0, len(keypoints) - 2)

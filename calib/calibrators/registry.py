@@ -26,6 +26,8 @@ class Method:
         that are as simple the one with the lower loss is taken.
     summary, source : str
         What the method assumes, in one sentence, and the reference.
+    aliases : str
+        Other names of it in the field, for the search on the Methods page.
     create : callable or None
         Makes the unfitted calibrator of one score; None where only matrices are calibrated.
     own_matrix : callable or None
@@ -40,6 +42,7 @@ class Method:
     simplicity: int
     summary: str
     source: str
+    aliases: str = ""
     create: Callable[..., Calibrator] | None = None
     own_matrix: Callable[..., MatrixCalibrator] | None = None
     matrix_label: str = ""
@@ -80,20 +83,22 @@ CALIBRATORS: Registry[Method] = Registry("calibrator", "calib.calibrators")
 
 
 def register(
-    key: str, label: str, *, simplicity: int, summary: str, source: str
+    key: str, label: str, *, simplicity: int, summary: str, source: str, aliases: str = ""
 ) -> Callable[[Made], Made]:
     """Register a calibrator under a key: of one score per row, or of matrices.
 
     A method that has both is registered twice under one key, that of one score first.
     """
 
+    words = (key, label, simplicity, summary, source, aliases)
+
     def add(made: Made) -> Made:
         found: Any = made
         # Other makers than classes are those of matrices, with another default.
         if isinstance(found, type) and issubclass(found, Calibrator):
-            CALIBRATORS.add(key, Method(key, label, simplicity, summary, source, create=found))
+            CALIBRATORS.add(key, Method(*words, create=found))
             return made
-        known = CALIBRATORS.entered(key) or Method(key, label, simplicity, summary, source)
+        known = CALIBRATORS.entered(key) or Method(*words)
         own = replace(known, own_matrix=found, matrix_label=label, matrix_summary=summary)
         CALIBRATORS.put(key, own)
         return made

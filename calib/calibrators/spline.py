@@ -27,6 +27,7 @@ SHORTEST_AXIS = 1e-12
     summary="Smooth function of the log-odds; shrinks to a straight line without evidence of "
     "curvature.",
     source="Lucena 2018, equation 1, arXiv:1809.07751",
+    aliases="smoothing spline, generalized additive model (GAM)",
 )
 class Spline(Calibrator):
     """sigmoid(f(G(s))): a cubic smoothing spline f of the compact logit G.
@@ -130,7 +131,7 @@ class Spline(Calibrator):
         return self.knots_
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         if not len(self.lambdas_):
             rate = float(sigmoid(self.coefficients_)[0])
             return f"{rate:.3g} for every score: all scores were equal"

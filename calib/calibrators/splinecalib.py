@@ -30,6 +30,7 @@ TRANSFORMS = {"none": "s", "compact_logit": "G(s)", "logit": "logit(s)"}
     simplicity=62,
     summary="Assumes that the log-odds are a smooth curve; penalises coefficients, not curvature.",
     source="Lucena 2018, algorithms 1 and 2, arXiv:1809.07751",
+    aliases="ML-Insights",
 )
 class SplineCalib(Calibrator):
     """Logistic regression on a natural cubic spline basis with an L2 penalty.
@@ -170,7 +171,7 @@ class SplineCalib(Calibrator):
         return self.knots_
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         if not len(self.lambdas_):
             rate = float(self._map(self.knots_)[0])
             return f"{rate:.3g} for every score: all scores were equal"

@@ -19,6 +19,7 @@ from calib.numerics.transforms import certain_logit
     simplicity=10,
     summary="One scale factor on the log-odds for all scores.",
     source="Guo et al. 2017, arXiv:1706.04599",
+    aliases="temperature scaling",
 )
 class Temperature(IncreasingSigmoid):
     """sigmoid(logit(s) / T) with T > 0, by maximum likelihood.
@@ -29,9 +30,10 @@ class Temperature(IncreasingSigmoid):
     Attributes
     ----------
     temperature_ : float
-        T. Above 1 the scores are overconfident; infinite where the map is constant.
+        T. Above 1 the scores are overconfident; infinite where the function is constant.
     constant_ : bool
-        True where no T makes the scores better than a coin; the map is then the base rate.
+        True where no T makes the scores better than a coin; the calibrated score is then the base
+        rate.
     separated_ : bool
         True where 0.5 separates the classes perfectly; the curve is then fitted to Platt's
         softened outcomes.
@@ -65,6 +67,7 @@ class Temperature(IncreasingSigmoid):
     simplicity=10,
     summary="One scale factor on the logits of all classes.",
     source="Guo et al. 2017, arXiv:1706.04599",
+    aliases="temperature scaling",
 )
 class MatrixTemperature(MatrixCalibrator):
     """softmax(ln P / T) with T > 0, by maximum likelihood.
@@ -100,5 +103,5 @@ class MatrixTemperature(MatrixCalibrator):
         return scores
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         return f"softmax(ln P / {self.temperature_:.3g})"

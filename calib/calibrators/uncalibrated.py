@@ -15,6 +15,7 @@ from calib.numerics.arrays import FloatArray, IntArray
     simplicity=0,
     summary="Leaves the scores unchanged.",
     source="",
+    aliases="raw scores, identity",
 )
 class Uncalibrated(Calibrator):
     """The identity: what every other method has to beat.
@@ -34,7 +35,7 @@ class Uncalibrated(Calibrator):
         return scores
 
     def formula(self) -> str:
-        """The map in words and numbers."""
+        """The function in words and numbers."""
         return "s: the score unchanged"
 
 
@@ -44,6 +45,7 @@ class Uncalibrated(Calibrator):
     simplicity=0,
     summary="Leaves the scores unchanged.",
     source="",
+    aliases="raw scores, identity",
 )
 class MatrixUncalibrated(MatrixCalibrator):
     """The identity: what every other method has to beat.
@@ -64,5 +66,5 @@ class MatrixUncalibrated(MatrixCalibrator):
         return scores
 
     def formula(self) -> str:
-        """The map in words and numbers."""
+        """The function in words and numbers."""
         return "P: the scores unchanged"

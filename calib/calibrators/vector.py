@@ -16,6 +16,7 @@ from calib.numerics.softmax_regression import Diagonal
     simplicity=32,
     summary="One scale factor and one shift on the logits per class.",
     source="Guo et al. 2017, arXiv:1706.04599",
+    aliases="diagonal matrix scaling",
 )
 class VectorScaling(LinearSoftmax):
     """softmax(w ln P + b), class by class, by maximum likelihood.
@@ -52,5 +53,5 @@ class VectorScaling(LinearSoftmax):
         return np.column_stack([self.slopes_, self.intercepts_]).ravel()
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         return f"softmax(w ln P + b), per class: w {span(self.slopes_)}, b {span(self.intercepts_)}"

@@ -20,6 +20,7 @@ from calib.numerics.venn_abers import upper_steps
     simplicity=75,
     summary="Assumes only that the rate never falls; shows how much one more row could change it.",
     source="Vovk, Petej, Fedorova 2015, arXiv:1511.00213",
+    aliases="inductive Venn-Abers predictor (IVAP)",
 )
 class VennAbers(Calibrator):
     """p1 / (1 - p0 + p1) from the isotonic fits with one more row of outcome 0, and of outcome 1.
@@ -82,7 +83,7 @@ class VennAbers(Calibrator):
         return p1 / (1.0 - p0 + p1)
 
     def formula(self) -> str:
-        """The fitted map in words and numbers."""
+        """The fitted function in words and numbers."""
         p0, p1 = self._interval(self.knots())
         return (
             "p1 / (1 - p0 + p1) of isotonic fits with one more row of outcome 0 and 1; "

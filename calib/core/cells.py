@@ -309,7 +309,7 @@ class ScoreCells:
         return _prefix(self.weight_sq * self.score * (1.0 - self.score))
 
     def frame(self) -> pd.DataFrame:
-        """One row a cell: score, rows, weight, positive, rate."""
+        """One row per cell: score, rows, weight, positive, rate."""
         return pd.DataFrame(
             {
                 "score": self.score,

@@ -127,7 +127,7 @@ class Predictions:
     outcome : ndarray of int, shape (n,)
         Class index of each row.
     scores : ndarray of shape (n,) or (n, m), in [0, 1]
-        Score of class 1, or one column a class.
+        Score of class 1, or one column per class.
     class_names : tuple of str, length m
         For a binary problem: (negative, positive).
     weight : ndarray of shape (n,) or None
@@ -289,7 +289,7 @@ class Predictions:
 
     @property
     def is_matrix(self) -> bool:
-        """Whether there is one score a class, and not one score a row."""
+        """Whether there is one score per class, and not one score per row."""
         return self.scores.ndim == 2
 
     @property
@@ -316,7 +316,7 @@ class Predictions:
         return BinaryView(outcome, score, self.weight, self.test, self.group, self.fold)
 
     def one_score(self, view: str) -> Predictions:
-        """The binary problem of a view, as predictions of one score a row.
+        """The binary problem of a view, as predictions of one score per row.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Clipping against calibration: how much of the gain is only that no score may be too sure?"""
+"""Clipping against calibration: how much of the gain comes only from limiting extreme scores?"""
 
 from __future__ import annotations
 

@@ -39,8 +39,8 @@ class CrossFitted:
     replicates : mapping of str to Replicates
         The same scores on resampled rows, or clusters of rows; the same ones for all methods.
     maps : mapping of str to Calibrator or MatrixCalibrator
-        Maps for drawing and for use: fitted on the calibration rows, or on all rows. In a view of a
-        matrix they map whole rows.
+        Calibrators for drawing and for use: fitted on the calibration rows, or on all rows. In a
+        view of a matrix they map whole rows.
     fitted_on : ScoreCells
         The cells that `maps` were fitted on.
     protocol : {"test rows", "folds"}

@@ -10,8 +10,8 @@ from calib.crossfit.settings import Settings
 
 # Cheap at any size.
 ALWAYS = ("uncalibrated", "clip", "temperature", "ks_spline")
-# Others by the rows times classes, and by the classes, up to which they end within seconds: a map
-# for every class, or m (m + 1) numbers, take long by themselves.
+# Others by the rows times classes, and by the classes, up to which they end within seconds: a
+# calibrator for every class, or m (m + 1) numbers, take long by themselves.
 UP_TO = {
     "vector": (10_000_000, 200),
     "isotonic": (2_000_000, 200),

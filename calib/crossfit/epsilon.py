@@ -40,9 +40,10 @@ class EpsilonCurve:
     epsilon : ndarray of shape (g,)
         Increasing.
     log_loss : ndarray of shape (g,)
-        On rows that the map was not fitted on, by the protocol of the comparison.
+        On rows that the calibrator was not fitted on, by the protocol of the comparison.
     n_outside : ndarray of shape (g,)
-        Rows with a score outside [epsilon, 1 - epsilon], of those that the drawn map is fitted on.
+        Rows with a score outside [epsilon, 1 - epsilon], of those that the drawn calibrator is
+        fitted on.
     """
 
     key: str
@@ -67,7 +68,7 @@ class EpsilonCurve:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossFitFolds:
-    """What is fitted and what is scored, as the comparison has it: one pair, or one a fold.
+    """What is fitted and what is scored, as the comparison has it: one pair, or one per fold.
 
     Attributes
     ----------
@@ -192,7 +193,7 @@ def epsilon_curve(
     ----------
     key : str
     fitted_on : ScoreCells
-        The cells that the drawn map is fitted on.
+        The cells that the drawn calibrator is fitted on.
     log_loss : callable
         Held-out log loss at an epsilon, such as `CrossFitFolds.log_loss` of the method.
     """
@@ -202,7 +203,7 @@ def epsilon_curve(
 
 
 def by_rule(held_out: CrossFitted, keys: tuple[str, ...]) -> Mapping[str, CalibrationFunction]:
-    """Maps of some methods as they were if epsilon followed the paper's rule."""
+    """Calibrators of some methods as they were if epsilon followed the paper's rule."""
     settings = replace(held_out.settings, epsilon=None)
     return {
         key: calibration_function(create(key, settings).fit_cells(held_out.fitted_on))

@@ -64,7 +64,8 @@ def cross_fit(
 
     With calibration and test rows: fit on the one, score on the other. Else in the folds that the
     data name, or in stratified, seeded ones (by group where groups are named): each row is scored
-    by the map that did not see it, and the maps that are drawn are refitted on all rows.
+    by the calibrator that did not see it, and the calibrators that are drawn are refitted on all
+    rows.
 
     Parameters
     ----------

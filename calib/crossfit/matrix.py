@@ -25,20 +25,20 @@ from calib.numerics.ranking import binary_problem
 
 Found = TypeVar("Found")
 Number = TypeVar("Number", bound=np.generic)
-# Rows of a matrix that every fold's calibrator maps: a mean over 1,000 is known well enough.
+# Rows of a matrix that every fold's calibrator transforms: a mean over 1,000 is known well enough.
 FOLD_ROWS = 1_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """Rows that were held out together, and the maps that did not see them.
+    """Rows that were held out together, and the calibrators that did not see them.
 
     Attributes
     ----------
     rows : ndarray of int
         Positions among the scored rows.
     train : ndarray of int
-        Positions among all rows of those that the maps were fitted on.
+        Positions among all rows of those that the calibrators were fitted on.
     maps : mapping of str to MatrixCalibrator
     """
 
@@ -77,7 +77,7 @@ class MatrixRows:
 
 @dataclass(frozen=True, eq=False)
 class MatrixCrossFitted:
-    """Every method's fitted maps, arranged so that each scored row meets one that has not seen it.
+    """Every method's fitted calibrators, so that each row is scored by one that has not seen it.
 
     Arrays of rows are in the order that the rows came in. Whatever is computed of them is computed
     in `order`, so that it does not depend on the one that they came in.
@@ -129,7 +129,7 @@ class MatrixCrossFitted:
         return len(self.label)
 
     def matrix(self, key: str) -> FloatArray:
-        """Calibrated scores of a method, none by a map that saw the row; shape (n, m)."""
+        """Calibrated scores of a method, none by a calibrator that saw the row; shape (n, m)."""
         if key == "uncalibrated":
             return self.scores
         calibrated = np.empty_like(self.scores)
@@ -249,11 +249,11 @@ def cross_fit_matrix(
     progress: Progress = no_progress,
     earlier: MatrixCrossFitted | None = None,
 ) -> MatrixCrossFitted:
-    """Fit every method so that each row can be scored by a map that has not seen it.
+    """Fit every method so that each row can be scored by a calibrator that has not seen it.
 
     With calibration and test rows: fit on the one, score the other. Else in the folds that the data
-    name, or in stratified, seeded ones (by group where groups are named), and the maps for use are
-    refitted on all rows.
+    name, or in stratified, seeded ones (by group where groups are named), and the calibrators for
+    use are refitted on all rows.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ class MulticlassComparison:
     confidence_level: float
 
     def frame(self) -> pd.DataFrame:
-        """One row a method; columns metric, and metric_low / metric_high / metric_diff ..."""
+        """One row per method; columns metric, and metric_low / metric_high / metric_diff ..."""
         rows = {}
         for key, result in self.results.items():
             row: dict[str, object] = {"method": result.label}
@@ -132,12 +132,12 @@ class MulticlassComparison:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
 class LiveMulticlassComparison(MulticlassComparison):
-    """A comparison with the maps that it was made of; one that was read from a report has none.
+    """A comparison with its calibrators; one that was read from a report has none.
 
     Attributes
     ----------
     held_out : MatrixCrossFitted
-        The fitted maps; ``held_out.matrix(key)`` and ``held_out.view(key, view)`` are the
+        The fitted calibrators; ``held_out.matrix(key)`` and ``held_out.view(key, view)`` are the
         calibrated scores.
     scored : mapping of str to Scored
         What the metrics are means of.

@@ -101,7 +101,7 @@ class Settings:
     def fitting(self) -> Settings:
         """The same settings with all that only changes the drawing set to its default.
 
-        Two settings that agree here share their fitted maps and held-out scores.
+        Two settings that agree here share their fitted calibrators and held-out scores.
         """
         defaults = self.defaults()
         drawing = ("metrics", "strategy", "n_bins", "confidence_level", "band")

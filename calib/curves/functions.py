@@ -1,4 +1,4 @@
-"""Calibration functions: what a fitted map does to every score."""
+"""Calibration functions: what a fitted calibrator does to every score."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GRID_SIZE = 201
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LambdaPath:
-    """How smooth a map was made: its cross-validated loss over the weight of its penalty.
+    """How a calibrator's smoothness was chosen: cross-validated loss by weight of the penalty.
 
     Attributes
     ----------
@@ -59,16 +59,17 @@ class LambdaPath:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrationFunction:
-    """A fitted map on a grid of scores.
+    """A fitted calibrator on a grid of scores.
 
     Attributes
     ----------
     score, calibrated : ndarray of shape (g,)
-        Empty where the map reads whole rows of a matrix, which no curve of one score can show.
+        Empty where the calibrator reads whole rows of a matrix, which no curve of one score can
+        show.
     knots : ndarray of shape (k,)
-        Scores at which the map bends, if it has knots.
+        Scores at which the function bends, if it has knots.
     formula : str
-        The map in words and numbers.
+        The function in words and numbers.
     path : LambdaPath or None
         How its smoothness was chosen, if it was.
     """
@@ -84,7 +85,7 @@ class CalibrationFunction:
 
     @property
     def has_curve(self) -> bool:
-        """Whether the map is one of a single score."""
+        """Whether the calibrator is one of a single score."""
         return len(self.score) > 0
 
     def frame(self) -> pd.DataFrame:
@@ -130,7 +131,7 @@ class FittedMap(Protocol):
 
 
 def score_grid() -> FloatArray:
-    """Scores from 0 to 1, even in the middle and dense towards both ends, where maps are steep.
+    """Scores from 0 to 1, even in the middle and dense towards both ends, where they are steep.
 
     Examples
     --------
@@ -144,7 +145,7 @@ def score_grid() -> FloatArray:
 
 
 def calibration_function(fitted: FittedMap) -> CalibrationFunction:
-    """Read a fitted map on the grid."""
+    """Read a fitted calibrator on the grid."""
     grid = score_grid()
     return CalibrationFunction(
         grid, fitted.predict(grid), fitted.knots(), fitted.formula(), lambda_path(fitted)
@@ -152,15 +153,15 @@ def calibration_function(fitted: FittedMap) -> CalibrationFunction:
 
 
 def without_curve(formula: str) -> CalibrationFunction:
-    """A map of whole rows: its formula alone."""
+    """A calibrator of whole rows: its formula alone."""
     nothing = np.empty(0)
     return CalibrationFunction(nothing, nothing, nothing, formula)
 
 
 def lambda_path(fitted: Any) -> LambdaPath | None:
-    """The path of a map that has one: the attributes `lambdas_`, `cv_losses_` and `lambda_`.
+    """The path of a calibrator that has one: the attributes `lambdas_`, `cv_losses_` and `lambda_`.
 
-    A map of which all scores were equal has an empty path, and nothing to show.
+    A calibrator of which all scores were equal has an empty path, and nothing to show.
     """
     lambdas: FloatArray = getattr(fitted, "lambdas_", np.empty(0))
     if not len(lambdas):

@@ -74,7 +74,7 @@ class ReliabilityCurve:
         return self.rows < FEW_ROWS
 
     def frame(self) -> pd.DataFrame:
-        """One row a bin."""
+        """One row per bin."""
         return pd.DataFrame(
             {
                 "low_edge": self.low_edge,

@@ -21,7 +21,7 @@ SCORE_NAMES = (
     r".*(score|pred|risk|logit).*|p_.*",
 )
 PREDICTED_NAMES = (r"(y_?)?pred(icted|iction)?s?(_(label|class))?|(top_?1|label_pred|class_pred)",)
-# Arrays of one score a class; one of class names; columns that tell several models apart.
+# Arrays of one score per class; one of class names; columns that tell several models apart.
 SCORE_ARRAYS = (
     r"(y_?)?(probs?|probas?|probabilities|softmax)|y_?(scores?|hat)|scores|p",
     r"(y_?)?(logits|preds?|predictions|outputs?)|log_?probs?",

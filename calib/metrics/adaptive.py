@@ -17,6 +17,7 @@ from calib.numerics.binning import Strategy, bin_cells
     better="lower",
     convention="Quantile bins that never split ties, weighted by their count.",
     source="Nixon et al. 2019, arXiv:1904.01685",
+    aliases="ACE",
     interval="error",
 )
 def adaptive_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
@@ -54,6 +55,7 @@ def adaptive_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
     convention="Bins are right-closed for each class, so a score on an edge may fall into "
     "different bins.",
     source="Nixon et al. 2019, arXiv:1904.01685",
+    aliases="SCE",
     interval="error",
 )
 def static_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
@@ -90,6 +92,7 @@ def static_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
     better="lower",
     convention="Scores above the threshold only; each class divided by its own count.",
     source="Nixon et al. 2019, arXiv:1904.01685",
+    aliases="TACE",
     interval="error",
 )
 def thresholded_calibration_error(

@@ -41,6 +41,8 @@ class Metric:
         How `calib.uncertainty.Bootstrap` makes its interval; None where it has none.
     digits : int
         Decimals that a table shows.
+    aliases : str
+        Other names of it in the field, for the search on the Methods page.
     part : str
         Which of several numbers a table shows; "" is the first, or the only one.
     """
@@ -56,6 +58,7 @@ class Metric:
     interval: Kind | None = "percentile"
     digits: int = 4
     part: str = ""
+    aliases: str = ""
 
     def takes(self, parameter: str) -> bool:
         """Whether the metric has a parameter of this name."""
@@ -104,6 +107,7 @@ def metric(
     interval: Kind | None = "percentile",
     digits: int = 4,
     part: str = "",
+    aliases: str = "",
 ) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
     """Register a function of cells as a metric, and return its facade.
 
@@ -113,7 +117,7 @@ def metric(
 
     def register(compute: Callable[..., Result]) -> Callable[..., Result]:
         key = compute.__name__
-        words = (meaning, bounds, better, convention, source, interval, digits, part)
+        words = (meaning, bounds, better, convention, source, interval, digits, part, aliases)
         METRICS.add(key, Metric(key, label, compute, *words))
 
         @functools.wraps(compute)

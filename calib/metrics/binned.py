@@ -22,6 +22,7 @@ Norm = Literal["l1", "l2", "max"]
     better="lower",
     convention="Right-closed bins, the first closed on both sides; empty bins are skipped.",
     source="Guo et al. 2017, arXiv:1706.04599",
+    aliases="ECE; maximum calibration error (MCE), root mean squared calibration error",
     interval="error",
 )
 def expected_calibration_error(

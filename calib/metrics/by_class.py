@@ -68,7 +68,7 @@ class Classwise:
         lock(self)
 
     def frame(self) -> pd.DataFrame:
-        """One row a class, worst KS error first."""
+        """One row per class, worst KS error first."""
         columns: tuple[str, ...] = ("n_rows", "base_rate", "mean_score", "bias", "ks_error", "ece")
         columns = (*columns, "ece_noise_floor", "p_value", "p_adjusted", "few")
         named = {"class": self.class_name} | {name: getattr(self, name) for name in columns}
@@ -163,7 +163,7 @@ def class_table(
 
 
 def score_matrix(predictions: Predictions) -> FloatArray:
-    """One column a class, also of a binary problem."""
+    """One column per class, also of a binary problem."""
     if predictions.scores.ndim == 2:
         return predictions.scores
     return np.column_stack([1.0 - predictions.scores, predictions.scores])

@@ -101,7 +101,8 @@ def resampled_test(by_row: TestResult, errors: Errors) -> TestResult:
     Parameters
     ----------
     by_row : TestResult
-        The test that takes rows as independent: where few come true resampled clusters hardly vary.
+        The test that takes rows as independent: where few are positive, resampled clusters hardly
+        vary.
     errors : Errors
         Of resampled clusters.
     """

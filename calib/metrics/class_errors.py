@@ -51,7 +51,8 @@ def class_errors(
     """Errors of the views of all classes, without sorting a column.
 
     The cumulative difference of a class falls between its own rows, and can only peak at one of
-    them: each column is cut where the class came true and at the edges of the bins, and summed.
+    them: each column is cut where the class is the true one and at the edges of the bins, and
+    summed.
 
     Parameters
     ----------

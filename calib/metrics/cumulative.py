@@ -43,6 +43,7 @@ def _range(difference: FloatArray) -> FloatArray:
     better="lower",
     convention="Evaluated between distinct scores: tied rows are never split.",
     source="Gupta et al. 2021, arXiv:2006.12800",
+    aliases="Kolmogorov-Smirnov calibration error, ECCE-MAD",
     interval="error",
 )
 def ks_error(cells: ScoreCells) -> float:
@@ -79,6 +80,7 @@ def ks_error(cells: ScoreCells) -> float:
     better="lower",
     convention="Evaluated between distinct scores: tied rows are never split.",
     source="Arrieta-Ibarra et al. 2022, arXiv:2205.09680",
+    aliases="ECCE-R",
     interval="error",
 )
 def kuiper_error(cells: ScoreCells) -> float:
@@ -112,6 +114,7 @@ def kuiper_error(cells: ScoreCells) -> float:
     better="zero",
     convention="Positive: the scores are too low on average.",
     source="Cox 1958, doi:10.1093/biomet/45.3-4.562",
+    aliases="calibration-in-the-large, mean calibration, bias",
 )
 def signed_calibration_error(cells: ScoreCells) -> float:
     """Weighted base rate minus weighted mean score; the end of the cumulative difference.
@@ -140,6 +143,7 @@ def signed_calibration_error(cells: ScoreCells) -> float:
     better="none",
     convention="Brownian limit; below 100 distinct scores a seeded simulation of y ~ Bernoulli(s).",
     source="Arrieta-Ibarra et al. 2022, arXiv:2205.09680",
+    aliases="Kolmogorov-Smirnov test",
     interval=None,
 )
 def ks_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
@@ -181,6 +185,7 @@ def ks_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
     better="none",
     convention="Brownian limit; below 100 distinct scores a seeded simulation of y ~ Bernoulli(s).",
     source="Arrieta-Ibarra et al. 2022, arXiv:2205.09680",
+    aliases="ECCE-R test",
     interval=None,
 )
 def kuiper_test(cells: ScoreCells, random_state: int = 0) -> TestResult:

@@ -22,6 +22,7 @@ from calib.numerics.isotonic import pool_adjacent_violators
     better="none",
     convention="CORP: recalibrated by isotonic regression, not by bins.",
     source="Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118",
+    aliases="CORP decomposition: MCB, DSC, UNC; reliability, resolution",
     interval="reflected",
     part="miscalibration",
 )
@@ -63,6 +64,7 @@ def brier_decomposition(cells: ScoreCells) -> Decomposition:
     convention="CORP: recalibrated by isotonic regression, not by bins. Without the clip of the "
     "log loss, certain scores that are wrong would make miscalibration infinite.",
     source="Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118",
+    aliases="CORP decomposition: MCB, DSC, UNC; reliability, resolution",
     interval="reflected",
     part="miscalibration",
 )

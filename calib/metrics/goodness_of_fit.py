@@ -30,6 +30,7 @@ MAX_RUNS = 64
     better="zero",
     convention="Two-sided normal p-value.",
     source="Spiegelhalter 1986, doi:10.1002/sim.4780050506",
+    aliases="Spiegelhalter test",
     interval=None,
     digits=3,
 )
@@ -75,6 +76,7 @@ def spiegelhalter_test(cells: ScoreCells) -> TestResult:
     "these rows. The p-value is simulated if few positives or negatives are expected "
     "in a group.",
     source="Hosmer and Lemeshow 1980, doi:10.1080/03610928008827941",
+    aliases="HL test, goodness-of-fit test",
     interval=None,
     digits=3,
 )

@@ -33,6 +33,8 @@ class MulticlassMetric:
         Smallest and largest possible value.
     better : {"lower", "higher"}
     source : str
+    aliases : str
+        Other names of it in the field.
     """
 
     key: str
@@ -41,6 +43,7 @@ class MulticlassMetric:
     bounds: tuple[float, float]
     better: Better
     source: str
+    aliases: str = ""
 
 
 _KS = "Gupta et al. 2021, arXiv:2006.12800"
@@ -55,6 +58,7 @@ MULTICLASS_METRICS: Mapping[str, MulticlassMetric] = {
             (0.0, -math.log(MACHINE_EPSILON)),
             "lower",
             "Good 1952",
+            "cross-entropy, negative log-likelihood (NLL)",
         ),
         MulticlassMetric(
             "brier_score",
@@ -63,6 +67,7 @@ MULTICLASS_METRICS: Mapping[str, MulticlassMetric] = {
             (0.0, 2.0),
             "lower",
             "Brier 1950",
+            "quadratic score",
         ),
         MulticlassMetric(
             "accuracy",
@@ -79,6 +84,7 @@ MULTICLASS_METRICS: Mapping[str, MulticlassMetric] = {
             (0.0, 1.0),
             "lower",
             "Guo et al. 2017, arXiv:1706.04599",
+            "confidence ECE, top-1 ECE",
         ),
         MulticlassMetric(
             "ece_classwise",
@@ -87,6 +93,7 @@ MULTICLASS_METRICS: Mapping[str, MulticlassMetric] = {
             (0.0, 1.0),
             "lower",
             "Kull et al. 2019, arXiv:1910.12656",
+            "cwECE, marginal calibration error",
         ),
         MulticlassMetric(
             "ks_top_1",

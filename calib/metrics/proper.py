@@ -51,12 +51,12 @@ def row_brier(outcome: BoolArray, score: FloatArray) -> FloatArray:
 
 
 def mean_log_loss(cells: ScoreCells, p: FloatArray) -> float:
-    """Mean log loss of the cells' outcomes under other probabilities, one a cell."""
+    """Mean log loss of the cells' outcomes under other probabilities, one per cell."""
     return _mean(cells, clip_certain(p), lambda p: -np.log(p), lambda p: -np.log(1.0 - p))
 
 
 def mean_brier(cells: ScoreCells, p: FloatArray) -> float:
-    """Mean squared error of the cells' outcomes under other probabilities, one a cell."""
+    """Mean squared error of the cells' outcomes under other probabilities, one per cell."""
     return _mean(cells, p, lambda p: np.square(1.0 - p), np.square)
 
 
@@ -82,6 +82,7 @@ def _mean(
     better="lower",
     convention="Natural log; scores clipped to [2.2e-16, 1 - 2.2e-16], as scikit-learn does.",
     source="Good 1952, doi:10.1111/j.2517-6161.1952.tb00104.x",
+    aliases="cross-entropy, negative log-likelihood (NLL), logarithmic score",
 )
 def log_loss(cells: ScoreCells) -> float:
     """Mean negative log-likelihood: -(1/W) sum w [y ln s + (1 - y) ln(1 - s)].
@@ -114,6 +115,7 @@ def log_loss(cells: ScoreCells) -> float:
     better="lower",
     convention="Binary: 0 to 1, half of the sum over both classes.",
     source="Brier 1950",
+    aliases="mean squared error, quadratic score",
 )
 def brier_score(cells: ScoreCells) -> float:
     """Mean squared error of the scores: (1/W) sum w (s - y)^2.
@@ -146,6 +148,7 @@ def brier_score(cells: ScoreCells) -> float:
     better="zero",
     convention="Counts rows, not weights. The log loss of such rows depends only on the clip.",
     source="Good 1952, doi:10.1111/j.2517-6161.1952.tb00104.x",
+    aliases="certain and wrong, infinite log loss",
     interval=None,
     digits=0,
 )

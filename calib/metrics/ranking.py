@@ -20,6 +20,7 @@ from calib.numerics.sorting import increasing_order, run_starts
     better="higher",
     convention="Mann-Whitney: ties count one half.",
     source="Hanley and McNeil 1982, doi:10.1148/radiology.143.1.7063747",
+    aliases="ROC AUC, area under the ROC curve, c-statistic",
 )
 def auc(cells: ScoreCells) -> float:
     """Area under the ROC curve: P(score of a positive > score of a negative), ties count 1/2.
@@ -144,6 +145,7 @@ def row_auc_within(rows: BinaryView, fold: IntArray) -> FloatArray:
     better="none",
     convention="Exact: scores that differ only in the last digit count as two.",
     source="Zadrozny and Elkan 2002, doi:10.1145/775047.775151",
+    aliases="unique scores, ties",
     interval=None,
     digits=0,
 )

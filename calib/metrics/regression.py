@@ -26,6 +26,7 @@ from calib.numerics.transforms import clip_certain, safe_logit, sigmoid
     convention="Scores clipped as for the log loss. The intercept with the slope fixed at 1 "
     "differs from the intercept fitted together with the slope.",
     source="Cox 1958, doi:10.1093/biomet/45.3-4.562",
+    aliases="Cox recalibration, weak calibration",
     digits=3,
 )
 def calibration_slope_intercept(

@@ -38,6 +38,7 @@ ROUNDING = 1e-12
     better="lower",
     convention="Gaussian kernel reflected at 0 and 1, with all images.",
     source="Błasiok and Nakkiran 2023, arXiv:2309.12236",
+    aliases="smECE, smooth ECE",
     interval="error",
 )
 def smooth_calibration_error(cells: ScoreCells) -> float:

@@ -24,6 +24,7 @@ from calib.numerics.transforms import sigmoid
     convention="The curve is a smoothing spline, not loess, on an axis that spreads out both "
     "tails.",
     source="Austin and Steyerberg 2019, doi:10.1002/sim.8281",
+    aliases="ICI, E50, E90, Emax",
     interval=None,  # a resample costs as much as a fit
 )
 def integrated_calibration_index(cells: ScoreCells, penalty: float | None = None) -> SmoothedErrors:

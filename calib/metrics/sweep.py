@@ -21,6 +21,7 @@ ROUNDING = 1e-12  # of sums over bins
     better="lower",
     convention="Quantile bins that never split ties; at most 1,000.",
     source="Roelofs et al. 2022, arXiv:2012.08668",
+    aliases="ECE-sweep, monotonic sweep",
     interval="error",
 )
 def sweep_calibration_error(cells: ScoreCells) -> float:

@@ -49,9 +49,10 @@ def design_effect(
 
     What a row adds to z has mean 0 and a variance that is known, since scores are calibrated under
     the null: only the products of different rows of one cluster are taken from the data. That holds
-    where few rows come true, and the clusters' own spread would rest on those alone. Clusters are
-    taken to add spread, never to remove it; how evenly they add it to the d directions is judged
-    from pairs of different clusters, whose products are unbiased (Satterthwaite's second order).
+    where few rows are positive, and the clusters' own spread would rest on those alone. Clusters
+    are taken to add spread, never to remove it; how evenly they add it to the d directions is
+    judged from pairs of different clusters, whose products are unbiased (Satterthwaite's second
+    order).
 
     Parameters
     ----------

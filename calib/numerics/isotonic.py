@@ -11,7 +11,7 @@ BUCKETS = 65_536
 
 
 def pool_adjacent_violators(rate: FloatArray, weight: FloatArray) -> FloatArray:
-    """Non-decreasing weighted least-squares fit to `rate`, one value a cell, in the cells' order.
+    """Non-decreasing weighted least-squares fit to `rate`, one value per cell, in the cells' order.
 
     Examples
     --------

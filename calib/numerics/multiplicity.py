@@ -1,4 +1,4 @@
-"""Many tests at once: p-values that stay honest."""
+"""Many tests at once: p-values corrected for multiple testing."""
 
 from __future__ import annotations
 

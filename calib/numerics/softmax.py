@@ -46,7 +46,7 @@ def fit_inverse_temperature(
     """1/T of maximum likelihood for softmax(ln P / T): Newton's method on one number.
 
     The likelihood is concave in 1/T. From the fit of a sample two or three passes over all rows
-    are enough. T stays within 0.01 and 100: beyond, the map is a step or flat.
+    are enough. T stays within 0.01 and 100: beyond, the function is a step or flat.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def fit_inverse_temperature(
 
     Examples
     --------
-    Three of four rows come true at 0.9, one in four does not: softened to 3/4.
+    Three of four rows at 0.9 are positive, one is not: softened to 3/4.
 
     >>> import numpy as np
     >>> scores = np.array([[0.9, 0.1]] * 4)

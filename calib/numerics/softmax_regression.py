@@ -27,7 +27,7 @@ BLOCK_DAMPING = 1e-9
 class Design(Protocol):
     """How coefficients and features x = ln P make eta, of which softmax is taken.
 
-    theta is a table of one row a class, laid out row by row.
+    theta is a table of one row per class, laid out row by row.
     """
 
     def identity(self, m: int) -> FloatArray:
@@ -253,7 +253,7 @@ def fit_softmax(
 
     Examples
     --------
-    Two classes and a constant score: the map can only learn the share of each class.
+    Two classes and a constant score: the calibrator can only learn the share of each class.
 
     >>> import numpy as np
     >>> from calib.numerics.softmax import softmax

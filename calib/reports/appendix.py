@@ -70,17 +70,17 @@ def _read_as(origin: Origin | None) -> list[tuple[str, str]]:
     """What else was said when the file was read."""
     if origin is None:
         return []
-    test = f", {origin.test_value} means test" if origin.test_value else ""
+    test = f", {origin.test_value} marks test rows" if origin.test_value else ""
     items = {
         "File": origin.file,
-        "File of test rows": origin.test,
+        "Test file": origin.test,
         "Weight column": origin.weight,
-        "Group column": origin.group,
+        "Cluster ID column": origin.group,
         "Split column": origin.split and f"{origin.split}{test}",
         "Fold column": origin.fold,
-        "Rows of the model": origin.model_value,
+        "Model": origin.model_value,
         "Conversion of the scores": origin.transform,
-        "Scores": "those of the other class" if origin.swap else "",
+        "Scores": "for the negative class" if origin.swap else "",
         "Rows that equal an earlier row": count(origin.repeated_rows)
         if origin.repeated_rows
         else "",
@@ -112,7 +112,7 @@ def settings(report: Contents) -> Section:
 
 def _use(report: Contents, name: str) -> Value:
     if name == "n_folds" and report.analysis.data.named_folds:
-        return Value("no effect: the data name the folds")
+        return Value("no effect: the data have a fold column")
     if name in report.settings_changed:
         return Value("changed", marked=True)
     return Value("default")
@@ -128,24 +128,30 @@ def maps(report: Contents) -> Section:
         for method in report.analysis.methods.values()
     )
     curve = report.analysis.compact_logit
-    chosen = "set by hand" if report.analysis.settings.epsilon else "by the rule"
+    chosen = "set manually" if report.analysis.settings.epsilon else "automatic"
     epsilon = (
-        f"Splines see scores through the compact logit with epsilon {significant(curve.epsilon)} "
-        f"({chosen}); {count(curve.n_outside)} rows lie outside, where it is the identity."
+        f"Splines use the compact logit with epsilon = {significant(curve.epsilon)} ({chosen}). "
+        f"Scores outside [epsilon, 1 - epsilon] are left unchanged: {count(curve.n_outside)} "
+        "rows."
     )
     if not report.analysis.uncalibrated.function.has_curve:
         table = Table(
-            "Fitted maps; P are the scores of a row. They read whole rows, so that no curve of one "
-            "score shows them.",
-            ("Method", "Map", "Knots"),
+            "Fitted calibrators; P are the scores of a row. They use whole rows, so they cannot "
+            "be drawn as a curve of one score.",
+            ("Method", "Function", "Knots"),
             rows,
             n_text=3,
         )
-        return Section("Fitted maps", (table,))
-    table = Table("Fitted maps; s is the score.", ("Method", "Map", "Knots"), rows, n_text=3)
-    text = "What each fitted map makes of a score, over the observed frequencies."
+        return Section("Fitted calibrators", (table,))
+    table = Table(
+        "Fitted calibrators; s is the score.", ("Method", "Function", "Knots"), rows, n_text=3
+    )
+    text = (
+        "Each calibrator maps the score (x) to a calibrated probability (y). Dots are observed "
+        "frequencies."
+    )
     chart = Drawing(functions_chart(report.analysis, list(report.analysis.methods)))
-    return Section("Fitted maps", (Paragraph(text), chart, table, Paragraph(epsilon)))
+    return Section("Fitted calibrators", (Paragraph(text), chart, table, Paragraph(epsilon)))
 
 
 def _knots(knots: FloatArray) -> str:
@@ -160,8 +166,8 @@ def reading(report: Contents) -> Section:
     meanings = tuple((column.label, column.meaning) for column in report.analysis.columns)
     loss = "multiclass log loss" if report.analysis.multiclass else "log loss"
     general = (
-        "Intervals say how far a number would move on other rows from the same source. "
-        f"Methods are ranked by {loss} alone: binned errors change with the bins."
+        "Intervals show how much a number would vary in other samples from the same source. "
+        f"Methods are ranked by {loss}, because ECE depends on the binning."
     )
     return Section("How to read this", (Paragraph(general), Facts(meanings)))
 
@@ -170,13 +176,13 @@ def reproduction(report: Contents) -> Section:
     versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
     command = "Or, from the command line:"
     if not by_rule(report):
-        command = "The command line takes every slice column along, and this report chose some:"
+        command = "The command line includes every slice column; this report includes only some:"
     return Section(
         "How to reproduce this",
         (
             Paragraph(
-                f"{_where(report)} The fingerprint says whether the data are the same; then the "
-                "numbers are."
+                f"{_where(report)} If the fingerprint is the same, the data and all numbers are "
+                "the same."
             ),
             Code(library_call(report)),
             Paragraph(command),
@@ -190,22 +196,22 @@ def _where(report: Contents) -> str:
     origin = report.analysis.data.origin
     if origin is None:
         return (
-            "This report does not know how its rows were read: read the same columns, with the "
-            f"same repairs if there were any.{_more_columns(report)}"
+            "This report does not record how its rows were read: read the same columns, with "
+            f"the same repairs if there were any.{_more_columns(report)}"
         )
     if origin.example:
         return "The data come with calib."
     if not origin.file:
-        return "The rows were a table in memory: put it in the place of the file."
+        return "The rows were a table in memory: use that table instead of the file."
     files = f"{origin.file} and {origin.test} are" if origin.test else f"{origin.file} is"
     return f"Run this where {files}."
 
 
 def _more_columns(report: Contents) -> str:
     data = report.analysis.data
-    found = ["score, one column a class,"] if report.analysis.multiclass else []
+    found = ["score, one column per class,"] if report.analysis.multiclass else []
     found += ["weight"] if data.weighted else []
     found += ["split, or test,"] if data.protocol == "test rows" else []
     if not found:
         return ""
-    return f" Name also {' and '.join(found)} as these data have it, where it is not guessed."
+    return f" Also give {' and '.join(found)} of these data, if it is not guessed."

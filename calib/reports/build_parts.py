@@ -88,7 +88,7 @@ def parts_of(
         or analysis.data.fingerprint != predictions.fingerprint
     ):
         raise ValueError(
-            "analysis must be that of the predictions, got one of other data or of a report."
+            "analysis must be of these predictions, got one of other data or of a report."
         )
     held_out = analysis.held_out
     time = predictions.time_name if time is None else time
@@ -151,7 +151,7 @@ def _periods(
         return None, (f"There is no calibration over time: {error}",)
     merged = merged_periods(cut, held_out.given_rows.count)
     if merged is None:
-        return None, ("There is no calibration over time: too few rows have one.",)
+        return None, ("There is no calibration over time: too few rows have a time.",)
     level = analysis.settings.confidence_level
     tables = {
         key: period_table(

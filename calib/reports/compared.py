@@ -18,8 +18,8 @@ from calib.text import percent
 from calib.uncertainty.unpaired import unpaired_difference
 
 BIASED = (
-    "no interval: errors of a sample lie above the true one, by more the fewer its rows are, so "
-    "that of two samples cannot be told from it"
+    "no interval: calibration errors are biased upward in small samples, so no valid interval "
+    "exists for the difference"
 )
 
 
@@ -96,7 +96,7 @@ class Compared:
         return self.first.analysis.settings.view == self.second.analysis.settings.view
 
     def frame(self) -> pd.DataFrame:
-        """One row a method and metric."""
+        """One row per method and metric."""
         return pd.DataFrame([row_of(change) for change in self.metrics])
 
 
@@ -125,7 +125,7 @@ def data_facts(report: Contents) -> dict[str, str]:
         "Observed frequency": percent(data.base_rate),
         "Mean score": percent(data.mean_score),
         "Scored on": data.protocol,
-        "Held-out, as declared": report.held_out_declared,
+        "Held-out (declared)": report.held_out_declared,
     }
 
 
@@ -138,7 +138,7 @@ def verdict_facts(analysis: Analysis) -> dict[str, str]:
     chosen = analysis.recommendation.method
     return {
         "Verdict": analysis.verdict.summary,
-        "In a sentence": analysis.verdict.sentence,
+        "Summary": analysis.verdict.sentence,
         "Recommended": analysis.methods[chosen].label if chosen else "none",
     }
 
@@ -206,7 +206,7 @@ def _without_interval(
     if is_error(column):
         return BIASED
     if column == "distinct":
-        return "no interval: a count of these scores, and no estimate"
+        return "no interval: a count, not an estimate"
     if any(estimate.low != estimate.low for estimate in (first, second)):
         return "no interval: one of the two has none"
     level = _differing(one.settings, two.settings, ["confidence_level"])

@@ -21,15 +21,15 @@ from calib.reports.contents import Contents
 from calib.text import interval, level, moment, number, signed
 
 METHOD = (
-    "Differences are second minus first. The reports hold no rows, so intervals are unpaired: each "
-    "bound adds up, in squares, the distances of the reports' own bounds (Zou and Donner 2008). "
-    "They take the rows of the two as independent."
+    "Differences are second minus first. The reports contain no rows, so intervals are unpaired: "
+    "interval bounds are combined in quadrature (Zou and Donner 2008). This assumes that the "
+    "rows of the two reports are independent."
 )
 SAME_ROWS = (
-    "Both reports are of the same rows: whatever makes one number high makes the other high too, "
-    "so these intervals are too wide. Compare methods within one report instead."
+    "Both reports use the same rows. Their numbers are correlated, so these intervals are too "
+    "wide. Compare methods within one report instead."
 )
-OTHER_VIEWS = "The reports look at different problems: their curves are not laid over each other."
+OTHER_VIEWS = "The reports show different problems, so their curves are not overlaid."
 
 
 def document_of_comparison(comparison: Compared) -> ReportDocument:
@@ -57,7 +57,7 @@ def comparison_sections(comparison: Compared) -> tuple[Section, ...]:
         Section("Reliability", _curves(comparison)),
         Section("Metrics", _metrics(comparison)),
         Section("Verdict", (_changes("Verdict and recommendation.", comparison.verdict),)),
-        Section("Data", (_changes("What the numbers are about.", comparison.data),)),
+        Section("Data", (_changes("Data and model.", comparison.data),)),
         Section("Settings", (_changes("All settings of both.", comparison.settings),)),
     )
 
@@ -92,7 +92,7 @@ def _curves(comparison: Compared) -> tuple[Block, ...]:
     said = [f"{place}: {report.analysis.verdict.sentence}" for place, report in reports.items()]
     alt = f"Reliability of the scores of both reports. {' '.join(said)}"
     return (
-        Paragraph("The scores as they are, on each report's rows and in its bins."),
+        Paragraph("The uncalibrated scores, on each report's rows and in its bins."),
         Drawing(overlay_chart(curves, alt)),
     )
 

@@ -191,8 +191,8 @@ def written_setting(value: object) -> str:
     Examples
     --------
     >>> written_setting(None), written_setting(("platt", "beta")), written_setting(15)
-    ('by rule', 'platt, beta', '15')
+    ('automatic', 'platt, beta', '15')
     """
     if value is None:
-        return "by rule"
+        return "automatic"
     return ", ".join(value) if isinstance(value, tuple) else str(value)

@@ -26,7 +26,7 @@ from calib.uncertainty import Replicates
 
 SCORE_DIGITS = 3
 MERGED = (
-    f"Bins of fewer than {MIN_ROWS} rows are merged in this report, and MCE is that of the "
+    f"Bins of fewer than {MIN_ROWS} rows are merged in this report, and MCE is computed from the "
     "merged bins."
 )
 
@@ -41,8 +41,7 @@ def aggregated(analysis: Analysis) -> Analysis:
     """
     if not isinstance(analysis, LiveAnalysis):
         raise ValueError(
-            "analysis must come from calib.analyze, got one that was read from a report: "
-            "use that report."
+            "analysis must come from calib.analyze, got one read from a report: use that report."
         )
     held_out = analysis.held_out
     fewest = min(analysis.data.n_rows, held_out.fitted_on.n_rows)

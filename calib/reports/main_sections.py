@@ -35,9 +35,12 @@ TESTS = {
     "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
     "line": "Slope and intercept χ²",
 }
-CALIBRATED = "Calibrated: what a calibrated model of this size shows on average."
-CHANGES = "Differences to the uncalibrated scores, paired by row, with {} intervals."
-BETTER = "Below zero is better, for AUC above; an interval that holds zero is inconclusive."
+CALIBRATED = "Calibrated: the average for a calibrated model with this many rows."
+CHANGES = "Differences from the uncalibrated scores, paired by row, with {} intervals."
+BETTER = (
+    "Below zero is better (for AUC, above). If the interval includes zero, the difference is "
+    "inconclusive."
+)
 Result = MethodResult | MulticlassResult
 
 
@@ -59,7 +62,7 @@ def recommendation(report: Contents) -> Section:
         (
             Paragraph(advice.sentence, lead=True),
             Bullets(advice.reasons),
-            Paragraph(f"Keep in mind: {_caveat(report)}"),
+            Paragraph(f"Note: {_caveat(report)}"),
         ),
     )
 
@@ -67,21 +70,18 @@ def recommendation(report: Contents) -> Section:
 def _caveat(report: Contents) -> str:
     """The one thing that is most likely to make these numbers wrong."""
     if report.held_out_declared == "no":
-        return (
-            "the model was trained on these rows. Its scores fit them better than they will fit "
-            "new ones, and so does every number here."
-        )
+        return "the model was trained on these rows, so the results are optimistic."
     if report.held_out_declared == "unknown":
         return (
-            "nobody has declared that the model was not trained on these rows. If it was, every "
-            "number here is too good."
+            "it is not confirmed that these are held-out predictions. On training rows the "
+            "results are optimistic."
         )
     if report.analysis.data.protocol == "folds":
         return (
-            "maps were fitted and tested on parts of the same file. They hold for data that come "
-            "from the same source at the same time."
+            "calibrators were fitted and tested on parts of the same file. The results apply to "
+            "data from the same source and period."
         )
-    return "the test rows stand for the data to come only as long as the data do not change."
+    return "the results apply to new data only while the data do not change."
 
 
 def reliability(report: Contents) -> Section:
@@ -89,9 +89,9 @@ def reliability(report: Contents) -> Section:
     analysis = report.analysis
     charts = tuple(Drawing(reliability_chart(analysis, (key,))) for key in keys)
     text = (
-        "Dots on the diagonal are calibrated. The grey area is the consistency band: "
-        f"{band_meaning(analysis.uncalibrated.reliability)}. Bars are intervals "
-        "of the observed frequency. Below are the scores themselves."
+        "Each dot is one bin; dots on the diagonal are calibrated. The grey area is the "
+        f"consistency band: {band_meaning(analysis.uncalibrated.reliability)}. Bars are "
+        "intervals of the observed frequency. The histogram below shows the scores."
     )
     title = "Reliability before and after" if len(keys) > 1 else "Reliability"
     return Section(title, (Paragraph(text), Beside(charts)))
@@ -123,13 +123,13 @@ def _protocol(report: Contents) -> str:
     data, settings = report.analysis.data, report.analysis.settings
     if data.protocol == "folds":
         drawn = f"{settings.n_folds} stratified folds, seed {settings.seed}"
-        folds = f"the {data.named_folds} folds that the data name" if data.named_folds else drawn
+        folds = f"the {data.named_folds} folds of the fold column" if data.named_folds else drawn
         return (
-            f"Each row is scored by maps that were fitted without it ({folds}). "
-            "Maps that are drawn or printed are fitted on all rows."
+            f"Metrics use cross-fitting ({folds}): each row is scored by a calibrator fitted on "
+            "the other folds. Plotted and printed calibrators are fitted on all rows."
         )
     return (
-        f"Maps are fitted on {count(data.n_calibration)} calibration rows and scored on "
+        f"Calibrators are fitted on {count(data.n_calibration)} calibration rows and scored on "
         f"{count(data.n_rows)} test rows."
     )
 
@@ -173,7 +173,7 @@ def _difference(result: Result, column: Column) -> Value:
 
 
 def whole_matrix(report: Contents) -> Section | None:
-    """Metrics of every method on all classes; None where there is one score a row."""
+    """Metrics of every method on all classes; None where there is one score per row."""
     compared = report.analysis.multiclass
     if compared is None:
         return None
@@ -201,9 +201,10 @@ def whole_matrix(report: Contents) -> Section | None:
 def cumulative(report: Contents) -> Section:
     keys = [method.key for method in report.shown]
     text = (
-        "No bins: the curve adds up observed minus predicted from the lowest score to the highest. "
-        "Where it climbs the scores are too low, where it falls they are too high. Its largest "
-        "distance from zero is the KS error; a calibrated model stays within the band."
+        "This curve needs no bins. It adds up observed minus predicted from the lowest score to "
+        "the highest. Where it rises, predictions are too low; where it falls, they are too "
+        "high. Its largest distance from zero is the KS error. A calibrated model stays within "
+        "the band."
     )
     chart = cumulative_difference_chart(report.analysis, keys)
     return Section("Cumulative difference", (Paragraph(text), Drawing(chart), _test_table(report)))
@@ -223,8 +224,9 @@ def _test_table(report: Contents) -> Table:
         if key in TESTS
     )
     return Table(
-        "Tests of the held-out scores. A test rejects calibration where its p-value after Holm's "
-        f"correction for the number of tests is below {SIGNIFICANCE:g}; the verdict uses these.",
+        "Tests of the held-out scores. A test rejects calibration if its p-value after Holm's "
+        f"correction for the number of tests is below {SIGNIFICANCE:g}. The verdict uses these "
+        "p-values.",
         ("Method", "Test", "Statistic", "p", "p (Holm)"),
         rows,
         n_text=2,

@@ -37,9 +37,9 @@ def slices(report: Contents) -> Section | None:
     if report.parts is None or not report.parts.slices:
         return None
     text = (
-        "Observed minus mean score in each part of the data: above zero its scores are too low, "
-        f"below zero too high. A star marks p < {SIGNIFICANCE:g} after Holm's correction for "
-        "looking at many slices at once; fewer than 30 rows are shown in grey and not judged."
+        "Observed rate minus mean score per slice: above zero the scores are too low, below "
+        f"zero too high. A star marks p < {SIGNIFICANCE:g} after Holm's correction for the "
+        "number of slices. Slices with fewer than 30 rows are grey and not tested."
     )
     blocks: list[Block] = [Paragraph(text)]
     for part in report.parts.slices:
@@ -82,7 +82,7 @@ def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
 
 def _gap(gaps: SliceGaps, i: int) -> Value:
     bounds = f"{signed(gaps.low[i], 3)} to {signed(gaps.high[i], 3)}"
-    judged = "not judged" if gaps.few[i] else p_value(gaps.p_adjusted[i])
+    judged = "not tested" if gaps.few[i] else p_value(gaps.p_adjusted[i])
     return Value(signed(gaps.gap[i], 3), f"{bounds}\n{judged}")
 
 
@@ -91,8 +91,8 @@ def periods(report: Contents) -> Section | None:
     if part is None:
         return None
     text = (
-        "Each period by itself. A slope of 1 and an intercept of 0 are calibrated; a star marks a "
-        f"KS error with p < {SIGNIFICANCE:g} after Holm's correction."
+        "Each period is tested separately. A slope of 1 and an intercept of 0 mean calibrated. "
+        f"A star marks a KS error with p < {SIGNIFICANCE:g} after Holm's correction."
     )
     return Section(
         "Over time",
@@ -115,8 +115,8 @@ def _period_table(report: Contents, column: str, tables: Mapping[str, PeriodTabl
         said += f" The last {len(last)} of {len(first)} periods."
     if first.n_missing:
         said += (
-            f" {first.n_missing:,} rows are left out: they have no time, or share a period with "
-            "too few."
+            f" {first.n_missing:,} rows are left out: they have no time, or their period has too "
+            "few rows."
         )
     return Table(said, tuple(head), rows)
 
@@ -135,7 +135,7 @@ def _period(first: PeriodTable, tables: Mapping[str, PeriodTable], i: int) -> tu
 
 
 def _ks(table: PeriodTable, i: int) -> Value:
-    judged = "not judged" if table.few[i] else p_value(table.ks_p_adjusted[i])
+    judged = "not tested" if table.few[i] else p_value(table.ks_p_adjusted[i])
     return Value(number(table.ks[i], 4), judged)
 
 
@@ -166,9 +166,9 @@ def _rule(table: DecisionTable) -> str:
     )
     if costs.capacity is not None:
         return (
-            f"{prices}; the {100 * costs.capacity:g}% of rows with the highest scores are flagged."
+            f"{prices}. The {100 * costs.capacity:g}% of rows with the highest scores are flagged."
         )
-    return f"{prices}: rows are flagged from a score of {significant(costs.threshold)} on."
+    return f"{prices}. Rows with a score of {significant(costs.threshold)} or more are flagged."
 
 
 def _decision_table(report: Contents, table: DecisionTable) -> Table:
@@ -179,10 +179,10 @@ def _decision_table(report: Contents, table: DecisionTable) -> Table:
     counted = "sums of row weights" if report.analysis.data.weighted else "rows"
     at = level(table.confidence_level)
     return Table(
-        f"Decisions by held-out scores, counts in {counted}; {at} intervals below the costs. "
-        f"Flagging all costs {number(table.treat_all, 4)} a row, flagging none "
-        f"{number(table.treat_none, 4)}. The change is to deciding by the uncalibrated scores, "
-        "paired by row.",
+        f"Decisions based on held-out scores, counts in {counted}; {at} intervals below the "
+        f"costs. Flagging all costs {number(table.treat_all, 4)} per row, flagging none "
+        f"{number(table.treat_none, 4)}. Change: compared with decisions based on the "
+        "uncalibrated scores, paired by row.",
         ("Method", "Threshold", "Flagged", "False pos.", "False neg.", "Cost per row", "Change"),
         rows,
     )
@@ -211,6 +211,6 @@ def _left_out(report: Contents, part: DecisionPart) -> list[str]:
         return []
     labels = ", ".join(report.analysis.methods[key].label for key in part.left_out)
     return [
-        f"Not shown, since they flag, or leave unflagged, fewer than ten rows: {labels}. The "
-        "curves join such rows with their neighbours."
+        f"Not shown, because they flag fewer than ten rows, or all but fewer than ten: {labels}. "
+        "The curves merge such rows with their neighbours."
     ]

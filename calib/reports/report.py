@@ -130,7 +130,7 @@ class Report(Contents, Printable):
         try:
             data = json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
-            raise ReportError(f"This is no report: it is not valid JSON ({error}).") from error
+            raise ReportError(f"This is not a report: it is not valid JSON ({error}).") from error
         return cls._read(upgraded(data))
 
     @classmethod
@@ -182,7 +182,7 @@ def _text(source: str | bytes | Path) -> str:
         content = source if isinstance(source, bytes) else Path(source).read_bytes()
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ReportError("This is no report: it is not text in UTF-8.") from error
+        raise ReportError("This is not a report: it is not UTF-8 text.") from error
     except (OSError, ValueError) as error:
         raise ReportError(f"There is no report to read at {str(source)[:200]!r}.") from error
 

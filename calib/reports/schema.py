@@ -70,7 +70,7 @@ def upgraded(data: Any) -> dict[str, Any]:
         If it is no report, or was written by a newer version.
     """
     if not isinstance(data, dict) or "schema_version" not in data:
-        raise ReportError("This is no report: it has no schema_version.")
+        raise ReportError("This is not a report: it has no schema_version.")
     version = data["schema_version"]
     if type(version) is not int or version < 1:
         raise ReportError(f"schema_version must be a whole number above 0, got {version!r:.60}.")

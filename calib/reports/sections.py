@@ -58,7 +58,7 @@ def _data_facts(report: Contents) -> Facts:
     data = report.analysis.data
     return Facts(
         (
-            ("Model", f"scores of the column {data.score_name}"),
+            ("Model", f"scores in column {data.score_name}"),
             ("Data", data.name),
             ("Fingerprint", data.fingerprint),
             ("Held-out predictions", DECLARED[report.held_out_declared]),

@@ -51,19 +51,22 @@ class Entry:
     facts: str
     text: str
     source: str
+    aliases: str = ""
 
     def matches(self, query: str) -> bool:
         """Whether it holds every word that is looked for."""
-        held = f"{self.name} {self.code} {self.facts} {self.text} {self.source}".casefold()
+        parts = (self.name, self.code, self.facts, self.text, self.source, self.aliases)
+        held = " ".join(parts).casefold()
         return all(word in held for word in query.casefold().split())
 
     def markdown(self) -> str:
         """One bullet of a list."""
         facts = f" · {plain(self.facts)}" if self.facts else ""
+        aliases = f"Also: {plain(self.aliases)}. " if self.aliases else ""
         source = f" · {linked(self.source)}" if self.source else ""
         return (
             f"- **{plain(self.name.replace(' - ', ' − '))}**{facts}  \n  {plain(self.text)}  \n"
-            f"  :small[`{self.code}`{source}]"
+            f"  :small[{aliases}`{self.code}`{source}]"
         )
 
 
@@ -86,6 +89,7 @@ def matrix_entries() -> dict[str, list[Entry]]:
                 f"{_range(*metric.bounds)}, {DIRECTIONS[metric.better]}",
                 metric.meaning,
                 metric.source,
+                metric.aliases,
             )
             for metric in MULTICLASS_METRICS.values()
         ]
@@ -98,14 +102,19 @@ def calibrator_entries() -> dict[str, list[Entry]]:
     several = [m for key, m in CALIBRATORS.items() if key not in single]
     return {
         "Calibrators, simplest first": [
-            Entry(m.label, m.key, "", m.summary, m.source)
+            Entry(m.label, m.key, "", m.summary, m.source, m.aliases)
             for m in sorted(single.values(), key=lambda method: method.simplicity)
         ],
         "For several classes": [
-            Entry(m.label, m.key, "", m.summary, m.source)
+            Entry(m.label, m.key, "", m.summary, m.source, m.aliases)
             for m in sorted(several, key=lambda method: method.simplicity)
         ],
     }
+
+
+def term_entries() -> dict[str, list[Entry]]:
+    """Words of the field that name no metric and no calibrator."""
+    return {"Terms": [Entry(*term) for term in TERMS]}
 
 
 def kept(entries: Mapping[str, Iterable[Entry]], query: str) -> dict[str, list[Entry]]:
@@ -115,6 +124,95 @@ def kept(entries: Mapping[str, Iterable[Entry]], query: str) -> dict[str, list[E
         for title, group in entries.items()
     }
     return {title: group for title, group in found.items() if group}
+
+
+# Name, name in code, facts, meaning, source, aliases.
+TERMS: tuple[tuple[str, str, str, str, str, str], ...] = (
+    (
+        "Reliability diagram",
+        "reliability_curve",
+        "",
+        "Mean predicted probability against observed frequency, per bin.",
+        "Bröcker and Smith 2007, doi:10.1175/WAF993.1",
+        "calibration curve, calibration plot",
+    ),
+    (
+        "CORP curve",
+        "corp_curve",
+        "",
+        "The best-fitting non-decreasing curve of the outcomes (isotonic regression).",
+        "Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118",
+        "PAV reliability curve",
+    ),
+    (
+        "Consistency band",
+        "band",
+        "",
+        "Where the dots of a calibrated model would fall, with the chosen confidence level.",
+        "Bröcker and Smith 2007, doi:10.1175/WAF993.1",
+        "consistency bars, consistency intervals",
+    ),
+    (
+        "Out-of-fold score",
+        "n_folds",
+        "",
+        "Score of a row from a calibrator that was fitted on the other folds.",
+        "",
+        "held-out, cross-fitting, cross-fitted, cross-validation, OOF",
+    ),
+    (
+        "Decision curve",
+        "net_benefit",
+        "",
+        "Net benefit of acting at each threshold: true positives less false positives, weighted "
+        "by the odds of the threshold, per row.",
+        "Vickers and Elkin 2006, doi:10.1177/0272989X06295361",
+        "net benefit, decision curve analysis (DCA)",
+    ),
+    (
+        "Cost curve",
+        "cost_curves",
+        "",
+        "Expected cost per row at each threshold, for the costs of a false positive and of a "
+        "false negative.",
+        "",
+        "expected cost, cost-sensitive threshold",
+    ),
+    (
+        "Base rate",
+        "base_rate",
+        "",
+        "Share of positive rows.",
+        "",
+        "observed rate, positive rate, prevalence, event rate",
+    ),
+    (
+        "Confidence",
+        "top:1",
+        "",
+        "Highest score of a row, the probability of the predicted class.",
+        "Guo et al. 2017, arXiv:1706.04599",
+        "top label, top-1, confidence calibration",
+    ),
+    (
+        "Compact logit",
+        "epsilon",
+        "",
+        "Log-odds of the score, scaled to [0, 1]; scores outside [epsilon, 1 - epsilon] are left "
+        "unchanged.",
+        "Lucena 2018, arXiv:1809.07751",
+        "epsilon, clipping of log-odds",
+    ),
+    (
+        "Holm's correction",
+        "p_adjusted",
+        "",
+        "Raises the p-values of several tests, so that the chance of any false rejection stays "
+        "at the chosen level.",
+        "Holm 1979, doi:10.2307/4615733",
+        "Holm-Bonferroni, multiple testing, family-wise error rate",
+    ),
+)
 
 
 def column_help(column: Column) -> str:
@@ -131,6 +229,7 @@ def _metric_entry(metric: Metric) -> Entry:
         f"{_range(*metric.bounds)}, {DIRECTIONS[metric.better]}",
         " ".join(filter(None, [metric.meaning, metric.convention])),
         metric.source,
+        metric.aliases,
     )
 
 

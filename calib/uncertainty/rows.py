@@ -89,7 +89,7 @@ def resample_rows(
     cells : ScoreCells
         Of the rows' scores.
     fold : ndarray of int, shape (n,), optional
-        Which map scored each row: 0, 1, ...
+        Which calibrator scored each row: 0, 1, ...
     n_replicates : int
     most_groups : int
         Up to as many rows of distinct scores are drawn exactly.

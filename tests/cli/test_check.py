@@ -63,7 +63,7 @@ def test_one_line_says_which_limits_broke_and_only_those(run, folder, method):
     assert done.err == ""
     assert done.out.startswith("fail: KS error ")
     calibrated = re.findall(
-        r"; a calibrated model of this size shows ([0-9.]+) on average", done.out
+        r"; a calibrated model with this many rows shows ([0-9.]+) on average", done.out
     )
     floors = [method("uncalibrated").metrics[k].noise_floor for k in ("ks_error", "ece_quantile")]
     assert calibrated == [f"{floor:.3g}" for floor in floors]

@@ -172,7 +172,7 @@ def test_each_answer_is_a_repair_of_the_mapping() -> None:
     (problem,) = [each for each in inspect(table, mapping) if each.code == "decimal-mark"]
     assert [choice.label for choice in problem.choices] == [
         "The comma is the decimal mark",
-        "The comma separates thousands",
+        "The comma is the thousands separator",
     ]
     for choice in problem.choices:
         repaired = mapping.chosen(**choice.arguments)

@@ -48,12 +48,12 @@ CASES: dict[str, tuple[Table, str, str]] = {
     "weights over 300 decades": (
         table(weight=np.geomspace(1e-150, 1e150, 600)),
         "weights",
-        "Use no weights",
+        "Ignore the weights",
     ),
     "weights too unequal": (
         table(weight=np.geomspace(1e-9, 1e9, 600)),
         "weights",
-        "Use no weights",
+        "Ignore the weights",
     ),
     "three labels": (
         table(y=np.where(Y == 1, "cat", np.tile(["dog", "cow"], 300))),
@@ -63,9 +63,13 @@ CASES: dict[str, tuple[Table, str, str]] = {
     "three parts": (
         table(split=["test", "valid", "cal"] * 200),
         "split-values",
-        "Use no split",
+        "Ignore the split column",
     ),
-    "training rows": (table(split=["test", "train"] * 300), "train-rows", "Use no split"),
+    "training rows": (
+        table(split=["test", "train"] * 300),
+        "train-rows",
+        "Ignore the split column",
+    ),
 }
 
 

@@ -101,7 +101,7 @@ REFUSED = [
         {"epsilon": 0.01, "methods": ("spline",)},
         "spline",
         "auc",
-        "epsilon differs: by rule and 0.01",
+        "epsilon differs: automatic and 0.01",
     ),
     ({"view": "class:0"}, "uncalibrated", "log_loss", "view differs: class:1 and class:0"),
     ({"split": True}, "platt", "log_loss", "scored on folds and on test rows"),

@@ -22,7 +22,7 @@ def section(report: Report, title: str) -> Section:
     ("declared", "words"),
     [
         ("no", "the model was trained on these rows"),
-        ("unknown", "nobody has declared"),
+        ("unknown", "not confirmed"),
         ("yes", "parts of the same file"),
     ],
 )

@@ -145,7 +145,7 @@ def test_a_folder_that_is_read_only(existing):
         done = subprocess.run(
             [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
         )
-        assert f"{folder}/reports.db cannot be written to. Allow it" in done.stdout, done.stderr
+        assert f"{folder}/reports.db cannot be written to. Allow" in done.stdout, done.stderr
     finally:
         folder.chmod(0o755)
         shutil.rmtree(folder)

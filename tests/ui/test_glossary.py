@@ -20,6 +20,7 @@ from calib.ui.glossary import (
     linked,
     matrix_entries,
     metric_entries,
+    term_entries,
 )
 
 
@@ -64,6 +65,36 @@ def test_every_word_of_a_query_must_be_held():
     assert [entry.code for entry in found] == ["thresholded_calibration_error"]
     assert kept(metric_entries(), "no such words") == {}
     assert kept(metric_entries(), "") == metric_entries()
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("Platt scaling", "platt"),
+        ("sigmoid calibration", "platt"),
+        ("temperature scaling", "temperature"),
+        ("isotonic regression", "isotonic"),
+        ("PAVA", "isotonic"),
+        ("histogram binning", "histogram"),
+        ("label shift", "prior_shift"),
+        ("cross-entropy", "log_loss"),
+        ("c-statistic", "auc"),
+        ("ECE-sweep", "sweep_calibration_error"),
+        ("smECE", "smooth_calibration_error"),
+        ("classwise ECE", "multiclass_metrics: ece_classwise"),
+        ("maximum calibration error", "expected_calibration_error"),
+        ("calibration-in-the-large", "signed_calibration_error"),
+        ("consistency band", "band"),
+        ("out-of-fold", "n_folds"),
+        ("held-out", "n_folds"),
+        ("decision curve", "net_benefit"),
+        ("calibration plot", "reliability_curve"),
+        ("prevalence", "base_rate"),
+    ],
+)
+def test_the_search_finds_the_names_of_the_field(query, code):
+    entries = metric_entries() | matrix_entries() | calibrator_entries() | term_entries()
+    assert code in [entry.code for entry in listed(kept(entries, query))]
 
 
 def test_references_become_links_and_everything_else_stays_text(texts):

@@ -1,4 +1,4 @@
-"""Expected against observed counts: how many of these rows will come true?"""
+"""Expected against observed counts: how many of these rows will be positive?"""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class ExpectedCounts:
         about the same rows.
     rows : int
     weight, observed : float
-        Weight of the rows, and of those that came true under the uncalibrated scores; plain counts
-        where there are no weights.
+        Weight of the rows, and of those that were positive, under the uncalibrated scores; plain
+        counts where there are no weights.
     expected : mapping of str to float
         Sum of each method's scores over these rows.
     excess : mapping of str to Estimate
@@ -42,7 +42,7 @@ class ExpectedCounts:
     excess: Mapping[str, Estimate]
 
     def frame(self) -> pd.DataFrame:
-        """One row a method."""
+        """One row per method."""
         rows = {
             key: {
                 "expected": expected,

@@ -40,7 +40,7 @@ class CostCurves:
         lock(self)
 
     def frame(self) -> pd.DataFrame:
-        """One row a threshold, one column a method."""
+        """One row per threshold, one column per method."""
         return pd.DataFrame({"threshold": self.threshold, **self.cost})
 
 
@@ -69,7 +69,7 @@ class NetBenefit:
         lock(self)
 
     def frame(self) -> pd.DataFrame:
-        """One row a threshold, one column a method."""
+        """One row per threshold, one column per method."""
         both = {"threshold": self.threshold, "treat_all": self.treat_all}
         return pd.DataFrame({**both, **self.benefit})
 

@@ -83,7 +83,7 @@ class DecisionTable:
     confidence_level: float
 
     def frame(self) -> pd.DataFrame:
-        """One row a method."""
+        """One row per method."""
         rows = {key: _row(decision) for key, decision in self.methods.items()}
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("key")
 

@@ -79,7 +79,7 @@ class PeriodTable:
         return np.asarray(self.rows < FEW_ROWS)
 
     def frame(self) -> pd.DataFrame:
-        """One row a period."""
+        """One row per period."""
         left_out = ("unit", "names", "n_missing", "confidence_level")
         names = [name for name in self.__dataclass_fields__ if name not in left_out]
         return pd.DataFrame({"period": self.names, **{name: getattr(self, name) for name in names}})

@@ -1,4 +1,4 @@
-"""Calibrating one slice apart: does it need a map of its own?"""
+"""Calibrating one slice separately: does it need its own calibrator?"""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from calib.uncertainty import FoldScores, fold_variance
 
 @dataclass(frozen=True, slots=True)
 class SliceCalibration:
-    """A slice calibrated by a map of its own, against the map of all rows; on held-out rows.
+    """A slice's own calibrator against the calibrator of all rows, on held-out rows.
 
     Attributes
     ----------
     method : str
-        Key of the calibrator, the same for both maps.
+        Key of the method, the same for both calibrators.
     rows, positives : int
         Of the slice, among the rows that are scored. Of a matrix, rows whose largest score is the
         true class's count as positive.
     together, apart : Estimate
-        Log loss on the slice under the map of all rows, and under the slice's own.
+        Log loss on the slice under the calibrator of all rows, and under the slice's own.
     difference : Estimate
-        Own minus common, paired by row: below 0 the slice gains by its own map.
+        Own minus common, paired by row: below 0 the slice gains from its own calibrator.
     confidence_level : float
     """
 
@@ -57,7 +57,7 @@ def calibrate_slices(
     """Fit a calibrator on one slice alone, and compare it with the one fitted on all rows.
 
     Both are scored on rows that neither has seen: the slice's test rows, or, in the folds of the
-    comparison, each row by the map fitted on the slice's rows of the other folds.
+    comparison, each row by the calibrator fitted on the slice's rows of the other folds.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def paired(
     confidence_level: float,
     added_variance: float,
 ) -> SliceCalibration:
-    """The result, from the losses of the slice's rows under both maps.
+    """The result, from the losses of the slice's rows under both calibrators.
 
     The added variance is that of the slice's own calibrators. The common one is fitted on more
     rows, the slice's among them: to leave out its noise makes the interval rather too wide.

@@ -46,7 +46,7 @@ class SliceErrorRates:
         lock(self)
 
     def frame(self) -> pd.DataFrame:
-        """One row a slice."""
+        """One row per slice."""
         own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "names"}
         return pd.DataFrame({"slice": self.names, **own})
 

@@ -78,7 +78,7 @@ class SliceGaps:
         return np.asarray(self.p_adjusted < alpha)
 
     def frame(self) -> pd.DataFrame:
-        """One row a slice, strongest evidence first."""
+        """One row per slice, strongest evidence first."""
         names = ("number", "rows", "positives", "mean_score", "observed", "gap", "low", "high")
         columns = {name: getattr(self, name) for name in (*names, "p_value", "p_adjusted", "few")}
         return pd.DataFrame({"slice": self.names, **columns}).iloc[self.order]

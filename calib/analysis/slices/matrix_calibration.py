@@ -1,4 +1,4 @@
-"""Calibrating one slice of a matrix apart: does it need a map of its own?"""
+"""Calibrating one slice of a matrix separately: does it need its own calibrator?"""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def calibrate_matrix_slices(
 ) -> SliceCalibration:
     """Fit a multiclass calibrator on one slice alone, and compare it with that of all rows.
 
-    The loss is that of the true class's score, whatever the view. Both maps are scored on rows that
-    neither has seen: the slice's test rows, or, in the folds of the comparison, each row by the map
-    fitted on the slice's rows of the other folds.
+    The loss is that of the true class's score, whatever the view. Both calibrators are scored on
+    rows that neither has seen: the slice's test rows, or, in the folds of the comparison, each row
+    by the calibrator fitted on the slice's rows of the other folds.
 
     Parameters
     ----------

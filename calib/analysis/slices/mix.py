@@ -53,7 +53,7 @@ class SliceMix:
         return np.argsort(-np.abs(self.difference), kind="stable").astype(np.int64)
 
     def frame(self) -> pd.DataFrame:
-        """One row a slice, the largest difference first."""
+        """One row per slice, the largest difference first."""
         names = ("rows_inside", "rows_outside", "inside", "outside", "difference", "low", "high")
         columns = {name: getattr(self, name) for name in names}
         return pd.DataFrame({"slice": self.names, **columns}).iloc[self.order]

@@ -158,7 +158,7 @@ def origin_of(rows: Rows) -> Origin:
 
 
 def guesses_of(rows: Rows) -> tuple[Guess, ...]:
-    """Everything that nobody said, and that the file does not say for certain."""
+    """Everything that was guessed: it was not given, and the file is ambiguous about it."""
     tables = [rows.table, *([rows.test_table] if rows.test_table else [])]
     written = dict.fromkeys(guess for table in tables for guess in table.guesses)
     # The rows of one model have no model column of their own any more.

@@ -29,10 +29,10 @@ class Rows:
     frame: pd.DataFrame  # with the mapped columns
     # Of the outcome column; of two classes without letter case and words such as "unknown".
     labels: Labels
-    # 1 for positive, 0 for negative; with one column a class the class, -1 where the label is none
-    # of them; label codes where no label is positive; -1 where missing.
+    # 1 for positive, 0 for negative; with one column per class the class, -1 where the label is
+    # none of them; label codes where no label is positive; -1 where missing.
     outcome: IntArray
-    classes: Classes | None  # with one column a class
+    classes: Classes | None  # with one column per class
     # Score columns, as written; of many columns those that hold more than plain numbers.
     raw: dict[str, Numbers]
     # Scores after the mapping's transform and swap; a matrix of float32 stays one.

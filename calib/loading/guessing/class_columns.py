@@ -1,4 +1,4 @@
-"""One column a class: which columns those are, which class each is, and which each label means."""
+"""One column per class: which columns, which class each is, and which each label means."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _bare(name: str) -> str:
 
 
 def find_class_columns(frame: pd.DataFrame, taken: set[str], labels: Labels | None) -> list[str]:
-    """Columns that hold one score a class; none where nothing says so.
+    """Columns that hold one score per class; none where nothing says so.
 
     Columns of like names, or standing side by side, whose rows sum to 1 (or to 100); else, as
     logits do not, those after which the labels are named.

@@ -284,7 +284,7 @@ def _score_columns(guesser: Guesser) -> tuple[str, ...]:
 
 
 def class_columns(guesser: Guesser, outcome: str | None) -> tuple[str, ...] | None:
-    """The columns of one score a class, if there are any."""
+    """The columns of one score per class, if there are any."""
     known = outcome or guesser.named(names.OUTCOME_NAMES, _class_like(MAX_CLASSES))
     labels = as_labels(guesser.frame[known]) if known in guesser.frame else None
     taken = guesser.taken if known is None else guesser.taken | {known}

@@ -194,7 +194,7 @@ def is_numpy_archive(data: bytes) -> bool:
 
 
 def read_numpy_archive(data: bytes, name: str, limit: int) -> Table:
-    """Arrays of one value a row, and one matrix of scores, as columns.
+    """Arrays of one value per row, and one matrix of scores, as columns.
 
     Objects are never unpickled: an array that holds them is refused.
     """
@@ -293,7 +293,7 @@ def _damaged_arrays() -> InputError:
 
 
 def _matrix(arrays: Arrays) -> str | None:
-    """The array of one score a class and row: the one that its name tells, else the largest."""
+    """The array of one score per class and row: the one that its name tells, else the largest."""
     wide = {
         key: values
         for key, values in arrays.items()
