@@ -62,7 +62,7 @@ def link(named: dict[str, str]) -> str:
 def test_the_first_ten_seconds_answer_the_question(page: Page):
     visit(page)
     assert by_key(page, "navigation").get_by_role("link").all_inner_texts() == LABELS
-    expect(page.get_by_text("Example: Naive Bayes, overconfident.")).to_be_visible()
+    expect(page.get_by_text("Example: Naive Bayes (overconfident).")).to_be_visible()
     verdict = page.get_by_role("heading", level=2).inner_text()
     assert re.match(r"^\S.*\.", verdict)
     names = {trace.get("name") for trace in traces(page, "chart_reliability")}
