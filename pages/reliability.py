@@ -12,6 +12,7 @@ from calib.ui import (
     bins,
     choices,
     curves,
+    explorer,
     frame,
     how_to_read,
     live,
@@ -40,11 +41,9 @@ def body(model: Model) -> None:
     shown = tuple(key for key in chosen if key in analysis.methods) or ("uncalibrated",)
     rates = curves.rates(session, analysis, shown[0], lines)
     st.markdown("## Reliability diagram")
-    picture, beside = st.columns([3, 2], gap="large")
-    with picture:
-        draw = partial(diagram, shown=shown, rates=rates)
-        live.at_once(session, model, binning, controls, draw)
-    with beside:
+    draw = partial(diagram, shown=shown, rates=rates)
+    live.at_once(session, model, binning, controls, draw)
+    with st.container():
         reading = how_to_read.reliability(analysis.methods[shown[0]].reliability)
         lines_read = how_to_read.lines(rates, shown[0]) if rates else ""
         reading += how_to_read.convention(analysis)
@@ -61,6 +60,15 @@ def controls(session: Session) -> None:
 
 
 def diagram(model: Model, shown: tuple[str, ...], rates: tuple[RateCurve, ...]) -> None:
+    if not explorer.can_show(session, model):
+        static_diagram(model, shown, rates)
+        return
+    explorer.show(session, model, shown)
+    with st.expander("Static chart, with lines and image download", key="static_diagram"):
+        static_diagram(model, shown, rates)
+
+
+def static_diagram(model: Model, shown: tuple[str, ...], rates: tuple[RateCurve, ...]) -> None:
     analysis, key = model.analysis, "chart_reliability"
     ring = bins.chosen(session, analysis, shown).ring
     chart = reliability_chart(analysis, shown, axis=session[choices.AXIS], lines=rates, ring=ring)

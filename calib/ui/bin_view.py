@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from calib.analysis import Analysis
+from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.slices import SliceMix, row_table, score_in
 from calib.reports.spreadsheet import to_csv
 from calib.text import count, level, percent, probability, signed, span
@@ -19,25 +19,25 @@ from calib.ui.widgets import control, show_value
 
 PAGE = 50
 MAX_SLICES = 100
-HINT = "Pick a dot in the diagram, or a bin here, to see which rows it counts."
+HINT = "Select a range of scores above, or a bin here, to see its rows."
 EMPTY = "No row has a score in the bin around {:.3g}. Pick another."
+EMPTY_RANGE = "No row has a score from {:.3g} to {:.3g}. Select another range."
 
 
-def pick(session: Session, analysis: Analysis, key: str) -> None:
+def pick(session: Session, analysis: LiveAnalysis, key: str) -> None:
     """Look into the bin whose dot was clicked; a second click on it looks away."""
     points = st.session_state[key]["selection"]["points"]
     dots = [point["customdata"] for point in points if isinstance(point.get("customdata"), list)]
     if not dots:
         return
     position, method = int(dots[0][0]), str(dots[0][1])
-    before = bins.chosen(session, analysis, (method,))
-    again = (before.method, before.position) == (method, position)
+    again = bins.chosen(session, analysis, (method,)).ring == (method, position)
     _look_into(session, analysis, method, None if again else position)
 
 
 def _look_into(session: Session, analysis: Analysis, method: str, position: int | None) -> None:
     if position is None:
-        session.reset(choices.BIN_AT, choices.BIN_OF)
+        session.reset(choices.BIN_AT, choices.BIN_OF, choices.SCORE_RANGE)
         return
     session.change(choices.BIN_AT, score_in(analysis.methods[method].reliability, position))
     session.change(choices.BIN_OF, method)
@@ -46,11 +46,11 @@ def _look_into(session: Session, analysis: Analysis, method: str, position: int 
 def show(session: Session, model: Model, shown: Sequence[str]) -> None:
     """Pick a bin; what it counts, its rows, and its slices."""
     st.markdown("### Look into a bin")
-    picked, score = bins.chosen(session, model.analysis, shown), session[choices.BIN_AT]
+    picked = bins.chosen(session, model.analysis, shown)
     _control(session, model.analysis, picked, shown)
     position = picked.position
     if position is None:
-        st.caption(HINT if score is None else EMPTY.format(score))
+        st.caption(_missing(session, picked))
         return
     st.markdown(_said(picked, position))
     listed, mixed = st.columns([3, 2], gap="large")
@@ -58,6 +58,13 @@ def show(session: Session, model: Model, shown: Sequence[str]) -> None:
         _rows(session, model, picked, position)
     with mixed:
         _mix(session, model, picked, position)
+
+
+def _missing(session: Session, picked: ChosenBin) -> str:
+    if picked.is_range:
+        return EMPTY_RANGE.format(*session[choices.SCORE_RANGE])
+    score = session[choices.BIN_AT]
+    return HINT if score is None else EMPTY.format(score)
 
 
 def _control(session: Session, analysis: Analysis, picked: ChosenBin, shown: Sequence[str]) -> None:
@@ -68,10 +75,10 @@ def _control(session: Session, analysis: Analysis, picked: ChosenBin, shown: Seq
 
 
 def _bin_control(session: Session, analysis: Analysis, picked: ChosenBin) -> None:
-    curve = picked.curve
+    curve = analysis.methods[picked.method].reliability
     # Other bins need another widget: the answer to the old one would be read among the new.
     key = state.key(f"bin_at_{picked.method}_{curve.strategy}_{len(curve.rows)}_{curve.n_empty}")
-    show_value(key, picked.position)
+    show_value(key, None if picked.is_range else picked.position)
 
     def name(i: int) -> str:
         n = count(curve.rows[i])

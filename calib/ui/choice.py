@@ -94,6 +94,18 @@ def several(each: Values[Any]) -> Values[tuple[Any, ...]]:
     )
 
 
+def stretch(low: float, high: float) -> Values[tuple[float, ...]]:
+    """Two numbers, the lower one first, exactly as they are; or nothing."""
+
+    def read(text: str) -> tuple[float, ...]:
+        found = tuple(_within(_number(part), low, high) for part in text.split("~"))
+        if len(found) != 2 or found[0] >= found[1]:
+            raise ValueError("it must be two numbers, the lower one first, such as 0.25~0.5")
+        return found
+
+    return Values(read, lambda ends: "~".join(map(repr, ends)))
+
+
 def _number(text: str) -> float:
     try:
         return float(text)

@@ -21,7 +21,7 @@ from calib.curves.rate import RATE_KINDS, RateKind
 from calib.figures.scales import AxisKind
 from calib.metrics import METRICS
 from calib.text import level as level_words
-from calib.text import percent, plain, significant
+from calib.text import percent, plain, significant, span
 from calib.ui.choice import (
     Choice,
     Situation,
@@ -32,6 +32,7 @@ from calib.ui.choice import (
     on,
     one_of,
     several,
+    stretch,
     whole,
 )
 from calib.ui.pages import WITH_ANALYSIS
@@ -313,6 +314,30 @@ BIN_AT = Choice[float | None](
     chip=lambda at: f"Bin around {significant(at or 0.0)}",
     acts_on=on("Reliability"),
     widget=st.selectbox,
+    forgets=("score_range",),
+)
+SCORE_RANGE = Choice[tuple[float, ...]](
+    key="score_range",
+    link="range",
+    default=(),
+    values=stretch(0.0, 1.0),
+    label="Range of scores",
+    help=None,
+    chip=lambda ends: f"Scores {span(*ends)}",
+    acts_on=on("Reliability"),
+    widget=st.slider,  # the explorer's brush
+    forgets=("bin_at",),
+)
+HIDDEN = Choice[tuple[str, ...]](
+    key="hidden",
+    link="hide",
+    default=(),
+    values=several(one_of("intervals", "band")),
+    label="Hide",
+    help=None,
+    chip=lambda found: f"Without {' and '.join(found)}",
+    acts_on=on("Reliability"),
+    widget=PILLS,  # the explorer's boxes
 )
 AUTO_BINS = Choice[bool](
     key="auto_bins",

@@ -26,7 +26,16 @@ from calib.loading.examples import EXAMPLES
 from calib.metrics.sweep import increasing_bins
 from calib.reports.contents import Declared
 from calib.ui.choice import Choice, Situation
-from calib.ui.choices import AUTO_BINS, BIN_AT, CHOICES, MODELS, N_BINS, VIEW, Chosen
+from calib.ui.choices import (
+    AUTO_BINS,
+    BIN_AT,
+    CHOICES,
+    MODELS,
+    N_BINS,
+    SCORE_RANGE,
+    VIEW,
+    Chosen,
+)
 from calib.ui.links import FINGERPRINT_SHOWN, Link, Source, decode, encode
 from calib.ui.memo import Memo, Unkeyed, keep
 from calib.ui.memory import give_back, trim
@@ -437,7 +446,7 @@ def situation(session: Session) -> Situation:
     """What is shown, as far as it decides which choices act."""
     rows = predictions(session)
     return Situation(
-        in_a_bin=session[BIN_AT] is not None,
+        in_a_bin=session[BIN_AT] is not None or bool(session[SCORE_RANGE]),
         of_several=len(models(session)) > 1,
         draws_folds=rows is None or (rows.fold is None and rows.test is None),
         sets_bins=not session[AUTO_BINS],

@@ -18,6 +18,9 @@ SAID = re.compile(r"([\d,]+) of ([\d,]+) positive, mean score ([\d.]+): observed
 
 
 def click_dot(page: Page, number: int) -> None:
+    if not by_key(page, "chart_reliability").is_visible():
+        page.get_by_text("Static chart, with lines").click()
+        settle(page)
     box = by_key(page, "chart_reliability").locator("path.point").nth(number).bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -108,7 +111,7 @@ def test_other_bins_keep_the_score_that_is_looked_into(page: Page):
 def test_a_link_to_no_score_is_refused_in_words(page: Page):
     visit(page, "/reliability?v=1&at=1.2")
     expect(page.get_by_test_id("stAlert").first).to_contain_text("between 0 and 1")
-    expect(page.get_by_text("Pick a dot in the diagram")).to_be_visible()
+    expect(page.get_by_text("Select a range of scores above")).to_be_visible()
 
 
 def test_the_bin_of_a_calibrated_method(page: Page):

@@ -33,6 +33,7 @@ CHANGED: dict[str, Any] = {
     "metrics": ("kuiper_error",),
     "lines": ("corp",),
     "bin_at": 0.5,
+    "score_range": (0.25, 0.5),
     "over_epsilon": ("splinecalib",),
     "cumulative": "platt",
     "knots": True,
@@ -60,8 +61,8 @@ BEFORE: dict[str, Any] = {
     "time": "date",
     "n_bins": 2,
 }
-# Shown by other data: a matrix, several models, a bin that is looked into.
-OTHERWISE = {"view", "models", "classes", "bin_of"}
+# Shown by other data: a matrix, several models, a bin that is looked into; or by the browser alone.
+OTHERWISE = {"view", "models", "classes", "bin_of", "hidden"}
 SHOWING = [title for title in PAGES if title not in ("Data", "Classes", "Gallery", "Methods")]
 
 

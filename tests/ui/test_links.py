@@ -22,6 +22,8 @@ VALUES = {
     "n_folds": st.integers(2, 20),
     "seed": st.integers(0, 10**6),
     "confidence_level": st.sampled_from(LEVELS),
+    "score_range": st.sampled_from([(), (0.0, 1e-5), (0.25, 0.123456789 + 0.5)]),
+    "hidden": st.sampled_from([(), ("band",), ("intervals", "band")]),
     "axis": st.sampled_from(AXIS.values.options),
     "shown": METHODS,
     "cumulative": st.sampled_from(sorted(score_methods())),

@@ -1,0 +1,678 @@
+// The explorer: three linked panels of held-out scores, drawn without a server.
+// Stands after explorer_numbers.js in one module. Text of the data enters by textContent only.
+
+const SVG = "http://www.w3.org/2000/svg";
+const LEFT = 56, RIGHT = 14, TOP = 10, BOTTOM = 44, HISTOGRAM = 84;
+const WIDE = 820, LARGEST_SIDE = 600, HISTOGRAM_BINS = 50;
+const FULL_AREA = 30 ** 2, SMALLEST_DOT = 5;
+const BINS = { least: 2, most: 100 };
+const DASHES = {
+    dash: "8 5", dot: "2 4", dashdot: "8 4 2 4", longdash: "13 6", longdashdot: "13 5 2 5",
+};
+const LOGIT_TICKS = [
+    ...Array.from({ length: 9 }, (_, i) => 10 ** (i - 9)), 0.5,
+    ...Array.from({ length: 9 }, (_, i) => 1 - 10 ** -(i + 1)),
+];
+const TELL_AFTER = 150, SAY_AFTER = 500;
+
+const logOdds = p => Math.log(p) - Math.log1p(-p);
+const percent = x => `${(100 * x).toFixed(1)}%`;
+const minus = text => (/[1-9]/.test(text) ? text.replace("-", "−") : text.replace(/[-+]/, ""));
+const points = x => minus(`${x > 0 ? "+" : ""}${(100 * x).toFixed(1)}`);
+const probability = p => String(Number(p > 0.5 ? (1 - (1 - p)).toFixed(tail(1 - p)) : p.toFixed(tail(p))));
+const tail = distance => (distance > 0 ? Math.min(Math.max(3, 1 - Math.floor(Math.log10(distance))), 12) : 3);
+const whole = n => Math.round(n).toLocaleString("en-US");
+
+function element(name, attributes = {}, parent = null, text = "") {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    if (text) made.textContent = text;
+    parent?.append(made);
+    return made;
+}
+
+function shape(name, attributes, parent) {
+    const made = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    parent?.append(made);
+    return made;
+}
+
+function polygon(corners, turn, inner = 1) {
+    const n = inner === 1 ? corners : 2 * corners;
+    return Array.from({ length: n }, (_, i) => {
+        const [angle, radius] = [turn + (2 * Math.PI * i) / n, inner !== 1 && i % 2 ? inner : 1];
+        return [radius * Math.sin(angle), -radius * Math.cos(angle)];
+    });
+}
+
+const SYMBOLS = {
+    square: polygon(4, Math.PI / 4), diamond: polygon(4, 0), pentagon: polygon(5, 0),
+    hexagon: polygon(6, 0), octagon: polygon(8, Math.PI / 8), star: polygon(5, 0, 0.45),
+    hexagram: polygon(6, 0, 0.55), cross: polygon(4, 0, 0.4), x: polygon(4, Math.PI / 4, 0.4),
+    "triangle-up": polygon(3, 0), "triangle-down": polygon(3, Math.PI),
+    "triangle-left": polygon(3, -Math.PI / 2), "triangle-right": polygon(3, Math.PI / 2),
+    "diamond-wide": polygon(4, 0).map(([x, y]) => [x, 0.6 * y]),
+    "diamond-tall": polygon(4, 0).map(([x, y]) => [0.6 * x, y]),
+    hourglass: [[-0.8, -0.9], [0.8, -0.9], [-0.8, 0.9], [0.8, 0.9]],
+    bowtie: [[-0.9, -0.8], [-0.9, 0.8], [0.9, -0.8], [0.9, 0.8]],
+    "star-square": polygon(4, 0, 0.6), "star-diamond": polygon(4, Math.PI / 4, 0.6),
+    "star-triangle-up": polygon(3, 0, 0.5), "star-triangle-down": polygon(3, Math.PI, 0.5),
+};
+
+const at = x => x.toFixed(1);
+
+function dot(symbol, x, y, r) {
+    const corners = SYMBOLS[symbol];
+    if (!corners) {
+        return `M${at(x - r)} ${at(y)}a${at(r)} ${at(r)} 0 1 0 ${at(2 * r)} 0a${at(r)} ${at(r)} 0 1 0 ${at(-2 * r)} 0z`;
+    }
+    return `M${corners.map(([a, b]) => `${at(x + r * a)} ${at(y + r * b)}`).join("L")}z`;
+}
+
+const line = pairs => (pairs.length ? `M${pairs.map(([x, y]) => `${at(x)} ${at(y)}`).join("L")}` : "");
+
+// Where probabilities lie on an axis: as they are, or by their log-odds.
+function scaleOf(kind, values) {
+    if (kind === "linear") {
+        const ticks = [0, 0.2, 0.4, 0.6, 0.8, 1].map(p => [p, p.toFixed(1)]);
+        return { kind, low: -0.02, high: 1.02, at: p => p, ticks };
+    }
+    const inside = values.filter(p => p > 0 && p < 1);
+    const [least, most] = [Math.min(0.1, ...inside), Math.max(0.9, ...inside)];
+    const first = LOGIT_TICKS.findLast(p => p <= least) ?? LOGIT_TICKS[0];
+    const last = LOGIT_TICKS.find(p => p >= most) ?? LOGIT_TICKS.at(-1);
+    const margin = 0.04 * (logOdds(last) - logOdds(first));
+    const [low, high] = [logOdds(first) - margin, logOdds(last) + margin];
+    const shown = LOGIT_TICKS.filter(p => p >= first && p <= last);
+    const step = Math.ceil(shown.length / 7), middle = shown.indexOf(0.5);
+    const ticks = shown.map((p, i) => [p, (i - middle) % step ? "" : tickLabel(p)]);
+    const place = p => Math.min(Math.max(p <= 0 ? low : p >= 1 ? high : logOdds(p), low), high);
+    return { kind, low, high, at: place, ticks };
+}
+
+function tickLabel(p) {
+    if (p < 0.001) return power(p);
+    return p > 0.999 ? `1−${power(1 - p)}` : String(Number(p.toPrecision(10)));
+}
+
+const power = p => `10⁻${[...String(Math.round(-Math.log10(p)))].map(digit => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("")}`;
+
+// A score from a place on an axis, in steps that a hand can hit.
+function scoreAt(scale, place) {
+    if (scale.kind === "linear") return Math.round(1000 * Math.min(Math.max(place, 0), 1)) / 1000;
+    if (place <= scale.low) return 0;
+    if (place >= scale.high) return 1;
+    const p = 1 / (1 + Math.exp(-place));
+    return p < 0.5 ? Number(p.toPrecision(2)) : 1 - Number((1 - p).toPrecision(2));
+}
+
+// One of the panels: an SVG with a frame, axes, and the brush that all panels share.
+class Panel {
+    constructor(parent, name, label) {
+        this.svg = shape("svg", { class: `panel ${name}`, role: "group", tabindex: "0", "aria-label": label }, parent);
+        this.back = shape("g", { class: "axes" }, this.svg);
+        this.marks = shape("g", {}, this.svg);
+        this.brush = shape("rect", { class: "brush", y: TOP }, this.svg);
+        this.probe = shape("line", { class: "probe", y1: TOP }, this.svg);
+    }
+
+    // Sizes and axes; `ticksY` are pairs of a value and its label.
+    frame({ width, height, scale, low, high, ticksY, across, upward, bottom = BOTTOM }) {
+        this.width = width - LEFT - RIGHT;
+        this.height = height - TOP - bottom;
+        Object.assign(this, { scale, low, high });
+        this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+        this.svg.setAttribute("width", width);
+        this.svg.setAttribute("height", height);
+        this.back.replaceChildren();
+        const end = TOP + this.height;
+        for (const [p, text] of scale.ticks) {
+            shape("path", { class: "grid", d: `M${at(this.x(p))} ${TOP}V${end}` }, this.back);
+            if (across) this.text(text, this.x(p), end + 16, "middle");
+        }
+        for (const [value, text] of ticksY) {
+            shape("path", { class: "grid", d: `M${LEFT} ${at(this.y(value))}H${LEFT + this.width}` }, this.back);
+            this.text(text, LEFT - 6, this.y(value) + 4, "end");
+        }
+        shape("rect", { class: "frame", x: LEFT, y: TOP, width: this.width, height: this.height }, this.back);
+        this.text(across, LEFT + this.width / 2, end + 36, "middle", "title");
+        const turned = this.text(upward, 0, 0, "middle", "title");
+        turned.setAttribute("transform", `translate(13 ${at(TOP + this.height / 2)}) rotate(-90)`);
+        this.brush.setAttribute("height", this.height);
+        this.probe.setAttribute("y2", end);
+    }
+
+    text(words, x, y, anchor, kind = "tick") {
+        const made = shape("text", { x: at(x), y: at(y), "text-anchor": anchor, class: kind }, this.back);
+        made.textContent = words;
+        return made;
+    }
+
+    x(p) {
+        const { low, high } = this.scale;
+        return LEFT + ((this.scale.at(p) - low) / (high - low)) * this.width;
+    }
+
+    y(value) {
+        return TOP + this.height - ((value - this.low) / (this.high - this.low)) * this.height;
+    }
+
+    // The score under a pointer.
+    score(event) {
+        const box = this.svg.getBoundingClientRect();
+        const share = (((event.clientX - box.left) * (this.width + LEFT + RIGHT)) / box.width - LEFT) / this.width;
+        return scoreAt(this.scale, this.scale.low + share * (this.scale.high - this.scale.low));
+    }
+
+    showBrush(range) {
+        this.brush.toggleAttribute("hidden", !range);
+        if (!range) return;
+        const [from, to] = range.map(p => this.x(p));
+        this.brush.setAttribute("x", at(from));
+        this.brush.setAttribute("width", at(Math.max(to - from, 1)));
+    }
+
+    showProbe(score) {
+        this.probe.toggleAttribute("hidden", score === null);
+        if (score === null) return;
+        this.probe.setAttribute("x1", at(this.x(score)));
+        this.probe.setAttribute("x2", at(this.x(score)));
+    }
+}
+
+const placesOf = axis => {
+    const scale = axis.scale;
+    return { x: p => axis.x(p), y: p => axis.y(scale.at(p)) };
+};
+
+// A method's marks in the three panels: a few paths each, whose shapes alone change.
+class Drawn {
+    constructor(panels, { color, dash, symbol }) {
+        const own = { stroke: color, fill: "none" };
+        const path = (panel, kind, more = {}) => shape("path", { class: kind, ...own, ...more }, panel.marks);
+        this.symbol = symbol;
+        this.bars = path(panels.diagram, "bars");
+        this.line = path(panels.diagram, "line", { "stroke-dasharray": DASHES[dash] ?? "" });
+        this.dots = path(panels.diagram, "dots", { fill: color });
+        this.few = path(panels.diagram, "dots few", { fill: "var(--explorer-background)" });
+        this.steps = path(panels.histogram, "steps", { "stroke-dasharray": DASHES[dash] ?? "" });
+        this.curve = path(panels.difference, "line", { "stroke-dasharray": DASHES[dash] ?? "" });
+    }
+
+    drawBins(panel, bins, level, intervals) {
+        const { x, y } = placesOf(panel);
+        const total = bins.reduce((sum, bin) => sum + bin.weight, 0);
+        let [full, few, bars] = ["", "", ""];
+        for (const bin of bins) {
+            const r = Math.max(SMALLEST_DOT, Math.sqrt((FULL_AREA * bin.weight) / total)) / 2;
+            const drawn = dot(this.symbol, x(bin.meanScore), y(bin.observed), r);
+            if (bin.rows < FEW_ROWS) few += drawn;
+            else full += drawn;
+            if (intervals) {
+                const [low, high] = wilson(bin, level);
+                bars += `M${at(x(bin.meanScore))} ${at(y(low))}V${at(y(high))}`;
+            }
+        }
+        this.line.setAttribute("d", line(bins.map(bin => [x(bin.meanScore), y(bin.observed)])));
+        this.dots.setAttribute("d", full);
+        this.few.setAttribute("d", few);
+        this.bars.setAttribute("d", bars);
+    }
+
+    drawSteps(panel, heights) {
+        const base = panel.y(0);
+        const pairs = [[panel.x(0), base]];
+        heights.forEach((height, i) => {
+            for (const end of [i, i + 1]) pairs.push([panel.x(end / heights.length), panel.y(height)]);
+        });
+        this.steps.setAttribute("d", line([...pairs, [panel.x(1), base]]));
+    }
+
+    // Of the points of one column of pixels the highest and the lowest say it all.
+    drawCurve(panel, cells, difference) {
+        const pairs = [[panel.x(0), panel.y(0)]];
+        let column = null;
+        const flush = () => column && pairs.push(...[[column.x, column.first], [column.x, column.low], [column.x, column.high], [column.x, column.last]]);
+        for (let i = 0; i < cells.n; i += 1) {
+            const [x, y] = [panel.x(cells.high[i]), panel.y(difference[i + 1])];
+            if (!column || x - column.x >= 1) {
+                flush();
+                column = { x, first: y, low: y, high: y };
+            }
+            column.low = Math.min(column.low, y);
+            column.high = Math.max(column.high, y);
+            column.last = y;
+        }
+        flush();
+        this.curve.setAttribute("d", line(pairs));
+    }
+
+    remove() {
+        for (const path of [this.bars, this.line, this.dots, this.few, this.steps, this.curve]) path.remove();
+    }
+}
+
+function histogramOf(cells) {
+    const heights = new Array(HISTOGRAM_BINS).fill(0);
+    for (const bin of binCells(cells, HISTOGRAM_BINS, "uniform")) {
+        heights[Math.round(HISTOGRAM_BINS * bin.highEdge) - 1] = bin.weight;
+    }
+    return heights;
+}
+
+// Ticks of a linear axis, at most about so many.
+function niceTicks(low, high, most) {
+    const rough = (high - low) / most, unit = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map(k => k * unit).find(each => each >= rough);
+    const digits = Math.max(0, -Math.floor(Math.log10(step)));
+    const found = [];
+    for (let i = Math.ceil(low / step); i * step <= high; i += 1) {
+        const text = step >= 1000 ? `${whole((i * step) / 1000)}k` : (i * step).toFixed(digits);
+        found.push([i * step, minus(text)]);
+    }
+    return found;
+}
+
+// The controls: native inputs, which a keyboard and a screen reader know.
+class Controls {
+    constructor(parent, changed) {
+        this.root = element("div", { class: "controls" }, parent);
+        this.changed = changed;
+        this.strategy = this.radios("Bins", "strategy", { quantile: "Quantile", uniform: "Uniform" });
+        const label = element("label", { class: "number" }, this.root, "Number of bins");
+        this.bins = element("input", { type: "range", name: "n_bins", min: BINS.least, max: BINS.most, step: 1 }, label);
+        this.count = element("output", {}, label);
+        this.listen(this.bins, () => ({ n_bins: Number(this.bins.value) }));
+        this.axis = this.radios("Axes", "axis", { linear: "Linear", logit: "Log-odds" });
+        this.layers = this.group("Show");
+        this.intervals = this.box(this.layers, "Intervals", () => this.hidden());
+        this.band = this.box(this.layers, "Consistency band", () => this.hidden());
+        this.methods = this.group("Methods");
+        this.boxes = new Map();
+    }
+
+    group(title) {
+        const made = element("fieldset", {}, this.root);
+        element("legend", {}, made, title);
+        return made;
+    }
+
+    radios(title, name, options) {
+        const group = this.group(title);
+        // Names of radio buttons are shared by the whole document.
+        const shared = `${name}-${Math.random().toString(36).slice(2)}`;
+        return Object.entries(options).map(([value, text]) => {
+            const label = element("label", {}, group);
+            const input = element("input", { type: "radio", name: shared, value }, label);
+            label.append(text);
+            this.listen(input, () => ({ [name]: value }));
+            return input;
+        });
+    }
+
+    box(group, text, answer) {
+        const label = element("label", {}, group);
+        const input = element("input", { type: "checkbox" }, label);
+        label.append(text);
+        this.listen(input, answer);
+        return input;
+    }
+
+    listen(input, answer) {
+        input.addEventListener("input", () => this.changed(answer(), false));
+        input.addEventListener("change", () => this.changed(answer(), true));
+    }
+
+    hidden() {
+        const off = { intervals: !this.intervals.checked, band: !this.band.checked };
+        return { hidden: Object.keys(off).filter(name => off[name]) };
+    }
+
+    // The methods that there are; each has a box with a sample of its look.
+    list(methods) {
+        const keys = Object.keys(methods);
+        if (keys.join() === [...this.boxes.keys()].join()) return;
+        this.boxes.forEach(input => input.parentElement.remove());
+        this.boxes = new Map(keys.map(key => {
+            const input = this.box(this.methods, methods[key].label, () => this.chosen(key));
+            const sample = shape("svg", { class: "sample", width: 26, height: 12, "aria-hidden": "true" });
+            const { color, dash, symbol } = methods[key];
+            shape("path", { d: "M0 6H26", stroke: color, "stroke-width": 2, "stroke-dasharray": DASHES[dash] ?? "" }, sample);
+            shape("path", { d: dot(symbol, 13, 6, 4.5), fill: color, stroke: color }, sample);
+            input.after(sample);
+            return [key, input];
+        }));
+    }
+
+    chosen(key) {
+        const shown = [...this.boxes].filter(([, input]) => input.checked).map(([each]) => each);
+        return { shown: shown.length ? shown : [key] };
+    }
+
+    show(chosen, auto) {
+        for (const input of this.strategy) input.checked = input.value === chosen.strategy;
+        for (const input of this.axis) input.checked = input.value === chosen.axis;
+        if (this.bins.value !== String(chosen.n_bins)) this.bins.value = chosen.n_bins;
+        this.count.textContent = auto ? `${chosen.n_bins}, automatic` : chosen.n_bins;
+        this.bins.disabled = auto;
+        this.intervals.checked = !chosen.hidden.includes("intervals");
+        this.band.checked = !chosen.hidden.includes("band");
+        this.boxes.forEach((input, key) => { input.checked = chosen.shown.includes(key); });
+    }
+}
+
+// All of it. `tell` is called with the choices when a hand lets go of them.
+class Explorer {
+    constructor(parent, data, tell) {
+        this.root = element("section", { class: "explorer", "aria-label": "Calibration explorer" }, parent);
+        this.tell = tell;
+        this.controls = new Controls(this.root, (changed, released) => this.choose(changed, released));
+        const figures = element("div", { class: "figures" }, this.root);
+        const left = element("div", {}, figures);
+        this.right = element("div", { class: "right" }, figures);
+        this.panels = {
+            diagram: new Panel(left, "diagram", "Reliability diagram. Arrow keys move the selected range."),
+            histogram: new Panel(left, "histogram", "Score histogram. Arrow keys move the selected range."),
+            difference: new Panel(this.right, "difference", "Cumulative difference. Arrow keys move the selected range."),
+        };
+        this.layers();
+        this.readouts();
+        for (const panel of Object.values(this.panels)) this.hands(panel);
+        this.drawn = new Map();
+        this.cells = new Map();
+        this.edit = 0;
+        this.score = null;
+        this.update(data);
+        new ResizeObserver(() => this.resize()).observe(this.root);
+    }
+
+    layers() {
+        const { diagram, difference } = this.panels;
+        this.bandArea = shape("path", { class: "band" }, diagram.marks);
+        this.bandEdge = shape("path", { class: "band-edge" }, diagram.marks);
+        this.diagonal = shape("path", { class: "ideal" }, diagram.marks);
+        this.nullArea = shape("path", { class: "band" }, difference.marks);
+        this.zero = shape("path", { class: "ideal" }, difference.marks);
+    }
+
+    readouts() {
+        const box = element("div", { class: "readouts" }, this.right);
+        const range = element("div", { class: "row" }, box);
+        this.from = this.numberInput(range, "Scores from", () => this.typed());
+        this.to = this.numberInput(range, "to", () => this.typed());
+        this.clear = element("button", { type: "button" }, range, "Clear range");
+        this.clear.addEventListener("click", () => this.choose({ range: null }, true));
+        this.said = element("div", { class: "said" }, box);
+        const probe = element("div", { class: "row" }, box);
+        this.probeAt = this.numberInput(probe, "Calibrated values at score", () => {
+            this.probe(this.probeAt.value === "" ? null : clip(Number(this.probeAt.value)));
+        });
+        this.probed = element("div", { class: "said" }, box);
+        this.summary = element("p", { class: "summary" }, box);
+        this.live = element("p", { class: "spoken", "aria-live": "polite" }, box);
+    }
+
+    numberInput(parent, label, changed) {
+        const made = element("label", {}, parent, label);
+        const input = element("input", { type: "number", min: 0, max: 1, step: 0.01 }, made);
+        input.addEventListener("change", changed);
+        return input;
+    }
+
+    // New data, or the same with other choices: nothing that has not changed is made anew.
+    update(data) {
+        this.data = data;
+        for (const [key, method] of Object.entries(data.methods)) {
+            const held = this.cells.get(key);
+            if (method.cells && held?.high !== method.cells.high + method.cells.positive) {
+                const cells = readCells(method.cells);
+                const high = method.cells.high + method.cells.positive;
+                this.cells.set(key, { high, cells, heights: histogramOf(cells), ...cumulativeDifference(cells) });
+            } else if (!method.cells) this.cells.delete(key);
+        }
+        this.functions = Object.values(data.methods).filter(method => method.function)
+            .map(method => ({ label: method.label, xs: decode(method.function.score), ys: decode(method.function.calibrated) }));
+        this.controls.list(data.methods);
+        // What a hand has moved since this answer was asked for stays.
+        if (!this.chosen || data.answered >= this.edit) {
+            this.edit = Math.max(this.edit, data.answered);
+            this.chosen = { ...data.chosen };
+        }
+        this.bands = new Map();
+        this.paint();
+    }
+
+    choose(changed, released) {
+        this.chosen = { ...this.chosen, ...changed };
+        this.edit += 1;
+        if ("range" in changed && Object.keys(changed).length === 1) this.paintRange();
+        else this.paint();
+        clearTimeout(this.telling);
+        if (released) this.telling = setTimeout(() => this.tell({ edit: this.edit, ...this.chosen }), TELL_AFTER);
+    }
+
+    get shown() {
+        return this.chosen.shown.filter(key => this.cells.has(key));
+    }
+
+    resize() {
+        if (this.root.clientWidth && this.root.clientWidth !== this.width) this.paint();
+    }
+
+    // Everything; the axes only where their sizes or kinds have changed.
+    paint() {
+        this.width = this.root.clientWidth || 700;
+        this.controls.show(this.chosen, this.data.auto);
+        for (const [key, drawn] of this.drawn) {
+            if (!this.shown.includes(key)) {
+                drawn.remove();
+                this.drawn.delete(key);
+            }
+        }
+        const binned = new Map(this.shown.map(key => [key, binCells(this.cells.get(key).cells, this.chosen.n_bins, this.chosen.strategy)]));
+        this.paintFrames(binned);
+        binned.forEach((bins, key) => this.drawn.get(key).drawBins(this.panels.diagram, bins, this.data.level, !this.chosen.hidden.includes("intervals")));
+        this.paintBand(binned);
+        this.paintRange();
+        this.paintProbe();
+        this.summarize(binned);
+    }
+
+    paintFrames(binned) {
+        const dots = [...binned.values()].flat().flatMap(bin => [bin.meanScore, bin.observed]);
+        const scale = scaleOf(this.chosen.axis, dots);
+        const key = JSON.stringify([this.width, scale.low, scale.high, this.data.across, this.data.upward, this.data.level,
+            this.shown.map(each => [each, this.cells.get(each).high.length, this.cells.get(each).ks])]);
+        if (key === this.framed) return;
+        this.framed = key;
+        const wide = this.width >= WIDE;
+        const side = Math.min(wide ? 0.54 * this.width : this.width, LARGEST_SIDE, Math.max(360, 0.78 * window.innerHeight));
+        this.frameDiagram(scale, side);
+        this.frameDifference(scale, wide ? this.width - side - 16 : side, wide ? 0.6 * side : 0.62 * side);
+        for (const method of this.shown) {
+            if (!this.drawn.has(method)) this.drawn.set(method, new Drawn(this.panels, this.data.methods[method]));
+            const [drawn, held] = [this.drawn.get(method), this.cells.get(method)];
+            drawn.drawSteps(this.panels.histogram, held.heights);
+            drawn.drawCurve(this.panels.difference, held.cells, held.difference);
+        }
+    }
+
+    frameDiagram(scale, side) {
+        const { diagram, histogram } = this.panels;
+        const height = side - LEFT - RIGHT + TOP + 6;
+        const ticksY = scale.ticks.map(([p, text]) => [scale.at(p), text]);
+        diagram.frame({ width: side, height, scale, low: scale.low, high: scale.high, ticksY, across: "", upward: this.data.upward, bottom: 6 });
+        this.diagonal.setAttribute("d", line([scale.low, scale.high].map(end => {
+            const share = (end - scale.low) / (scale.high - scale.low);
+            return [LEFT + share * diagram.width, diagram.y(end)];
+        })));
+        const most = Math.max(1, ...this.shown.flatMap(key => this.cells.get(key).heights));
+        histogram.frame({ width: side, height: HISTOGRAM + TOP + BOTTOM, scale, low: 0, high: 1.05 * most, ticksY: niceTicks(0, most, 3), across: this.data.across, upward: this.data.unit });
+    }
+
+    frameDifference(scale, width, height) {
+        const { difference } = this.panels;
+        const half = this.shown.length ? this.data.methods[this.shown[0]].null_half_width : 0;
+        const limit = 1.1 * Math.max(half, ...this.shown.map(key => this.cells.get(key).ks)) || 1;
+        difference.frame({ width, height, scale, low: -limit, high: limit, ticksY: niceTicks(-limit, limit, 6), across: "Score", upward: "Cumulative difference" });
+        const [top, bottom, end] = [difference.y(half), difference.y(-half), LEFT + difference.width];
+        this.nullArea.setAttribute("d", `M${LEFT} ${at(top)}H${end}V${at(bottom)}H${LEFT}z`);
+        this.zero.setAttribute("d", `M${LEFT} ${at(difference.y(0))}H${end}`);
+    }
+
+    paintBand(binned) {
+        const [key] = this.shown;
+        const hidden = this.chosen.hidden.includes("band") || !key;
+        const name = JSON.stringify([key, this.chosen.n_bins, this.chosen.strategy]);
+        if (!hidden && !this.bands.has(name)) {
+            this.bands.set(name, consistencyBand(this.cells.get(key).cells, binned.get(key), this.data.level, this.data.simultaneous));
+        }
+        const band = hidden ? [] : this.bands.get(name);
+        const { x, y } = placesOf(this.panels.diagram);
+        const places = hidden ? [] : binned.get(key).map(bin => x(bin.meanScore));
+        const low = places.map((place, i) => [place, y(band[i][0])]);
+        const high = places.map((place, i) => [place, y(band[i][1])]);
+        this.bandArea.setAttribute("d", hidden ? "" : `${line([...low, ...high.toReversed()])}z`);
+        this.bandEdge.setAttribute("d", line(low) + line(high));
+    }
+
+    paintRange() {
+        const { range } = this.chosen;
+        for (const panel of Object.values(this.panels)) panel.showBrush(range);
+        this.clear.disabled = !range;
+        for (const [input, value] of [[this.from, range?.[0]], [this.to, range?.[1]]]) {
+            input.value = value === undefined ? "" : probability(value);
+        }
+        const lines = range ? this.shown.map(key => this.sayRange(key, range)) : ["Drag over any panel to select a range of scores."];
+        this.said.replaceChildren(...lines.map(text => element("p", {}, null, text)));
+        if (range) this.speak(lines.join(" "));
+    }
+
+    sayRange(key, range) {
+        const name = this.shown.length > 1 ? `${this.data.methods[key].label}: ` : "";
+        const found = between(this.cells.get(key).cells, range, this.data.level);
+        if (!found) return `${name}no rows from ${probability(range[0])} to ${probability(range[1])}.`;
+        const [low, high] = found.interval;
+        const span = `${probability(found.lowEdge)} to ${probability(found.highEdge)}`;
+        const rows = `${whole(found.rows)} ${found.rows === 1 ? "row" : "rows"}`;
+        return `${name}${rows} from ${span}: predicted ${percent(found.meanScore)}, observed ${percent(found.observed)}, ` +
+            `difference ${points(found.difference)} points (${Number((100 * this.data.level).toPrecision(6))}% CI ${points(low)} to ${points(high)}).`;
+    }
+
+    probe(score) {
+        this.score = score;
+        this.paintProbe();
+    }
+
+    paintProbe() {
+        for (const panel of Object.values(this.panels)) panel.showProbe(this.score);
+        if (this.score === null) {
+            this.probed.textContent = "Point at a score to read what every calibrator makes of it.";
+            return;
+        }
+        if (document.activeElement !== this.probeAt) this.probeAt.value = probability(this.score);
+        const read = this.functions.map(({ label, xs, ys }) => `${label} ${probability(interpolate(xs, ys, this.score))}`);
+        this.probed.textContent = read.join(" · ");
+    }
+
+    typed() {
+        const [from, to] = [this.from, this.to].map((input, i) => (input.value === "" ? i : clip(Number(input.value))));
+        if (from < to) this.choose({ range: [from, to] }, true);
+        else this.paintRange();
+    }
+
+    // The brush follows a pointer; a click selects the bin under it. Arrow keys move it.
+    hands(panel) {
+        const { svg } = panel;
+        let start = null;
+        svg.addEventListener("pointerdown", event => {
+            if (event.button !== 0) return;
+            start = { score: panel.score(event), x: event.clientX, moved: false };
+            svg.setPointerCapture(event.pointerId);
+        });
+        svg.addEventListener("pointermove", event => {
+            const score = panel.score(event);
+            this.probe(score);
+            if (!start || (!start.moved && Math.abs(event.clientX - start.x) < 4)) return;
+            start.moved = true;
+            if (score !== start.score) this.choose({ range: [score, start.score].sort((a, b) => a - b) }, false);
+        });
+        svg.addEventListener("pointerup", () => {
+            if (!start) return;
+            if (start.moved) this.choose({}, true);
+            else this.pick(start.score);
+            start = null;
+        });
+        svg.addEventListener("pointercancel", () => { start = null; });
+        svg.addEventListener("pointerleave", () => { if (!start) this.probe(null); });
+        svg.addEventListener("keydown", event => this.moved(event));
+    }
+
+    pick(score) {
+        const [key] = this.shown;
+        if (!key) return;
+        const edges = binEdges(this.cells.get(key).cells, this.chosen.n_bins, this.chosen.strategy);
+        const i = Math.max(1, edges.findIndex(edge => edge >= score));
+        const range = [edges[i - 1], edges[i]];
+        const again = this.chosen.range?.every((end, j) => end === range[j]);
+        this.choose({ range: again ? null : range }, true);
+    }
+
+    moved(event) {
+        const step = { ArrowLeft: -0.01, ArrowDown: -0.01, ArrowRight: 0.01, ArrowUp: 0.01, PageDown: -0.1, PageUp: 0.1 }[event.key];
+        if (event.key === "Escape" && this.chosen.range) this.choose({ range: null }, true);
+        if (!step) return;
+        event.preventDefault();
+        const [from, to] = this.chosen.range ?? [0.4, 0.5];
+        const by = this.chosen.range ? Math.min(Math.max(step, -from), 1 - to) : 0;
+        const tidy = p => Math.round(1e6 * p) / 1e6;
+        // Shift moves the upper end alone.
+        const moved = event.shiftKey ? [from, clip(tidy(to + step))] : [tidy(from + by), tidy(to + by)];
+        if (moved[0] < moved[1]) this.choose({ range: moved }, true);
+    }
+
+    summarize(binned) {
+        const sentences = [...binned].map(([key, bins]) => {
+            const held = this.cells.get(key);
+            return `${this.data.methods[key].label}: ECE ${expectedCalibrationError(bins).toFixed(4)} over ${bins.length} ` +
+                `${this.chosen.strategy} ${bins.length === 1 ? "bin" : "bins"}, KS error ${held.ks.toFixed(4)}, Kuiper error ${held.kuiper.toFixed(4)}.`;
+        });
+        const text = sentences.join(" ");
+        if (text !== this.summary.textContent) {
+            this.summary.textContent = text;
+            this.speak(`${this.data.finding} ${text}`);
+        }
+    }
+
+    // A screen reader hears the last state of a movement, not each step of it.
+    speak(text) {
+        clearTimeout(this.speaking);
+        this.speaking = setTimeout(() => { this.live.textContent = text; }, SAY_AFTER);
+    }
+}
+
+// Draws into an element; returns what takes new data.
+export function mount(parentElement, data, tell = () => {}) {
+    return new Explorer(parentElement, data, tell);
+}
+
+const mounted = new WeakMap();
+
+// Streamlit calls this at every rerun with the same element: set up once, then update.
+export default function explorer({ parentElement, data, setStateValue }) {
+    const tell = told => setStateValue("told", told);
+    const place = parentElement.host ?? parentElement;
+    try {
+        const earlier = mounted.get(parentElement);
+        if (earlier) {
+            earlier.tell = tell;
+            earlier.update(data);
+        } else mounted.set(parentElement, mount(parentElement, data, tell));
+        place.dataset.explorer = "drawn";
+    } catch (error) {
+        place.dataset.explorer = "failed";
+        element("p", { role: "alert" }, parentElement, "The interactive chart could not be drawn. The static chart is below.");
+        console.error(error);
+    }
+}

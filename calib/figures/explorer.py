@@ -1,0 +1,122 @@
+"""The explorer: the cells that a browser draws linked panels of, and the script that draws them.
+
+`explorer_data` is all that differs between data sets: no text of theirs enters script or style.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib.analysis import Analysis, MethodResult
+from calib.core.cells import ScoreCells
+from calib.figures.theme import OUTCOME, style_of
+from calib.figures.words import axis_titles, verdicts
+from calib.numerics.cell_runs import cell_runs
+
+HERE = Path(__file__).parent
+# What a single cell says by its score and its weights, a run of several cells does not.
+_OF_RUNS = ("low", "score_sum", "variance")
+
+
+@cache
+def script() -> str:
+    """The explorer's JavaScript: one module, which exports `mount` and the numbers."""
+    return _file("explorer_numbers.js") + _file("explorer.js")
+
+
+@cache
+def style() -> str:
+    """Its CSS."""
+    return _file("explorer.css")
+
+
+def _file(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def explorer_data(
+    analysis: Analysis, cells: Mapping[str, ScoreCells], methods: Sequence[str]
+) -> dict[str, Any]:
+    """What `mount` of the script draws, without the choices: as JSON.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    cells : mapping of str to ScoreCells
+        Held-out scores by method.
+    methods : sequence of str
+        Keys of the methods whose cells are among the data; any other is only named.
+
+    Examples
+    --------
+    >>> import calib
+    >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    >>> data = explorer_data(analysis, analysis.held_out.cells, ["uncalibrated"])
+    >>> data["methods"]["uncalibrated"]["label"], "cells" in data["methods"]["beta"]
+    ('Uncalibrated', False)
+    """
+    across, upward = axis_titles(analysis)
+    return {
+        "methods": {
+            key: _method(result, cells[key] if key in methods else None)
+            for key, result in analysis.methods.items()
+        },
+        "level": analysis.settings.confidence_level,
+        "across": across,
+        "upward": upward,
+        "unit": "Weight" if analysis.data.weighted else "Rows",
+        "finding": verdicts(analysis, methods),
+        "mark": OUTCOME,
+    }
+
+
+def _method(result: MethodResult, cells: ScoreCells | None) -> dict[str, Any]:
+    style, function = style_of(result.key), result.function
+    found: dict[str, Any] = {
+        "label": result.label,
+        "color": style.color,
+        "dash": style.dash,
+        "symbol": style.symbol,
+        "null_half_width": result.cumulative.null_half_width,
+    }
+    if function.has_curve:
+        found["function"] = {
+            "score": packed(function.score),
+            "calibrated": packed(function.calibrated),
+        }
+    if cells is not None:
+        found["cells"] = packed_cells(cells)
+    return found
+
+
+def packed_cells(cells: ScoreCells) -> dict[str, str]:
+    """The arrays of cells, or of runs of them, that the script's `readCells` reads."""
+    runs = cell_runs(cells)
+    weighted = not np.array_equal(runs.weight, runs.rows)
+    found: dict[str, NDArray[Any]] = {"high": runs.high, "rows": runs.rows.astype(np.uint32)}
+    found["positive"] = runs.positive if weighted else runs.positive.astype(np.uint32)
+    if weighted:
+        found |= {"weight": runs.weight, "weight_sq": runs.weight_sq}
+    if not runs.are_cells:
+        found |= {name: getattr(runs, name) for name in _OF_RUNS}
+    return {name: packed(values) for name, values in found.items()}
+
+
+def packed(values: NDArray[Any]) -> str:
+    """Numbers for the script's `decode`: their type, then base64 of little-endian bytes.
+
+    Examples
+    --------
+    >>> packed(np.array([0.5]))
+    'f8:AAAAAAAA4D8='
+    """
+    little = values.astype(values.dtype.newbyteorder("<"), copy=False)
+    kind = f"{values.dtype.kind}{values.dtype.itemsize}"
+    return f"{kind}:{base64.b64encode(little.tobytes()).decode()}"

@@ -1,0 +1,345 @@
+// The numbers of the explorer: cells, bins, intervals, bands. No DOM; the same numbers as calib's Python.
+
+const TINY = 1e-18;
+const ROUNDING = 1e-12;
+const MAX_EXACT_ROWS = 1000;
+const MIN_NORMAL_VARIANCE = 100;
+const LARGE_BIN_PARTS = 32;
+const HALVINGS = 30;
+export const FEW_ROWS = 30;
+
+const KINDS = { f8: Float64Array, u4: Uint32Array };
+
+// "f8:..." or "u4:...": little-endian numbers in base64.
+export function decode(text) {
+    const bytes = atob(text.slice(3));
+    const raw = new Uint8Array(bytes.length);
+    for (let i = 0; i < bytes.length; i += 1) raw[i] = bytes.charCodeAt(i);
+    return Float64Array.from(new KINDS[text.slice(0, 2)](raw.buffer));
+}
+
+function prefix(values) {
+    const sums = new Float64Array(values.length + 1);
+    for (let i = 0; i < values.length; i += 1) sums[i + 1] = sums[i] + values[i];
+    return sums;
+}
+
+// Runs of cells with the prefix sums that everything below reads.
+export function readCells(sent) {
+    const high = decode(sent.high);
+    const low = sent.low ? decode(sent.low) : high;
+    const rows = decode(sent.rows);
+    const weight = sent.weight ? decode(sent.weight) : rows;
+    const weightSq = sent.weight_sq ? decode(sent.weight_sq) : weight;
+    const scoreSum = sent.score_sum ? decode(sent.score_sum) : weight.map((w, i) => w * high[i]);
+    const variance = sent.variance
+        ? decode(sent.variance)
+        : weightSq.map((w, i) => w * high[i] * (1 - high[i]));
+    const cells = {
+        n: high.length,
+        low,
+        high,
+        rows: prefix(rows),
+        weight: prefix(weight),
+        weightSq: prefix(weightSq),
+        positive: prefix(decode(sent.positive)),
+        score: prefix(scoreSum),
+        variance: prefix(variance),
+    };
+    const effective = cells.weight[cells.n] ** 2 / cells.weightSq[cells.n];
+    const total = cells.rows[cells.n];
+    cells.equalWeights = Math.abs(effective - total) <= 1e-11 * Math.max(effective, total);
+    return cells;
+}
+
+// Number of sorted values below x, or up to x.
+function below(values, x, orEqual, from = 0, to = values.length) {
+    let [low, high] = [from, to];
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        if (values[middle] < x || (orEqual && values[middle] === x)) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+function quantile(cells, level) {
+    const total = cells.weight[cells.n];
+    const at = below(cells.weight, level * total * (1 - ROUNDING), false, 1) - 1;
+    const first = Math.min(at, cells.n - 1);
+    const met = cells.weight[first + 1] <= level * total * (1 + ROUNDING);
+    const next = met ? Math.min(first + 1, cells.n - 1) : first;
+    return 0.5 * (cells.high[first] + (next === first ? cells.high : cells.low)[next]);
+}
+
+export function binEdges(cells, nBins, strategy) {
+    // The product, not i / nBins: the last bit decides where a score of exactly 0.3 falls.
+    const inner = Array.from({ length: nBins - 1 }, (_, i) => (i + 1) * (1 / nBins));
+    if (strategy === "uniform") return [0, ...inner, 1];
+    const cut = inner.map(level => quantile(cells, level)).filter(edge => edge > 0 && edge < 1);
+    return [0, ...cut.filter((edge, i) => i === 0 || edge > cut[i - 1]), 1];
+}
+
+const clip = x => Math.min(Math.max(x, 0), 1);
+
+// Sums of the runs first..last - 1.
+function sums(cells, first, last) {
+    const total = values => values[last] - values[first];
+    const weight = total(cells.weight);
+    return {
+        first,
+        last,
+        rows: total(cells.rows),
+        weight,
+        weightSq: total(cells.weightSq),
+        positive: total(cells.positive),
+        meanScore: clip(total(cells.score) / weight),
+        observed: clip(total(cells.positive) / weight),
+        spread: Math.sqrt(Math.max(total(cells.variance), 0)) / weight,
+    };
+}
+
+// Occupied bins between edges: right-closed, the first closed on both sides.
+export function binBetween(cells, edges) {
+    const bins = [];
+    let first = 0;
+    for (let i = 1; i < edges.length; i += 1) {
+        const last = i === edges.length - 1 ? cells.n : below(cells.high, edges[i], true, first);
+        if (last > first) {
+            bins.push({ lowEdge: edges[i - 1], highEdge: edges[i], ...sums(cells, first, last) });
+        }
+        first = last;
+    }
+    return bins;
+}
+
+export const binCells = (cells, nBins, strategy) =>
+    binBetween(cells, binEdges(cells, nBins, strategy));
+
+export function expectedCalibrationError(bins) {
+    let [gaps, weight] = [0, 0];
+    for (const bin of bins) {
+        gaps += bin.weight * Math.abs(bin.observed - bin.meanScore);
+        weight += bin.weight;
+    }
+    return gaps / weight;
+}
+
+// The cumulative difference after each run, with its leading 0, and its KS and Kuiper error.
+export function cumulativeDifference(cells) {
+    const total = cells.weight[cells.n];
+    const difference = cells.positive.map((positive, i) => (positive - cells.score[i]) / total);
+    let [least, most] = [0, 0];
+    for (const value of difference) {
+        least = Math.min(least, value);
+        most = Math.max(most, value);
+    }
+    return { difference, ks: Math.max(most, -least), kuiper: most - least };
+}
+
+const CENTRE = [
+    [3.387132872796366608, 133.14166789178437745, 1971.5909503065514427, 13731.693765509461125,
+        45921.953931549871457, 67265.770927008700853, 33430.575583588128105, 2509.0809287301226727],
+    [1, 42.313330701600911252, 687.1870074920579083, 5394.1960214247511077, 21213.794301586595867,
+        39307.89580009271061, 28729.085735721942674, 5226.495278852854561],
+];
+const TAIL = [
+    [1.42343711074968357734, 4.6303378461565452959, 5.7694972214606914055, 3.64784832476320460504,
+        1.27045825245236838258, 0.24178072517745061177, 0.0227238449892691845833,
+        7.7454501427834140764e-4],
+    [1, 2.05319162663775882187, 1.6763848301838038494, 0.68976733498510000455,
+        0.14810397642748007459, 0.0151986665636164571966, 5.475938084995344946e-4,
+        1.05075007164441684324e-9],
+];
+const FAR_TAIL = [
+    [6.6579046435011037772, 5.4637849111641143699, 1.7848265399172913358, 0.29656057182850489123,
+        0.026532189526576123093, 0.0012426609473880784386, 2.71155556874348757815e-5,
+        2.01033439929228813265e-7],
+    [1, 0.59983220655588793769, 0.13692988092273580531, 0.0148753612908506148525,
+        7.868691311456132591e-4, 1.8463183175100546818e-5, 1.4215117583164458887e-7,
+        2.04426310338993978564e-15],
+];
+
+const polynomial = (c, x) => c.reduceRight((sum, each) => sum * x + each, 0);
+const ratio = ([top, bottom], x) => polynomial(top, x) / polynomial(bottom, x);
+
+// Normal quantile of an upper tail's probability (Wichura 1988, AS 241), to about 1e-15.
+function normalQuantile(tail) {
+    const q = 0.5 - tail;
+    if (Math.abs(q) <= 0.425) return q * ratio(CENTRE, 0.180625 - q * q);
+    const r = Math.sqrt(-Math.log(tail));
+    return r <= 5 ? ratio(TAIL, r - 1.6) : ratio(FAR_TAIL, r - 5);
+}
+
+export const normalHalfWidth = level => normalQuantile((1 - level) / 2);
+
+// Wilson's interval of a bin's observed frequency, of its effective rows.
+export function wilson(bin, level) {
+    const square = bin.weight ** 2;
+    const least = Math.max(bin.weightSq, square / bin.rows);
+    const n = least > 0 ? square / least : 1;
+    const rate = bin.observed;
+    const z2 = normalHalfWidth(level) ** 2;
+    const centre = (rate + z2 / (2 * n)) / (1 + z2 / n);
+    const half = Math.sqrt(z2 * ((rate * (1 - rate)) / n + z2 / (4 * n * n))) / (1 + z2 / n);
+    return [
+        rate <= 0 ? 0 : Math.max(centre - half, 0),
+        rate >= 1 ? 1 : Math.min(centre + half, 1),
+    ];
+}
+
+// Distribution of a binomial count where it is not negligible: its first number and the rest.
+function binomial(n, p) {
+    const mode = Math.min(n, Math.floor((n + 1) * p));
+    const odds = p / (1 - p);
+    const [under, over] = [[], [1]];
+    for (let k = mode, mass = 1; k > 0 && mass > TINY; k -= 1) {
+        mass *= k / ((n - k + 1) * odds);
+        under.push(mass);
+    }
+    for (let k = mode, mass = 1; k < n && mass > TINY; k += 1) {
+        mass *= ((n - k) / (k + 1)) * odds;
+        over.push(mass);
+    }
+    const pmf = [...under.reverse(), ...over];
+    const total = pmf.reduce((sum, mass) => sum + mass, 0);
+    return { first: mode - under.length, pmf: pmf.map(mass => mass / total) };
+}
+
+function trimmed(first, pmf) {
+    let [low, high] = [0, pmf.length];
+    while (high - low > 1 && pmf[low] < TINY) low += 1;
+    while (high - low > 1 && pmf[high - 1] < TINY) high -= 1;
+    return { first: first + low, pmf: pmf.slice(low, high) };
+}
+
+function added(one, two) {
+    const pmf = new Float64Array(one.pmf.length + two.pmf.length - 1);
+    for (let i = 0; i < two.pmf.length; i += 1) {
+        for (let j = 0; j < one.pmf.length; j += 1) pmf[i + j] += two.pmf[i] * one.pmf[j];
+    }
+    return trimmed(one.first + two.first, pmf);
+}
+
+// One more trial, in place: the window lies in the buffer from low to high.
+function tried(window, p) {
+    const { buffer } = window;
+    for (let j = window.high; j > window.low; j -= 1) {
+        buffer[j] = buffer[j] * (1 - p) + buffer[j - 1] * p;
+    }
+    buffer[window.low] *= 1 - p;
+    window.high += 1;
+    while (window.high - window.low > 1 && buffer[window.low] < TINY) buffer[window.low++] = 0;
+    while (window.high - window.low > 1 && buffer[window.high - 1] < TINY) buffer[--window.high] = 0;
+}
+
+// Cumulative distribution of the number of positives in a bin whose scores are calibrated.
+function countOf(cells, bin) {
+    const large = bin.rows > MAX_EXACT_ROWS;
+    const window = { buffer: new Float64Array(large ? 1 : bin.rows + 2), low: 0, high: 1 };
+    window.buffer[0] = 1;
+    let many = { first: 0, pmf: Float64Array.of(1) };
+    for (const [first, last] of large ? parts(bin) : singles(bin)) {
+        const n = cells.rows[last] - cells.rows[first];
+        const p = clip(
+            (cells.score[last] - cells.score[first]) / (cells.weight[last] - cells.weight[first]),
+        );
+        if (p >= 1) many.first += n;
+        else if (p > 0 && !large && n < 4) for (let i = 0; i < n; i += 1) tried(window, p);
+        else if (p > 0) many = added(many, binomial(n, p));
+    }
+    const single = { first: window.low, pmf: window.buffer.slice(window.low, window.high) };
+    const { first, pmf } = added(many, single);
+    let sum = 0;
+    return { first, cdf: pmf.map(mass => (sum += mass)) };
+}
+
+function* singles(bin) {
+    for (let i = bin.first; i < bin.last; i += 1) yield [i, i + 1];
+}
+
+// A large bin's runs in about equally many parts, whose rows count at their mean score.
+function* parts(bin) {
+    let before = bin.first;
+    for (let i = 1; i <= LARGE_BIN_PARTS; i += 1) {
+        const end = evenly(bin.first + (i * (bin.last - bin.first)) / LARGE_BIN_PARTS);
+        if (end > before) yield [before, end];
+        before = Math.max(before, end);
+    }
+}
+
+// To the nearest whole number, halves to the even one.
+function evenly(x) {
+    const floor = Math.floor(x);
+    if (x - floor !== 0.5) return Math.round(x);
+    return floor % 2 ? floor + 1 : floor;
+}
+
+function bounds({ first, cdf }, tail) {
+    const last = cdf.length - 1;
+    const [low, high] = [below(cdf, tail, false), Math.min(below(cdf, 1 - tail, false), last)];
+    return { low: first + low, high: first + high, share: cdf[high] - (low ? cdf[low - 1] : 0) };
+}
+
+// The largest tail of each bin at which all are within their bounds often enough.
+function tailOfAll(counts, nNormal, level) {
+    const enough = tail =>
+        counts.reduce((product, count) => product * bounds(count, tail).share, 1) *
+            (1 - 2 * tail) ** nNormal >= level;
+    let high = (1 - level) / 2;
+    if (enough(high)) return high;
+    let low = high / (counts.length + nNormal);
+    for (let i = 0; i < HALVINGS; i += 1) {
+        const middle = Math.sqrt(low * high);
+        if (enough(middle)) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+const isCounted = (cells, bin) =>
+    cells.equalWeights &&
+    (bin.rows <= MAX_EXACT_ROWS || (bin.spread * bin.rows) ** 2 < MIN_NORMAL_VARIANCE);
+
+// The consistency band: where each observed frequency falls if the scores are calibrated.
+export function consistencyBand(cells, bins, level, simultaneous) {
+    const counts = bins.map(bin => (isCounted(cells, bin) ? countOf(cells, bin) : null));
+    const counted = counts.filter(Boolean);
+    const tail = simultaneous
+        ? tailOfAll(counted, bins.length - counted.length, level)
+        : (1 - level) / 2;
+    const z = normalQuantile(tail);
+    return bins.map((bin, i) => {
+        if (counts[i]) {
+            const { low, high } = bounds(counts[i], tail);
+            return [low / bin.rows, Math.min(high / bin.rows, 1)];
+        }
+        return [Math.max(bin.meanScore - z * bin.spread, 0), Math.min(bin.meanScore + z * bin.spread, 1)];
+    });
+}
+
+// The nearest score to an edge that cuts no run in two.
+export function cleanEdge(cells, edge) {
+    if (edge <= 0 || edge >= 1) return clip(edge);
+    const i = below(cells.high, edge, true);
+    if (i === cells.n || cells.low[i] > edge || cells.low[i] === cells.high[i]) return edge;
+    const under = i ? cells.high[i - 1] : 0;
+    return edge - under < cells.high[i] - edge ? under : cells.high[i];
+}
+
+// What a range of scores holds: right-closed, and closed at 0. Null where there is no row.
+export function between(cells, [from, to], level) {
+    const [low, high] = [cleanEdge(cells, from), cleanEdge(cells, to)];
+    const edges = [...new Set([0, low, high, 1])].sort((a, b) => a - b);
+    const bin = binBetween(cells, edges).find(each => each.lowEdge === low && low < high);
+    if (!bin) return null;
+    const interval = wilson(bin, level).map(bound => bound - bin.meanScore);
+    return { ...bin, difference: bin.observed - bin.meanScore, interval };
+}
+
+// A calibration function between the points that it is known at.
+export function interpolate(xs, ys, x) {
+    const i = Math.min(Math.max(below(xs, x, true) - 1, 0), xs.length - 2);
+    const share = clip((x - xs[i]) / (xs[i + 1] - xs[i]));
+    return ys[i] + share * (ys[i + 1] - ys[i]);
+}

@@ -1,0 +1,269 @@
+"""The explorer: its numbers against Python's, and a hand on it, in a real browser."""
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from scipy.special import ndtri
+
+from calib.core.cells import ScoreCells
+from calib.curves.reliability import reliability_between, reliability_curve
+from calib.figures.explorer import packed, packed_cells, script
+from calib.loading.examples import EXAMPLES
+from calib.metrics.binned import expected_calibration_error
+from calib.metrics.cumulative import ks_error, kuiper_error
+from calib.numerics.intervals import normal_quantile
+from tests.browser.harness import by_key, settle, visit
+
+EXAMPLE = EXAMPLES["naive_bayes"].load()
+SETTINGS = [(n, by) for n in (2, 10, 15, 33, 100) for by in ("quantile", "uniform")]
+IN_MODULE = """
+async ([source, work, input]) => {
+    const url = URL.createObjectURL(new Blob([source], {type: "text/javascript"}));
+    return await eval(work)(await import(url), input);
+}
+"""
+COUNT = """
+(m, {sent, settings, level, range}) => {
+    const cells = m.readCells(sent);
+    const {ks, kuiper} = m.cumulativeDifference(cells);
+    const bins = settings.map(([n, by]) => m.binCells(cells, n, by));
+    return {
+        ks, kuiper, bins,
+        ece: bins.map(m.expectedCalibrationError),
+        wilson: bins.map(each => each.map(bin => m.wilson(bin, level))),
+        band: bins.map(each => m.consistencyBand(cells, each, level, false)),
+        together: bins.map(each => m.consistencyBand(cells, each, level, true)),
+        between: m.between(cells, range, level),
+    };
+}
+"""
+
+
+def run(page: Page, work: str, given: object) -> object:
+    """The answer of a function of the explorer's module, imported into an empty page."""
+    return page.evaluate(IN_MODULE, [script(), work, given])
+
+
+def hostile(kind: str) -> ScoreCells:
+    rng = np.random.default_rng(3)
+    n = 40_000 if kind == "more than are sent" else 3000
+    score = rng.beta(0.8, 1.5, n)
+    outcome = rng.random(n) < score**1.2
+    weight = None
+    if kind == "ties at the edges":
+        score = score.round(1)
+    elif kind == "weights":
+        weight = rng.exponential(size=n) + 0.01
+    elif kind == "0 and 1":
+        score[:400], score[400:900] = 0.0, 1.0
+    elif kind == "one cell":
+        score[:] = 0.3
+    elif kind == "rare":
+        score, outcome = score / 300, rng.random(n) < score / 300
+    elif kind == "two rows":
+        score, outcome = np.array([0.0, 1.0]), np.array([True, False])
+    return ScoreCells.from_arrays(outcome, score, weight)
+
+
+KINDS = ("plain", "ties at the edges", "weights", "0 and 1", "one cell", "rare", "two rows")
+CELLS = {
+    **{kind: hostile(kind) for kind in (*KINDS, "more than are sent")},
+    **{
+        name: ScoreCells.from_arrays(rows.outcome, rows.scores)
+        for name in ("naive_bayes", "svm", "boosting")
+        if not (rows := EXAMPLES[name].load()).is_matrix
+    },
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_its_numbers_are_those_of_the_library(page: Page, name: str):
+    cells, level, ends = CELLS[name], 0.9, (0.05, 0.35)
+    given = {"sent": packed_cells(cells), "settings": SETTINGS, "level": level, "range": ends}
+    found = run(page, COUNT, given)
+    assert found["ks"] == pytest.approx(ks_error(cells), abs=1e-12)
+    assert found["kuiper"] == pytest.approx(kuiper_error(cells), abs=1e-12)
+    for at, (n_bins, by) in enumerate(SETTINGS):
+        chosen = {"n_bins": n_bins, "strategy": by}
+        ece = expected_calibration_error(cells, **chosen)
+        assert found["ece"][at] == pytest.approx(ece, abs=1e-12)
+        chosen["confidence_level"] = level
+        curve = reliability_curve(cells, **chosen)
+        names = ("lowEdge", "highEdge", "rows", "meanScore", "observed")
+        drawn = np.array([[each[key] for key in names] for each in found["bins"][at]])
+        own = (curve.low_edge, curve.high_edge, curve.rows, curve.mean_score, curve.observed)
+        np.testing.assert_allclose(drawn, np.column_stack(own), rtol=0, atol=1e-12)
+        wilson = np.column_stack([curve.low, curve.high])
+        np.testing.assert_allclose(found["wilson"][at], wilson, rtol=0, atol=1e-12)
+        band = np.column_stack([curve.band_low, curve.band_high])
+        np.testing.assert_allclose(found["band"][at], band, rtol=0, atol=1e-12)
+        together = reliability_curve(cells, **chosen, band="simultaneous")
+        band = np.column_stack([together.band_low, together.band_high])
+        # Of runs the tail that bins share is found from rows at their mean scores.
+        near = 1e-6 if name == "more than are sent" else 1e-12
+        np.testing.assert_allclose(found["together"][at], band, rtol=0, atol=near)
+    between = reliability_between(
+        cells, np.array([0.0, *ends, 1.0]), strategy="range", confidence_level=level
+    )
+    inside = np.flatnonzero(between.low_edge == ends[0])
+    assert (found["between"] is None) == (len(inside) == 0)
+    for i in inside:
+        predicted = between.mean_score[i]
+        bounds = [between.low[i] - predicted, between.high[i] - predicted]
+        assert found["between"]["rows"] == between.rows[i]
+        assert found["between"]["difference"] == pytest.approx(between.gap[i], abs=1e-12)
+        assert found["between"]["interval"] == pytest.approx(bounds, abs=1e-12)
+
+
+def test_quantiles_of_the_normal_and_functions_between_their_points(page: Page):
+    levels = [0.001, 0.5, 0.8, 0.9, 0.95, 0.99, 1 - 1e-9]
+    found = run(page, "(m, levels) => levels.map(m.normalHalfWidth)", levels)
+    own = [normal_quantile(level) for level in levels[:-1]]
+    assert found[:-1] == pytest.approx(own, abs=1e-12)
+    assert found == pytest.approx([-ndtri((1 - level) / 2) for level in levels], rel=1e-13)
+    xs, ys = np.array([0.0, 0.2, 0.5, 1.0]), np.array([0.1, 0.3, 0.3, 0.9])
+    at = [0.0, 0.05, 0.2, 0.4, 0.75, 1.0]
+    work = "(m, [xs, ys, at]) => at.map(x => m.interpolate(m.decode(xs), m.decode(ys), x))"
+    found = run(page, work, [packed(xs), packed(ys), at])
+    assert found == pytest.approx(np.interp(at, xs, ys), abs=1e-15)
+
+
+def explorer(page: Page) -> Locator:
+    return by_key(page, "explorer").locator(".explorer")
+
+
+def panel(page: Page, name: str) -> Locator:
+    return explorer(page).locator(f"svg.{name}")
+
+
+def drag(page: Page, name: str, start: float, end: float) -> None:
+    """Over a panel, from a score to another."""
+    svg = panel(page, name)
+    svg.scroll_into_view_if_needed()
+    box, frame = svg.bounding_box(), svg.locator(".frame").bounding_box()
+    assert box is not None
+    assert frame is not None
+    places = [frame["x"] + (p + 0.02) / 1.04 * frame["width"] for p in (start, end)]
+    height = frame["y"] + frame["height"] / 2
+    page.mouse.move(places[0], height)
+    page.mouse.down()
+    page.mouse.move(sum(places) / 2, height)
+    page.mouse.move(places[1], height)
+
+
+def address(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+@pytest.mark.parametrize("name", ["diagram", "histogram", "difference"])
+def test_a_range_that_is_dragged_is_counted_at_once_and_kept_at_release(page: Page, name: str):
+    visit(page, "/reliability")
+    before = address(page)
+    drag(page, name, 0.2, 0.6)
+    shown = explorer(page).locator("svg .brush:not([hidden])")
+    expect(shown).to_have_count(3)
+    said = explorer(page).locator(".said").first
+    expect(said).to_contain_text(re.compile(r"rows from 0\.(2|199|201) to 0\.(6|599|601)"))
+    assert address(page) == before
+    page.mouse.up()
+    settle(page)
+    low, high = map(float, address(page)["range"].split("~"))
+    assert (low, high) == pytest.approx((0.2, 0.6), abs=0.004)
+    inside = (EXAMPLE.scores > low) & (EXAMPLE.scores <= high)
+    positive = EXAMPLE.outcome[inside]
+    gap = positive.mean() - EXAMPLE.scores[inside].mean()
+    expect(said).to_contain_text(f"{inside.sum():,} rows from {low:g} to {high:g}: predicted ")
+    expect(said).to_contain_text(f"observed {positive.mean():.1%}, difference {100 * gap:+.1f}")
+    # The rest of the page follows.
+    counted = f"{positive.sum()} of {inside.sum()} positive"
+    expect(page.get_by_text(counted)).to_be_visible()
+    explorer(page).get_by_role("button", name="Clear range").click()
+    settle(page)
+    assert "range" not in address(page)
+    expect(shown).to_have_count(0)
+
+
+def test_the_bin_slider_draws_at_once_and_the_page_follows(page: Page):
+    visit(page, "/reliability")
+    slider = explorer(page).get_by_role("slider")
+    line = panel(page, "diagram").locator("path.line")
+    assert line.get_attribute("d").count(" ") == 15
+    same = panel(page, "diagram").evaluate_handle("svg => svg")
+    slider.focus()
+    for _ in range(3):
+        slider.press("ArrowRight")
+    assert line.get_attribute("d").count(" ") == 18
+    settle(page)
+    assert address(page)["bins"] == "18"
+    assert by_key(page, "n_bins").get_by_role("slider").input_value() == "18"
+    # The other way: the page's own slider moves it.
+    own = by_key(page, "n_bins").get_by_role("slider")
+    own.focus()
+    own.press("ArrowLeft")
+    settle(page)
+    assert (slider.input_value(), line.get_attribute("d").count(" ")) == ("17", 17)
+    assert same.evaluate("svg => svg.isConnected")
+
+
+def test_what_is_moved_while_the_server_answers_stays(page: Page):
+    visit(page, "/reliability")
+    slider = explorer(page).get_by_role("slider")
+    slider.focus()
+    for _ in range(30):
+        slider.press("ArrowRight")
+        page.wait_for_timeout(40)
+    assert slider.input_value() == "45"
+    settle(page)
+    assert (slider.input_value(), address(page)["bins"]) == ("45", "45")
+
+
+def test_keys_move_the_range_and_the_probe_reads_the_calibrators(page: Page):
+    visit(page, "/reliability?v=1&range=0.3~0.5")
+    svg = panel(page, "diagram")
+    svg.focus()
+    svg.press("ArrowRight")
+    svg.press("Shift+ArrowRight")
+    settle(page)
+    assert address(page)["range"] == "0.31~0.52"
+    svg.press("Escape")
+    settle(page)
+    assert "range" not in address(page)
+    probe = explorer(page).get_by_role("spinbutton", name="Calibrated values at score")
+    probe.fill("0.5")
+    probe.press("Enter")
+    expect(explorer(page)).to_contain_text(re.compile(r"Uncalibrated 0\.5 · Platt 0\.\d+"))
+
+
+def test_axes_layers_and_methods_are_chosen_in_it(page: Page):
+    visit(page, "/reliability")
+    explorer(page).get_by_label("Log-odds").check()
+    explorer(page).get_by_label("Intervals").uncheck()
+    explorer(page).get_by_label("Beta").check()
+    settle(page)
+    settle(page)
+    assert address(page) == {
+        "v": "1", "axis": "logit", "hide": "intervals", "show": "uncalibrated.beta"
+    }  # fmt: skip
+    assert panel(page, "diagram").locator("path.line").count() == 2
+    assert set(panel(page, "diagram").locator("path.bars").evaluate_all(
+        "bars => bars.map(bar => bar.getAttribute('d'))"
+    )) == {""}  # fmt: skip
+    explorer(page).get_by_label("Uncalibrated").uncheck()
+    assert panel(page, "diagram").locator("path.line").count() == 1
+
+
+def test_a_reader_hears_what_was_found(page: Page):
+    visit(page, "/reliability")
+    live = explorer(page).locator("[aria-live=polite]")
+    expect(live).to_contain_text("Uncalibrated: ECE 0.0891 over 15 quantile bins")
+
+
+def test_without_its_script_the_static_chart_stands(page: Page):
+    page.add_init_script("window.atob = () => { throw Error('none'); }")
+    visit(page, "/reliability")
+    page.get_by_text("Static chart, with lines").click()
+    settle(page)
+    expect(by_key(page, "chart_reliability").locator(".js-plotly-plot")).to_be_visible()

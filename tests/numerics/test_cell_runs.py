@@ -1,0 +1,59 @@
+"""Runs of cells: no edge of a bin lies within one, and nothing is lost on the way."""
+
+import numpy as np
+import pytest
+
+from calib.core.cells import ScoreCells
+from calib.metrics.cumulative import ks_error, kuiper_error
+from calib.numerics.binning import bin_edges, bin_starts
+from calib.numerics.cell_runs import cell_runs
+
+RNG = np.random.default_rng(5)
+N = 60_000
+EVEN = RNG.random(N)
+SCORES = {
+    "even": EVEN,
+    "both ends": np.clip(1.2 * EVEN - 0.1, 0.0, 1.0),
+    "near 0": EVEN**9,
+    "ten thousandths and more": np.round(EVEN, 5),
+}
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_bin_is_made_of_whole_runs(name, weighted):
+    score = SCORES[name]
+    weight = RNG.exponential(size=N) + 0.01 if weighted else None
+    cells = ScoreCells.from_arrays(RNG.random(N) < score**1.3, score, weight)
+    runs = cell_runs(cells)
+    assert len(runs) <= 8192 < len(cells)
+    assert not runs.are_cells
+    first = np.searchsorted(cells.score, runs.low)
+    for strategy in ("uniform", "quantile"):
+        for n_bins in range(2, 101):
+            starts = bin_starts(cells.score, bin_edges(cells, n_bins, strategy))
+            assert np.isin(starts, [*first, len(cells)]).all()
+
+
+def test_sums_and_cumulative_errors_are_those_of_the_cells():
+    score = SCORES["both ends"]
+    weight = RNG.exponential(size=N) + 0.01
+    cells = ScoreCells.from_arrays(RNG.random(N) < score**1.3, score, weight)
+    runs = cell_runs(cells)
+    total = weight.sum()
+    difference = np.append(0.0, np.cumsum(runs.positive - runs.score_sum)) / total
+    assert np.abs(difference).max() == pytest.approx(ks_error(cells), abs=1e-14)
+    assert np.ptp(difference) == pytest.approx(kuiper_error(cells), abs=1e-14)
+    assert runs.rows.sum() == N
+    assert runs.weight_sq.sum() == pytest.approx((weight**2).sum(), rel=1e-13)
+    variance = (weight**2 * score * (1.0 - score)).sum()
+    assert runs.variance.sum() == pytest.approx(variance, rel=1e-13)
+
+
+def test_few_cells_stay_as_they_are():
+    cells = ScoreCells.from_arrays([0, 1, 1, 0], [0.0, 0.5, 1.0, 0.5])
+    runs = cell_runs(cells)
+    assert runs.are_cells
+    np.testing.assert_array_equal(runs.high, [0.0, 0.5, 1.0])
+    np.testing.assert_array_equal(runs.rows, [1.0, 2.0, 1.0])
+    np.testing.assert_array_equal(runs.positive, [0.0, 1.0, 1.0])
