@@ -428,7 +428,7 @@ class Explorer {
             if (method.cells && held?.high !== method.cells.high + method.cells.positive) {
                 const cells = readCells(method.cells);
                 const high = method.cells.high + method.cells.positive;
-                this.cells.set(key, { high, cells, heights: histogramOf(cells), ...cumulativeDifference(cells) });
+                this.cells.set(key, { high, cells, heights: histogramOf(cells), bands: new Map(), ...cumulativeDifference(cells) });
             } else if (!method.cells) this.cells.delete(key);
         }
         this.functions = Object.values(data.methods).filter(method => method.function)
@@ -439,7 +439,6 @@ class Explorer {
             this.edit = Math.max(this.edit, data.answered);
             this.chosen = { ...data.chosen };
         }
-        this.bands = new Map();
         this.paint();
     }
 
@@ -453,7 +452,7 @@ class Explorer {
     }
 
     get shown() {
-        return this.chosen.shown.filter(key => this.cells.has(key));
+        return this.chosen.shown.filter(key => this.data.methods[key] && this.cells.has(key));
     }
 
     resize() {
@@ -524,17 +523,21 @@ class Explorer {
     paintBand(binned) {
         const [key] = this.shown;
         const hidden = this.chosen.hidden.includes("band") || !key;
-        const name = JSON.stringify([key, this.chosen.n_bins, this.chosen.strategy]);
-        if (!hidden && !this.bands.has(name)) {
-            this.bands.set(name, consistencyBand(this.cells.get(key).cells, binned.get(key), this.data.level, this.data.simultaneous));
-        }
-        const band = hidden ? [] : this.bands.get(name);
+        const band = hidden ? [] : this.bandOf(this.cells.get(key), binned.get(key));
         const { x, y } = placesOf(this.panels.diagram);
         const places = hidden ? [] : binned.get(key).map(bin => x(bin.meanScore));
         const low = places.map((place, i) => [place, y(band[i][0])]);
         const high = places.map((place, i) => [place, y(band[i][1])]);
         this.bandArea.setAttribute("d", hidden ? "" : `${line([...low, ...high.toReversed()])}z`);
         this.bandEdge.setAttribute("d", line(low) + line(high));
+    }
+
+    // Of one binning it takes some milliseconds, and is the same at every visit.
+    bandOf({ cells, bands }, bins) {
+        const { level, simultaneous } = this.data;
+        const name = [this.chosen.n_bins, this.chosen.strategy, level, simultaneous].join();
+        if (!bands.has(name)) bands.set(name, consistencyBand(cells, bins, level, simultaneous));
+        return bands.get(name);
     }
 
     paintRange() {
