@@ -42,6 +42,7 @@ class _Mutating(importlib.abc.MetaPathFinder):
 
     def __init__(self, mutant: Mutant):
         self.mutant = mutant
+        self.imported = False  # else the tests ran, and nothing was mutated
         self.module = ".".join(Path(mutant.path).with_suffix("").parts).removesuffix(".__init__")
 
     def find_spec(
@@ -52,18 +53,19 @@ class _Mutating(importlib.abc.MetaPathFinder):
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         assert spec is not None
         assert spec.origin is not None
-        spec.loader = _Loader(name, spec.origin, self.mutant.number)
+        spec.loader = _Loader(name, spec.origin, self)
         return spec
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
-    def __init__(self, name: str, path: str, number: int):
+    def __init__(self, name: str, path: str, finder: _Mutating):
         super().__init__(name, path)
-        self.number = number
+        self.finder = finder
 
     def get_code(self, _fullname: str):
-        source = Path(self.path).read_text(encoding="utf-8")
-        return compile(mutated(source, self.number), self.path, "exec", dont_inherit=True)
+        self.finder.imported = True
+        tree = mutated(Path(self.path).read_text(encoding="utf-8"), self.finder.mutant.number)
+        return compile(tree, self.path, "exec", dont_inherit=True)
 
 
 def tests_of(path: str) -> tuple[list[str], list[str]]:
@@ -124,12 +126,15 @@ def _run(tests: tuple[list[str], list[str]], mutant: Mutant | None) -> int:
     os.dup2(silence, 2)
     if mutant is not None:
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-        sys.meta_path.insert(0, _Mutating(mutant))
+        finder = _Mutating(mutant)
+        sys.meta_path.insert(0, finder)
     import pytest
 
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    # plain: pytest would import a module of its command line itself, past the mutant.
+    options = ["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist"]
     codes = (int(pytest.main([*options, *part])) for part in tests if part)
-    return next((code for code in codes if code not in {0, NO_TESTS}), 0)
+    code = next((code for code in codes if code not in {0, NO_TESTS}), 0)
+    return BROKEN if mutant is not None and not finder.imported else code
 
 
 def _noticed(status: int) -> bool:
@@ -144,7 +149,7 @@ def _noticed(status: int) -> bool:
 
 
 def sample(number: int, seed: int, only: str) -> list[Mutant]:
-    """A seeded draw of all mutants, in the order of files."""
+    """A seeded draw of all mutants; its beginning is a draw too, if a run is broken off."""
     files = [
         str(path)
         for place in MUTATED
@@ -152,8 +157,7 @@ def sample(number: int, seed: int, only: str) -> list[Mutant]:
         if only in str(path)
     ]
     everything = [mutant for path in files for mutant in mutants(path)]
-    drawn = random.Random(seed).sample(everything, min(number, len(everything)))
-    return sorted(drawn, key=lambda mutant: (mutant.path, mutant.number))
+    return random.Random(seed).sample(everything, min(number, len(everything)))
 
 
 def main() -> None:
