@@ -13,6 +13,7 @@ from calib.analysis import Analysis
 from calib.analysis.verdict import (
     SIGNIFICANCE,
     Recommendation,
+    Verdict,
     adjusted,
     calibration_tests,
     judge,
@@ -100,6 +101,41 @@ def test_gaps_that_alternate_are_found_by_the_groups_and_called_uneven(texts):
     assert analysis.recommendation.method == "spline"
     assert (analysis.verdict.kind, analysis.verdict.answer) == ("uneven", "not calibrated")
     texts(analysis.verdict.sentence)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "parts"),
+    [
+        (
+            Verdict(
+                "overconfident",
+                "Not calibrated: overconfident. Predictions up to 0.60 average 10.7%, but 23.2% of "
+                "those rows were positive. (KS error 0.064, p < 0.001)",
+                "not calibrated",
+            ),
+            (
+                "Not calibrated: overconfident",
+                "Predictions up to 0.60 average 10.7%, but 23.2% of those rows were positive.",
+                "KS error 0.064, p < 0.001",
+            ),
+        ),
+        (
+            Verdict("calibrated", "No evidence of miscalibration.", "no evidence"),
+            ("No evidence of miscalibration", "", ""),
+        ),
+        (
+            Verdict("unknown", "Inconclusive: a test rejects (p = 0.01).", "inconclusive"),
+            ("Inconclusive", "A test rejects (p = 0.01).", ""),
+        ),
+    ],
+)
+def test_the_sentence_comes_apart_into_heading_finding_and_evidence(verdict, parts):
+    assert (verdict.heading, verdict.finding, verdict.evidence) == parts
+
+
+def test_the_parts_of_a_made_sentence_are_all_of_it():
+    verdict = judge(cells(lambda p: expit(2 * logit(p))))
+    assert verdict.sentence == f"{verdict.heading}. {verdict.finding} ({verdict.evidence})"
 
 
 def test_a_slope_that_only_its_own_tests_see_is_said_in_numbers(texts):
@@ -277,6 +313,23 @@ def test_the_simplest_of_the_equally_good_is_recommended(texts):
     found = recommend(LOSSES, TO_BEST, CHANGES, cells(same))
     assert found.method == "beta"
     texts(found.sentence)
+    texts(found.reasons[1])
+
+
+@pytest.mark.parametrize(
+    "difference", [Estimate(0.0005, -0.001, 0.002), Estimate(0.0005, 0.0001, 0.0009)]
+)
+def test_the_runner_up_of_the_best_is_named_with_its_difference(difference, texts):
+    losses = estimates(uncalibrated=0.466, beta=0.365, spline=0.3655)
+    to_best = {
+        "uncalibrated": Estimate(0.1, 0.08, 0.12),
+        "beta": Estimate(0.0, 0.0, 0.0),
+        "spline": difference,
+    }
+    changes = dict.fromkeys(losses, Estimate(-0.1, -0.12, -0.08))
+    changes["uncalibrated"] = Estimate(0.0, 0.0, 0.0)
+    found = recommend(losses, to_best, changes, cells(same))
+    assert found.method == "beta"
     texts(found.reasons[1])
 
 

@@ -78,6 +78,28 @@ class Verdict:
             return f"not calibrated: {self.kind}"
         return {"no evidence": "no evidence of miscalibration"}.get(self.answer, self.answer)
 
+    @property
+    def heading(self) -> str:
+        """The same as the heading of a page: the sentence begins with it."""
+        return self.summary[:1].upper() + self.summary[1:]
+
+    @property
+    def finding(self) -> str:
+        """What is wrong, where and by how much: the sentence without its heading and evidence."""
+        said = self._after_heading
+        return said.rpartition(" (")[0] if self.evidence else said[:1].upper() + said[1:]
+
+    @property
+    def evidence(self) -> str:
+        """The test that the finding rests on; "" where the finding itself names the reason."""
+        if self.answer != "not calibrated":
+            return ""
+        return self._after_heading.rpartition(" (")[2].removesuffix(")")
+
+    @property
+    def _after_heading(self) -> str:
+        return self.sentence.removeprefix(self.heading).lstrip(".: ")
+
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
@@ -377,6 +399,8 @@ def recommend(
             f"{CALIBRATORS[chosen].label} is simpler, and its {loss.removeprefix('held-out ')} is "
             f"not significantly different from the best ({_interval(to_best[chosen], level)})."
         )
+    else:
+        reasons += _runner_up(losses, to_best, best, level)
     if chosen == "uncalibrated":
         sentence = f"Keep the uncalibrated scores: no calibrator lowers {loss} significantly."
         return Recommendation(chosen, sentence, tuple(reasons))
@@ -388,6 +412,23 @@ def recommend(
         f"(change {_interval(changes[chosen], level)})."
     )
     return Recommendation(chosen, sentence, tuple(reasons))
+
+
+def _runner_up(
+    losses: Mapping[str, Estimate], to_best: Mapping[str, Estimate], best: str, level: float
+) -> list[str]:
+    """The calibrator next to the best one, and whether it differs; nothing where there is none."""
+    others = [key for key in losses if key not in (best, "uncalibrated")]
+    if best == "uncalibrated" or not others:
+        return []
+    second = min(others, key=lambda key: losses[key].value)
+    first, next_one, difference = CALIBRATORS[best], CALIBRATORS[second], to_best[second]
+    if difference.low > 0.0:
+        said = "significantly worse"
+    else:
+        simpler = first.simplicity < next_one.simplicity
+        said = "not significantly different" + (f"; {first.label} is simpler" if simpler else "")
+    return [f"Runner-up: {next_one.label} ({_interval(difference, level)}), {said}."]
 
 
 def _interval(change: Estimate, confidence: float) -> str:
