@@ -4,97 +4,134 @@ import streamlit as st
 
 from calib import text
 from calib.analysis import Analysis
-from calib.figures.reliability import reliability_chart
+from calib.figures.before_after import before_after_panel
 from calib.figures.words import band_meaning
-from calib.text import plural
-from calib.ui import choices, frame, state, widgets, words
+from calib.loading.examples import EXAMPLES
+from calib.ui import data_in, frame, state, widgets, words
 from calib.ui.frame import Model
-from calib.ui.pages import OF_A_MATRIX
+from calib.ui.pages import PAGES
+
+# What an answer looks like; the symbol says it without the colour.
+LOOKS = {
+    "not calibrated": ("✕", "red"),
+    "no evidence": ("✓", "green"),
+    "inconclusive": ("?", "orange"),
+}
+PAIR = 290
+
+
+def landing() -> None:
+    """What this is, and where one's own file or an example goes in."""
+    with st.container(key="landing"):
+        purpose, drop = st.columns(2, gap="medium", vertical_alignment="center")
+    with purpose:
+        st.html(
+            '<p class="purpose">Can these probabilities be trusted?</p>'
+            "<p>Check a model's probabilities against what happened, and calibrate them.</p>"
+        )
+    with drop:
+        data_in.landing(session)
+    widgets.example(session)
+    widgets.changed(session)
+
+
+def answer(analysis: Analysis) -> None:
+    """Yes, no or not known; then what is wrong, where and by how much."""
+    verdict, data, scores = analysis.verdict, analysis.data, analysis.uncalibrated
+    symbol, color = LOOKS[verdict.answer]
+    with st.container(border=True, key=state.key(f"answer_{color}")):
+        st.markdown(f"## :{color}[{symbol}] {text.plain(verdict.heading)}")
+        if verdict.finding:
+            st.markdown(text.plain(verdict.finding))
+        evidence = verdict.evidence or (
+            f"KS error {text.number(scores.metrics['ks_error'].value, 3)}, "
+            f"{text.p_value(scores.p_adjusted['ks'])}"
+        )
+        positive = "correct" if session.is_matrix else "positive"
+        counted = f"{data.n_rows:,} rows, {data.n_positive:,} {positive}"
+        st.caption(text.plain(f"{evidence}. {counted}."))
+
+
+def before_and_after(analysis: Analysis) -> None:
+    """The scores as they came, and calibrated by the recommended method, on the same axes."""
+    advised = analysis.recommendation.method
+    keys = dict.fromkeys(("uncalibrated", advised or "uncalibrated"))
+    with st.container(horizontal=True, key=state.key("pair"), gap="xsmall"):
+        for key in keys:
+            shown = before_after_panel(analysis, key, side=PAIR)
+            name = "before" if key == "uncalibrated" else "after"
+            frame.chart(shown, f"chart_{name}")
+    st.caption(
+        "Each dot is one bin. The grey area is the consistency band: "
+        f"{band_meaning(analysis.uncalibrated.reliability)}."
+    )
+
+
+def recommendation(analysis: Analysis) -> None:
+    advice = analysis.recommendation
+    with st.container(border=True, key=state.key("best_fix")):
+        st.markdown(f"**{text.plain(advice.sentence)}**")
+        st.markdown(text.plain(" ".join(advice.reasons)))
+        st.caption(words.protocol(analysis))
+        with st.container(horizontal=True, key=state.key("steps")):
+            link = session.link()
+            if advice.method not in ("", "uncalibrated"):
+                st.page_link(PAGES["Functions"], label="Use this calibrator", query_params=link)
+            st.page_link(PAGES["Reports"], label="Share a report", query_params=link)
 
 
 def four_numbers(analysis: Analysis) -> None:
     data, scores = analysis.data, analysis.uncalibrated
-    loss = scores.metrics["log_loss"]
-    at = text.level(analysis.settings.confidence_level)
+    top_label = analysis.settings.view == "top:1" and session.is_matrix
     with st.container(key=state.key("numbers")):
         left, right = st.columns(2, wrap=False)
         left.metric(
             "Rows",
             f"{data.n_rows:,}",
-            f"{data.n_positive:,} {'came true' if session.is_matrix else 'positive'}",
+            text.plural(data.n_distinct, "distinct score"),
             delta_color="off",
             delta_arrow="off",
             help=words.set_aside(data) or "Rows that are scored.",
         )
+        ks = scores.metrics["ks_error"]
         right.metric(
-            "Predicted, observed",
-            f"{text.percent(data.mean_score)}, {text.percent(data.base_rate)}",
-            plural(data.n_distinct, "distinct score"),
-            delta_color="off",
-            delta_arrow="off",
-            help="Mean score and observed frequency: a calibrated model's are the same.",
-        )
-        left.metric(
             "KS error",
-            text.number(scores.metrics["ks_error"].value),
+            text.number(ks.value),
             text.p_value(scores.p_adjusted["ks"]),
             delta_color="off",
             delta_arrow="off",
-            help=f"{words.meaning(analysis, 'ks_error')} "
-            f"{words.on_average(scores.metrics['ks_error'])} Below it: the p-value after Holm's "
-            "correction for five tests.",
+            help=f"{words.meaning(analysis, 'ks_error')} {words.on_average(ks)} Below it: the "
+            "p-value after Holm's correction for five tests.",
         )
-        right.metric(
-            text.plain(words.label(analysis, "log_loss")),
-            text.number(loss.value),
-            text.interval(loss),
-            delta_color="off",
-            delta_arrow="off",
-            help=f"{words.meaning(analysis, 'log_loss')} Below it: the {at} interval.",
+        left.metric(
+            "Mean confidence" if top_label else "Mean prediction",
+            text.percent(data.mean_score),
+            help="A calibrated model's mean prediction equals the base rate.",
         )
+        right.metric("Accuracy" if top_label else "Base rate", text.percent(data.base_rate))
 
 
-def next_steps() -> None:
-    st.markdown("##### Look closer")
-    for label, page, why in (
-        ("Reliability", "pages/reliability.py", "where the scores are off, bin by bin"),
-        ("Cumulative", "pages/cumulative.py", "the same without bins"),
-        ("Functions", "pages/functions.py", "what each calibrator does to a score"),
-        ("Compare", "pages/compare.py", "which calibrator is worth it"),
-        ("Classes", "pages/classes.py", "which classes are off, and which way"),
-        ("Slices", "pages/slices.py", "whether every part of the data is served alike"),
-        ("Decisions", "pages/decisions.py", "which threshold, and what it costs"),
-        ("Data", "pages/data.py", "bring your own predictions"),
-    ):
-        if label in OF_A_MATRIX and not frame.has_classes(session):
-            continue
-        st.page_link(page, label=f"**{label}**: {why}", query_params=session.link())
-
-
-session = frame.begin("Overview")
-
-with st.sidebar:
-    widgets.example(session)
-    widgets.control(session, choices.CONFIDENCE_LEVEL)
-    widgets.changed(session)
+def about() -> None:
+    """The story of an example."""
+    if session.upload is None:
+        example = EXAMPLES[session.example]
+        st.markdown("### About this example")
+        st.markdown(example.story)
 
 
 def body(model: Model) -> None:
     analysis = model.analysis
-    st.markdown(f"## {text.plain(analysis.verdict.sentence)}")
-    picture, numbers = st.columns([6, 5], gap="medium")
-    with picture:
-        frame.chart(reliability_chart(analysis), "chart_reliability")
-        st.caption(
-            "Each dot is one bin of scores. The grey area is the consistency band: "
-            f"{band_meaning(analysis.uncalibrated.reliability)}."
-        )
-    with numbers:
+    answer(analysis)
+    with st.container(key=state.key("evidence")):
+        pair, beside = st.columns([5, 3], gap="medium")
+    with pair:
+        before_and_after(analysis)
+    with beside:
+        recommendation(analysis)
         four_numbers(analysis)
-        with st.container(border=True, key=state.key("best_fix")):
-            st.markdown(f"**{text.plain(analysis.recommendation.sentence)}**")
-            st.caption(words.protocol(analysis))
-        frame.once("Look closer", next_steps)
+    frame.once("about", about)
 
 
+session = frame.begin("Overview")
+landing()
 frame.show(session, frame.models(session), body)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from calib.analysis import Analysis, MethodResult
 from calib.figures.axes import axis
-from calib.figures.chart import Chart, chart, draw
+from calib.figures.chart import BOTTOM, LEFT, Chart, chart, draw
 from calib.figures.layers import Trace, band, diagonal, dots, few_entry, method
 from calib.figures.panels import Panel, axis_ids, grid, shared_titles
 from calib.figures.scales import LINEAR
-from calib.figures.words import evidence, verdicts
+from calib.figures.words import axis_titles, evidence, verdicts
 from calib.text import escaped, number
 
 SIDE = 180
@@ -55,35 +55,39 @@ def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: i
 
 
 @chart
-def before_after_panel(analysis: Analysis, method: str) -> Chart:
+def before_after_panel(analysis: Analysis, method: str, *, side: int = SIDE) -> Chart:
     """One of these panels, for a page that sets them in as many columns as it has room for.
 
-    It has neither legend nor titles of its axes: the page says once what all have in common.
+    It has no legend: the page says once what all have in common. A small one has no titles of its
+    axes either.
 
     Parameters
     ----------
     analysis : Analysis
     method : str
+    side : int
+        Pixels of the panel.
     """
     result = analysis.methods[method]
+    titles = axis_titles(analysis) if side > SIDE else ("", "")
+    room = {"left": LEFT, "bottom": BOTTOM} if side > SIDE else {"left": 30, "bottom": 24}
     return draw(
         "before and after",
-        grid([_panel(result)], 1, SIDE, SIDE, shared=True),
+        grid([_panel(result, titles)], 1, side, side, shared=True),
         _layers(result, 0, named=False),
         f"Reliability of {result.label}: {evidence(result)}.",
         of=(analysis.data.name, method),
         view=method,
-        left=30,
         right=6,
         top=TITLE,
-        bottom=24,
+        **room,
     )
 
 
-def _panel(result: MethodResult) -> Panel:
-    each = axis(**{**LINEAR.options(), **TICKS})
+def _panel(result: MethodResult, titles: tuple[str, str] = ("", "")) -> Panel:
+    across, upward = (axis(each, **{**LINEAR.options(), **TICKS}) for each in titles)
     title = f"<b>{escaped(result.label)}</b><br>KS {number(result.ks.statistic, 3)}"
-    return Panel(each, each, title, square=True)
+    return Panel(across, upward, title, square=True)
 
 
 def _layers(result: MethodResult, panel: int, *, named: bool) -> list[Trace]:

@@ -12,6 +12,7 @@ from calib.loading import MAX_BYTES, Choice, InputError, Problem, TextFormat, re
 from calib.text import plain, plural, sentence
 from calib.ui import state
 from calib.ui.choices import MODELS
+from calib.ui.pages import PAGES
 from calib.ui.state import Session
 from calib.ui.upload import Upload
 from calib.ui.widgets import field
@@ -40,6 +41,11 @@ def uploaders(session: Session) -> None:
         "of `probs` or `logits` and `y`. Several files at once: each a model. Files stay on the "
         "machine that runs this app."
     )
+
+
+def landing(session: Session) -> None:
+    """A place to drop predictions on the first page, whose answer is the next thing shown."""
+    _uploader(session, "data", "Drop your predictions: CSV, Parquet or NumPy")
 
 
 def awaited(session: Session) -> None:
@@ -108,7 +114,16 @@ def _uploader(session: Session, place: Place, label: str) -> None:
     with st.spinner("Reading the file" if len(files) == 1 else "Reading the files"):
         receive(session, [(file.name, file.getvalue()) for file in files], place)
     session.n_reads += 1
+    if session.page == "Overview" and _asks(session):
+        st.switch_page(PAGES["Data"])
     st.rerun()
+
+
+def _asks(session: Session) -> bool:
+    """Whether a dropped file cannot be shown before a question is answered on the Data page."""
+    if session.waits:
+        return False
+    return bool(session.file_problems or (session.upload and not session.upload.models))
 
 
 def paste(session: Session) -> None:

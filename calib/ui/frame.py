@@ -21,11 +21,39 @@ from calib.loading.examples import EXAMPLES
 from calib.text import plain, sentence
 from calib.ui import data_in, side_by_side, state, style, views
 from calib.ui.memory import share_heaps
-from calib.ui.pages import OF_A_MATRIX, PAGES, WITHOUT_DATA
+from calib.ui.pages import GROUPS, OF_A_MATRIX, PAGES, WITHOUT_DATA
 from calib.ui.pending import Pending
 from calib.ui.state import Session
 
 ICON = "⚖️"
+PRODUCT = "calib"
+# The address follows every choice. Streamlit adds an entry to the browser's history each time, so
+# that Back would undo nothing that is seen: only another page, or another report, is a step back.
+# Streamlit gives the links of the navigation no address, so that one opened in a new tab showed
+# this page again: they get that of their page, with the settings.
+HISTORY = """
+<script>
+if (!window.calibHistory) {
+    window.calibHistory = true;
+    const push = history.pushState.bind(history);
+    const place = ({pathname, search}) => {
+        const named = new URLSearchParams(search);
+        return [pathname, named.get("report"), named.get("against")].join();
+    };
+    history.pushState = (state, title, url) => {
+        const same = place(new URL(url, location.href)) === place(location);
+        same ? history.replaceState(state, title, url) : push(state, title, url);
+    };
+    const point = event => {
+        const link = event.target.closest?.(".st-key-navigation a");
+        if (!link) return;
+        const page = link.innerText.trim().toLowerCase();
+        link.href = (page === "overview" ? "./" : page) + location.search;
+    };
+    for (const kind of ["pointerover", "focusin"]) document.addEventListener(kind, point, true);
+}
+</script>
+"""
 log = logging.getLogger(__name__)
 
 
@@ -45,7 +73,7 @@ Found = TypeVar("Found")
 
 def begin(title: str) -> Session:
     """Start a page: its configuration, the navigation row, and what the link was refused."""
-    st.set_page_config(page_title=f"{title} · Calibration", page_icon=ICON, layout="wide")
+    st.set_page_config(page_title=f"{title} · {PRODUCT}", page_icon=ICON, layout="wide")
     _prepare_server()
     session = state.current()
     # A page may have ended in the middle of several models.
@@ -57,7 +85,7 @@ def begin(title: str) -> Session:
         session.adapt_to_data(rows)
     state.write_address(session)
     session.answered = session.chosen
-    _navigation(session, title)
+    _navigation(title, has_classes(session))
     _notices(session)
     if session.waits and title not in WITHOUT_DATA:
         _wait(session)
@@ -81,14 +109,17 @@ def has_classes(session: Session) -> bool:
     return rows is not None and rows.is_matrix and rows.n_classes > 2
 
 
-def _navigation(session: Session, title: str) -> None:
-    link = state.current().link()
-    with st.container(horizontal=True, key="navigation", gap="small"):
-        for label, page in PAGES.items():
-            if label in OF_A_MATRIX and not has_classes(session):
-                continue
-            shown = f"**{label}**" if label == title else label
-            st.page_link(page, label=shown, query_params=link)
+# Drawn again from memory at every run: its links do not depend on what was chosen.
+@st.cache_resource(show_spinner=False)
+def _navigation(title: str, classes: bool) -> None:
+    hidden = "" if title == "Overview" else f'<span class="unseen">: {title}</span>'
+    with st.container(horizontal=True, key="navigation", gap=None):
+        st.html(f"<h1>{PRODUCT}{hidden}</h1>{HISTORY}", unsafe_allow_javascript=True)
+        for name, pages in GROUPS.items():
+            with st.container(horizontal=True, key=f"pages_{name.lower()}", gap=None):
+                for label, page in pages.items():
+                    if classes or label not in OF_A_MATRIX:
+                        st.page_link(page, label=label)
 
 
 def _notices(session: Session) -> None:
@@ -191,8 +222,9 @@ def source(session: Session) -> None:
 
 def _data(session: Session) -> None:
     if session.upload is None:
-        example = EXAMPLES[session.example]
-        st.caption(f"Example: **{example.title}**. {example.story}")
+        # The first page has them all to choose from.
+        if session.page != "Overview":
+            st.caption(f"Example: **{EXAMPLES[session.example].title}**")
         return
     test = session.upload.test_table
     tested = f", tested on **{plain(test.name)}**" if test else ""

@@ -1,22 +1,26 @@
-"""The pages: their titles and files, in the order of the navigation."""
+"""The pages: their titles and files, in the groups and the order of the navigation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+# The first and the last stand alone: the answer, and the data that it is about.
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "": {"Overview": "app.py"},
+    "Diagnose": {
+        "Reliability": "pages/reliability.py",
+        "Cumulative": "pages/cumulative.py",
+        "Classes": "pages/classes.py",
+        "Slices": "pages/slices.py",
+    },
+    "Calibrate": {"Functions": "pages/functions.py", "Compare": "pages/compare.py"},
+    "Decide": {"Decisions": "pages/decisions.py"},
+    "Share": {"Reports": "pages/reports.py"},
+    "Learn": {"Gallery": "pages/gallery.py", "Methods": "pages/methods.py"},
+    "Data": {"Data": "pages/data.py"},
+}
 PAGES: Mapping[str, str] = {
-    "Overview": "app.py",
-    "Data": "pages/data.py",
-    "Reliability": "pages/reliability.py",
-    "Cumulative": "pages/cumulative.py",
-    "Functions": "pages/functions.py",
-    "Compare": "pages/compare.py",
-    "Classes": "pages/classes.py",
-    "Slices": "pages/slices.py",
-    "Decisions": "pages/decisions.py",
-    "Reports": "pages/reports.py",
-    "Gallery": "pages/gallery.py",
-    "Methods": "pages/methods.py",
+    title: file for group in GROUPS.values() for title, file in group.items()
 }
 # Shown in the navigation where there are more than two classes.
 OF_A_MATRIX = ("Classes",)

@@ -172,14 +172,11 @@ def _in_named_folds(rows: Predictions) -> str:
 
 def example(session: Session) -> None:
     """Pick a built-in example."""
-    shown = session.example if session.upload is None and not session.waits else None
-    show_value("example", shown)
-    st.selectbox(
-        "Example",
+    show_value("example", session.example if session.upload is None else None)
+    st.pills(
+        "Or look at an example",
         list(EXAMPLES),
         format_func=lambda key: EXAMPLES[key].title,
-        index=None,
-        placeholder="Choose an example",
         key="example",
         on_change=_choose_example,
     )

@@ -41,8 +41,12 @@ def odd_file(tmp_path):
 
 
 def test_from_a_file_to_a_report_that_needs_no_network(page: Page, browser, odd_file, tmp_path):
-    visit(page, "/data")
+    visit(page, "/")
     upload(page, odd_file)
+    verdict = page.get_by_role("heading", level=2)
+    assert verdict.inner_text().startswith("✕ Not calibrated")
+    expect(page.get_by_text("File: customers")).to_be_visible()
+    go(page, "Data")
     expect(by_key(page, "map_outcome").get_by_role("combobox")).to_have_value("left?")
     expect(by_key(page, "map_score").get_by_role("combobox")).to_have_value("risk")
     expect(by_key(page, "checklist")).to_contain_text("3,000 rows")

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from calib.ui.choices import LINK_NAMES
 from calib.ui.pages import OF_A_MATRIX, PAGES
-from tests.browser.actions import go
+from tests.browser.actions import go, press_slider
 from tests.browser.harness import by_key, settle, traces, visit
 from tests.rare import common_first, rare
 
@@ -59,23 +59,71 @@ def link(named: dict[str, str]) -> str:
     return "&".join(f"{name}={value}" for name, value in named.items())
 
 
-def test_the_first_ten_seconds_answer_the_question(page: Page):
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 768), (390, 844)])
+def test_the_first_ten_seconds_answer_the_question(page: Page, width: int, height: int):
+    page.set_viewport_size({"width": width, "height": height})
+    visit(page)
+    name, verdict = (page.get_by_role("heading", level=level) for level in (1, 2))
+    assert name.inner_text() == "calib"
+    assert verdict.inner_text() == "✕ Not calibrated: overconfident"
+    purpose = page.get_by_text("Can these probabilities be trusted?")
+    drop = page.get_by_test_id("stFileUploaderDropzone")
+    example = by_key(page, "example").get_by_role("radio").first
+    seen = [found.bounding_box() for found in (name, purpose, drop, example, verdict)]
+    tops = [box["y"] for box in seen]
+    if width < 640:
+        assert tops == sorted(tops)
+    assert all(box["y"] + box["height"] <= height for box in seen)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_answer_has_its_evidence_and_what_to_do(page: Page):
     visit(page)
     assert by_key(page, "navigation").get_by_role("link").all_inner_texts() == LABELS
-    expect(page.get_by_text("Example: Naive Bayes (overconfident).")).to_be_visible()
-    verdict = page.get_by_role("heading", level=2).inner_text()
-    assert re.match(r"^\S.*\.", verdict)
-    names = {trace.get("name") for trace in traces(page, "chart_reliability")}
-    assert {"95% band, per bin", "Ideal", "Uncalibrated"} <= names
+    for key, name in (("chart_before", "Uncalibrated"), ("chart_after", "Logistic")):
+        assert name in {trace.get("name") for trace in traces(page, key)}
     numbers = by_key(page, "numbers").get_by_test_id("stMetric")
     assert [metric.inner_text().split("\n")[0] for metric in numbers.all()] == [
         "Rows",
+        "Mean prediction",
         "KS error",
-        "Predicted, observed",
-        "Log loss",
+        "Base rate",
     ]
-    fix = by_key(page, "best_fix").inner_text()
-    assert re.search(r"\(change −0\.\d+, 95% CI −0\.\d+ to −0\.\d+\)", fix)
+    fix = by_key(page, "best_fix")
+    assert re.search(r"\(change −0\.\d+, 95% CI −0\.\d+ to −0\.\d+\)", fix.inner_text())
+    fix.get_by_role("link", name="Use this calibrator").click()
+    settle(page)
+    expect(page.get_by_role("heading", name="Calibration functions")).to_be_visible()
+
+
+def test_back_undoes_page_changes_and_no_other_step(page: Page):
+    page.goto("about:blank")
+    visit(page, "/")
+    go(page, "Reliability")
+    for _ in range(3):
+        press_slider(page, "n_bins", "ArrowRight")
+    go(page, "Compare")
+    steps = ((page.go_back, "/reliability"), (page.go_back, "/"), (page.go_forward, "/reliability"))
+    for step, path in (*steps, (page.go_back, "/")):
+        step()
+        settle(page)
+        assert urlsplit(page.url).path == path
+        assert address(page) == {"v": "1", "bins": "18"}
+    page.go_back()
+    assert page.url == "about:blank"
+
+
+def test_the_navigation_is_at_one_place_and_its_links_open_in_new_tabs(page: Page):
+    visit(page, "/?bins=20")
+    places = set()
+    for label in LABELS:
+        go(page, label)
+        box = by_key(page, "navigation").bounding_box()
+        places.add((box["x"], box["y"], box["width"]))
+    assert len(places) == 1
+    link = by_key(page, "navigation").get_by_role("link", name="Compare", exact=True)
+    link.hover()
+    assert link.get_attribute("href") == "compare?v=1&bins=20"
 
 
 def test_a_link_with_every_setting_is_restored_and_kept_on_every_page(page: Page):

@@ -101,7 +101,7 @@ def test_a_view_that_does_not_exist_is_refused_in_words(texts):
 def test_one_score_a_row_leaves_matrix_methods_and_view_behind():
     app = start(ex="digits", m="uncalibrated.vector.platt", view="class:4")
     go(app, "data")
-    control(app, "selectbox", "example").set_value("svm").run()
+    control(app, "pills", "example").set_value("svm").run()
     go(app, "compare")
     assert control(app, "multiselect", "methods").value == ["platt"]
     assert not app.warning

@@ -1,5 +1,6 @@
 """Every page on every example, and what a person does on them, without a browser."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,25 @@ def rows(n: int = 400, scale: float = 1.0) -> str:
 
 def said(app: AppTest) -> str:
     return " ".join(e.value for e in (*app.markdown, *app.caption, *app.error, *app.warning))
+
+
+def outline(app: AppTest) -> list[tuple[int, str]]:
+    """Level and text of every heading, in the order of the page."""
+    (brand,) = (e.proto.body for e in app.get("html") if e.proto.body.startswith("<h1>"))
+    found = [(1, re.sub("<[^>]*>", "", brand.split("</h1>")[0]))]
+    lines = (
+        line for each in app.main if each.type == "markdown" for line in each.value.split("\n")
+    )
+    marks = (re.match(r"(#+) (.*)", line) for line in lines)
+    return found + [(len(mark[1]), mark[2]) for mark in marks if mark]
+
+
+def headings(app: AppTest) -> list[str]:
+    return [re.sub(r":\w+\[.\] ", "", text) for _, text in outline(app)]
+
+
+def heading_levels(app: AppTest) -> list[int]:
+    return [level for level, _ in outline(app)]
 
 
 def button(app: AppTest, key: str):
@@ -154,6 +174,33 @@ def test_every_page_shows_every_example(example):
     for page in PAGES:
         go(app, page)
         assert not app.error
+
+
+def test_a_file_that_is_dropped_on_the_first_page_is_answered_there():
+    app = start()
+    app.file_uploader[0].upload("mine.csv", rows().encode(), "text/csv").run()
+    assert not app.error
+    assert "File: **mine**" in said(app)
+    assert headings(app)[1].endswith("No evidence of miscalibration")
+    assert app.query_params["file"] == "mine.csv"
+
+
+@pytest.mark.parametrize(
+    ("data", "asked"), [(rows(scale=100.0).encode(), "percent"), (b"\x89PNG\r\n\x1a\n", "image")]
+)
+def test_a_file_that_raises_a_question_leads_from_the_first_page_to_data(data, asked, texts):
+    app = start()
+    app.file_uploader[0].upload("mine.csv", data, "text/csv").run()
+    assert not app.exception
+    assert headings(app)[:2] == ["calib: Data", "Data"]
+    texts.shown(app.error[0].value, asked)
+
+
+@pytest.mark.parametrize("page", ["", *PAGES, "classes", "gallery", "methods"])
+def test_every_page_has_one_h1_and_then_an_h2(page):
+    levels = heading_levels(go(start(ex="digits", m="uncalibrated.platt.spline"), page))
+    assert levels[:2] == [1, 2]
+    assert levels.count(1) == 1
 
 
 def test_choices_survive_page_changes():
