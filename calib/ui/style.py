@@ -51,7 +51,9 @@ LANDING = """
 [class*=st-key-answer_red] { border-left-color: #D55E00; }
 [class*=st-key-answer_green] { border-left-color: #009E73; }
 [class*=st-key-answer_orange] { border-left-color: #E69F00; }
-[class*=st-key-answer_] [data-testid=stMarkdownContainer] { margin-bottom: 0; }
+[class*=st-key-answer_] :is([data-testid=stMarkdownContainer], [data-testid=stCaptionContainer]) {
+    margin-bottom: 0;
+}
 [class*=st-key-answer_] :is(h2, p) { padding: 0; margin: 0; }
 /* Both charts of the pair beside each other, or the recommendation goes below them. */
 [class*=st-key-evidence] > div > [data-testid=stHorizontalBlock] { flex-wrap: wrap; }
