@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from calib.crossfit.settings import Settings
     from calib.loading import InputError, examples, load, load_models
     from calib.reports import Report
+    from calib.scanning import scan
 
 __version__ = "0.1.0"
 
@@ -60,6 +61,7 @@ _HOMES = {
     "calib.metrics": ("metrics",),
     "calib.plot": ("plot",),
     "calib.crossfit.settings": ("Settings",),
+    "calib.scanning": ("scan",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -402,6 +402,24 @@ def aggregate_rows(
     for column, (names, codes) in columns.items():
         pieces.append(_count(rows, kept, len(parts), codes, max_scores, cut))
         parts += [Part(model, column, name) for name in names]
+    return joined_pieces(
+        parts, pieces, weighted=rows.weight is not None, max_scores=max_scores, **named
+    )
+
+
+def joined_pieces(
+    parts: Sequence[Part], pieces: Sequence[tuple[Strata, CellTable]], **named: Any
+) -> Aggregate:
+    """An aggregate of what was counted column by column.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+    pieces : sequence of (Strata, CellTable)
+        Each table with its own strata, numbered from 0.
+    **named
+        Further attributes of `Aggregate`.
+    """
     strata, tables = [], []
     n_before = 0
     for own, table in pieces:
@@ -418,8 +436,6 @@ def aggregate_rows(
                 for name in COLUMN_TYPES
             },
         ),
-        weighted=rows.weight is not None,
-        max_scores=max_scores,
         **named,
     )
 

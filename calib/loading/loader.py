@@ -58,8 +58,8 @@ class _Options(TextFormat, Columns):
         named |= {
             "score": score if score is None or isinstance(score, str) else tuple(score),
             "slices": tuple(self.slices),
-            "positive": _as_label_texts(self.positive),
-            "test_value": _as_label_text(self.test_value),
+            "positive": as_label_texts(self.positive),
+            "test_value": as_label_text(self.test_value),
         }
         return ColumnMapping(**named | others)
 
@@ -180,7 +180,7 @@ transform='percent'.
         chosen = column_ranges.read(options.class_columns, tables[0].columns)
         known = replace(known, score=chosen)
     if options.model is not None:
-        value = _as_label_text(options.model_value)
+        value = as_label_text(options.model_value)
         tables[0], test_table = one_model(options.model, value, tables[0], test_table)
     mapping = known if options.exact else guess(tables[0], known)
     return next(iter(_assessed(tables, test_table, mapping, known, options).values()))
@@ -240,7 +240,7 @@ def _read(data: Source, options: _Options) -> Table:
     try:
         return read(data, given=options.format())
     except InputError as error:
-        raise _with_arguments(error, ColumnMapping()) from None
+        raise with_arguments(error, ColumnMapping()) from None
 
 
 def _assessed(
@@ -255,18 +255,20 @@ def _assessed(
     found = assess(tables, mapping, test_table, name=options.name, strict=options.strict)
     errors = [problem for problem in found.problems if problem.severity == "error"]
     if errors:
-        raise _with_arguments(InputError(errors), mapping)
+        raise with_arguments(InputError(errors), mapping)
     return dict(found.models)
 
 
-def _as_label_texts(value: object) -> str | tuple[str, ...] | None:
+def as_label_texts(value: object) -> str | tuple[str, ...] | None:
+    """Labels as a person names them, one or several, as texts."""
     if not isinstance(value, list | tuple | set | frozenset):
-        return _as_label_text(value)
-    names = tuple(name for each in value if (name := _as_label_text(each)) is not None)
+        return as_label_text(value)
+    names = tuple(name for each in value if (name := as_label_text(each)) is not None)
     return names[0] if len(names) == 1 else names or None
 
 
-def _as_label_text(value: object) -> str | None:
+def as_label_text(value: object) -> str | None:
+    """One label as text; None stays None."""
     return None if value is None else as_labels(pd.Series([value])).name(0)
 
 
@@ -289,7 +291,7 @@ def for_test_file(
     return replace(mapping, slices=slices, **lacking)
 
 
-def _with_arguments(error: InputError, mapping: ColumnMapping) -> InputError:
+def with_arguments(error: InputError, mapping: ColumnMapping) -> InputError:
     """The same error in words that name the arguments which repair it."""
     text = " ".join(_with_argument(problem, mapping) for problem in error.problems)
     return InputError(error.problems, text, mapping)

@@ -83,7 +83,7 @@ class CellTable:
             return self
         key = grid_keys(self.low)
         whole = _merge(replace(self, exact=False, key=key * STRIDE))
-        fine = np.flatnonzero(np.isin(key * STRIDE, _heavy(whole)))
+        fine = np.flatnonzero(np.isin(key * STRIDE, heavy_cells(whole)))
         if not len(fine):
             return whole
         parts = key * STRIDE
@@ -150,7 +150,7 @@ def count_rows(
     whole = _count(
         False, key[starts], _numbered(starts, len(key)), (score, outcome, weight, stratum)
     )
-    heavy = _heavy(whole) if cut is None else cut
+    heavy = heavy_cells(whole) if cut is None else cut
     if not len(heavy):
         return whole
     chosen = np.flatnonzero(np.isin(key, heavy))
@@ -259,7 +259,7 @@ def cut_cells(table: CellTable) -> IntArray:
     return np.unique(table.key[table.key % STRIDE > 0] // STRIDE) * STRIDE
 
 
-def _heavy(table: CellTable) -> IntArray:
+def heavy_cells(table: CellTable) -> IntArray:
     """Keys of whole cells whose rows could move AUC or KS by more than the tolerance."""
     keys, cell = np.unique(table.key, return_inverse=True)
 

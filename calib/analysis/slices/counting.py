@@ -83,7 +83,7 @@ def aggregate(
             )
     time = predictions.time_name
     if time:
-        columns[time] = _times(predictions.columns[time])
+        columns[time] = days_or_values(predictions.columns[time])
     return aggregate_rows(
         predictions.view(chosen),
         columns,
@@ -102,8 +102,8 @@ def aggregate(
     )
 
 
-def _times(values: NDArray[Any]) -> tuple[tuple[str, ...], IntArray]:
-    """Days of dates, else the values themselves, in order of time."""
+def days_or_values(values: NDArray[Any]) -> tuple[tuple[str, ...], IntArray]:
+    """Days of dates, else the values themselves, in order of time; and which each row has."""
     if values.dtype.kind == "M":
         values = values.astype("datetime64[D]")
     distinct, codes = np.unique(values, return_inverse=True)

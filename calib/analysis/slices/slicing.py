@@ -109,13 +109,47 @@ def _check(columns: Mapping[str, NDArray[Any]], names: Sequence[str], n_ranges: 
 def _cut(values: NDArray[Any], n_ranges: int) -> tuple[tuple[str, ...], IntArray]:
     codes, distinct = pd.factorize(values)
     distinct = np.asarray(distinct)
-    if distinct.dtype.kind in "iufM" and len(distinct) > MAX_NUMBERS:
-        return _tidy(*_ranges(values, n_ranges))
-    order = in_order(distinct)
-    rank = np.empty(len(order) + 1, dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    rank[-1] = len(order)
-    return _tidy([*(value_name(distinct[i]) for i in order), MISSING], rank[codes])
+    if (codes < 0).any():
+        # Code -1 picks the last: what is missing, and sorts last.
+        kind = distinct.dtype.kind
+        none = np.array([np.datetime64("NaT") if kind == "M" else np.nan])
+        distinct = np.append(distinct, none.astype(distinct.dtype if kind in "fM" else object))
+        codes = np.where(codes < 0, len(distinct) - 1, codes)
+    names, own = cut_distinct(distinct, np.bincount(codes, minlength=len(distinct)), n_ranges)
+    return names, own[codes]
+
+
+def cut_distinct(
+    values: NDArray[Any], counts: IntArray, n_ranges: int = 5
+) -> tuple[tuple[str, ...], IntArray]:
+    """Cut distinct values of a column as `slice_by` cuts rows that have them.
+
+    Parameters
+    ----------
+    values : ndarray of shape (k,)
+        No value twice; a missing one is NaN, NaT or None.
+    counts : ndarray of int, shape (k,)
+        Rows that have each.
+    n_ranges : int
+
+    Returns
+    -------
+    tuple of str, ndarray of int of shape (k,)
+        Names of the slices, and the position of each value's own.
+    """
+    missing = np.asarray(pd.isna(values))
+    known = values[~missing]
+    codes = np.empty(len(values), dtype=np.int64)
+    if known.dtype.kind in "iufM" and len(known) > MAX_NUMBERS:
+        names, codes[~missing] = _ranges(known, counts[~missing], n_ranges)
+    else:
+        order = in_order(known)
+        names = [value_name(known[i]) for i in order]
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        codes[~missing] = rank
+    codes[missing] = len(names)
+    return _tidy([*names, MISSING], codes)
 
 
 def _tidy(names: Sequence[str], codes: IntArray) -> tuple[tuple[str, ...], IntArray]:
@@ -158,21 +192,44 @@ def value_name(value: object) -> str:
     return str(value)
 
 
-def _ranges(values: NDArray[Any], n_ranges: int) -> tuple[list[str], IntArray]:
-    missing = np.isnat(values) if values.dtype.kind == "M" else np.isnan(values.astype(np.float64))
+def _ranges(values: NDArray[Any], counts: IntArray, n_ranges: int) -> tuple[list[str], IntArray]:
     dates = values.dtype.kind == "M"
     numbers = values.astype("datetime64[us]").astype(np.int64) if dates else values
     numbers = numbers.astype(np.float64)
-    finite = numbers[np.isfinite(numbers) & ~missing]
-    levels = np.linspace(0.0, 1.0, n_ranges + 1)[1:-1]
-    inner = np.unique(np.quantile(finite, levels)) if len(finite) else np.empty(0)
+    finite = np.isfinite(numbers)
+    levels = range_levels(n_ranges)
+    inner = np.unique(_quantiles(numbers[finite], counts[finite], levels))
     codes = np.searchsorted(inner, numbers, side="left").astype(np.int64)
-    codes[missing] = len(inner) + 1
+    return range_names(inner, dates=dates), codes
+
+
+def range_levels(n_ranges: int) -> FloatArray:
+    """Levels of the quantiles between so many ranges."""
+    return np.linspace(0.0, 1.0, n_ranges + 1)[1:-1]
+
+
+def _quantiles(values: FloatArray, counts: IntArray, levels: FloatArray) -> FloatArray:
+    """Quantiles of counted values, rounded as `numpy.quantile` rounds those of the rows."""
+    if not len(values):
+        return np.empty(0)
+    order = np.argsort(values, kind="stable")
+    up_to = np.cumsum(counts[order])
+    place = levels * (up_to[-1] - 1)
+    below = np.floor(place)
+    ends = (np.searchsorted(up_to, np.minimum(below + i, up_to[-1] - 1), "right") for i in (0, 1))
+    low, high = (values[order][end] for end in ends)
+    share = place - below
+    step = high - low
+    return np.where(share >= 0.5, high - step * (1.0 - share), low + step * share)
+
+
+def range_names(inner: FloatArray, *, dates: bool = False) -> list[str]:
+    """What the ranges between increasing edges are called."""
     said = _dates(inner) if dates else _numbers(inner)
     if not said:
-        return ["all", MISSING], codes
+        return ["all"]
     middle = [f"{low} to {high}" for low, high in pairwise(said)]
-    return [f"up to {said[0]}", *middle, f"above {said[-1]}", MISSING], codes
+    return [f"up to {said[0]}", *middle, f"above {said[-1]}"]
 
 
 def _numbers(edges: FloatArray) -> list[str]:

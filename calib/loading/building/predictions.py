@@ -15,7 +15,7 @@ from calib.loading import column_ranges
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.labels import Labels, as_labels
-from calib.loading.numbers import as_numbers
+from calib.loading.numbers import Times, as_numbers
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import Choice, Guess, Problem, error, refuse
 from calib.loading.table import Table
@@ -94,16 +94,19 @@ def _fold(rows: Rows, keep: Kept) -> pd.Series | None:
 
 def _columns(rows: Rows, keep: Kept) -> dict[str, NDArray[np.generic]]:
     mapping = rows.mapping
-    found = {column: _slices(rows.frame[column], keep) for column in mapping.slices}
+    found = {column: slice_values(rows.frame[column], keep) for column in mapping.slices}
     if mapping.time is not None and rows.times is not None:
-        values = rows.times.values
-        if values is None:
-            values = _texts(as_labels(rows.frame[mapping.time]), keep)
-        found[mapping.time] = values
+        found[mapping.time] = time_values(rows.frame[mapping.time], rows.times, keep)
     return found
 
 
-def _slices(column: pd.Series, keep: Kept) -> NDArray[np.generic]:
+def time_values(column: pd.Series, times: Times, keep: Kept) -> NDArray[np.generic]:
+    """Dates or numbers; texts where a column is neither."""
+    return _texts(as_labels(column), keep) if times.values is None else times.values
+
+
+def slice_values(column: pd.Series, keep: Kept) -> NDArray[np.generic]:
+    """Numbers of a column of many numbers, else texts, without what is missing."""
     labels = as_labels(column)
     if len(labels) > MAX_CODES:
         numbers = as_numbers(column)

@@ -81,7 +81,7 @@ def _no_positive(rows: Rows) -> Problem:
         f"The outcome column {quoted(mapping.outcome)} has {plural(len(labels), 'label')}: {shown}."
         f"{got}{left_out} Choose those that count as positive, or another column.",
         repaired,
-        _count_as_positive(labels, best),
+        count_as_positive(labels, best),
     )
 
 
@@ -89,7 +89,7 @@ def _named(names: Sequence[str]) -> str:
     return joined([quoted(name) for name in names])
 
 
-def _count_as_positive(labels: Labels, positives: Sequence[str]) -> str:
+def count_as_positive(labels: Labels, positives: Sequence[str]) -> str:
     """Text of a button, with the positive rate that it leads to."""
     counts = labels.counts()
     share = sum(int(counts[labels.find(name) or 0]) for name in positives) / int(counts.sum())
@@ -130,7 +130,7 @@ def positive_question(rows: Rows, mean_score: float) -> Iterator[Problem]:
         f"{percent(rate)} of the rows are positive, but the mean score is {percent(mean_score)}. "
         f"Is {_named(mapping.positives)} the positive class? If not, choose another.",
         replace(mapping, positive=others[0]) if swap else None,
-        _count_as_positive(labels, others) if swap else "",
+        count_as_positive(labels, others) if swap else "",
     )
 
 

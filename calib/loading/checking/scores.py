@@ -15,7 +15,7 @@ from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.outcomes import positive_question
 from calib.loading.checking.rows import LEAVE_OUT, parts
 from calib.loading.guessing.class_columns import shortened
-from calib.loading.options import Transform
+from calib.loading.options import ColumnMapping, Transform
 from calib.loading.problems import Problem, error, warning
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks
 from calib.text import joined, number, plural, quoted, significant
@@ -72,35 +72,54 @@ def _outside(rows: Rows, low: float, high: float) -> Problem:
         f"[0, 1] (from {significant(low, 4)} to {significant(high, 4)}), "
         f"first in {rows.where(found)}. "
     )
-    if unfit := _of_any_form(rows, lead, near=low >= -LITTLE and high <= 1.0 + LITTLE):
+    whole = bool((rows.score[rows.usable] % 1.0 == 0.0).all())
+    return outside_problem(rows.mapping, lead, low, high, whole=whole)
+
+
+def outside_problem(
+    mapping: ColumnMapping, lead: str, low: float, high: float, *, whole: bool
+) -> Problem:
+    """What scores outside [0, 1] look like, and the conversion that repairs them.
+
+    Parameters
+    ----------
+    mapping : ColumnMapping
+    lead : str
+        How many there are, and where.
+    low, high : float
+        Least and largest score.
+    whole : bool
+        Whether all are whole numbers.
+    """
+    if unfit := _of_any_form(mapping, lead, near=low >= -LITTLE and high <= 1.0 + LITTLE):
         return unfit
     if low < 0.0:
-        return _converted(rows, "logit", lead)
+        return _converted(mapping, "logit", lead)
     if high > 100.0:
         text = lead + "They are not probabilities. Choose the column that holds the probability."
         return error("not-probabilities", text)
-    if high <= 10.0 and bool((rows.score[rows.usable] % 1.0 == 0.0).all()):
-        return _converted(rows, "ratings", lead)
+    if high <= 10.0 and whole:
+        return _converted(mapping, "ratings", lead)
     if high > 10.0:
-        return _converted(rows, "percent", lead + "They look like percentages: divide them by 100.")
+        text = lead + "They look like percentages: divide them by 100."
+        return _converted(mapping, "percent", text)
     # Up to 10 they could be odds or ratings as well.
     text = "If they are percentages, divide them by 100; else choose another column."
-    return _converted(rows, "percent", lead + text)
+    return _converted(mapping, "percent", lead + text)
 
 
-def _of_any_form(rows: Rows, lead: str, *, near: bool) -> Problem | None:
+def _of_any_form(mapping: ColumnMapping, lead: str, *, near: bool) -> Problem | None:
     """What is wrong outside [0, 1] with one score and with a matrix of them alike."""
-    mapping = rows.mapping
     if mapping.transform != "none" or mapping.swap:
         none = replace(mapping, transform="none", swap=False)
         text = lead + f"The transform {mapping.transform!r} does not fit these scores."
         return error("outside", text, none, "Undo the transform")
-    return _converted(rows, "slightly-outside", lead) if near else None
+    return _converted(mapping, "slightly-outside", lead) if near else None
 
 
-def _converted(rows: Rows, code: str, lead: str) -> Problem:
+def _converted(mapping: ColumnMapping, code: str, lead: str) -> Problem:
     transform, label, text = CONVERSIONS[code]
-    return error(code, lead + text, replace(rows.mapping, transform=transform), label)
+    return error(code, lead + text, replace(mapping, transform=transform), label)
 
 
 def _constant(rows: Rows, value: float) -> Problem:
@@ -284,13 +303,13 @@ def _matrix_outside(rows: Rows, low: float, high: float, sums: FloatArray) -> Pr
         f"{significant(low, 4)} to {significant(high, 4)}, so they are not probabilities. "
     )
     near = low >= -LITTLE and high <= 1.0 + LITTLE and np.abs(sums - 1.0).max() <= LITTLE
-    if unfit := _of_any_form(rows, lead, near=bool(near)):
+    if unfit := _of_any_form(rows.mapping, lead, near=bool(near)):
         return unfit
     if low >= 0.0 and float(np.mean(np.abs(sums - 100.0) < 1.0)) > 0.5:
         text = "Their rows sum to 100, as percentages do: divide them by 100."
-        return _converted(rows, "percent", lead + text)
+        return _converted(rows.mapping, "percent", lead + text)
     form = "logarithms of probabilities" if high <= 0.0 else "logits (a network's last layer)"
-    return _converted(rows, "logits", f"{lead}They look like {form}")
+    return _converted(rows.mapping, "logits", f"{lead}They look like {form}")
 
 
 def _row_sums(rows: Rows, off: BoolArray, sums: FloatArray) -> Problem:

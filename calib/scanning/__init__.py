@@ -1,0 +1,158 @@
+"""Counting where the data live: an engine runs one GROUP BY per column, and only cells come back.
+
+The only place that imports engines.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import astuple, replace
+from typing import Any
+
+import numpy as np
+
+from calib.core.aggregate import Aggregate, joined_pieces
+from calib.loading.loader import as_label_text, as_label_texts
+from calib.loading.options import ColumnMapping, Transform
+from calib.numerics.cell_table import MAX_SCORES
+from calib.scanning.counting import Counter
+from calib.scanning.describing import describe
+from calib.scanning.sources import opened
+
+
+def scan(
+    source: Any,
+    *,
+    outcome: str,
+    score: str,
+    slices: Sequence[str] = (),
+    time: str | None = None,
+    weight: str | None = None,
+    positive: object = None,
+    transform: Transform = "none",
+    swap: bool = False,
+    drop_missing: bool = False,
+    split: str | None = None,
+    test_value: object = None,
+    fold: str | None = None,
+    group: str | None = None,
+    table: str | None = None,
+    name: str | None = None,
+    n_ranges: int = 5,
+    max_scores: int = MAX_SCORES,
+) -> Aggregate:
+    """Count predictions where they lie; no rows come back, whatever their number.
+
+    It gives the cells that `calib.aggregate` gives of the same rows. A path is read by DuckDB, in
+    bounded memory; a frame by its own engine, with one lazy query per slice column.
+
+    Parameters
+    ----------
+    source : path, glob, folder or frame
+        Parquet, CSV or Arrow files; a folder of them, also of Hive partitions; a DuckDB database;
+        or a frame: a DuckDB relation, a Polars DataFrame or LazyFrame, a PyArrow table or
+        dataset, or a frame of pandas, Dask, Ibis or PySpark.
+    outcome, score : str
+        Columns of the labels, and of the scores of the positive class.
+    slices : sequence of str
+        Columns to count by. Numbers are cut in ranges as `calib.load` and `calib.aggregate` do.
+    time : str, optional
+        Column of time; dates are counted by day.
+    weight : str, optional
+        Column of row weights.
+    positive : object, optional
+        Label that counts as positive, or several. If None, one that says so, such as 1 or "yes".
+    transform : str
+        What makes the scores probabilities: "percent", "tenths", "logit" or "clip".
+    swap : bool
+        Use 1 - score.
+    drop_missing : bool
+        Leave out rows whose outcome, score, weight, split, fold or group is missing; they are
+        counted in `Aggregate.set_aside`. Otherwise such rows are an error.
+    split : str, optional
+        Column that tells test rows from calibration rows.
+    test_value : object, optional
+        Its value that means test.
+    fold : str, optional
+        Column of cross-validation folds.
+    group : str, optional
+        Column of clusters, at most 1,000 of them.
+    table : str, optional
+        Table of a DuckDB database.
+    name : str, optional
+        What the data are called.
+    n_ranges : int
+        Ranges of a slice column of many numbers.
+    max_scores : int
+        Up to so many distinct scores every cell is one score, and nothing is lost.
+
+    Returns
+    -------
+    Aggregate
+
+    Raises
+    ------
+    InputError
+        A ValueError. Its message says what is wrong, and which argument repairs it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame(
+    ...     {"y": [0, 1, 1], "p": [0.2, 0.7, 0.7], "site": ["north"] * 2 + ["south"]}
+    ... )
+    >>> counted = scan(rows, outcome="y", score="p", slices=["site"])
+    >>> counted.frame()[["column", "value", "score", "outcome", "rows"]]
+      column  value  score  outcome  rows
+    0                  0.2        0     1
+    1                  0.7        1     2
+    2   site  north    0.2        0     1
+    3   site  north    0.7        1     1
+    4   site  south    0.7        1     1
+    """
+    mapping = ColumnMapping(
+        outcome=outcome,
+        score=score,
+        positive=as_label_texts(positive),
+        weight=weight,
+        group=group,
+        split=split,
+        test_value=as_label_text(test_value),
+        fold=fold,
+        slices=tuple(each for each in slices if each != time),
+        time=time,
+        transform=transform,
+        swap=swap,
+        drop_missing=drop_missing,
+    )
+    with opened(source, table) as (rows, called):
+        found = describe(rows, mapping, max_scores)
+        counted = Counter(found, mapping, n_ranges).count()
+    made = joined_pieces(
+        counted.parts,
+        counted.pieces,
+        name=name or called,
+        score_name=score,
+        outcome_name=outcome,
+        positive_name=found.class_names[1],
+        class_names=found.class_names,
+        time_name=time or "",
+        time_kind=counted.time_kind,
+        weighted=weight is not None,
+        set_aside=dict(found.set_aside),
+        fold_names=counted.fold_names,
+        max_scores=max_scores,
+    )
+    return replace(made, sources=(_fingerprint(made),))
+
+
+def _fingerprint(aggregate: Aggregate) -> str:
+    """SHA-256 over what was counted: no engine gives all bytes of all rows."""
+    digest = hashlib.sha256(repr([astuple(part) for part in aggregate.parts]).encode())
+    table, strata = aggregate.table, aggregate.strata
+    for values in (table.key, table.outcome, table.rows, table.low, table.high):
+        digest.update(np.ascontiguousarray(values).view(np.uint8).data)
+    for codes in (strata.part, *strata.kept_apart()):
+        digest.update(np.ascontiguousarray(codes[table.stratum]).view(np.uint8).data)
+    return digest.hexdigest()

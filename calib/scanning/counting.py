@@ -1,0 +1,382 @@
+"""The counting queries: one GROUP BY per column, and their cells as an Aggregate has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from calib.analysis.slices.counting import MAX_VALUES, days_or_values
+from calib.analysis.slices.slicing import MISSING, cut_distinct, range_levels, range_names
+from calib.core.aggregate import NONE, Part, Strata
+from calib.core.predictions import MAX_FOLDS
+from calib.loading.building.predictions import slice_values, time_values
+from calib.loading.labels import as_labels, folded
+from calib.loading.numbers import as_times
+from calib.loading.options import ColumnMapping
+from calib.loading.problems import refuse
+from calib.numerics.arrays import IntArray
+from calib.numerics.cell_table import CellTable, heavy_cells
+from calib.scanning.describing import (
+    FOLD_NAME,
+    GROUP,
+    POSITIVE,
+    PROBED,
+    SPLIT,
+    Description,
+    collected,
+    first,
+)
+from calib.scanning.expressions import KEY, SCORE, sums_of, with_keys, with_whole_numbers
+from calib.scanning.quantiles import VALUE, quantiles
+from calib.text import quoted
+
+# Clusters of rows, made of the groups of the data at random.
+MAX_CLUSTERS = 1000
+MAX_TIMES = 100_000
+TEST_WORDS = ("test", "testing", "holdout", "true", "1")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """The result of one query: an entry per value, stratum, cell and outcome.
+
+    Attributes
+    ----------
+    keys : mapping of str to ndarray of int, shape (e,)
+        Code of each entry by value, split, fold and cluster, cell and outcome.
+    sums : mapping of str to ndarray of shape (e,)
+        Counts, whole numbers, least and largest scores.
+    names : tuple of str
+        Values of the column.
+    fold_names : tuple of str
+    kind : str
+        Kind of the values of time, as NumPy's ``dtype.kind``.
+    codes : mapping of str to (mapping of object to int)
+        By column of a query, the code of each of its values.
+    """
+
+    keys: Mapping[str, IntArray]
+    sums: Mapping[str, NDArray[Any]]
+    names: tuple[str, ...] = ()
+    fold_names: tuple[str, ...] = ()
+    kind: str = ""
+    codes: Mapping[str, Mapping[Any, int]] = field(default_factory=dict)
+
+    def of_all(self) -> Counted:
+        """The same, whatever the value."""
+        return _merged(replace(self, keys={**self.keys, VALUE: np.zeros_like(self.keys[KEY])}))
+
+    def without(self, cells: IntArray) -> Counted:
+        """Entries of other cells."""
+        kept = ~np.isin(self.keys[KEY], cells)
+        return replace(self, keys=_picked(self.keys, kept), sums=_picked(self.sums, kept))
+
+    def and_also(self, other: Counted) -> Counted:
+        """Entries of both, which have the same values."""
+        return replace(
+            self,
+            keys={k: np.concatenate([v, other.keys[k]]) for k, v in self.keys.items()},
+            sums={k: np.concatenate([v, other.sums[k]]) for k, v in self.sums.items()},
+        )
+
+
+def _picked(columns: Mapping[str, NDArray[Any]], chosen: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    return {name: values[chosen] for name, values in columns.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pieces:
+    """What `calib.core.aggregate.joined_pieces` takes, and what is known of its columns."""
+
+    parts: list[Part]
+    pieces: list[tuple[Strata, CellTable]]
+    fold_names: tuple[str, ...]
+    time_kind: str
+
+
+class Counter:
+    """Asks an engine for the cells of all rows, and apart by each column.
+
+    Parameters
+    ----------
+    found : Description
+    mapping : ColumnMapping
+    n_ranges : int
+        Ranges of a column of many numbers.
+    """
+
+    def __init__(self, found: Description, mapping: ColumnMapping, n_ranges: int) -> None:
+        self.found, self.mapping, self.n_ranges = found, mapping, n_ranges
+
+    def count(self) -> Pieces:
+        """Ask for all that was named, part by part."""
+        mapping = self.mapping
+        columns = [*mapping.slices, *([mapping.time] if mapping.time else [])]
+        queries = [_Query.of(self, number, column) for number, column in enumerate(columns)]
+        counted = [query.run() for query in queries]
+        # Cells add up without rounding: all rows need no query where a column has been counted.
+        whole = counted[0].of_all() if counted else _Query(self, None, None).run()
+        cells = self._table(whole)
+        if not self.found.exact and len(cut := heavy_cells(cells)):
+            asked = [q.run(cut, one) for q, one in zip(queries, counted, strict=True)]
+            fine = asked[0].of_all() if asked else _Query(self, None, None).run(cut, whole)
+            whole = whole.without(cut).and_also(fine)
+            counted = [
+                one.without(cut).and_also(more) for one, more in zip(counted, asked, strict=True)
+            ]
+        parts, pieces = [Part()], [self._piece(whole, 0)]
+        for column, one in zip(columns, counted, strict=True):
+            pieces.append(self._piece(one, len(parts)))
+            parts += [Part("", column, name) for name in one.names]
+        time_kind = counted[-1].kind if mapping.time else ""
+        return Pieces(parts, pieces, whole.fold_names, time_kind)
+
+    def _piece(self, counted: Counted, first_part: int) -> tuple[Strata, CellTable]:
+        kept = [counted.keys[name] for name in (VALUE, SPLIT, FOLD_NAME, GROUP)]
+        distinct, stratum = np.unique(np.column_stack(kept), axis=0, return_inverse=True)
+        part, *apart = distinct.T.copy()
+        table = self._table(counted, stratum.reshape(-1).astype(np.int64))
+        return Strata(part + first_part, *apart), table
+
+    def _table(self, counted: Counted, stratum: IntArray | None = None) -> CellTable:
+        key, outcome = counted.keys[KEY], counted.keys[POSITIVE]
+        stratum = np.zeros_like(key) if stratum is None else stratum
+        exact = self.found.exact
+        table = CellTable(
+            exact,
+            stratum,
+            key,
+            outcome == 1,
+            counted.sums["rows"],
+            low=counted.sums["low"],
+            high=counted.sums["high"],
+            **sums_of(counted.sums, key, exact=exact, largest=self.found.largest),
+        )
+        return table.pick(np.lexsort((table.outcome, key, stratum)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """One GROUP BY: by the cells alone, or also by a column, which may be cut in ranges."""
+
+    counter: Counter
+    number: int | None
+    column: str | None
+    edges: tuple[float, ...] | None = None
+
+    @classmethod
+    def of(cls, counter: Counter, number: int, column: str) -> _Query:
+        """By a column; its first rows tell whether it must be cut before it is counted."""
+        rows, name = counter.found.rows, f"calib_by_{number}"
+        query = cls(counter, number, column)
+        if column == counter.mapping.time:
+            return query
+        seen = rows.select(name).head(PROBED).select(nw.col(name).n_unique())
+        distinct = int(first(seen)[name] or 0)
+        if distinct <= MAX_VALUES:
+            return query
+        if not rows.collect_schema()[name].is_numeric():
+            raise _too_many(column, distinct)
+        known = rows.select(nw.col(name).cast(nw.Float64).alias(VALUE))
+        edges = quantiles(known, range_levels(counter.n_ranges).tolist())
+        return replace(query, edges=tuple(sorted(set(edges))))
+
+    def run(self, cut: IntArray | None = None, like: Counted | None = None) -> Counted:
+        """Ask, and read the answer; values have the codes that an earlier answer gave them."""
+        found, mapping = self.counter.found, self.counter.mapping
+        rows = with_keys(self._with_value(), exact=found.exact, cut=cut)
+        rows, sums = with_whole_numbers(rows, exact=found.exact, largest=found.largest)
+        kept = {"split": SPLIT, "fold": FOLD_NAME, "group": GROUP}
+        apart = [name for role, name in kept.items() if getattr(mapping, role) is not None]
+        by = [*([VALUE] if self.column else []), *apart, KEY, POSITIVE]
+        answer = collected(
+            rows.with_columns(nw.col(SCORE).alias("low"), nw.col(SCORE).alias("high"))
+            .group_by(*by)
+            .agg(
+                nw.len().alias("rows"),
+                *(nw.col(name).sum() for name in sums),
+                nw.col("low").min(),
+                nw.col("high").max(),
+            )
+            # DuckDB's sums have 128 bits, Polars' counts 32.
+            .with_columns(*(nw.col(name).cast(nw.Int64) for name in ("rows", *sums)))
+        )
+        return self._read(answer, sums, like)
+
+    def _with_value(self) -> nw.LazyFrame[Any]:
+        rows = self.counter.found.rows
+        if self.number is None:
+            return rows
+        name = f"calib_by_{self.number}"
+        if self.edges is None:
+            return rows.with_columns(nw.col(name).alias(VALUE))
+        value = nw.col(name).cast(nw.Float64)
+        code = nw.lit(0)
+        for edge in self.edges:
+            code = code + (value > edge).cast(nw.Int64)
+        missing = value.is_null() | value.is_nan()
+        none = nw.lit(len(self.edges) + 1)
+        return rows.with_columns(nw.when(missing).then(none).otherwise(code).alias(VALUE))
+
+    def _read(self, answer: pa.Table, sums: Sequence[str], like: Counted | None) -> Counted:
+        n = answer.num_rows
+        low, high = (answer[name].to_numpy().astype(np.float64) + 0.0 for name in ("low", "high"))
+        values = {name: _numbers(answer[name]) for name in ("rows", *sums)}
+        key = low.view(np.int64) if self.counter.found.exact else _numbers(answer[KEY])
+        none = np.full(n, NONE, dtype=np.int64)
+        keys = {VALUE: np.zeros(n, dtype=np.int64), SPLIT: none, FOLD_NAME: none, GROUP: none}
+        keys |= {KEY: key, POSITIVE: _numbers(answer[POSITIVE])}
+        made = Counted({}, {}) if like is None else like
+        for name in (VALUE, SPLIT, FOLD_NAME, GROUP):
+            if name in answer.column_names:
+                distinct, codes = _distinct(answer[name])
+                if like is None:
+                    counts = np.bincount(codes, values["rows"], minlength=len(distinct))
+                    made, own = self._coded(made, name, distinct, counts.astype(np.int64))
+                    known = dict(zip(_hashable(distinct), own.tolist(), strict=True))
+                    made = replace(made, codes={**made.codes, name: known})
+                own = np.array([made.codes[name][value] for value in _hashable(distinct)])
+                keys[name] = own[codes]
+        return _merged(replace(made, keys=keys, sums=values | {"low": low, "high": high}))
+
+    def _coded(
+        self, made: Counted, name: str, distinct: pd.Series, counts: IntArray
+    ) -> tuple[Counted, IntArray]:
+        """The code of each distinct value of a column of the answer, and what codes are called."""
+        mapping = self.counter.mapping
+        if name == SPLIT:
+            return made, _test(distinct, mapping)
+        if name == GROUP:
+            return made, _clusters(distinct, mapping)
+        if name == FOLD_NAME:
+            folds, codes = _folds(distinct, mapping)
+            return replace(made, fold_names=folds), codes
+        names, codes, kind = self._named(distinct, counts)
+        return replace(made, names=names, kind=kind), codes
+
+    def _named(
+        self, distinct: pd.Series, counts: IntArray
+    ) -> tuple[tuple[str, ...], IntArray, str]:
+        """Names of a column's values, which one each value as it was grouped has, their kind."""
+        counter = self.counter
+        column = str(self.column)
+        if column == counter.mapping.time:
+            if len(distinct) > MAX_TIMES:
+                raise refuse(
+                    "many-times",
+                    f"The time column {quoted(column)} holds {len(distinct):,} different values; "
+                    f"at most {MAX_TIMES:,} are counted. Use a column of dates.",
+                )
+            times = time_values(distinct, as_times(distinct), slice(None))
+            return *days_or_values(times), times.dtype.kind
+        if self.edges is not None:
+            names = (*range_names(np.array(self.edges)), MISSING)
+            codes = distinct.to_numpy(np.int64)
+            present = np.unique(codes)
+            return tuple(names[i] for i in present), np.searchsorted(present, codes), ""
+        values = slice_values(distinct, slice(None))
+        codes, unique = pd.factorize(values, use_na_sentinel=False)
+        own = np.bincount(codes, counts, minlength=len(unique)).astype(np.int64)
+        names, of_unique = cut_distinct(np.asarray(unique), own, counter.n_ranges)
+        if len(names) > MAX_VALUES:
+            raise _too_many(column, len(names))
+        return names, of_unique[codes], ""
+
+
+def _too_many(column: str, distinct: int) -> ValueError:
+    return refuse(
+        "many-values",
+        f"An aggregate counts by at most {MAX_VALUES:,} values of a column, got {distinct:,} of "
+        f"{quoted(column)}. Name the slices to count by, without this column.",
+    )
+
+
+def _numbers(column: pa.ChunkedArray) -> IntArray:
+    return np.array(column.cast(pa.int64()).to_numpy(), dtype=np.int64)
+
+
+def _distinct(column: pa.ChunkedArray) -> tuple[pd.Series, IntArray]:
+    """Distinct values, missing ones as one or two of them, and which one each entry has."""
+    coded = pc.dictionary_encode(column.combine_chunks(), null_encoding="encode")
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.combine_chunks()
+    values = coded.dictionary.to_pandas()
+    if pa.types.is_date(coded.dictionary.type):
+        values = pd.to_datetime(values)
+    return values, np.array(coded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _hashable(values: pd.Series) -> list[Any]:
+    return [None if pd.isna(value) else value for value in values]
+
+
+def _test(distinct: pd.Series, mapping: ColumnMapping) -> IntArray:
+    """1 for test rows, 0 for calibration rows."""
+    labels = folded(as_labels(distinct))
+    words = TEST_WORDS if mapping.test_value is None else (mapping.test_value,)
+    code = next((found for word in words if (found := labels.find(word)) is not None), None)
+    shown = ", ".join(quoted(name) for name in labels.names[:10])
+    if code is None:
+        raise refuse(
+            "test-value",
+            f"Choose the value of the split column {quoted(mapping.split)} that means test rows, "
+            f"out of {shown}; got {quoted(mapping.test_value)}.",
+        )
+    test = (labels.codes == code).astype(np.int64)
+    if test.all():
+        raise refuse(
+            "split-empty",
+            f"Every usable row is a test row by the split column {quoted(mapping.split)}. Both "
+            "parts need rows: choose another value or no split.",
+        )
+    return test
+
+
+def _folds(distinct: pd.Series, mapping: ColumnMapping) -> tuple[tuple[str, ...], IntArray]:
+    labels = as_labels(distinct)
+    if not 2 <= len(labels) <= MAX_FOLDS:
+        raise refuse(
+            "folds",
+            f"The fold column {quoted(mapping.fold)} has {len(labels):,} values; cross-fitting "
+            f"takes 2 to {MAX_FOLDS} folds. Choose another column, or none.",
+        )
+    names = np.array(labels.names)
+    order = np.argsort(names, kind="stable")
+    return tuple(names[order].tolist()), np.argsort(order)[labels.codes]
+
+
+def _clusters(distinct: pd.Series, mapping: ColumnMapping) -> IntArray:
+    labels = as_labels(distinct)
+    if len(labels) > MAX_CLUSTERS:
+        raise refuse(
+            "many-groups",
+            f"The group column {quoted(mapping.group)} holds {len(labels):,} different values; "
+            f"at most {MAX_CLUSTERS:,} clusters are counted. Make a column of so many random "
+            "groups of groups, such as a hash of the group modulo 1,000, and name that.",
+        )
+    return labels.codes
+
+
+def _merged(counted: Counted) -> Counted:
+    """Add up entries whose codes have become the same."""
+    order = np.lexsort(tuple(counted.keys.values()))
+    keys, sums = _picked(counted.keys, order), _picked(counted.sums, order)
+    new = np.zeros(len(order), dtype=np.bool_)
+    new[:1] = True
+    for values in keys.values():
+        new[1:] |= np.diff(values) != 0
+    starts = np.flatnonzero(new)
+    add = {"low": np.minimum, "high": np.maximum}
+    return replace(
+        counted,
+        keys=_picked(keys, starts),
+        sums={n: add.get(n, np.add).reduceat(v, starts) for n, v in sums.items()},
+    )

@@ -1,0 +1,401 @@
+"""The describing query: what the columns hold, and the checks of the Data page that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from calib.loading.checking.mapped_rows import ROUNDING
+from calib.loading.checking.outcomes import MAX_LABELS, count_as_positive
+from calib.loading.checking.rows import LEAVE_OUT
+from calib.loading.checking.scores import outside_problem
+from calib.loading.guessing.roles import telling_labels
+from calib.loading.labels import Labels, as_outcome
+from calib.loading.loader import with_arguments
+from calib.loading.options import ColumnMapping
+from calib.loading.problems import InputError, Problem, error, refuse
+from calib.scanning.expressions import SCORE, WEIGHT, probability
+from calib.text import joined, plural, quoted, significant
+
+# Distinct values are counted among so many rows first.
+PROBED = 1_000_000
+OUTCOME, POSITIVE = "calib_outcome", "calib_positive"
+SPLIT, FOLD_NAME, GROUP = "calib_split", "calib_fold", "calib_group"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Description:
+    """What the describing query found.
+
+    Attributes
+    ----------
+    rows : LazyFrame
+        Usable rows with score, outcome and weight as the analysis takes them.
+    class_names : tuple of str
+        Negative and positive.
+    set_aside : mapping of str to int
+    largest : float or None
+        Largest weight; None where rows have none.
+    exact : bool
+        Whether there are few distinct scores, so that each can be a cell.
+    """
+
+    rows: nw.LazyFrame[Any]
+    class_names: tuple[str, str]
+    set_aside: Mapping[str, int]
+    largest: float | None
+    exact: bool
+
+
+def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -> Description:
+    """Look at rows once, and refuse what cannot be counted.
+
+    Parameters
+    ----------
+    rows : LazyFrame
+        As the engine holds them.
+    mapping : ColumnMapping
+        With outcome and one score.
+    max_scores : int
+        Up to so many distinct scores each is a cell.
+
+    Raises
+    ------
+    InputError
+        With the problems of the Data page, and their repairs.
+    """
+    _check_columns(rows, mapping)
+    plain = rows.with_columns(**_columns(rows, mapping))
+    _check_outcomes(plain, mapping)
+    facts = _facts(plain, mapping)
+    labels, of_value, unknown = _labels(facts[OUTCOME], facts["rows"], mapping)
+    positives = _positives(labels, mapping, facts, of_value)
+    codes = [labels.find(name) for name in positives]
+    known = [value for value, code in zip(facts[OUTCOME], of_value, strict=True) if code >= 0]
+    kept = _usable(plain, mapping, known, unknown, facts)
+    hits = [v for v, c in zip(facts[OUTCOME], of_value, strict=True) if c >= 0 and c in codes]
+    _check_scores(kept.rows, mapping, facts)
+    near = float(facts["low"].min()) < 0.0 or float(facts["high"].max()) > 1.0
+    usable = kept.rows
+    if near:
+        usable = usable.with_columns(nw.col(SCORE).clip(0.0, 1.0).alias(SCORE))
+    usable = usable.with_columns(
+        nw.col(OUTCOME).is_in(hits).cast(nw.Int64).alias(POSITIVE),
+    )
+    return Description(
+        usable,
+        _class_names(labels, positives),
+        kept.set_aside,
+        float(facts["largest"].max()) if mapping.weight else None,
+        _few_scores(usable, max_scores, int(facts["rows"].sum())),
+    )
+
+
+def _check_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
+    schema = rows.collect_schema()
+    problems = [
+        error(
+            "no-column",
+            f"The {role} column {quoted(column)} is not among the columns "
+            f"({joined([quoted(name) for name in list(schema)[:10]], len(schema))}). Choose "
+            "another column.",
+        )
+        for column, role in mapping.columns().items()
+        if column not in schema
+    ]
+    if mapping.outcome == mapping.score:
+        problems.append(
+            error(
+                "same-column",
+                f"Outcome and score are the same column, {quoted(mapping.outcome)}. Choose another "
+                "column for one of them.",
+            )
+        )
+    if mapping.fold is not None and mapping.split is not None:
+        problems.append(
+            error(
+                "folds-and-test",
+                f"Both the fold column {quoted(mapping.fold)} and the split column "
+                f"{quoted(mapping.split)} are named. With test rows nothing is cross-fitted: use "
+                "either folds or test rows.",
+                replace(mapping, fold=None),
+                "Use no folds of the file",
+            )
+        )
+    if not problems:
+        for role in ("score", "weight"):
+            column = getattr(mapping, role)
+            if column is not None and not schema[column].is_numeric():
+                problems.append(
+                    error(
+                        "text",
+                        f"Column {quoted(column)} is to be the {role}, but its type is "
+                        f"{schema[column]}, not a number. Choose another column for the {role}, or "
+                        "cast it to a number first.",
+                    )
+                )
+    if problems:
+        raise with_arguments(InputError(problems), mapping)
+
+
+def _columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, nw.Expr]:
+    """Every named column as a column of ours, so that no name of the data is in the way."""
+    schema = rows.collect_schema()
+
+    def text(column: str) -> nw.Expr:
+        own = nw.col(column)
+        if schema[column] in (nw.Categorical, nw.Enum):
+            return own.cast(nw.String)
+        return own
+
+    named: dict[str, nw.Expr] = {
+        OUTCOME: text(str(mapping.outcome)),
+        SCORE: probability(mapping),
+    }
+    if mapping.weight is not None:
+        named[WEIGHT] = nw.col(mapping.weight).cast(nw.Float64)
+    for name, column in ((SPLIT, mapping.split), (FOLD_NAME, mapping.fold), (GROUP, mapping.group)):
+        if column is not None:
+            named[name] = text(column)
+    for number, column in enumerate((*mapping.slices, *((mapping.time,) if mapping.time else ()))):
+        own = text(column)
+        if column == mapping.time and schema[column] == nw.Datetime:
+            own = own.cast(nw.Date)
+        named[f"calib_by_{number}"] = own
+    return named
+
+
+def _check_outcomes(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
+    seen = rows.select(OUTCOME).head(PROBED).select(nw.col(OUTCOME).n_unique())
+    distinct = int(first(seen)[OUTCOME] or 0)
+    if distinct > 2 * MAX_LABELS:
+        raise refuse(
+            "many-labels",
+            f"The outcome column {quoted(mapping.outcome)} holds {distinct:,} different values, so "
+            "it is not a label. Choose a column of two labels.",
+        )
+    if not distinct:
+        raise refuse("no-rows", "There are no rows. Choose another source.")
+
+
+def _facts(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> pd.DataFrame:
+    """By outcome: rows, least and largest score and weight, and cells that cannot be used."""
+    score = nw.col(SCORE)
+    finite = score.is_finite()
+    sums = {
+        "score missing": score.is_null() | score.is_nan(),
+        "score infinite": ~(score.is_null() | score.is_nan()) & ~finite,
+    }
+    values = {"low": nw.when(finite).then(score), "high": nw.when(finite).then(score)}
+    if mapping.weight is not None:
+        weight = nw.col(WEIGHT)
+        sums["weight missing"] = weight.is_null() | weight.is_nan()
+        usable = ~sums["weight missing"] & weight.is_finite()
+        sums["weight infinite"] = ~sums["weight missing"] & ~weight.is_finite()
+        sums["weight not positive"] = usable & (weight <= 0.0)
+        values["largest"] = nw.when(usable).then(weight)
+    for role, column in (("split", SPLIT), ("fold", FOLD_NAME), ("group", GROUP)):
+        if getattr(mapping, role) is not None:
+            sums[f"{role} missing"] = nw.col(column).is_null()
+    rows = rows.with_columns(
+        *(found.cast(nw.Int64).alias(f"calib_n_{i}") for i, found in enumerate(sums.values())),
+        *(value.alias(f"calib_v_{name}") for name, value in values.items()),
+    )
+    ends = {"low": nw.Expr.min}
+    found = collected(
+        rows.group_by(OUTCOME).agg(
+            nw.len().alias("rows"),
+            *(nw.col(f"calib_n_{i}").sum().alias(name) for i, name in enumerate(sums)),
+            *(ends.get(n, nw.Expr.max)(nw.col(f"calib_v_{n}")).alias(n) for n in values),
+        )
+    )
+    # As objects: a label that is 1 must not become 1.0 beside one that is missing.
+    labels = pd.Series(found[OUTCOME].to_pylist(), dtype=object)
+    numbers = {
+        name: pd.Series(found[name].to_pylist(), dtype=np.float64)
+        for name in found.column_names
+        if name in ("rows", *sums, *values)
+    }
+    # In an order that does not depend on the engine.
+    order = sorted(range(len(labels)), key=lambda i: (numbers["rows"][i], str(labels[i])))
+    return pd.DataFrame({OUTCOME: labels, **numbers}).iloc[order].reset_index(drop=True)
+
+
+def collected(rows: nw.LazyFrame[Any]) -> pa.Table:
+    """Run a query, whose result is small."""
+    found: pa.Table = rows.collect(backend="pyarrow").to_native()
+    return found
+
+
+def first(rows: nw.LazyFrame[Any]) -> dict[str, Any]:
+    """The only row of a query's result."""
+    found: dict[str, Any] = collected(rows).to_pylist()[0]
+    return found
+
+
+def _labels(
+    values: pd.Series, counts: pd.Series, mapping: ColumnMapping
+) -> tuple[Labels, list[int], list[bool]]:
+    """Labels as a file of all rows has them; the code of each value, and where none is known."""
+    # Which spelling is the commonest depends on the order of the counts alone.
+    times = np.argsort(np.argsort(counts.to_numpy(), kind="stable")) + 1
+    labels, unknown = as_outcome(pd.Series(values.repeat(times).tolist()), wanted=mapping.positives)
+    at = np.cumsum(times) - times
+    return labels, labels.codes[at].tolist(), unknown[at].tolist()
+
+
+def _positives(
+    labels: Labels, mapping: ColumnMapping, facts: pd.DataFrame, codes: list[int]
+) -> tuple[str, ...]:
+    column = quoted(mapping.outcome)
+    if not len(labels):
+        raise refuse("no-labels", f"The outcome column {column} is empty. Choose another column.")
+    if len(labels) > MAX_LABELS:
+        raise refuse(
+            "many-labels",
+            f"The outcome column {column} holds {len(labels):,} different values, so it is not a "
+            "label. Choose a column of two labels.",
+        )
+    shown = joined([quoted(name) for name in labels.names[:5]], len(labels))
+    if len(labels) == 1:
+        total = int(facts["rows"][np.array(codes) >= 0].sum())
+        raise refuse(
+            "one-class",
+            f"All of the rows ({total:,}) have the outcome {shown}. Calibration compares both: "
+            "scan rows of both classes, or choose another outcome column.",
+        )
+    wanted = mapping.positives or telling_labels(labels)
+    if wanted and all(labels.find(name) is not None for name in wanted):
+        return wanted
+    got = f" {joined([quoted(each) for each in wanted])} is not among them." if wanted else ""
+    best = telling_labels(labels) or (labels.names[-1],)
+    problem = error(
+        "no-positive",
+        f"The outcome column {column} has {plural(len(labels), 'label')}: {shown}.{got} Choose "
+        "those that count as positive, or another column.",
+        replace(mapping, positive=best if len(best) > 1 else best[0]),
+        count_as_positive(labels, best),
+    )
+    raise with_arguments(InputError([problem]), mapping)
+
+
+def _class_names(labels: Labels, positives: tuple[str, ...]) -> tuple[str, str]:
+    codes = [labels.find(name) or 0 for name in positives]
+    positive = " or ".join(labels.names[code] for code in codes)
+    others = [name for code, name in enumerate(labels.names) if code not in codes]
+    return others[0] if len(others) == 1 else f"not {positive}", positive
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kept:
+    rows: nw.LazyFrame[Any]
+    set_aside: dict[str, int]
+
+
+def _usable(
+    rows: nw.LazyFrame[Any],
+    mapping: ColumnMapping,
+    known: list[Any],
+    unknown: list[bool],
+    facts: pd.DataFrame,
+) -> _Kept:
+    """Rows without those that cannot be used; refuse these unless they are to be left out."""
+    unclear = [value for value, odd in zip(facts[OUTCOME], unknown, strict=True) if odd]
+    found = _reasons(mapping)
+    named = {
+        reason: int(facts[reason].sum())
+        for reason in found
+        if reason in facts and facts[reason].sum()
+    }
+    n_known = int(facts["rows"][[v in known for v in facts[OUTCOME]]].sum())
+    if n_known == int(facts["rows"].sum()) and not named:
+        return _Kept(rows, {})
+    tests = {
+        "outcome unknown": nw.col(OUTCOME).is_in(unclear) if unclear else None,
+        "outcome missing": ~nw.col(OUTCOME).is_in(known) | nw.col(OUTCOME).is_null(),
+        **found,
+    }
+    reason = nw.lit("")
+    for name, test in reversed(tests.items()):
+        if test is not None and (name in named or name.startswith("outcome")):
+            reason = nw.when(test).then(nw.lit(name)).otherwise(reason)
+    marked = rows.with_columns(reason.alias("calib_reason"))
+    counts = collected(marked.group_by("calib_reason").agg(nw.len().alias("rows")))
+    by_reason = {row["calib_reason"]: int(row["rows"]) for row in counts.to_pylist()}
+    set_aside = {name: by_reason[name] for name in _order(tests) if name in by_reason}
+    if not mapping.drop_missing:
+        total = int(facts["rows"].sum())
+        problems = [_unusable(mapping, why, n, total) for why, n in set_aside.items()]
+        raise with_arguments(InputError(problems), mapping)
+    if "" not in by_reason:
+        raise refuse("no-rows", "No row is left that can be used.")
+    return _Kept(marked.filter(nw.col("calib_reason") == ""), set_aside)
+
+
+def _order(tests: Mapping[str, Any]) -> list[str]:
+    """Reasons as a file's rows are set aside for them."""
+    rest = [name for name in tests if not name.startswith("outcome")]
+    return ["outcome missing", "outcome unknown", *rest]
+
+
+def _reasons(mapping: ColumnMapping) -> dict[str, nw.Expr]:
+    score, weight = nw.col(SCORE), nw.col(WEIGHT)
+    tests = {
+        "score missing": score.is_null() | score.is_nan(),
+        "score infinite": ~score.is_finite(),
+    }
+    if mapping.weight is not None:
+        tests["weight missing"] = weight.is_null() | weight.is_nan()
+        tests["weight infinite"] = ~weight.is_finite()
+        tests["weight not positive"] = weight <= 0.0
+    for role, column in (("split", SPLIT), ("fold", FOLD_NAME), ("group", GROUP)):
+        if getattr(mapping, role) is not None:
+            tests[f"{role} missing"] = nw.col(column).is_null()
+    return tests
+
+
+def _unusable(mapping: ColumnMapping, reason: str, count: int, total: int) -> Problem:
+    role, _, state = reason.partition(" ")
+    return error(
+        {"infinite": "infinite", "not positive": "weights"}.get(state, "missing"),
+        f"The {role} {quoted(getattr(mapping, role))} is {state} in {plural(count, 'row')} of "
+        f"{total:,}. Leave these rows out, or fill them in the source.",
+        replace(mapping, drop_missing=True),
+        LEAVE_OUT,
+    )
+
+
+def _check_scores(rows: nw.LazyFrame[Any], mapping: ColumnMapping, facts: pd.DataFrame) -> None:
+    low, high = float(facts["low"].min()), float(facts["high"].max())
+    if low >= -ROUNDING and high <= 1.0 + ROUNDING:
+        return
+    score = nw.col(SCORE)
+    counted = rows.with_columns(
+        ((score < 0.0) | (score > 1.0)).cast(nw.Int64).alias("calib_out"),
+        (score.floor() != score).cast(nw.Int64).alias("calib_odd"),
+    ).select(nw.col("calib_out").sum(), nw.col("calib_odd").sum())
+    found = first(counted)
+    lead = (
+        f"Column {quoted(mapping.score)} has {plural(int(found['calib_out']), 'value')} "
+        f"outside [0, 1] (from {significant(low, 4)} to {significant(high, 4)}). "
+    )
+    whole = int(found["calib_odd"]) == 0
+    problem = outside_problem(mapping, lead, low, high, whole=whole)
+    raise with_arguments(InputError([problem]), mapping)
+
+
+def _few_scores(rows: nw.LazyFrame[Any], max_scores: int, total: int) -> bool:
+    """Whether there are at most so many distinct scores; mostly the first rows tell."""
+    sizes = (PROBED, total) if total > PROBED else (total,)
+    for size in sizes:
+        some = rows.select(SCORE)
+        some = some.head(size) if size < total else some
+        if int(first(some.select(nw.col(SCORE).n_unique()))[SCORE] or 0) > max_scores:
+            return False
+    return True

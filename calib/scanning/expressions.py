@@ -1,0 +1,225 @@
+"""The expressions that an engine runs: cells of the grid, and sums that round in one way.
+
+Sums of floating-point numbers depend on the order of the rows, which engines do not keep. Here they
+are sums of whole numbers: of a score, its place within its cell; of a weight, its first 62 bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from calib.loading.checking.mapped_rows import DIVISORS
+from calib.loading.options import ColumnMapping
+from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.cell_table import STRIDE
+from calib.numerics.score_grid import (
+    FIRST,
+    LAST,
+    NARROW,
+    PARTS,
+    PER_E_FOLD,
+    ROUNDING,
+    STEPS,
+    ZERO,
+)
+
+# A place within a cell is a whole number of these: 2^31 rows of one cell stay within 63 bits.
+UNITS = 2.0**32
+HALF = 2.0**31
+SCORE, KEY, FOLD, PLACE = "calib_score", "calib_key", "calib_e_fold", "calib_place"
+WEIGHT = "calib_weight"
+LIMBS = ("weight", "weight_sq", "weight_place")
+
+
+def probability(mapping: ColumnMapping, *, rounded: bool = False) -> nw.Expr:
+    """The score of a row as a probability, by the mapping's transform and swap.
+
+    Parameters
+    ----------
+    mapping : ColumnMapping
+    rounded : bool
+        Whether to bring scores into [0, 1] that rounding has put outside.
+    """
+    score = nw.col(str(mapping.score)).cast(nw.Float64)
+    if mapping.transform == "logit":
+        # Of the two forms the one that cannot overflow.
+        size = nw.when(score < 0.0).then(score).otherwise(-score).exp()
+        score = nw.when(score < 0.0).then(size / (1.0 + size)).otherwise(1.0 / (1.0 + size))
+    elif mapping.transform == "clip":
+        score = nw.when(score.is_finite()).then(score.clip(0.0, 1.0)).otherwise(score)
+    elif mapping.transform in DIVISORS:
+        score = score / DIVISORS[mapping.transform]
+    if rounded:
+        score = score.clip(0.0, 1.0)
+    return 1.0 - score if mapping.swap else score
+
+
+def with_keys(
+    rows: nw.LazyFrame[Any], *, exact: bool, cut: IntArray | None = None
+) -> nw.LazyFrame[Any]:
+    """Add the cell of each score and, on the grid, the score's place within it.
+
+    Parameters
+    ----------
+    rows : LazyFrame
+        With scores in [0, 1].
+    exact : bool
+        Whether each cell is one score.
+    cut : ndarray of int, optional
+        Keys of the cells whose rows are wanted, cut in 64 parts; all cells, as a whole, if None.
+    """
+    if exact:
+        # What is added makes one zero of two.
+        return rows.with_columns((nw.col(SCORE) + 0.0).alias(KEY))
+    score, down, key = nw.col(SCORE), nw.col("calib_down"), nw.col("calib_inner")
+    steps = score * float(STEPS)
+    rows = rows.with_columns(
+        (steps + ROUNDING).floor().alias("calib_down"),
+        (steps - ROUNDING).ceil().alias("calib_up"),
+        nw.when(score > 0.5).then(1.0 - score).otherwise(score).alias("calib_near"),
+    ).with_columns((down + nw.col("calib_up")).alias("calib_inner"))
+    outer = (key < float(FIRST)) | (key > float(LAST))
+    rows = rows.with_columns(nw.when(outer).then(_e_folds()).otherwise(nw.lit(1.0)).alias(FOLD))
+    rows = rows.with_columns(
+        nw.when(outer).then(_outer_key()).otherwise(key).cast(nw.Int64).alias(KEY),
+        nw.when(outer).then(_outer_place()).otherwise(steps - down).alias(PLACE),
+    )
+    if cut is None:
+        return rows.with_columns((nw.col(KEY) * STRIDE).alias(KEY))
+    rows = rows.filter(nw.col(KEY).is_in((cut // STRIDE).tolist()))
+    return rows.with_columns((nw.col(KEY) * STRIDE + 1 + _part()).alias(KEY))
+
+
+def _e_folds() -> nw.Expr:
+    """Which of the cells of equal ratio, 0 and below; -400,000 and less for a distance of 0."""
+    near = nw.col("calib_near")
+    ratio = nw.when(near > 0.0).then(near / NARROW).otherwise(nw.lit(1.0))
+    fold = (ratio.log() * PER_E_FOLD).ceil()
+    inside = nw.when(fold > 0.0).then(nw.lit(0.0)).otherwise(fold)
+    return nw.when(near > 0.0).then(inside).otherwise(nw.lit(float(ZERO - FIRST + 1)))
+
+
+def _outer_key() -> nw.Expr:
+    key = nw.col(FOLD) + float(FIRST - 1)
+    return nw.when(nw.col(SCORE) > 0.5).then(2.0 * STEPS - key).otherwise(key)
+
+
+def _outer_place() -> nw.Expr:
+    """How far below the cell's upper end, as a share of the cell's width up to 0.1%."""
+    near, fold = nw.col("calib_near"), nw.col(FOLD)
+    # In two steps, so that neither overflows.
+    half = (fold * (-0.5 / PER_E_FOLD)).exp()
+    shrunk = (1.0 - near / NARROW * half * half) * PER_E_FOLD
+    return nw.when(near > 0.0).then(shrunk).otherwise(nw.lit(0.0))
+
+
+def _part() -> nw.Expr:
+    """Which of the 64 equal parts of its cell a score lies in, as `refined_keys` says."""
+    mirrored = nw.col(KEY) > LAST
+    own = nw.when(mirrored).then(2 * STEPS - nw.col(KEY)).otherwise(nw.col(KEY)).cast(nw.Float64)
+    outer = own < float(FIRST)
+    fold = nw.when(outer).then((own - (FIRST - 1)) / PER_E_FOLD).otherwise(nw.lit(0.0))
+    low = (own / 2.0).floor() / STEPS
+    high = ((own + 1.0) / 2.0).floor() / STEPS
+    low = nw.when(outer).then((fold - 1.0 / PER_E_FOLD).exp() * NARROW).otherwise(low)
+    high = nw.when(outer).then(fold.exp() * NARROW).otherwise(high)
+    start = nw.when(mirrored).then(1.0 - high).otherwise(low)
+    width = high - low
+    share = nw.when(width > 0.0).then((nw.col(SCORE) - start) / width).otherwise(nw.lit(0.0))
+    part = (share * float(PARTS)).floor()
+    return part.clip(0.0, float(PARTS - 1)).cast(nw.Int64)
+
+
+def with_whole_numbers(
+    rows: nw.LazyFrame[Any], *, exact: bool, largest: float | None
+) -> tuple[nw.LazyFrame[Any], list[str]]:
+    """Add the whole numbers to sum; return their names too.
+
+    Parameters
+    ----------
+    rows : LazyFrame
+        With keys.
+    exact : bool
+        Whether each cell is one score, so that places need no sum.
+    largest : float or None
+        Largest weight; None where rows have none.
+    """
+    if largest is None:
+        if exact:
+            return rows, []
+        return rows.with_columns(_whole(nw.col(PLACE) * UNITS + 0.5).alias("place")), ["place"]
+    share = nw.col(WEIGHT) / scale_of(largest)
+    parts: Mapping[str, nw.Expr] = {"weight": share, "weight_sq": share * share}
+    if not exact:
+        parts = {**parts, "weight_place": share * nw.col(PLACE)}
+    names = [f"{name}_{limb}" for name in parts for limb in (0, 1)]
+    rows = rows.with_columns(
+        *((value * HALF).floor().alias(f"{name}_0") for name, value in parts.items()),
+        *((value * HALF).alias(f"{name}_1") for name, value in parts.items()),
+    )
+    rest = (_whole((nw.col(f"{n}_1") - nw.col(f"{n}_0")) * HALF).alias(f"{n}_1") for n in parts)
+    return rows.with_columns(*rest, *(_whole(nw.col(f"{n}_0")).alias(f"{n}_0") for n in parts)), (
+        names
+    )
+
+
+def _whole(value: nw.Expr) -> nw.Expr:
+    return value.floor().cast(nw.Int64)
+
+
+def scale_of(largest: float) -> float:
+    """The power of two that weights are divided by: not below the largest."""
+    return math.ldexp(1.0, math.frexp(largest)[1])
+
+
+def sums_of(
+    found: Mapping[str, NDArray[np.generic]], key: IntArray, *, exact: bool, largest: float | None
+) -> dict[str, FloatArray]:
+    """Weights and scores as `CellTable` holds them, of sums of whole numbers.
+
+    Parameters
+    ----------
+    found : mapping of str to ndarray of shape (e,)
+        Counts, sums, least and largest scores.
+    key : ndarray of int, shape (e,)
+        Key of each cell in the table.
+    exact : bool
+    largest : float or None
+        As for `with_whole_numbers`.
+    """
+    rows = np.asarray(found["rows"], dtype=np.float64)
+    if largest is None:
+        weight = weight_sq = rows
+        place = None if exact else np.asarray(found["place"], dtype=np.float64) / UNITS
+    else:
+        scale = scale_of(largest)
+        parts = [_of_limbs(found, name) for name in (LIMBS[:2] if exact else LIMBS)]
+        weight, weight_sq = parts[0] * scale, parts[1] * scale * scale
+        place = None if exact else parts[2] * scale
+    low = np.asarray(found["low"], dtype=np.float64)
+    alone = low == found["high"]
+    score_sum = low * weight
+    if place is not None:
+        score_sum = np.where(alone, score_sum, _score_sums(key // STRIDE, weight, place))
+    return {"weight": weight, "weight_sq": weight_sq, "score_sum": score_sum}
+
+
+def _of_limbs(found: Mapping[str, NDArray[np.generic]], name: str) -> FloatArray:
+    high, low = (np.asarray(found[f"{name}_{limb}"], dtype=np.float64) for limb in (0, 1))
+    return high / HALF + low / (HALF * HALF)
+
+
+def _score_sums(key: IntArray, weight: FloatArray, place: FloatArray) -> FloatArray:
+    inner = (np.floor(key / 2.0) * weight + place) / STEPS
+    mirrored = key > LAST
+    own = np.where(mirrored, 2 * STEPS - key, key)
+    end = NARROW * np.exp((own - (FIRST - 1)) / PER_E_FOLD)
+    near = end * (weight - place / PER_E_FOLD)
+    outer = np.where(mirrored, weight - near, near)
+    return np.where((key < FIRST) | mirrored, outer, inner)

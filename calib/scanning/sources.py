@@ -1,0 +1,192 @@
+"""Where rows lie: files and databases, which DuckDB reads, and frames, which their engine reads."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import narwhals as nw
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from calib.loading.problems import refuse
+from calib.loading.reading.reader import stem
+from calib.text import joined, quoted
+
+# DuckDB writes to disk what does not fit.
+MEMORY = "512MB"
+PARQUET = (".parquet", ".pq", ".parq")
+ARROW = (".arrow", ".feather", ".ipc")
+DATABASES = (".duckdb", ".db", ".ddb")
+# Without Boolean: "yes" stays "yes".
+CSV_TYPES = ["NULL", "BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"]
+
+
+@contextmanager
+def opened(source: Any, table: str | None = None) -> Iterator[tuple[nw.LazyFrame[Any], str]]:
+    """Rows as a lazy frame, and what they are called; engine errors become sentences.
+
+    Parameters
+    ----------
+    source : path, glob, folder or frame
+    table : str, optional
+        Table of a DuckDB database.
+
+    Raises
+    ------
+    InputError
+        If it cannot be opened, or the engine refuses a query.
+    """
+    with tempfile.TemporaryDirectory(prefix="calib-scan-") as scratch:
+        connection = duckdb.connect()
+        try:
+            for name, value in (("memory_limit", MEMORY), ("temp_directory", scratch)):
+                connection.execute(f"SET {name} = {_text(value)}")
+            connection.execute("SET preserve_insertion_order = false")
+            connection.execute("SET enable_progress_bar = false")
+            yield _frame(connection, source, table), _name(source, table)
+        except ValueError:
+            raise
+        except Exception as error:
+            raise refuse("engine", _said(error, source)) from error
+        finally:
+            connection.close()
+
+
+def _frame(
+    connection: duckdb.DuckDBPyConnection, source: Any, table: str | None
+) -> nw.LazyFrame[Any]:
+    if isinstance(source, str | Path):
+        return nw.from_native(_of_path(connection, str(source), table))
+    if isinstance(source, pd.DataFrame):
+        source = pa.Table.from_pandas(source, preserve_index=False)
+    if isinstance(source, pa.Table | pa.RecordBatchReader | ds.Dataset):
+        return nw.from_native(connection.from_arrow(source))
+    try:
+        return nw.from_native(source).lazy()
+    except TypeError:
+        raise refuse(
+            "no-source",
+            f"A {type(source).__name__} cannot be scanned. Give a path, a glob, a folder, or a "
+            "frame of DuckDB, Polars, PyArrow, pandas, Dask, Ibis or PySpark.",
+        ) from None
+
+
+def _of_path(
+    connection: duckdb.DuckDBPyConnection, path: str, table: str | None
+) -> duckdb.DuckDBPyRelation:
+    suffix = Path(path.removesuffix(".gz").removesuffix(".zst")).suffix.lower()
+    if suffix in DATABASES:
+        return _of_database(connection, path, table)
+    if table is not None:
+        raise refuse("no-table", f"{quoted(path)} is no DuckDB database: leave out `table`.")
+    if os.path.isdir(path):
+        path, suffix = _pattern_of_folder(path)
+    elif not any(mark in path for mark in "*?["):
+        _check_readable(path)
+    if suffix in PARQUET:
+        return connection.sql(f"SELECT * FROM read_parquet({_text(path)})")
+    if suffix in ARROW:
+        return connection.from_arrow(ds.dataset(path, format="ipc"))
+    return connection.sql(
+        f"SELECT * FROM read_csv({_text(path)}, auto_type_candidates = {CSV_TYPES!r})"
+    )
+
+
+def _of_database(
+    connection: duckdb.DuckDBPyConnection, path: str, table: str | None
+) -> duckdb.DuckDBPyRelation:
+    _check_readable(path)
+    connection.execute(f"ATTACH {_text(path)} AS source (READ_ONLY)")
+    known = connection.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' "
+        "UNION ALL SELECT schema_name, view_name FROM duckdb_views() "
+        "WHERE database_name = 'source' AND NOT internal ORDER BY ALL"
+    ).fetchall()
+    names = {f"{schema}.{name}": (schema, name) for schema, name in known}
+    names = {name: (schema, name) for schema, name in known if schema == "main"} | names
+    if table is None or table not in names:
+        shown = [quoted(name) for name in names if not name.startswith("main.")]
+        got = "none was named" if table is None else f"got {quoted(table)}"
+        raise refuse(
+            "no-table",
+            f"`table` must be one of the tables of {quoted(path)}: "
+            f"{joined(shown[:10], len(shown)) or 'it has none'}; {got}.",
+        )
+    schema, name = names[table]
+    return connection.sql(f"SELECT * FROM source.{_identifier(schema)}.{_identifier(name)}")
+
+
+def _pattern_of_folder(path: str) -> tuple[str, str]:
+    """A glob of all files below a folder, and their suffix."""
+    _check_readable(path)
+    found = sorted(
+        {
+            each.suffix.lower()
+            for each in Path(path).rglob("*")
+            if each.is_file() and not each.name.startswith(("_", "."))
+        }
+        & {*PARQUET, ".csv"}
+    )
+    if not found:
+        raise refuse(
+            "empty-folder",
+            f"The folder {quoted(path)} holds no Parquet and no CSV file. Choose another folder.",
+        )
+    if len(found) > 1:
+        raise refuse(
+            "mixed-folder",
+            f"The folder {quoted(path)} holds files that end in {joined(found)}. Name those to "
+            f"read, such as {quoted(os.path.join(path, '**', '*' + found[0]))}.",
+        )
+    return os.path.join(path, "**", "*" + found[0]), found[0]
+
+
+def _check_readable(path: str) -> None:
+    if not os.path.exists(path):
+        raise refuse("no-file", f"There is no file {quoted(path)}. Check the path.")
+    if not os.access(path, os.R_OK):
+        raise refuse(
+            "permission",
+            f"{quoted(path)} must not be read by this user: permission denied. Ask its owner for "
+            "the right to read it.",
+        )
+
+
+def _said(error: Exception, source: Any) -> str:
+    """What an engine says, in a sentence that says where."""
+    where = quoted(source) if isinstance(source, str | Path) else f"the {type(source).__name__}"
+    first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    if isinstance(error, duckdb.InterruptException):
+        return f"Scanning {where} was cancelled."
+    if "Permission denied" in str(error):
+        return f"{where} cannot be read: permission denied. Ask for the right to read it."
+    return (
+        f"{where} could not be scanned. The engine says {quoted(first[:300])}. All files must "
+        "have the same columns of the same types."
+        if isinstance(error, duckdb.Error)
+        else f"{where} could not be scanned. The engine says {quoted(first[:300])}."
+    )
+
+
+def _name(source: Any, table: str | None) -> str:
+    if table is not None:
+        return table
+    if not isinstance(source, str | Path):
+        return "predictions"
+    parts = [part for part in Path(source).parts if not set(part) & set("*?[")]
+    return stem(parts[-1]) if parts else "predictions"
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

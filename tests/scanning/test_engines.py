@@ -1,0 +1,140 @@
+"""The same rows give the same cells, whichever engine counts them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+import calib
+from calib.loading import InputError
+from calib.numerics.cell_table import MAX_SCORES
+from tests.scanning.conftest import SLICES, assert_same, drawn, in_memory
+
+
+def dask(frame: pd.DataFrame) -> Any:
+    return pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=3)
+
+
+def ibis(frame: pd.DataFrame) -> Any:
+    return pytest.importorskip("ibis").memtable(frame)
+
+
+ENGINES: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "pandas": lambda frame: frame,
+    "pyarrow": lambda frame: pa.Table.from_pandas(frame),
+    "pyarrow dataset": lambda frame: ds.dataset(pa.Table.from_pandas(frame)),
+    "duckdb": lambda frame: duckdb.connect().from_df(frame),
+    "polars": lambda frame: pl.from_pandas(frame),
+    "polars lazy": lambda frame: pl.from_pandas(frame).lazy(),
+    "dask": dask,
+    "ibis": ibis,
+}
+COLUMNS = {"outcome": "outcome", "slices": SLICES, "time": "day"}
+
+
+@pytest.mark.filterwarnings(
+    "ignore:Dask support is moving:FutureWarning",
+    "ignore:The 'future.infer_string' option:DeprecationWarning",
+)
+@pytest.mark.parametrize(
+    ("score", "weight", "max_scores"),
+    [("score", "weight", 100), ("narrow", None, MAX_SCORES)],
+)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_counts_the_cells_of_the_rows(
+    engine: str, score: str, weight: str | None, max_scores: int
+) -> None:
+    frame = ENGINES[engine](drawn())
+    found = calib.scan(frame, score=score, weight=weight, max_scores=max_scores, **COLUMNS)
+    assert_same(found, in_memory(score, weight, max_scores))
+
+
+def test_the_same_rows_in_another_order_give_the_same_bits(rows: pd.DataFrame) -> None:
+    other = rows.sample(frac=1.0, random_state=1)
+    one, two = (
+        calib.scan(each, score="score", weight="weight", max_scores=100, **COLUMNS)
+        for each in (rows, other)
+    )
+    for name, values in one.table.columns().items():
+        np.testing.assert_array_equal(values, two.table.columns()[name])
+    assert one.fingerprint == two.fingerprint
+
+
+@pytest.fixture
+def small() -> pd.DataFrame:
+    return drawn().iloc[::40].reset_index(drop=True)
+
+
+def scanned(source: Any, **more: Any) -> calib.Aggregate:
+    given = {"outcome": "outcome", "score": "score", "slices": ["site"]} | more
+    return calib.scan(source, **given)
+
+
+def test_files_folders_and_tables_hold_the_same(small: pd.DataFrame, tmp_path: Path) -> None:
+    expected = scanned(small)
+    small.to_csv(tmp_path / "rows.csv", index=False, float_format="%.17g")
+    small.to_feather(tmp_path / "rows.feather")
+    (tmp_path / "parts").mkdir()
+    for number, part in enumerate(np.array_split(np.arange(len(small)), 3)):
+        small.iloc[part].to_parquet(tmp_path / "parts" / f"{number}.parquet")
+    pq.write_to_dataset(pa.Table.from_pandas(small), tmp_path / "hive", partition_cols=["site"])
+    with duckdb.connect(str(tmp_path / "rows.duckdb")) as database:
+        database.execute("CREATE TABLE predictions AS SELECT * FROM small")
+    sources = ["rows.csv", "rows.feather", "parts", "parts/*.parquet", "hive"]
+    for source in sources:
+        assert_same(scanned(tmp_path / source), expected)
+        assert_same(scanned(str(tmp_path / source)), expected)
+    assert_same(scanned(tmp_path / "rows.duckdb", table="predictions"), expected)
+    assert scanned(tmp_path / "rows.csv").name == "rows"
+    assert scanned(tmp_path / "parts" / "*.parquet").name == "parts"
+
+
+@pytest.mark.parametrize("apart", [{"split": "part"}, {"fold": "fold"}])
+def test_split_and_folds_are_kept_apart(small: pd.DataFrame, apart: dict[str, str]) -> None:
+    rows = small[["outcome", "score", "site", *apart.values()]]
+    test = {"test_value": "test"} if "split" in apart else {}
+    given = {"outcome": "outcome", "score": "score", "slices": ["site"], **apart, **test}
+    in_rows = calib.aggregate(calib.load(rows, positive="yes", exact=True, **given))
+    assert_same(calib.scan(rows, **given), in_rows)
+
+
+def test_clusters_are_kept_apart(small: pd.DataFrame) -> None:
+    rows = small.assign(person=small.index // 10)
+    found = scanned(rows, group="person")
+    assert len(np.unique(found.strata.group)) == 500
+    with pytest.raises(InputError, match="modulo 1,000"):
+        scanned(rows.assign(person=rows.index), group="person")
+
+
+def test_transforms_are_those_of_load(small: pd.DataFrame) -> None:
+    score = small["score"].clip(0.01, 0.99)
+    forms = {"percent": 100.0 * score, "tenths": 10.0 * score, "logit": np.log(score / (1 - score))}
+    forms["clip"] = 1.2 * score - 0.1
+    for transform, values in forms.items():
+        rows = small.assign(score=values)[["outcome", "score"]]
+        given = {"outcome": "outcome", "score": "score", "transform": transform, "swap": True}
+        found = calib.scan(rows, **given)
+        expected = calib.aggregate(calib.load(rows, positive="yes", exact=True, **given))
+        for name in ("rows", "outcome"):
+            np.testing.assert_array_equal(getattr(found.table, name), getattr(expected.table, name))
+        np.testing.assert_allclose(found.table.low, expected.table.low, rtol=1e-14)
+
+
+def test_what_is_counted_can_be_analysed_saved_and_added(
+    small: pd.DataFrame, tmp_path: Path
+) -> None:
+    half = len(small) // 2
+    one, two = (scanned(part) for part in (small[:half], small[half:]))
+    one.save(tmp_path / "one.parquet")
+    both = calib.Aggregate.load(tmp_path / "one.parquet") + two
+    in_rows = calib.analyze(both, {"methods": ("platt",)}).table()
+    whole = calib.analyze(scanned(small), {"methods": ("platt",)}).table()
+    np.testing.assert_allclose(in_rows["log_loss"], whole["log_loss"], rtol=1e-9)

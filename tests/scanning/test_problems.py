@@ -1,0 +1,132 @@
+"""What cannot be counted is refused in the sentences of the Data page, or set aside and counted."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import calib
+from calib.loading import InputError
+from tests.scanning.conftest import drawn
+
+
+def rows(n: int = 400, **columns: Any) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    score = rng.random(n)
+    return pd.DataFrame({"y": (rng.random(n) < score).astype(int), "p": score} | columns)
+
+
+def refused(source: Any, **given: Any) -> InputError:
+    with pytest.raises(InputError) as caught:
+        calib.scan(source, **({"outcome": "y", "score": "p"} | given))
+    return caught.value
+
+
+CASES: list[tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] = [
+    (lambda d: d.assign(p=100 * d.p), "percent", "transform='percent'"),
+    (lambda d: d.assign(p=np.log(d.p / (1 - d.p))), "logit", "transform='logit'"),
+    (lambda d: d.assign(p=1.04 * d.p), "slightly-outside", "transform='clip'"),
+    (lambda d: d.assign(p=(5 * d.p).round()), "ratings", "transform='tenths'"),
+    (lambda d: d.assign(p=1000 * d.p), "not-probabilities", "Choose the column"),
+    (lambda d: d.assign(p=d.p.astype(str)), "text", "cast it to a number"),
+    (lambda d: d.assign(p=d.p.where(d.p > 0.1)), "missing", "drop_missing=True"),
+    (lambda d: d.assign(p=d.p.where(d.p > 0.1, np.inf)), "infinite", "drop_missing=True"),
+    (lambda d: d.assign(y=1), "one-class", "one-class|both classes"),
+    (lambda d: d.assign(y=d.p), "many-labels", "not a label"),
+    (lambda d: d.assign(y=np.where(d.y, "red", "blue")), "no-positive", "positive='red'"),
+    (lambda d: d.rename(columns={"p": "prob"}), "no-column", "`p` is not among"),
+    (lambda d: d.assign(y=None), "no-labels", "is empty"),
+    (lambda d: d[:0], "no-rows|no-labels", "."),
+]
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize(("change", "code", "words"), CASES)
+def test_problems_have_the_codes_and_repairs_of_the_data_page(
+    change: Callable[[pd.DataFrame], pd.DataFrame], code: str, words: str, engine: str
+) -> None:
+    data = change(rows())
+    error = refused(data if engine == "duckdb" else pl.from_pandas(data).lazy())
+    assert error.problems[0].code in code.split("|")
+    assert any(word in str(error) for word in words.split("|"))
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_rows_that_are_left_out_are_counted_by_the_reason_that_load_gives(lazy: bool) -> None:
+    data = rows(w=np.ones(400)).astype({"y": object})
+    data.loc[:9, "y"] = None
+    data.loc[5:19, "p"] = np.nan
+    data.loc[20:22, "p"] = np.inf
+    data.loc[23:24, "w"] = 0.0
+    data.loc[30:39, "y"] = data.loc[30:39, "y"].map(str)
+    data["y"] = data["y"].map(lambda value: value if value is None else str(value))
+    data.loc[50, "y"] = "unknown"
+    given = {"outcome": "y", "score": "p", "weight": "w", "drop_missing": True}
+    expected = calib.load(data, positive="1", exact=True, **given).set_aside
+    found = calib.scan(pl.from_pandas(data).lazy() if lazy else data, **given)
+    assert dict(found.set_aside) == dict(expected)
+    assert found.n_rows + sum(found.set_aside.values()) == 400
+
+
+def test_rounding_outside_of_the_range_is_no_problem() -> None:
+    data = rows()
+    data.loc[0, "p"], data.loc[1, "p"] = 1.0 + 1e-7, -1e-7
+    found = calib.scan(data, outcome="y", score="p")
+    assert found.table.low.min() == 0.0
+    assert found.table.high.max() == 1.0
+
+
+def test_slices_of_too_many_values_are_refused() -> None:
+    data = rows(2000, name=[f"n{i}" for i in range(2000)])
+    assert refused(data, slices=["name"]).problems[0].code == "many-values"
+
+
+def test_sources_that_are_not_there_are_told(tmp_path: Path) -> None:
+    assert refused(tmp_path / "no.parquet").problems[0].code == "no-file"
+    assert refused(tmp_path).problems[0].code == "empty-folder"
+    assert refused(tmp_path / "*.parquet").problems[0].code == "engine"
+    assert refused(42).problems[0].code == "no-source"
+    with duckdb.connect(str(tmp_path / "rows.duckdb")) as database:
+        database.execute("CREATE TABLE scores AS SELECT 1 AS y, 0.5 AS p")
+    assert "`scores`" in str(refused(tmp_path / "rows.duckdb", table="prices"))
+
+
+def test_a_file_that_must_not_be_read_is_told(tmp_path: Path, monkeypatch: Any) -> None:
+    path = tmp_path / "rows.parquet"
+    rows().to_parquet(path)
+    # The user who runs the tests may be allowed everything.
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert "permission denied" in str(refused(path))
+
+
+def test_a_partition_of_another_type_is_told(tmp_path: Path) -> None:
+    rows().to_parquet(tmp_path / "a.parquet")
+    rows().assign(p="high").to_parquet(tmp_path / "b.parquet")
+    error = refused(tmp_path)
+    assert error.problems[0].code == "engine"
+    assert "the same columns of the same types" in str(error)
+
+
+def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "rows.parquet").write_bytes(b"PAR1 nothing")
+    assert "could not be scanned" in str(refused(tmp_path / "rows.parquet"))
+
+
+def test_names_of_columns_and_files_cannot_break_out(tmp_path: Path) -> None:
+    odd = 'p"; DROP TABLE x; --'
+    data = rows().rename(columns={"p": odd})
+    path = tmp_path / "it's.parquet"
+    data.to_parquet(path)
+    assert calib.scan(path, outcome="y", score=odd).n_rows == 400
+
+
+def test_the_labels_of_the_outcome_are_read_as_load_reads_them() -> None:
+    data = drawn().iloc[:5000]
+    spelled = data["outcome"].mask(data.index % 3 == 0, data["outcome"].str.upper())
+    found = calib.scan(data.assign(outcome=spelled), outcome="outcome", score="score")
+    assert (found.class_names, found.n_rows) == (("no", "yes"), 5000)
