@@ -9,12 +9,17 @@ from calib.core.origin import Origin
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures.functions import functions_chart
 from calib.numerics.arrays import FloatArray
-from calib.reports.blocks import Bullets, Code, Drawing, Facts, Paragraph, Section, Table, Value
+from calib.reports.blocks import Code, Drawing, Facts, Paragraph, Section, Table, Value
 from calib.reports.command import by_rule, command_line, library_call
 from calib.reports.contents import Contents, written_setting
 from calib.text import count, level, percent, probability, signed, significant, span
 
 MAX_KNOTS = 24
+DECLARED = {
+    "yes": "Yes, declared by the author: the model was not trained on these rows",
+    "no": "No, declared by the author: the model was trained on these rows",
+    "unknown": "Not declared",
+}
 
 
 def bins(report: Contents) -> Section:
@@ -52,8 +57,11 @@ def _range(low: float, high: float) -> str:
 def data(report: Contents) -> Section:
     data = report.analysis.data
     items = [
+        ("Model", f"scores in column {data.score_name}"),
+        ("Data", data.name),
+        ("Fingerprint", data.fingerprint),
+        ("Held-out predictions", DECLARED[report.held_out_declared]),
         ("Outcome column", data.outcome_name),
-        ("Score column", data.score_name),
         ("Positive class", data.positive_name),
         ("Rows scored", count(data.n_rows)),
         ("Rows fitted on", count(data.n_calibration)),
@@ -63,7 +71,7 @@ def data(report: Contents) -> Section:
         *_read_as(data.origin),
         *((f"Rows set aside: {reason}", count(rows)) for reason, rows in data.set_aside.items()),
     ]
-    return Section("Data", (Facts(tuple(items)), Paragraph(report.contains)))
+    return Section("Data and model", (Facts(tuple(items)), Paragraph(report.contains)))
 
 
 def _read_as(origin: Origin | None) -> list[tuple[str, str]]:
@@ -91,11 +99,6 @@ def _read_as(origin: Origin | None) -> list[tuple[str, str]]:
     return [(name, value) for name, value in items.items() if value]
 
 
-def warnings(report: Contents) -> Section:
-    found = report.warnings
-    return Section("Warnings", (Bullets(found) if found else Paragraph("None."),))
-
-
 def settings(report: Contents) -> Section:
     settings = report.analysis.settings
     rows = tuple(
@@ -118,7 +121,7 @@ def _use(report: Contents, name: str) -> Value:
     return Value("default")
 
 
-def maps(report: Contents) -> Section:
+def calibrators(report: Contents) -> Section:
     rows = tuple(
         (
             Value(method.label),

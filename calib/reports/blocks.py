@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from calib.figures import Chart
@@ -92,6 +93,11 @@ class Section:
     title: str
     blocks: tuple[Block, ...]
 
+    @property
+    def anchor(self) -> str:
+        """Its place, for links of the contents list."""
+        return re.sub(r"\W+", "-", self.title.lower())
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportDocument:
@@ -101,8 +107,8 @@ class ReportDocument:
     ----------
     heading, made : str
         The title, and who made it when.
-    facts : Facts
-        What the head says.
+    facts : Facts or None
+        What the head says besides.
     note : str
     sections : tuple of Section
     version : str
@@ -113,7 +119,7 @@ class ReportDocument:
 
     heading: str
     made: str
-    facts: Facts
+    facts: Facts | None
     note: str
     sections: tuple[Section, ...]
     version: str

@@ -63,15 +63,24 @@ def _for_script(value: Mapping[str, object] | str) -> str:
 
 def _header(document: ReportDocument) -> str:
     note = _render(Paragraph(document.note)) if document.note else ""
+    facts = _render(document.facts) if document.facts else ""
+    contents = "".join(
+        f'<li><a href="#{escape(section.anchor)}">{escape(section.title)}</a></li>'
+        for section in document.sections
+    )
     return (
         f"<h1>{escape(document.heading)}</h1>\n"
-        f'<p class="made">{escape(document.made)}</p>\n{_render(document.facts)}\n{note}'
+        f'<p class="made">{escape(document.made)}</p>\n{facts}\n{note}\n'
+        f'<nav aria-label="Contents"><ul>{contents}</ul></nav>'
     )
 
 
 def _section(section: Section) -> str:
     body = "\n".join(map(_render, section.blocks))
-    return f"<section>\n<h2>{escape(section.title)}</h2>\n{body}\n</section>"
+    return (
+        f'<section id="{escape(section.anchor)}">\n'
+        f"<h2>{escape(section.title)}</h2>\n{body}\n</section>"
+    )
 
 
 @singledispatch

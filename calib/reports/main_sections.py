@@ -41,28 +41,39 @@ BETTER = (
     "Below zero is better (for AUC, above). If the interval includes zero, the difference is "
     "inconclusive."
 )
+# Columns that the first page has room for.
+MAIN = ("log_loss", "ks_error", "ece_quantile", "auc")
 Result = MethodResult | MulticlassResult
 
 
 def verdict(report: Contents) -> Section:
-    data = report.analysis.data
+    """The answer, and beside it before and after: all of it on the first page."""
+    analysis = report.analysis
+    data = analysis.data
     numbers = (
         f"{count(data.n_rows)} rows, {count(data.n_positive)} of them positive: observed frequency "
-        f"{percent(data.base_rate)}, mean predicted probability {percent(data.mean_score)}."
+        f"{percent(data.base_rate)}, mean predicted probability {percent(data.mean_score)}. "
+        f"Note: {_caveat(report)}"
+    )
+    at = level(analysis.settings.confidence_level)
+    columns = [column for column in analysis.columns if column.key in MAIN]
+    caption = f"On held-out rows; {at} intervals below the values. {CALIBRATED}"
+    charts = [Drawing(reliability_chart(analysis, (method.key,))) for method in report.shown]
+    meaning = band_meaning(analysis.uncalibrated.reliability)
+    text = (
+        "Each dot is one bin; dots on the diagonal are calibrated. Grey area: consistency band. "
+        f"{meaning[0].upper()}{meaning[1:]}. Bars are intervals of "
+        "the observed frequency. The histogram below shows the scores."
     )
     return Section(
-        "Verdict", (Paragraph(report.analysis.verdict.sentence, lead=True), Paragraph(numbers))
-    )
-
-
-def recommendation(report: Contents) -> Section:
-    advice = report.analysis.recommendation
-    return Section(
-        "Recommendation",
+        "Verdict",
         (
-            Paragraph(advice.sentence, lead=True),
-            Bullets(advice.reasons),
-            Paragraph(f"Note: {_caveat(report)}"),
+            Paragraph(analysis.verdict.sentence, lead=True),
+            Paragraph(analysis.recommendation.sentence, lead=True),
+            Paragraph(numbers),
+            _table(report, caption, report.shown, columns, _metric),
+            Beside(tuple(charts)),
+            Paragraph(text),
         ),
     )
 
@@ -84,17 +95,9 @@ def _caveat(report: Contents) -> str:
     return "the results apply to new data only while the data do not change."
 
 
-def reliability(report: Contents) -> Section:
-    keys = [method.key for method in report.shown]
-    analysis = report.analysis
-    charts = tuple(Drawing(reliability_chart(analysis, (key,))) for key in keys)
-    text = (
-        "Each dot is one bin; dots on the diagonal are calibrated. The grey area is the "
-        f"consistency band: {band_meaning(analysis.uncalibrated.reliability)}. Bars are "
-        "intervals of the observed frequency. The histogram below shows the scores."
-    )
-    title = "Reliability before and after" if len(keys) > 1 else "Reliability"
-    return Section(title, (Paragraph(text), Beside(charts)))
+def warnings(report: Contents) -> Section | None:
+    found = report.warnings
+    return Section("Warnings", (Bullets(found),)) if found else None
 
 
 def comparison(report: Contents) -> Section:
@@ -108,6 +111,7 @@ def comparison(report: Contents) -> Section:
     calibration = f"Calibration errors {intervals} {CALIBRATED}"
     blocks: list[Block] = [
         Paragraph(_protocol(report)),
+        *([Bullets(reasons)] if (reasons := analysis.recommendation.reasons) else []),
         _table(report, f"Metrics {intervals}", methods, others, _metric),
         _table(report, calibration, methods, errors, _metric),
     ]

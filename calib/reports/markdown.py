@@ -27,7 +27,8 @@ LEADING = re.compile(r"^(\d*)([-+=.)])(?=\s|[-=]|$)")
 
 def to_markdown(document: ReportDocument) -> str:
     """The whole document."""
-    head = [f"# {escaped(document.heading)}", escaped(document.made), _render(document.facts)]
+    head = [f"# {escaped(document.heading)}", escaped(document.made)]
+    head += [_render(document.facts)] if document.facts else []
     note = [escaped(document.note)] if document.note else []
     return "\n\n".join([*head, *note, *map(_section, document.sections)]) + "\n"
 

@@ -35,7 +35,8 @@ CELLS = "[class*=st-key-table_] td + td:not(:last-child) p { overflow-wrap: anyw
 def show_document(document: ReportDocument) -> None:
     """The sections of a document; its heading is the page's."""
     st.html(f"<style>{CELLS}</style>")
-    _show(document.facts, "facts")
+    if document.facts:
+        _show(document.facts, "facts")
     if document.note:
         st.markdown(plain(document.note))
     for place, section in enumerate(document.sections):

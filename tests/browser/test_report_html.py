@@ -1,5 +1,6 @@
 """The HTML report in a real browser: from a file, without a network, with and without scripts."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from calib.analysis import analyze
+from calib.cli.main import main
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
 from calib.reports import Report, parts_of
@@ -136,3 +138,35 @@ def test_charts_fit_on_paper(browser: Browser, file: Path):
         assert page.evaluate(WIDEST) == 687
         assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
         assert page.pdf(prefer_css_page_size=True).startswith(b"%PDF")
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of the first example, as the command line writes it."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    assert main(["report", "example:naive_bayes", "-o", str(path)]) == 0
+    return path
+
+
+def test_the_answer_is_on_the_first_screen(browser: Browser, example: Path):
+    with opened(browser, example, viewport={"width": 1440, "height": 900}) as page:
+        wait_until_drawn(page)
+        answer = page.locator("#verdict")
+        for part in ("p.lead", "table", ".beside .plot"):
+            for box in (each.bounding_box() for each in answer.locator(part).all()):
+                assert box["y"] + box["height"] <= 900
+        page.get_by_role("link", name="Settings").click()
+        expect(page.get_by_role("heading", name="Settings")).to_be_in_viewport()
+
+
+def test_the_example_prints_on_six_pages_and_its_answer_on_the_first(
+    browser: Browser, example: Path
+):
+    with opened(browser, example, viewport={"width": 687, "height": 1000}) as page:
+        page.emulate_media(media="print")
+        wait_until_drawn(page)
+        # A4 less its margins is 1,032 CSS pixels high.
+        last = page.locator("#verdict > *").last.bounding_box()
+        assert last["y"] + last["height"] < 1032
+        printed = page.pdf(prefer_css_page_size=True)
+        assert len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 6

@@ -56,7 +56,7 @@ def test_the_json_holds_every_number_and_every_refusal(two):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"{", "broken.json: This is no report: it is not valid JSON"),
+        (b"{", "broken.json: This is not a report: it is not valid JSON"),
         (b'{"schema_version": 99}', "broken.json: This report was written by a newer version"),
         (None, "broken.json: There is no report to read at"),
     ],

@@ -307,7 +307,7 @@ def test_a_file_is_opened_and_a_broken_one_is_told(report, texts):
     for content, sentence in (
         (json.dumps(newer).encode(), "written by a newer version of calib"),
         (b"{", "not valid JSON"),
-        (b"\xff\xfe", "not text in UTF-8"),
+        (b"\xff\xfe", "not UTF-8 text"),
     ):
         app.file_uploader[0].upload("report.json", content, "application/json").run()
         assert not app.exception

@@ -197,10 +197,10 @@ def test_no_score_of_a_row_leaves_with_the_parts(report, analysis):
         assert np.abs(leaving - score).min() > 1e-9
 
 
-def test_sections_stand_between_bins_and_data(report, analysis):
+def test_sections_stand_between_the_methods_and_the_bins(report, analysis):
     titles = [section.title for section in sections(report)]
-    place = titles.index("Bins")
-    assert titles[place : place + 5] == ["Bins", "Slices", "Over time", "Decisions", "Data"]
+    place = titles.index("Cumulative difference")
+    assert titles[place + 1 : place + 5] == ["Slices", "Over time", "Decisions", "Bins"]
     without = [section.title for section in sections(Report.from_analysis(analysis))]
     assert not {"Slices", "Over time", "Decisions"} & set(without)
     parts = {s.title: s for s in sections(report) if s.title in titles[place + 1 : place + 4]}

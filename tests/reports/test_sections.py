@@ -4,7 +4,7 @@ from calib.analysis import analyze
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
 from calib.reports import Report
-from calib.reports.blocks import Drawing, Paragraph, Section, Table
+from calib.reports.blocks import Beside, Drawing, Paragraph, Section, Table
 from calib.reports.sections import sections
 from tests.reports.conftest import MOMENT, overconfident
 
@@ -28,14 +28,14 @@ def section(report: Report, title: str) -> Section:
 )
 def test_one_caveat_by_what_was_declared(analysis, declared, words):
     report = Report.from_analysis(analysis, held_out_declared=declared)
-    text = section(report, "Recommendation").blocks[-1]
+    text = section(report, "Verdict").blocks[2]
     assert isinstance(text, Paragraph)
     assert words in text.text
 
 
 def test_scores_alone_are_shown_without_a_comparison():
     report = made(methods=())
-    assert section(report, "Reliability").blocks
+    assert any(isinstance(block, Beside) for block in section(report, "Verdict").blocks)
     kinds = [type(block) for block in section(report, "Methods compared").blocks]
     assert Drawing not in kinds
     assert kinds.count(Table) == 2  # metrics and calibration errors; no differences
@@ -49,7 +49,33 @@ def test_where_nothing_is_recommended_the_best_is_shown():
 
 
 def test_the_recommended_row_is_marked(report):
-    table = section(report, "Methods compared").blocks[1]
-    assert isinstance(table, Table)
+    blocks = section(report, "Methods compared").blocks
+    table = next(block for block in blocks if isinstance(block, Table))
     marked = [row[0].text for row in table.rows if row[0].marked]
     assert marked == [report.analysis.methods[report.analysis.recommendation.method].label]
+
+
+def test_the_answer_comes_first_and_the_settings_last(report):
+    first, *_ = sections(report)
+    analysis = report.analysis
+    said = [block.text for block in first.blocks if isinstance(block, Paragraph) and block.lead]
+    assert said == [analysis.verdict.sentence, analysis.recommendation.sentence]
+    table = next(block for block in first.blocks if isinstance(block, Table))
+    assert [row[0].text for row in table.rows] == [method.label for method in report.shown]
+    titles = [each.title for each in sections(report)]
+    assert titles[-3:] == ["Data and model", "Settings", "How to reproduce this"]
+
+
+def test_warnings_are_near_the_top_or_nowhere(report):
+    assert not report.warnings
+    assert "Warnings" not in [each.title for each in sections(report)]
+    few = made(15, methods=())
+    assert few.warnings
+    assert sections(few)[1].title == "Warnings"
+
+
+def test_the_contents_list_leads_to_every_section(report):
+    page = report.html()
+    for each in sections(report):
+        assert f'<a href="#{each.anchor}">{each.title}</a>' in page
+        assert f'<section id="{each.anchor}">' in page
