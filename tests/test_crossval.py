@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from calib.calibrators import calibrator
 from calib.calibrators.histogram import Histogram
-from calib.calibrators.meta_estimators import CalibratedModel, ScoreCalibrator
+from calib.calibrators.meta_estimators import CalibratedModel, ScoreCalibrator, _as_scores
 from tests.rare import rare
 
 NOT_EQUIVALENT = "folds are cut by rows: a row of weight 2 is in one fold, two rows may be in two"
@@ -211,3 +211,9 @@ def _from_percent(X):
 def test_score_calibrator_refuses(X, y, texts):
     with texts.raises(ValueError):
         ScoreCalibrator().fit(X, y)
+
+
+def test_a_decision_value_favours_the_second_class():
+    first, second = _as_scores([0.5, -2.0], "decision_function", 2).T
+    assert second == pytest.approx(expit([0.5, -2.0]))
+    assert first == pytest.approx(expit([-0.5, 2.0]))

@@ -86,3 +86,7 @@ def test_hard_data_give_probabilities(scores, y, loss):
 def test_parameters_are_checked(parameters, texts):
     with texts.raises(ValueError):
         PiecewiseLinear(**parameters).fit([0.1, 0.2], [0, 1])
+
+
+def test_two_keypoints_are_allowed():
+    assert len(PiecewiseLinear(n_keypoints=2).fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]).knots()) == 2

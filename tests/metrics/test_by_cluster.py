@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from calib import metrics
 from calib.core.predictions import Predictions
-from calib.metrics.by_cluster import clustered_tests, resampled_test, widened_test
+from calib.metrics.by_cluster import clustered_tests, resampled_test, widened_line, widened_test
 from calib.uncertainty import Errors
 
 
@@ -142,3 +142,22 @@ def test_without_clusters_the_test_stays_as_it_is():
     rows = Predictions.from_arrays([0, 1, 1], [0.2, 0.7, 0.4]).view()
     by_rows = metrics.ks_test(rows.outcome, rows.score)
     assert widened_test(by_rows, rows, rows.cells()) is by_rows
+
+
+def test_the_widened_line_counts_no_copies():
+    rng = np.random.default_rng(4)
+    score = expit(rng.normal(-0.5, 1.5, 500))
+    y, four = rng.random(500) < score**1.2, np.repeat(np.arange(500), 4)
+    single = metrics.calibration_slope_intercept(y, score)
+    rows = Predictions.from_arrays(y[four], score[four], group=four).view()
+    copied = metrics.calibration_slope_intercept(rows.outcome, rows.score)
+    found = widened_line(rows, copied)
+    assert copied.slope_error == pytest.approx(single.slope_error / 2, rel=1e-3)
+    for name in ("slope", "intercept"):
+        for part in ("low", "high", "error"):
+            expected = getattr(single, f"{name}_{part}")
+            # The sandwich of clusters and the model's own error agree where the model holds.
+            assert getattr(found, f"{name}_{part}") == pytest.approx(expected, abs=0.03), (
+                name,
+                part,
+            )

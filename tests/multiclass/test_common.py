@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from calib.calibrators import CALIBRATORS, multiclass_calibrator, score_methods
+from calib.metrics.matrix import MULTICLASS_METRICS, multiclass_metrics
 
 METHODS = list(CALIBRATORS)
 every = pytest.mark.parametrize("key", METHODS)
@@ -169,3 +170,13 @@ def test_entry_describes_itself(key):
     assert entry.key == key
     assert entry.label
     assert entry.summary.endswith(".")
+
+
+def test_metrics_of_a_matrix_stay_in_the_range_that_they_declare():
+    certain = np.eye(3)[[0, 1, 2, 0]]
+    for labels in ([0, 1, 2, 0], [1, 2, 0, 1]):  # all right, all wrong
+        for key, value in multiclass_metrics(labels, certain).items():
+            low, high = MULTICLASS_METRICS[key].bounds
+            assert low <= value <= high, key
+    assert multiclass_metrics([1, 2, 0, 1], certain)["accuracy"] == 0.0
+    assert multiclass_metrics([1, 2, 0, 1], certain)["brier_score"] == 2.0

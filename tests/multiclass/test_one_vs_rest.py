@@ -44,3 +44,7 @@ def test_two_classes_agree_with_the_binary_map_where_that_is_symmetric():
     assert both.predict(np.column_stack([1 - score, score]))[:, 1] == pytest.approx(
         binary, abs=1e-6
     )
+
+
+def test_a_row_of_zeros_is_even():
+    assert divide_by_sum(np.zeros((1, 4)), np.zeros((1, 4))).tolist() == [[0.25] * 4]

@@ -12,10 +12,11 @@ from calib.core.predictions import Predictions
 from calib.metrics import (
     expected_calibration_error,
     ks_error,
+    kuiper_error,
 )
 from calib.numerics.binning import bin_cells, bin_edges
 from calib.uncertainty import replicate, resample_rows
-from calib.uncertainty.replicates import MAX_POINTS, ResampledSums
+from calib.uncertainty.replicates import MAX_POINTS, ResampledSums, replicate_clusters
 
 
 def made(n, seed=0, *, decimals=9, **more):
@@ -53,6 +54,7 @@ def test_errors_vary_as_those_of_drawn_rows_do(n, decimals):
             lambda c: expected_calibration_error(c, n_bins=10, norm="max"),
         ),
         "ks": (found.ks.deviation, ks_error),
+        "kuiper": (found.kuiper.deviation, kuiper_error),
     }
     for name, (deviation, metric) in pairs.items():
         expected = drawn_rows(rows, metric) - metric(cells)
@@ -260,3 +262,13 @@ def test_a_bin_that_a_resample_has_no_row_of_shows_no_gap():
     )
     assert own <= 1.0
     assert largest.max() <= 1.0
+
+
+def test_rows_that_are_looked_at_alone_are_resampled_only_in_clusters():
+    rows = made(200)
+    assert replicate_clusters(rows, rows.cells()) is None
+    rows = made(200, group=np.repeat(np.arange(40), 5))
+    found = replicate_clusters(rows, rows.cells(), seed=3)
+    assert found.clustered
+    expected = replicates(rows, most_groups=MAX_POINTS, random_state=3)
+    np.testing.assert_array_equal(found.ks.deviation, expected.ks.deviation)
