@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from calib.calibrators.forms import ON_ARRAYS, Form
 from calib.core.cells import (
     ScoreCells,
     check_outcomes,
@@ -25,9 +26,10 @@ class Calibrator(BaseEstimator):
     """Base of all calibrators.
 
     A method is one subclass in one file: parameters in ``__init__``, `_fit` that reads the cells
-    and sets attributes ending in an underscore, `_map` that applies them, `formula` that says the
-    fitted calibrator in words and numbers. Monotone ones say so. The weights that `_fit` sees are
-    in effective rows, so that no method has to know in which unit they were given.
+    and sets attributes ending in an underscore, `to_map` that tells the fitted map as data (and
+    `_map` where NumPy applies it faster), `formula` that says it in words and numbers. Monotone
+    ones say so. The weights that `_fit` sees are in effective rows, so that no method has to know
+    in which unit they were given.
     """
 
     monotone: bool = True
@@ -96,7 +98,17 @@ class Calibrator(BaseEstimator):
         raise NotImplementedError
 
     def _map(self, scores: FloatArray) -> FloatArray:
-        raise NotImplementedError
+        return np.asarray(self.to_map()(ON_ARRAYS, scores))
+
+    def to_map(self) -> Form:
+        """The fitted map as data, from which it is exported.
+
+        A calibrator whose `_map` is its own has a map of the same numbers here, to the last bit.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} cannot be exported: it has no to_map, which tells its map as "
+            "data (calib/calibrators/forms.py)."
+        )
 
     def formula(self) -> str:
         """The fitted function in words and numbers."""

@@ -53,6 +53,8 @@ class Beta(IncreasingSigmoid):
     array([0. , 0.5, 1. ])
     """
 
+    features = ("ln s", "-ln(1 - s)")
+
     def _columns(self, scores: FloatArray) -> list[FloatArray]:
         clipped = clip_certain(scores)
         columns = [np.log(clipped), -np.log1p(-clipped)]

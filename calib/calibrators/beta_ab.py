@@ -44,6 +44,7 @@ class BetaMidpoint(IncreasingSigmoid):
     """
 
     has_intercept = False
+    features = ("ln 2s", "-ln 2(1 - s)")
 
     def _columns(self, scores: FloatArray) -> list[FloatArray]:
         clipped = clip_certain(scores)

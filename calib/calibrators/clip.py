@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from calib.calibrators.base import Calibrator
+from calib.calibrators.forms import Clipped
 from calib.calibrators.matrix_base import MatrixCalibrator
+from calib.calibrators.matrix_forms import RowsClipped
 from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, IntArray
@@ -61,6 +63,10 @@ class Clip(Calibrator):
 
     def _map(self, scores: FloatArray) -> FloatArray:
         return _clipped(scores, self.p_min_)
+
+    def to_map(self) -> Clipped:
+        """The map as data."""
+        return Clipped(self.p_min_, 1.0 - self.p_min_)
 
     def formula(self) -> str:
         """The fitted function in words and numbers."""
@@ -136,6 +142,10 @@ class MatrixClip(MatrixCalibrator):
 
     def _map(self, scores: FloatArray) -> FloatArray:
         return _clipped_rows(scores, self.p_min_)
+
+    def to_map(self) -> RowsClipped:
+        """The map as data."""
+        return RowsClipped(self.p_min_, 1.0 - self.p_min_)
 
     def formula(self) -> str:
         """The fitted function in words and numbers."""

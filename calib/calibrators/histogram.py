@@ -8,11 +8,13 @@ from typing import Literal
 import numpy as np
 
 from calib.calibrators.base import Calibrator
+from calib.calibrators.forms import Axis, Piecewise
 from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import bin_between, quantile_cells
 from calib.numerics.certain_rates import shrink_certain
+from calib.numerics.pieces import steps
 
 
 @register(
@@ -88,6 +90,10 @@ class Histogram(Calibrator):
 
     def _map(self, scores: FloatArray) -> FloatArray:
         return self.rates_[np.searchsorted(self.edges_, scores, side="left")]
+
+    def to_map(self) -> Piecewise:
+        """The map as data."""
+        return Piecewise(Axis(), steps(self.edges_, self.rates_, "right"))
 
     def formula(self) -> str:
         """The fitted function in words and numbers."""

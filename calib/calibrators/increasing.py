@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from calib.calibrators.base import RowCalibrator
+from calib.calibrators.forms import Axis, Feature, Form, Piecewise, SigmoidOfFeatures
 from calib.numerics.arrays import FloatArray
 from calib.numerics.increasing_logistic import fit_increasing
+from calib.numerics.pieces import steps
 from calib.numerics.transforms import sigmoid
 
 
@@ -19,6 +21,7 @@ class IncreasingSigmoid(RowCalibrator):
 
     has_intercept = True
     smooth_targets = False
+    features: tuple[Feature, ...] = ("logit s",)  # the columns by name
 
     def _columns(self, scores: FloatArray) -> list[FloatArray]:
         """Increasing functions of the score."""
@@ -49,13 +52,13 @@ class IncreasingSigmoid(RowCalibrator):
     def _base_rate(self) -> float:
         return float(sigmoid(np.array(self.intercept_)))
 
-    def _map(self, scores: FloatArray) -> FloatArray:
+    def to_map(self) -> Form:
+        """The map as data."""
         if self.constant_:
-            return np.full(len(scores), self._base_rate())
-        linear = np.full(len(scores), self.intercept_)
-        for slope, column in zip(self.slopes_, self._columns(scores), strict=True):
-            linear += slope * column
-        return sigmoid(linear)
+            return Piecewise(Axis(), steps([], [self._base_rate()], "left"))
+        # Of two columns that are one, the sum of both was fitted.
+        features = self.features if len(self.slopes_) == len(self.features) else ("logit s",)
+        return SigmoidOfFeatures(self.intercept_, tuple(self.slopes_.tolist()), features)
 
     def formula(self) -> str:
         """The fitted function in words and numbers."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from calib.calibrators.base import RowCalibrator
+from calib.calibrators.forms import Axis, Piecewise
 from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.certain_rates import shrink_certain
 from calib.numerics.isotonic import isotonic_steps, steps_of_cells
+from calib.numerics.pieces import lines
 
 
 @register(
@@ -81,6 +83,10 @@ class Isotonic(RowCalibrator):
 
     def _map(self, scores: FloatArray) -> FloatArray:
         return np.interp(scores, self.knots_, self.values_)
+
+    def to_map(self) -> Piecewise:
+        """The map as data."""
+        return Piecewise(Axis(), lines(self.knots_, self.values_))
 
     def formula(self) -> str:
         """The fitted function in words and numbers."""

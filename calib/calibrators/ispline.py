@@ -8,12 +8,14 @@ import numpy as np
 from scipy.interpolate import BSpline
 
 from calib.calibrators.base import Calibrator
+from calib.calibrators.forms import Axis, Piecewise
 from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import quantile_cells
 from calib.numerics.bounded_newton import fit_bounded, log_loss, squared_error
+from calib.numerics.pieces import constant_beyond, of_bspline
 from calib.numerics.transforms import compact_logit, default_epsilon, sigmoid
 
 DEGREE = 3
@@ -124,10 +126,14 @@ class ISpline(Calibrator):
         basis = BSpline.design_matrix(x, padded, DEGREE).toarray()
         return np.asarray(np.cumsum(basis[:, ::-1], axis=1)[:, -2::-1], dtype=np.float64)
 
-    def _map(self, scores: FloatArray) -> FloatArray:
+    def to_map(self) -> Piecewise:
+        """The map as data."""
         padded = np.concatenate([[0.0] * DEGREE, self._ladder, [1.0] * DEGREE])
         steps = np.append(self.intercept_, self.coefficients_)
-        return sigmoid(BSpline(padded, np.cumsum(steps), DEGREE)(self._axis(scores)))
+        axis = Axis("compact_logit", self.epsilon_, 1.0 - self.epsilon_)
+        curve = of_bspline(BSpline(padded, np.cumsum(steps), DEGREE))
+        # Where 1 - epsilon is rounded, the axis leaves [0, 1], where the I-splines live.
+        return Piecewise(axis, constant_beyond(curve, 0.0, 1.0), "sigmoid")
 
     def _axis(self, scores: FloatArray) -> FloatArray:
         # Rounding may leave [0, 1], where the I-splines live.

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calib.calibrators.base import Calibrator
+from calib.calibrators.forms import Drift
 from calib.calibrators.matrix_base import MatrixCalibrator
 from calib.calibrators.registry import register
 from calib.calibrators.uncalibrated import Uncalibrated
@@ -13,6 +14,7 @@ from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.certain_rates import shrink_certain
 from calib.numerics.cumulative_spline import fit_cumulative_spline
+from calib.numerics.pieces import lines, of_polynomials
 from calib.numerics.ranking import binary_problem, leading_classes
 
 
@@ -82,10 +84,15 @@ class KSSpline(Calibrator):
             bounds = shrink_certain(bounds, np.full(2, total), cells.base_rate)
         self.low_, self.high_ = bounds.tolist()
 
-    def _map(self, scores: FloatArray) -> FloatArray:
-        t = np.interp(scores, self.scores_, self.fractiles_)
-        value = scores + self.spline_.derivative()(t)
-        return np.clip(value, np.minimum(scores, self.low_), np.maximum(scores, self.high_))
+    def to_map(self) -> Drift:
+        """The map as data."""
+        slope = self.spline_.derivative()
+        return Drift(
+            lines(self.scores_, self.fractiles_),
+            of_polynomials(slope.x, slope.c),
+            self.low_,
+            self.high_,
+        )
 
     def knots(self) -> FloatArray:
         """Scores at the even fractiles that are the knots."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.calibrators.linear_softmax import LinearSoftmax, span
+from calib.calibrators.matrix_forms import Softmax
 from calib.calibrators.registry import register
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.softmax_regression import Full
@@ -32,6 +33,10 @@ class FullLinear(LinearSoftmax):
 
     def _theta(self) -> FloatArray:
         return np.column_stack([self.weights_, self.intercepts_]).ravel()
+
+    def to_map(self) -> Softmax:
+        """The map as data."""
+        return Softmax(self.weights_.copy(), self.intercepts_.copy())
 
     def formula(self) -> str:
         """The fitted function in words and numbers."""

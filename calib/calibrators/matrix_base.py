@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from calib.calibrators.matrix_forms import RowsForm
 from calib.core.cells import ScoreCells, check_same_length, check_weights, effective_weights
 from calib.core.predictions import check_classes, check_score_matrix
 from calib.numerics.arrays import FloatArray, IntArray
@@ -128,6 +129,13 @@ class MatrixCalibrator(BaseEstimator):
 
     def _map(self, scores: FloatArray) -> FloatArray:
         raise NotImplementedError
+
+    def to_map(self) -> RowsForm:
+        """The fitted map as data, from which it is exported."""
+        raise NotImplementedError(
+            f"{type(self).__name__} cannot be exported: it has no to_map, which tells its map as "
+            "data (calib/calibrators/forms.py)."
+        )
 
     def formula(self) -> str:
         """The fitted function in words and numbers."""

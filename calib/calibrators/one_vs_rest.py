@@ -7,7 +7,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from calib.calibrators.base import Calibrator
+from calib.calibrators.forms import Identity
 from calib.calibrators.matrix_base import MatrixCalibrator
+from calib.calibrators.matrix_forms import EachClass
 from calib.calibrators.registry import calibrator
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.row_sums import divide_by_sum
@@ -71,6 +73,10 @@ class OneVsRest(MatrixCalibrator):
             column = np.ascontiguousarray(scores[:, k])
             calibrated[:, k] = column if fitted is None else fitted.predict(column)
         return divide_by_sum(calibrated, scores)
+
+    def to_map(self) -> EachClass:
+        """The map as data."""
+        return EachClass(tuple(Identity() if f is None else f.to_map() for f in self.maps_))
 
     def formula(self) -> str:
         """The fitted function in words and numbers."""

@@ -44,6 +44,7 @@ class Platt(IncreasingSigmoid):
     """
 
     smooth_targets = True
+    features = ("s",)
 
     def _columns(self, scores: FloatArray) -> list[FloatArray]:
         return [scores]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from calib.calibrators.base import Calibrator
+from calib.calibrators.forms import OddsDivided
 from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
@@ -69,6 +70,10 @@ class PriorShift(Calibrator):
 
     def _map(self, scores: FloatArray) -> FloatArray:
         return scores / (scores + self.r_ * (1.0 - scores))
+
+    def to_map(self) -> OddsDivided:
+        """The map as data."""
+        return OddsDivided(self.r_)
 
     def formula(self) -> str:
         """The fitted function in words and numbers."""

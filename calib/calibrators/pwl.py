@@ -9,6 +9,7 @@ from scipy.optimize import LinearConstraint, minimize
 from scipy.sparse import csr_array
 
 from calib.calibrators.base import Calibrator
+from calib.calibrators.forms import Axis, Piecewise
 from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.aggregate import into_buckets
@@ -16,6 +17,7 @@ from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import quantile_cells
 from calib.numerics.certain_rates import shrink_certain
 from calib.numerics.isotonic import pool_adjacent_violators
+from calib.numerics.pieces import lines
 
 LEAST = 1e-12  # a probability of which the log loss can be taken
 
@@ -113,6 +115,10 @@ class PiecewiseLinear(Calibrator):
 
     def _map(self, scores: FloatArray) -> FloatArray:
         return np.interp(scores, self.keypoints_, self.values_)
+
+    def to_map(self) -> Piecewise:
+        """The map as data."""
+        return Piecewise(Axis(), lines(self.keypoints_, self.values_))
 
     def knots(self) -> FloatArray:
         """The keypoints."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.calibrators.base import Calibrator
+from calib.calibrators.forms import Axis, Piecewise
 from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.aggregate import into_buckets
@@ -122,9 +123,10 @@ class Spline(Calibrator):
         self.coefficients_, self.n_iter_ = path.fit.coefficients, path.n_iter
         self._chosen_degrees = float(path.degrees[path.chosen])
 
-    def _map(self, scores: FloatArray) -> FloatArray:
-        x = compact_logit(scores, self.epsilon_)
-        return sigmoid(self._spline.evaluate(self.coefficients_, x))
+    def to_map(self) -> Piecewise:
+        """The map as data."""
+        axis = Axis("compact_logit", self.epsilon_, 1.0 - self.epsilon_)
+        return Piecewise(axis, self._spline.pieces(self.coefficients_), "sigmoid")
 
     def knots(self) -> FloatArray:
         """Knots of the spline, as scores."""

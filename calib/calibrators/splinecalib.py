@@ -7,13 +7,14 @@ from typing import Literal
 import numpy as np
 
 from calib.calibrators.base import Calibrator
+from calib.calibrators.forms import Axis, Link, Piecewise
 from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray
 from calib.numerics.natural_spline import NaturalSpline, choose_knots, truncated_powers
 from calib.numerics.ridge import choose_ridge
-from calib.numerics.transforms import compact_logit, default_epsilon, safe_logit, sigmoid
+from calib.numerics.transforms import compact_logit, default_epsilon, log_odds
 
 # Scores that span less than this on the axis are one score: a slope between them means nothing.
 SHORTEST_AXIS = 1e-12
@@ -158,13 +159,17 @@ class SplineCalib(Calibrator):
     def _axis(self, scores: FloatArray) -> FloatArray:
         if self.transform == "compact_logit":
             return compact_logit(scores, self.epsilon_)
-        if self.transform == "logit":
-            return safe_logit(np.clip(scores, *self._ends))
-        return scores
+        return log_odds(np.clip(scores, *self._ends)) if self.transform == "logit" else scores
 
-    def _map(self, scores: FloatArray) -> FloatArray:
-        f = self._spline.evaluate(self._local, self._axis(scores))
-        return sigmoid(f) if self.loss == "log" else f
+    def to_map(self) -> Piecewise:
+        """The map as data."""
+        axis = Axis()
+        if self.transform == "compact_logit":
+            axis = Axis(self.transform, self.epsilon_, 1.0 - self.epsilon_)
+        elif self.transform == "logit":
+            axis = Axis(self.transform, *self._ends)
+        link: Link = "sigmoid" if self.loss == "log" else "none"
+        return Piecewise(axis, self._spline.pieces(self._local), link)
 
     def knots(self) -> FloatArray:
         """Knots of the spline, as scores."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from calib.calibrators.increasing import IncreasingSigmoid
 from calib.calibrators.matrix_base import MatrixCalibrator
+from calib.calibrators.matrix_forms import Softmax
 from calib.calibrators.registry import register
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.blocks import row_blocks
@@ -101,6 +104,11 @@ class MatrixTemperature(MatrixCalibrator):
         for part in row_blocks(*scores.shape):
             scores[part] = softmax(log_scores(scores[part]) / self.temperature_)
         return scores
+
+    def to_map(self) -> Softmax:
+        """The map as data."""
+        slopes = np.full(self.n_classes_, 1.0 / self.temperature_)
+        return Softmax(slopes, np.zeros(self.n_classes_))
 
     def formula(self) -> str:
         """The fitted function in words and numbers."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from calib.calibrators.base import Calibrator
+from calib.calibrators.forms import Identity
 from calib.calibrators.matrix_base import MatrixCalibrator
+from calib.calibrators.matrix_forms import RowsIdentity
 from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, IntArray
@@ -33,6 +35,10 @@ class Uncalibrated(Calibrator):
 
     def _map(self, scores: FloatArray) -> FloatArray:
         return scores
+
+    def to_map(self) -> Identity:
+        """The map as data."""
+        return Identity()
 
     def formula(self) -> str:
         """The function in words and numbers."""
@@ -64,6 +70,10 @@ class MatrixUncalibrated(MatrixCalibrator):
 
     def _map(self, scores: FloatArray) -> FloatArray:
         return scores
+
+    def to_map(self) -> RowsIdentity:
+        """The map as data."""
+        return RowsIdentity()
 
     def formula(self) -> str:
         """The function in words and numbers."""

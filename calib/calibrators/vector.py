@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.calibrators.linear_softmax import LinearSoftmax, span
+from calib.calibrators.matrix_forms import Softmax
 from calib.calibrators.registry import register
 from calib.numerics.arrays import FloatArray
 from calib.numerics.softmax_regression import Diagonal
@@ -51,6 +52,10 @@ class VectorScaling(LinearSoftmax):
 
     def _theta(self) -> FloatArray:
         return np.column_stack([self.slopes_, self.intercepts_]).ravel()
+
+    def to_map(self) -> Softmax:
+        """The map as data."""
+        return Softmax(self.slopes_.copy(), self.intercepts_.copy())
 
     def formula(self) -> str:
         """The fitted function in words and numbers."""

@@ -7,10 +7,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from calib.calibrators.base import Calibrator
+from calib.calibrators.forms import BetweenTwo
 from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells, check_scores
 from calib.numerics.arrays import FloatArray
 from calib.numerics.isotonic import increasing_blocks
+from calib.numerics.pieces import steps
 from calib.numerics.venn_abers import upper_steps
 
 
@@ -81,6 +83,13 @@ class VennAbers(Calibrator):
     def _map(self, scores: FloatArray) -> FloatArray:
         p0, p1 = self._interval(scores)
         return p1 / (1.0 - p0 + p1)
+
+    def to_map(self) -> BetweenTwo:
+        """The map as data."""
+        return BetweenTwo(
+            steps(self.lower_scores_, self.lower_, "left"),
+            steps(self.upper_scores_, self.upper_, "right"),
+        )
 
     def formula(self) -> str:
         """The fitted function in words and numbers."""

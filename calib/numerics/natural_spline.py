@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 
 from calib.numerics.aggregate import Buckets, bucket_starts
 from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.pieces import Pieces, of_bspline
 
 ORDER = 4  # of a cubic; also the number of bands (diagonal included) of every Gram matrix
 
@@ -52,12 +53,16 @@ class NaturalSpline:
 
     def evaluate(self, coefficients: FloatArray, x: FloatArray) -> FloatArray:
         """The spline at `x`; beyond the end knots it goes on as a straight line."""
-        padded = self._fold @ coefficients
-        inside = np.clip(x, self.knots[0], self.knots[-1])
-        slopes = (self._derivative(1) @ coefficients)[[0, -1]]
-        slope = np.where(x < self.knots[0], slopes[0], slopes[1])
-        value: FloatArray = BSpline(self._padded, padded, ORDER - 1)(inside)
-        return value + slope * (x - inside)
+        return self.pieces(coefficients)(x)
+
+    def pieces(self, coefficients: FloatArray) -> Pieces:
+        """The spline as cubics between the knots and straight lines beyond them."""
+        curve = BSpline(self._padded, self._fold @ coefficients, ORDER - 1)
+        ends, slopes = curve(self.knots[[0, -1]]), (self._derivative(1) @ coefficients)[[0, -1]]
+        inner = of_bspline(curve).coefficients
+        table = np.zeros((len(inner) + 2, ORDER))
+        table[1:-1], table[[0, -1], 0], table[[0, -1], 1] = inner, ends, slopes
+        return Pieces(self.knots, "left", np.concatenate([self.knots[:1], self.knots]), table)
 
     def through(self, values: FloatArray) -> FloatArray:
         """Coefficients of the spline that has these values at the knots."""

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from calib.numerics.arrays import FloatArray
+from calib.numerics.logarithm import log
 
 MACHINE_EPSILON = float(np.finfo(np.float64).eps)
 SMALLEST_EPSILON = 1e-15
@@ -47,6 +48,11 @@ def certain_logit(p: FloatArray) -> FloatArray:
     return np.asarray(np.log(clipped) - np.log1p(-clipped), dtype=np.float64)
 
 
+def log_odds(p: FloatArray) -> FloatArray:
+    """ln(p / (1 - p)) of 0 < p < 1 by `calib.numerics.logarithm.log`, the same on every machine."""
+    return log(p / (1.0 - p))
+
+
 def sigmoid(x: FloatArray) -> FloatArray:
     """1 / (1 + exp(-x)), without overflow."""
     return np.asarray(expit(x), dtype=np.float64)
@@ -80,6 +86,11 @@ def default_epsilon(scores: FloatArray) -> float:
     return max(10.0 ** (r - 1), SMALLEST_EPSILON)
 
 
+def compact_slope(epsilon: float) -> float:
+    """Slope of the compact logit on the logit, between epsilon and 1 - epsilon."""
+    return (1.0 - 2.0 * epsilon) / (2.0 * math.log((1.0 - epsilon) / epsilon))
+
+
 def compact_logit(p: FloatArray, epsilon: float) -> FloatArray:
     """The logit squeezed onto [0, 1]: scaled on [epsilon, 1 - epsilon], the identity outside.
 
@@ -108,7 +119,6 @@ def compact_logit(p: FloatArray, epsilon: float) -> FloatArray:
     """
     if not 0.0 < epsilon < 0.5:
         raise ValueError(f"epsilon must fulfil 0 < epsilon < 0.5, got {epsilon}.")
-    slope = (1.0 - 2.0 * epsilon) / (2.0 * math.log((1.0 - epsilon) / epsilon))
     inner = np.clip(p, epsilon, 1.0 - epsilon)
-    squeezed = slope * np.asarray(logit(inner), dtype=np.float64) + 0.5
+    squeezed = compact_slope(epsilon) * log_odds(inner) + 0.5
     return np.where(inner == p, squeezed, p)
