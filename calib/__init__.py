@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from calib.crossfit.defaults import default_settings
     from calib.crossfit.matrix_comparison import compare_multiclass
     from calib.crossfit.settings import Settings
+    from calib.exports import export, load_calibrator
     from calib.loading import InputError, examples, load, load_models
     from calib.reports import Report
     from calib.scanning import scan
@@ -53,6 +54,7 @@ _HOMES = {
     "calib.core.aggregate": ("Aggregate",),
     "calib.core.cells": ("ScoreCells",),
     "calib.core.predictions": ("Predictions",),
+    "calib.exports": ("export", "load_calibrator"),
     "calib.loading": ("InputError", "load", "load_models"),
     "calib.loading.examples": ("examples",),
     "calib.crossfit.clipping": ("compare_clipping",),

@@ -70,7 +70,13 @@ class Calibrator(BaseEstimator):
         with single_thread():
             self._fit(cells.in_effective_rows())
         self.n_rows_ = cells.n_rows
+        self._note(cells.score[[0, -1]], cells.base_rate)
         return self
+
+    def _note(self, scores: FloatArray, base_rate: float) -> None:
+        """Keep what an exported calibrator tells of the rows that it was fitted on."""
+        self.fitted_range_ = (float(scores.min()), float(scores.max()))
+        self.base_rate_ = (base_rate,)
 
     def _refuse_one_class(self, only: bool) -> None:
         if self.needs_both_classes:
@@ -148,6 +154,7 @@ class RowCalibrator(Calibrator):
         with single_thread():
             self._fit_rows(score, positive, weight)
         self.n_rows_ = len(score)
+        self._note(score, float(positive.sum() / weight.sum()))
         return self
 
     def _fit(self, cells: ScoreCells) -> None:

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 
 from calib.numerics.arrays import FloatArray
-from calib.numerics.logarithm import log
+from calib.numerics.elementary import exp, log
 from calib.numerics.pieces import Pieces
-from calib.numerics.transforms import MACHINE_EPSILON, compact_slope, sigmoid
+from calib.numerics.transforms import MACHINE_EPSILON, compact_slope
 
 # An array of floats, or the record of a column: whatever has + - * / < >= and so on.
 Column = Any
@@ -32,10 +32,7 @@ class Operations(Protocol):
         """Natural logarithm of positive numbers."""
 
     def exp(self, x: Column) -> Column:
-        """e^x of numbers that are at most 0."""
-
-    def sigmoid(self, x: Column) -> Column:
-        """1 / (1 + e^-x)."""
+        """e^x, of x brought to [-745, 709]."""
 
     def pieces(self, pieces: Pieces, x: Column) -> Column:
         """Polynomials by pieces."""
@@ -53,12 +50,8 @@ class OnArrays:
         return log(x)
 
     def exp(self, x: FloatArray) -> FloatArray:
-        """e^x of numbers that are at most 0."""
-        return np.asarray(np.exp(x))
-
-    def sigmoid(self, x: FloatArray) -> FloatArray:
-        """1 / (1 + e^-x)."""
-        return sigmoid(x)
+        """e^x, of x brought to [-745, 709]."""
+        return exp(x)
 
     def pieces(self, pieces: Pieces, x: FloatArray) -> FloatArray:
         """Polynomials by pieces."""
@@ -72,6 +65,11 @@ def clip(do: Operations, x: Column, low: Column, high: Column) -> Column:
     """Like ``np.clip``."""
     raised = do.where(x < low, low, x)
     return do.where(raised > high, high, raised)
+
+
+def sigmoid(do: Operations, x: Column) -> Column:
+    """1 / (1 + e^-x)."""
+    return 1.0 / (1.0 + do.exp(0.0 - x))
 
 
 class Form:
@@ -143,7 +141,7 @@ class SigmoidOfFeatures(Form):
         inner = clip(do, s, MACHINE_EPSILON, 1.0 - MACHINE_EPSILON)
         for coefficient, name in zip(self.coefficients, self.features, strict=True):
             total = feature(do, name, s, inner) * coefficient + total
-        return do.sigmoid(total)
+        return sigmoid(do, total)
 
 
 def feature(do: Operations, name: Feature, s: Column, inner: Column) -> Column:
@@ -193,7 +191,7 @@ class Piecewise(Form):
     def __call__(self, do: Operations, s: Column) -> Column:
         """The curve."""
         value = do.pieces(self.pieces, self.axis(do, s))
-        return do.sigmoid(value) if self.link == "sigmoid" else value
+        return sigmoid(do, value) if self.link == "sigmoid" else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from calib.numerics.arrays import FloatArray
-from calib.numerics.logarithm import log
+from calib.numerics.elementary import log
 
 MACHINE_EPSILON = float(np.finfo(np.float64).eps)
 SMALLEST_EPSILON = 1e-15
@@ -49,7 +49,7 @@ def certain_logit(p: FloatArray) -> FloatArray:
 
 
 def log_odds(p: FloatArray) -> FloatArray:
-    """ln(p / (1 - p)) of 0 < p < 1 by `calib.numerics.logarithm.log`, the same on every machine."""
+    """ln(p / (1 - p)) of 0 < p < 1, the same numbers on every machine."""
     return log(p / (1.0 - p))
 
 

@@ -1,0 +1,188 @@
+"""Fitted calibrators as JSON, SQL, Python, JavaScript and ONNX, each run before it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calib.calibrators import Calibrator, MatrixCalibrator
+from calib.exports import engines
+from calib.exports.codec import ExportError
+from calib.exports.describing import describe
+from calib.exports.document import ExportedCalibrator
+from calib.exports.sql import DIALECTS
+from calib.exports.targets import TARGETS, Run, Target, choices_for, written
+from calib.exports.verifying import Verified, load_calibrator, verify
+
+if TYPE_CHECKING:
+    from calib.analysis import Analysis
+
+__all__ = [
+    "DIALECTS",
+    "TARGETS",
+    "ExportError",
+    "ExportedCalibrator",
+    "Offer",
+    "Verified",
+    "describe",
+    "engines",
+    "export",
+    "load_calibrator",
+    "offer",
+    "verify",
+]
+
+Fitted = Calibrator | MatrixCalibrator | ExportedCalibrator
+
+
+def export(
+    fitted: Fitted,
+    path: str | Path,
+    dialect: str | None = None,
+    *,
+    table: str = "scores",
+    columns: Sequence[str] | None = None,
+    analysis: Analysis | None = None,
+    classes: Sequence[str] | None = None,
+) -> Path:
+    """Write a fitted calibrator to a file that gives the same numbers elsewhere.
+
+    The form is that of the suffix: .json (which `load_calibrator` reads), .sql, .py, .js or .onnx.
+    Every file carries its test scores and was run at them before it was written, where its engine
+    is here.
+
+    Parameters
+    ----------
+    fitted : Calibrator, MatrixCalibrator or ExportedCalibrator
+    path : str or Path
+    dialect : str, optional
+        Of SQL: duckdb (the default), postgres, sqlite, spark, databricks, bigquery, snowflake,
+        redshift, trino, clickhouse, tsql or mysql.
+    table : str
+        Table that the query reads.
+    columns : sequence of str, optional
+        Columns of the scores in SQL: "score", or the names of the classes.
+    analysis : Analysis, optional
+        Its data and the method's held-out metrics are written into the file.
+    classes : sequence of str, optional
+        Names of the classes of a matrix; their numbers if not given.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Raises
+    ------
+    ExportError
+        If the form misses a test value by more than 2 units in the last place; the score is
+        named, and nothing is written. All engines do the same basic operations, so that none of
+        those that are tested differs in the last bit.
+    ValueError
+        If the suffix, the dialect or the columns are unknown.
+
+    Examples
+    --------
+    >>> import calib, tempfile
+    >>> fitted = calib.calibrator("beta").fit([0.1, 0.3, 0.4, 0.6, 0.7, 0.9], [0, 0, 1, 0, 1, 1])
+    >>> path = export(fitted, Path(tempfile.mkdtemp()) / "map.json")
+    >>> bool(load_calibrator(path).predict([0.2])[0] == fitted.predict([0.2])[0])
+    True
+    """
+    path = Path(path)
+    if dialect is not None and path.suffix.lower() != ".sql":
+        raise ValueError(f"dialect is for files that end in .sql, got {path.name!r}.")
+    content, _ = _content(fitted, path.suffix.lower(), dialect, table, columns, analysis, classes)
+    path.write_bytes(content)
+    return path
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offer:
+    """One form of a calibrator, ready to be shown and downloaded.
+
+    Attributes
+    ----------
+    label, file_name : str
+    content : bytes
+        Of the file; empty where something must be installed first.
+    code : str
+        The part that a person reads: the text without its test values; empty for ONNX.
+    run : Run or None
+        How it was tried; None for JSON, which is read by NumPy alone.
+    missing : str
+        What to install, in a sentence; empty where nothing is missing.
+    """
+
+    label: str
+    file_name: str
+    content: bytes
+    code: str
+    run: Run | None
+    missing: str = ""
+
+    @property
+    def row(self) -> dict[str, str | int | bool]:
+        """A row of the verification table."""
+        engine = "NumPy" if self.run is None else self.run.engine
+        here = self.run is None or self.run.here
+        ulps = 0 if self.run is None else self.run.ulps
+        return {"form": self.label, "engine": engine, "executed here": here, "largest ulp": ulps}
+
+
+def offer(
+    fitted: Fitted,
+    suffix: str,
+    dialect: str | None = None,
+    *,
+    name: str = "calibrator",
+    table: str = "scores",
+    columns: Sequence[str] | None = None,
+    analysis: Analysis | None = None,
+    classes: Sequence[str] | None = None,
+) -> Offer:
+    """All that a page needs to show one form: code, file, and how it was tried.
+
+    Parameters
+    ----------
+    fitted : Calibrator, MatrixCalibrator or ExportedCalibrator
+    suffix : str
+        A key of `TARGETS`.
+    dialect, table, columns, analysis, classes
+        As for `export`.
+    name : str
+        Of the file, without its suffix.
+    """
+    target = _target(suffix)
+    label = f"{target.label} ({dialect or 'duckdb'})" if suffix == ".sql" else target.label
+    if target.missing():
+        return Offer(label, name + suffix, b"", "", None, target.missing())
+    content, run = _content(fitted, suffix, dialect, table, columns, analysis, classes)
+    code = "" if suffix == ".onnx" else content.decode().partition("calib-made: ")[0]
+    return Offer(label, name + suffix, content, code.rpartition("\n")[0], run)
+
+
+def _content(
+    fitted: Fitted,
+    suffix: str,
+    dialect: str | None,
+    table: str,
+    columns: Sequence[str] | None,
+    analysis: Analysis | None,
+    classes: Sequence[str] | None,
+) -> tuple[bytes, Run | None]:
+    target = _target(suffix)
+    named = None if classes is None else tuple(classes)
+    made = fitted
+    if not isinstance(made, ExportedCalibrator):
+        made = describe(made, analysis=analysis, classes=named)
+    listed = None if columns is None else tuple(columns)
+    return written(made, target, choices_for(made, dialect, table, listed))
+
+
+def _target(suffix: str) -> Target:
+    if suffix not in TARGETS:
+        raise ValueError(f"path must end in one of {', '.join(TARGETS)}, got {suffix!r}.")
+    return TARGETS[suffix]

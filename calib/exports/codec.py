@@ -1,0 +1,256 @@
+"""Forms as JSON and back; what comes back is checked entry by entry before it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, get_args
+
+import numpy as np
+
+from calib.calibrators.forms import (
+    FEATURES,
+    Axis,
+    BetweenTwo,
+    Clipped,
+    Drift,
+    Form,
+    Identity,
+    Link,
+    OddsDivided,
+    Piecewise,
+    Scale,
+    SigmoidOfFeatures,
+)
+from calib.calibrators.matrix_forms import (
+    EachClass,
+    RowsClipped,
+    RowsForm,
+    RowsIdentity,
+    Softmax,
+)
+from calib.numerics.arrays import FloatArray
+from calib.numerics.pieces import Pieces
+
+MOST_CLASSES, MOST_NUMBERS = 10_000, 5_000_000
+Json = dict[str, Any]
+
+
+class ExportError(ValueError):
+    """What is wrong with an exported calibrator, in a sentence."""
+
+
+def encode(value: Any) -> Any:
+    """A form, or a part of one, as JSON."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, tuple):
+        return [encode(each) for each in value]
+    if not isinstance(value, Form | RowsForm | Axis | Pieces):
+        return value
+    kind = {"kind": value.kind} if isinstance(value, Form | RowsForm) else {}
+    names = value.__dataclass_fields__  # type: ignore[union-attr]
+    return kind | {name: encode(getattr(value, name)) for name in names}
+
+
+def decode(given: Any, n_classes: int | None) -> Form | RowsForm:
+    """The form that JSON tells, of one score or of rows of so many classes.
+
+    Raises
+    ------
+    ExportError
+        If an entry is missing, unknown, of another type or out of its range.
+    """
+    if n_classes is None:
+        return _form(given, "form")
+    entries, kind = _kind(given, "form", ROWS_KINDS)
+    return ROWS_KINDS[kind](entries, n_classes)
+
+
+def _form(given: Any, place: str) -> Form:
+    entries, kind = _kind(given, place, KINDS)
+    return KINDS[kind](entries, place)
+
+
+def _kind(given: Any, place: str, known: Mapping[str, Any]) -> tuple[Json, str]:
+    if not isinstance(given, dict) or given.get("kind") not in [*known]:
+        kind = given.get("kind") if isinstance(given, dict) else given
+        raise ExportError(f"{place}.kind must be one of {', '.join(known)}, got {_short(kind)}.")
+    return {name: value for name, value in given.items() if name != "kind"}, given["kind"]
+
+
+def names_are(given: Any, names: tuple[str, ...], place: str) -> Json:
+    """The object, which has exactly these entries."""
+    if not isinstance(given, dict) or set(given) != set(names):
+        found = sorted(given) if isinstance(given, dict) else given
+        named = ", ".join(names) or "nothing more"
+        raise ExportError(f"{place} must hold {named}, got {_short(found)}.")
+    return given
+
+
+def number(given: Any, place: str, low: float = -np.inf, high: float = np.inf) -> float:
+    """A finite number within bounds."""
+    plain = isinstance(given, int | float) and not isinstance(given, bool)
+    if not (plain and np.isfinite(given) and low <= given <= high):
+        within = f" from {low:g} to {high:g}" if np.isfinite(low) else ""
+        raise ExportError(f"{place} must be a finite number{within}, got {_short(given)}.")
+    return float(given)
+
+
+def choice(given: Any, place: str, known: tuple[Any, ...]) -> Any:
+    """One of the known words."""
+    if given not in known:
+        raise ExportError(f"{place} must be one of {', '.join(known)}, got {_short(given)}.")
+    return given
+
+
+def _numbers(given: Any, place: str) -> FloatArray:
+    flat = isinstance(given, list) and len(given) <= MOST_NUMBERS
+    if not flat or not all(type(value) in (int, float) for value in given):
+        raise ExportError(f"{place} must be a list of numbers, got {_short(given)}.")
+    values = np.array(given, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise ExportError(f"{place} must hold finite numbers only.")
+    return values
+
+
+def _table(given: Any, place: str, n_rows: int) -> FloatArray:
+    if not isinstance(given, list) or len(given) != n_rows:
+        raise ExportError(f"{place} must be a list of {n_rows} lists, got {_short(given)}.")
+    rows = [_numbers(row, f"{place}[{i}]") for i, row in enumerate(given)]
+    if len({len(row) for row in rows}) != 1 or not len(rows[0]):
+        raise ExportError(f"{place} must hold lists of one length.")
+    return np.array(rows)
+
+
+def _pieces(given: Any, place: str) -> Pieces:
+    entries = names_are(given, ("edges", "closed", "centers", "coefficients"), place)
+    edges = _numbers(entries["edges"], f"{place}.edges")
+    if (np.diff(edges) < 0.0).any():
+        raise ExportError(f"{place}.edges must not decrease.")
+    centers = _numbers(entries["centers"], f"{place}.centers")
+    if len(centers) != len(edges) + 1:
+        raise ExportError(f"{place}.centers must be one more than edges, got {len(centers)}.")
+    closed = choice(entries["closed"], f"{place}.closed", ("left", "right"))
+    table = _table(entries["coefficients"], f"{place}.coefficients", len(centers))
+    if table.shape[1] > 4:
+        raise ExportError(f"{place}.coefficients must be at most cubic, got {table.shape[1]}.")
+    return Pieces(edges, closed, centers, table)
+
+
+def _axis(given: Any, place: str) -> Axis:
+    entries = names_are(given, ("scale", "low", "high"), place)
+    scale = choice(entries["scale"], f"{place}.scale", get_args(Scale))
+    low, high = (number(entries[n], f"{place}.{n}", 0.0, 1.0) for n in ("low", "high"))
+    if scale != "score" and not 0.0 < low <= high < 1.0:
+        raise ExportError(f"{place} must fulfil 0 < low <= high < 1, got {low} and {high}.")
+    if scale == "compact_logit" and not (low < 0.5 and high == 1.0 - low):
+        raise ExportError(f"{place}.high must be 1 - low, and low below 0.5, got {low} and {high}.")
+    return Axis(scale, low, high)
+
+
+def _bounds(entries: Json, place: str) -> tuple[float, float]:
+    names_are(entries, ("low", "high"), place)
+    low, high = (number(entries[n], f"{place}.{n}", 0.0, 1.0) for n in ("low", "high"))
+    return low, high
+
+
+def _identity(entries: Json, place: str) -> Form:
+    names_are(entries, (), place)
+    return Identity()
+
+
+def _odds(entries: Json, place: str) -> Form:
+    names_are(entries, ("factor",), place)
+    factor = number(entries["factor"], f"{place}.factor", 0.0)
+    if factor == 0.0:
+        raise ExportError(f"{place}.factor must be above 0, got 0.")
+    return OddsDivided(factor)
+
+
+def _sigmoid(entries: Json, place: str) -> Form:
+    names_are(entries, ("intercept", "coefficients", "features"), place)
+    coefficients = _numbers(entries["coefficients"], f"{place}.coefficients")
+    features = entries["features"]
+    if not isinstance(features, list) or len(features) != len(coefficients):
+        raise ExportError(f"{place}.features must name one feature per coefficient.")
+    for name in features:
+        choice(name, f"{place}.features", FEATURES)
+    intercept = number(entries["intercept"], f"{place}.intercept")
+    return SigmoidOfFeatures(intercept, tuple(coefficients.tolist()), tuple(features))
+
+
+def _piecewise(entries: Json, place: str) -> Form:
+    names_are(entries, ("axis", "pieces", "link"), place)
+    axis = _axis(entries["axis"], f"{place}.axis")
+    link = choice(entries["link"], f"{place}.link", get_args(Link))
+    return Piecewise(axis, _pieces(entries["pieces"], f"{place}.pieces"), link)
+
+
+def _between(entries: Json, place: str) -> Form:
+    names_are(entries, ("lower", "upper"), place)
+    both = (_pieces(entries[name], f"{place}.{name}") for name in ("lower", "upper"))
+    return BetweenTwo(*both)
+
+
+def _drift(entries: Json, place: str) -> Form:
+    names_are(entries, ("place", "slope", "low", "high"), place)
+    first = _pieces(entries["place"], f"{place}.place")
+    second = _pieces(entries["slope"], f"{place}.slope")
+    low, high = _bounds({name: entries[name] for name in ("low", "high")}, place)
+    return Drift(first, second, low, high)
+
+
+def _rows_identity(entries: Json, n_classes: int) -> RowsForm:  # noqa: ARG001
+    names_are(entries, (), "form")
+    return RowsIdentity()
+
+
+def _rows_clip(entries: Json, n_classes: int) -> RowsForm:  # noqa: ARG001
+    return RowsClipped(*_bounds(entries, "form"))
+
+
+def _softmax(entries: Json, n_classes: int) -> RowsForm:
+    names_are(entries, ("weights", "intercepts"), "form")
+    intercepts = _numbers(entries["intercepts"], "form.intercepts")
+    given = entries["weights"]
+    if isinstance(given, list) and given and isinstance(given[0], list):
+        weights = _table(given, "form.weights", n_classes)
+    else:
+        weights = _numbers(given, "form.weights")
+    if len(intercepts) != n_classes or set(weights.shape) != {n_classes}:
+        raise ExportError(f"form.weights and form.intercepts must be of {n_classes} classes.")
+    return Softmax(weights, intercepts)
+
+
+def _each_class(entries: Json, n_classes: int) -> RowsForm:
+    names_are(entries, ("classes",), "form")
+    classes = entries["classes"]
+    if not isinstance(classes, list) or len(classes) != n_classes:
+        raise ExportError(f"form.classes must be a list of {n_classes} forms.")
+    return EachClass(tuple(_form(each, f"form.classes[{k}]") for k, each in enumerate(classes)))
+
+
+def _clip(entries: Json, place: str) -> Form:
+    return Clipped(*_bounds(entries, place))
+
+
+KINDS: Mapping[str, Callable[[Json, str], Form]] = {
+    Identity.kind: _identity,
+    Clipped.kind: _clip,
+    OddsDivided.kind: _odds,
+    SigmoidOfFeatures.kind: _sigmoid,
+    Piecewise.kind: _piecewise,
+    BetweenTwo.kind: _between,
+    Drift.kind: _drift,
+}
+ROWS_KINDS: Mapping[str, Callable[[Json, int], RowsForm]] = {
+    RowsIdentity.kind: _rows_identity,
+    RowsClipped.kind: _rows_clip,
+    Softmax.kind: _softmax,
+    EachClass.kind: _each_class,
+}
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."

@@ -1,0 +1,123 @@
+"""From a fitted calibrator to what its file tells."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy
+
+from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
+from calib.calibrators.one_vs_rest import OneVsRest
+from calib.exports.codec import ExportError, Json
+from calib.exports.document import ExportedCalibrator
+from calib.exports.vectors import rows_to_test, scores_to_test, ulps
+from calib.numerics.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from calib.analysis import Analysis
+
+# Sums of a matrix product are rounded in an order of the library's own, and e^x magnifies it.
+MOST_RELATIVE = 1e-11
+
+
+def describe(
+    fitted: Calibrator | MatrixCalibrator,
+    *,
+    analysis: Analysis | None = None,
+    classes: tuple[str, ...] | None = None,
+) -> ExportedCalibrator:
+    """What the file of a fitted calibrator tells.
+
+    Raises
+    ------
+    ExportError
+        If its form does not give the fitted calibrator's own numbers; the score is named.
+    """
+    method = method_of(fitted)
+    matrix = isinstance(fitted, MatrixCalibrator)
+    of_rows = isinstance(fitted, MatrixCalibrator)
+    scores = rows_to_test(fitted) if of_rows else scores_to_test(fitted)
+    held_out = None
+    if analysis is not None and method in analysis.methods:
+        found = analysis.methods[method].metrics
+        held_out = {k: e.value for k, e in found.items() if np.isfinite(e.value)}
+    if isinstance(fitted, MatrixCalibrator):
+        classes = classes or tuple(map(str, range(fitted.n_classes_)))
+        if len(classes) != fitted.n_classes_:
+            raise ValueError(f"classes must name {fitted.n_classes_} classes, got {len(classes)}.")
+    made = ExportedCalibrator(
+        method=method,
+        label=CALIBRATORS[method].words(matrix=matrix)[0] if method in CALIBRATORS else method,
+        formula=fitted.formula(),
+        parameters={k: _parameter(v) for k, v in fitted.get_params(deep=False).items()},
+        form=fitted.to_map(),
+        classes=classes if matrix else None,
+        n_rows=int(fitted.n_rows_),
+        fitted_range=None if matrix else fitted.fitted_range_,
+        base_rate=fitted.base_rate_,
+        monotone=not matrix and _never_falls(fitted),
+        versions=_versions(),
+        data=None if analysis is None else _data(analysis),
+        held_out=held_out,
+        scores=scores,
+        expected=np.empty(0),
+    )
+    expected = made.predict(scores)
+    _compare_with_fitted(made, fitted.predict(scores), expected)
+    return replace(made, expected=expected)
+
+
+def _compare_with_fitted(
+    made: ExportedCalibrator, fitted: FloatArray, expected: FloatArray
+) -> None:
+    if made.matrix:
+        wrong = np.abs(fitted - expected) > MOST_RELATIVE * np.maximum(fitted, 1e-300)
+    else:
+        wrong = ulps(fitted, expected) > 0
+    if wrong.any():
+        first = np.argwhere(wrong)[0]
+        where, entry = made.scores[first[0]], tuple(first)
+        raise ExportError(
+            f"The exported map of {made.label} must give what the fitted one predicts, got "
+            f"{expected[entry]!r} instead of {fitted[entry]!r} at {where.tolist()}."
+        )
+
+
+def method_of(fitted: Calibrator | MatrixCalibrator) -> str:
+    """The key of a fitted calibrator's method."""
+    if isinstance(fitted, OneVsRest):
+        return fitted.method if isinstance(fitted.method, str) else method_of(fitted.method)
+    if getattr(fitted, "penalty", None) == "l2":
+        return "dirichlet_l2"
+    for key, method in CALIBRATORS.items():
+        if type(fitted) in (method.create, method.own_matrix):
+            return key
+    return type(fitted).__name__
+
+
+def _never_falls(fitted: Calibrator) -> bool:
+    """Whether the method cannot fall, or this fit does not on a fine grid."""
+    if fitted.monotone is True:
+        return True
+    grid = np.unique(np.concatenate([np.linspace(0.0, 1.0, 10_001), fitted.knots()]))
+    return bool((np.diff(fitted.predict(grid)) >= 0.0).all())
+
+
+def _data(analysis: Analysis) -> Json:
+    data = analysis.data
+    return {"name": data.name, "fingerprint": data.fingerprint, "n_rows": int(data.n_rows)}
+
+
+def _versions() -> dict[str, str]:
+    # By name: the package's front door knows this module.
+    ours = import_module("calib").__version__
+    found = {"calib": ours, "numpy": np.__version__, "scipy": scipy.__version__}
+    return found | {"python": platform.python_version()}
+
+
+def _parameter(value: Any) -> Any:
+    return value if isinstance(value, str | int | float | bool | None) else repr(value)

@@ -1,0 +1,269 @@
+"""The JSON file of a fitted calibrator: the source of every other form, with its test values."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calib.calibrators.forms import ON_ARRAYS, Form, within
+from calib.calibrators.matrix_forms import RowsForm, sum_of
+from calib.core.cells import check_scores
+from calib.core.predictions import check_score_matrix
+from calib.exports.codec import ExportError, Json, decode, encode, names_are, number
+from calib.exports.vectors import ulps
+from calib.numerics.arrays import FloatArray
+from calib.numerics.threads import single_thread
+
+FORMAT, SCHEMA = "calib calibrator", 1
+MOST_BYTES = 256 * 2**20
+# Every engine does the same basic operations; what is left is a power of two that is not exact.
+MOST_ULPS = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExportedCalibrator:
+    """A fitted calibrator as its JSON file tells it.
+
+    Attributes
+    ----------
+    method, label, formula : str
+        Key and label of the method, and the fitted map in words and numbers.
+    parameters : mapping
+        Of the estimator, as they were given.
+    form : Form or RowsForm
+        The fitted map.
+    classes : tuple of str or None
+        Names of the classes, in the order of the columns; None for one score.
+    n_rows : int
+        Rows that were fitted.
+    fitted_range : tuple of float or None
+        Lowest and highest score that was fitted: others were not seen, and the map is a guess.
+    base_rate : tuple of float
+        Share of positives in the fitted rows, or of each class.
+    monotone : bool
+        Whether the map never falls.
+    versions : mapping of str to str
+    data : mapping or None
+        Name, fingerprint and number of rows of the data that were analysed.
+    held_out : mapping or None
+        Metrics on rows that the calibrator was not fitted on, by key.
+    scores, expected : ndarray
+        Test values.
+    """
+
+    method: str
+    label: str
+    formula: str
+    parameters: Mapping[str, Any]
+    form: Form | RowsForm
+    classes: tuple[str, ...] | None
+    n_rows: int
+    fitted_range: tuple[float, float] | None
+    base_rate: tuple[float, ...]
+    monotone: bool
+    versions: Mapping[str, str]
+    data: Mapping[str, Any] | None
+    held_out: Mapping[str, float] | None
+    scores: FloatArray
+    expected: FloatArray
+
+    @property
+    def matrix(self) -> bool:
+        """Whether it takes one score per class."""
+        return self.classes is not None
+
+    def predict(self, scores: ArrayLike) -> FloatArray:
+        """Calibrated probabilities, as the fitted calibrator gives them.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,), or (n, m) with one column per class
+
+        Returns
+        -------
+        ndarray of the same shape
+        """
+        if self.classes is None:
+            return self._values(check_scores(scores, "scores"))
+        matrix = np.asarray(scores)
+        if matrix.ndim != 2 or matrix.shape[1] != len(self.classes):
+            shape = f"({len(self.classes)} class columns)"
+            raise ValueError(f"scores must be a matrix {shape}, got shape {matrix.shape}.")
+        check_score_matrix(matrix)
+        return self._values(np.asarray(matrix, dtype=np.float64))
+
+    def _values(self, scores: FloatArray) -> FloatArray:
+        with single_thread():
+            if isinstance(self.form, Form):
+                return np.asarray(within(ON_ARRAYS, self.form, scores))
+            columns = list(np.ascontiguousarray(scores.T))
+            total = sum_of(columns)
+            return np.column_stack(self.form(ON_ARRAYS, [column / total for column in columns]))
+
+    def json(self) -> str:
+        """The file's text."""
+        content = {"format": FORMAT, "schema": SCHEMA}
+        content |= {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+        content["tests"] = {"scores": _hex(self.scores), "expected": _hex(self.expected)}
+        del content["scores"], content["expected"]
+        return canonical(content | {"sha256": _seal(content)})
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else encode(value)
+
+
+def _hex(values: FloatArray) -> list[Any]:
+    if values.ndim == 2:
+        return [_hex(row) for row in values]
+    return [value.hex() for value in values.tolist()]
+
+
+def canonical(content: Any) -> str:
+    """JSON in one line, the same for the same content."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _seal(content: Json) -> str:
+    return hashlib.sha256(canonical(content).encode()).hexdigest()
+
+
+def read_document(text: str | bytes) -> ExportedCalibrator:
+    """The calibrator that a JSON file tells; every entry is checked.
+
+    Raises
+    ------
+    ExportError
+        If it is no such file, was changed, or does not give its own test values.
+    """
+    content = parse(text)
+    names = tuple(f.name for f in fields(ExportedCalibrator))[:-2]
+    if content.get("format") != FORMAT:
+        raise ExportError(f"format must be {FORMAT!r}: this is no exported calibrator.")
+    if content.get("schema") != SCHEMA:
+        raise ExportError(
+            f"schema must be {SCHEMA}, got {content.get('schema')!r}: another version."
+        )
+    names_are(content, ("format", "schema", "sha256", "tests", *names), "The file")
+    classes = content["classes"]
+    if classes is not None and not (_texts(classes) and 2 <= len(classes) <= 10_000):
+        raise ExportError("classes must be null or a list of at least 2 names.")
+    tests = names_are(content["tests"], ("scores", "expected"), "tests")
+    n_classes = None if classes is None else len(classes)
+    made = ExportedCalibrator(
+        **{name: _text(content[name], name) for name in ("method", "label", "formula")},
+        parameters=_object(content["parameters"], "parameters"),
+        form=decode(content["form"], n_classes),
+        classes=None if classes is None else tuple(classes),
+        n_rows=int(number(content["n_rows"], "n_rows", 1.0, 2.0**53)),
+        fitted_range=_range(content["fitted_range"]),
+        base_rate=tuple(_list(content["base_rate"], "base_rate")),
+        monotone=content["monotone"] is True,
+        versions=_object(content["versions"], "versions"),
+        data=None if content["data"] is None else _object(content["data"], "data"),
+        held_out=None if content["held_out"] is None else _object(content["held_out"], "held_out"),
+        scores=_unhex(tests["scores"], "tests.scores", n_classes),
+        expected=_unhex(tests["expected"], "tests.expected", n_classes),
+    )
+    check_values(made, made.predict(made.scores), "This file")
+    if _seal({k: v for k, v in content.items() if k != "sha256"}) != content["sha256"]:
+        raise ExportError("The file was changed after it was written: its SHA-256 does not fit.")
+    return made
+
+
+def check_values(made: ExportedCalibrator, found: FloatArray, who: str) -> int:
+    """The largest distance from the expected test values, in ulp.
+
+    Raises
+    ------
+    ExportError
+        If it is more than 2; the first such score is named.
+    """
+    if found.shape != made.expected.shape:
+        raise ExportError(f"{who} must give {made.expected.shape} values, got {found.shape}.")
+    apart = ulps(made.expected, found)
+    if apart.max() > MOST_ULPS:
+        first = tuple(np.argwhere(apart > MOST_ULPS)[0])
+        score = made.scores[first[0]].tolist()
+        raise ExportError(
+            f"{who} gives {found[first].item()!r} at score {score!r} where the calibrator gives "
+            f"{made.expected[first].item()!r}, more than {MOST_ULPS} units in the last place off."
+        )
+    return int(apart.max())
+
+
+def parse(text: str | bytes) -> Json:
+    """A JSON object; NaN, repeated names, and depth or size without bound are refused."""
+    if len(text) > MOST_BYTES:
+        raise ExportError(f"The file must be at most {MOST_BYTES:,} bytes, got {len(text):,}.")
+    try:
+        content = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, ExportError):
+            raise
+        raise ExportError(f"The file must be JSON: {error}.") from None
+    if not isinstance(content, dict):
+        raise ExportError(f"The file must hold a JSON object, got {type(content).__name__}.")
+    return content
+
+
+def _no_constant(name: str) -> Any:
+    raise ExportError(f"The file must hold finite numbers only, got {name}.")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> Json:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ExportError("The file must name every entry once, got one twice.")
+    return made
+
+
+def _text(given: Any, place: str) -> str:
+    if not isinstance(given, str) or len(given) > 10_000:
+        raise ExportError(f"{place} must be a text.")
+    return given
+
+
+def _texts(given: Any) -> bool:
+    return isinstance(given, list) and all(isinstance(each, str) for each in given)
+
+
+def _object(given: Any, place: str) -> Json:
+    if not isinstance(given, dict) or any(isinstance(v, dict | list) for v in given.values()):
+        raise ExportError(f"{place} must hold names and plain values.")
+    return given
+
+
+def _list(given: Any, place: str) -> list[float]:
+    if not isinstance(given, list):
+        raise ExportError(f"{place} must be a list of numbers.")
+    return [number(value, f"{place}[{i}]", 0.0, 1.0) for i, value in enumerate(given)]
+
+
+def _range(given: Any) -> tuple[float, float] | None:
+    if given is None:
+        return None
+    values = _list(given, "fitted_range")
+    if len(values) != 2:
+        raise ExportError(f"fitted_range must hold two scores, got {len(values)}.")
+    return values[0], values[1]
+
+
+def _unhex(given: Any, place: str, n_classes: int | None) -> FloatArray:
+    try:
+        if n_classes is None:
+            values = np.array([float.fromhex(each) for each in given])
+        else:
+            values = np.array([[float.fromhex(each) for each in row] for row in given])
+    except (TypeError, ValueError, OverflowError):
+        raise ExportError(f"{place} must hold hexadecimal floats.") from None
+    right = values.ndim == 1 if n_classes is None else values.shape[1:] == (n_classes,)
+    if not (right and len(values) and (values >= 0.0).all() and (values <= 1.0).all()):
+        raise ExportError(f"{place} must hold values in [0, 1], one list per row.")
+    return values

@@ -1,0 +1,34 @@
+"""What an engine gives at any scores: for tables of how near every form is."""
+
+from __future__ import annotations
+
+from calib.exports.codec import ExportError
+from calib.exports.document import ExportedCalibrator
+from calib.exports.targets import Target, body_of, choices_for, engine_of
+from calib.numerics.arrays import FloatArray
+
+
+def values(
+    made: ExportedCalibrator, target: Target, dialect: str | None, scores: FloatArray
+) -> FloatArray:
+    """Calibrated probabilities as the engine of a form computes them.
+
+    Parameters
+    ----------
+    made : ExportedCalibrator
+    target : Target
+        Any but JSON.
+    dialect : str or None
+        Of SQL.
+    scores : ndarray of shape (n,) or (n, m)
+
+    Raises
+    ------
+    ExportError
+        If the engine is not here.
+    """
+    choices = choices_for(made, dialect, "scores", None)
+    engine, run = engine_of(target, choices)
+    if run is None:
+        raise ExportError(f"{engine} is not here.")
+    return run(body_of(made, target, choices), scores)

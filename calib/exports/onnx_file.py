@@ -1,0 +1,149 @@
+"""A calibrator as an ONNX model of basic operators in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calib.exports.recording import Node, Program
+from calib.numerics.arrays import FloatArray
+from calib.numerics.elementary import LOG2_E
+from calib.numerics.pieces import Pieces
+
+OPSET = 17
+IR_VERSION = 8
+INT64 = 7  # TensorProto.INT64
+OPERATORS = {"add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "lt": "Less", "gt": "Greater"}
+OPERATORS |= {"where": "Where", "floor": "Floor"}
+HOW_TO_INSTALL = 'pip install "calib[onnx]"'
+
+
+def onnx_bytes(program: Program, *, matrix: bool, metadata: dict[str, str]) -> bytes:
+    """The model: input "scores" of shape (n,) or (n, m), output "calibrated" of the same shape."""
+    from onnx import TensorProto, checker, helper
+
+    graph = _Graph(helper)
+    names: dict[int, str] = {}
+    for node in program.order:
+        names[id(node)] = graph.of(node, [names[id(a)] for a in node.args], matrix)
+    outputs = [names[id(node)] for node in program.outputs]
+    if matrix:
+        last = graph.constant(np.array([1], dtype=np.int64))
+        columns = [graph.add("Unsqueeze", name, last) for name in outputs]
+        result = graph.add("Concat", *columns, axis=1)
+    else:
+        result = outputs[0]
+    graph.add("Where", graph.allowed(), result, graph.constant(np.array(np.nan)), name="calibrated")
+    shape: list[Any] = ["n", program.n_inputs] if matrix else ["n"]
+    model = helper.make_model(
+        helper.make_graph(
+            graph.nodes,
+            "calibrator",
+            [helper.make_tensor_value_info("scores", TensorProto.DOUBLE, shape)],
+            [helper.make_tensor_value_info("calibrated", TensorProto.DOUBLE, shape)],
+            graph.initializers,
+        ),
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+        producer_name="calib",
+    )
+    helper.set_model_props(model, metadata)
+    checker.check_model(model, full_check=True)
+    return bytes(model.SerializeToString())
+
+
+class _Graph:
+    """Nodes and constants as they are added; every tensor gets a name of its own."""
+
+    def __init__(self, helper: Any) -> None:
+        self._helper = helper
+        self.nodes: list[Any] = []
+        self.initializers: list[Any] = []
+        self._constants: dict[object, str] = {}
+
+    def constant(self, value: Any) -> str:
+        """The name of a constant, which is kept once."""
+        from onnx import numpy_helper
+
+        array = np.ascontiguousarray(value).reshape(np.shape(value))
+        key = (array.tobytes(), array.shape, array.dtype.str)
+        if key not in self._constants:
+            name = f"c{len(self._constants)}"
+            self._constants[key] = name
+            self.initializers.append(numpy_helper.from_array(array, name))
+        return self._constants[key]
+
+    def add(self, operator: str, *inputs: str, name: str = "", **attributes: Any) -> str:
+        """One operator; the name of its result."""
+        name = name or f"t{len(self.nodes)}"
+        self.nodes.append(self._helper.make_node(operator, [*inputs], [name], **attributes))
+        return name
+
+    def of(self, node: Node, inputs: list[str], matrix: bool) -> str:
+        """The result of a recorded step."""
+        if node.op == "constant":
+            return self.constant(np.array(node.value))
+        if node.op == "input":
+            column = self.constant(np.array(int(node.value), dtype=np.int64))
+            return self.add("Gather", "scores", column, axis=1) if matrix else "scores"
+        if node.op in OPERATORS:
+            return self.add(OPERATORS[node.op], *inputs)
+        if node.op == "power":
+            return self.add("Pow", self.constant(np.array(2.0)), *inputs)
+        if node.op == "exponent":
+            scaled = self.add("Mul", self.add("Log", *inputs), self.constant(np.array(LOG2_E)))
+            return self.add("Floor", self.add("Add", scaled, self.constant(np.array(0.5))))
+        assert node.pieces is not None
+        return self._pieces(node.pieces, inputs[0])
+
+    def _pieces(self, pieces: Pieces, x: str) -> str:
+        """A binary search for the piece, then Horner's rule."""
+        piece = self._search(pieces, x)
+        z = self.add("Sub", x, self._entry(pieces.centers, piece))
+        value = self._entry(pieces.coefficients[:, -1], piece)
+        for d in range(pieces.coefficients.shape[1] - 2, -1, -1):
+            product = self.add("Mul", value, z)
+            value = self.add("Add", product, self._entry(pieces.coefficients[:, d], piece))
+        return value
+
+    def _search(self, pieces: Pieces, x: str) -> str:
+        bits = len(pieces.edges).bit_length()
+        edges = np.full(2**bits - 1, np.inf)
+        edges[: len(pieces.edges)] = pieces.edges
+        # x minus itself gives an index to every row, also where there is one piece only.
+        zero = self.add("Sub", x, x)
+        place = self.add("Cast", zero, to=INT64)
+        one = self.constant(np.array(1, dtype=np.int64))
+        for bit in range(bits - 1, -1, -1):
+            step = self.constant(np.array(2**bit, dtype=np.int64))
+            further = self.add("Add", place, step)
+            edge = self._entry(edges, self.add("Sub", further, one))
+            beyond = "GreaterOrEqual" if pieces.closed == "left" else "Greater"
+            place = self.add("Where", self.add(beyond, x, edge), further, place)
+        return place
+
+    def _entry(self, values: FloatArray, place: str) -> str:
+        return self.add("Gather", self.constant(np.array(values)), place)
+
+    def allowed(self) -> str:
+        """Whether the scores are within [0, 1]."""
+        low = self.add("GreaterOrEqual", "scores", self.constant(np.array(0.0)))
+        return self.add("And", low, self.add("LessOrEqual", "scores", self.constant(np.array(1.0))))
+
+
+def run_onnx(model: bytes, scores: FloatArray) -> FloatArray:
+    """What onnxruntime gives for each score or row."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return np.asarray(session.run(None, {"scores": scores})[0])
+
+
+def metadata_of(model: bytes) -> dict[str, str]:
+    """What the model carries beside its graph."""
+    import onnx
+
+    return {entry.key: entry.value for entry in onnx.load_from_string(model).metadata_props}

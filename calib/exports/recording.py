@@ -1,0 +1,174 @@
+"""What a form does with a column, recorded as steps that any language can print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from calib.calibrators.forms import Form, clip, within
+from calib.calibrators.matrix_forms import RowsForm, sum_of
+from calib.numerics.elementary import LEAST, LOG2_E, MOST, reduced_exp, reduced_log
+from calib.numerics.pieces import Pieces
+
+# Operations by the name of a node.
+INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "gt": ">"}
+CONDITIONS = ("lt", "gt")
+DEEPEST = 12  # of one printed expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """One operation on earlier nodes; a float is a constant of its own value.
+
+    Attributes
+    ----------
+    op : str
+        "input", "constant", "where", "floor", "exponent", "power", "pieces" or a key of `INFIX`.
+        "exponent" is the k with x / 2^k in [0.707, 1.414), "power" is 2^k.
+    args : tuple of Node
+    value : float
+        Of a constant; the number of an input.
+    pieces : Pieces or None
+    """
+
+    op: str
+    args: tuple[Node, ...] = ()
+    value: float = 0.0
+    pieces: Pieces | None = None
+    recorder: Recorder | None = field(default=None, repr=False)
+
+    def _with(self, op: str, left: Any, right: Any) -> Node:
+        assert self.recorder is not None
+        return self.recorder.node(op, left, right)
+
+    def __add__(self, other: Node | float) -> Node:
+        return self._with("add", self, other)
+
+    def __radd__(self, other: float) -> Node:
+        return self._with("add", other, self)
+
+    def __sub__(self, other: Node | float) -> Node:
+        return self._with("sub", self, other)
+
+    def __rsub__(self, other: float) -> Node:
+        return self._with("sub", other, self)
+
+    def __mul__(self, other: Node | float) -> Node:
+        if isinstance(other, float) and other == 1.0:
+            return self
+        return self._with("mul", self, other)
+
+    def __truediv__(self, other: Node | float) -> Node:
+        return self._with("div", self, other)
+
+    def __rtruediv__(self, other: float) -> Node:
+        return self._with("div", other, self)
+
+    def __lt__(self, other: Node | float) -> Node:
+        return self._with("lt", self, other)
+
+    def __gt__(self, other: Node | float) -> Node:
+        return self._with("gt", self, other)
+
+
+class Recorder:
+    """The operations of forms on nodes; the same operation on the same nodes is one node."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[object, Node] = {}
+
+    def node(self, op: str, *args: Node | float, pieces: Pieces | None = None) -> Node:
+        """The node of an operation."""
+        nodes = tuple(a if isinstance(a, Node) else self._leaf("constant", float(a)) for a in args)
+        key = (op, *map(id, nodes), id(pieces))
+        return self._nodes.setdefault(key, Node(op, nodes, 0.0, pieces, self))
+
+    def input(self, number: int) -> Node:
+        """The node of a column."""
+        return self._leaf("input", float(number))
+
+    def _leaf(self, op: str, value: float) -> Node:
+        return self._nodes.setdefault((op, value), Node(op, (), value, None, self))
+
+    def where(self, condition: Node, yes: Node | float, no: Node | float) -> Node:
+        """`yes` where the condition holds, else `no`."""
+        return self.node("where", condition, yes, no)
+
+    def log(self, x: Node) -> Node:
+        """Natural logarithm by basic operations, as `calib.numerics.elementary.log` takes it."""
+        exponent = self.node("exponent", x)
+        mantissa: Node = x * self.node("power", 0.0 - exponent)
+        result: Node = reduced_log(mantissa, exponent)
+        return result
+
+    def exp(self, x: Node) -> Node:
+        """e^x by basic operations, as `calib.numerics.elementary.exp` takes it."""
+        inner: Node = clip(self, x, LEAST, MOST)
+        exponent = self.node("floor", inner * LOG2_E + 0.5)
+        power: Node = reduced_exp(inner, exponent) * self.node("power", exponent)
+        return power
+
+    def pieces(self, pieces: Pieces, x: Node) -> Node:
+        """Polynomials by pieces."""
+        return self.node("pieces", x, pieces=pieces)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """The steps from the input columns to the outputs.
+
+    Attributes
+    ----------
+    n_inputs : int
+    outputs : tuple of Node
+    order : tuple of Node
+        Every node that the outputs need, each after its arguments.
+    named : tuple of Node
+        Those that are computed once and referred to by name, in that order.
+    """
+
+    n_inputs: int
+    outputs: tuple[Node, ...]
+    order: tuple[Node, ...]
+    named: tuple[Node, ...]
+
+
+def record(form: Form | RowsForm, n_classes: int | None) -> Program:
+    """What the form does with one score, or with a row of so many that it first sums to 1."""
+    recorder = Recorder()
+    if isinstance(form, Form):
+        return _program(1, (within(recorder, form, recorder.input(0)),))
+    row = [recorder.input(k) for k in range(n_classes or 0)]
+    total = sum_of(row)
+    return _program(len(row), tuple(form(recorder, [s / total for s in row])))
+
+
+def _program(n_inputs: int, outputs: tuple[Node, ...]) -> Program:
+    order = tuple(_ordered(outputs))
+    uses = dict.fromkeys(map(id, order), 0)
+    for node in order:
+        for argument in node.args:
+            uses[id(argument)] += 1
+    looked_up = {id(node.args[0]) for node in order if node.op == "pieces"}
+    named, depth = [], dict.fromkeys(map(id, order), 0)
+    for node in order:
+        depth[id(node)] = 1 + max((depth[id(a)] for a in node.args), default=-1)
+        whole = node.op not in (*CONDITIONS, "input", "constant")
+        if whole and (uses[id(node)] > 1 or depth[id(node)] > DEEPEST or id(node) in looked_up):
+            named.append(node)
+            depth[id(node)] = 0
+    return Program(n_inputs, outputs, order, tuple(named))
+
+
+def _ordered(outputs: tuple[Node, ...]) -> Iterator[Node]:
+    seen: set[int] = set()
+    stack = [(node, False) for node in reversed(outputs)]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            yield node
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((argument, False) for argument in reversed(node.args))

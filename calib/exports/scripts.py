@@ -1,0 +1,221 @@
+"""A calibrator as a Python file that needs nothing, and as an ES module of JavaScript."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calib.exports.expressions import Expressions
+from calib.exports.recording import Node, Program
+from calib.numerics.arrays import FloatArray
+
+PYTHON = '''{comment}
+
+import math
+from bisect import bisect_left, bisect_right
+{tables}
+
+def _exponent(x):
+    mantissa, exponent = math.frexp(x)
+    return float(exponent - (mantissa < 0.7071067811865476))
+
+
+def _pieces(table, x):
+    edges, right, centers, coefficients = table
+    piece = (bisect_right if right else bisect_left)(edges, x)
+    value, z = coefficients[piece][-1], x - centers[piece]
+    for coefficient in coefficients[piece][-2::-1]:
+        value = value * z + coefficient
+    return value
+
+
+def calibrate({parameter}):
+    """{summary}"""
+    for given in {listed}:
+        if not 0.0 <= given <= 1.0:
+            raise ValueError(f"Scores must be within [0, 1], got {{given}}.")
+{steps}
+    return {result}
+'''
+JAVASCRIPT = """{comment}
+
+const exponent = (x) => Math.floor(Math.log2(x) + 0.5);
+
+const pieces = ([edges, right, centers, coefficients], x) => {{
+  let low = 0, high = edges.length;
+  while (low < high) {{
+    const middle = (low + high) >> 1;
+    if (right ? edges[middle] <= x : edges[middle] < x) low = middle + 1;
+    else high = middle;
+  }}
+  const powers = coefficients[low], z = x - centers[low];
+  let value = powers[powers.length - 1];
+  for (let d = powers.length - 2; d >= 0; d--) value = value * z + powers[d];
+  return value;
+}};
+{tables}
+/** {summary} */
+export function calibrate({parameter}) {{
+  for (const given of {listed})
+    if (!(given >= 0 && given <= 1))
+      throw new RangeError(`Scores must be within [0, 1], got ${{given}}.`);
+{steps}
+  return {result};
+}}
+"""
+RUN = """import {{ calibrate }} from {module};
+import {{ readFileSync }} from "node:fs";
+const rows = JSON.parse(readFileSync(0, "utf8"));
+process.stdout.write(JSON.stringify(rows.map(calibrate)));
+"""
+
+
+class _Script(Expressions):
+    """What both languages share: tables of pieces as constants."""
+
+    declare = ""
+
+    def __init__(self, program: Program, inputs: tuple[str, ...]) -> None:
+        super().__init__(program, inputs)
+        tables = dict.fromkeys(id(node.pieces) for node in program.order if node.pieces is not None)
+        self.tables = {each: f"TABLE_{i}" for i, each in enumerate(tables, 1)}
+
+    def pieces(self, node: Node, argument: str) -> str:
+        """A look-up in a table."""
+        return f"{self.helper}({self.tables[id(node.pieces)]}, {argument})"
+
+    helper = "pieces"
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Names and expressions, in order."""
+        return [(self.name_of(node), self.whole(node)) for node in self.program.named]
+
+    def constants(self) -> dict[str, list[Any]]:
+        """Each table: edges, whether an edge belongs to the right, centers, coefficients."""
+        found: dict[str, list[Any]] = {}
+        for node in self.program.order:
+            if node.pieces is not None:
+                p = node.pieces
+                content = [p.edges.tolist(), p.closed == "left", p.centers.tolist()]
+                found[self.tables[id(p)]] = [*content, p.coefficients.tolist()]
+        return found
+
+
+class _Python(_Script):
+    helper = "_pieces"
+
+    def where(self, condition: str, yes: str, no: str) -> str:
+        return f"({yes} if {condition} else {no})"
+
+    def call(self, op: str, argument: str) -> str:
+        if op == "power":
+            return f"math.ldexp(1.0, int({argument}))"
+        return f"math.floor({argument})" if op == "floor" else f"_exponent({argument})"
+
+
+class _JavaScript(_Script):
+    def where(self, condition: str, yes: str, no: str) -> str:
+        return f"({condition} ? {yes} : {no})"
+
+    def call(self, op: str, argument: str) -> str:
+        if op == "power":
+            return f"2 ** ({argument})"
+        return f"Math.floor({argument})" if op == "floor" else f"exponent({argument})"
+
+
+def _parts(program: Program, matrix: bool) -> tuple[tuple[str, ...], str, str]:
+    """Names of the inputs, the parameter, and the list of scores that are checked."""
+    if not matrix:
+        return ("score",), "score", "[score]"
+    return tuple(f"row[{k}]" for k in range(program.n_inputs)), "row", "row"
+
+
+def python_text(program: Program, *, matrix: bool, notes: list[str]) -> str:
+    """The Python file: one function, `calibrate`, of a score or of a row of class scores."""
+    inputs, parameter, _ = _parts(program, matrix)
+    code = _Python(program, inputs)
+    results = [code.of(node) for node in program.outputs]
+    tables = "".join(f"\n{name} = {table!r}\n" for name, table in code.constants().items())
+    return PYTHON.format(
+        comment="\n".join(f"# {note}" for note in notes),
+        tables=tables,
+        parameter=parameter,
+        summary=_summary(matrix),
+        listed="row" if matrix else "(score,)",
+        steps="\n".join(f"    {name} = {whole}" for name, whole in code.lines()),
+        result=f"[{', '.join(results)}]" if matrix else results[0],
+    )
+
+
+def javascript_text(program: Program, *, matrix: bool, notes: list[str]) -> str:
+    """The ES module: it exports one function, `calibrate`."""
+    inputs, parameter, listed = _parts(program, matrix)
+    code = _JavaScript(program, inputs)
+    results = [code.of(node) for node in program.outputs]
+    return JAVASCRIPT.format(
+        comment="\n".join(f"// {note}" for note in notes),
+        tables="".join(
+            f"\nconst {name} = {json.dumps(table)};\n" for name, table in code.constants().items()
+        ),
+        parameter=parameter,
+        summary=_summary(matrix),
+        listed=listed,
+        steps="\n".join(f"  const {name} = {whole};" for name, whole in code.lines()),
+        result=f"[{', '.join(results)}]" if matrix else results[0],
+    )
+
+
+def _summary(matrix: bool) -> str:
+    if matrix:
+        return "Calibrated probabilities of a row of class scores."
+    return "Calibrated probability of a score in [0, 1]."
+
+
+def run_python(text: str, scores: FloatArray) -> FloatArray:
+    """What the Python file gives for each score or row. It is our own text, see `verifying`."""
+    names: dict[str, Any] = {}
+    exec(compile(text, "<exported calibrator>", "exec"), names)
+    return np.array([names["calibrate"](row) for row in scores.tolist()], dtype=np.float64)
+
+
+def node_is_here() -> bool:
+    """Whether JavaScript can be run without a browser."""
+    return shutil.which("node") is not None
+
+
+def run_javascript(text: str, scores: FloatArray) -> FloatArray:
+    """What the ES module gives for each score or row, by Node."""
+    with tempfile.TemporaryDirectory() as folder:
+        module = Path(folder) / "calibrator.mjs"
+        module.write_text(text, encoding="utf-8")
+        runner = Path(folder) / "run.mjs"
+        runner.write_text(RUN.format(module=json.dumps(module.as_uri())), encoding="utf-8")
+        done = subprocess.run(
+            [shutil.which("node") or "node", str(runner)],
+            input=json.dumps(scores.tolist()),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=600,
+        )
+    if done.returncode:
+        raise ValueError(f"Node could not run the exported module: {_first_error(done.stderr)}")
+    return np.array([_numbers(each) for each in json.loads(done.stdout)], dtype=np.float64)
+
+
+def _numbers(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_numbers(each) for each in value]
+    return math.nan if value is None else value
+
+
+def _first_error(text: str) -> str:
+    """The line that says what was wrong, of what Node writes."""
+    return next((line for line in text.splitlines() if "Error" in line), text.strip()[-300:])

@@ -1,0 +1,275 @@
+"""Every form of an exported calibrator: how it is written, which engine runs it, how near it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Any
+
+from calib.exports import onnx_file, scripts, sql
+from calib.exports.codec import ExportError
+from calib.exports.document import ExportedCalibrator, canonical, check_values
+from calib.exports.recording import Program, record
+from calib.numerics.arrays import FloatArray
+from calib.text import significant
+
+SOURCE, MADE = "calib-source: ", "calib-made: "
+MOST_CLASSES, MOST_PIECES = 100, 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """How a calibrator is to be written.
+
+    Attributes
+    ----------
+    dialect : str
+        Of SQL.
+    table : str
+        Table that the query reads.
+    columns : tuple of str
+        Columns of the scores: one, or one per class.
+    """
+
+    dialect: str = "duckdb"
+    table: str = "scores"
+    columns: tuple[str, ...] = ("score",)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Columns of the calibrated probabilities."""
+        if len(self.columns) == 1:
+            return ("calibrated",)
+        return tuple(f"calibrated_{name}" for name in self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How a form was tried: by which engine, and how far off it was at most, in ulp."""
+
+    engine: str
+    ulps: int
+    here: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One form.
+
+    Attributes
+    ----------
+    key, suffix, label : str
+    needs : tuple of str
+        Packages that must be installed to write or to run it.
+    install : str
+        The command that installs them.
+    """
+
+    key: str
+    suffix: str
+    label: str
+    needs: tuple[str, ...] = ()
+    install: str = ""
+
+    def missing(self) -> str:
+        """What to install, in a sentence; empty where nothing is missing."""
+        absent = [name for name in self.needs if find_spec(name) is None]
+        if not absent:
+            return ""
+        return f"{self.label} needs {' and '.join(absent)}. Install with: {self.install}"
+
+
+TARGETS = {
+    target.suffix: target
+    for target in (
+        Target("json", ".json", "JSON"),
+        Target("sql", ".sql", "SQL", ("sqlglot", "duckdb"), 'pip install "calib[scan]"'),
+        Target("python", ".py", "Python"),
+        Target("javascript", ".js", "JavaScript"),
+        Target("onnx", ".onnx", "ONNX", ("onnx", "onnxruntime"), onnx_file.HOW_TO_INSTALL),
+    )
+}
+
+
+def choices_for(
+    made: ExportedCalibrator, dialect: str | None, table: str, columns: tuple[str, ...] | None
+) -> Choices:
+    """The choices, checked.
+
+    Raises
+    ------
+    ValueError
+        If there is no such dialect, or columns are not as many as scores.
+    """
+    if dialect is not None and dialect not in sql.DIALECTS:
+        raise ValueError(f"dialect must be one of {', '.join(sql.DIALECTS)}, got {dialect!r}.")
+    if columns is None:
+        columns = ("score",) if made.classes is None else made.classes
+    needed = 1 if made.classes is None else len(made.classes)
+    if len(columns) != needed or len(set(columns)) != needed:
+        raise ValueError(f"columns must name {needed} different columns, got {list(columns)}.")
+    return Choices(dialect or "duckdb", table, tuple(columns))
+
+
+def written(made: ExportedCalibrator, target: Target, choices: Choices) -> tuple[bytes, Run | None]:
+    """The file's content, and how it was tried before it was written.
+
+    Raises
+    ------
+    ExportError
+        If the form misses a test value by more than 2 ulp, or is too large.
+    """
+    if target.missing():
+        raise ExportError(target.missing())
+    if target.key == "json":
+        return f"{made.json()}\n".encode(), None
+    run = tried(made, target, choices, body_of(made, target, choices))
+    if target.key == "onnx":
+        metadata = {"calib-source": made.json(), "calib-made": canonical(asdict(run))}
+        program = _program(made, target)
+        return onnx_file.onnx_bytes(program, matrix=made.matrix, metadata=metadata), run
+    return text_of(made, target, choices, run).encode(), run
+
+
+def body_of(made: ExportedCalibrator, target: Target, choices: Choices) -> bytes:
+    """The part of a file that is run."""
+    program = _program(made, target)
+    if target.key == "onnx":
+        return onnx_file.onnx_bytes(program, matrix=made.matrix, metadata={})
+    return _body(program, made, target, choices, []).encode()
+
+
+def text_of(made: ExportedCalibrator, target: Target, choices: Choices, run: Run) -> str:
+    """The whole text of an SQL, Python or JavaScript file."""
+    body = _body(_program(made, target), made, target, choices, _notes(made, choices, target, run))
+    mark = {"sql": "--", "python": "#", "javascript": "//"}[target.key]
+    facts = canonical({"choices": asdict(choices), "run": asdict(run)})
+    return f"{body}\n{mark} {MADE}{facts}\n{mark} {SOURCE}{made.json()}\n"
+
+
+def _program(made: ExportedCalibrator, target: Target) -> Program:
+    if made.classes is not None and len(made.classes) > MOST_CLASSES:
+        raise ExportError(
+            f"{target.label} is written for at most {MOST_CLASSES} classes, got "
+            f"{len(made.classes):,}. Choose .json, which calib.load_calibrator reads."
+        )
+    program = record(made.form, None if made.classes is None else len(made.classes))
+    pieces = sum(len(n.pieces.centers) for n in program.order if n.pieces is not None)
+    if target.key == "sql" and pieces > MOST_PIECES:
+        raise ExportError(
+            f"SQL is written for at most {MOST_PIECES:,} pieces of a curve, got {pieces:,}. "
+            "Choose .onnx, .py, .js or .json, or a calibrator with fewer pieces."
+        )
+    return program
+
+
+def _body(
+    program: Program, made: ExportedCalibrator, target: Target, choices: Choices, notes: list[str]
+) -> str:
+    if target.key == "python":
+        return scripts.python_text(program, matrix=made.matrix, notes=notes)
+    if target.key == "javascript":
+        return scripts.javascript_text(program, matrix=made.matrix, notes=notes)
+    query = sql.sql_text(
+        program,
+        choices.dialect,
+        table=choices.table,
+        columns=choices.columns,
+        outputs=choices.outputs,
+    )
+    return "".join(f"-- {note}\n" for note in notes) + query + ";\n"
+
+
+def tried(made: ExportedCalibrator, target: Target, choices: Choices, content: bytes) -> Run:
+    """Run a form at every test score.
+
+    Raises
+    ------
+    ExportError
+        If it misses one by more than 2 ulp; the score is named.
+    """
+    engine, run = engine_of(target, choices)
+    if run is None:
+        return Run(engine, 0, here=False)
+    most = check_values(made, run(content, made.scores), engine)
+    return Run(engine, most, here=target.key != "sql" or choices.dialect in sql.HERE)
+
+
+Runner = Callable[[bytes, FloatArray], FloatArray]
+
+
+def engine_of(target: Target, choices: Choices) -> tuple[str, Runner | None]:
+    """The name of the engine that runs a form here, and how; None where it is not here."""
+    if target.key == "python":
+        return "Python", lambda content, scores: scripts.run_python(content.decode(), scores)
+    if target.key == "javascript":
+        if not scripts.node_is_here():
+            return "Node", None
+        return "Node", lambda content, scores: scripts.run_javascript(content.decode(), scores)
+    if target.key == "onnx":
+        return f"onnxruntime {version('onnxruntime')}", onnx_file.run_onnx
+    run = sql.run_sqlite if choices.dialect == "sqlite" else sql.run_duckdb
+    engine = "SQLite" if choices.dialect == "sqlite" else f"DuckDB {version('duckdb')}"
+    return engine, lambda content, scores: run(
+        sql.runnable(content.decode(), choices.dialect), scores, choices.columns, choices.table
+    )
+
+
+def _notes(made: ExportedCalibrator, choices: Choices, target: Target, run: Run) -> list[str]:
+    """What a reader of the file has to know, one sentence per line."""
+    notes = [f"{made.label} calibration, written by calib {made.versions.get('calib')}."]
+    notes.append(f"Formula: {made.formula}.")
+    if made.classes is None:
+        notes.append(f"Base rate of the {made.n_rows:,} fitted rows: {_rate(made.base_rate[0])}.")
+    if made.fitted_range is not None:
+        low, high = made.fitted_range
+        notes.append(f"Fitted on scores from {low!r} to {high!r}; beyond them it is a guess.")
+    if made.classes is None:
+        falls = "never falls" if made.monotone else "is not monotone: it falls somewhere"
+        notes.append(f"The calibrated probability {falls}.")
+    if made.data is not None:
+        notes.append(f"Data: {made.data.get('name')}, fingerprint {made.data.get('fingerprint')}.")
+    if target.key == "sql":
+        notes.append(f"Dialect: {choices.dialect}. Scores outside [0, 1] and NULL give NULL.")
+    notes.append(_tried(run, len(made.scores), choices))
+    return [_one_line(note) for note in notes]
+
+
+def _tried(run: Run, n: int, choices: Choices) -> str:
+    if run.here:
+        return f"Run by {run.engine} at {n:,} scores before it was written: {run.ulps} ulp off."
+    if run.engine.startswith("DuckDB"):
+        return (
+            f"Not executed here: no {choices.dialect}. Read back by sqlglot as {choices.dialect} "
+            f"and run by {run.engine} at {n:,} scores: {run.ulps} ulp off."
+        )
+    return f"Not executed here: no {run.engine}."
+
+
+def _rate(value: float) -> str:
+    return significant(value, 6)
+
+
+def _one_line(text: str) -> str:
+    """Without line breaks of any script: a comment must end where its line ends."""
+    return " ".join(text.split()).encode("ascii", "backslashreplace").decode()
+
+
+def facts_of(line: str) -> tuple[Choices, Run]:
+    """What a file says of how it was written.
+
+    Raises
+    ------
+    ExportError
+        If it says something else.
+    """
+    try:
+        facts: Any = json.loads(line)
+        choices = Choices(**(facts["choices"] | {"columns": tuple(facts["choices"]["columns"])}))
+        run = Run(**facts["run"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ExportError("The file must say how it was written, after calib-made.") from None
+    return choices, run

@@ -1,0 +1,153 @@
+"""Whether an exported file still gives its calibrator's numbers; the file is not trusted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from calib.exports import onnx_file
+from calib.exports.codec import ExportError
+from calib.exports.document import MOST_BYTES, ExportedCalibrator, read_document
+from calib.exports.targets import (
+    MADE,
+    SOURCE,
+    TARGETS,
+    Choices,
+    Run,
+    Target,
+    facts_of,
+    text_of,
+    tried,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A file that gives its calibrator's numbers.
+
+    Attributes
+    ----------
+    made : ExportedCalibrator
+    engine : str
+        What ran it; NumPy for JSON.
+    ulps : int
+        How far off it is at most at the test scores.
+    here : bool
+        False where the engine of this form is not here.
+    edited : bool
+        Whether the text is another than calib writes, though its numbers are right.
+    """
+
+    made: ExportedCalibrator
+    engine: str
+    ulps: int
+    here: bool = True
+    edited: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
+        n = f"{len(self.made.scores):,} test scores"
+        if not self.here and not self.engine.startswith("DuckDB"):
+            return f"pass: the text is what calib writes; not executed here: no {self.engine}"
+        how = "" if self.here else ", not executed by its own engine"
+        edited = "; the text was edited, and still gives these numbers" if self.edited else ""
+        return f"pass: {self.engine}{how}: at most {self.ulps} ulp off at {n}{edited}"
+
+
+def load_calibrator(path: str | Path) -> ExportedCalibrator:
+    """A fitted calibrator from its JSON file.
+
+    Parameters
+    ----------
+    path : str or Path
+        As `export` wrote it, ending in .json.
+
+    Returns
+    -------
+    ExportedCalibrator
+        Its `predict` gives the numbers of the calibrator that was exported.
+
+    Raises
+    ------
+    ExportError
+        If it is no such file, was changed, or does not give its own test values.
+    """
+    path = Path(path)
+    if path.suffix.lower() != ".json":
+        raise ExportError(f"A calibrator is loaded from its .json file, got {path.name!r}.")
+    return read_document(_bytes(path))
+
+
+def verify(path: str | Path) -> Verified:
+    """Run an exported calibrator at its test scores.
+
+    Code in other languages than SQL is run only where it is what calib itself writes for the
+    source that the file carries: a changed file is never run.
+
+    Parameters
+    ----------
+    path : str or Path
+        A .json, .sql, .py, .js or .onnx file.
+
+    Raises
+    ------
+    ExportError
+        If the file does not give its calibrator's numbers; the first score that fails is named.
+    """
+    path = Path(path)
+    target = TARGETS.get(path.suffix.lower())
+    if target is None:
+        raise ExportError(f"The file must end in one of {', '.join(TARGETS)}, got {path.name!r}.")
+    content = _bytes(path)
+    if target.key == "json":
+        return Verified(read_document(content), "NumPy", 0)
+    if target.missing():
+        raise ExportError(target.missing())
+    return _model(content, target) if target.key == "onnx" else _text(content, target)
+
+
+def _bytes(path: Path) -> bytes:
+    if path.stat().st_size > 2 * MOST_BYTES:
+        raise ExportError(f"{path.name} is too large: {path.stat().st_size:,} bytes.")
+    return path.read_bytes()
+
+
+def _model(content: bytes, target: Target) -> Verified:
+    try:
+        metadata = onnx_file.metadata_of(content)
+        made = read_document(metadata["calib-source"])
+        run = tried(made, target, Choices(), content)
+    except ExportError:
+        raise
+    except Exception as error:  # of two libraries' many kinds
+        kind = type(error).__name__
+        raise ExportError(f"The file must be a model that calib wrote ({kind}: {error}).") from None
+    return Verified(made, run.engine, run.ulps)
+
+
+def _text(content: bytes, target: Target) -> Verified:
+    text = content.decode("utf-8", "replace").replace("\r\n", "\n")
+    body, made, choices, run = _read(text)
+    fresh = text_of(made, target, choices, run)
+    if fresh == text:
+        again = tried(made, target, choices, fresh.encode())
+        return Verified(made, again.engine, again.ulps, again.here)
+    if target.key != "sql":
+        lines = zip(fresh.splitlines(), text.splitlines(), strict=False)
+        line = next((i for i, (a, b) in enumerate(lines, 1) if a != b), len(text.splitlines()))
+        raise ExportError(f"Line {line} was changed: calib writes another one for this calibrator.")
+    try:
+        again = tried(made, target, choices, body.encode())
+    except ValueError as error:
+        raise ExportError(f"The query was changed. {error}") from None
+    return Verified(made, again.engine, again.ulps, again.here, edited=True)
+
+
+def _read(text: str) -> tuple[str, ExportedCalibrator, Choices, Run]:
+    body, found, rest = text.rpartition(MADE)
+    facts, source, document = rest.partition(SOURCE)
+    if not (found and source):
+        raise ExportError("The file must end with its source, after calib-source: it has none.")
+    choices, run = facts_of(facts.rpartition("\n")[0])
+    return body.rpartition("\n")[0], read_document(document.strip()), choices, run

@@ -1,0 +1,28 @@
+"""A score that is too sure, and class scores that are."""
+
+import numpy as np
+import pytest
+
+from calib.calibrators import calibrator, multiclass_calibrator
+
+
+@pytest.fixture(scope="session")
+def rows():
+    rng = np.random.default_rng(0)
+    z = rng.normal(-0.5, 1.5, 400)
+    scores = np.concatenate([[0.0, 1.0], 1 / (1 + np.exp(-(1.8 * z + 0.4)))])
+    return scores, np.concatenate([[1, 0], rng.random(400) < 1 / (1 + np.exp(-z))]).astype(int)
+
+
+@pytest.fixture(scope="session")
+def fit(rows, problem):
+    """Makes a fitted calibrator, of one score or of four classes; each is fitted once."""
+    known = {}
+
+    def made(key, matrix=False):
+        if (key, matrix) not in known:
+            new = multiclass_calibrator(key) if matrix else calibrator(key)
+            known[key, matrix] = new.fit(*(problem if matrix else rows))
+        return known[key, matrix]
+
+    return made
