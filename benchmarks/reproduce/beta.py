@@ -34,9 +34,9 @@ TOLERANCE = 0.005
 # A little further from the paper than that, and near to the rerun of the paper's code.
 OFF = ("nb", "wdbc", "platt", "log_loss")
 PROTOCOL = (
-    "10 times 5 stratified folds, in each 3 inner folds: the model is fitted on two, the map on "
-    "the third, and the three calibrated scores of a test row are averaged; mean over 50 folds. "
-    "Naive Bayes is Gaussian, AdaBoost has 200 stumps."
+    "10 times 5 stratified folds, in each 3 inner folds: the model is fitted on two, the "
+    "calibrator on the third, and the three calibrated scores of a test row are averaged; mean "
+    "over 50 folds. Naive Bayes is Gaussian, AdaBoost has 200 stumps."
 )
 Means = Mapping[tuple[str, str, str, str], float]
 
@@ -186,8 +186,8 @@ def tell_ranks(rows: Rows) -> str:
         f"Platt, isotonic and beta (mean rank {of('nb'):.2f} with naive Bayes, {of('ada'):.2f} "
         f"with AdaBoost, {of('samme'):.2f} with SAMME's scores). With boosted trees its variants "
         "of two parameters are as good or better, in the paper too. Six sets are few: the "
-        "critical difference is large, and the bars of the picture join all methods that "
-        "Nemenyi's test cannot tell apart."
+        "critical difference is large, and the bars of the picture join all methods that do not "
+        "differ significantly in Nemenyi's test."
     )
 
 
@@ -201,8 +201,9 @@ STUDIES = (
         measure_ranks,
         tell_ranks,
         {
-            "beta_ranks": "Mean ranks of six methods by log loss over six UCI sets, a strip a "
-            "model, with bars that join methods which the Nemenyi test cannot tell apart."
+            "beta_ranks": "Mean ranks of six methods by log loss over six UCI sets, a strip per "
+            "model, with bars that join methods that do not differ significantly "
+            "in the Nemenyi test."
         },
         rank_table,
     ),

@@ -86,7 +86,7 @@ def run(task: Task) -> pd.DataFrame:
 def predict(
     task: Task, x: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray
 ) -> dict[tuple[str, str], np.ndarray]:
-    """Probabilities of the test rows: the mean over the inner folds' models and maps."""
+    """Probabilities of the test rows: the mean over the inner folds' models and calibrators."""
     mean: dict[tuple[str, str], np.ndarray] = {}
     for fit_on, held_out in folds(y[train], INNER, task.repeat):
         fitted, kept = train[fit_on], train[held_out]

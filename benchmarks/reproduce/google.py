@@ -24,7 +24,7 @@ SOURCE = (
     "Unofficial Google Data Science Blog."
 )
 BUCKETS = 10
-# What each must leave alone: AUC to the last digit where the map rises strictly.
+# What each must leave alone: AUC to the last digit where the calibrator rises strictly.
 METHODS = {
     "uncalibrated": ("Uncalibrated", True),
     "prior_shift": ("Inverse weights", True),
@@ -43,8 +43,8 @@ COLUMNS = {
 }
 PROTOCOL = (
     "Made here: 60,000 rows from seed 0, one in 37 an event. Logistic regression on half of them "
-    "with events counted 40 times; maps fitted on 15,000 others, all numbers on the last 15,000. "
-    "Calibration, sharpness and irreducible are the parts of the log loss."
+    "with events counted 40 times; calibrators fitted on 15,000 others, all numbers on the last "
+    "15,000. Calibration, sharpness and irreducible are the parts of the log loss."
 )
 
 
@@ -88,7 +88,7 @@ def numbers(y: np.ndarray, p: np.ndarray) -> dict[str, float]:
 
 
 def measure() -> Measured:
-    """All numbers; AUC is held against that of the scores where the map rises strictly."""
+    """All numbers; AUC is held against that of the scores where the calibrator rises strictly."""
     before = found()["uncalibrated"]["auc"]
     rows = []
     for key, values in found().items():
@@ -142,18 +142,19 @@ def tell(rows: Rows) -> str:
         return rows[named(key, name)].ours
 
     return (
-        "The article shows no data and no numbers that could be met; its argument can be repeated. "
-        "Re-weighting leaves the ranking alone and moves every score: of the log loss "
+        "The article shows no data and no numbers that could be met; its argument can be "
+        "repeated. Re-weighting leaves the ranking alone and moves every score: of the log loss "
         f"{ours('uncalibrated', 'log_loss'):.3f} no less than "
-        f"{ours('uncalibrated', 'calibration'):.3f} is miscalibration, which a map can remove. "
-        "Sharpness belongs to the ranking and irreducible to the outcomes: no rising map adds to "
-        "either. Dividing the odds by the weight needs no data and takes out nearly all "
-        f"(calibration {ours('prior_shift', 'calibration'):.5f}); what is left is what the model "
-        f"does not see, and the I-spline finds it ({ours('ispline', 'calibration'):.5f}). Platt's "
-        "curve of the score itself has the wrong shape for odds that are off by a factor "
-        f"({ours('platt', 'calibration'):.5f}). Inverse weights, Platt and the I-spline rise "
-        "strictly and keep AUC to its eighth digit and beyond; isotonic regression and "
-        "flat pieces of the piecewise-linear map make ties and change it."
+        f"{ours('uncalibrated', 'calibration'):.3f} is miscalibration, which a calibrator can "
+        "remove. Sharpness belongs to the ranking and irreducible to the outcomes: no rising "
+        "calibrator adds to either. Dividing the odds by the weight needs no data and takes out "
+        f"nearly all (calibration {ours('prior_shift', 'calibration'):.5f}); what is left is "
+        "what the model does not see, and the I-spline finds it "
+        f"({ours('ispline', 'calibration'):.5f}). Platt's curve of the score itself has the "
+        f"wrong shape for odds that are off by a factor ({ours('platt', 'calibration'):.5f}). "
+        "Inverse weights, Platt and the I-spline rise strictly and keep AUC to its eighth digit "
+        "and beyond; isotonic regression and flat pieces of the piecewise-linear calibrator "
+        "make ties and change it."
     )
 
 

@@ -60,13 +60,13 @@ def measure_resnet() -> Measured:
 def tell_resnet(_rows: Rows) -> str:
     """How to read Figure 1."""
     return (
-        "(a) What was predicted and what came true add up along the scores; their largest gap is "
+        "(a) Cumulative predicted and observed positives along the scores; their largest gap is "
         "the KS error. (b) The same with the axis warped so that the prediction is a straight "
         "line. (c) Score and recalibrated probability by fractile: their difference is the slope "
         "of the gap. (d) The recalibrated probability against the score is a reliability diagram "
-        "without bins. The network is too sure nearly everywhere: the gap grows to the end, so "
-        "that the KS error is the whole difference of mean confidence and accuracy, and the ECE "
-        "the same number."
+        "without bins. The network is overconfident nearly everywhere: the gap grows to the end, "
+        "so that the KS error is the whole difference of mean confidence and accuracy, and the "
+        "ECE the same number."
     )
 
 

@@ -102,7 +102,7 @@ class Study:
     pictures : mapping of str to str
         Alternative text by name of the picture's file.
     table : callable or None
-        The table in Markdown where one line a row would not do.
+        The table in Markdown where one line per row would not do.
     """
 
     key: str

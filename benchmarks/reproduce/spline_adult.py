@@ -15,8 +15,8 @@ from calib.figures.functions import functions_chart
 
 P_MINS = (1e-2, 1e-3, 1e-4, 1e-5)
 ADULT = (
-    "UCI Adult. Bernoulli naive Bayes on six one-hot features and 75 % of adult.data; the maps are "
-    "fitted on its other 8,141 rows; log loss on the 16,281 rows of adult.test."
+    "UCI Adult. Bernoulli naive Bayes on six one-hot features and 75 % of adult.data; the "
+    "calibrators are fitted on its other 8,141 rows; log loss on the 16,281 rows of adult.test."
 )
 
 
@@ -121,7 +121,8 @@ def tell_clipping(rows: Rows) -> str:
     saved = rows["uncalibrated"].ours - best.ours
     whole = rows["uncalibrated"].ours - rows["splinecalib"].ours
     return (
-        "Scores of 0.9999 that are wrong make a log loss large, and the simplest cure is to allow "
-        f"none. The best bound ({best.name}) saves {saved:.3f} of the {whole:.3f} that "
-        "calibration saves: the model is too sure over its whole range, not only at the ends."
+        "Scores of 0.9999 that are wrong make a log loss large, and the simplest cure is to "
+        f"allow none. The best bound ({best.name}) saves {saved:.3f} of the {whole:.3f} that "
+        "calibration saves: the model is overconfident over its whole range, not only at the "
+        "ends."
     )

@@ -90,8 +90,8 @@ def measure_figure_4() -> Measured:
     """What the four panels show, in numbers."""
     found = forest_analysis()
     protocol = (
-        "scikit-learn's digits, is it 5 or more; 100 trees of depth 6 on 599 rows, maps fitted on "
-        "599 others and scored on the last 599."
+        "scikit-learn's digits, is it 5 or more; 100 trees of depth 6 on 599 rows, calibrators "
+        "fitted on 599 others and scored on the last 599."
     )
     said = {"log_loss": "log loss", "slope": "slope", "ks_error": "KS error"}
     rows = tuple(
@@ -108,15 +108,16 @@ def tell_figure_4(rows: Rows) -> str:
     """The reading of Figure 4.1."""
     return (
         "The paper reads the calibration function of a random forest; here the reading is "
-        "repeated on data that scikit-learn ships, with panels of our own, so that there is no "
-        "number to meet. A forest "
-        "averages its trees, and an average comes near 0 or 1 only if all trees agree: its scores "
-        "are drawn to the middle. Scores above one half come true more often than they say, scores "
-        "below it less often; the map is an S that is steeper than the diagonal (slope "
-        f"{rows['slope, uncalibrated'].ours:.2f} where 1 would be right), and panel (d) shows how "
-        "calibration moves the scores outward. On rows that neither the forest nor the map has "
-        f"seen, the slope becomes {rows['slope, spline'].ours:.2f} and the log loss falls from "
-        f"{rows['log loss, uncalibrated'].ours:.3f} to {rows['log loss, spline'].ours:.3f}."
+        "repeated on data that scikit-learn ships, with panels of our own, so there is no "
+        "published number to compare with. A forest averages its trees, and an average comes "
+        "near 0 or 1 only if all trees agree: its scores are drawn to the middle. For scores "
+        "above 0.5 the observed rate is higher than the score, for scores below it is lower; "
+        "the calibration function is an S that is steeper than the diagonal (slope "
+        f"{rows['slope, uncalibrated'].ours:.2f} instead of 1), and panel (d) shows how "
+        "calibration moves the scores outward. On rows that neither the forest nor the "
+        f"calibrator has seen, the slope becomes {rows['slope, spline'].ours:.2f} and the log "
+        f"loss falls from {rows['log loss, uncalibrated'].ours:.3f} to "
+        f"{rows['log loss, spline'].ours:.3f}."
     )
 
 
@@ -168,12 +169,13 @@ def tell_algorithm_4(rows: Rows) -> str:
         return 100 * rows[f"{way}, accuracy"].ours
 
     return (
-        "A calibration set takes a quarter of the rows away from the model and leaves the map with "
-        "few; Algorithm 4 fits the map on predictions out of fold and the model on everything. "
-        f"From the same rows it reaches a log loss of {loss('Algorithm 4'):.3f} instead of "
-        f"{loss('calibration set'):.3f} ({loss('not calibrated'):.3f} without calibration), and "
-        f"{hits('Algorithm 4'):.1f} % instead of {hits('calibration set'):.1f} % of the digits "
-        "right. `calib.CalibratedModel` is Algorithm 4."
+        "A calibration set takes a quarter of the rows away from the model and leaves the "
+        "calibrator with few; Algorithm 4 fits the calibrator on predictions out of fold and "
+        "the model on everything. From the same rows it reaches a log loss of "
+        f"{loss('Algorithm 4'):.3f} instead of {loss('calibration set'):.3f} "
+        f"({loss('not calibrated'):.3f} without calibration), and {hits('Algorithm 4'):.1f} % "
+        f"instead of {hits('calibration set'):.1f} % of the digits right. "
+        "`calib.CalibratedModel` is Algorithm 4."
     )
 
 
@@ -185,8 +187,8 @@ STUDIES = (
         tell_table_1,
         {
             "splinecalib_adult": "Maps of Platt, isotonic, beta and spline over the test rows of "
-            "naive Bayes on Adult: scores between 0.1 and 0.8 come true about 3 times in 10, "
-            "whatever they say."
+            "naive Bayes on Adult: about 30% of rows with scores between "
+            "0.1 and 0.8 are positive, whatever the score."
         },
     ),
     Study(
@@ -206,8 +208,9 @@ STUDIES = (
         tell_figure_4,
         {
             "splinecalib_forest": "Four panels: reliability of a random forest on the rows that "
-            "the map is fitted on and on new rows, both S-shaped; new rows after calibration, on "
-            "the diagonal; histograms of scores before and after."
+            "the calibrator is fitted on and on new rows, both S-shaped; "
+            "new rows after calibration, on the diagonal; histograms of "
+            "scores before and after."
         },
     ),
     Study(

@@ -29,7 +29,7 @@ def beside(row: Published) -> str:
 
 
 def plain_table(rows: Rows) -> str:
-    """One line a row; columns that would be empty are left out."""
+    """One line per row; columns that would be empty are left out."""
     if all(math.isnan(row.published) for row in rows.values()):
         return markdown(["ours"], {row.name: [_number(row.ours, row)] for row in rows.values()})
     columns = ["published", "ours", "difference", "allowed"]

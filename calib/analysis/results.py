@@ -204,7 +204,7 @@ class Analysis:
 
     @property
     def uncalibrated(self) -> MethodResult:
-        """Result of the scores as they are."""
+        """Result of the uncalibrated scores."""
         return self.methods["uncalibrated"]
 
     def table(self) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The scores as they are."""
+"""The uncalibrated scores."""
 
 from __future__ import annotations
 

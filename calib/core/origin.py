@@ -33,7 +33,7 @@ time, model, model_value, transform : str
     header : bool or None
         Whether its first line names the columns, where a person said it.
     guesses : tuple of str
-        What nobody named: arguments and the values that were guessed for them.
+        Arguments that were not given, and the values that were guessed for them.
     repeated_rows, repeated_ids : int
         Rows of the file that equal an earlier row in all columns, and that have the id of an
         earlier row.

@@ -44,7 +44,7 @@ class Clipping:
     best : ClippedLoss
         Of the least log loss on these very rows: chosen in hindsight, so better than it will be.
     uncalibrated, calibrated : Estimate
-        Log loss of the scores as they are, and of the calibrator with the least.
+        Log loss of the uncalibrated scores, and of the calibrator with the lowest log loss.
     calibrator : str
         Its key; "uncalibrated" where none was compared.
     gain : Estimate

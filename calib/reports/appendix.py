@@ -75,7 +75,7 @@ def data(report: Contents) -> Section:
 
 
 def _read_as(origin: Origin | None) -> list[tuple[str, str]]:
-    """What else was said when the file was read."""
+    """What else was given when the file was read."""
     if origin is None:
         return []
     test = f", {origin.test_value} marks test rows" if origin.test_value else ""

@@ -124,7 +124,7 @@ class Report(Contents, Printable):
         Raises
         ------
         ReportError
-            If it is no report, is damaged, or was written by a newer version.
+            If it is not a report, is damaged, or was written by a newer version.
         """
         text = _text(source)
         try:

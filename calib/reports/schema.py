@@ -67,7 +67,7 @@ def upgraded(data: Any) -> dict[str, Any]:
     Raises
     ------
     ReportError
-        If it is no report, or was written by a newer version.
+        If it is not a report, or was written by a newer version.
     """
     if not isinstance(data, dict) or "schema_version" not in data:
         raise ReportError("This is not a report: it has no schema_version.")

@@ -39,7 +39,7 @@ def insert_tags(connection: Connection, report_id: str, names: tuple[str, ...]) 
 
 
 def unknown(connection: Connection, report_id: str) -> StoreError:
-    """Why there is no report of an id."""
+    """Why an id has no report."""
     query = select(deletions).where(deletions.c.report_id == plain(report_id))
     row = connection.execute(query).mappings().first()
     if row is None:

@@ -98,7 +98,7 @@ def _row(decision: Decision) -> dict[str, float]:
 
 
 def decide(held_out: CrossFitted, costs: Costs, *, confidence_level: float = 0.95) -> DecisionTable:
-    """Decide by every method's scores at the threshold that the costs ask for, and count the cost.
+    """Decide by every method's scores at the threshold that the costs imply, and count the cost.
 
     Parameters
     ----------

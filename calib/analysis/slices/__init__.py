@@ -1,4 +1,4 @@
-"""Slices: whether the scores hold up in every part of the data."""
+"""Slices: whether the scores are calibrated in every part of the data."""
 
 from calib.analysis.slices.bins import bin_of, bin_rows, row_table, score_in
 from calib.analysis.slices.calibration import SliceCalibration, calibrate_slices
