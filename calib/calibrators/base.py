@@ -26,7 +26,7 @@ class Calibrator(BaseEstimator):
     """Base of all calibrators.
 
     A method is one subclass in one file: parameters in ``__init__``, `_fit` that reads the cells
-    and sets attributes ending in an underscore, `to_map` that tells the fitted map as data (and
+    and sets attributes ending in an underscore, `to_map` that gives the fitted function as data (and
     `_map` where NumPy applies it faster), `formula` that says it in words and numbers. Monotone
     ones say so. The weights that `_fit` sees are in effective rows, so that no method has to know
     in which unit they were given.
@@ -107,12 +107,12 @@ class Calibrator(BaseEstimator):
         return np.asarray(self.to_map()(ON_ARRAYS, scores))
 
     def to_map(self) -> Form:
-        """The fitted map as data, from which it is exported.
+        """The fitted function as data, from which it is exported.
 
         A calibrator whose `_map` is its own has a map of the same numbers here, to the last bit.
         """
         raise NotImplementedError(
-            f"{type(self).__name__} cannot be exported: it has no to_map, which tells its map as "
+            f"{type(self).__name__} cannot be exported: it has no to_map, which gives it as "
             "data (calib/calibrators/forms.py)."
         )
 

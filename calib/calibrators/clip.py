@@ -65,7 +65,7 @@ class Clip(Calibrator):
         return _clipped(scores, self.p_min_)
 
     def to_map(self) -> Clipped:
-        """The map as data."""
+        """The function as data."""
         return Clipped(self.p_min_, 1.0 - self.p_min_)
 
     def formula(self) -> str:
@@ -144,7 +144,7 @@ class MatrixClip(MatrixCalibrator):
         return _clipped_rows(scores, self.p_min_)
 
     def to_map(self) -> RowsClipped:
-        """The map as data."""
+        """The function as data."""
         return RowsClipped(self.p_min_, 1.0 - self.p_min_)
 
     def formula(self) -> str:

@@ -92,7 +92,7 @@ class Histogram(Calibrator):
         return self.rates_[np.searchsorted(self.edges_, scores, side="left")]
 
     def to_map(self) -> Piecewise:
-        """The map as data."""
+        """The function as data."""
         return Piecewise(Axis(), steps(self.edges_, self.rates_, "right"))
 
     def formula(self) -> str:

@@ -53,7 +53,7 @@ class IncreasingSigmoid(RowCalibrator):
         return float(sigmoid(np.array(self.intercept_)))
 
     def to_map(self) -> Form:
-        """The map as data."""
+        """The function as data."""
         if self.constant_:
             return Piecewise(Axis(), steps([], [self._base_rate()], "left"))
         # Of two columns that are one, the sum of both was fitted.

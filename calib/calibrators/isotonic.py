@@ -85,7 +85,7 @@ class Isotonic(RowCalibrator):
         return np.interp(scores, self.knots_, self.values_)
 
     def to_map(self) -> Piecewise:
-        """The map as data."""
+        """The function as data."""
         return Piecewise(Axis(), lines(self.knots_, self.values_))
 
     def formula(self) -> str:

@@ -127,7 +127,7 @@ class ISpline(Calibrator):
         return np.asarray(np.cumsum(basis[:, ::-1], axis=1)[:, -2::-1], dtype=np.float64)
 
     def to_map(self) -> Piecewise:
-        """The map as data."""
+        """The function as data."""
         padded = np.concatenate([[0.0] * DEGREE, self._ladder, [1.0] * DEGREE])
         steps = np.append(self.intercept_, self.coefficients_)
         axis = Axis("compact_logit", self.epsilon_, 1.0 - self.epsilon_)

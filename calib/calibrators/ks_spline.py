@@ -85,7 +85,7 @@ class KSSpline(Calibrator):
         self.low_, self.high_ = bounds.tolist()
 
     def to_map(self) -> Drift:
-        """The map as data."""
+        """The function as data."""
         slope = self.spline_.derivative()
         return Drift(
             lines(self.scores_, self.fractiles_),

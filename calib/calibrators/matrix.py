@@ -35,7 +35,7 @@ class FullLinear(LinearSoftmax):
         return np.column_stack([self.weights_, self.intercepts_]).ravel()
 
     def to_map(self) -> Softmax:
-        """The map as data."""
+        """The function as data."""
         return Softmax(self.weights_.copy(), self.intercepts_.copy())
 
     def formula(self) -> str:

@@ -133,9 +133,9 @@ class MatrixCalibrator(BaseEstimator):
         raise NotImplementedError
 
     def to_map(self) -> RowsForm:
-        """The fitted map as data, from which it is exported."""
+        """The fitted function as data, from which it is exported."""
         raise NotImplementedError(
-            f"{type(self).__name__} cannot be exported: it has no to_map, which tells its map as "
+            f"{type(self).__name__} cannot be exported: it has no to_map, which gives it as "
             "data (calib/calibrators/forms.py)."
         )
 

@@ -75,7 +75,7 @@ class OneVsRest(MatrixCalibrator):
         return divide_by_sum(calibrated, scores)
 
     def to_map(self) -> EachClass:
-        """The map as data."""
+        """The function as data."""
         return EachClass(tuple(Identity() if f is None else f.to_map() for f in self.maps_))
 
     def formula(self) -> str:

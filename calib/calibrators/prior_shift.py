@@ -72,7 +72,7 @@ class PriorShift(Calibrator):
         return scores / (scores + self.r_ * (1.0 - scores))
 
     def to_map(self) -> OddsDivided:
-        """The map as data."""
+        """The function as data."""
         return OddsDivided(self.r_)
 
     def formula(self) -> str:

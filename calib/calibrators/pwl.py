@@ -117,7 +117,7 @@ class PiecewiseLinear(Calibrator):
         return np.interp(scores, self.keypoints_, self.values_)
 
     def to_map(self) -> Piecewise:
-        """The map as data."""
+        """The function as data."""
         return Piecewise(Axis(), lines(self.keypoints_, self.values_))
 
     def knots(self) -> FloatArray:

@@ -124,7 +124,7 @@ class Spline(Calibrator):
         self._chosen_degrees = float(path.degrees[path.chosen])
 
     def to_map(self) -> Piecewise:
-        """The map as data."""
+        """The function as data."""
         axis = Axis("compact_logit", self.epsilon_, 1.0 - self.epsilon_)
         return Piecewise(axis, self._spline.pieces(self.coefficients_), "sigmoid")
 

@@ -162,7 +162,7 @@ class SplineCalib(Calibrator):
         return log_odds(np.clip(scores, *self._ends)) if self.transform == "logit" else scores
 
     def to_map(self) -> Piecewise:
-        """The map as data."""
+        """The function as data."""
         axis = Axis()
         if self.transform == "compact_logit":
             axis = Axis(self.transform, self.epsilon_, 1.0 - self.epsilon_)

@@ -106,7 +106,7 @@ class MatrixTemperature(MatrixCalibrator):
         return scores
 
     def to_map(self) -> Softmax:
-        """The map as data."""
+        """The function as data."""
         slopes = np.full(self.n_classes_, 1.0 / self.temperature_)
         return Softmax(slopes, np.zeros(self.n_classes_))
 

@@ -37,7 +37,7 @@ class Uncalibrated(Calibrator):
         return scores
 
     def to_map(self) -> Identity:
-        """The map as data."""
+        """The function as data."""
         return Identity()
 
     def formula(self) -> str:
@@ -72,7 +72,7 @@ class MatrixUncalibrated(MatrixCalibrator):
         return scores
 
     def to_map(self) -> RowsIdentity:
-        """The map as data."""
+        """The function as data."""
         return RowsIdentity()
 
     def formula(self) -> str:

@@ -54,7 +54,7 @@ class VectorScaling(LinearSoftmax):
         return np.column_stack([self.slopes_, self.intercepts_]).ravel()
 
     def to_map(self) -> Softmax:
-        """The map as data."""
+        """The function as data."""
         return Softmax(self.slopes_.copy(), self.intercepts_.copy())
 
     def formula(self) -> str:

@@ -85,7 +85,7 @@ class VennAbers(Calibrator):
         return p1 / (1.0 - p0 + p1)
 
     def to_map(self) -> BetweenTwo:
-        """The map as data."""
+        """The function as data."""
         return BetweenTwo(
             steps(self.lower_scores_, self.lower_, "left"),
             steps(self.upper_scores_, self.upper_, "right"),

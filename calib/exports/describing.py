@@ -82,7 +82,7 @@ def _compare_with_fitted(
         first = np.argwhere(wrong)[0]
         where, entry = made.scores[first[0]], tuple(first)
         raise ExportError(
-            f"The exported map of {made.label} must give what the fitted one predicts, got "
+            f"The exported function of {made.label} must give what the fitted one predicts, got "
             f"{expected[entry]!r} instead of {fitted[entry]!r} at {where.tolist()}."
         )
 

@@ -33,21 +33,21 @@ class ExportedCalibrator:
     Attributes
     ----------
     method, label, formula : str
-        Key and label of the method, and the fitted map in words and numbers.
+        Key and label of the method, and the fitted function in words and numbers.
     parameters : mapping
         Of the estimator, as they were given.
     form : Form or RowsForm
-        The fitted map.
+        The fitted function.
     classes : tuple of str or None
         Names of the classes, in the order of the columns; None for one score.
     n_rows : int
         Rows that were fitted.
     fitted_range : tuple of float or None
-        Lowest and highest score that was fitted: others were not seen, and the map is a guess.
+        Lowest and highest score that was fitted: outside of it the function extrapolates.
     base_rate : tuple of float
         Share of positives in the fitted rows, or of each class.
     monotone : bool
-        Whether the map never falls.
+        Whether the function never falls.
     versions : mapping of str to str
     data : mapping or None
         Name, fingerprint and number of rows of the data that were analysed.
