@@ -58,7 +58,7 @@ def body(model: Model) -> None:
 
 def recommendation(analysis: Analysis) -> None:
     with st.container(border=True, key=state.key("recommendation")):
-        st.markdown(f"#### {text.plain(analysis.recommendation.sentence)}")
+        st.markdown(f"### {text.plain(analysis.recommendation.sentence)}")
         for reason in analysis.recommendation.reasons:
             st.markdown(f"- {text.plain(reason)}")
         st.caption(words.protocol(analysis))

@@ -27,11 +27,11 @@ def body(model: Model) -> None:
     cost, benefit = deciding.curves(session, analysis)
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown("##### Expected cost")
+        st.markdown("### Expected cost")
         frame.chart(cost_chart(cost, decided, shown), "chart_cost")
         frame.reading(decision_view.cost_reading(costs))
     with right:
-        st.markdown("##### Net benefit")
+        st.markdown("### Net benefit")
         at = None if costs.capacity else costs.threshold
         frame.chart(net_benefit_chart(benefit, shown, threshold=at), "chart_benefit")
         st.markdown(decision_view.benefit_said(benefit, shown))

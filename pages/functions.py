@@ -33,12 +33,12 @@ def body(model: Model) -> None:
     st.markdown("### Epsilon of the compact logit")
     left, right = st.columns(2, gap="medium")
     with left:
-        st.markdown("##### The scale that splines live on")
+        st.markdown("#### The scale that splines live on")
         frame.chart(compact_logit_chart(analysis), "chart_compact_logit")
         st.markdown(how_to_read.compact_logit(analysis.compact_logit))
     # Last: everything else can be read while its points are computed.
     with right:
-        st.markdown("##### What it decides")
+        st.markdown("#### What it decides")
         epsilon.over_epsilon(session, model.rows, analysis)
 
 
@@ -49,12 +49,12 @@ def maps(analysis: LiveAnalysis) -> None:
     drawn, tested = tuple(analysis.methods), analysis.data.protocol == "test rows"
     left, right = st.columns(2, gap="medium")
     with left:
-        st.markdown(f"##### {words.fitted_title(analysis)}")
+        st.markdown(f"### {words.fitted_title(analysis)}")
         fitted = draw(analysis, drawn, rows="fitted")
         frame.chart(fitted, "chart_functions_fitted")
     with right:
         if tested:
-            st.markdown(f"##### {words.scored_title(analysis)}")
+            st.markdown(f"### {words.scored_title(analysis)}")
             scored = draw(analysis, drawn, rows="test")
             frame.chart(scored, "chart_functions_test")
         else:
@@ -72,7 +72,7 @@ def smoothness(analysis: Analysis) -> None:
     columns = st.columns(2, gap="medium")
     for column, key in zip(columns, smoothed, strict=False):
         with column:
-            st.markdown(f"##### {words.method_label(key)}")
+            st.markdown(f"#### {words.method_label(key)}")
             frame.chart(lambda_path_chart(analysis, key), f"chart_lambda_{key}")
     with columns[1] if len(smoothed) == 1 else st.container():
         frame.reading(how_to_read.LAMBDA)

@@ -19,15 +19,15 @@ calibrators = glossary.kept(glossary.calibrator_entries() | glossary.term_entrie
 left, right = st.columns(2, gap="large")
 with left, st.container(key="glossary_metrics"):
     for title, entries in metrics.items():
-        st.markdown(f"#### {title}")
+        st.markdown(f"### {title}")
         st.markdown("\n".join(entry.markdown() for entry in entries))
 with right, st.container(key="glossary_calibrators"):
     for title, entries in calibrators.items():
-        st.markdown(f"#### {title}")
+        st.markdown(f"### {title}")
         st.markdown("\n".join(entry.markdown() for entry in entries))
     if not query:
         st.caption(glossary.ONE_VS_REST)
-        st.markdown("#### How the intervals are made")
+        st.markdown("### How the intervals are made")
         st.markdown(glossary.INTERVALS)
 if not metrics and not calibrators:
     st.info("No matches.")

@@ -49,5 +49,5 @@ with above:
     with form:
         reporting.form(session, reporting.chosen_model(session, models), store)
     with contents:
-        st.markdown("##### What it holds")
+        st.markdown("### What it holds")
         st.markdown(reporting.CONTENTS)

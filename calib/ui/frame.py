@@ -199,7 +199,7 @@ def reading(text: str, title: str = "") -> None:
 
     def draw() -> None:
         if title:
-            st.markdown(f"##### {title}")
+            st.markdown(f"### {title}")
         st.markdown(text)
 
     once(text, draw)

@@ -46,7 +46,7 @@ def show(comparison: ModelComparison) -> None:
         with picture:
             frame.chart(checkpoint_chart(comparison), "chart_models")
         with beside:
-            st.markdown("##### How to read it")
+            st.markdown("### How to read it")
             st.markdown(LINES_READING)
     _differences(comparison)
 

@@ -72,11 +72,11 @@ def form(session: Session, model: Model, store: Store | None) -> None:
     except ValueError as error:
         st.error(plain(str(error)))
         return
-    st.markdown("##### Download")
+    st.markdown("### Download")
     downloads.files(report, "calibration-report")
     downloads.images(report, "calibration-report")
     if store is not None:
-        st.markdown("##### Share with the team")
+        st.markdown("### Share with the team")
         _saving(session, store, report)
 
 

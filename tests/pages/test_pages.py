@@ -1,6 +1,7 @@
 """Every page on every example, and what a person does on them, without a browser."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -197,10 +198,11 @@ def test_a_file_that_raises_a_question_leads_from_the_first_page_to_data(data, a
 
 
 @pytest.mark.parametrize("page", ["", *PAGES, "classes", "gallery", "methods"])
-def test_every_page_has_one_h1_and_then_an_h2(page):
+def test_every_page_has_one_h1_and_skips_no_heading(page):
     levels = heading_levels(go(start(ex="digits", m="uncalibrated.platt.spline"), page))
     assert levels[:2] == [1, 2]
     assert levels.count(1) == 1
+    assert all(below <= above + 1 for above, below in pairwise(levels))
 
 
 def test_choices_survive_page_changes():
