@@ -54,6 +54,22 @@ if (!window.calibHistory) {
 }
 </script>
 """
+# On a phone the navigation scrolls sideways, and the page that is shown may lie outside.
+CURRENT = """
+<script>
+(function mark(frames) {
+    const bar = document.querySelector(".st-key-navigation");
+    const links = [...bar?.querySelectorAll("a") ?? []];
+    const shown = links.find(link => link.textContent.trim() === "PAGE");
+    // The links are drawn after this.
+    if (!shown) return frames && requestAnimationFrame(() => mark(frames - 1));
+    for (const link of links) link.removeAttribute("aria-current");
+    shown.setAttribute("aria-current", "page");
+    const {left, width} = shown.getBoundingClientRect();
+    bar.scrollLeft += left + width / 2 - bar.clientWidth / 2;
+})(200);
+</script>
+"""
 log = logging.getLogger(__name__)
 
 
@@ -114,7 +130,8 @@ def has_classes(session: Session) -> bool:
 def _navigation(title: str, classes: bool) -> None:
     hidden = "" if title == "Overview" else f'<span class="unseen">: {title}</span>'
     with st.container(horizontal=True, key="navigation", gap=None):
-        st.html(f"<h1>{PRODUCT}{hidden}</h1>{HISTORY}", unsafe_allow_javascript=True)
+        scripts = HISTORY + CURRENT.replace("PAGE", title)
+        st.html(f"<h1>{PRODUCT}{hidden}</h1>{scripts}", unsafe_allow_javascript=True)
         for name, pages in GROUPS.items():
             with st.container(horizontal=True, key=f"pages_{name.lower()}", gap=None):
                 for label, page in pages.items():

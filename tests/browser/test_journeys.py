@@ -73,7 +73,7 @@ def test_from_a_file_to_a_report_that_needs_no_network(page: Page, browser, odd_
     assert points(page, "chart_functions_fitted", "Platt") == platt
 
     go(page, "Compare")
-    expect(page.get_by_text("Use ", exact=False).first).to_be_visible()
+    expect(by_key(page, "recommendation").get_by_text("Recommended: ")).to_be_visible()
 
     go(page, "Reports")
     with page.expect_download() as download:
@@ -160,7 +160,7 @@ def test_percentages_are_repaired_by_one_click(page: Page, tmp_path):
     page.get_by_role("button", name="Divide by 100").click()
     settle(page)
     go(page, "Overview")
-    expect(by_key(page, "chart_reliability").locator(".js-plotly-plot")).to_be_visible()
+    expect(by_key(page, "chart_before").locator(".js-plotly-plot")).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_file_that_is_no_table_gets_its_sentence_and_costs_nothing(page: Page,
     upload(page, path)
     expect(page.get_by_test_id("stAlert").first).to_be_visible()
     go(page, "Overview")
-    expect(by_key(page, "chart_reliability").locator(".js-plotly-plot")).to_be_visible()
+    expect(by_key(page, "chart_before").locator(".js-plotly-plot")).to_be_visible()
 
 
 @rare

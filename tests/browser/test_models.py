@@ -59,7 +59,7 @@ def test_logits_as_npz_are_softmaxed_by_one_click(page: Page, matrix, tmp_path):
     page.get_by_role("link", name="See the verdict").click()
     settle(page)
     # The dots are the mean confidences of the softmax.
-    (dots,) = [t for t in traces(page, "chart_reliability") if t["name"] == "Uncalibrated"
+    (dots,) = [t for t in traces(page, "chart_before") if t["name"] == "Uncalibrated"
                and "markers" in t["mode"] and len(t["x"]) > 1]  # fmt: skip
     assert min(dots["x"]) >= scores.max(axis=1).min() - 1e-6
     assert max(dots["x"]) <= 1.0
@@ -124,16 +124,14 @@ def test_four_models_move_to_a_second_row_where_they_do_not_fit(page: Page):
     wanted = "~".join(f"round {number}" for number in (1, 3, 10, 30))
     visit(page, f"/?ex=rounds&model={wanted}")
     boxes = [
-        by_key(page, f"chart_reliability{suffix}").evaluate(BOX)
-        for suffix in ("", "_1", "_2", "_3")
+        by_key(page, f"chart_before{suffix}").evaluate(BOX) for suffix in ("", "_1", "_2", "_3")
     ]
     assert boxes[0][0] == boxes[2][0]
     assert boxes[2][1] > boxes[0][1] + 300
     page.set_viewport_size({"width": 2300, "height": 900})
     settle(page)
     boxes = [
-        by_key(page, f"chart_reliability{suffix}").evaluate(BOX)
-        for suffix in ("", "_1", "_2", "_3")
+        by_key(page, f"chart_before{suffix}").evaluate(BOX) for suffix in ("", "_1", "_2", "_3")
     ]
     assert len({round(left) for left, _, _ in boxes}) == 4
     # The sentences above the charts are one to four lines long.

@@ -42,3 +42,13 @@ def test_links_of_the_navigation_do_not_overlap(phone: Page):
         for other in boxes[i + 1 :]:
             right, bottom = one["x"] + one["width"], one["y"] + one["height"]
             assert right <= other["x"] or bottom <= other["y"]
+
+
+@pytest.mark.parametrize("label", ["Overview", "Methods"])
+def test_the_navigation_scrolls_to_the_page_that_is_shown(phone: Page, label: str):
+    visit(phone, "/" if label == "Overview" else "/methods")
+    link = by_key(phone, "navigation").locator("[aria-current=page]")
+    assert link.inner_text() == label
+    box = link.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 380
