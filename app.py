@@ -35,14 +35,23 @@ def landing() -> None:
     widgets.changed(session)
 
 
+def means(analysis: Analysis) -> tuple[str, str]:
+    """What the mean score and the observed frequency are called."""
+    if session.is_matrix and analysis.settings.view == "top:1":
+        return "Mean confidence", "Accuracy"
+    return "Mean prediction", "Base rate"
+
+
 def answer(analysis: Analysis) -> None:
     """Yes, no or not known; then what is wrong, where and by how much."""
     verdict, data, scores = analysis.verdict, analysis.data, analysis.uncalibrated
     symbol, color = LOOKS[verdict.answer]
     with st.container(border=True, key=state.key(f"answer_{color}")):
         st.markdown(f"## :{color}[{symbol}] {text.plain(verdict.heading)}")
-        if verdict.finding:
-            st.markdown(text.plain(verdict.finding))
+        said, seen = text.percents(data.mean_score, data.base_rate)
+        predicted, observed = means(analysis)
+        averages = f"{predicted} is {said}, {observed.lower()} {seen}."
+        st.markdown(text.plain(verdict.finding or averages))
         evidence = verdict.evidence or (
             f"KS error {text.number(scores.metrics['ks_error'].value, 3)}, "
             f"{text.p_value(scores.p_adjusted['ks'])}"
@@ -82,7 +91,7 @@ def recommendation(analysis: Analysis) -> None:
 
 def four_numbers(analysis: Analysis) -> None:
     data, scores = analysis.data, analysis.uncalibrated
-    top_label = analysis.settings.view == "top:1" and session.is_matrix
+    predicted, observed = means(analysis)
     with st.container(key=state.key("numbers")):
         left, right = st.columns(2, wrap=False)
         left.metric(
@@ -104,11 +113,11 @@ def four_numbers(analysis: Analysis) -> None:
             "p-value after Holm's correction for five tests.",
         )
         left.metric(
-            "Mean confidence" if top_label else "Mean prediction",
+            predicted,
             text.percent(data.mean_score),
-            help="A calibrated model's mean prediction equals the base rate.",
+            help=f"Of a calibrated model it equals the {observed.lower()}.",
         )
-        right.metric("Accuracy" if top_label else "Base rate", text.percent(data.base_rate))
+        right.metric(observed, text.percent(data.base_rate))
 
 
 def about() -> None:

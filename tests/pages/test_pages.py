@@ -177,6 +177,10 @@ def test_every_page_shows_every_example(example):
         assert not app.error
 
 
+def test_an_answer_without_a_finding_says_both_means():
+    assert "Mean prediction is 37\\.34%, base rate 37\\.26%\\." in said(start(ex="logistic"))
+
+
 def test_a_file_that_is_dropped_on_the_first_page_is_answered_there():
     app = start()
     app.file_uploader[0].upload("mine.csv", rows().encode(), "text/csv").run()
