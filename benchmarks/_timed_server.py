@@ -18,8 +18,8 @@ from typing import Any
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.web.cli import main
 
-CHARTS = "charts sent"
-# From the start of a run until its first chart is on its way.
+CHARTS, EXPLORER = "charts sent", "explorer sent"
+# From the start of a run until its first chart, or the explorer, is on its way.
 DIAGRAM, STARTED = "diagram", "started"
 # Part of a run -> the functions that make it up.
 PARTS = {
@@ -29,6 +29,7 @@ PARTS = {
         "calib.figures.sensitivity:sensitivity_chart",
     ],
     CHARTS: ["streamlit:plotly_chart"],
+    EXPLORER: ["calib.ui.explorer:show"],
     "tables sent": ["streamlit:dataframe"],
     "address": ["calib.ui.state:write_address"],
     "navigation": ["calib.ui.frame:_navigation"],
@@ -54,7 +55,7 @@ def timed(part: str, function: Callable[..., Any]) -> Callable[..., Any]:
             parts = spent.__dict__
             now = time.perf_counter()
             parts[part] = parts.get(part, 0.0) + now - start
-            if part == CHARTS:
+            if part in (CHARTS, EXPLORER):
                 parts.setdefault(DIAGRAM, now - parts[STARTED])
 
     return call
