@@ -31,7 +31,7 @@ PAUSE = (0.3, 0.7)
 # analysis of ten; megabytes of a session; share of the memory that may stay.
 RATIO, RATIO_OF_MANY, FIRST, SESSION, LEFT = 3.0, 10.0, 3.0, 40.0, 0.25
 FORGOTTEN = 130.0  # seconds until Streamlit forgets a session that does not come back
-CHART = "chart_reliability"
+CHART = "explorer"
 
 
 def pasted(seed: int) -> str:

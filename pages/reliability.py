@@ -60,12 +60,18 @@ def controls(session: Session) -> None:
 
 
 def diagram(model: Model, shown: tuple[str, ...], rates: tuple[RateCurve, ...]) -> None:
-    if not explorer.can_show(session, model):
+    explored = explorer.can_show(session, model)
+    if explored:
+        explorer.show(session, model, shown)
+    # Lines are drawn in the static chart alone.
+    if rates or not explored:
         static_diagram(model, shown, rates)
         return
-    explorer.show(session, model, shown)
-    with st.expander("Static chart, with lines and image download", key="static_diagram"):
-        static_diagram(model, shown, rates)
+    # Drawn only while it is open: plotly takes longer than all else of a moved slider.
+    static = st.expander("Static chart", key="static_diagram", on_change="rerun")
+    if static.open:
+        with static:
+            static_diagram(model, shown, rates)
 
 
 def static_diagram(model: Model, shown: tuple[str, ...], rates: tuple[RateCurve, ...]) -> None:

@@ -110,7 +110,16 @@ def by_key(page: Page, key: str) -> Locator:
 
 def traces(page: Page, key: str) -> list[dict[str, Any]]:
     """The traces of the one chart inside `key` as plotly drew them, defaults filled in."""
+    open_static(page)
     return json.loads(by_key(page, key).locator(".js-plotly-plot").evaluate(READ_TRACES))
+
+
+def open_static(page: Page) -> None:
+    """Have the static reliability diagram drawn, where the explorer stands above it."""
+    closed = by_key(page, "static_diagram").locator("details:not([open]) > summary")
+    if closed.count():
+        closed.click()
+        settle(page)
 
 
 def _free_port() -> int:

@@ -11,17 +11,17 @@ from playwright.sync_api import Locator, Page, expect
 
 from calib.loading.examples import EXAMPLES
 from tests.browser.actions import press_slider
-from tests.browser.harness import by_key, settle, traces, visit
+from tests.browser.harness import by_key, open_static, settle, traces, visit
 
 EXAMPLE = EXAMPLES["naive_bayes"].load()
 SAID = re.compile(r"([\d,]+) of ([\d,]+) positive, mean score ([\d.]+): observed ([\d.]+)")
 
 
 def click_dot(page: Page, number: int) -> None:
-    if not by_key(page, "chart_reliability").is_visible():
-        page.get_by_text("Static chart, with lines").click()
-        settle(page)
-    box = by_key(page, "chart_reliability").locator("path.point").nth(number).bounding_box()
+    open_static(page)
+    dot = by_key(page, "chart_reliability").locator("path.point").nth(number)
+    dot.scroll_into_view_if_needed()
+    box = dot.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     settle(page)

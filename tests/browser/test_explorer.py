@@ -15,7 +15,7 @@ from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import expected_calibration_error
 from calib.metrics.cumulative import ks_error, kuiper_error
 from calib.numerics.intervals import normal_quantile
-from tests.browser.harness import by_key, settle, visit
+from tests.browser.harness import by_key, open_static, settle, visit
 
 EXAMPLE = EXAMPLES["naive_bayes"].load()
 SETTINGS = [(n, by) for n in (2, 10, 15, 33, 100) for by in ("quantile", "uniform")]
@@ -264,6 +264,6 @@ def test_a_reader_hears_what_was_found(page: Page):
 def test_without_its_script_the_static_chart_stands(page: Page):
     page.add_init_script("window.atob = () => { throw Error('none'); }")
     visit(page, "/reliability")
-    page.get_by_text("Static chart, with lines").click()
-    settle(page)
+    expect(page.get_by_text("The static chart is below")).to_be_visible()
+    open_static(page)
     expect(by_key(page, "chart_reliability").locator(".js-plotly-plot")).to_be_visible()

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.actions import go
-from tests.browser.harness import by_key, settle, traces, visit
+from tests.browser.harness import by_key, open_static, settle, traces, visit
 from tests.rare import common_first, rare
 
 EXAMPLE = "/?ex=digits"
@@ -19,6 +19,7 @@ def choose(page: Page, kind: str) -> None:
 
 
 def axis_title(page: Page, key: str) -> str:
+    open_static(page)
     layout = (
         by_key(page, key)
         .locator(".js-plotly-plot")

@@ -13,6 +13,9 @@ SWEPT = {key: increasing_bins(example.load().view().cells()) for key, example in
 
 def traces(app, chart):
     """Traces of a chart by their name (the app sends no uids)."""
+    if "static_diagram" in app.session_state and not app.session_state["static_diagram"]:
+        app.session_state["static_diagram"] = True
+        app.run()
     (found,) = [c for c in app.get("plotly_chart") if chart in c.proto.id]
     return {trace.get("name"): trace for trace in json.loads(found.proto.spec)["data"]}
 
