@@ -71,8 +71,7 @@ key => {
 # The time at which a page can be read: all of it, or all but a part that shows its progress.
 READABLE = """
 label => {
-    const here = [...document.querySelectorAll(".st-key-navigation strong")]
-        .some(strong => strong.textContent === label);
+    const here = document.title.startsWith(`${label} ·`);
     const main = document.querySelector("[data-testid=stMain]");
     const idle = document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]");
     const told = main.querySelector("[data-testid=stProgress], [data-testid=stSpinner]");
