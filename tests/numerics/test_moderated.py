@@ -32,3 +32,8 @@ def test_the_model_counts_for_twenty_degrees_of_freedom():
     expected = (20.0 + 5.0 * 3.0) / 25.0 * t.ppf(0.975, 25) ** 2
     assert squared_half_width(3.0, 1.0, 5.0, 0.95) == pytest.approx(expected)
     assert squared_half_width(3.0, 4.0, 5.0, 0.95) == pytest.approx(4.0 * expected)
+
+
+def test_rows_without_clusters_are_units_themselves():
+    values = np.array([1.0, 2.0, 4.0])
+    np.testing.assert_array_equal(unit_sums(values, None), values)

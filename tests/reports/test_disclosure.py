@@ -121,3 +121,15 @@ def test_a_report_needs_ten_rows(texts):
 def test_a_report_is_not_made_from_a_report(report, texts):
     with texts.raises(ValueError):
         Report.from_analysis(report.analysis)
+
+
+@pytest.mark.parametrize(("rows", "merged"), [(MIN_ROWS, False), (MIN_ROWS - 1, True)])
+def test_ten_rows_are_shown_and_nine_are_not(rows, merged):
+    score = np.repeat([0.2, 0.8], [rows, 20])
+    outcome = np.arange(len(score)) % 2
+    settings = Settings(methods=(), n_bins=2, strategy="uniform")
+    before = analyze(Predictions.from_arrays(outcome, score), settings)
+    assert before.uncalibrated.reliability.rows.tolist() == [rows, 20]
+    after = aggregated(before)
+    assert after.uncalibrated.reliability.rows.tolist() == ([rows + 20] if merged else [rows, 20])
+    assert (len(after.warnings) > len(before.warnings)) == merged
