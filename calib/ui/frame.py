@@ -29,8 +29,8 @@ ICON = "⚖️"
 PRODUCT = "calib"
 # The address follows every choice. Streamlit adds an entry to the browser's history each time, so
 # that Back would undo nothing that is seen: only another page, or another report, is a step back.
-# Streamlit gives the links of the navigation no address, so that one opened in a new tab showed
-# this page again: they get that of their page, with the settings.
+# The links of the navigation are the same at every run; before one can be opened in a new tab it is
+# given the settings. Streamlit leaves Overview's empty, which would be the page that is shown.
 HISTORY = """
 <script>
 if (!window.calibHistory) {
