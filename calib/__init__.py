@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from calib.exports import export, load_calibrator
     from calib.loading import InputError, examples, load, load_models
     from calib.reports import Report
-    from calib.scanning import scan
+    from calib.scanning import scan, scan_sql
 
 __version__ = "0.1.0"
 
@@ -63,7 +63,7 @@ _HOMES = {
     "calib.metrics": ("metrics",),
     "calib.plot": ("plot",),
     "calib.crossfit.settings": ("Settings",),
-    "calib.scanning": ("scan",),
+    "calib.scanning": ("scan", "scan_sql"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

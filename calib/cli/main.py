@@ -13,6 +13,7 @@ from calib.cli import junit
 from calib.cli.check import add_check
 from calib.cli.compare import add_compare
 from calib.cli.report import add_report
+from calib.cli.scan import add_scan
 
 BAD_INPUT, FAULT, INTERRUPTED = 2, 3, 130
 DESCRIPTION = """Can these probabilities be trusted? The numbers of the dashboard, for pipelines.
@@ -20,6 +21,8 @@ DESCRIPTION = """Can these probabilities be trusted? The numbers of the dashboar
   python -m calib report predictions.parquet --outcome y --score p -o report.html
   python -m calib check predictions.parquet --outcome y --score p --max-ks 0.02
   python -m calib compare march.json april.json -o comparison.html
+  python -m calib scan predictions/ --outcome y --score p --slice region -o cells.parquet
+  python -m calib sql --dialect snowflake --table scores --outcome y --score p
 """
 
 
@@ -36,6 +39,7 @@ def parser() -> argparse.ArgumentParser:
     add_report(commands)
     add_check(commands)
     add_compare(commands)
+    add_scan(commands)
     return made
 
 

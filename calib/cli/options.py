@@ -111,6 +111,11 @@ def _add(group: argparse._ArgumentGroup, declared: Declared) -> None:
         group.add_argument(option_of(name), dest=name, **options)
 
 
+def add_columns(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
+    """Options of `calib.load` that say which columns, those of these names."""
+    _add(parser.add_argument_group("columns"), {name: DATA[name] for name in names})
+
+
 def add_data(parser: argparse.ArgumentParser) -> None:
     """Options that say which rows and which columns."""
     parser.add_argument(
@@ -226,6 +231,8 @@ def predictions_of(given: argparse.Namespace) -> Predictions | Aggregate:
     named = {name: value for name, value in vars(given).items() if name in DATA}
     if Aggregate.is_saved_at(given.predictions):
         return _counted(given.predictions, named)
+    if find_spec("duckdb") and (found := _of_query(given.predictions, named)) is not None:
+        return found
     # One column is a score, and no matrix of one class.
     if len(named.get("score", ())) == 1:
         (named["score"],) = named["score"]
@@ -234,6 +241,21 @@ def predictions_of(given: argparse.Namespace) -> Predictions | Aggregate:
     except InputError as error:
         told = " ".join(_with_options(problem, error.mapping) for problem in error.problems)
         raise InputError(error.problems, told) from None
+
+
+def _of_query(path: str, named: dict[str, Any]) -> Aggregate | None:
+    """What the query of ``sql`` gave, if the file holds that."""
+    from calib.scanning import is_result, scan
+
+    if not is_result(path):
+        return None
+    odd = [name for name in named if name not in ("name", "positive")]
+    if odd:
+        raise ValueError(
+            f"{path} holds counts, whose columns were named in the query: "
+            f"leave out {option_of(odd[0])}."
+        )
+    return scan(path, **named)
 
 
 def _counted(path: str, named: dict[str, Any]) -> Aggregate:

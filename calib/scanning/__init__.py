@@ -18,14 +18,18 @@ from calib.loading.options import ColumnMapping, Transform
 from calib.numerics.cell_table import MAX_SCORES
 from calib.scanning.counting import Counter
 from calib.scanning.describing import describe
+from calib.scanning.query import scan_sql
+from calib.scanning.results import is_result, read_result
 from calib.scanning.sources import opened
+
+__all__ = ["is_result", "read_result", "scan", "scan_sql"]
 
 
 def scan(
     source: Any,
     *,
-    outcome: str,
-    score: str,
+    outcome: str = "",
+    score: str = "",
     slices: Sequence[str] = (),
     time: str | None = None,
     weight: str | None = None,
@@ -52,7 +56,8 @@ def scan(
     source : path, glob, folder or frame
         Parquet, CSV or Arrow files; a folder of them, also of Hive partitions; a DuckDB database;
         or a frame: a DuckDB relation, a Polars DataFrame or LazyFrame, a PyArrow table or
-        dataset, or a frame of pandas, Dask, Ibis or PySpark.
+        dataset, or a frame of pandas, Dask, Ibis or PySpark. Or the result of the query that
+        `calib.scan_sql` prints, as CSV or Parquet: of what follows it needs `positive` only.
     outcome, score : str
         Columns of the labels, and of the scores of the positive class.
     slices : sequence of str
@@ -111,6 +116,9 @@ def scan(
     3   site  north    0.7        1     1
     4   site  south    0.7        1     1
     """
+    if is_result(source):
+        made = read_result(source, positive)
+        return replace(made, name=name or made.name, sources=(_fingerprint(made),))
     mapping = ColumnMapping(
         outcome=outcome,
         score=score,

@@ -24,6 +24,7 @@ from calib.loading.options import ColumnMapping
 from calib.loading.problems import refuse
 from calib.numerics.arrays import IntArray
 from calib.numerics.cell_table import CellTable, heavy_cells
+from calib.numerics.sorting import run_starts
 from calib.scanning.describing import (
     FOLD_NAME,
     GROUP,
@@ -128,9 +129,10 @@ class Counter:
         if not self.found.exact and len(cut := heavy_cells(cells)):
             asked = [q.run(cut, one) for q, one in zip(queries, counted, strict=True)]
             fine = asked[0].of_all() if asked else _Query(self, None, None).run(cut, whole)
-            whole = whole.without(cut).and_also(fine)
+            whole = _merged(whole.without(cut).and_also(fine))
             counted = [
-                one.without(cut).and_also(more) for one, more in zip(counted, asked, strict=True)
+                _merged(one.without(cut).and_also(more))
+                for one, more in zip(counted, asked, strict=True)
             ]
         parts, pieces = [Part()], [self._piece(whole, 0)]
         for column, one in zip(columns, counted, strict=True):
@@ -141,26 +143,25 @@ class Counter:
 
     def _piece(self, counted: Counted, first_part: int) -> tuple[Strata, CellTable]:
         kept = [counted.keys[name] for name in (VALUE, SPLIT, FOLD_NAME, GROUP)]
-        distinct, stratum = np.unique(np.column_stack(kept), axis=0, return_inverse=True)
-        part, *apart = distinct.T.copy()
-        table = self._table(counted, stratum.reshape(-1).astype(np.int64))
-        return Strata(part + first_part, *apart), table
+        code = _packed(kept)
+        _, at, stratum = np.unique(code, return_index=True, return_inverse=True)
+        part, *apart = (codes[at] for codes in kept)
+        return Strata(part + first_part, *apart), self._table(counted, stratum)
 
     def _table(self, counted: Counted, stratum: IntArray | None = None) -> CellTable:
-        key, outcome = counted.keys[KEY], counted.keys[POSITIVE]
-        stratum = np.zeros_like(key) if stratum is None else stratum
+        """Entries in order of stratum, cell and outcome, as they have been merged."""
+        key = counted.keys[KEY]
         exact = self.found.exact
-        table = CellTable(
+        return CellTable(
             exact,
-            stratum,
+            np.zeros_like(key) if stratum is None else stratum.astype(np.int64),
             key,
-            outcome == 1,
+            counted.keys[POSITIVE] == 1,
             counted.sums["rows"],
             low=counted.sums["low"],
             high=counted.sums["high"],
             **sums_of(counted.sums, key, exact=exact, largest=self.found.largest),
         )
-        return table.pick(np.lexsort((table.outcome, key, stratum)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +240,7 @@ class _Query:
             if name in answer.column_names:
                 distinct, codes = _distinct(answer[name])
                 if like is None:
+                    # Names are of all values: cells that are cut have some of them only.
                     counts = np.bincount(codes, values["rows"], minlength=len(distinct))
                     made, own = self._coded(made, name, distinct, counts.astype(np.int64))
                     known = dict(zip(_hashable(distinct), own.tolist(), strict=True))
@@ -365,18 +367,28 @@ def _clusters(distinct: pd.Series, mapping: ColumnMapping) -> IntArray:
     return labels.codes
 
 
+def _packed(columns: Sequence[IntArray]) -> IntArray:
+    """One number per combination of codes, in the order of the columns."""
+    packed = np.zeros_like(columns[0])
+    for codes in columns:
+        low, high = int(codes.min(initial=0)), int(codes.max(initial=0))
+        packed = packed * (high - low + 1) + (codes - low)
+    return packed
+
+
 def _merged(counted: Counted) -> Counted:
-    """Add up entries whose codes have become the same."""
-    order = np.lexsort(tuple(counted.keys.values()))
-    keys, sums = _picked(counted.keys, order), _picked(counted.sums, order)
-    new = np.zeros(len(order), dtype=np.bool_)
-    new[:1] = True
-    for values in keys.values():
-        new[1:] |= np.diff(values) != 0
-    starts = np.flatnonzero(new)
+    """Entries in order; those whose codes have become the same are added up."""
+    # The bits of a score leave no room beside them.
+    distinct = np.unique(counted.keys[KEY])
+    cell = np.searchsorted(distinct, counted.keys[KEY])
+    apart = [counted.keys[name] for name in (VALUE, SPLIT, FOLD_NAME, GROUP)]
+    code = _packed([*apart, cell, counted.keys[POSITIVE]])
+    order = np.argsort(code)
+    code = code[order]
+    starts = run_starts(code)
+    keys = _picked(counted.keys, order[starts])
+    if len(starts) == len(order):
+        return replace(counted, keys=keys, sums=_picked(counted.sums, order))
     add = {"low": np.minimum, "high": np.maximum}
-    return replace(
-        counted,
-        keys=_picked(keys, starts),
-        sums={n: add.get(n, np.add).reduceat(v, starts) for n, v in sums.items()},
-    )
+    sums = {n: add.get(n, np.add).reduceat(v[order], starts) for n, v in counted.sums.items()}
+    return replace(counted, keys=keys, sums=sums)

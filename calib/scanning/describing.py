@@ -74,8 +74,8 @@ def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -
     plain = rows.with_columns(**_columns(rows, mapping))
     _check_outcomes(plain, mapping)
     facts = _facts(plain, mapping)
-    labels, of_value, unknown = _labels(facts[OUTCOME], facts["rows"], mapping)
-    positives = _positives(labels, mapping, facts, of_value)
+    labels, of_value, unknown = labels_of(facts[OUTCOME], facts["rows"], mapping)
+    positives = positives_of(labels, mapping, facts["rows"], of_value)
     codes = [labels.find(name) for name in positives]
     known = [value for value, code in zip(facts[OUTCOME], of_value, strict=True) if code >= 0]
     kept = _usable(plain, mapping, known, unknown, facts)
@@ -90,7 +90,7 @@ def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -
     )
     return Description(
         usable,
-        _class_names(labels, positives),
+        class_names_of(labels, positives),
         kept.set_aside,
         float(facts["largest"].max()) if mapping.weight else None,
         _few_scores(usable, max_scores, int(facts["rows"].sum())),
@@ -99,6 +99,9 @@ def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -
 
 def _check_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
     schema = rows.collect_schema()
+    for role in ("outcome", "score"):
+        if not getattr(mapping, role):
+            raise refuse(f"no-{role}", f"Choose the column that holds the {role}: `{role}`.")
     problems = [
         error(
             "no-column",
@@ -239,7 +242,7 @@ def first(rows: nw.LazyFrame[Any]) -> dict[str, Any]:
     return found
 
 
-def _labels(
+def labels_of(
     values: pd.Series, counts: pd.Series, mapping: ColumnMapping
 ) -> tuple[Labels, list[int], list[bool]]:
     """Labels as a file of all rows has them; the code of each value, and where none is known."""
@@ -250,9 +253,10 @@ def _labels(
     return labels, labels.codes[at].tolist(), unknown[at].tolist()
 
 
-def _positives(
-    labels: Labels, mapping: ColumnMapping, facts: pd.DataFrame, codes: list[int]
+def positives_of(
+    labels: Labels, mapping: ColumnMapping, counts: pd.Series, codes: list[int]
 ) -> tuple[str, ...]:
+    """The labels that count as positive; refuse labels of which none says so."""
     column = quoted(mapping.outcome)
     if not len(labels):
         raise refuse("no-labels", f"The outcome column {column} is empty. Choose another column.")
@@ -264,7 +268,7 @@ def _positives(
         )
     shown = joined([quoted(name) for name in labels.names[:5]], len(labels))
     if len(labels) == 1:
-        total = int(facts["rows"][np.array(codes) >= 0].sum())
+        total = int(counts[np.array(codes) >= 0].sum())
         raise refuse(
             "one-class",
             f"All of the rows ({total:,}) have the outcome {shown}. Calibration compares both: "
@@ -285,7 +289,8 @@ def _positives(
     raise with_arguments(InputError([problem]), mapping)
 
 
-def _class_names(labels: Labels, positives: tuple[str, ...]) -> tuple[str, str]:
+def class_names_of(labels: Labels, positives: tuple[str, ...]) -> tuple[str, str]:
+    """What negative and positive rows are called."""
     codes = [labels.find(name) or 0 for name in positives]
     positive = " or ".join(labels.names[code] for code in codes)
     others = [name for code, name in enumerate(labels.names) if code not in codes]

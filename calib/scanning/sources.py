@@ -34,7 +34,7 @@ def opened(source: Any, table: str | None = None) -> Iterator[tuple[nw.LazyFrame
 
     Parameters
     ----------
-    source : path, glob, folder or frame
+    source : path, glob, folder, several paths, or frame
     table : str, optional
         Table of a DuckDB database.
 
@@ -62,8 +62,12 @@ def opened(source: Any, table: str | None = None) -> Iterator[tuple[nw.LazyFrame
 def _frame(
     connection: duckdb.DuckDBPyConnection, source: Any, table: str | None
 ) -> nw.LazyFrame[Any]:
+    if isinstance(source, list | tuple) and len(source) == 1:
+        (source,) = source
     if isinstance(source, str | Path):
         return nw.from_native(_of_path(connection, str(source), table))
+    if isinstance(source, list | tuple) and all(isinstance(one, str | Path) for one in source):
+        return nw.concat([nw.from_native(_of_path(connection, str(one), table)) for one in source])
     if isinstance(source, pd.DataFrame):
         source = pa.Table.from_pandas(source, preserve_index=False)
     if isinstance(source, pa.Table | pa.RecordBatchReader | ds.Dataset):
@@ -178,6 +182,8 @@ def _said(error: Exception, source: Any) -> str:
 def _name(source: Any, table: str | None) -> str:
     if table is not None:
         return table
+    if isinstance(source, list | tuple) and source:
+        source = source[0]
     if not isinstance(source, str | Path):
         return "predictions"
     parts = [part for part in Path(source).parts if not set(part) & set("*?[")]

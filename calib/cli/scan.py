@@ -1,0 +1,106 @@
+"""``scan`` and ``sql``: count predictions where they lie, or print the query that counts them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+from calib.cli.options import add_columns, add_output, check_output
+
+SCAN = """examples:
+  python -m calib scan predictions/ --outcome y --score p --slice region -o cells.parquet
+  python -m calib scan scores.duckdb --table scores --outcome y --score p -o cells.parquet
+  python -m calib report cells.parquet -o report.html
+"""
+SQL = """examples:
+  python -m calib sql --dialect snowflake --table scores --outcome y --score p --slice region
+  python -m calib report cells.csv -o report.html     (the result of the query, saved)
+"""
+DIALECTS = (
+    *("snowflake", "bigquery", "databricks", "spark", "postgres"),
+    *("redshift", "trino", "duckdb", "clickhouse", "tsql"),
+)
+OF_QUERY = ("outcome", "score", "slices", "time", "weight")
+OF_SCAN = (
+    *OF_QUERY,
+    *("positive", "transform", "swap", "drop_missing", "split", "test_value", "fold", "group"),
+    "name",
+)
+
+
+def add_scan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add both commands to the parser."""
+    parser = commands.add_parser(
+        "scan",
+        help="count predictions of any size into a small file of cells",
+        description="Count predictions where they lie, in bounded memory: Parquet, CSV or Arrow "
+        "files, a folder of them, or a table of a DuckDB database. The cells, which hold no rows, "
+        "are written to a file that report and check read.",
+        epilog=SCAN,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run_scan, junit=None)
+    parser.add_argument("sources", nargs="+", metavar="FILE", help="file, glob or folder")
+    parser.add_argument("--table", metavar="NAME", help="table of a DuckDB database")
+    add_columns(parser, OF_SCAN)
+    add_output(parser, "file of cells to write, ending in .parquet", required=True)
+    query = commands.add_parser(
+        "sql",
+        help="print the query that counts predictions in a warehouse",
+        description="Print the query that counts predictions into cells. Run it where they are, "
+        "save its result as CSV or Parquet, and give that to report or check. No row leaves the "
+        "warehouse.",
+        epilog=SQL,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    query.set_defaults(run=run_sql, junit=None)
+    query.add_argument("--dialect", choices=DIALECTS, required=True, help="of the engine")
+    query.add_argument("--table", metavar="NAME", required=True, help="table, with its schema")
+    add_columns(query, OF_QUERY)
+
+
+def run_scan(given: argparse.Namespace) -> int:
+    """Write the cells; 0."""
+    _check_engine()
+    from calib.scanning import scan
+
+    for path in given.output:
+        check_output(path, (".parquet",))
+    counted = scan(given.sources, table=given.table, **_named(given, OF_SCAN))
+    for path in given.output:
+        counted.save(path)
+        print(path)
+    rows = f"{counted.n_rows:,} rows in {len(counted.table):,} entries"
+    aside = "".join(f"; set aside: {why}, {n:,}" for why, n in counted.set_aside.items())
+    print(f"{rows}{aside}", file=sys.stderr)
+    return 0
+
+
+def run_sql(given: argparse.Namespace) -> int:
+    """Print the query; 0."""
+    _check_engine()
+    from calib.scanning import scan_sql
+
+    query = scan_sql(given.dialect, table=given.table, **_named(given, OF_QUERY))
+    print(query, end="")
+    return 0
+
+
+def _named(given: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
+    named = {name: value for name, value in vars(given).items() if name in names}
+    for role in ("outcome", "score"):
+        if not named.get(role):
+            raise ValueError(f"--{role} must name the column of the {role}.")
+    if len(named["score"]) != 1:
+        raise ValueError(f"--score must name one column, got {len(named['score'])}.")
+    return named | {"score": named["score"][0]}
+
+
+def _check_engine() -> None:
+    for name in ("duckdb", "sqlglot"):
+        if find_spec(name) is None:
+            raise ValueError(f"Scanning needs {name}, which is not installed: pip install {name}.")

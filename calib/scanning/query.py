@@ -1,0 +1,210 @@
+"""The counting query as text, for engines that nothing here connects to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
+
+from calib.numerics.cell_table import STRIDE
+from calib.numerics.score_grid import FIRST, LAST, NARROW, PER_E_FOLD, ROUNDING, STEPS, ZERO
+
+Dialect = Literal[
+    "snowflake",
+    "bigquery",
+    "databricks",
+    "spark",
+    "postgres",
+    "redshift",
+    "trino",
+    "duckdb",
+    "clickhouse",
+    "tsql",
+]
+VERSION = 1
+COLUMNS = (
+    "calib_version",
+    "calib_role",
+    "calib_column",
+    "calib_value",
+    "calib_key",
+    "calib_outcome",
+    "calib_rows",
+    "calib_weight",
+    "calib_weight_sq",
+    "calib_score_sum",
+    "calib_low",
+    "calib_high",
+)
+PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def scan_sql(
+    dialect: Dialect,
+    *,
+    table: str,
+    outcome: str,
+    score: str,
+    slices: Sequence[str] = (),
+    time: str | None = None,
+    weight: str | None = None,
+) -> str:
+    """The query that counts predictions into cells, to be run where they are.
+
+    Its result is small and holds no rows of the table. Saved as CSV or Parquet, `calib.scan`,
+    ``calib report`` and ``calib check`` read it. Rows that cannot be used are counted in it by
+    reason. Crowded cells are not cut in parts, as `calib.scan` cuts them: `Estimate.resolution`
+    says what that leaves open.
+
+    Parameters
+    ----------
+    dialect : str
+        One of snowflake, bigquery, databricks, spark, postgres, redshift, trino, duckdb,
+        clickhouse and tsql.
+    table : str
+        With its schema, as in a query: ``"scoring.predictions"``.
+    outcome, score : str
+        Columns of the labels and of the scores of the positive class, in [0, 1]. A name of letters,
+        digits and underscores is read as the dialect reads it without quotation marks, any other as
+        it is written; put it in double quotes for that too.
+    slices : sequence of str
+        Columns to count by.
+    time : str, optional
+        Column of dates or times, which are counted by day.
+    weight : str, optional
+        Column of row weights.
+
+    Raises
+    ------
+    ValueError
+        If the dialect is unknown.
+
+    Examples
+    --------
+    >>> query = scan_sql("snowflake", table="scores", outcome="y", score="p", slices=["region"])
+    >>> "GROUP BY" in query, '"REGION"' in query
+    (True, True)
+    """
+    if dialect not in get_args(Dialect):
+        raise ValueError(f"dialect must be one of {', '.join(get_args(Dialect))}, got {dialect!r}.")
+    by = [("slice", name) for name in slices if name != time] + ([("time", time)] if time else [])
+    chosen = [
+        f"CAST({_column(outcome, dialect)} AS TEXT) AS calib_outcome",
+        f"CAST({_column(score, dialect)} AS DOUBLE) AS calib_score",
+        f"{_weight(weight, dialect)} AS calib_w",
+        *(f"{_value(role, name, dialect)} AS calib_by_{i}" for i, (role, name) in enumerate(by)),
+    ]
+    names = [f"calib_by_{i}" for i in range(len(by))]
+    kept = ", ".join(["calib_outcome", "calib_score", "calib_w", *names])
+    query = TEMPLATE.format(
+        chosen=", ".join(chosen),
+        table=_table(table, dialect),
+        kept=kept,
+        known=f"SELECT {VERSION} AS calib_version, 'names' AS calib_role, {_text(score)} AS "
+        f"calib_column, {_text(outcome)} AS calib_value, "
+        + NO_CELLS.format(rows="CAST(0 AS BIGINT)"),
+        groups=" UNION ALL ".join(
+            [_group("all", "", None), *(_group(*pair, names[i]) for i, pair in enumerate(by))]
+        ),
+    )
+    return sqlglot.parse_one(query, dialect="duckdb").sql(dialect=dialect, pretty=True) + "\n"
+
+
+NO_CELLS = (
+    "CAST(NULL AS BIGINT) AS calib_key, CAST(NULL AS TEXT) AS calib_outcome, {rows} AS calib_rows, "
+    "CAST(NULL AS DOUBLE) AS calib_weight, CAST(NULL AS DOUBLE) AS calib_weight_sq, "
+    "CAST(NULL AS DOUBLE) AS calib_score_sum, CAST(NULL AS DOUBLE) AS calib_low, "
+    "CAST(NULL AS DOUBLE) AS calib_high"
+)
+# Every step has a SELECT of its own: no engine needs to read an alias where it was made.
+TEMPLATE = (
+    f"""
+WITH calib_source AS (SELECT {{chosen}} FROM {{table}} AS calib_rows_of),
+calib_sorted AS (
+    SELECT {{kept}}, CASE
+        WHEN calib_outcome IS NULL OR TRIM(calib_outcome) = '' THEN 'outcome missing'
+        WHEN calib_score IS NULL THEN 'score missing'
+        WHEN NOT (calib_score >= 0e0 AND calib_score <= 1e0) THEN 'score outside'
+        WHEN calib_w IS NULL THEN 'weight missing'
+        WHEN NOT (calib_w > 0e0 AND calib_w < 1e300) THEN 'weight not positive'
+        ELSE '' END AS calib_reason FROM calib_source
+),
+calib_usable AS (
+    SELECT {{kept}},
+        CASE WHEN calib_score > 5e-1 THEN 1e0 - calib_score ELSE calib_score END AS calib_near,
+        FLOOR({STEPS:e} * calib_score + {ROUNDING:e})
+            + CEIL({STEPS:e} * calib_score - {ROUNDING:e}) AS calib_inner
+    FROM calib_sorted WHERE calib_reason = ''
+),
+calib_folds AS (
+    SELECT {{kept}}, calib_inner, CASE
+        WHEN calib_inner >= {FIRST:e} AND calib_inner <= {LAST:e} THEN 0e0
+        WHEN calib_near > 0e0 THEN CEIL({PER_E_FOLD:e}
+            * LN((CASE WHEN calib_near > 0e0 THEN calib_near ELSE {NARROW:e} END) / {NARROW:e}))
+        ELSE {ZERO - FIRST + 1:e} END AS calib_fold FROM calib_usable
+),
+calib_keys AS (
+    SELECT {{kept}}, CAST(CASE
+        WHEN calib_inner >= {FIRST:e} AND calib_inner <= {LAST:e} THEN calib_inner
+        WHEN calib_score > 5e-1 THEN {2 * STEPS - FIRST + 1:e}
+            - (CASE WHEN calib_fold > 0e0 THEN 0e0 ELSE calib_fold END)
+        ELSE {FIRST - 1:e} + (CASE WHEN calib_fold > 0e0 THEN 0e0 ELSE calib_fold END)
+        END AS BIGINT) * {STRIDE} AS calib_key FROM calib_folds
+)
+{{known}} UNION ALL SELECT {VERSION}, 'set aside', calib_reason, CAST(NULL AS TEXT), """
+    + NO_CELLS.format(rows="COUNT(*)")
+    + """
+FROM calib_sorted WHERE calib_reason <> '' GROUP BY calib_reason UNION ALL {groups}
+"""
+)
+
+
+def _group(role: str, column: str, name: str | None) -> str:
+    value, also = ("CAST(NULL AS TEXT)", "") if name is None else (name, f"{name}, ")
+    return (
+        f"SELECT {VERSION}, '{role}', {_text(column)}, {value}, calib_key, calib_outcome, COUNT(*),"
+        " SUM(calib_w), SUM(calib_w * calib_w), SUM(calib_w * calib_score), MIN(calib_score), "
+        f"MAX(calib_score) FROM calib_keys GROUP BY {also}calib_key, calib_outcome"
+    )
+
+
+def _value(role: str, name: str, dialect: str) -> str:
+    column = _column(name, dialect)
+    return f"CAST(CAST({column} AS DATE) AS TEXT)" if role == "time" else f"CAST({column} AS TEXT)"
+
+
+def _weight(name: str | None, dialect: str) -> str:
+    return "1e0" if name is None else f"CAST({_column(name, dialect)} AS DOUBLE)"
+
+
+def _column(name: str, dialect: str) -> str:
+    return _identifier(name, dialect).sql(dialect="duckdb")
+
+
+def _identifier(name: str, dialect: str) -> exp.Identifier:
+    """A name in quotation marks, in the case that the dialect gives it without them."""
+    if len(name) > 2 and name[0] == name[-1] == '"':
+        return exp.to_identifier(name[1:-1], quoted=True)
+    if not PLAIN.fullmatch(name):
+        return exp.to_identifier(name, quoted=True)
+    plain = normalize_identifiers(exp.to_identifier(name, quoted=False), dialect=dialect)
+    return exp.to_identifier(plain.name, quoted=True)
+
+
+def _table(name: str, dialect: str) -> str:
+    parts = re.findall(r'"[^"]*"|[^.]+', name)
+    # Names of tables keep their case in BigQuery.
+    keep = dialect == "bigquery"
+    found = [
+        exp.to_identifier(part.strip('"'), quoted=True) if keep else _identifier(part, dialect)
+        for part in parts
+    ]
+    return ".".join(each.sql(dialect="duckdb") for each in found)
+
+
+def _text(value: str) -> str:
+    return exp.Literal.string(value).sql(dialect="duckdb")

@@ -1,0 +1,198 @@
+"""The result of `scan_sql`, saved by a person, as an Aggregate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from calib.analysis.slices.counting import MAX_VALUES, days_or_values
+from calib.analysis.slices.slicing import cut_distinct
+from calib.core.aggregate import NONE, Aggregate, Part, Strata, joined_pieces
+from calib.loading.building.predictions import slice_values, time_values
+from calib.loading.loader import as_label_texts
+from calib.loading.numbers import as_times
+from calib.loading.options import ColumnMapping
+from calib.loading.problems import refuse
+from calib.loading.reading.reader import stem
+from calib.numerics.arrays import IntArray
+from calib.numerics.cell_table import CellTable, add_tables
+from calib.scanning.describing import class_names_of, labels_of, positives_of
+from calib.scanning.query import COLUMNS, VERSION
+from calib.text import quoted
+
+SUMS = {"weight": "calib_weight", "weight_sq": "calib_weight_sq", "score_sum": "calib_score_sum"}
+ENDS = {"low": "calib_low", "high": "calib_high"}
+
+
+def is_result(path: Any) -> bool:
+    """Whether a file holds what the query of `scan_sql` gave."""
+    if not isinstance(path, str | Path) or not Path(path).is_file():
+        return False
+    try:
+        names = pq.read_schema(path).names
+    except (pa.ArrowException, OSError):
+        with open(path, "rb") as file:
+            first = file.readline(4096).decode("utf-8-sig", "replace")
+        names = [name.strip(' "\r\n') for name in first.split(",")]
+    return {name.casefold() for name in names} >= set(COLUMNS)
+
+
+def read_result(path: str | Path, positive: object = None) -> Aggregate:
+    """An Aggregate of what the query of `scan_sql` gave.
+
+    Parameters
+    ----------
+    path : path
+        CSV with commas and a header, or Parquet.
+    positive : object, optional
+        Label that counts as positive, or several; one that says so if None.
+
+    Raises
+    ------
+    InputError
+        If rows of the table are outside [0, 1], the labels are unclear, or the file is of another
+        version.
+    """
+    found = _frame(Path(path))
+    versions = set(found["calib_version"])
+    if versions != {VERSION}:
+        raise refuse(
+            "version",
+            f"{quoted(Path(path).name)} has version {sorted(versions)}; this calib reads version "
+            f"{VERSION}. Print the query again by calib.scan_sql, and run it again.",
+        )
+    names = found[found["calib_role"] == "names"].iloc[0]
+    aside = found[found["calib_role"] == "set aside"]
+    set_aside = dict(zip(aside["calib_column"], map(int, aside["calib_rows"]), strict=True))
+    if outside := set_aside.get("score outside", 0):
+        raise refuse(
+            "outside",
+            f"Column {quoted(names['calib_column'])} has {outside:,} values outside [0, 1]. "
+            "Convert them in a view, such as score / 100 of percentages, and run the query there.",
+        )
+    mapping = ColumnMapping(
+        outcome=names["calib_value"],
+        score=names["calib_column"],
+        positive=as_label_texts(positive),
+    )
+    cells, class_names, unknown = _with_outcomes(found, mapping)
+    if unknown:
+        set_aside["outcome unknown"] = unknown
+    cells = cells.assign(exact=_lossless(cells))
+    groups = list(dict.fromkeys(zip(cells["calib_role"], cells["calib_column"], strict=True)))
+    parts: list[Part] = []
+    pieces, kind = [], ""
+    for role, column in sorted(groups, key=lambda pair: ("all", "slice", "time").index(pair[0])):
+        own = cells[(cells["calib_role"] == role) & (cells["calib_column"] == column)]
+        values, codes, of_time = _values(own["calib_value"], own["calib_rows"], role, column)
+        kind = of_time or kind
+        pieces.append(_piece(own, codes, len(parts)))
+        parts += [Part("", column if values else "", value) for value in (values or ("",))]
+    time = next((column for role, column in groups if role == "time"), "")
+    return joined_pieces(
+        parts,
+        pieces,
+        name=stem(str(path)),
+        score_name=names["calib_column"],
+        outcome_name=names["calib_value"],
+        positive_name=class_names[1],
+        class_names=class_names,
+        time_name=time,
+        time_kind=kind,
+        weighted=bool((cells["calib_weight"] != cells["calib_rows"]).any()),
+        set_aside=set_aside,
+    )
+
+
+def _frame(path: Path) -> pd.DataFrame:
+    texts = ["calib_role", "calib_column", "calib_value", "calib_outcome"]
+    try:
+        found = pd.read_parquet(path)
+    except (pa.ArrowException, OSError):
+        # As text: a slice may be called 007, or NA.
+        found = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    found.columns = found.columns.str.casefold()
+    numbers = [name for name in COLUMNS if name not in texts]
+    found = found[list(COLUMNS)].replace("", None)
+    found[numbers] = found[numbers].apply(pd.to_numeric)
+    return found.assign(calib_column=found["calib_column"].fillna("").astype(str))
+
+
+def _with_outcomes(
+    found: pd.DataFrame, mapping: ColumnMapping
+) -> tuple[pd.DataFrame, tuple[str, str], int]:
+    """Cells of known outcomes, what the classes are called, and rows whose outcome is unknown."""
+    cells = found[found["calib_key"].notna()]
+    if cells.empty:
+        raise refuse("no-rows", "The query has counted no row. Choose another table.")
+    whole = cells[cells["calib_role"] == "all"]
+    counts = whole.groupby("calib_outcome")["calib_rows"].sum().sort_values(kind="stable")
+    labels, codes, _ = labels_of(counts.index.to_series(), counts, mapping)
+    positives = positives_of(labels, mapping, counts.reset_index(drop=True), codes)
+    wanted = {labels.find(name) for name in positives}
+    code = cells["calib_outcome"].map(dict(zip(counts.index, codes, strict=True)))
+    known = code >= 0
+    unknown = int(
+        whole["calib_rows"].sum()
+        - cells[known & (cells["calib_role"] == "all")]["calib_rows"].sum()
+    )
+    return (
+        cells[known].assign(positive=code[known].isin(wanted)),
+        class_names_of(labels, positives),
+        unknown,
+    )
+
+
+def _lossless(cells: pd.DataFrame) -> bool:
+    """Whether no cell holds two scores, so that each can be called by its own."""
+    ends = cells.groupby("calib_key").agg(low=("calib_low", "min"), high=("calib_high", "max"))
+    return bool((ends["low"] == ends["high"]).all())
+
+
+def _values(
+    values: pd.Series, rows: pd.Series, role: str, column: str
+) -> tuple[tuple[str, ...], IntArray, str]:
+    """Names of a column's values, which of them each entry has, and the kind of time."""
+    if role == "all":
+        return (), np.zeros(len(values), dtype=np.int64), ""
+    codes, distinct = pd.factorize(values, use_na_sentinel=False)
+    series = pd.Series(distinct)
+    if role == "time":
+        times = time_values(series, as_times(series), slice(None))
+        names, own = days_or_values(times)
+        return names, own[codes], times.dtype.kind
+    inner, unique = pd.factorize(slice_values(series, slice(None)), use_na_sentinel=False)
+    counts = np.bincount(inner[codes], rows, minlength=len(unique)).astype(np.int64)
+    names, own = cut_distinct(np.asarray(unique), counts)
+    if len(names) > MAX_VALUES:
+        raise refuse(
+            "many-values",
+            f"An aggregate counts by at most {MAX_VALUES:,} values of a column, got {len(names):,} "
+            f"of {quoted(column)}. Print the query without this column.",
+        )
+    return names, own[inner][codes], ""
+
+
+def _piece(cells: pd.DataFrame, codes: IntArray, first_part: int) -> tuple[Strata, CellTable]:
+    exact = bool(cells["exact"].iloc[0])
+    low = cells["calib_low"].to_numpy(np.float64) + 0.0
+    columns = {name: cells[own].to_numpy(np.float64) for name, own in (SUMS | ENDS).items()}
+    table = CellTable(
+        exact,
+        codes,
+        low.view(np.int64) if exact else cells["calib_key"].to_numpy(np.int64),
+        cells["positive"].to_numpy(np.bool_),
+        cells["calib_rows"].to_numpy(np.int64),
+        **columns,
+    )
+    # Labels in several spellings, and values of one range, become one entry.
+    table = add_tables(table, table.pick(np.zeros(0, dtype=np.int64)))
+    present, stratum = np.unique(table.stratum, return_inverse=True)
+    none = np.full(len(present), NONE, dtype=np.int64)
+    return Strata(present + first_part, none, none, none), replace(table, stratum=stratum)
