@@ -1,5 +1,6 @@
 # make run          the app on http://localhost:8501 (another port: make run PORT=8600)
 # make test         all tests, doctests and browser tests included (some of them: make test ARGS="-k spline")
+# make test-engines  the counting query in PostgreSQL; skipped with the reason where it is not installed
 # make test-all     the rare combinations too, as CI does
 # make mutate       one changed operator or number at a time: does a test notice?
 # make fuzz         20,000 odd, damaged and forged inputs: read right, or refused in words (more: make fuzz ARGS="--inputs 200000")
@@ -16,7 +17,7 @@ VENV := .venv/bin/python
 PIP := $(VENV) -m pip --disable-pip-version-check install --quiet
 
 .DELETE_ON_ERROR:
-.PHONY: run test test-all mutate fuzz check bench reproduce picture browsers screenshots clean
+.PHONY: run test test-all test-engines mutate fuzz check bench reproduce picture browsers screenshots clean
 
 run: .venv/app.stamp
 	$(VENV) -m streamlit run app.py --server.port=$(PORT)
@@ -30,6 +31,9 @@ test: .venv/dev.stamp browsers
 
 test-all: .venv/dev.stamp browsers
 	$(TEST) -m "" $(ARGS)
+
+test-engines: .venv/dev.stamp
+	$(TEST) -m engines tests/scanning $(ARGS)
 
 mutate: .venv/dev.stamp
 	$(VENV) -m tests.mutate $(ARGS)

@@ -20,7 +20,7 @@ N_SLICES = 8
 VALUES = (2, 3, 4, 5, 6, 8, 10, 12)
 SLICES = [f"s{i}" for i in range(N_SLICES)]
 METHODS = ("platt", "isotonic", "beta", "spline", "temperature", "histogram")
-MEMORY = "512MB"
+MEMORY = "400MB"
 
 
 def write(folder: Path, rows: int) -> None:

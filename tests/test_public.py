@@ -60,7 +60,7 @@ def python_blocks(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/contributing.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/contributing.md", "docs/scale.md"])
 def test_the_pages_of_the_project_show_code_that_runs(page, tmp_path):
     blocks = python_blocks(page)
     assert blocks

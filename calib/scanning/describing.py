@@ -86,7 +86,7 @@ def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -
     if near:
         usable = usable.with_columns(nw.col(SCORE).clip(0.0, 1.0).alias(SCORE))
     usable = usable.with_columns(
-        nw.col(OUTCOME).is_in(hits).cast(nw.Int64).alias(POSITIVE),
+        nw.col(OUTCOME).is_in(hits).cast(nw.Int8).alias(POSITIVE),
     )
     return Description(
         usable,

@@ -87,7 +87,7 @@ def with_keys(
     outer = (key < float(FIRST)) | (key > float(LAST))
     rows = rows.with_columns(nw.when(outer).then(_e_folds()).otherwise(nw.lit(1.0)).alias(FOLD))
     rows = rows.with_columns(
-        nw.when(outer).then(_outer_key()).otherwise(key).cast(nw.Int64).alias(KEY),
+        nw.when(outer).then(_outer_key()).otherwise(key).cast(nw.Int32).alias(KEY),
         nw.when(outer).then(_outer_place()).otherwise(steps - down).alias(PLACE),
     )
     if cut is None:

@@ -20,7 +20,7 @@ from calib.loading.reading.reader import stem
 from calib.text import joined, quoted
 
 # DuckDB writes to disk what does not fit.
-MEMORY = "512MB"
+MEMORY = "400MB"
 PARQUET = (".parquet", ".pq", ".parq")
 ARROW = (".arrow", ".feather", ".ipc")
 DATABASES = (".duckdb", ".db", ".ddb")

@@ -56,11 +56,11 @@ def test_its_result_is_what_scan_counts(tmp_path: Path, suffix: str, weight: str
     assert found.parts == expected.parts
     names = ("class_names", "time_kind", "time_name", "weighted", "exact", "score_name")
     assert {n: getattr(found, n) for n in names} == {n: getattr(expected, n) for n in names}
-    sums = [_of_cells(each) for each in (found, expected)]
+    sums = [of_cells(each) for each in (found, expected)]
     pd.testing.assert_frame_equal(*sums, check_exact=False, rtol=1e-11)
 
 
-def _of_cells(aggregate: calib.Aggregate) -> pd.DataFrame:
+def of_cells(aggregate: calib.Aggregate) -> pd.DataFrame:
     """Sums by cell: the query cuts none in parts."""
     table = aggregate.table
     return (
