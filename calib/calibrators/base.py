@@ -26,10 +26,10 @@ class Calibrator(BaseEstimator):
     """Base of all calibrators.
 
     A method is one subclass in one file: parameters in ``__init__``, `_fit` that reads the cells
-    and sets attributes ending in an underscore, `to_map` that gives the fitted function as data (and
-    `_map` where NumPy applies it faster), `formula` that says it in words and numbers. Monotone
-    ones say so. The weights that `_fit` sees are in effective rows, so that no method has to know
-    in which unit they were given.
+    and sets attributes ending in an underscore, `to_map` that gives the fitted function as data
+    (and `_map` where NumPy applies it faster), `formula` that gives it in words and numbers.
+    Monotone ones say so. The weights that `_fit` sees are in effective rows, so that no method has
+    to know in which unit they were given.
     """
 
     monotone: bool = True

@@ -5,8 +5,8 @@ deletes. Nothing here changes a saved report.
 """
 
 from calib.store.entries import Deletion, Entry, moment_words
-from calib.store.errors import StoreError
+from calib.store.errors import StoreError, place
 from calib.store.location import database_url
 from calib.store.store import Store
 
-__all__ = ["Deletion", "Entry", "Store", "StoreError", "database_url", "moment_words"]
+__all__ = ["Deletion", "Entry", "Store", "StoreError", "database_url", "moment_words", "place"]

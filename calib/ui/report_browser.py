@@ -34,6 +34,8 @@ class ReportBrowser:
         What is looked for in the list; "" is anything.
     page : int
         Page of the list, from 0.
+    picked : tuple of str
+        Ids of the reports in the list that are to be compared, at most two.
     saved : tuple of (int, str)
         What was saved last, hashed, and its id: a second click makes no second report.
     asking : str
@@ -59,6 +61,7 @@ class ReportBrowser:
     author: str = ""
     verdict: str = ""
     page: int = 0
+    picked: tuple[str, ...] = ()
     saved: tuple[int, str] = (0, "")
     asking: str = ""
     moved: bool = False

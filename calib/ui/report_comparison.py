@@ -1,4 +1,4 @@
-"""Two reports held together: picking the second, from the shelf or a file, and what comes of it."""
+"""Comparing two reports: choosing the second, saved or from a file, and the result."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _offer_saved(session: Session, store: Store) -> None:
     named = {each.id: each for each in found}
     show_value("against", None)
     st.selectbox(
-        "A saved report, with which to compare",
+        "Saved report to compare with",
         list(named),
         index=None,
         format_func=lambda each: _label(named, each),
@@ -79,7 +79,9 @@ def together(session: Session, *reports: Report) -> ReportComparison:
             st.caption("Link to this comparison")
             sharing.link(f"{browser.report}&{AGAINST}={browser.against}")
         else:
-            st.caption("One of the two is a file: this comparison has no address. Take it along:")
+            st.caption(
+                "One of the two reports is a file, so this comparison has no link. Download it:"
+            )
         _take(comparison)
     return comparison
 

@@ -20,12 +20,13 @@ from calib.ui.widgets import field, show_value
 CONTENTS = """
 - the verdict, the recommendation and its reasons
 - reliability before and after, cumulative differences, calibration functions
-- the metric table with its intervals, the bins, the fitted maps
-- slices and time where the data name columns for them, decisions where costs were chosen
+- the metric table with its intervals, the bins, the fitted calibrators
+- slices and time if the data have columns for them, decisions if costs were set
 - settings (defaults included), versions, and the fingerprint of the data
 
-Numbers of ten rows and more, and **no rows**, leave the app. The HTML is one file that asks the
-network for nothing; the JSON holds the same numbers for programs, and this page opens it again.
+Reports contain only aggregates over at least 10 rows, and **no rows**. The HTML file is
+self-contained and works offline. The JSON file has the same numbers for programs, and this page can
+open it.
 """
 
 
@@ -59,15 +60,15 @@ def fields(session: Session) -> None:
         "note",
         "Note",
         st.text_area,
-        placeholder="What the reader should know: which model, which rows, what is decided",
+        placeholder="What the reader should know: model, rows, decision",
     )
 
 
 def form(session: Session, model: Model, store: Store | None) -> None:
-    """The report of what is shown: its words, its files, and a place on the shelf."""
+    """The report of what is shown: its words, its files, and saving it."""
     fields(session)
     try:
-        with st.spinner("Putting the report together"):
+        with st.spinner("Making the report"):
             report = report_of(session, model)
     except ValueError as error:
         st.error(plain(str(error)))
@@ -145,8 +146,6 @@ def _saving(session: Session, store: Store, report: Report) -> None:
             # The list below was drawn before.
             st.rerun()
     if browser.saved[1]:
-        st.success(
-            "Saved. This link shows it as it is now; what is changed later is another report."
-        )
+        st.success("Saved. This link is permanent; later changes are saved as a new report.")
         sharing.link(browser.saved[1])
         sharing.open_link(browser.saved[1])

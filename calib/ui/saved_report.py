@@ -1,4 +1,4 @@
-"""One report, read only: from the shelf by its id, or from a file."""
+"""One report, read only: from the store by its id, or from a file."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _saved(session: Session, store: Store) -> None:
 def _file(session: Session, report: Report, store: Store | None) -> None:
     other = session.report_browser.other
     st.button("All reports", key="close_file", icon=":material/arrow_back:", on_click=_close_file)
-    st.caption(f"From the file {plain(session.report_browser.file_name)}; it is not on the shelf.")
+    st.caption(f"From the file {plain(session.report_browser.file_name)}; it is not saved here.")
     if other is not None:
         _draw(report_comparison.together(session, report, other).document())
         return
@@ -101,8 +101,13 @@ def _draw(document: ReportDocument) -> None:
 def _acts(session: Session, store: Store, report: Report, entry: Entry) -> None:
     with st.container(horizontal=True):
         for label, act, icon, why in (
-            ("Edit", "edit", ":material/edit:", "A saved report stays: editing makes a new one."),
-            ("Delete", "delete", ":material/delete:", "Asks before it does."),
+            (
+                "Edit",
+                "edit",
+                ":material/edit:",
+                "A saved report does not change: editing saves a new one.",
+            ),
+            ("Delete", "delete", ":material/delete:", "You are asked to confirm."),
         ):
             st.button(label, key=act, icon=icon, help=why, on_click=_ask, args=(act,))
     if session.report_browser.asking == "edit":
@@ -115,9 +120,9 @@ def _ask(act: str = "") -> None:
     state.current().report_browser.asking = act
 
 
-@st.dialog("Edit into a new report", on_dismiss=_ask)
+@st.dialog("Edit as a new report", on_dismiss=_ask)
 def _edit(session: Session, store: Store, report: Report, entry: Entry) -> None:
-    st.caption("A saved report never changes: this makes a new one with the same numbers.")
+    st.caption("A saved report never changes. This saves a new one with the same numbers.")
     title = st.text_input("Title", report.title, key="edit_title")
     author = st.text_input("Author", report.author, key="edit_author")
     note = st.text_area("Note", report.note, key="edit_note")
@@ -138,14 +143,14 @@ def _edit(session: Session, store: Store, report: Report, entry: Entry) -> None:
 @st.dialog("Delete this report?", on_dismiss=_ask)
 def _delete(session: Session, store: Store, entry: Entry) -> None:
     st.markdown(
-        f"**{plain(entry.title)}** goes for good, for everyone. The log keeps its title, the "
-        "moment, and who deleted it."
+        f"**{plain(entry.title)}** will be deleted permanently, for everyone. The log keeps its "
+        "title, the time, and who deleted it."
     )
     name = st.text_input("Your name", session.author, key="delete_by")
-    if not st.button("Delete for good", key="delete_confirmed", type="primary"):
+    if not st.button("Delete permanently", key="delete_confirmed", type="primary"):
         return
     if not name.strip():
-        st.error("Say who deletes it: the log keeps the name.")
+        st.error("Enter your name: the log records who deleted the report.")
         return
     try:
         store.delete(entry.id, by=name)

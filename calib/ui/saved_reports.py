@@ -1,4 +1,4 @@
-"""The team's shelf: the store, and the list of what is saved there."""
+"""The team's saved reports: the store, and the list of what is in it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from calib.store import Entry, Store, database_url, moment_words
+from calib.store import Entry, Store, database_url, moment_words, place
 from calib.text import plain
 from calib.ui import state
-from calib.ui.report_browser import REPORT
+from calib.ui.report_browser import AGAINST, REPORT, ReportBrowser
 from calib.ui.state import Session
 from calib.ui.widgets import show_value
 
@@ -53,8 +53,13 @@ def saved(session: Session, store: Store) -> None:
     StoreError
         If the store cannot be read.
     """
+    st.caption(
+        f"Reports are kept in the {plain(place(store.url))}. To keep them in another place, set "
+        "`CALIB_HOME` to a folder or `CALIB_DATABASE_URL` to a PostgreSQL database before the app "
+        "starts."
+    )
     if not store.count():
-        st.caption("Nothing is saved yet.")
+        st.caption("No reports are saved yet.")
         _deleted(store)
         return
     browser = session.report_browser
@@ -64,11 +69,12 @@ def saved(session: Session, store: Store) -> None:
     browser.page = min(browser.page, max(0, total - 1) // A_PAGE)
     found = store.list(browser.search, **chosen, limit=A_PAGE, offset=browser.page * A_PAGE)
     st.html(f"<style>{STYLE}</style>")
+    _comparing(browser)
     with st.container(key="saved_reports"):
         for number, entry in enumerate(found):
-            _entry(entry, number)
+            _entry(browser, entry, number)
     if not found:
-        st.caption("No saved report fits.")
+        st.caption("No saved report matches.")
     _turning(session, total)
     _deleted(store)
 
@@ -85,8 +91,8 @@ def _filters(session: Session, store: Store) -> None:
             args=("search",),
         )
     options = {"tag": store.tags(), "author": store.authors(), "verdict": store.verdicts()}
-    for place, (name, label) in zip(places[1:], FILTERS.items(), strict=True):
-        with place:
+    for column, (name, label) in zip(places[1:], FILTERS.items(), strict=True):
+        with column:
             _filter(session, name, label, options[name])
 
 
@@ -111,13 +117,42 @@ def _look(name: str, key: str = "") -> None:
     browser.page = 0
 
 
-def _entry(entry: Entry, number: int) -> None:
+def _entry(browser: ReportBrowser, entry: Entry, number: int) -> None:
     with st.container(border=True, key=f"entry_{number}", gap="xxsmall"):
         st.page_link(PAGE, label=f"**{plain(entry.title)}**", query_params={REPORT: entry.id})
         st.markdown(plain(entry.sentence))
         said = [entry.author, entry.data_name, f"saved {moment_words(entry.saved)}"]
         tags = "".join(f" :gray-badge[{plain(tag)}]" for tag in entry.tags)
         st.caption(f"{plain(' · '.join(filter(None, said)))}{tags}")
+        show_value(f"pick_{number}", entry.id in browser.picked)
+        st.checkbox(
+            "Compare",
+            key=f"pick_{number}",
+            disabled=len(browser.picked) == 2 and entry.id not in browser.picked,
+            on_change=_pick,
+            args=(entry.id, f"pick_{number}"),
+        )
+
+
+def _pick(report_id: str, key: str) -> None:
+    browser = state.current().report_browser
+    others = tuple(each for each in browser.picked if each != report_id)
+    browser.picked = (*others, report_id)[:2] if st.session_state[key] else others
+
+
+def _comparing(browser: ReportBrowser) -> None:
+    """What to do with the reports that are picked."""
+    with st.container(horizontal=True, vertical_alignment="center", key="comparing"):
+        if len(browser.picked) < 2:
+            st.caption("Select **Compare** at two reports to compare them.")
+            return
+        first, second = browser.picked
+        st.page_link(
+            PAGE,
+            label="Compare the two selected reports",
+            icon=":material/compare_arrows:",
+            query_params={REPORT: first, AGAINST: second},
+        )
 
 
 def _turning(session: Session, total: int) -> None:
@@ -151,5 +186,5 @@ def _deleted(store: Store) -> None:
             ],
             hide_index=True,
             key="table_deleted",
-            alt="One row a deleted report: its title, the moment, and who deleted it.",
+            alt="One row per deleted report: its title, the moment, and who deleted it.",
         )

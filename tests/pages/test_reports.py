@@ -17,6 +17,7 @@ from calib.reports import Report, compare_reports, parts_of
 from calib.reports.command import command_line, library_call
 from calib.store import Store
 from calib.ui import downloads
+from calib.ui.sharing import who_can_open
 from tests.pages.test_pages import ROOT, button, go, said, start, upload
 
 KEPT = Path(__file__).parents[1] / "reports" / "fixtures" / "schema_2.json"
@@ -252,6 +253,37 @@ def test_two_reports_are_held_together(store, report, texts):
     texts.shown(text.replace("\\", ""))
     assert address(app) == {"report": first, "against": other}
     assert "### What changed" in said(opened(report=other, against=first))
+
+
+def test_two_reports_of_the_list_are_picked_and_compared(store, report):
+    first, second, _ = (
+        store.save(report.edited(title=title, author="", note="")) for title in "abc"
+    )
+    app = opened()
+    boxes = [box for box in app.checkbox if box.label == "Compare"]
+    assert len(boxes) == 3
+    for number in (1, 2):
+        app.checkbox(key=f"pick_{number}").check().run()
+    assert not app.exception
+    assert app.checkbox(key="pick_0").disabled
+    (link,) = [each for each in app.get("page_link") if "Compare the two" in each.proto.label]
+    assert first in link.proto.query_string
+    assert second in link.proto.query_string
+    app.checkbox(key="pick_1").uncheck().run()
+    assert not app.checkbox(key="pick_0").disabled
+    assert not [each for each in app.get("page_link") if "Compare the two" in each.proto.label]
+
+
+def test_the_page_says_where_reports_are_kept(store, home):
+    shown = said(opened()).replace("\\", "")
+    assert str(home / "reports.db") in shown
+    assert "CALIB_DATABASE_URL" in shown
+
+
+@pytest.mark.parametrize("host", ["localhost:8501", "127.0.0.1", "[::1]:8501"])
+def test_a_link_of_this_computer_says_so(host):
+    assert "Only this computer" in who_can_open(f"http://{host}/reports?report=x")
+    assert "Only this computer" not in who_can_open("http://calib.team:8501/reports?report=x")
 
 
 def later(report: Report) -> bytes:
