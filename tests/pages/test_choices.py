@@ -34,6 +34,7 @@ CHANGED: dict[str, Any] = {
     "lines": ("corp",),
     "bin_at": 0.5,
     "score_range": (0.25, 0.5),
+    "hidden": ("band",),
     "over_epsilon": ("splinecalib",),
     "cumulative": "platt",
     "knots": True,
@@ -61,8 +62,8 @@ BEFORE: dict[str, Any] = {
     "time": "date",
     "n_bins": 2,
 }
-# Shown by other data: a matrix, several models, a bin that is looked into; or by the browser alone.
-OTHERWISE = {"view", "models", "classes", "bin_of", "hidden"}
+# Shown by other data: a matrix, several models, a bin that is looked into.
+OTHERWISE = {"view", "models", "classes", "bin_of"}
 SHOWING = [title for title in PAGES if title not in ("Data", "Classes", "Gallery", "Methods")]
 
 
@@ -104,6 +105,8 @@ def drawn(app: AppTest) -> list[str]:
         # Two reports of one analysis may fall into two seconds.
         return [replace(report_of(session, model), created="").json()]
     kinds = ("markdown", "caption", "dataframe", "metric", "plotly_chart", "info", "warning")
+    # The explorer is drawn in the browser, from what it is sent.
+    kinds += ("bidi_component",)
     return [str(element.proto) for kind in kinds for element in app.main.get(kind)]
 
 
