@@ -9,7 +9,7 @@ session = frame.begin("Classes")
 
 if not session.is_matrix:
     frame.source(session)
-    st.info("These data have one score a row. Classes are compared where there is one a class.")
+    st.info("These data have one score per row. Classes are compared where there is one per class.")
     st.page_link("pages/reliability.py", label="**See its reliability**")
     st.stop()
 

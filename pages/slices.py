@@ -1,4 +1,4 @@
-"""Slices and time: do the scores hold up in every part of the data, and in every period?"""
+"""Slices and time: are the scores calibrated in every part of the data, and in every period?"""
 
 import streamlit as st
 

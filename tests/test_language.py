@@ -47,11 +47,20 @@ ALLOWED = {
 }
 # Not rewritten yet.
 LATER: tuple[str, ...] = (
-    "app.py",
-    "pages/",
-    "calib/ui/",
-    "calib/figures/",
-    "calib/analysis/verdict.py",
+    "calib/figures/cumulative_difference.py",
+    "calib/figures/sensitivity.py",
+    "calib/ui/choices.py",
+    "calib/ui/data_in.py",
+    "calib/ui/decision_view.py",
+    "calib/ui/gallery_entries.py",
+    "calib/ui/how_to_read.py",
+    "calib/ui/mapping.py",
+    "calib/ui/matrix_view.py",
+    "calib/ui/model_view.py",
+    "calib/ui/slice_view.py",
+    "calib/ui/tables.py",
+    "calib/ui/widgets.py",
+    "calib/ui/words.py",
 )
 
 

@@ -68,7 +68,7 @@ def matrix_difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Ch
         If the analysis is not of a matrix.
     """
     if analysis.multiclass is None:
-        raise ValueError("analysis must be of a matrix, got one of one score a row.")
+        raise ValueError("analysis must be of a matrix, got one of one score per row.")
     results = list(analysis.multiclass.results.values())
     return _forest(analysis, results, metric, MULTICLASS_METRICS[metric].label)
 

@@ -31,7 +31,7 @@ from calib.figures.words import verdicts
 
 SIDE, GAP, KNOT_ROW = 380, 12, 9
 Rows = Literal["test", "fitted"]
-# No method's colour: the faint maps keep that of their method.
+# No method's colour: the faint curves keep that of their method.
 BY_RULE = Subject(
     "by rule", "ε by the rule", MethodStyle("rgba(127, 127, 127, 0.5)", "solid", "circle")
 )
@@ -55,13 +55,13 @@ def functions_chart(
     analysis : Analysis
     methods : sequence of str
     rows : {"test", "fitted"}
-        Dots of the rows that are scored, or of those that the maps were fitted on.
+        Dots of the rows that are scored, or of those that the calibrators were fitted on.
     axis : {"linear", "logit"}
         Both axes; the logit axis spreads out probabilities near 0 and 1.
     highlight_knots : bool
-        Mark the knots of maps that have some, as ticks in a strip below, one row a map.
+        Mark the knots of calibrators that have some, as ticks in a strip below, one row each.
     by_rule : mapping of str to CalibrationFunction, optional
-        By method, its map if epsilon followed the paper's rule: drawn faintly.
+        By method, its function if epsilon followed the paper's rule: drawn faintly.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def functions_chart(
 
 
 def _strip(n_rows: int) -> list[tuple[Axis, int]]:
-    """A panel for knots, one row a map, where there are some."""
+    """A panel for knots, one row per method, where there are some."""
     if not n_rows:
         return []
     look = {"showticklabels": False, "ticks": "", "showgrid": False, "fixedrange": True}
@@ -120,7 +120,7 @@ def _strip(n_rows: int) -> list[tuple[Axis, int]]:
 
 
 def _points(function: CalibrationFunction, scale: Scale) -> dict[str, Any]:
-    """A map on its axes, and its numbers under the pointer."""
+    """A calibrator on its axes, and its numbers under the pointer."""
     score, calibrated = function.score, function.calibrated
     shown: dict[str, Any] = {"x": score.astype(np.float32), "y": calibrated.astype(np.float32)}
     said = "%{x:.4f} becomes %{y:.4f}"

@@ -33,7 +33,7 @@ def axis_titles(analysis: Analysis) -> tuple[str, str]:
     """What a reliability diagram has across and upward.
 
     A matrix has two conventions: how often one class came at its score, and how often the predicted
-    class, the top label, came true at its confidence.
+    class, the top label, was the true class, by confidence.
     """
     if analysis.multiclass is None:
         return "Mean predicted probability", "Observed frequency"

@@ -120,7 +120,7 @@ def _rows(session: Session, model: Model, picked: ChosenBin, position: int) -> N
         hide_index=True,
         height=320,
         key=state.key("table_rows"),
-        alt=f"Rows of the bin: {len(shown)} of {len(found):,}, one a line, with every column.",
+        alt=f"Rows of the bin: {len(shown)} of {len(found):,}, one per line, with every column.",
     )
     # Made when it is asked for: a bin may hold all rows of a large file.
     table = partial(row_table, model.rows, held_out, picked.method, found)
@@ -174,7 +174,7 @@ def _mix_table(found: SliceMix) -> None:
         hide_index=True,
         key=state.key("table_mix"),
         column_config={"Slice": st.column_config.TextColumn(pinned=True)},
-        alt="One row a slice: its share of the bin, its share of all other rows, the difference.",
+        alt="One row per slice: its share of the bin, its share of all other rows, the difference.",
     )
     if len(found) > MAX_SLICES:
         st.caption(f"The {MAX_SLICES} largest differences of {len(found):,} slices.")

@@ -108,7 +108,7 @@ def show(model: Model, table: Classwise) -> int | None:
         on_select="rerun",
         selection_mode="single-row",
         placeholder="–",
-        alt="One row a class: rows, observed frequency, mean score, bias, KS error, ECE and p.",
+        alt="One row per class: rows, observed frequency, mean score, bias, KS error, ECE and p.",
     )
     rows = selected["selection"]["rows"]
     return int(table.index[rows[0]]) if rows else None

@@ -36,10 +36,10 @@ def uploaders(session: Session) -> None:
     with right:
         _uploader(session, "test", "Test rows, if they are in a second file")
     st.caption(
-        "CSV, TSV, Parquet, Feather or Arrow, plain or compressed: one row a prediction, with an "
-        "outcome column and a score column, or one score column a class or a model. NumPy: an .npz "
-        "of `probs` or `logits` and `y`. Several files at once: each a model. Files stay on the "
-        "machine that runs this app."
+        "CSV, TSV, Parquet, Feather or Arrow, plain or compressed: one row per prediction, with "
+        "an outcome column and a score column, or one score column per class or model. NumPy: "
+        "an .npz of `probs` or `logits` and `y`. Several files at once: each a model. Files stay "
+        "on the machine that runs this app."
     )
 
 

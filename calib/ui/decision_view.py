@@ -109,7 +109,7 @@ def table(decided: DecisionTable, *, weighted: bool) -> None:
         hide_index=True,
         key=state.key("table_decisions"),
         column_config={"Method": st.column_config.TextColumn(pinned=True)},
-        alt="One row a method: its threshold, its right and wrong decisions, and their cost.",
+        alt="One row per method: its threshold, its right and wrong decisions, and their cost.",
     )
     blind = f"all {number(decided.treat_all)}, flagging none {number(decided.treat_none)}"
     counted = " Counts are sums of the rows' weights." if weighted else ""
@@ -180,5 +180,5 @@ def counts_table(counts: ExpectedCounts, confidence_level: float) -> None:
         ],
         hide_index=True,
         key=state.key("table_counts"),
-        alt="One row a method: expected and observed positives, and their difference.",
+        alt="One row per method: expected and observed positives, and their difference.",
     )

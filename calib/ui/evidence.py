@@ -41,13 +41,13 @@ def tests_table(method: MethodResult) -> None:
         column_config={
             "Test": st.column_config.TextColumn(pinned=True),
         },
-        alt="One row a test: its statistic, its p-values, and what it tests.",
+        alt="One row per test: its statistic, its p-values, and what it tests.",
     )
     frame.once("tests", lambda: st.caption(TESTS_READING))
 
 
 def test_rows(method: MethodResult) -> list[dict[str, str]]:
-    """One row a test, every cell in words."""
+    """One row per test, every cell in words."""
     found, p_adjusted = method.all_tests, method.p_adjusted
     return [
         {

@@ -27,7 +27,7 @@ def reliability(curve: ReliabilityCurve) -> str:
 
 
 def convention(analysis: Analysis) -> str:
-    """Which of the two conventions of a reliability diagram is drawn; "" for one score a row."""
+    """Which of the two conventions of a reliability diagram is drawn; "" for one score per row."""
     if analysis.multiclass is None:
         return ""
     kind = analysis.settings.view.partition(":")[0]

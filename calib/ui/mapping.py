@@ -88,8 +88,9 @@ def _kind_control(kind: str) -> None:
         required=True,
         key="map_kind",
         on_change=_change_kind,
-        help="One column: the score of the positive class. By class: one column a class, such as a "
-        "network's probabilities or logits. By model: one column a model, of the same rows.",
+        help="One column: the score of the positive class. By class: one column per class, such "
+        "as a network's probabilities or logits. By model: one column per model, of the "
+        "same rows.",
     )
 
 

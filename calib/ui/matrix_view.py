@@ -24,7 +24,7 @@ PICK: Mapping[str, Callable[[list[float]], float]] = {"lower": min, "higher": ma
 
 
 def metrics(compared: MulticlassComparison) -> None:
-    """One row a method, one column a metric, the best of every column starred."""
+    """One row per method, one column per metric, the best of every column starred."""
     st.dataframe(
         metric_rows(compared),
         hide_index=True,
@@ -36,7 +36,7 @@ def metrics(compared: MulticlassComparison) -> None:
                 for metric in MULTICLASS_METRICS.values()
             },
         },
-        alt="One row a method, one column a metric of all classes, intervals in brackets.",
+        alt="One row per method, one column per metric of all classes, intervals in brackets.",
     )
     at = level(compared.confidence_level)
     st.caption(
@@ -90,7 +90,7 @@ def changes(analysis: Analysis, compared: MulticlassComparison) -> None:
 
 
 def change_rows(compared: MulticlassComparison) -> list[dict[str, str]]:
-    """Change against the uncalibrated scores, with its interval, one row a method."""
+    """Change against the uncalibrated scores, with its interval, one row per method."""
     at = level(compared.confidence_level)
     rows = []
     for key, result in compared.results.items():

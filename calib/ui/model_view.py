@@ -35,7 +35,7 @@ def show(comparison: ModelComparison) -> None:
         hide_index=True,
         key="table_models",
         column_config={"Model": st.column_config.TextColumn(pinned=True)},
-        alt="One row a model, one column a metric, before and after calibration.",
+        alt="One row per model, one column per metric, before and after calibration.",
     )
     st.caption(
         f"★ best of its column. After: held-out scores calibrated by {method_label(method)}. "
@@ -73,7 +73,7 @@ def _loss(comparison: ModelComparison) -> str:
 
 
 def rows(comparison: ModelComparison) -> list[dict[str, str]]:
-    """The table: one row a model, every cell in words, the best of a column marked."""
+    """The table: one row per model, every cell in words, the best of a column marked."""
     found: dict[str, dict[str, str]] = {name: {"Model": name} for name in comparison.models}
     for column in comparison.columns:
         for method, label in (
@@ -100,7 +100,7 @@ def _differences(comparison: ModelComparison) -> None:
         hide_index=True,
         key="table_model_differences",
         column_config={"Model": st.column_config.TextColumn(pinned=True)},
-        alt="One row a model: change of log loss before and after calibration, with intervals.",
+        alt="One row per model: change of log loss before and after calibration, with intervals.",
     )
     st.caption(_pairing(comparison, others))
 

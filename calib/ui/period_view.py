@@ -86,7 +86,7 @@ def _period_rows(tables: Mapping[str, PeriodTable]) -> None:
         hide_index=True,
         key=state.key("table_periods"),
         column_config=COLUMNS,
-        alt="One row a period: rows, observed frequency, mean score, slope, intercept, KS error.",
+        alt="One row per period: rows, observed frequency, mean score, slope, intercept, KS error.",
     )
 
 

@@ -91,7 +91,7 @@ def table(gaps: Mapping[str, SliceGaps]) -> None:
         hide_index=True,
         key=state.key("table_slices"),
         column_config=COLUMNS,
-        alt="One row a slice: its rows, mean score, observed frequency, and their difference.",
+        alt="One row per slice: its rows, mean score, observed frequency, and their difference.",
     )
     if len(first) > MAX_LISTED:
         st.caption(f"The first {MAX_LISTED} of {len(first):,} slices.")
@@ -140,7 +140,7 @@ def rates(
             hide_index=True,
             key=state.key("table_rates"),
             column_config=COLUMNS,
-            alt="One row a slice: share flagged, false-positive and false-negative rate.",
+            alt="One row per slice: share flagged, false-positive and false-negative rate.",
         )
     at = level(decided.confidence_level)
     said, n = (

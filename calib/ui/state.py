@@ -93,7 +93,7 @@ class Session:
     named : set of Choice
         What a person or a link chose: its settings stay when other data are shown.
     is_matrix : bool
-        Whether the shown data have one score a class.
+        Whether the shown data have one score per class.
     report_browser : ReportBrowser
         What of the team's reports is open, and what is looked for.
     page : str
@@ -400,7 +400,7 @@ def _fitting(settings: Settings) -> Settings:
 
 
 def one_score(session: Session, rows: Predictions) -> Predictions:
-    """The session's view of a matrix, as predictions of one score a row; such as they are."""
+    """The session's view of a matrix, as predictions of one score per row; such as they are."""
     if not rows.is_matrix:
         return rows
     return session.memo(Predictions.one_score, rows, session.settings.view)

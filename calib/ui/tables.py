@@ -38,7 +38,7 @@ def whole_numbers(label: str | None = None, **options: Any) -> Any:
 
 
 def bins(curve: ReliabilityCurve, key: str) -> None:
-    """One row a bin, with exact numbers."""
+    """One row per bin, with exact numbers."""
     formats = {
         name: whole_numbers(label)
         if name in ("rows", "positive")
@@ -52,7 +52,7 @@ def bins(curve: ReliabilityCurve, key: str) -> None:
         column_config=formats,
         hide_index=True,
         key=state.key(key),
-        alt="One row a bin: its bounds, rows, mean score, observed frequency, interval and band.",
+        alt="One row per bin: its bounds, rows, mean score, observed frequency, interval and band.",
     )
 
 
@@ -66,7 +66,7 @@ def metrics(analysis: Analysis) -> None:
             "Method": st.column_config.TextColumn(pinned=True),
             **{c.label: st.column_config.TextColumn(help=column_help(c)) for c in analysis.columns},
         },
-        alt="One row a method, one column a metric.",
+        alt="One row per method, one column per metric.",
     )
 
 
@@ -76,7 +76,7 @@ def differences(analysis: Analysis) -> None:
         difference_rows(analysis),
         hide_index=True,
         key=state.key("table_differences"),
-        alt="One row a method: change of log loss, Brier score and AUC with intervals.",
+        alt="One row per method: change of log loss, Brier score and AUC with intervals.",
     )
 
 
@@ -93,7 +93,7 @@ def formulas(analysis: Analysis) -> None:
 
 
 def metric_rows(analysis: Analysis) -> list[dict[str, str]]:
-    """The metric table: one row a method, every cell in words; the best one of a column marked."""
+    """The metric table: one row per method, every cell in words; the best of a column marked."""
     rows = {key: {"Method": method.label} for key, method in analysis.methods.items()}
     for column in analysis.columns:
         found = {key: one.metrics[column.key] for key, one in analysis.methods.items()}
@@ -121,7 +121,7 @@ def starred(estimates: Mapping[str, Estimate], column: Column) -> dict[str, str]
 
 
 def difference_rows(analysis: Analysis) -> list[dict[str, str]]:
-    """Change against the uncalibrated scores, with its interval, one row a method."""
+    """Change against the uncalibrated scores, with its interval, one row per method."""
     at = level(analysis.settings.confidence_level)
     columns = [c for c in analysis.columns if c.key in analysis.uncalibrated.differences]
     rows = []

@@ -90,7 +90,7 @@ def line_label(kind: str) -> str:
 
 
 def assumptions(keys: Sequence[str], *, matrix: bool = False) -> str:
-    """One line a method: what it assumes."""
+    """One line per method: what it assumes."""
     entries = [CALIBRATORS[key].words(matrix=matrix) for key in keys]
     return "\n".join(f"- **{plain(label)}**: {plain(summary)}" for label, summary in entries)
 
