@@ -9,7 +9,7 @@ session = frame.begin("Classes")
 
 if not session.is_matrix:
     frame.source(session)
-    st.info("These data have one score per row. Classes are compared where there is one per class.")
+    st.info("This page needs one score column per class. Your data have a single score.")
     st.page_link("pages/reliability.py", label="**See its reliability**")
     st.stop()
 
