@@ -217,3 +217,28 @@ def test_a_decision_value_favours_the_second_class():
     first, second = _as_scores([0.5, -2.0], "decision_function", 2).T
     assert second == pytest.approx(expit([0.5, -2.0]))
     assert first == pytest.approx(expit([-0.5, 2.0]))
+
+
+def test_a_fitted_model_is_calibrated_on_other_rows(binary):
+    X, y = binary
+    train, rest, test = slice(0, 200), slice(200, 400), slice(400, None)
+    model = GaussianNB().fit(X[train], y[train])
+    made = CalibratedModel.from_prefit(model, X[rest], y[rest], method="beta")
+    assert made.estimator_ is model
+    fitted = calibrator("beta").fit(model.predict_proba(X[rest])[:, 1], y[rest])
+    expected = fitted.predict(model.predict_proba(X[test])[:, 1])
+    assert made.predict_proba(X[test])[:, 1].tolist() == expected.tolist()
+    assert log_loss(y[test], made.predict_proba(X[test])) < log_loss(
+        y[test], model.predict_proba(X[test])
+    )
+
+
+def test_a_fitted_model_of_many_classes_and_text_labels(digits):
+    X, y = digits
+    named = np.array(list("abcdefghij"))[y]
+    model = GaussianNB().fit(X[:900], named[:900])
+    made = CalibratedModel.from_prefit(model, X[900:], named[900:], method="isotonic")
+    assert len(made.calibrators_) == 10
+    assert made.predict_proba(X[:5]).sum(axis=1) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="y must hold classes of the model"):
+        CalibratedModel.from_prefit(model, X[:2], ["a", "z"])

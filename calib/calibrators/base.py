@@ -76,7 +76,7 @@ class Calibrator(BaseEstimator):
     def _note(self, scores: FloatArray, base_rate: float) -> None:
         """Keep what an exported calibrator tells of the rows that it was fitted on."""
         self.fitted_range_ = (float(scores.min()), float(scores.max()))
-        self.base_rate_ = (base_rate,)
+        self.fitted_base_rate_ = (base_rate,)
 
     def _refuse_one_class(self, only: bool) -> None:
         if self.needs_both_classes:

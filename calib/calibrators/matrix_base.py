@@ -78,7 +78,7 @@ class MatrixCalibrator(BaseEstimator):
         self.n_rows_, self.n_classes_ = matrix.shape
         self.unseen_ = tuple(np.flatnonzero(counts == 0).tolist())
         shares = np.bincount(label, weight, matrix.shape[1])
-        self.base_rate_ = tuple((shares / shares.sum()).tolist())
+        self.fitted_base_rate_ = tuple((shares / shares.sum()).tolist())
         with single_thread():
             self._fit_rows(matrix, label, weight, groups)
         return self

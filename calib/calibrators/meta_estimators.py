@@ -131,10 +131,70 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.calibrators_ = [
             self._fit_class(scores[:, k], codes == k, weight) for k in self._calibrated()
         ]
+        self._take_features()
+        return self
+
+    @classmethod
+    def from_prefit(
+        cls,
+        model: Any,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        method: str | Calibrator = "spline",
+    ) -> Self:
+        """A fitted model with a calibrator fitted on rows that the model was not trained on.
+
+        Parameters
+        ----------
+        model : fitted classifier
+            Kept as it is; it is not fitted again.
+        X : array-like of shape (n, d)
+            Calibration rows.
+        y : array-like of shape (n,)
+            Their labels, of classes that the model knows.
+        sample_weight : array-like of shape (n,), optional
+            Rows of weight 0 do not calibrate.
+        method : str or Calibrator
+            A calibrator by its key, or an unfitted one with parameters of its own.
+
+        Raises
+        ------
+        ValueError
+            If a label is no class of the model, or a calibrator lacks rows of a class.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> model = GaussianNB().fit(X[:200], y[:200])
+        >>> made = CalibratedModel.from_prefit(model, X[200:400], y[200:400], method="beta")
+        >>> made.predict_proba(X[400:402]).round(2)
+        array([[0.99, 0.01],
+               [0.  , 1.  ]])
+        """
+        check_is_fitted(model)
+        made = cls(model, method)
+        y = column_or_1d(y, warn=True)
+        made.classes_, made.estimator_ = np.asarray(model.classes_), model
+        unknown = np.setdiff1d(y, made.classes_)
+        if len(unknown):
+            raise ValueError(f"y must hold classes of the model, got {unknown[0]!r}.")
+        weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+        response = _response(model)
+        scores = _as_scores(getattr(model, response)(X), response, len(made.classes_))
+        made.calibrators_ = [
+            made._fit_class(scores[:, k], y == made.classes_[k], weight) for k in made._calibrated()
+        ]
+        made._take_features()
+        return made
+
+    def _take_features(self) -> None:
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        return self
 
     def _folds(self, codes: NDArray[np.intp]) -> Any:
         if len(self.classes_) < 2:

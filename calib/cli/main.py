@@ -12,6 +12,7 @@ import calib
 from calib.cli import junit
 from calib.cli.check import add_check
 from calib.cli.compare import add_compare
+from calib.cli.export import add_export
 from calib.cli.report import add_report
 from calib.cli.scan import add_scan
 
@@ -23,6 +24,8 @@ DESCRIPTION = """Can these probabilities be trusted? The numbers of the dashboar
   python -m calib compare march.json april.json -o comparison.html
   python -m calib scan predictions/ --outcome y --score p --slice region -o cells.parquet
   python -m calib sql --dialect snowflake --table scores --outcome y --score p
+  python -m calib export predictions.parquet --outcome y --score p --method beta -o map.sql
+  python -m calib verify map.sql
 """
 
 
@@ -40,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
     add_check(commands)
     add_compare(commands)
     add_scan(commands)
+    add_export(commands)
     return made
 
 

@@ -58,7 +58,7 @@ def describe(
         classes=classes if matrix else None,
         n_rows=int(fitted.n_rows_),
         fitted_range=None if matrix else fitted.fitted_range_,
-        base_rate=fitted.base_rate_,
+        base_rate=fitted.fitted_base_rate_,
         monotone=not matrix and _never_falls(fitted),
         versions=_versions(),
         data=None if analysis is None else _data(analysis),
@@ -83,7 +83,7 @@ def _compare_with_fitted(
         where, entry = made.scores[first[0]], tuple(first)
         raise ExportError(
             f"The exported function of {made.label} must give what the fitted one predicts, got "
-            f"{expected[entry]!r} instead of {fitted[entry]!r} at {where.tolist()}."
+            f"{expected[entry].item()!r} instead of {fitted[entry].item()!r} at {where.tolist()}."
         )
 
 

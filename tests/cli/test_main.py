@@ -120,11 +120,15 @@ def commands(text: str) -> list[str]:
     """Command lines of a page or a help text."""
     joined = text.replace("\\\n", " ")
     return re.findall(
-        r"^\s*(?:\$ )?python -m calib ((?:report|check|compare) .*)$", joined, re.MULTILINE
+        r"^\s*(?:\$ )?python -m calib ((?:report|check|compare|export|verify) .*)$",
+        joined,
+        re.MULTILINE,
     )
 
 
-@pytest.mark.parametrize("source", ["report", "check", "compare", "README.md", "docs/reports.md"])
+@pytest.mark.parametrize(
+    "source", ["report", "check", "compare", "export", "README.md", "docs/reports.md"]
+)
 def test_the_examples_of_help_and_pages_run(source, run, folder, tmp_path, monkeypatch):
     for name in ("predictions.parquet", "cal.csv", "test.csv", "scores.csv"):
         file = {"predictions.parquet": "scores.parquet", "test.csv": "more.csv"}.get(name)

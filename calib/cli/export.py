@@ -1,0 +1,128 @@
+"""``export``: a fitted calibrator as a file; ``verify``: whether such a file gives its numbers."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from calib.analysis import analyze
+from calib.calibrators import CALIBRATORS
+from calib.cli.options import (
+    add_data,
+    add_output,
+    add_settings,
+    check_output,
+    predictions_of,
+    progress_of,
+    settings_of,
+)
+from calib.exports import DIALECTS, TARGETS, ExportError, export, load_calibrator, verify
+
+EXAMPLES = """examples:
+  python -m calib export cal.csv --outcome y --score p --method spline -o map.json
+  python -m calib export cal.csv --outcome y --score p --method beta -o map.sql --dialect bigquery
+  python -m calib export map.json -o map.sql --dialect snowflake --table scored --column p
+
+exit status:
+  0  the files were written, each after it gave the calibrator's numbers
+  2  the input cannot be used, or a form missed a test score
+"""
+VERIFY_EXAMPLES = """examples:
+  python -m calib verify map.json
+  python -m calib verify map.sql
+
+exit status:
+  0  the file gives its calibrator's numbers
+  1  it does not, or was changed: the first score that fails is named
+"""
+
+
+def add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add both commands to the parser."""
+    parser = commands.add_parser(
+        "export",
+        help="write a fitted calibrator as JSON, SQL, Python, JavaScript or ONNX",
+        description="Fit a calibrator and write it to files that give the same numbers elsewhere. "
+        "The paths of what was written go to standard output, one per line.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run, junit=None)
+    add_data(parser)
+    add_settings(parser, leave_out=("methods",))
+    made = parser.add_argument_group("export")
+    made.add_argument(
+        "--method",
+        choices=CALIBRATORS,
+        metavar="KEY",
+        help=f"the calibrator: {', '.join(CALIBRATORS)} (default: the recommended one)",
+    )
+    made.add_argument("--dialect", choices=DIALECTS, help="of SQL (default: duckdb)")
+    made.add_argument("--table", default="scores", help="table of the query (default: %(default)s)")
+    made.add_argument(
+        "--column",
+        action="append",
+        help="column of the score in the query; once per class for a matrix (default: score, or "
+        "the names of the classes)",
+    )
+    add_output(
+        made,
+        f"file to write, ending in {', '.join(TARGETS)}; may be repeated",
+        required=True,
+    )
+    _add_verify(commands)
+
+
+def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "verify",
+        help="run an exported calibrator at the test scores that it carries",
+        description="Run an exported calibrator where its engine is here, and compare with the "
+        "test scores that it carries. One line on standard output says what was found.",
+        epilog=VERIFY_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run_verify, junit=None)
+    parser.add_argument("file", type=Path, help=f"a file that ends in {', '.join(TARGETS)}")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Write the files; 0."""
+    for path in given.output:
+        check_output(path, TARGETS)
+    named: dict[str, Any] = {"table": given.table, "columns": given.column}
+    if Path(given.predictions).suffix.lower() == ".json":
+        fitted: Any = load_calibrator(given.predictions)
+    else:
+        fitted, about = _fitted(given)
+        named |= about
+    for path in given.output:
+        dialect = given.dialect if path.suffix.lower() == ".sql" else None
+        print(export(fitted, path, dialect, **named))
+    return 0
+
+
+def _fitted(given: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
+    predictions = predictions_of(given)
+    fixed = {} if given.method is None else {"methods": (given.method,)}
+    settings = settings_of(given, predictions, **fixed)
+    analysis = analyze(predictions, settings, progress=progress_of(given))
+    method = given.method or (analysis.recommendation.method or "uncalibrated")
+    maps = analysis.held_out.maps
+    if method not in maps:
+        raise ValueError(" ".join(analysis.warnings))
+    classes = getattr(maps[method], "n_classes_", None) and predictions.class_names
+    return maps[method], {"analysis": analysis, "classes": classes}
+
+
+def run_verify(given: argparse.Namespace) -> int:
+    """Print what was found; 0 where the numbers are right, else 1."""
+    try:
+        print(verify(given.file).sentence)
+    except ExportError as error:
+        print(f"fail: {error}")
+        return 1
+    return 0

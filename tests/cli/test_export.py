@@ -1,0 +1,46 @@
+"""`export` and `verify`: files of a calibrator, and exit statuses."""
+
+import calib
+
+
+def test_a_calibrator_is_written_and_verified(run, folder, tmp_path):
+    files = [tmp_path / f"map{suffix}" for suffix in (".json", ".sql", ".py")]
+    outputs = [part for file in files for part in ("-o", file)]
+    data = (folder / "scores.csv", "--outcome", "y", "--score", "p")
+    done = run("export", *data, "--method", "beta", "--dialect", "bigquery", *outputs)
+    assert done.status == 0, done.err
+    assert done.out.split() == [str(file) for file in files]
+    for file in files:
+        assert run("verify", file).status == 0
+    loaded = calib.load_calibrator(files[0])
+    assert (loaded.method, loaded.n_rows) == ("beta", 600)
+    assert loaded.held_out["log_loss"] > 0.0
+
+
+def test_a_json_file_is_written_in_another_form(run, folder, tmp_path):
+    source, query = tmp_path / "map.json", tmp_path / "map.sql"
+    data = (folder / "scores.csv", "--outcome", "y", "--score", "p")
+    assert run("export", *data, "--method", "isotonic", "-o", source).status == 0
+    done = run("export", source, "-o", query, "--dialect", "trino", "--table", "t", "--column", "p")
+    assert done.status == 0, done.err
+    assert "FROM t" in query.read_text()
+
+
+def test_a_changed_file_fails(run, folder, tmp_path):
+    path = tmp_path / "map.sql"
+    data = (folder / "scores.csv", "--outcome", "y", "--score", "p")
+    run("export", *data, "--method", "clip", "-o", path)
+    text = path.read_text()
+    assert "calib_s0 <" in text
+    path.write_text(text.replace("calib_s0 <", "calib_s0 >", 1))
+    done = run("verify", path)
+    assert (done.status, done.out[:6]) == (1, "fail: ")
+    assert "at score" in done.out
+
+
+def test_a_matrix_is_exported_with_the_names_of_its_classes(run, tmp_path):
+    path = tmp_path / "map.json"
+    done = run("export", "example:digits", "--method", "temperature", "-o", path)
+    assert done.status == 0, done.err
+    names = calib.load_calibrator(path).classes
+    assert names == tuple(calib.examples.EXAMPLES["digits"].load().class_names)
