@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from functools import cache
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,8 @@ def explorer_data(
     >>> data["methods"]["uncalibrated"]["label"], "cells" in data["methods"]["beta"]
     ('Uncalibrated', False)
     """
-    across, upward = axis_titles(analysis)
+    # The script writes text as it is; plotly's must be escaped.
+    across, upward = map(unescape, axis_titles(analysis))
     return {
         "methods": {
             key: _method(result, cells[key] if key in methods else None)

@@ -1,0 +1,28 @@
+"""What the explorer is sent: text as it is, and only the cells that are shown."""
+
+import json
+
+import numpy as np
+
+import calib
+from calib.core.predictions import Predictions
+from calib.figures.explorer import explorer_data
+
+
+def test_names_of_classes_reach_the_axes_as_they_are():
+    name = "<b>7 & 8</b> %{x}"
+    rng = np.random.default_rng(0)
+    scores = rng.dirichlet(np.ones(3), 300)
+    rows = Predictions(outcome=rng.integers(0, 3, 300), scores=scores, class_names=("a", name, "c"))
+    analysis = calib.analyze(rows, calib.Settings(view="class:1", methods=("uncalibrated",)))
+    data = explorer_data(analysis, analysis.held_out.cells, ["uncalibrated"])
+    assert data["across"] == f"Mean score of {name}"
+    assert data["upward"] == f"Observed frequency of {name}"
+
+
+def test_cells_of_other_methods_stay_at_home():
+    rows = calib.examples.EXAMPLES["naive_bayes"].load()
+    analysis = calib.analyze(rows, calib.Settings(methods=("uncalibrated", "platt", "beta")))
+    data = explorer_data(analysis, analysis.held_out.cells, ["platt"])
+    assert [key for key, method in data["methods"].items() if "cells" in method] == ["platt"]
+    assert len(json.dumps(data)) < 150_000
