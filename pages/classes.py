@@ -1,4 +1,4 @@
-"""Classes: which classes of a matrix are off, and which way."""
+"""Classes: which classes are miscalibrated, and in which direction."""
 
 import streamlit as st
 
@@ -10,7 +10,7 @@ session = frame.begin("Classes")
 if not session.is_matrix:
     frame.source(session)
     st.info("This page needs one score column per class. Your data have a single score.")
-    st.page_link("pages/reliability.py", label="**See its reliability**")
+    st.page_link("pages/reliability.py", label="**See the reliability diagram**")
     st.stop()
 
 with st.sidebar:
@@ -27,7 +27,7 @@ def body(model: Model) -> None:
     table = class_view.table_of(session, matrix.held_out, model, method)
     st.markdown(class_view.summary(table, method))
     opened = class_view.show(model, table)
-    st.markdown(class_view.READING)
+    frame.reading(class_view.READING)
     st.caption(words.protocol(model.analysis))
     if opened is not None:
         session.change(choices.VIEW, f"class:{opened}")

@@ -1,11 +1,14 @@
 """Compare: which calibrator is worth it, and is the gain real?"""
 
+from collections.abc import Mapping, Sequence
+
 import streamlit as st
 
 from calib import text
 from calib.analysis import Analysis
 from calib.figures.before_after import before_after_panel
 from calib.figures.difference import difference_chart
+from calib.figures.layers import Labelled
 from calib.figures.words import band_meaning
 from calib.ui import (
     choices,
@@ -20,12 +23,14 @@ from calib.ui import (
     words,
 )
 from calib.ui.frame import Model
+from calib.ui.tables import MetricColumn
 
 session = frame.begin("Compare")
 
 with st.sidebar:
     widgets.methods(session)
     widgets.control(session, choices.ADDED_METRICS)
+    shown = widgets.columns(session)
     below = st.container()
     widgets.binning(session)
     widgets.control(session, choices.CONFIDENCE_LEVEL)
@@ -38,22 +43,32 @@ def body(model: Model) -> None:
     st.markdown("## Compare calibrators")
     recommendation(analysis)
     if analysis.multiclass:
-        st.markdown("### All classes, on held-out rows")
-        matrix_view.metrics(analysis.multiclass)
+        st.markdown("### All classes, held-out rows")
+        compared = analysis.multiclass
+        table(analysis, matrix_view.columns(compared), compared.results)
         if len(analysis.methods) > 1:
-            matrix_view.changes(analysis, analysis.multiclass)
-        matrix_view.clipped(session, analysis.multiclass)
+            matrix_view.forest(analysis)
+        matrix_view.clipped(session, compared)
         st.markdown(f"### This view: {text.plain(analysis.data.positive_name)}")
     else:
         st.markdown("### Metrics on held-out rows")
-    tables.metrics(analysis)
-    loss = "multiclass log loss" if analysis.multiclass else "log loss"
-    st.caption(
-        "★ best of its column. In brackets: what a calibrated model of this size shows on average. "
-        f"Ranks use {loss}: binned errors depend on the bins."
-    )
+    table(analysis, tables.metric_columns(analysis), analysis.methods)
     if len(analysis.methods) > 1:
         changes(analysis)
+
+
+def table(
+    analysis: Analysis, columns: Sequence[MetricColumn], methods: Mapping[str, Labelled]
+) -> None:
+    known = shown + analysis.settings.metrics
+    labels = {key: method.label for key, method in methods.items()}
+    kept = [column for column in columns if column.key in known]
+    tables.metric_table(kept or columns[:1], labels, analysis.recommendation.method)
+    frame.once("stars", lambda: st.caption(how_to_read.TABLE.format(at(analysis))))
+
+
+def at(analysis: Analysis) -> str:
+    return text.level(analysis.settings.confidence_level)
 
 
 def recommendation(analysis: Analysis) -> None:
@@ -65,13 +80,11 @@ def recommendation(analysis: Analysis) -> None:
 
 
 def changes(analysis: Analysis) -> None:
-    st.markdown("### Change against the uncalibrated scores")
-    forest, said = st.columns([3, 2], gap="large")
+    forest, said = st.columns([2, 1], gap="large")
     with forest:
         frame.chart(difference_chart(analysis, "log_loss"), "chart_forest")
     with said:
-        frame.reading(how_to_read.DIFFERENCE)
-    tables.differences(analysis)
+        frame.reading(how_to_read.DIFFERENCE, "the changes")
     st.markdown("### Before and after")
     with st.container(horizontal=True, key=state.key("before_after"), gap="xsmall"):
         for key in analysis.methods:
@@ -86,7 +99,7 @@ if len(state.models(session)) > 1:
     with below:
         method = slice_controls.after_control(session, models[0].analysis)[-1]
 frame.show(session, models, body)
-# Last: everything below can be read while all models are fitted.
+# Last: everything above can be read while all models are fitted.
 if len(state.models(session)) > 1:
     with all_models:
         model_view.show(frame.comparison(session, method))

@@ -2,18 +2,15 @@
 
 import streamlit as st
 
-from calib.figures.cumulative import cumulative_chart
+from calib.figures.cumulative import PANELS, cumulative_chart
 from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.ui import choices, evidence, frame, how_to_read, state, widgets, words
 from calib.ui.frame import Model
 
-PANELS = range(4)
-
 session = frame.begin("Cumulative")
 
 with st.sidebar:
-    chosen = widgets.shown_methods(session)
-    examined = widgets.control(session, choices.CUMULATIVE, session.settings.methods)
+    below = st.container()
     widgets.control(session, choices.CONFIDENCE_LEVEL)
     widgets.changed(session)
 
@@ -21,26 +18,33 @@ with st.sidebar:
 def body(model: Model) -> None:
     analysis = model.analysis
     shown = tuple(key for key in chosen if key in analysis.methods) or ("uncalibrated",)
-    method = examined if examined in analysis.methods else "uncalibrated"
     st.markdown("## Cumulative differences")
-    picture, reading = st.columns([3, 2], gap="large")
-    with picture:
-        frame.chart(cumulative_difference_chart(analysis, shown), "chart_difference")
-    with reading:
-        for key in shown:
-            st.markdown(evidence.errors_said(analysis.methods[key]))
-        frame.reading(how_to_read.CUMULATIVE, "How to read it")
-        st.caption(words.protocol(analysis))
+    st.markdown("  \n".join(evidence.errors_said(analysis.methods[key]) for key in shown))
+    if reason := words.too_few(analysis):
+        st.info(reason)
+    else:
+        charts(model, shown)
+    for key in shown:
+        st.markdown(f"### Tests: {words.method_label(key)}")
+        evidence.tests_table(analysis.methods[key])
+    frame.once("tests", lambda: st.caption(evidence.TESTS_READING))
 
-    st.markdown(f"### Tests: {words.method_label(method)}")
-    evidence.tests_table(analysis.methods[method])
 
-    st.markdown(f"### Four panels: {words.method_label(method)}")
-    with st.container(horizontal=True, key=state.key("panels")):
-        for panel in PANELS:
-            drawn = cumulative_chart(analysis, method, panels=(panel,))
-            frame.chart(drawn, f"chart_cumulative_{panel}")
+def charts(model: Model, shown: tuple[str, ...]) -> None:
+    analysis = model.analysis
+    frame.chart(cumulative_difference_chart(analysis, shown), "chart_difference")
+    for key in shown:
+        st.markdown(f"### Four panels: {words.method_label(key)}")
+        with st.container(key=state.key(f"panels_{key}")):
+            for panel in range(len(PANELS)):
+                drawn = cumulative_chart(analysis, key, panels=(panel,))
+                frame.chart(drawn, f"chart_cumulative_{key}_{panel}")
     frame.once("panels", lambda: st.caption(how_to_read.PANELS))
+    frame.reading(how_to_read.CUMULATIVE)
+    st.caption(words.protocol(analysis))
 
 
-frame.show(session, frame.models(session), body)
+models = frame.models(session)
+with below:
+    chosen = widgets.shown_methods(session, models[0].analysis)
+frame.show(session, models, body)

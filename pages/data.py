@@ -1,4 +1,4 @@
-"""Data: bring predictions in, say what the columns mean, and see what is wrong with them."""
+"""Data: upload predictions, map their columns, and see what is wrong with them."""
 
 import streamlit as st
 
@@ -32,7 +32,7 @@ if upload.checklist:
 data_in.remove_test(session)
 data_in.unseen(session)
 if upload.models:
-    st.page_link("app.py", label="**See the verdict**", icon=":material/arrow_forward:")
+    st.page_link("app.py", label="**See the result**", icon=":material/arrow_forward:")
 
 st.markdown("### First rows")
 mapping.preview(session)

@@ -29,15 +29,15 @@ def body(model: Model) -> None:
     with left:
         st.markdown("### Expected cost")
         frame.chart(cost_chart(cost, decided, shown), "chart_cost")
-        frame.reading(decision_view.cost_reading(costs))
+        frame.reading(decision_view.cost_reading(costs), "the cost curve")
     with right:
-        st.markdown("### Net benefit")
+        st.markdown("### Net benefit (decision curve)")
         at = None if costs.capacity else costs.threshold
         frame.chart(net_benefit_chart(benefit, shown, threshold=at), "chart_benefit")
         st.markdown(decision_view.benefit_said(benefit, shown))
-        frame.reading(decision_view.BENEFIT_READING)
+        frame.reading(decision_view.BENEFIT_READING, "the decision curve")
 
-    st.markdown("### Every method's decisions")
+    st.markdown("### Decisions by method")
     decision_view.table(decided, weighted=weighted)
     expected_counts(model)
 

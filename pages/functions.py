@@ -1,4 +1,4 @@
-"""Functions: what every calibrator does to a score."""
+"""Functions: what every calibrator maps a score to."""
 
 from functools import partial
 
@@ -15,7 +15,7 @@ session = frame.begin("Functions")
 
 with st.sidebar:
     widgets.methods(session)
-    below = st.container()
+    widgets.control(session, choices.KNOTS)
     widgets.control(session, choices.AXIS)
     widgets.control(session, choices.CONFIDENCE_LEVEL)
     widgets.changed(session)
@@ -24,30 +24,29 @@ with st.sidebar:
 def body(model: Model) -> None:
     analysis = model.analysis
     st.markdown("## Calibration functions")
+    first = st.empty()
+    used = bool(epsilon.methods(analysis))
+    first.markdown(how_to_read.epsilon_matters(analysis, (), is_known=not used))
     if session.is_matrix:
         st.info(how_to_read.MAPS_OF_A_VIEW)
-    maps(analysis)
-    st.markdown("### Maps in numbers")
+    functions(analysis)
+    beside = epsilons(analysis)
+    st.markdown("### Fitted parameters")
     tables.formulas(analysis)
     smoothness(analysis)
-    st.markdown("### Epsilon of the compact logit")
-    left, right = st.columns(2, gap="medium")
-    with left:
-        st.markdown("#### The scale that splines live on")
-        frame.chart(compact_logit_chart(analysis), "chart_compact_logit")
-        st.markdown(how_to_read.compact_logit(analysis.compact_logit))
     # Last: everything else can be read while its points are computed.
-    with right:
-        st.markdown("#### What it decides")
-        epsilon.over_epsilon(session, model.rows, analysis)
+    with beside:
+        curves = epsilon.over_epsilon(session, model.rows, analysis)
+    if curves:
+        first.markdown(how_to_read.epsilon_matters(analysis, curves))
 
 
-def maps(analysis: LiveAnalysis) -> None:
+def functions(analysis: LiveAnalysis) -> None:
     by_rule = epsilon.rule_maps(session, analysis)
     axis, knots = session[choices.AXIS], session[choices.KNOTS]
     draw = partial(functions_chart, axis=axis, highlight_knots=knots, by_rule=by_rule)
     drawn, tested = tuple(analysis.methods), analysis.data.protocol == "test rows"
-    left, right = st.columns(2, gap="medium")
+    left, right = st.columns(2 if tested else [2, 1], gap="medium")
     with left:
         st.markdown(f"### {words.fitted_title(analysis)}")
         fitted = draw(analysis, drawn, rows="fitted")
@@ -58,28 +57,43 @@ def maps(analysis: LiveAnalysis) -> None:
             scored = draw(analysis, drawn, rows="test")
             frame.chart(scored, "chart_functions_test")
         else:
-            frame.reading(how_to_read.FUNCTIONS, "How to read it")
+            frame.reading(how_to_read.FUNCTIONS)
             st.caption(words.protocol(analysis))
     if tested:
         frame.reading(how_to_read.FUNCTIONS)
+
+
+def epsilons(analysis: LiveAnalysis) -> st.delta_generator.DeltaGenerator:
+    """The slider, its charts beside it; returns the place of the last of them."""
+    st.markdown("### Epsilon")
+    control, transform, effect = st.columns([2, 3, 3], gap="medium")
+    with control:
+        # Several models share one epsilon.
+        if session.drawn == 0:
+            widgets.epsilon(session, analysis.compact_logit.rule)
+        reading = how_to_read.compact_logit(analysis.compact_logit) + how_to_read.epsilon(analysis)
+        frame.reading(reading, "epsilon")
+        frame.once("Lucena", lambda: st.caption(epsilon.SOURCE))
+    with transform:
+        st.markdown("#### Compact-logit transform")
+        frame.chart(compact_logit_chart(analysis), "chart_compact_logit")
+    with effect:
+        st.markdown("#### Effect of epsilon on log loss")
+    return effect
 
 
 def smoothness(analysis: Analysis) -> None:
     smoothed = with_path(analysis)
     if not smoothed:
         return
-    st.markdown("### How smooth?")
+    st.markdown("### Smoothing (lambda)")
     columns = st.columns(2, gap="medium")
     for column, key in zip(columns, smoothed, strict=False):
         with column:
             st.markdown(f"#### {words.method_label(key)}")
             frame.chart(lambda_path_chart(analysis, key), f"chart_lambda_{key}")
     with columns[1] if len(smoothed) == 1 else st.container():
-        frame.reading(how_to_read.LAMBDA)
+        frame.reading(how_to_read.LAMBDA, "smoothing")
 
 
-models = frame.maps(session)
-with below:
-    widgets.epsilon(session, models[0].analysis.compact_logit.rule)
-    widgets.control(session, choices.KNOTS)
-frame.show(session, models, body)
+frame.show(session, frame.maps(session), body)

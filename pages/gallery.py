@@ -1,4 +1,4 @@
-"""Gallery: what the papers printed, what this project makes of it, and data to open."""
+"""Gallery: published results, our reproduction of them, and data to open."""
 
 import streamlit as st
 
@@ -10,12 +10,13 @@ session = frame.begin("Gallery")
 
 st.markdown("## Gallery")
 st.markdown(
-    "The field's papers, repeated: each with data to open in the app, and its published numbers "
-    "beside ours. How every number was made, and why some differ, stands in "
-    "`docs/reproductions.md`."
+    "Published results, reproduced. Each entry has data to open in the app, and the published "
+    "numbers beside ours. See `docs/reproductions.md` for details and deviations."
 )
 if session.upload is not None:
-    st.caption("What you open here is shown instead of your file; the Data page takes it again.")
+    st.caption(
+        "An example that you open here replaces your file. Upload the file again on the Data page."
+    )
 
 for shown in ENTRIES:
     opened = gallery.show_entry(shown)

@@ -1,4 +1,4 @@
-"""Methods: what every number means, which convention it follows, and where it comes from."""
+"""Methods: what every number means, which convention it follows, and its source."""
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ query = st.text_input(
     "Find",
     placeholder="ECE, isotonic, arXiv, Guo …",
     key="methods_filter",
-    help="Every word is looked for in names, explanations and sources.",
+    help="Searches names, explanations and sources for every word.",
 )
 metrics = glossary.kept(glossary.metric_entries() | glossary.matrix_entries(), query)
 calibrators = glossary.kept(glossary.calibrator_entries() | glossary.term_entries(), query)
@@ -27,7 +27,7 @@ with right, st.container(key="glossary_calibrators"):
         st.markdown("\n".join(entry.markdown() for entry in entries))
     if not query:
         st.caption(glossary.ONE_VS_REST)
-        st.markdown("### How the intervals are made")
+        st.markdown("### How intervals are computed")
         st.markdown(glossary.INTERVALS)
 if not metrics and not calibrators:
     st.info("No matches.")

@@ -1,4 +1,4 @@
-"""Reports: take the analysis away, share it with the team, open what others shared."""
+"""Reports: download the analysis, share it with the team, open what others shared."""
 
 import streamlit as st
 
@@ -49,5 +49,5 @@ with above:
     with form:
         reporting.form(session, reporting.chosen_model(session, models), store)
     with contents:
-        st.markdown("### What it holds")
+        st.markdown("### Contents")
         st.markdown(reporting.CONTENTS)

@@ -37,7 +37,7 @@ def body(model: Model) -> None:
         st.info(slice_view.NO_COLUMNS)
         st.page_link("pages/data.py", label="**Go to Data**", query_params=session.link())
         return
-    with st.spinner("Looking at every slice"):
+    with st.spinner("Computing slices"):
         cut = slicing.slicing(session, rows, columns)
         own = slicing.scored(session, cut, rows)
         gaps = slicing.gaps(session, analysis, own, shown)
@@ -54,7 +54,7 @@ def body(model: Model) -> None:
     )
     slice_view.rates(rates, decided)
 
-    st.markdown("### Slices side by side")
+    st.markdown("### Compare slices")
     overlay, alone = st.columns(2, gap="large")
     with overlay:
         picked = slice_controls.picked_control(session, gaps["uncalibrated"])

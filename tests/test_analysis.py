@@ -8,7 +8,7 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import calib
 from calib.calibrators import Calibrator
-from calib.ui.tables import difference_rows
+from calib.ui.tables import metric_columns
 from tests.isotonic_peer import shrunken
 
 
@@ -105,8 +105,8 @@ def test_strictly_increasing_calibrators_do_not_change_auc(weighted, clustered):
         assert (change.value, change.low, change.high) == (0.0, 0.0, 0.0), key
         assert analysis.methods[key].metrics["auc"].value == plain.value, key
         assert analysis.methods[key].metrics["auc"].low == pytest.approx(plain.low, abs=1e-9), key
-    rows_of_page = {row["Method"]: row for row in difference_rows(analysis)}
-    assert {row["AUC says"] for row in rows_of_page.values()} == {"no change"}
+    (column,) = [each for each in metric_columns(analysis) if each.key == "auc_change"]
+    assert {cell[-1] for cell in column.cells.values()} == {"no change"}
 
 
 def test_distinct_scores_are_those_of_one_calibrator(analysis):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from calib.analysis import Analysis, MethodResult
 from calib.figures.axes import axis
-from calib.figures.chart import BOTTOM, LEFT, Chart, chart, draw
+from calib.figures.chart import BOTTOM, LEFT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Trace, band, diagonal, dots, few_entry, method
 from calib.figures.panels import Panel, axis_ids, grid, shared_titles
 from calib.figures.scales import LINEAR
@@ -14,7 +14,7 @@ from calib.figures.words import axis_titles, evidence, verdicts
 from calib.text import escaped, number
 
 SIDE = 180
-TITLE = 40
+TITLES = TOP + 2 * TITLE_ROW
 # Few enough for panels of 80 pixels.
 TICKS = {"tickvals": [0.0, 0.5, 1.0], "ticktext": ["0", "0.5", "1"]}
 
@@ -49,7 +49,7 @@ def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: i
         [*layers, *few_entry(result.reliability.few for result in results)],
         f"Reliability before and after calibration. {verdicts(analysis, methods)}",
         of=(analysis.data.name, *methods),
-        top=TITLE,
+        top=TITLES,
         annotations=[*panels.layout["annotations"], *titles],
     )
 
@@ -79,7 +79,7 @@ def before_after_panel(analysis: Analysis, method: str, *, side: int = SIDE) -> 
         of=(analysis.data.name, method),
         view=method,
         right=6,
-        top=TITLE,
+        top=TITLES,
         **room,
     )
 

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from plotly.basedatatypes import BaseFigure
     from plotly.graph_objects import Figure as Figure
 
-LEFT, RIGHT, TOP, BOTTOM = 54, 12, 12, 50
+LEFT, RIGHT, BOTTOM = 54, 12, 50
+# Above the panels: plotly's toolbar lies there, and titles of panels go under it.
+TOP, TITLE_ROW = 32, 18
 LEGEND_ROW = 20
 # A phone has about this much for a chart. Room is reserved for the legend as it wraps there; wider
 # screens need less.
@@ -46,8 +48,7 @@ class Chart:
     alt : str
         What the figure shows, in a sentence: its alternative text. Plain text, not HTML.
     height, width : int
-        Natural size in pixels. The height is fixed; panels that must be square stay so at any
-        width, and more width than the natural one only adds empty space.
+        Natural size in pixels. Panels that must be square stay so at any size.
     name : str
         What the figure shows, as the name of a file without its ending.
     """
@@ -80,6 +81,14 @@ class Chart:
     def is_square(self) -> bool:
         """Whether the first panel must be as high as it is wide."""
         return "scaleanchor" in self.spec["layout"]["yaxis"]
+
+    @property
+    def height_by_width(self) -> str:
+        """CSS: the height at which square panels fill the width of what holds the chart."""
+        margin = self.spec["layout"]["margin"]
+        aside, above = margin["l"] + margin["r"], margin["t"] + margin["b"]
+        ratio = (self.height - above) / (self.width - aside)
+        return f"calc((100cqw - {aside}px) * {ratio:.4f} + {above}px)"
 
 
 CHARTS: Registry[Callable[..., Chart]] = Registry("chart", "calib.figures")
@@ -143,13 +152,19 @@ def draw(
             "traceorder": "normal",
             "x": 0.0,
             "xanchor": "left",
-            "y": -(bottom - 4) / panels.height,
-            "yanchor": "top",
             "font": {"size": 12},
+            **_below(panels, bottom),
         },
     }
     spec = {"data": list(layers), "layout": {**panels.layout, **layout, **common}}
     return Chart(spec, alt, height, width, file_name(kind, *of))
+
+
+def _below(panels: Panels, bottom: int) -> dict[str, Any]:
+    """Where the legend lies: under the axis; where panels grow, at the bottom of the chart."""
+    if "scaleanchor" in panels.layout["yaxis"]:
+        return {"yref": "container", "y": 0.0, "yanchor": "bottom"}
+    return {"y": -(bottom - 4) / panels.height, "yanchor": "top"}
 
 
 def file_name(*parts: object) -> str:

@@ -9,7 +9,7 @@ from calib.analysis.model_comparison import ModelComparison
 from calib.calibrators import CALIBRATORS
 from calib.core.estimate import Estimate
 from calib.figures.axes import padded
-from calib.figures.chart import Chart, chart, draw
+from calib.figures.chart import TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import EACH, Trace, legend_entry, linked, method, whiskers
 from calib.figures.panels import axis_ids, timeline
 from calib.figures.theme import faded
@@ -52,7 +52,7 @@ def checkpoint_chart(comparison: ModelComparison) -> Chart:
         for number in range(len(comparison.methods))
     ]
     layers += [legend_entry(method(key)) for key in comparison.methods]
-    return draw("checkpoints", panels, layers, _alt(comparison), top=26, left=62)
+    return draw("checkpoints", panels, layers, _alt(comparison), top=TOP + TITLE_ROW, left=62)
 
 
 def _alt(comparison: ModelComparison) -> str:

@@ -50,7 +50,7 @@ def compact_logit_chart(analysis: Analysis) -> Chart:
         curve.transformed.astype(np.float32),
         name=f"ε = {significant(curve.epsilon, 2)}",
         line={"color": style_of("spline").color, "width": LINE_WIDTH},
-        hover="score %{x:.4f} becomes %{y:.4f}<extra></extra>",
+        hover="score %{x:.4f}, transformed %{y:.4f}<extra></extra>",
         legend=True,
     )
     across, upward = (axis(t, **LINEAR.options()) for t in ("Score", "Transformed score"))
@@ -60,8 +60,8 @@ def compact_logit_chart(analysis: Analysis) -> Chart:
 
 def _alt(curve: CompactLogitCurve) -> str:
     rows = "1 row lies" if curve.n_outside == 1 else f"{curve.n_outside:,} rows lie"
-    rule = f" The rule of the paper gives {significant(curve.rule, 2)}."
+    rule = f" The automatic epsilon is {significant(curve.rule, 2)}."
     return (
         f"The compact logit with epsilon {significant(curve.epsilon, 2)}: {rows} beyond its ends, "
-        f"where scores stay as they are.{'' if curve.epsilon == curve.rule else rule}"
+        f"where scores are left unchanged.{'' if curve.epsilon == curve.rule else rule}"
     )

@@ -1,4 +1,4 @@
-"""Expected cost of a row over all thresholds."""
+"""Expected cost per row over all thresholds."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def cost_chart(curves: CostCurves, table: DecisionTable, methods: Sequence[str])
         "cost",
         over_thresholds("Expected cost per row", ends),
         layers,
-        f"Expected cost of a row over the threshold. {' '.join(said)}",
+        f"Expected cost per row over the threshold. {' '.join(said)}",
         left=LEFT,
     )
 
@@ -77,7 +77,7 @@ def _mark(table: DecisionTable, key: str) -> Trace:
         said = f"capacity reached at {probability(at)}: {number(cost)}"
     else:
         kind, at, cost = "hindsight", min(decision.hindsight, 1.0), decision.hindsight_cost
-        place = "none flagged" if decision.hindsight > 1.0 else f"from {probability(at)} on"
-        said = f"least in hindsight: {number(cost)}, {place}"
+        place = "none flagged" if decision.hindsight > 1.0 else f"at {probability(at)}"
+        said = f"lowest in hindsight: {number(cost)}, {place}"
     hover = f"{said}<extra>%{{fullData.name}}</extra>"
     return points(kind, method(key), [at], [cost], marker={"size": 10}, hover=hover)

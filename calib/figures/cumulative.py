@@ -8,7 +8,7 @@ import numpy as np
 
 from calib.analysis import Analysis, MethodResult
 from calib.figures.axes import axis
-from calib.figures.chart import RIGHT, Chart, chart, draw
+from calib.figures.chart import RIGHT, TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import Subject, Trace, curve
 from calib.figures.panels import Panel, axis_ids, grid
 from calib.figures.theme import FRAME, OUTCOME, MethodStyle, style_of
@@ -20,12 +20,12 @@ SHARES = [-0.02, 1.02]
 # Title, and titles of the two axes.
 PANELS = (
     ("(a) Cumulative", "Fractile of scores", "Cumulative probability"),
-    ("(b) Straightened", "Cumulative score", "Cumulative probability"),
+    ("(b) Against cumulative score", "Cumulative score", "Cumulative probability"),
     ("(c) By fractile", "Fractile of scores", "Probability"),
     ("(d) By score", "Score", "Probability"),
 )
 ALL = tuple(range(len(PANELS)))
-IDEAL = Subject("Ideal", "Ideal", MethodStyle(FRAME, "dot", ""))
+IDEAL = Subject("Ideal", "Perfect calibration", MethodStyle(FRAME, "dot", ""))
 OBSERVED = Subject("Observed", "Observed", MethodStyle(OUTCOME, "solid", ""))
 
 
@@ -56,7 +56,7 @@ def cumulative_chart(
     >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
     >>> figure = calib.plot.cumulative(analysis, "beta")
     >>> [title.text for title in figure.layout.annotations][:2]
-    ['<b>(a) Cumulative</b>', '<b>(b) Straightened</b>']
+    ['<b>(a) Cumulative</b>', '<b>(b) Against cumulative score</b>']
     """
     result, columns = analysis.methods[method], min(2, len(panels))
     drawn = [_panel(result, panel, place % columns == 0) for place, panel in enumerate(panels)]
@@ -69,7 +69,7 @@ def cumulative_chart(
         [layer for place, panel in enumerate(panels) for layer in _layers(result, panel, place)],
         f"Cumulative calibration, without bins: {names}. {said}",
         of=(analysis.data.name, method),
-        top=26,
+        top=TOP + TITLE_ROW,
         # Panels on the right have their ticks there.
         right=TICKS_RIGHT if columns > 1 else RIGHT,
     )

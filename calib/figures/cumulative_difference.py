@@ -1,8 +1,9 @@
-"""The cumulative difference: its climbs and falls are where scores are too low and too high."""
+"""The cumulative difference: where it rises scores are too low, where it falls too high."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +12,10 @@ from calib.figures.axes import axis
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import Trace, area, curve, horizontal, method, points
 from calib.figures.panels import TIMELINE, one
+from calib.figures.theme import style_of
 from calib.figures.words import verdicts
 from calib.numerics.arrays import FloatArray
-from calib.text import level, number
+from calib.text import level, number, percent
 
 HEIGHT, LEFT = 300, 66
 # A ring of background stays between the two where they meet, for the narrow symbols too.
@@ -26,7 +28,7 @@ def cumulative_difference_chart(
 ) -> Chart:
     """Cumulative outcome minus cumulative score against the fractile, with the null band.
 
-    A filled marker stands where the KS error is reached; the hollow ones span the Kuiper error.
+    An arrow spans the KS error of each method; the hollow markers span its Kuiper error.
 
     Parameters
     ----------
@@ -48,14 +50,14 @@ def cumulative_difference_chart(
     """
     results = [analysis.methods[key] for key in methods]
     first = results[0].cumulative
-    half, name = first.null_half_width, f"{level(first.confidence_level)} if ideal"
+    half, name = first.null_half_width, f"{level(first.confidence_level)} band if calibrated"
     ends = (np.array([0.0, 1.0]), np.full(2, -half), np.full(2, half))
     layers = [area("band", *ends, name=name, legend=True), horizontal("zero", 0.0)]
     layers += [_curve(result) for result in results]
-    layers += [_extremes(result, named=len(results) == 1) for result in results]
+    layers += [_extremes(result) for result in results]
     limit = 1.15 * max(half, *(float(abs(r.cumulative.difference).max()) for r in results)) or 1.0
     across = axis("Fractile of scores", range=[-0.01, 1.01], nticks=6)
-    upward = axis("Cumulative outcome − score", range=[-limit, limit], nticks=7)
+    upward = axis("Cumulative observed − predicted", range=[-limit, limit], nticks=7)
     return draw(
         "cumulative difference",
         one(across, upward, TIMELINE, HEIGHT),
@@ -63,6 +65,7 @@ def cumulative_difference_chart(
         f"Cumulative difference between outcomes and scores. {verdicts(analysis, methods)}",
         of=(analysis.data.name,),
         left=LEFT,
+        annotations=[_arrow(result) for result in results],
     )
 
 
@@ -79,12 +82,36 @@ def _curve(result: MethodResult) -> Trace:
     )
 
 
-def _extremes(result: MethodResult, *, named: bool) -> Trace:
+def _furthest(result: MethodResult) -> int:
+    """Where the KS error is reached."""
+    return int(np.abs(result.cumulative.difference).argmax())
+
+
+def _arrow(result: MethodResult) -> dict[str, Any]:
+    """The KS error: from zero to where the curve is farthest from it."""
+    drawn, at = result.cumulative, _furthest(result)
+    return {
+        "x": float(drawn.fractile[at]),
+        "y": float(drawn.difference[at]),
+        "ax": float(drawn.fractile[at]),
+        "ay": 0.0,
+        "axref": "x",
+        "ayref": "y",
+        "text": "",
+        "showarrow": True,
+        "arrowhead": 2,
+        "arrowwidth": 1.5,
+        "arrowcolor": style_of(result.key).color,
+        "standoff": FILLED / 2,
+    }
+
+
+def _extremes(result: MethodResult) -> Trace:
     """The ends of the Kuiper range, and the KS point last: it lies on one of them, and above it."""
     drawn, of = result.cumulative, method(result)
     difference: FloatArray = drawn.difference
     top, bottom = int(difference.argmax()), int(difference.argmin())
-    furthest = top if difference[top] >= -difference[bottom] else bottom
+    furthest = _furthest(result)
     at = np.array([bottom, top, furthest])
     kuiper = f"Kuiper error {number(difference[top] - difference[bottom])}"
     said = [f"{kuiper}, lowest", f"{kuiper}, highest"]
@@ -97,8 +124,8 @@ def _extremes(result: MethodResult, *, named: bool) -> Trace:
         of,
         drawn.fractile[at],
         difference[at],
-        mode="markers+text" if named else "markers",
-        text=["", "", f"KS {number(abs(difference[furthest]), 3)}"],
+        mode="markers+text",
+        text=["", "", f"KS = {percent(abs(float(difference[furthest])))}"],
         textposition=f"{'top' if furthest == top else 'bottom'} {aside}",
         marker={
             "symbol": [of.style.hollow, of.style.hollow, of.style.symbol],

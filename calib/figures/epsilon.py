@@ -17,7 +17,7 @@ from calib.numerics.arrays import FloatArray
 from calib.text import number, significant
 
 LEFT = 74
-OUTSIDE = Subject("outside", "Rows left as they are", style_of("uncalibrated"))
+OUTSIDE = Subject("outside", "Rows left unchanged", style_of("uncalibrated"))
 
 
 @chart
@@ -32,9 +32,9 @@ def epsilon_chart(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> Chart:
     """
     drawn = [_with_use(analysis, curve) for curve in curves]
     loss = loss_axis("Held-out log loss", *(curve.log_loss for curve in drawn))
-    rows = count_axis("Outside", float(drawn[0].n_outside.max()), nticks=4)
+    rows = count_axis("Rows outside", float(drawn[0].n_outside.max()), nticks=4)
     known, first = analysis.compact_logit, drawn[0]
-    name = f"rule: ε = {significant(known.rule, 2)}"
+    name = f"Automatic: ε = {significant(known.rule, 2)}"
     rule = vertical("rule", known.rule, loss["range"], name=name, width=1.25, legend=True)
     losses = [
         path(

@@ -1,4 +1,4 @@
-"""Calibration functions: what every method makes of a score, over the dots that it should meet."""
+"""Calibration functions: what every method maps a score to, over the bins of the scores."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SIDE, GAP, KNOT_ROW = 380, 12, 9
 Rows = Literal["test", "fitted"]
 # No method's colour: the faint curves keep that of their method.
 BY_RULE = Subject(
-    "by rule", "ε by the rule", MethodStyle("rgba(127, 127, 127, 0.5)", "solid", "circle")
+    "by rule", "Automatic ε", MethodStyle("rgba(127, 127, 127, 0.5)", "solid", "circle")
 )
 ROW_WORDS = {"test": "Scored rows", "fitted": "Fitted rows"}
 
@@ -48,7 +48,7 @@ def functions_chart(
     highlight_knots: bool = False,
     by_rule: Mapping[str, CalibrationFunction] | None = None,
 ) -> Chart:
-    """Maps of all chosen methods over the reliability dots of the uncalibrated scores.
+    """Calibration functions of the chosen methods over the bins of the uncalibrated scores.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def functions_chart(
     )
     before = by_rule or {}
     bent = [result for result in results if highlight_knots and len(result.function.knots)]
-    layers = [diagonal(scale, "No change"), dots(observed, bins, scale, joined=False)]
+    layers = [diagonal(scale, "Identity"), dots(observed, bins, scale, joined=False)]
     layers += [_before(r, before[r.key], scale) for r in results if r.key in before]
     layers += [legend_entry(BY_RULE, "lines")] if before else []
     layers += [
@@ -123,11 +123,11 @@ def _points(function: CalibrationFunction, scale: Scale) -> dict[str, Any]:
     """A calibrator on its axes, and its numbers under the pointer."""
     score, calibrated = function.score, function.calibrated
     shown: dict[str, Any] = {"x": score.astype(np.float32), "y": calibrated.astype(np.float32)}
-    said = "%{x:.4f} becomes %{y:.4f}"
+    said = "score %{x:.4f}, calibrated %{y:.4f}"
     if scale.kind == "logit":
         shown = {"x": scale.beyond(score), "y": scale.beyond(calibrated)}
         shown["customdata"] = np.column_stack([score, calibrated]).tolist()
-        said = "%{customdata[0]:.4~g} becomes %{customdata[1]:.4~g}"
+        said = "score %{customdata[0]:.4~g}, calibrated %{customdata[1]:.4~g}"
     return {**shown, "hover": f"{said}<extra>%{{fullData.name}}</extra>"}
 
 
@@ -136,7 +136,7 @@ def _before(result: MethodResult, function: CalibrationFunction, scale: Scale) -
     return layer(
         f"by rule {of.key}",
         **_points(function, scale),
-        name=f"{of.name}, ε by the rule",
+        name=f"{of.name}, automatic ε",
         legendgroup=BY_RULE.key,
         line={"color": faded(of.style.color, 0.35), "width": 2.5 * LINE_WIDTH},
     )

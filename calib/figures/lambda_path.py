@@ -46,9 +46,9 @@ def lambda_path_chart(analysis: Analysis, method: str) -> Chart:
     path = result.function.path
     if path is None:
         raise ValueError(f"method must have a lambda path, got {method!r}.")
-    of, across = method_of(result), log_axis("Weight λ of the penalty (smoother →)", path.lambdas)
+    of, across = method_of(result), log_axis("Penalty weight λ (smoother →)", path.lambdas)
     loss, at = loss_axis("Cross-validated loss", path.losses), float(path.lambdas[path.chosen])
-    name = f"in use: λ = {significant(at)}"
+    name = f"In use: λ = {significant(at)}"
     layers = [vertical("in use", at, loss["range"], name=name, width=1.25, legend=True)]
     losses = path_layer(
         "losses",

@@ -18,7 +18,16 @@ from calib.calibrators import CALIBRATORS
 from calib.curves.rate import RateCurve
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.figures.scales import Scale
-from calib.figures.theme import BAND, FRAME, LINE_WIDTH, OUTCOME, MethodStyle, faded, style_of
+from calib.figures.theme import (
+    BAND,
+    FRAME,
+    GREY,
+    LINE_WIDTH,
+    OUTCOME,
+    MethodStyle,
+    faded,
+    style_of,
+)
 from calib.figures.words import band_name
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.text import count, escaped, level, probability, span
@@ -156,10 +165,16 @@ def area(
         np.concatenate([low, high[::-1]]),
         fill="toself",
         fillcolor=color,
-        # One place alone has no area: it is a thick stroke.
-        line={"color": color, "width": 8 if len(x) == 1 else 0},
+        line=_edge(color, len(x)),
         **options,
     )
+
+
+def _edge(color: str, n_places: int) -> dict[str, Any]:
+    """The outline of an area: the pale grey one of calibrated scores would not be seen without."""
+    if n_places == 1:  # which has no area: a thick stroke
+        return {"color": color, "width": 8}
+    return {"color": GREY, "width": 1} if color == BAND else {"color": color, "width": 0}
 
 
 def reference(
@@ -179,7 +194,9 @@ def vertical(uid: str, x: float, y: Any, **options: Any) -> Trace:
     return reference(uid, [x, x], list(y), **options)
 
 
-def diagonal(scale: Scale, name: str = "Ideal", *, legend: bool = True, **options: Any) -> Trace:
+def diagonal(
+    scale: Scale, name: str = "Perfect calibration", *, legend: bool = True, **options: Any
+) -> Trace:
     """Where observed equals predicted."""
     ends, uid = [scale.low, scale.high], "diagonal" + options.get("xaxis", "")
     return reference(uid, ends, ends, name=name, legend=legend, **options)
@@ -283,7 +300,7 @@ def describe_bins(curve: ReliabilityCurve) -> list[str]:
         f"{count(rows)} rows{'' if rows == weight else f', weight {count(weight)}'}, "
         f"{count(positive)} positive<br>mean score {probability(mean)}, "
         f"observed {probability(observed)} ({probability(low)} to {probability(high)})"
-        + (f"<br>fewer than {FEW_ROWS} rows: too few to trust" if few else "")
+        + (f"<br>fewer than {FEW_ROWS} rows: too few to judge" if few else "")
         for ends, (rows, weight, positive, few), (mean, observed, low, high) in zip(
             edges, sizes, _numbers(curve.mean_score, curve), strict=True
         )
@@ -307,7 +324,7 @@ def _rate(rate: RateCurve, scale: Scale) -> Trace:
     at = level(rate.confidence_level)
     said = [
         f"score {probability(score)}: observed {probability(observed)}"
-        f"<br>{at} interval {probability(low)} to {probability(high)}"
+        f"<br>{at} CI {probability(low)} to {probability(high)}"
         for score, observed, low, high in _numbers(rate.score, rate)
     ]
     of = Subject(rate.kind, name, MethodStyle(OUTCOME, dash, "circle"))

@@ -12,7 +12,7 @@ from calib.analysis.periods import PeriodTable
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.calibrators import CALIBRATORS
 from calib.figures.axes import padded
-from calib.figures.chart import Chart, chart, draw
+from calib.figures.chart import TITLE_ROW, TOP, Chart, chart, draw
 from calib.figures.layers import (
     EACH,
     Subject,
@@ -92,7 +92,7 @@ def period_chart(tables: Mapping[str, PeriodTable]) -> Chart:
         if each.ideal is not None
     ]
     alt, unit = _alt(tables, first), first.unit
-    return draw("periods", panels, layers, alt, of=(unit,), view=unit, top=26, left=62)
+    return draw("periods", panels, layers, alt, of=(unit,), view=unit, top=TOP + TITLE_ROW, left=62)
 
 
 def _alt(tables: Mapping[str, PeriodTable], first: PeriodTable) -> str:

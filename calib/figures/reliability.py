@@ -126,7 +126,7 @@ def _ring(curve: ReliabilityCurve, position: int, scale: Scale) -> Trace:
         scale.at(curve.mean_score[at]),
         scale.at(curve.observed[at]),
         mode="markers",
-        name="Bin looked into",
+        name="Inspected bin",
         marker={
             "symbol": "circle-open",
             "color": OUTCOME,

@@ -30,8 +30,8 @@ def sensitivity_chart(
 ) -> Chart:
     """ECE with its interval from few bins to many, and the binning in use.
 
-    A hollow point is an error that calibrated scores would show too. The grey band is how far
-    theirs would reach with the strategy in use, the dashed line their mean.
+    A hollow point is within the range of a calibrated model. The grey band is that range with the
+    strategy in use, the dashed line its mean.
 
     Parameters
     ----------
@@ -43,14 +43,14 @@ def sensitivity_chart(
     settings = analysis.settings
     used = getattr(sensitivity, settings.strategy)
     other = sensitivity.uniform if used is sensitivity.quantile else sensitivity.quantile
-    result, name = analysis.methods[method], f"{level(used.confidence_level)} if ideal"
+    result, name = analysis.methods[method], f"{level(used.confidence_level)} if calibrated"
     now = result.metrics[f"ece_{settings.strategy}"]
     bins, none = used.n_bins.astype(float), np.zeros(len(used.noise))
     look: dict[str, Any] = {"dash": "dash", "width": 1.25, "legend": True}
     layers = [
         area("noise", bins, none, used.noise, name=name, legend=True),
         # What calibrated scores show on average.
-        reference("noise floor", used.n_bins, used.noise_floor, name="Calibrated, mean", **look),
+        reference("noise floor", used.n_bins, used.noise_floor, name="Mean if calibrated", **look),
         _interval(other, 0.14),
         _interval(used, 0.26),
         _line(other),
@@ -87,9 +87,9 @@ def _line(drawn: SensitivityCurve) -> Trace:
     numbers = (drawn.n_bins, drawn.ece, drawn.low, drawn.high, drawn.noise_floor)
     said = [
         f"{n} {of.key} bins: ECE {number(ece)}"
-        f"<br>{level(drawn.confidence_level)} interval {between(low, high)}"
-        f"<br>calibrated scores show {number(floor)} on average"
-        f"<br>{'more than chance' if more else 'no more than calibrated scores would show'}"
+        f"<br>{level(drawn.confidence_level)} CI {between(low, high)}"
+        f"<br>a calibrated model shows {number(floor)} on average"
+        f"<br>{'more than expected by chance' if more else 'within the range expected by chance'}"
         for n, ece, low, high, floor, more in zip(*numbers, drawn.miscalibrated, strict=True)
     ]
     marker = {
@@ -105,14 +105,14 @@ def _line(drawn: SensitivityCurve) -> Trace:
 
 def _choice(of: Subject, n_bins: int, now: Estimate) -> Trace:
     edge = {"width": 1.5, "color": of.style.color}
-    choice = Subject("choice", "Your choice", of.style)
+    choice = Subject("choice", "Current choice", of.style)
     return points(
         "",
         choice,
         [n_bins],
         [now.value],
         marker={"symbol": "diamond", "size": 11, "line": edge},
-        hover="your choice: %{x} bins, ECE %{y:.4f}<extra></extra>",
+        hover="current choice: %{x} bins, ECE %{y:.4f}<extra></extra>",
         legend=True,
     )
 

@@ -12,8 +12,8 @@ from calib.text import escaped, level, number, p_value, shortened
 
 def band_name(curve: ReliabilityCurve) -> str:
     """The consistency band in a legend, whose columns are as wide as its longest name."""
-    kind = "per bin" if curve.band == "per_bin" else "simultaneous"
-    return f"{level(curve.confidence_level)} band, {kind}"
+    kind = "consistency" if curve.band == "per_bin" else "simultaneous"
+    return f"{level(curve.confidence_level)} {kind} band"
 
 
 def band_meaning(curve: ReliabilityCurve) -> str:

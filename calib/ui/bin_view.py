@@ -1,4 +1,4 @@
-"""Looking into a bin: picked by a click or by keyboard, then its count, rows and slices."""
+"""One bin inspected: chosen by a click or by keyboard, then its count, rows and slices."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from calib.ui.widgets import control, show_value
 
 PAGE = 50
 MAX_SLICES = 100
-HINT = "Select a range of scores above, or a bin here, to see its rows."
-EMPTY = "No row has a score in the bin around {:.3g}. Pick another."
+HINT = "Select a range of scores above, or choose a bin here, to see its rows."
+EMPTY = "The bin around {:.3g} has no rows. Choose another."
 EMPTY_RANGE = "No row has a score from {:.3g} to {:.3g}. Select another range."
 
 
@@ -45,7 +45,7 @@ def _look_into(session: Session, analysis: Analysis, method: str, position: int 
 
 def show(session: Session, model: Model, shown: Sequence[str]) -> None:
     """Pick a bin; what it counts, its rows, and its slices."""
-    st.markdown("### Look into a bin")
+    st.markdown("### Inspect a bin")
     picked = bins.chosen(session, model.analysis, shown)
     _control(session, model.analysis, picked, shown)
     position = picked.position
@@ -101,9 +101,9 @@ def _said(picked: ChosenBin, i: int) -> str:
     weighted = curve.weight[i] != curve.rows[i]
     rows = f" of weight, {count(curve.rows[i])} rows" if weighted else ""
     return (
-        f"**{positive} of {n}{rows} positive**, mean score {probability(curve.mean_score[i])}: "
-        f"observed {probability(curve.observed[i])}, {level(curve.confidence_level)} interval "
-        f"{probability(curve.low[i])} to {probability(curve.high[i])}."
+        f"**{positive} of {n}{rows} positive.** Mean score {probability(curve.mean_score[i])}, "
+        f"observed frequency {probability(curve.observed[i])} ({level(curve.confidence_level)} CI "
+        f"{probability(curve.low[i])} to {probability(curve.high[i])})."
     )
 
 
@@ -138,18 +138,18 @@ def _rows(session: Session, model: Model, picked: ChosenBin, position: int) -> N
 def _mix(session: Session, model: Model, picked: ChosenBin, position: int) -> None:
     names = list(model.rows.columns)
     if not names:
-        st.caption("These data name no slice columns to compare the bin by.")
+        st.caption("These data have no slice columns to compare the bin by.")
         return
     column = control(
         session,
         choices.SLICE_BY,
         names,
         key=state.key("mix_by"),
-        label="Its slices against the rest, by",
+        label="Compare this bin with all other rows by",
     )
     cut = slicing.scored(session, slicing.slicing(session, model.rows, (column,)), model.rows)
     if picked.curve.rows[position] == len(cut.codes):
-        st.caption("All rows are in this bin: there is no rest to compare it with.")
+        st.caption("All rows are in this bin, so there are no other rows to compare it with.")
         return
     chosen = (picked.method, picked.curve, position)
     level = session.settings.confidence_level
@@ -165,7 +165,7 @@ def _mix_table(found: SliceMix) -> None:
                 "In the bin": percent(found.inside[i]),
                 "Elsewhere": percent(found.outside[i]),
                 "Difference": signed(found.difference[i], 3),
-                f"{at} interval": f"{signed(found.low[i], 3)} to {signed(found.high[i], 3)}",
+                f"{at} CI": f"{signed(found.low[i], 3)} to {signed(found.high[i], 3)}",
                 "Rows in the bin": int(found.rows_inside[i]),
                 "Rows elsewhere": int(found.rows_outside[i]),
             }

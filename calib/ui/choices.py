@@ -92,8 +92,8 @@ VIEW = Choice[str](
     default=DEFAULTS["view"],
     values=Values(_view),
     label="View",
-    help="A matrix poses many binary problems. Top-r: does the class with the r-th largest score "
-    "come true? Within top-r: one of the r first? Class: this class, or another?",
+    help="Scores of several classes give many binary questions. Top-r: is the class with the r-th "
+    "largest score the true one? Within top-r: is it one of the first r? Class: is it this class?",
     chip="View {}",
     acts_on=on(*WITH_ANALYSIS, "Data"),
     widget=SEGMENTED,
@@ -104,7 +104,7 @@ METHODS = Choice[tuple[str, ...]](
     default=DEFAULTS["methods"],
     values=several(METHOD),
     label="Methods",
-    help="Simplest first. The uncalibrated scores are always among them.",
+    help="Simplest first. The uncalibrated scores are always included.",
     chip=lambda found: f"{len(found)} methods",
     acts_on=on(*WITH_ANALYSIS),
     widget=st.multiselect,
@@ -124,13 +124,56 @@ ADDED_METRICS = Choice[tuple[str, ...]](
     widget=st.multiselect,
     option=lambda key: METRICS[key].label,
 )
+# What the table of the Compare page can show, besides the added metrics.
+COLUMN_LABELS = {
+    "log_loss": "Log loss",
+    "log_loss_change": "Change in log loss",
+    "brier_score": "Brier score",
+    "brier_score_change": "Change in Brier score",
+    "accuracy": "Accuracy",
+    "accuracy_change": "Change in accuracy",
+    "ece_top_label": "Top-label ECE",
+    "ece_classwise": "Classwise ECE",
+    "ks_top_1": "Top-1 KS",
+    "ks_top_2": "Top-2 KS",
+    "ks_within_2": "Within-top-2 KS",
+    "ece_uniform": "ECE, uniform bins",
+    "ece_quantile": "ECE, quantile bins",
+    "mce": "MCE",
+    "ks_error": "KS error",
+    "slope": "Calibration slope",
+    "auc": "AUC",
+    "auc_change": "Change in AUC",
+    "distinct": "Distinct scores",
+}
+OF_MATRICES = {
+    key
+    for key in COLUMN_LABELS
+    if key.startswith(("accuracy", "ece_top", "ece_cl", "ks_top", "ks_w"))
+}
+FIRST_COLUMNS = (
+    *("log_loss", "log_loss_change", "accuracy", "ece_top_label", "ece_classwise"),
+    *("ece_quantile", "ks_error", "auc"),
+)
+COLUMNS = Choice[tuple[str, ...]](
+    key="columns",
+    link="cols",
+    default=(),  # the first ones
+    values=several(one_of(*COLUMN_LABELS)),
+    label="Columns",
+    help="Of the metric table. Changes are relative to the uncalibrated scores.",
+    chip=lambda found: f"{len(found)} columns",
+    acts_on=on("Compare"),
+    widget=st.multiselect,
+    option=COLUMN_LABELS.__getitem__,
+)
 STRATEGY = Choice[str](
     key="strategy",
     link="by",
     default=DEFAULTS["strategy"],
     values=one_of("quantile", "uniform"),
     label="Bins",
-    help="Quantile: the same number of rows in every bin. Uniform: the same width.",
+    help="Quantile: equal counts per bin. Uniform: equal widths.",
     chip="{} bins",
     acts_on=on(*BINNED),
     widget=SEGMENTED,
@@ -153,7 +196,7 @@ EPSILON = Choice[float | None](
     default=DEFAULTS["epsilon"],
     values=number(*EPSILON_RANGE, offered=LOG_EPSILON),
     label="ε (log scale)",
-    help="Scores nearer to 0 or 1 than ε stay where they are; a smaller ε bends the ends more.",
+    help="Scores outside [ε, 1 − ε] are left unchanged. A smaller ε spreads out the ends more.",
     chip=lambda value: f"ε = {significant(value or 0.0)}",
     acts_on=on(*WITH_ANALYSIS),
     widget=partial(st.slider, step=0.1, format="10^%.1f"),
@@ -188,7 +231,7 @@ CONFIDENCE_LEVEL = Choice[float](
     default=DEFAULTS["confidence_level"],
     values=level(*LEVELS),
     label="Confidence level",
-    help="Of every interval and band.",
+    help="Used for all intervals and bands.",
     chip=lambda share: f"{level_words(share)} intervals",
     acts_on=on(*(page for page in WITH_ANALYSIS if page != "Classes")),
     widget=st.selectbox,
@@ -223,25 +266,13 @@ AXIS = Choice[AxisKind](
 SHOWN = Choice[tuple[str, ...]](
     key="shown",
     link="show",
-    default=("uncalibrated",),
+    default=(),  # uncalibrated and recommended
     values=several(METHOD),
     label="Show",
-    help="Calibrated scores are held out: no row was scored by a map that it helped to fit.",
+    help="Calibrated scores are out-of-fold. At first: uncalibrated and recommended.",
     chip=lambda found: f"{len(found)} shown",
     acts_on=on("Reliability", "Cumulative"),
     widget=PILLS,
-    option=method_label,
-)
-CUMULATIVE = Choice[str](
-    key="cumulative",
-    link="cum",
-    default="uncalibrated",
-    values=METHOD,
-    label="Tests and panels of",
-    help=None,
-    chip=lambda key: f"Panels of {method_label(key)}",
-    acts_on=on("Cumulative"),
-    widget=st.selectbox,
     option=method_label,
 )
 CLASSES = Choice[str](
@@ -250,7 +281,7 @@ CLASSES = Choice[str](
     default="uncalibrated",
     values=METHOD,
     label="Scores of",
-    help="Calibrated scores are held out: no row was scored by a map that it helped to fit.",
+    help="Calibrated scores are out-of-fold.",
     chip=lambda key: f"Classes of {method_label(key)}",
     acts_on=on("Classes"),
     widget=st.selectbox,
@@ -262,7 +293,7 @@ KNOTS = Choice[bool](
     default=False,
     values=flag(),
     label="Mark the knots",
-    help="Scores at which a map bends.",
+    help="Scores at which a calibration function bends.",
     chip="Knots marked",
     acts_on=on("Functions"),
     widget=st.toggle,
@@ -273,7 +304,7 @@ OVER_EPSILON = Choice[tuple[str, ...]](
     default=("spline",),
     values=several(METHOD),
     label="Log loss of",
-    help="Every point is fitted anew on every fold, once: SplineCalib takes longest.",
+    help="Every point is fitted once on every fold. SplineCalib takes longest.",
     chip=lambda found: f"{len(found)} over ε",
     acts_on=on("Functions"),
     widget=PILLS,
@@ -285,8 +316,8 @@ LINES = Choice[tuple[RateKind, ...]](
     default=(),
     values=several(one_of(*RATE_KINDS)),
     label="Line",
-    help="The observed frequency without bins, with a band around it. CORP: the best line that "
-    "never falls. Smooth: a spline.",
+    help="The observed frequency without bins, with a confidence band. CORP: the best-fitting "
+    "non-decreasing curve. Smooth: a smoothing spline.",
     chip=lambda found: f"Line: {', '.join(map(line_label, found))}",
     acts_on=on("Reliability"),
     widget=PILLS,
@@ -345,8 +376,8 @@ AUTO_BINS = Choice[bool](
     default=False,
     values=flag(),
     label="Auto",
-    help="As many bins as the observed frequencies still increase over, from 2 up "
-    "(Roelofs et al. 2022).",
+    help="The largest number of bins for which observed frequencies still increase monotonically "
+    "(ECE-sweep, Roelofs et al. 2022).",
     chip="Auto bins",
     acts_on=on(*BINNED),
     widget=st.toggle,
@@ -357,7 +388,7 @@ AFTER = Choice[str](
     default="",  # the recommended one
     values=METHOD,
     label="After calibration by",
-    help="Its held-out scores, beside the scores as they are.",
+    help="Its held-out scores, compared with the uncalibrated scores.",
     chip=lambda key: f"After {method_label(key)}",
     acts_on=on("Slices", "Decisions") | on("Compare", when=_of_several),
     widget=st.selectbox,
@@ -395,8 +426,8 @@ N_RANGES = Choice[int](
     link="ranges",
     default=5,
     values=whole(2, 20),
-    label="Ranges of a number",
-    help="A column of more than 12 different numbers is cut in ranges of about equally many rows.",
+    label="Ranges of a numeric column",
+    help="A numeric column with more than 12 values is cut into ranges of about equal counts.",
     chip="{} ranges",
     acts_on=on("Slices", "Reports") | on("Reliability", when=_in_a_bin),
     widget=st.slider,
@@ -407,9 +438,9 @@ PICKED = Choice[tuple[int, ...]](
     link="pick",
     default=(),  # the two of the strongest evidence
     values=several(whole(0, MAX_SLICES)),
-    label="Slices laid over each other",
+    label="Overlay slices",
     help=None,
-    chip=lambda found: f"{len(found)} slices laid over",
+    chip=lambda found: f"{len(found)} slices overlaid",
     acts_on=on("Slices"),
     widget=st.multiselect,
 )
@@ -418,9 +449,9 @@ APART = Choice[int](
     link="apart",
     default=-1,  # the one of the strongest evidence
     values=whole(0, MAX_SLICES),
-    label="Slice with a map of its own",
+    label="Slice-specific calibrator",
     help=None,
-    chip="A slice apart",
+    chip="Slice-specific calibrator",
     acts_on=on("Slices"),
     widget=st.selectbox,
 )
@@ -442,7 +473,7 @@ UNIT = Choice[Unit | Literal[""]](
     default="",
     values=one_of(*UNITS, offered=(AUTOMATIC, *UNITS)),
     label="Period",
-    help="Automatic: the shortest with at most 36 periods of 100 rows in the median.",
+    help="Automatic: the shortest period that gives at most 36 periods with a median of 100 rows.",
     chip="Periods: {}",
     acts_on=on("Slices", "Reports"),
     widget=st.selectbox,
@@ -456,7 +487,7 @@ COST_FP = Choice[float](
     default=1.0,
     values=number(1e-6, 1e9),
     label="Cost of a false positive",
-    help="In any unit: only the ratio of the two moves the threshold.",
+    help="In any unit. The threshold depends only on the ratio of the two costs.",
     chip="False positive costs {:g}",
     acts_on=on(*DECIDING),
     widget=COST,
@@ -467,7 +498,7 @@ COST_FN = Choice[float](
     default=1.0,
     values=number(1e-6, 1e9),
     label="Cost of a false negative",
-    help="In any unit: only the ratio of the two moves the threshold.",
+    help="In any unit. The threshold depends only on the ratio of the two costs.",
     chip="False negative costs {:g}",
     acts_on=on(*DECIDING),
     widget=COST,

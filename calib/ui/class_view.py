@@ -11,7 +11,7 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.core.predictions import Predictions
 from calib.crossfit.matrix import MatrixCrossFitted
 from calib.metrics.by_class import Classwise
-from calib.text import number, p_value, percent, plain, signed
+from calib.text import number, p_value, percent, plain
 from calib.ui import state
 from calib.ui.frame import Model
 from calib.ui.state import Session
@@ -40,32 +40,31 @@ COLUMNS: dict[str, Any] = {
     "ece_noise_floor": st.column_config.NumberColumn(
         "ECE if calibrated",
         format="%.4f",
-        help="ECE that calibrated scores of the class show on average.",
+        help="Average ECE of calibrated scores of the class.",
     ),
     "p_adjusted": st.column_config.NumberColumn(
         "p (Holm)",
         format="%.2g",
-        help="How often calibrated scores would show so large a KS error in any class by chance: "
-        "p-value of the KS test, corrected for the number of classes.",
+        help="p-value of the KS test, corrected for the number of classes (Holm).",
     ),
     "base_rate": st.column_config.NumberColumn(
-        "Observed", format="%.4f", help="How often the class came."
+        "Observed", format="%.4f", help="Share of rows of this class."
     ),
     "mean_score": st.column_config.NumberColumn("Mean score", format="%.4f"),
 }
 READING = """
-- Worst **KS error** first; a click on a heading sorts; tick a row, or press Shift and Space
-  on it, to open its class.
-- **p** tells error from noise over all classes together; none where fewer than 30 rows of a class
-  came and fewer were expected: such rows are grey.
-- **Bias** is the part of the error that all scores of the class share. A class can have none and
-  still be off, too high here and too low there: then KS and ECE say so.
+- Classes are sorted by **KS error**, worst first. Click a heading to sort. Select a row, or press
+  Shift and Space on it, to open its class.
+- **p** is corrected for the number of classes. It is not computed for classes with fewer than 30
+  observed or expected rows; these rows are grey.
+- **Bias** is observed minus mean score. A class without bias can still be miscalibrated, with some
+  scores too high and others too low; KS and ECE show this.
 """
 
 
 def table_of(session: Session, matrix: MatrixCrossFitted, model: Model, method: str) -> Classwise:
     """Every class under a method, computed once."""
-    with st.spinner("Looking at every class …"):
+    with st.spinner("Computing classes …"):
         return session.memo.heavy(_classwise, matrix, method, model.rows)
 
 
@@ -78,19 +77,18 @@ def summary(table: Classwise, method: str) -> str:
     label, n = method_label(method), len(table.index)
     judged = int((table.p_adjusted == table.p_adjusted).sum())
     if not judged:
-        return f"**{label}**: none of {n:,} classes can be judged; their sizes are in the table."
+        return f"**{label}**: none of {n:,} classes has enough rows to be tested."
     off = table.p_adjusted < SIGNIFICANCE
     few = f" {n - judged:,} more have too few rows." if judged < n else ""
     if not off.any():
-        return f"**{label}**: no class of {judged:,} shows error beyond chance.{few}"
+        return f"**{label}**: none of {judged:,} classes is significantly miscalibrated.{few}"
     worst = int(off.argmax())
-    way = "low" if table.bias[worst] > 0 else "high"
     return (
-        f"**{label}**: {int(off.sum()):,} of {judged:,} classes are off beyond chance.{few} Worst "
-        f"is **{plain(table.class_name[worst])}**: KS {number(table.ks_error[worst], 3)}, "
-        f"{p_value(float(table.p_adjusted[worst]))}; on average its scores are too {way}, "
-        f"{percent(float(table.mean_score[worst]))} where {percent(float(table.base_rate[worst]))} "
-        f"came ({signed(float(table.bias[worst]))})."
+        f"**{label}**: {int(off.sum()):,} of {judged:,} classes are significantly miscalibrated."
+        f"{few} Worst: **{plain(table.class_name[worst])}** (KS "
+        f"{number(table.ks_error[worst], 3)}, {p_value(float(table.p_adjusted[worst]))}); mean "
+        f"prediction {percent(float(table.mean_score[worst]))}, observed "
+        f"{percent(float(table.base_rate[worst]))}."
     )
 
 

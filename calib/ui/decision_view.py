@@ -15,27 +15,31 @@ from calib.ui.words import method_label
 # By what decides: each explains what its chart draws.
 COST_READINGS = {
     "costs": """
-- A **line** is the expected cost per row of flagging all rows from a threshold on.
-- The vertical line is the **optimal threshold** for calibrated scores: the costs alone set it.
-- The **marker** is the lowest cost on these very rows. It is chosen in hindsight, so its cost is
+- Each **line** is the expected cost per row if all rows with a score of at least the threshold are
+  flagged.
+- The vertical line is the **optimal threshold** for calibrated scores. It depends only on the
+  costs.
+- The **marker** is the lowest cost on these rows. It is chosen in hindsight, so its cost is
   optimistic.
 """,
     "capacity": """
-- A **line** is the expected cost per row of flagging all rows from a threshold on.
-- The **marker** is where the method has flagged as many rows as the capacity allows. The costs set
-  no threshold here: they are only counted.
+- Each **line** is the expected cost per row if all rows with a score of at least the threshold are
+  flagged.
+- The **marker** is where the method has flagged as many rows as the capacity allows. Here the costs
+  do not determine the threshold.
 """,
 }
 BENEFIT_READING = """
-- **Net benefit**: true positives minus false positives weighted by the odds t / (1 − t), per row.
-  Acting at a threshold of t means that one true positive is worth (1 − t) / t false positives.
-- The net benefit of perfectly calibrated scores is, apart from chance, at no threshold below
-  **Flag all** or **Flag none**. Vickers and Elkin 2006.
+- **Net benefit** (decision curve): true positives minus false positives weighted by the odds
+  t / (1 − t), per row. Acting at threshold t means that one true positive is worth (1 − t) / t
+  false positives.
+- Perfectly calibrated scores are never below **Flag all** or **Flag none**, apart from chance.
+  [Vickers and Elkin 2006](https://doi.org/10.1177/0272989X06295361).
 """
 COUNT_READING = (
-    "Scores that are used as numbers, such as expected clicks or expected defaults, must add up: "
-    "the expected count is the sum of the scores. The range is one of uncalibrated scores, so all "
-    "methods answer for the same rows."
+    "If you sum probabilities (expected clicks, expected defaults), the sum should match the "
+    "observed count. Rows are selected by their uncalibrated scores, so that all methods are "
+    "compared on the same rows."
 )
 
 
@@ -53,7 +57,7 @@ def _benefit_of(curves: NetBenefit, key: str) -> str:
     lead, missing = f"**{method_label(key)}** is", curves.shortfall(key)
     worse = curves.threshold[missing > 0.0]
     if not len(worse):
-        return f"{lead} at no threshold below flagging all or none."
+        return f"{lead} never below flagging all or none."
     first, last = worse.min(), worse.max()
     where = f"between {first:g} and {last:g}" if len(worse) > 1 else f"{first:g}"
     return (
@@ -74,7 +78,7 @@ def verdict(table: DecisionTable, shown: Sequence[str], *, weighted: bool) -> st
 
 def _rule(costs: Costs, n_flagged: float, weighted: bool) -> str:
     if costs.capacity is None:
-        return f"Flag a row from a score of **{significant(costs.threshold)}** on."
+        return f"Optimal threshold: **{significant(costs.threshold)}**."
     if weighted:
         return (
             "Flag the rows with the highest scores, "
@@ -91,14 +95,11 @@ def _change(table: DecisionTable, key: str, before: Decision, after: Decision) -
             f"{method_label(key)} flags the same rows as the uncalibrated scores: the expected "
             f"cost per row is {cost} with both."
         )
-    moved = f"falls from {cost} to {then}" if change.value < 0 else f"rises from {cost} to {then}"
-    if cost == then:
-        moved = f"stays {cost}"
-    sure = "significant" if change.high < 0 or change.low > 0 else "not significant"
+    moved = f"stays {cost}" if cost == then else f"changes from {cost} to {then}"
+    sure = "" if change.high < 0 or change.low > 0 else "not "
     return (
-        f"With {method_label(key)} instead of the uncalibrated scores the expected cost per row "
-        f"{moved} (paired change {signed(change.value)}, {at} interval "
-        f"{interval(change, sign=True)}): {sure}."
+        f"With {method_label(key)} the expected cost per row {moved} ({signed(change.value)}, "
+        f"{at} CI {interval(change, sign=True)}). The change is {sure}significant."
     )
 
 
@@ -113,7 +114,7 @@ def table(decided: DecisionTable, *, weighted: bool) -> None:
     )
     blind = f"all {number(decided.treat_all)}, flagging none {number(decided.treat_none)}"
     counted = " Counts are sums of the rows' weights." if weighted else ""
-    st.caption(f"Expected cost per row of flagging {blind}.{counted}")
+    st.caption(f"Expected cost per row: flagging {blind}.{counted}")
 
 
 def _row(decided: DecisionTable, key: str) -> dict[str, str]:
@@ -127,14 +128,12 @@ def _row(decided: DecisionTable, key: str) -> dict[str, str]:
         "False negatives": count(found.false_negatives),
         "True negatives": count(found.true_negatives),
         "Cost per row": number(found.cost.value),
-        f"Change ({at} interval)": _change_cell(found.change) if key != "uncalibrated" else "–",
+        f"Change ({at} CI)": _change_cell(found.change) if key != "uncalibrated" else "–",
         "Net benefit": number(found.net_benefit.value),
     }
     if decided.costs.capacity is None:
-        place = (
-            "none flagged" if found.hindsight > 1.0 else f"from {significant(found.hindsight)} on"
-        )
-        row["Least in hindsight"] = f"{number(found.hindsight_cost)}, {place}"
+        place = "none flagged" if found.hindsight > 1.0 else f"at {significant(found.hindsight)}"
+        row["Lowest in hindsight"] = f"{number(found.hindsight_cost)}, {place}"
     return row
 
 
@@ -158,10 +157,10 @@ def counts_said(counts: ExpectedCounts, shown: Sequence[str]) -> str:
 def _counted(counts: ExpectedCounts, key: str) -> str:
     excess = counts.excess[key]
     if excess.low <= 0.0 <= excess.high:
-        verdict = "in keeping with that"
+        verdict = "consistent"
     else:
         verdict = "too few" if excess.value > 0 else "too many"
-    return f"**{method_label(key)}** expects {number(counts.expected[key], 1)}: {verdict}."
+    return f"**{method_label(key)}** predicts {number(counts.expected[key], 1)} ({verdict})."
 
 
 def counts_table(counts: ExpectedCounts, confidence_level: float) -> None:
@@ -174,7 +173,7 @@ def counts_table(counts: ExpectedCounts, confidence_level: float) -> None:
                 "Expected": number(counts.expected[key], 1),
                 "Observed": count(round(counts.expected[key] + excess.value, 6)),
                 "Observed − expected": signed(excess.value, 1),
-                f"{at} interval": interval(excess, 1, sign=True),
+                f"{at} CI": interval(excess, 1, sign=True),
             }
             for key, excess in counts.excess.items()
         ],

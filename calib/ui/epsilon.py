@@ -1,8 +1,8 @@
-"""Epsilon on the Functions page: its curves and maps, each point of them computed once."""
+"""Epsilon on the Functions page: its curves and functions, each point of them computed once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -23,9 +23,14 @@ from calib.crossfit.epsilon import (
 from calib.crossfit.settings import Settings
 from calib.curves.functions import CalibrationFunction
 from calib.figures.epsilon import epsilon_chart
-from calib.ui import frame, how_to_read, widgets
+from calib.ui import frame, widgets
 from calib.ui.memo import Unkeyed, keep
 from calib.ui.state import Session, shared_memo
+
+SOURCE = (
+    "The compact logit and its epsilon are from "
+    "[Lucena 2018](https://arxiv.org/abs/1809.07751), section 5.1."
+)
 
 
 def methods(analysis: LiveAnalysis) -> tuple[str, ...]:
@@ -34,7 +39,7 @@ def methods(analysis: LiveAnalysis) -> tuple[str, ...]:
 
 
 def rule_maps(session: Session, analysis: LiveAnalysis) -> Mapping[str, CalibrationFunction]:
-    """Maps under the paper's rule of the methods that epsilon changes; none if it is in use."""
+    """Functions at the automatic epsilon of the methods that it changes; none if it is in use."""
     known, keys = analysis.compact_logit, methods(analysis)
     if known.epsilon == known.rule:
         return {}
@@ -49,12 +54,14 @@ def _by_rule(
     return by_rule(held_out, keys)
 
 
-def over_epsilon(session: Session, rows: Predictions, analysis: LiveAnalysis) -> None:
+def over_epsilon(
+    session: Session, rows: Predictions, analysis: LiveAnalysis
+) -> Sequence[EpsilonCurve]:
     """Log loss over epsilon of the methods that a person picks; progress until it is there."""
     options = methods(analysis)
     if not options:
-        st.caption("None of the chosen methods is fitted on this scale: add Spline to see more.")
-        return
+        st.caption("None of the chosen methods uses the compact logit. Add Spline to see its loss.")
+        return ()
     chosen = widgets.over_epsilon(session, options) if len(options) > 1 else options
     slot = st.empty()
 
@@ -64,7 +71,7 @@ def over_epsilon(session: Session, rows: Predictions, analysis: LiveAnalysis) ->
     curves = [curve(session, rows, analysis, key, progress) for key in chosen]
     with slot.container():
         frame.chart(epsilon_chart(analysis, curves), "chart_epsilon")
-        st.markdown(how_to_read.epsilon(analysis, curves))
+    return curves
 
 
 def curve(

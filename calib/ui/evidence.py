@@ -8,7 +8,7 @@ from calib.analysis import MethodResult
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.metrics import TestResult
 from calib.text import number, p_value
-from calib.ui import frame, state
+from calib.ui import state
 
 NAMES = {
     "ks": "KS",
@@ -43,7 +43,6 @@ def tests_table(method: MethodResult) -> None:
         },
         alt="One row per test: its statistic, its p-values, and what it tests.",
     )
-    frame.once("tests", lambda: st.caption(TESTS_READING))
 
 
 def test_rows(method: MethodResult) -> list[dict[str, str]]:

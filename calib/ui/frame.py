@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NoReturn, TypeVar
+from typing import Literal, NoReturn, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -211,13 +211,17 @@ def once(name: str, draw: Callable[[], object]) -> None:
         pending.once.setdefault(name, draw)
 
 
-def reading(text: str, title: str = "") -> None:
-    """Explain how to read something, under a heading."""
+def reading(text: str, about: str = "") -> None:
+    """Explain how to read something, folded away until a person opens it, on all pages then."""
+    session, key = state.current(), state.key(f"reading_{about}")
+
+    def remember() -> None:
+        session.explains = st.session_state[key]
 
     def draw() -> None:
-        if title:
-            st.markdown(f"### {title}")
-        st.markdown(text)
+        title = f"How to read {about or 'it'}"
+        with st.expander(title, expanded=session.explains, key=key, on_change=remember):
+            st.markdown(text)
 
     once(text, draw)
 
@@ -323,9 +327,23 @@ def chart(shown: Chart, key: str, on_select: Callable[[], None] | None = None) -
 
 
 def _plot(shown: Chart, key: str, on_select: Callable[[], None] | None) -> None:
+    if not shown.is_square:
+        _plotly_chart(shown, key, on_select)
+        return
+    with st.container(key=f"square_{key}"):
+        st.html(f"<style>.st-key-{key} {{ --by-width: {shown.height_by_width}; }}</style>")
+        _plotly_chart(shown, key, on_select, height="stretch")
+
+
+def _plotly_chart(
+    shown: Chart,
+    key: str,
+    on_select: Callable[[], None] | None,
+    height: Literal["content", "stretch"] = "content",
+) -> None:
     st.plotly_chart(
         shown.unchecked,
-        width="content",
+        height=height,
         key=key,
         config=shown.config,
         alt=shown.alt,

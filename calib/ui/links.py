@@ -15,6 +15,8 @@ from calib.ui.report_browser import AGAINST, REPORT
 
 VERSION = "1"
 FINGERPRINT_SHOWN = 12
+# Names in older links that no choice has any more: Cumulative shows all chosen methods.
+RETIRED = ("cum",)
 LONGEST_NAME = 80
 MAX_ROWS = 10**10
 
@@ -124,7 +126,7 @@ def _with(link: Link, name: str, text: str) -> Link:
     if name == "rows":
         n_rows = whole(0, MAX_ROWS).read(text)
         return replace(link, source=replace(link.source, n_rows=n_rows))
-    if name not in ("v", REPORT, AGAINST):
+    if name not in ("v", REPORT, AGAINST, *RETIRED):
         raise ValueError("no setting has that name")
     return link
 

@@ -15,11 +15,12 @@ from calib.ui.words import method_label
 FEWEST_IN_LINE = 3
 BEFORE = "uncalibrated"
 LINES_READING = """
-- From left to right: the models, in the order of the data, checkpoints in that of their numbers.
-- **Log loss** that falls and rises again is overfitting; where the **calibrated** line stays low,
-  the model still ranks well and only its scores are too sure.
-- **Clip** only keeps scores away from 0 and 1: where it is as good as a calibrator, certain and
-  wrong scores were all that was wrong. Figure 2 of Lucena 2018, arXiv 1809.07751.
+- Models are in the order of the data, from left to right; checkpoints are in the order of their
+  numbers.
+- **Log loss** that falls and rises again is a sign of overfitting. Where the **calibrated** line
+  stays low, the model still ranks well and is only overconfident.
+- **Clip** only keeps scores away from 0 and 1. Where it is as good as a calibrator, confident
+  errors were the only problem. [Lucena 2018](https://arxiv.org/abs/1809.07751), Figure 2.
 """
 
 
@@ -38,16 +39,15 @@ def show(comparison: ModelComparison) -> None:
         alt="One row per model, one column per metric, before and after calibration.",
     )
     st.caption(
-        f"★ best of its column. After: held-out scores calibrated by {method_label(method)}. "
-        "Binned errors depend on the bins."
+        f"★ Best in column. After: out-of-fold scores calibrated by {method_label(method)}. "
+        "ECE depends on the binning."
     )
     if len(comparison.models) >= FEWEST_IN_LINE:
         picture, beside = st.columns([3, 2], gap="large")
         with picture:
             frame.chart(checkpoint_chart(comparison), "chart_models")
         with beside:
-            st.markdown("### How to read it")
-            st.markdown(LINES_READING)
+            frame.reading(LINES_READING, "this chart")
     _differences(comparison)
 
 
@@ -55,7 +55,7 @@ def said(comparison: ModelComparison) -> str:
     """Which model has the least loss, and whether that is more than chance, in words."""
     key, loss = comparison.columns[0].key, _loss(comparison)
     parts = []
-    for method, when in ((BEFORE, "As they are"), (comparison.methods[-1], "Calibrated")):
+    for method, when in ((BEFORE, "Uncalibrated"), (comparison.methods[-1], "Calibrated")):
         losses = {
             name: model.metrics[method][key].value
             for name, model in comparison.models.items()
@@ -63,7 +63,9 @@ def said(comparison: ModelComparison) -> str:
         }
         if losses:
             best = min(losses, key=losses.__getitem__)
-            parts.append(f"{when}, **{plain(best)}** has the least {loss}, {number(losses[best])}.")
+            parts.append(
+                f"{when}: **{plain(best)}** has the lowest {loss}, {number(losses[best])}."
+            )
     return " ".join(parts)
 
 
@@ -109,25 +111,25 @@ def difference_row(comparison: ModelComparison, name: str) -> dict[str, str]:
     """One model against the first, before and after calibration."""
     at, column = level(comparison.settings.confidence_level), comparison.columns[0]
     row = {"Model": name}
-    for method, when in ((BEFORE, "As it is"), (comparison.methods[-1], "Calibrated")):
+    for method, when in ((BEFORE, "Uncalibrated"), (comparison.methods[-1], "Calibrated")):
         change = comparison.models[name].differences.get(method, {}).get(column.key)
         if change is not None:
             row[f"{when}: change"] = signed(change.value, column.digits)
-            row[f"{at} interval ({when.lower()})"] = interval(change, column.digits, sign=True)
-            row[f"{when} says"] = direction(change, column)
+            row[f"{at} CI ({when.lower()})"] = interval(change, column.digits, sign=True)
+            row[f"{when}: evidence"] = direction(change, column.better)
     return row
 
 
 def _pairing(comparison: ModelComparison, others: list[str]) -> str:
     paired = [name for name in others if comparison.models[name].paired]
     if len(paired) == len(others):
-        return "All models scored the same rows: differences are paired by row."
+        return "All models scored the same rows, so differences are paired by row."
     if not paired:
         return (
-            "The models scored rows of their own: intervals are unpaired, and wider than if all "
-            "had scored the same rows."
+            "The models scored different rows, so intervals are unpaired. They would be narrower "
+            "if all models had scored the same rows."
         )
     return (
-        f"{len(paired)} of {len(others)} models scored the rows of the first: their differences "
-        "are paired by row, the others' intervals are wider."
+        f"{len(paired)} of {len(others)} models scored the same rows as the first. Their "
+        "differences are paired by row; the intervals of the others are wider."
     )

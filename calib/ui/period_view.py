@@ -19,8 +19,8 @@ from calib.ui.state import Session
 from calib.ui.words import method_label
 
 NO_TIME = (
-    "Choose a column of dates or seasons to see calibration over time. In a file of your own, map "
-    "it as **Time** on the Data page."
+    "Choose a column of dates or seasons to see calibration over time. For your own file, map it "
+    "as **Time** on the Data page."
 )
 UNITS_SAID = {
     "value": "one per value",
@@ -38,7 +38,7 @@ def over_time(
 ) -> None:
     """Calibration over the periods of a column: chart, what is set aside, table."""
     try:
-        with st.spinner("Looking at every period"):
+        with st.spinner("Computing periods"):
             cut = slicing.periods(session, rows, column)
             own = slicing.scored(session, cut, rows)
             tables = slicing.period_tables(session, analysis, own, methods)
@@ -60,7 +60,7 @@ def _periods(tables: Mapping[str, PeriodTable], column: str) -> None:
     frame.chart(period_chart(tables), "chart_periods")
     said = f"{len(first)} periods of {plain(column)} ({UNITS_SAID.get(first.unit, first.unit)})."
     if first.n_missing:
-        said += f" {first.n_missing:,} rows without a time are set aside."
+        said += f" {first.n_missing:,} rows without a time are not used."
     st.caption(said)
     _period_rows(tables)
 

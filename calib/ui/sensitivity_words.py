@@ -11,30 +11,31 @@ from calib.text import number, p_value
 from calib.ui.words import method_label, on_average
 
 MAX_RUNS = 3
+STABLE = "**The conclusion does not depend on the number of bins.**"
 
 
 def sensitivity_said(analysis: Analysis, sensitivity: Sensitivity, method: str) -> str:
-    """Whether the verdict of ECE depends on the bins, where it flips, and what KS says."""
+    """Whether what ECE concludes depends on the bins, where it changes, and what KS concludes."""
     curves = (sensitivity.quantile, sensitivity.uniform)
     first, last = curves[0].n_bins[0], curves[0].n_bins[-1]
     low = min(float(curve.ece.min()) for curve in curves)
     high = max(float(curve.ece.max()) for curve in curves)
     label = method_label(method)
     size = (
-        f"From {first} to {last} bins the ECE of {label} runs from {number(low)} to {number(high)}"
+        f"With {first} to {last} bins the ECE of {label} is {number(low, 3)} to {number(high, 3)}"
     )
     if sensitivity.flips:
         where = " and ".join(_where(curve) for curve in curves)
         n_more = sum(int(curve.miscalibrated.sum()) for curve in curves)
         n_all = sum(len(curve.n_bins) for curve in curves)
         found = (
-            f"**The verdict flips with the bins.** {size}. It is more than calibrated scores would "
-            f"show in {n_more} of {n_all} binnings: {where}."
+            f"**The conclusion depends on the number of bins.** {size}. It is above what a "
+            f"calibrated model would show by chance in {n_more} of {n_all} binnings: {where}."
         )
     elif sensitivity.share == 1.0:
-        found = f"**The verdict never flips.** {size}, always more than calibrated scores show."
+        found = f"{STABLE} {size}, always above what a calibrated model would show by chance."
     else:
-        found = f"**The verdict never flips.** {size}, never more than calibrated scores show."
+        found = f"{STABLE} {size}, never above what a calibrated model would show by chance."
     return f"{found} {_calibrated(analysis, method)} {_without_bins(analysis, method)}"
 
 
@@ -42,7 +43,7 @@ def _calibrated(analysis: Analysis, method: str) -> str:
     settings = analysis.settings
     now = analysis.methods[method].metrics[f"ece_{settings.strategy}"]
     return (
-        f"With the {settings.n_bins} {settings.strategy} bins in use it is {number(now.value)}. "
+        f"With the chosen {settings.n_bins} {settings.strategy} bins it is {number(now.value)}. "
         f"{on_average(now)}"
     )
 
@@ -81,12 +82,13 @@ def _listed(parts: list[str]) -> str:
 def _without_bins(analysis: Analysis, method: str) -> str:
     p = analysis.methods[method].p_adjusted["ks"]
     rejects = "rejects" if p < SIGNIFICANCE else "does not reject"
-    return f"The KS test, which needs no bins, {rejects} calibration ({p_value(p)})."
+    return f"The KS test, which uses no bins, {rejects} calibration ({p_value(p)})."
 
 
-SENSITIVITY_READING = (
-    "The bands are intervals of ECE, faint for the strategy not in use. Calibrated scores stay in "
-    "the grey with the chosen probability, and show the dashed line on average: a hollow point is "
-    "one that they would show too. A verdict that depends on the number of bins is a verdict about "
-    "the bins."
-)
+SENSITIVITY_READING = """
+- The coloured bands are intervals of ECE. The band of the strategy that is not in use is fainter.
+- The **grey area** is where the ECE of a calibrated model lies with the chosen confidence; the
+  **dashed line** is its mean.
+- **Hollow points** are within the range expected by chance. If the conclusion changes with the
+  number of bins, do not rely on ECE.
+"""

@@ -19,8 +19,7 @@ from calib.ui.widgets import show_value
 
 KEY = "side_by_side"
 # A model's column is as wide as a chart, so that what does not fit moves to the next row, of four
-# two and not one; columns of a body lie below each other in it. Squares shrink with it as they do
-# with a narrow screen, see calib.ui.style: 446 is what a square of 380 pixels needs.
+# two and not one; columns of a body lie below each other in it.
 ROW = f".st-key-{KEY} > div > [data-testid=stHorizontalBlock]"
 STYLE = f"""
 [data-testid=stMainBlockContainer] {{ max-width: 2200px; }}
@@ -34,11 +33,6 @@ STYLE = f"""
 {ROW} [data-testid=stColumn] [data-testid=stHorizontalBlock] {{ flex-wrap: wrap; }}
 {ROW} [data-testid=stColumn] [data-testid=stColumn] {{ flex: 1 1 100%; min-width: 100%; }}
 {ROW} [class*=st-key-numbers] [data-testid=stColumn] {{ flex: 1 1 40%; min-width: 40%; }}
-@container (max-width: 446px) {{
-    [class*=st-key-chart_functions], [class*=st-key-chart_reliability] {{
-        margin-top: calc(100cqw - 446px); clip-path: inset(calc(446px - 100cqw) 0 0 0);
-    }}
-}}
 """
 
 

@@ -25,29 +25,29 @@ COLUMNS = {
     **{name: whole_numbers() for name in ("Rows", "Positive")},
 }
 NO_COLUMNS = (
-    "These data name no slice columns. On the Data page, open **More columns and conversions** and "
-    "choose them under **Slice by**, and a **Time** column for periods."
+    "These data have no slice columns. On the Data page, open **More columns and conversions** and "
+    "choose them under **Slice by**. Choose a **Time** column for periods."
 )
 READING = f"""
-- A **marker** is a slice: the share that came true minus the mean score. Right of zero its scores
-  are too low, left of it too high. The line is its interval.
-- A **star** stands where p < {SIGNIFICANCE:g} after Holm's correction for looking at many slices at
-  once. Slices are sorted by evidence.
-- **Grey and hollow**: fewer than {FEW_ROWS} rows. Shown, but not judged.
+- Each **marker** is a slice: observed rate minus mean score, with its interval. Right of zero its
+  scores are too low, left of zero too high.
+- A **star** means p < {SIGNIFICANCE:g} after Holm's correction for the number of slices. Slices are
+  sorted by evidence.
+- **Grey and hollow** slices have fewer than {FEW_ROWS} rows and are not tested.
 """
 GIVES_AWAY = (
-    "In every slice all rows have the same outcome: this column gives the outcome away. It may "
-    "have been recorded after the outcome, and then says nothing about the scores."
+    "All rows of each slice have the same outcome, so this column reveals the outcome. It may have "
+    "been recorded after the outcome; then it tells nothing about the scores."
 )
 APART_READING = (
-    "Calibrate globally, and a small number of slices as needed: a slice's own map has fewer rows "
-    "to learn from. Both maps are scored on rows that they have not seen."
+    "Calibrate globally; add slice-specific calibrators only where needed, because they are fitted "
+    "on fewer rows. Both calibrators are evaluated on held-out rows."
 )
-ALIKE = "Both kinds of rate depend on the slice's base rate too, not on calibration alone."
+ALIKE = "Both rates also depend on the base rate of the slice, not only on calibration."
 
 
 def forest(gaps: Mapping[str, SliceGaps]) -> None:
-    """The forest plot, what it says, and how to read it."""
+    """The forest plot, what it shows, and how to read it."""
     for key, each in gaps.items():
         st.markdown(_found(key, each))
     first = gaps["uncalibrated"]
@@ -64,21 +64,23 @@ def forest(gaps: Mapping[str, SliceGaps]) -> None:
                 "The table below lists more."
             )
     with reading:
-        frame.reading(READING, "How to read it")
+        frame.reading(READING)
 
 
 def _found(key: str, gaps: SliceGaps) -> str:
     judged = int((~gaps.few).sum())
     marked = [i for i in gaps.order if gaps.p_adjusted[i] < SIGNIFICANCE]
-    said = f"**{method_label(key)}**: {len(marked)} of {judged} slices differ from their scores"
+    are = "is" if len(marked) == 1 else "are"
+    said = f"**{method_label(key)}**: {len(marked)} of {judged} slices {are} miscalibrated"
     if not judged:
-        return f"**{method_label(key)}**: no slice has {FEW_ROWS} rows, so none is judged."
+        return f"**{method_label(key)}**: no slice has {FEW_ROWS} rows, so none is tested."
     if not marked:
         return f"{said}."
     i = int(marked[0])
     return (
-        f"{said}, first **{plain(gaps.names[i])}**: {percent(gaps.observed[i])} came true, "
-        f"{percent(gaps.mean_score[i])} were predicted ({p_value(gaps.p_adjusted[i])})."
+        f"{said}. Strongest evidence: **{plain(gaps.names[i])}**, observed "
+        f"{percent(gaps.observed[i])}, predicted {percent(gaps.mean_score[i])} "
+        f"({p_value(gaps.p_adjusted[i])})."
     )
 
 
@@ -111,7 +113,7 @@ def _slice_row(gaps: Mapping[str, SliceGaps], i: int) -> dict[str, object]:
         at = level(each.confidence_level)
         low, high = signed(each.low[i]), signed(each.high[i])
         row[f"Observed − predicted{name}"] = signed(each.gap[i])
-        row[f"{at} interval{name}"] = f"{low} to {high}"
+        row[f"{at} CI{name}"] = f"{low} to {high}"
         judged = p_value(each.p_adjusted[i]) if not each.few[i] else f"< {FEW_ROWS} rows"
         row[f"p (Holm){name}"] = judged
     return row
@@ -172,9 +174,7 @@ def rates_title(decided: DecisionTable) -> str:
     """Heading of the error rates: by which rule they came."""
     if decided.costs.capacity is None:
         return f"Error rates at a threshold of {significant(decided.costs.threshold)}"
-    return (
-        f"Error rates if the {percent(decided.costs.capacity, 3)} of the highest scores are flagged"
-    )
+    return f"Error rates if the highest {percent(decided.costs.capacity, 3)} of scores are flagged"
 
 
 def own_map(
@@ -185,9 +185,9 @@ def own_map(
     number: int,
     method: str,
 ) -> None:
-    """Calibrate a slice by a map of its own, and say what it gains."""
+    """Calibrate a slice by itself, and say what it gains."""
     try:
-        with st.spinner("Fitting the slice's own map"):
+        with st.spinner("Fitting the slice-specific calibrator"):
             found = slicing.apart(session, analysis, rows, cut, number, method)
     except ValueError as error:
         st.info(plain(str(error)))
@@ -197,19 +197,20 @@ def own_map(
 
 def _apart(found: SliceCalibration, name: str, *, matrix: bool) -> None:
     at, change = level(found.confidence_level), found.difference
+    who = f"**{plain(name)}**"
     if change.high < 0:
-        said = "gains by a map of its own"
+        said = f"A separate calibrator helps {who}"
     elif change.low > 0:
-        said = "loses by a map of its own"
+        said = f"A separate calibrator is worse for {who}"
     else:
-        said = "cannot be told to gain by a map of its own"
-    positive = "predicted rightly" if matrix else "positive"
+        said = f"No evidence that a separate calibrator helps {who}"
+    positive = "predicted correctly" if matrix else "positive"
     loss = "multiclass log loss" if matrix else "log loss"
     st.markdown(
-        f"**{plain(name)}** ({found.rows:,} rows, {found.positives:,} {positive}) {said}: held-out "
-        f"{loss} {number(found.apart.value)} under its own {method_label(found.method)}, "
-        f"{number(found.together.value)} under that of all rows. Paired change "
-        f"{signed(change.value)}, {at} interval {interval(change, sign=True)}."
+        f"{said} ({found.rows:,} rows, {found.positives:,} {positive}). Its held-out {loss} is "
+        f"{number(found.apart.value)} with {method_label(found.method)} fitted on the slice and "
+        f"{number(found.together.value)} with {method_label(found.method)} fitted on all rows "
+        f"(change {signed(change.value)}, {at} CI {interval(change, sign=True)})."
     )
     st.caption(APART_READING)
 
@@ -218,4 +219,4 @@ def unknown_columns(names: Sequence[str]) -> None:
     """Say which columns of the link are not in these data."""
     if names:
         listed = ", ".join(plain(name) for name in names)
-        st.caption(f":material/info: The link asks for columns that are not here: {listed}.")
+        st.caption(f":material/info: The link names columns that these data do not have: {listed}.")

@@ -86,6 +86,8 @@ class Session:
         Data that came instead of those.
     n_reads : int
         Files read so far; part of the uploaders' keys, since a kept file is copied every rerun.
+    explains : bool
+        Whether "How to read it" is open.
     title, author, note : str
         Of the report.
     start : Settings
@@ -120,6 +122,7 @@ class Session:
     awaited: Source = field(default_factory=Source)
     offered: Upload | None = None
     n_reads: int = 0
+    explains: bool = False
     title: str = ""
     author: str = ""
     note: str = ""

@@ -42,7 +42,6 @@ NAVIGATION = """
 [data-testid=stHeader], [data-testid=stHeader] * { pointer-events: none; }
 [data-testid=stHeader] :is(button, button *) { pointer-events: auto; }
 [data-testid=stSidebar] { top: 3.5rem; height: calc(100% - 3.5rem); }
-@media print { .st-key-navigation, [data-testid=stSidebar] { display: none; } }
 """
 # The first page: what this is, where a file goes in, and the answer.
 LANDING = """
@@ -87,28 +86,45 @@ div:has(> [data-testid=stMultiSelectTagsContainer]) { max-height: none; }
     [data-testid=stMainBlockContainer] { padding-left: 1rem; padding-right: 1rem; }
 }
 """
-# A square shrinks with a narrow page and stands at the bottom of its place: what is left above it
-# is taken away. It begins to at its own width and the page's margins: 478 for 380 pixels.
-SQUARES = """
-@media (max-width: 478px) {
-    [class*=st-key-chart_functions], .st-key-chart_reliability {
-        margin-top: calc(100vw - 478px); clip-path: inset(calc(478px - 100vw) 0 0 0);
-    }
+# One table with the intervals below the values: nothing of it is cut off, it scrolls if it must.
+TABLES = """
+.metric-table { overflow-x: auto; }
+.metric-table table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+.metric-table :is(th, td) {
+    padding: .4rem .5rem; text-align: right; vertical-align: top; font-weight: inherit;
+    border-bottom: 1px solid rgba(127, 127, 127, .3);
 }
-@media (max-width: 428px) {
-    .st-key-chart_overlay {
-        margin-top: calc(100vw - 428px); clip-path: inset(calc(428px - 100vw) 0 0 0);
-    }
+.metric-table thead th { font-size: .8125rem; vertical-align: bottom; }
+.metric-table :is(thead th:first-child, tbody th) { text-align: left; }
+.metric-table small { display: block; font-size: .75rem; }
+.metric-table .marked { background: rgba(0, 114, 178, .1); font-weight: 600; }
+.metric-table .marked th:first-child { box-shadow: inset 3px 0 #0072B2; }
+"""
+# A square is as wide as its place, and no higher than the window.
+SQUARES = """
+[class*=st-key-square_] { container-type: inline-size; }
+[class*=st-key-square_] > [class*=st-key-chart_] {
+    height: min(var(--by-width), max(26rem, 100vh - 5.5rem)) !important; flex: none !important;
 }
 /* Panels: as many beside each other as there is room for, small ones two on a phone. */
-[class*=st-key-panels], [class*=st-key-before_after] { display: grid; }
-[class*=st-key-panels] { grid-template-columns: repeat(auto-fill, 316px); max-width: 680px; }
-[class*=st-key-before_after] { grid-template-columns: repeat(auto-fill, 216px); }
-@media (max-width: 478px) {
-    [class*=st-key-before_after] { grid-template-columns: repeat(2, minmax(0, 1fr)); }
-    [class*=st-key-chart_before_after] {
-        margin-top: calc(50vw - 239px); clip-path: inset(calc(239px - 50vw) 0 0 0);
-    }
+[class*=st-key-panels], [class*=st-key-before_after], [class*=st-key-small_multiples] {
+    display: grid;
+}
+[class*=st-key-small_multiples] {
+    grid-template-columns: repeat(auto-fit, minmax(min(100%, 300px), 1fr));
+}
+[class*=st-key-panels] {
+    grid-template-columns: repeat(auto-fill, minmax(max(220px, (100% - 3rem) / 4), 1fr));
+}
+[class*=st-key-before_after] {
+    grid-template-columns: repeat(auto-fill, minmax(min(48%, 216px), 1fr));
+}
+"""
+# On paper only what is said: no controls.
+PRINT = """
+@media print {
+    [data-testid=stSidebar], [data-testid=stHeader], .st-key-navigation, .modebar { display: none; }
+    [data-testid=stMainBlockContainer] { max-width: none; padding: 0; }
 }
 """
 
@@ -120,4 +136,5 @@ def apply() -> None:
         for name in GROUPS
         if name not in ("", "Data")
     )
-    st.html(f"<style>{NAVIGATION}{labels}{LANDING}{PAGE}{CHARTS}{FOCUS}{SQUARES}</style>")
+    house = f"{NAVIGATION}{labels}{LANDING}{PAGE}{CHARTS}{FOCUS}{TABLES}{SQUARES}{PRINT}"
+    st.html(f"<style>{house}</style>")

@@ -7,10 +7,12 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from calib.analysis import Analysis
 from calib.calibrators import CALIBRATORS, score_methods
 from calib.core.predictions import Predictions
 from calib.curves.rate import RateKind
 from calib.loading.examples import EXAMPLES
+from calib.reports.contents import shown_methods as shown_at_first
 from calib.ui import choices, state
 from calib.ui.choice import Choice
 from calib.ui.state import Session
@@ -18,13 +20,13 @@ from calib.ui.words import assumptions, named_folds
 
 T = TypeVar("T")
 CROSS_FITTED = (
-    "Rows are dealt into folds; each fold is scored by maps fitted on the others. More folds leave "
-    "a map more rows to learn from, and take longer. Another **seed** deals and resamples anew: "
-    "what changes with it is noise."
+    "Rows are split into folds at random, and each fold is scored by calibrators fitted on the "
+    "others. More folds give each calibrator more rows, and take longer. Change the **seed** to "
+    "see how much results vary by chance."
 )
 SPLIT = (
-    "These data name calibration and test rows, so there are no folds. Another **seed** resamples "
-    "anew: what changes with it is noise."
+    "These data have calibration and test rows, so there are no folds. Change the **seed** to see "
+    "how much results vary by chance."
 )
 
 
@@ -120,9 +122,25 @@ def methods(session: Session) -> None:
         st.markdown(assumptions(known, matrix=session.is_matrix))
 
 
-def shown_methods(session: Session) -> tuple[str, ...]:
-    """The methods to draw, at least the uncalibrated scores; returns them in a fixed order."""
-    return control(session, choices.SHOWN, session.settings.methods) or ("uncalibrated",)
+def shown_methods(session: Session, analysis: Analysis) -> tuple[str, ...]:
+    """The methods to draw, uncalibrated and recommended at first; returns them in a fixed order."""
+    options, choice = session.settings.methods, choices.SHOWN
+    chosen = choice.among(session[choice], options)
+    return control(session, choice, options, value=chosen or shown_at_first(analysis))
+
+
+def columns(session: Session) -> tuple[str, ...]:
+    """The columns of the metric table; returns them."""
+    hidden = () if session.is_matrix else choices.OF_MATRICES
+    # Of the two ECE of one score, the one over the bins in use.
+    first = [
+        f"ece_{session.settings.strategy}" if key == "ece_quantile" else key
+        for key in choices.FIRST_COLUMNS
+    ]
+    options = [key for key in choices.COLUMN_LABELS if key not in hidden]
+    chosen = choices.COLUMNS.among(session[choices.COLUMNS], options)
+    value = chosen or choices.COLUMNS.among(tuple(first), options)
+    return control(session, choices.COLUMNS, options, value=value)
 
 
 def over_epsilon(session: Session, options: Sequence[str]) -> tuple[str, ...]:
@@ -133,14 +151,14 @@ def over_epsilon(session: Session, options: Sequence[str]) -> tuple[str, ...]:
 
 
 def epsilon(session: Session, rule: float) -> None:
-    """Epsilon of the compact logit: the paper's rule, or a slider on its logarithm."""
+    """Epsilon of the compact logit: the automatic one, or a slider on its logarithm."""
     show_value("epsilon_rule", session.settings.epsilon is None)
     st.toggle(
-        "ε by the paper's rule",
+        "Automatic epsilon",
         key="epsilon_rule",
         on_change=_change_rule,
         args=(rule,),
-        help="A tenth of the power of ten just below the smallest distance of a score from 1.",
+        help="One order of magnitude below the smallest 1 − score (Lucena 2018).",
     )
     control(session, choices.EPSILON, value=session.settings.epsilon or rule)
 
@@ -153,7 +171,7 @@ def _change_rule(rule: float) -> None:
 def folds(session: Session, rows: Predictions | None) -> None:
     """Number of folds, where they are drawn, and seed, in an expander."""
     split = rows is not None and rows.test is not None
-    with st.expander("How it is cross-fitted"):
+    with st.expander("Cross-fitting"):
         if rows is not None and rows.fold is not None and not split:
             st.caption(_in_named_folds(rows))
         else:
@@ -198,7 +216,7 @@ def changed(session: Session) -> None:
     }
     if not found:
         return
-    st.caption("Changed from default")
+    st.caption("Changed from the default")
     with st.container(horizontal=True, gap="xxsmall", key="changed"):
         for choice, value in found.items():
             _chip(f"{choice.says(value)} ✕", f"reset_{choice.key}", session.reset, choice)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from calib.analysis import Analysis, DataSummary, MethodResult
 from calib.calibrators import CALIBRATORS
 from calib.core.estimate import Estimate
 from calib.core.origin import Origin
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
 from calib.text import noise_floor, number, plain, plural
+
+# Rows under which nothing is drawn, and the width of a band that leaves no dot outside.
+FEWEST_DRAWN, WIDEST_BAND = 10, 0.9
 
 
 def calibrated(estimate: Estimate, digits: int = 4) -> str:
@@ -42,13 +47,14 @@ def protocol(analysis: Analysis) -> str:
     data = analysis.data
     if data.protocol == "test rows":
         return (
-            f"Fitted on {data.n_calibration:,} calibration rows, scored on {data.n_rows:,} test "
-            "rows."
+            f"Calibrators are fitted on {data.n_calibration:,} calibration rows and evaluated on "
+            f"{data.n_rows:,} test rows."
         )
     named = f" in {named_folds(data.origin)}" if data.named_folds else ""
     return (
-        f"{n_folds(analysis)}-fold cross-fitted on {data.n_rows:,} rows{named}: each row is "
-        "scored by the map that did not see it. The maps drawn are refitted on all rows."
+        f"Metrics use {n_folds(analysis)}-fold cross-fitting on {data.n_rows:,} rows{named}: each "
+        "row is scored by a calibrator fitted on the other folds. Plotted curves are fitted on all "
+        "rows."
     )
 
 
@@ -76,7 +82,7 @@ def set_aside(data: DataSummary) -> str:
         return ""
     total = sum(data.set_aside.values())
     reasons = "; ".join(f"{count:,} {reason}" for reason, count in data.set_aside.items())
-    return f"{total:,} rows are set aside: {reasons}."
+    return f"{total:,} rows are not used: {reasons}."
 
 
 def method_label(key: str) -> str:
@@ -96,7 +102,7 @@ def assumptions(keys: Sequence[str], *, matrix: bool = False) -> str:
 
 
 def formula(method: MethodResult) -> str:
-    """A fitted map in words and numbers, and its knots."""
+    """A fitted calibrator in words and numbers, and its knots."""
     said = plain(method.function.formula).replace("lambda =", "λ =").replace("epsilon =", "ε =")
     n = len(method.function.knots)
     return said if n == 0 or "knots" in said else f"{said} ({plural(n, 'knot')})"
@@ -123,13 +129,36 @@ def bins_said(curve: ReliabilityCurve) -> str:
     return ", ".join(said) + "."
 
 
+def too_few(analysis: Analysis) -> str:
+    """Why these rows are not drawn, in a sentence; "" if there are enough of them."""
+    n = analysis.data.n_rows
+    return "" if n >= FEWEST_DRAWN else f"No chart: {plural(n, 'row')} cannot show a pattern."
+
+
+def undrawn(curve: ReliabilityCurve) -> str:
+    """Why there is no reliability diagram of a method, in a sentence; "" if there is one.
+
+    A band that fills the panel holds any dot: it would look like evidence of calibration.
+    """
+    n = int(curve.rows.sum())
+    if n < FEWEST_DRAWN:
+        return f"No diagram: {plural(n, 'row')} cannot show a pattern."
+    if float(np.median(curve.band_high - curve.band_low)) < WIDEST_BAND:
+        return ""
+    return (
+        f"No diagram: with about {n // len(curve.rows)} rows per bin the dots of a calibrated "
+        "model could lie almost anywhere. Choose fewer bins."
+    )
+
+
 def fitted_title(analysis: Analysis) -> str:
-    """Heading of the maps over the rows that they were fitted on."""
+    """Heading of the calibrators over the rows that they were fitted on."""
     data = analysis.data
-    kind = "Calibration" if data.protocol == "test rows" else "All"
-    return f"{kind} rows ({data.n_calibration:,}): fitted on these"
+    kind = "the" if data.protocol == "test rows" else "all"
+    ending = " calibration rows" if data.protocol == "test rows" else " rows"
+    return f"Fitted on {kind} {data.n_calibration:,}{ending}"
 
 
 def scored_title(analysis: Analysis) -> str:
-    """Heading of the maps over the test rows."""
-    return f"Test rows ({analysis.data.n_rows:,}): not seen in fitting"
+    """Heading of the calibrators over the test rows."""
+    return f"Evaluated on the {analysis.data.n_rows:,} test rows"

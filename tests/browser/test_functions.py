@@ -44,9 +44,9 @@ def test_moving_epsilon_bends_the_spline_and_moves_the_marked_point(page: Page):
 def test_the_map_by_the_rule_stays_beside_the_one_in_use(page: Page):
     visit(page, "/functions?ex=logistic")
     ruled = trace(page, "chart_functions_fitted", "Spline")["y"]
-    assert "Spline, ε by the rule" not in names(page, "chart_functions_fitted")
+    assert "Spline, automatic ε" not in names(page, "chart_functions_fitted")
     press_slider(page, "epsilon", "End")
-    faint = trace(page, "chart_functions_fitted", "Spline, ε by the rule")
+    faint = trace(page, "chart_functions_fitted", "Spline, automatic ε")
     assert faint["y"] == pytest.approx(ruled)
     assert trace(page, "chart_functions_fitted", "Spline")["y"] != pytest.approx(ruled)
 

@@ -63,7 +63,7 @@ def test_from_a_file_to_a_report_that_needs_no_network(page: Page, browser, odd_
 
     go(page, "Cumulative")
     assert points(page, "chart_difference")
-    assert points(page, "chart_cumulative_0")
+    assert points(page, "chart_cumulative_uncalibrated_0")
 
     go(page, "Functions")
     spline = points(page, "chart_functions_fitted", "Spline")

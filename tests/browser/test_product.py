@@ -28,7 +28,6 @@ EVERYTHING = {
     "band": "simultaneous",
     "axis": "logit",
     "show": "uncalibrated.platt",
-    "cum": "platt",
     "knots": "1",
     "over": "platt",
     "line": "corp",

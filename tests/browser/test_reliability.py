@@ -23,12 +23,13 @@ def test_the_corp_line_appears_with_a_band_that_holds_it(page: Page):
     n = len(line["x"])
     assert np.all(np.array(band["y"][:n]) <= np.array(line["y"]) + 1e-6)
     assert np.all(np.array(band["y"][n:][::-1]) >= np.array(line["y"]) - 1e-6)
-    expect(page.get_by_text("of all lines that never fall")).to_be_visible()
+    page.get_by_text("How to read it").click()
+    expect(page.get_by_text("best-fitting non-decreasing curve").first).to_be_visible()
 
 
 def test_the_strip_marks_the_choice_and_moves_with_the_slider(page: Page):
     visit(page, "/reliability?v=1&bins=20")
-    (mark,) = named(page, "chart_sensitivity", "Your choice")
+    (mark,) = named(page, "chart_sensitivity", "Current choice")
     (curve,) = named(page, "chart_sensitivity", "Quantile bins")
     assert mark["x"] == [20]
     assert mark["y"][0] == curve["y"][curve["x"].index(20)]
@@ -36,13 +37,13 @@ def test_the_strip_marks_the_choice_and_moves_with_the_slider(page: Page):
     slider.focus()
     slider.press("ArrowRight")
     settle(page)
-    (moved,) = named(page, "chart_sensitivity", "Your choice")
+    (moved,) = named(page, "chart_sensitivity", "Current choice")
     assert moved["x"] == [21]
     assert named(page, "chart_sensitivity", "Quantile bins")[0]["y"] == curve["y"]
     by_key(page, "strategy").get_by_text("Uniform").click()
     settle(page)
     (uniform,) = named(page, "chart_sensitivity", "Uniform bins")
-    (chosen,) = named(page, "chart_sensitivity", "Your choice")
+    (chosen,) = named(page, "chart_sensitivity", "Current choice")
     assert chosen["y"][0] == uniform["y"][uniform["x"].index(21)]
 
 
@@ -53,7 +54,7 @@ def test_auto_takes_the_slider_over(page: Page):
     expect(by_key(page, "n_bins").get_by_role("slider")).to_be_disabled()
     n_bins = int(by_key(page, "n_bins").get_by_role("slider").input_value())
     assert len(named(page, "chart_reliability", "Uncalibrated")[0]["x"]) == n_bins
-    assert named(page, "chart_sensitivity", "Your choice")[0]["x"] == [n_bins]
+    assert named(page, "chart_sensitivity", "Current choice")[0]["x"] == [n_bins]
 
 
 def test_the_methods_page_lists_everything_and_finds_it(page: Page):
@@ -74,4 +75,4 @@ def test_the_methods_page_lists_everything_and_finds_it(page: Page):
     box.fill("no such words")
     box.press("Enter")
     settle(page)
-    expect(page.get_by_text("Nothing here holds all of these words.")).to_be_visible()
+    expect(page.get_by_text("No matches.")).to_be_visible()

@@ -83,6 +83,16 @@ def test_marked_extremes_are_the_ks_and_kuiper_errors(analysis, trace):
     assert (low, high) == (difference.min(), difference.max())
 
 
+def test_an_arrow_from_zero_spans_the_ks_error_of_every_method(analysis, trace):
+    figure = cumulative_difference_chart(analysis, ("uncalibrated", "beta")).figure
+    assert len(figure.layout.annotations) == 2
+    for key, arrow in zip(("uncalibrated", "beta"), figure.layout.annotations, strict=True):
+        ks = analysis.methods[key].ks.statistic
+        assert abs(arrow.y - arrow.ay) == pytest.approx(ks, abs=1e-12)
+        assert (arrow.ay, arrow.axref, arrow.ayref, arrow.ax) == (0.0, "x", "y", arrow.x)
+        assert trace(figure, f"extremes {key}").text[2] == f"KS = {ks:.1%}"
+
+
 def test_the_ks_marker_lies_on_top_of_the_kuiper_marker_and_speaks_for_both(analysis, trace):
     for key in analysis.methods:
         figure = cumulative_difference_chart(analysis, (key,)).figure

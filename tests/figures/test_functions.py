@@ -104,5 +104,5 @@ def test_maps_by_the_rule_are_drawn_faintly_beside_those_in_use(analysis, trace)
     np.testing.assert_allclose(faint.y, rule.calibrated, atol=1e-7)
     assert faint.line.color.startswith("rgba")
     assert list(figure.data).index(faint) < list(figure.data).index(line)
-    assert [t.name for t in figure.data if t.uid == "legend by rule"] == ["ε by the rule"]
+    assert [t.name for t in figure.data if t.uid == "legend by rule"] == ["Automatic ε"]
     assert not [t for t in functions_chart(analysis, ("beta",)).figure.data if "rule" in t.uid]

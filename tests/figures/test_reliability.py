@@ -69,7 +69,7 @@ def test_the_legend_says_which_band_is_drawn(analysis, trace):
     curve = dataclasses.replace(result.reliability, band="simultaneous", confidence_level=0.9)
     methods = {"uncalibrated": dataclasses.replace(result, reliability=curve)}
     figure = reliability_chart(dataclasses.replace(analysis, methods=methods)).figure
-    assert trace(figure, "band").name == "90% band, simultaneous"
+    assert trace(figure, "band").name == "90% simultaneous band"
 
 
 def test_band_of_a_single_bin_can_be_seen(analysis, trace):
@@ -99,6 +99,19 @@ def test_histogram_holds_every_row_and_shares_the_x_axis(analysis, trace):
 def test_histogram_and_band_can_be_left_out(analysis):
     figure = reliability_chart(analysis, histogram=False, band=False).figure
     assert not [t.uid for t in figure.data if t.uid.startswith(("histogram", "band"))]
+
+
+def test_a_chart_of_square_panels_is_as_high_as_its_width_asks_for(analysis):
+    chart = reliability_chart(analysis)
+    margin = chart.figure.layout.margin
+    inner = (chart.width - margin.l - margin.r, chart.height - margin.t - margin.b)
+    for width in (300, chart.width, 900):
+        # The CSS as Python: cqw is a hundredth of the width.
+        css = chart.height_by_width.removeprefix("calc").replace("px", "")
+        height = eval(css.replace("100cqw", str(width)))
+        grown = (width - margin.l - margin.r) / inner[0]
+        assert height - margin.t - margin.b == pytest.approx(inner[1] * grown, abs=0.1)
+    assert chart.figure.layout.legend.yref == "container"
 
 
 def test_panel_is_square_and_both_axes_are_alike(analysis):
@@ -180,7 +193,7 @@ def test_lines_are_drawn_with_their_bands(analysis, trace, lines):
         np.testing.assert_allclose(band.y[n:][::-1], curve.high, rtol=1e-6)
         np.testing.assert_array_equal(band.x[:n], line.x)
     said = trace(figure, "rate smooth").hovertext[0]
-    assert f"95% interval {probability(lines[1].low[0])} to" in said
+    assert f"95% CI {probability(lines[1].low[0])} to" in said
 
 
 def test_the_two_lines_differ_by_more_than_colour(analysis, trace, lines):

@@ -36,7 +36,7 @@ CHANGED: dict[str, Any] = {
     "score_range": (0.25, 0.5),
     "hidden": ("band",),
     "over_epsilon": ("splinecalib",),
-    "cumulative": "platt",
+    "columns": ("slope", "mce"),
     "knots": True,
     "auto_bins": True,
     "after": "platt",
@@ -57,7 +57,6 @@ CHANGED: dict[str, Any] = {
 BEFORE: dict[str, Any] = {
     "methods": ("uncalibrated", "platt", "spline"),
     "shown": ("uncalibrated", "spline"),
-    "cumulative": "spline",
     "after": "spline",
     "time": "date",
     "n_bins": 2,
@@ -104,10 +103,8 @@ def drawn(app: AppTest) -> list[str]:
         model = Model(rows, state.analysis(session, rows))
         # Two reports of one analysis may fall into two seconds.
         return [replace(report_of(session, model), created="").json()]
-    kinds = ("markdown", "caption", "dataframe", "metric", "plotly_chart", "info", "warning")
-    # The explorer is drawn in the browser, from what it is sent.
-    kinds += ("bidi_component",)
-    return [str(element.proto) for kind in kinds for element in app.main.get(kind)]
+    shown = "markdown caption dataframe html metric plotly_chart info warning bidi_component"
+    return [str(element.proto) for kind in shown.split() for element in app.main.get(kind)]
 
 
 def with_changes(app: AppTest, changes: dict[str, Any]) -> list[str]:

@@ -19,7 +19,7 @@ def chart(app, holding: str) -> dict[str, dict]:
     return next((named for named in found if holding in named), {})
 
 
-MAPS, LAMBDAS, LOSSES = "No change", "Degrees of freedom", "Rows left as they are"
+MAPS, LAMBDAS, LOSSES = "Identity", "Degrees of freedom", "Rows left unchanged"
 
 
 @pytest.fixture
@@ -56,7 +56,8 @@ def test_the_menu_is_sorted_by_simplicity_and_says_what_each_assumes():
     order = [by_label[label] for label in options]
     assert order == sorted(order)
     assert len(options) == len(score_methods()) - 1
-    lines = app.expander[0].markdown[0].value.splitlines()
+    (assumed,) = [e for e in app.expander if e.label == "What each one assumes"]
+    lines = assumed.markdown[0].value.splitlines()
     assert len(lines) == len(score_methods())
 
 
@@ -68,7 +69,7 @@ def test_moving_epsilon_moves_the_marker_and_computes_no_point_anew(fits):
     assert not app.exception
     assert len(fits) == len(EPSILONS)
     assert chart(app, LOSSES)["Spline"]["marker"] != before["marker"]
-    assert {"Spline, ε by the rule", "ε by the rule"} <= chart(app, MAPS).keys()
+    assert {"Spline, automatic ε", "Automatic ε"} <= chart(app, MAPS).keys()
 
 
 def test_without_a_method_on_this_scale_there_is_no_curve_and_no_work(fits, texts):

@@ -77,6 +77,12 @@ def heading_levels(app: AppTest) -> list[int]:
     return [level for level, _ in outline(app)]
 
 
+def metric_tables(app: AppTest) -> list[str]:
+    """The tables of metrics, as HTML."""
+    found = [element.proto.body for element in app.get("html")]
+    return [body for body in found if 'class="metric-table"' in body]
+
+
 def button(app: AppTest, key: str):
     return next(found for found in app.button if found.key == key)
 
@@ -227,7 +233,7 @@ def test_choices_survive_page_changes():
 
 def test_epsilon_returns_to_the_rule(texts):
     app = go(start(eps="0.01"), "functions")
-    assert "0.01**: chosen" in said(app)
+    assert "0.01** is chosen here" in said(app)
     app.toggle(key="epsilon_rule").set_value(True).run()
     texts.shown(said(app))
     assert "eps" not in app.query_params
@@ -250,7 +256,7 @@ def test_a_refused_link_says_so_until_it_is_read():
 
 
 def test_removing_every_calibrator_leaves_pages_that_work():
-    app = go(start(show="spline", cum="spline"), "compare")
+    app = go(start(show="spline"), "compare")
     app.multiselect(key="methods").set_value([]).run()
     assert not app.exception
     for page in ("", *PAGES):
@@ -414,3 +420,27 @@ def test_folds_of_the_file_are_mapped_and_said_where_methods_are_compared(texts)
     go(app, "compare")
     texts.shown(said(app))
     assert [found.value for found in app.slider if found.key == "n_folds"] == [7]
+
+
+def test_the_table_marks_the_recommended_row_and_shows_intervals_below_the_values():
+    app = go(start(), "compare")
+    (table,) = metric_tables(app)
+    (marked,) = re.findall("<tr class=marked>.*?</tr>", table)
+    assert "<th scope=row>Logistic<small>Recommended</small></th>" in marked
+    assert re.search(r"<td>0\.3643<small>0\.340 to 0\.391</small></td>", marked)
+    assert re.search(r"<td>−0\.1012<small>−0\.131 to −0\.075</small><small>better</small>", marked)
+
+
+def test_columns_of_the_table_can_be_chosen():
+    app = go(start(by="uniform"), "compare")
+    assert "ece_uniform" in app.multiselect(key="columns").value
+    app.multiselect(key="columns").set_value(["slope", "mce"]).run()
+    assert not app.exception
+    (table,) = metric_tables(app)
+    assert ">Calibration slope<" in table
+    assert ">KS error<" not in table
+
+
+def test_a_link_to_the_panels_of_one_method_is_still_read():
+    app = go(start(cum="platt"), "cumulative")
+    assert not app.warning

@@ -6,7 +6,7 @@ import pytest
 
 from calib.loading.examples import EXAMPLES
 from calib.metrics.sweep import increasing_bins
-from tests.pages.test_pages import button, go, said, start
+from tests.pages.test_pages import button, go, rows, said, start, upload
 
 SWEPT = {key: increasing_bins(example.load().view().cells()) for key, example in EXAMPLES.items()}
 
@@ -33,10 +33,10 @@ def test_lines_are_drawn_when_they_are_asked_for():
 
 def test_the_simultaneous_band_is_wider_and_goes_into_link_chip_and_words(texts):
     app = go(start(), "reliability")
-    alone = traces(app, "chart_reliability")["95% band, per bin"]
+    alone = traces(app, "chart_reliability")["95% consistency band"]
     texts.shown(said(app))
     app.toggle(key="band").set_value(True).run()
-    together = traces(app, "chart_reliability")["95% band, simultaneous"]
+    together = traces(app, "chart_reliability")["95% simultaneous band"]
     assert together["y"] != alone["y"]
     assert app.query_params["band"] == "simultaneous"
     texts.shown(said(app))
@@ -45,17 +45,54 @@ def test_the_simultaneous_band_is_wider_and_goes_into_link_chip_and_words(texts)
     assert not app.toggle(key="band").value
 
 
-def test_lines_are_those_of_the_first_method_shown(texts):
-    app = go(start(line="corp", show="platt"), "reliability")
+def test_band_and_lines_are_those_of_the_first_of_two_methods(texts):
+    app = go(start(line="corp", show="platt.beta"), "reliability")
     texts.shown(said(app))
+
+
+def test_it_opens_with_the_uncalibrated_scores_and_the_recommended_calibrator():
+    app = go(start(), "reliability")
+    assert app.pills(key="shown").value == ["uncalibrated", "logistic"]
+    assert {"Uncalibrated", "Logistic"} <= set(traces(app, "chart_reliability"))
+    assert "show" not in app.query_params
+    assert not [b.key for b in app.button if (b.key or "").startswith("reset")]
+
+
+def test_more_than_two_methods_have_a_diagram_each_with_their_own_band():
+    app = go(start(show="uncalibrated.beta.spline", at="0.7", of="beta"), "reliability")
+    names = [chart.proto.id for chart in app.get("plotly_chart")]
+    for key in ("uncalibrated", "beta", "spline"):
+        (chart,) = [name for name in names if name.endswith(f"chart_reliability_{key}")]
+        drawn = traces(app, chart)
+        assert "95% consistency band" in drawn
+        assert ("Inspected bin" in drawn) == (key == "beta")
+
+
+def test_how_to_read_stays_open_on_all_pages_once_it_was_opened():
+    app = go(start(), "reliability")
+    (expander,) = [e for e in app.expander if e.label == "How to read it"]
+    assert not expander.proto.expanded
+    app.session_state["calib"].explains = True
+    go(app, "cumulative")
+    (expander,) = [e for e in app.expander if e.label == "How to read it"]
+    assert expander.proto.expanded
+
+
+def test_few_rows_and_bands_that_leave_no_dot_outside_are_not_drawn():
+    few = upload(start(), rows(8), "few.csv")
+    go(few, "reliability")
+    assert "No diagram: 8 rows cannot show a pattern." in [box.value for box in few.info]
+    wide = go(upload(start(bins="30"), rows(60), "wide.csv"), "reliability")
+    assert "with about 2 rows per bin" in " ".join(box.value for box in wide.info)
+    assert not [c for c in wide.get("plotly_chart") if "chart_reliability" in c.proto.id]
 
 
 def test_the_strip_marks_the_bins_in_use():
     app = go(start(bins="22", by="uniform"), "reliability")
-    assert traces(app, "chart_sensitivity")["Your choice"]["x"] == [22]
-    assert "The verdict" in said(app)
+    assert traces(app, "chart_sensitivity")["Current choice"]["x"] == [22]
+    assert "The conclusion" in said(app)
     app.slider(key="n_bins").set_value(9).run()
-    assert traces(app, "chart_sensitivity")["Your choice"]["x"] == [9]
+    assert traces(app, "chart_sensitivity")["Current choice"]["x"] == [9]
 
 
 def test_auto_follows_the_data_and_the_slider_shows_its_choice():

@@ -56,7 +56,7 @@ def tables(app: AppTest, first: str) -> list[pd.DataFrame]:
 
 def test_a_slice_that_is_off_is_named_and_a_small_one_is_not_judged():
     app = upload(made(), "slices")
-    assert "first **south**" in said(app)
+    assert "Strongest evidence: **south**" in said(app)
     gaps, _ = tables(app, "Slice")
     assert gaps["Slice"].tolist()[0] == "south"
     assert gaps["Slice"].tolist()[-1] == "tiny"
@@ -93,7 +93,7 @@ def test_picked_slices_are_forgotten_with_their_column():
 def test_columns_that_a_link_asks_for_in_vain_are_named():
     app = start("slices", slice="![](http://example.com/x.png)", time="nowhere")
     text = said(app)
-    assert "not here" in text
+    assert "columns that these data do not have" in text
     assert "nowhere" in text
     assert "![](http" not in text
     assert app.selectbox(key="slice_by").value == "ink"
@@ -130,8 +130,8 @@ def test_a_column_that_gives_the_outcome_away_is_warned_of(texts):
 @pytest.mark.parametrize(
     ("named", "rule"),
     [
-        ({}, "from a score of **0.5**"),
-        ({"fp": "1", "fn": "4"}, "from a score of **0.2**"),
+        ({}, "Optimal threshold: **0.5**"),
+        ({"fp": "1", "fn": "4"}, "Optimal threshold: **0.2**"),
         ({"cap": "0.25"}, "the **449** rows"),
     ],
 )
@@ -148,7 +148,7 @@ def test_only_what_the_cost_chart_draws_is_explained(named):
     app = start("decisions", ex="naive_bayes", after="isotonic", **named)
     drawn = app.get("plotly_chart")[0].proto.spec
     assert ("The vertical line" in said(app)) == ('"Threshold 0.5"' in drawn)
-    assert ("It is chosen in hindsight" in said(app)) == ("least in hindsight" in drawn)
+    assert ("It is chosen in hindsight" in said(app)) == ("lowest in hindsight" in drawn)
     assert ("as the capacity allows" in said(app)) == ("capacity reached" in drawn)
 
 

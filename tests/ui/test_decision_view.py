@@ -24,10 +24,10 @@ def decided(change: Estimate, costs: Costs = BY_CAPACITY, cost: float = 1.2705) 
     ("change", "said"),
     [
         (Estimate(0.0, 0.0, 0.0), "flags the same rows as the uncalibrated scores"),
-        (Estimate(0.0, -0.002, 0.002), "stays 1.2705 (paired change 0.0000, 95% interval"),
-        (Estimate(1e-9, -0.002, 0.002), "stays 1.2705 (paired change 0.0000, 95% interval"),
-        (Estimate(-0.01, -0.02, 0.001), "falls from 1.2705 to 1.2605 (paired change −0.0100"),
-        (Estimate(0.01, 0.001, 0.02), "rises from 1.2705 to 1.2805 (paired change +0.0100"),
+        (Estimate(0.0, -0.002, 0.002), "stays 1.2705 (0.0000, 95% CI"),
+        (Estimate(1e-9, -0.002, 0.002), "stays 1.2705 (0.0000, 95% CI"),
+        (Estimate(-0.01, -0.02, 0.001), "changes from 1.2705 to 1.2605 (−0.0100"),
+        (Estimate(0.01, 0.001, 0.02), "changes from 1.2705 to 1.2805 (+0.0100"),
     ],
 )
 def test_a_cost_moves_in_words_only_where_its_printed_number_moves(change, said):
@@ -36,7 +36,7 @@ def test_a_cost_moves_in_words_only_where_its_printed_number_moves(change, said)
     assert "chance" not in sentence
     significant = change.low > 0 or change.high < 0
     if change.low < change.high:
-        assert sentence.endswith(": significant." if significant else ": not significant.")
+        assert sentence.endswith("is significant." if significant else "is not significant.")
 
 
 def test_rows_are_counted_and_weights_are_not_called_rows(texts):

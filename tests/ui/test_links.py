@@ -26,7 +26,7 @@ VALUES = {
     "hidden": st.sampled_from([(), ("band",), ("intervals", "band")]),
     "axis": st.sampled_from(AXIS.values.options),
     "shown": METHODS,
-    "cumulative": st.sampled_from(sorted(score_methods())),
+    "columns": st.sampled_from([(), ("auc",), ("slope", "log_loss_change")]),
     "knots": st.booleans(),
     "lines": st.sampled_from([(), ("corp",), ("smooth", "corp")]),
     "auto_bins": st.booleans(),

@@ -46,7 +46,6 @@ def test_small_shares_keep_their_digits(share, said):
         ("band", "simultaneous", "Simultaneous band"),
         ("confidence_level", 0.9, "90% intervals"),
         ("methods", ("uncalibrated", "platt"), "2 methods"),
-        ("cumulative", "platt", "Panels of Platt"),
         ("knots", True, "Knots marked"),
         ("n_bins", 20, "20 bins"),
         ("epsilon", 0.001, "ε = 0.001"),
