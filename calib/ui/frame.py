@@ -19,7 +19,7 @@ from calib.core.progress import Progress
 from calib.figures import Chart
 from calib.loading.examples import EXAMPLES
 from calib.text import plain, sentence
-from calib.ui import data_in, side_by_side, state, style, views
+from calib.ui import data_in, side_by_side, state, style, svg_button, views
 from calib.ui.memory import share_heaps
 from calib.ui.pages import GROUPS, OF_A_MATRIX, PAGES, WITHOUT_DATA
 from calib.ui.pending import Pending
@@ -96,6 +96,7 @@ def begin(title: str) -> Session:
     session.pending, session.drawn = None, 0
     state.on_page_enter(session, title)
     style.apply()
+    svg_button.add()
     rows = state.predictions(session)
     if rows is not None:
         session.adapt_to_data(rows)

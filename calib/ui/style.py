@@ -103,6 +103,7 @@ TABLES = """
 # A square is as wide as its place, and no higher than the window.
 SQUARES = """
 [class*=st-key-square_] { container-type: inline-size; }
+[class*=st-key-pair] > [class*=st-key-square_] { min-width: min(100%, 16rem); }
 [class*=st-key-square_] > [class*=st-key-chart_] {
     height: min(var(--by-width), max(26rem, 100vh - 5.5rem)) !important; flex: none !important;
 }

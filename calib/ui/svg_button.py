@@ -1,0 +1,42 @@
+"""A button for SVG beside plotly's for PNG: the browser makes both images, under the same name."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+# Plotly's toolbar shows under the pointer, and takes functions for its buttons, which a page of
+# Streamlit cannot send. The other format goes through plotly's own button.
+SCRIPT = """
+(() => {
+    if (window.calibSvgButton) return;
+    window.calibSvgButton = true;
+    const add = event => {
+        const plot = event.target.closest?.(".js-plotly-plot");
+        const png = plot?.querySelector(".modebar-btn[data-title^='Download plot']");
+        if (!png || png.nextElementSibling?.dataset.title === "Download as SVG") return;
+        const svg = png.cloneNode();
+        svg.dataset.title = "Download as SVG";
+        svg.setAttribute("aria-label", "Download as SVG");
+        svg.textContent = "SVG";
+        svg.style.cssText = "font: 600 10px sans-serif; line-height: 24px;";
+        const download = () => {
+            const context = plot._context, options = context.toImageButtonOptions;
+            context.toImageButtonOptions = {...options, format: "svg"};
+            png.click();
+            context.toImageButtonOptions = options;
+        };
+        svg.addEventListener("click", download);
+        svg.addEventListener("keydown", event => {
+            if (event.key === "Enter" || event.key === " ") download();
+        });
+        png.after(svg);
+    };
+    document.addEventListener("pointerover", add, {passive: true});
+    document.addEventListener("focusin", add);
+})();
+"""
+
+
+def add() -> None:
+    """Give every chart of the page the button."""
+    st.html(f"<script>{SCRIPT}</script>", unsafe_allow_javascript=True)

@@ -1,0 +1,57 @@
+"""Charts in the browser: their size, what lies under their toolbar, and the images they give."""
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.harness import by_key, visit
+
+# The plot area and its titles, against the toolbar that the pointer brings up.
+OVERLAPS = """
+plot => {
+    const bar = plot.querySelector(".modebar").getBoundingClientRect();
+    const parts = plot.querySelectorAll(".bglayer rect, .nsewdrag, .annotation-text, .legend");
+    return [...parts].map(part => part.getBoundingClientRect()).filter(box =>
+        box.width && box.left < bar.right && box.right > bar.left &&
+        box.top < bar.bottom - 1 && box.bottom > bar.top + 1).length;
+}
+"""
+SIZE = "plot => { const {xaxis, yaxis} = plot._fullLayout; return [xaxis._length, yaxis._length]; }"
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1440, 2560])
+def test_the_square_is_as_wide_as_its_column_and_no_higher_than_the_window(page: Page, width: int):
+    page.set_viewport_size({"width": width, "height": 900})
+    visit(page, "/functions")
+    chart = by_key(page, "chart_functions_fitted").locator(".js-plotly-plot")
+    across, upward = chart.evaluate(SIZE)
+    assert across == pytest.approx(upward, abs=1)
+    box = chart.bounding_box()
+    assert box is not None
+    assert box["height"] <= 900
+    assert across > {390: 280, 1024: 330, 1440: 550, 2560: 550}[width]
+
+
+@pytest.mark.parametrize("path", ["/functions", "/cumulative", "/compare", "/decisions"])
+def test_nothing_lies_under_the_toolbar(page: Page, path: str):
+    visit(page, path)
+    plots = page.locator(".js-plotly-plot")
+    assert plots.evaluate_all(f"plots => plots.map({OVERLAPS})") == [0] * plots.count()
+
+
+@pytest.mark.parametrize(
+    ("title", "ending"), [("Download plot", "png"), ("Download as SVG", "svg")]
+)
+def test_the_browser_makes_named_images(page: Page, title: str, ending: str):
+    visit(page, "/cumulative")
+    chart = by_key(page, "chart_difference").locator(".js-plotly-plot")
+    chart.hover()
+    with page.expect_download() as waiting:
+        chart.locator(f".modebar-btn[data-title^='{title}']").click()
+    assert waiting.value.suggested_filename == f"cumulative-difference-naive_bayes.{ending}"
+
+
+def test_controls_are_not_printed(page: Page):
+    visit(page, "/cumulative")
+    page.emulate_media(media="print")
+    for hidden in (page.get_by_test_id("stSidebar"), by_key(page, "navigation")):
+        assert not hidden.is_visible()
