@@ -14,7 +14,9 @@ from tests.browser.actions import press_slider
 from tests.browser.harness import by_key, open_static, settle, traces, visit
 
 EXAMPLE = EXAMPLES["naive_bayes"].load()
-SAID = re.compile(r"([\d,]+) of ([\d,]+) positive, mean score ([\d.]+): observed ([\d.]+)")
+SAID = re.compile(
+    r"([\d,]+) of ([\d,]+) positive\. Mean score ([\d.]+), observed frequency ([\d.]+)"
+)
 
 
 def click_dot(page: Page, number: int) -> None:

@@ -187,7 +187,7 @@ def test_a_range_that_is_dragged_is_counted_at_once_and_kept_at_release(page: Pa
 
 
 def test_the_bin_slider_draws_at_once_and_the_page_follows(page: Page):
-    visit(page, "/reliability")
+    visit(page, "/reliability?show=uncalibrated")
     slider = explorer(page).get_by_role("slider")
     line = panel(page, "diagram").locator("path.line")
     assert line.get_attribute("d").count(" ") == 15
@@ -238,7 +238,7 @@ def test_keys_move_the_range_and_the_probe_reads_the_calibrators(page: Page):
 
 
 def test_axes_layers_and_methods_are_chosen_in_it(page: Page):
-    visit(page, "/reliability")
+    visit(page, "/reliability?show=uncalibrated")
     explorer(page).get_by_label("Log-odds").check()
     explorer(page).get_by_label("Intervals").uncheck()
     explorer(page).get_by_label("Beta").check()
