@@ -91,6 +91,9 @@ def opened(title: str) -> AppTest:
     if title == "Functions":  # two that epsilon changes
         session.change(CHOICES["methods"], (*BEFORE["methods"], "splinecalib"))
     app.switch_page(PAGES[title]).run()
+    if title == "Reliability":  # its chart is drawn only while it is open
+        app.session_state["static_diagram"] = True
+        app.run()
     assert not app.exception
     return app
 
