@@ -92,6 +92,7 @@ def test_files_folders_and_tables_hold_the_same(small: pd.DataFrame, tmp_path: P
     for source in sources:
         assert_same(scanned(tmp_path / source), expected)
         assert_same(scanned(str(tmp_path / source)), expected)
+    assert_same(scanned(sorted((tmp_path / "parts").iterdir())), expected)
     assert_same(scanned(tmp_path / "rows.duckdb", table="predictions"), expected)
     assert scanned(tmp_path / "rows.csv").name == "rows"
     assert scanned(tmp_path / "parts" / "*.parquet").name == "parts"
