@@ -27,6 +27,7 @@ DIALECTS: tuple[str, ...] = get_args(Dialect)
 MATERIALIZED = ("duckdb", "postgres", "sqlite")
 # There a number such as 1e-3 is a decimal, not a double.
 DECIMAL = ("postgres", "redshift")
+TINY = "1e-307"
 HERE = ("duckdb", "sqlite")  # engines that are always at hand
 PLAIN = re.compile("[a-z_][a-z0-9_]{0,62}")
 STEP = re.compile(r"(\),|\)) ((?:calib_\d+ AS|SELECT \*,) ?)")
@@ -111,7 +112,9 @@ def _duckdb(
     code = _Sql(program, inputs)
     code._names = {key: f"calib_{name}" for key, name in code._names.items()}
     kept = "MATERIALIZED " if dialect in MATERIALIZED else ""
-    given = ", ".join(f"{_guarded(quoted(c))} AS {s}" for c, s in zip(columns, inputs, strict=True))
+    given = ", ".join(
+        f"{_guarded(quoted(c), dialect)} AS {s}" for c, s in zip(columns, inputs, strict=True)
+    )
     steps = [f"calib_0 AS {kept}(SELECT *, {given} FROM {quoted(table)})"]
     for i, level in enumerate(_levels(program), 1):
         made = ", ".join(f"{code.whole(node)} AS {code.name_of(node)}" for node in level)
@@ -124,10 +127,14 @@ def _duckdb(
     return f"WITH {', '.join(steps)} SELECT *, {results} FROM calib_{len(steps) - 1}"
 
 
-def _guarded(column: str) -> str:
+def _guarded(column: str, dialect: str) -> str:
     """The column as a double, NULL where it is no score; NaN fails a comparison, or is above 1."""
     value = f"CAST({column} AS DOUBLE)"
-    return f"CASE WHEN {value} >= 0e0 AND {value} <= 1e0 THEN {value} END"
+    scores = f"{value} >= 0e0 AND {value} <= 1e0"
+    if dialect in DECIMAL:
+        # These stop with an error where a product is rounded to 0.
+        return f"CASE WHEN {scores} THEN CASE WHEN {value} < {TINY} THEN 0e0 ELSE {value} END END"
+    return f"CASE WHEN {scores} THEN {value} END"
 
 
 def _levels(program: Program) -> list[list[Node]]:
