@@ -39,8 +39,16 @@ def describe(
     """
     method = method_of(fitted)
     matrix = isinstance(fitted, MatrixCalibrator)
-    of_rows = isinstance(fitted, MatrixCalibrator)
-    scores = rows_to_test(fitted) if of_rows else scores_to_test(fitted)
+    try:
+        form = fitted.to_map()
+    except NotImplementedError:
+        raise ExportError(
+            f"{type(fitted).__name__} cannot be exported: how it ranks the scores of a row has no "
+            "form as data yet. Choose another calibrator."
+        ) from None
+    scores = (
+        rows_to_test(fitted) if isinstance(fitted, MatrixCalibrator) else scores_to_test(fitted)
+    )
     held_out = None
     if analysis is not None and method in analysis.methods:
         found = analysis.methods[method].metrics
@@ -54,7 +62,7 @@ def describe(
         label=CALIBRATORS[method].words(matrix=matrix)[0] if method in CALIBRATORS else method,
         formula=fitted.formula(),
         parameters={k: _parameter(v) for k, v in fitted.get_params(deep=False).items()},
-        form=fitted.to_map(),
+        form=form,
         classes=classes if matrix else None,
         n_rows=int(fitted.n_rows_),
         fitted_range=None if matrix else fitted.fitted_range_,

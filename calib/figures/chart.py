@@ -88,7 +88,7 @@ class Chart:
         margin = self.spec["layout"]["margin"]
         aside, above = margin["l"] + margin["r"], margin["t"] + margin["b"]
         ratio = (self.height - above) / (self.width - aside)
-        return f"calc((100cqw - {aside}px) * {ratio:.4f} + {above}px)"
+        return f"calc((100cqw - {aside}px) * {round(ratio, 4)} + {above}px)"
 
 
 CHARTS: Registry[Callable[..., Chart]] = Registry("chart", "calib.figures")

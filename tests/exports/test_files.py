@@ -239,3 +239,12 @@ def test_a_method_may_keep_a_base_rate_of_its_own(rows):
             return 0.9 * scores + 0.1 * self.base_rate_
 
     assert Shrink().fit(*rows).predict([0.0]) == pytest.approx(0.1 * rows[1].mean())
+
+
+def test_a_calibrator_without_a_form_is_refused_in_a_sentence(tmp_path):
+    rng = np.random.default_rng(0)
+    scores = rng.dirichlet(np.ones(3), 300)
+    fitted = calib.multiclass_calibrator("ks_spline").fit(scores, rng.integers(0, 3, 300))
+    with pytest.raises(ExportError, match=r"^TopSpline cannot be exported: .*\.$"):
+        calib.export(fitted, tmp_path / "map.json")
+    assert not list(tmp_path.iterdir())
