@@ -29,8 +29,8 @@ TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV) -m pytest -n auto --dis
 test: .venv/dev.stamp browsers
 	$(TEST) $(ARGS)
 
-test-all: .venv/dev.stamp browsers
-	$(TEST) -m "" $(ARGS)
+test-all: test
+	$(TEST) -m rare $(ARGS)
 
 test-engines: .venv/dev.stamp
 	$(TEST) -m engines tests/scanning $(ARGS)
