@@ -213,7 +213,8 @@ def test_images_go_into_the_archive_with_the_tables(folder, run, tmp_path, texts
         path,
     )
     assert done.status == 0, done.err
-    assert {"metrics.csv", "01_reliability.svg", "02_cumulative_difference.svg"} <= set(names(path))
+    found = {"metrics.csv", "01_verdict.svg", "02_cumulative_difference.svg"}
+    assert found <= set(names(path)), names(path)
     texts.shown(done.err)
 
 

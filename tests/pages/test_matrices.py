@@ -84,7 +84,7 @@ def test_a_thousand_classes_are_no_thousand_options():
 FAULTS = {
     "rows that do not sum to 1": (csv(np.vstack([P[:2] * 0.9, P[2:]])), "do not sum to 1"),
     "labels outside": (csv(labels=np.where(np.arange(400) < 2, "dog", np.array(NAMES)[LABEL])),
-                       "none of the 3 classes in 2 rows, such as `dog` in rows 2 and 3"),
+                       "not one of the 3 classes in 2 rows, such as `dog` in rows 2 and 3"),
     "NaN rows": (csv(np.where(np.arange(400)[:, None] == 5, np.nan, P)), "missing in 1 row"),
     "one label": (csv(labels="ant"), "All of the rows (400) have the label `ant`"),
 }  # fmt: skip
