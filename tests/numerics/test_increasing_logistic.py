@@ -1,6 +1,7 @@
 """Logistic regression under its constraint: the optimality conditions of Karush, Kuhn, Tucker."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -33,3 +34,12 @@ def test_increasing_fit_is_the_best_under_its_constraint(positive):
     assert (fit.slopes >= 0).all()
     assert (pull <= 1e-6).all()
     assert np.abs(pull * fit.slopes).max() < 1e-6
+
+
+def test_a_falling_truth_is_the_base_rate_and_not_separated():
+    score = np.linspace(0.05, 0.95, 12)
+    positive = np.repeat([3.0, 1.0], 6)
+    fit = fit_increasing(score, lambda s: [np.log(s), -np.log1p(-s)], positive, np.full(12, 4.0))
+    assert fit.slopes.tolist() == [0.0, 0.0]
+    assert expit(fit.intercept) == pytest.approx(0.5)
+    assert not fit.separated

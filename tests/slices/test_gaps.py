@@ -111,3 +111,12 @@ def test_slices_without_rows_are_left_out_and_edges_do_not_fail():
     assert gaps.number.tolist() == [0, 2]
     assert gaps.p_value.tolist() == [1.0, 1.0]
     assert gaps.order.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(("n", "positives"), [(60, 36), (2, 1)])
+def test_the_interval_is_that_of_a_mean_with_its_own_variance(n, positives):
+    view = Predictions.from_arrays(np.arange(n) < positives, np.full(n, 0.5)).view()
+    gaps = slice_gaps(view, view.score, Slicing.whole(n))
+    residual = np.where(np.arange(n) < positives, 0.5, -0.5)
+    half = 1.959963984540054 * residual.std(ddof=1) / np.sqrt(n)
+    assert gaps.high[0] - gaps.low[0] == pytest.approx(2 * half, rel=1e-9)
