@@ -57,7 +57,7 @@ def test_a_click_on_a_dot_shows_the_rows_that_it_counts(page: Page):
     assert mean == pytest.approx(score[inside].mean(), abs=6e-4)
     assert observed == pytest.approx(EXAMPLE.outcome[inside].mean(), abs=6e-4)
     expect(picker(page)).to_have_value(re.compile(r"^10: scores"))
-    (ring,) = [t for t in traces(page, "chart_reliability") if t["name"] == "Bin looked into"]
+    (ring,) = [t for t in traces(page, "chart_reliability") if t["name"] == "Inspected bin"]
     dots = next(t for t in traces(page, "chart_reliability") if len(t["x"]) == 15)
     assert (ring["x"], ring["y"]) == ([dots["x"][9]], [dots["y"][9]])
     click_dot(page, 9)

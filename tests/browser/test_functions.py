@@ -1,5 +1,7 @@
 """Exploring epsilon and smoothness on the Functions page."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -33,7 +35,7 @@ def test_moving_epsilon_bends_the_spline_and_moves_the_marked_point(page: Page):
     assert trace(page, "chart_functions_fitted", "Spline")["y"] != spline
     moved, _ = marked(trace(page, "chart_epsilon", "Spline"))
     assert moved == pytest.approx(1e-15)
-    _, outside = marked(trace(page, "chart_epsilon", "Rows left as they are"))
+    _, outside = marked(trace(page, "chart_epsilon", "Rows left unchanged"))
     assert outside == 0
     # What was drawn as one of the points is the number that the comparison gave.
     line = trace(page, "chart_epsilon", "Spline")
@@ -72,7 +74,9 @@ def test_a_picked_method_joins_the_curve_and_the_address(page: Page):
 def test_every_square_chart_stays_below_its_heading(page: Page, width):
     page.set_viewport_size({"width": width, "height": 900})
     visit(page, "/functions?ex=logistic")
-    heading = page.get_by_role("heading", name="fitted on these").bounding_box()
+    heading = page.get_by_role(
+        "heading", name=re.compile(r"^Fitted on all [\d,]+ rows$")
+    ).bounding_box()
     panel = by_key(page, "chart_functions_fitted").locator(".nsewdrag").first.bounding_box()
     gap = panel["y"] - heading["y"] - heading["height"]
     assert 0 <= gap < 60

@@ -107,7 +107,7 @@ def test_a_ticked_class_opens(page: Page):
     opened(page, 1, "one")
     # And back: nothing is ticked any more.
     go(page, "Classes")
-    expect(page.get_by_text("10 of 10 classes are off beyond chance")).to_be_visible()
+    expect(page.get_by_text("10 of 10 classes are significantly miscalibrated")).to_be_visible()
 
 
 @rare
@@ -132,7 +132,9 @@ def test_a_class_opens_by_the_keyboard(page: Page):
 def test_classes_are_of_the_chosen_method(page: Page):
     visit(page, "/classes?ex=digits")
     pick(page, "classes", "Dirichlet")
-    expect(page.get_by_text("Dirichlet: no class of 10 shows error")).to_be_visible()
+    expect(
+        page.get_by_text("Dirichlet: none of 10 classes is significantly miscalibrated")
+    ).to_be_visible()
     assert "cls=dirichlet" in page.url
 
 
@@ -141,7 +143,11 @@ def test_one_score_a_row_has_neither_view_nor_classes(page: Page):
     expect(by_key(page, "view_kind")).to_have_count(0)
     expect(by_key(page, "navigation").get_by_role("link", name="Classes")).to_have_count(0)
     visit(page, "/classes")
-    expect(page.get_by_text("These data have one score a row")).to_be_visible()
+    expect(
+        page.get_by_text(
+            "This page needs one score column per class. Your data have a single score."
+        )
+    ).to_be_visible()
 
 
 @pytest.mark.parametrize("width", common_first([380, 1280], [380]))
