@@ -74,9 +74,14 @@ def test_a_picked_method_joins_the_curve_and_the_address(page: Page):
 def test_every_square_chart_stays_below_its_heading(page: Page, width):
     page.set_viewport_size({"width": width, "height": 900})
     visit(page, "/functions?ex=logistic")
-    heading = page.get_by_role(
-        "heading", name=re.compile(r"^Fitted on all [\d,]+ rows$")
-    ).bounding_box()
-    panel = by_key(page, "chart_functions_fitted").locator(".nsewdrag").first.bounding_box()
-    gap = panel["y"] - heading["y"] - heading["height"]
-    assert 0 <= gap < 60
+    squares = {
+        "chart_functions_fitted": re.compile(r"^Fitted on all [\d,]+ rows$"),
+        "chart_compact_logit": "Compact-logit transform",
+    }
+    drawn = page.locator("[class*=st-key-square_]")
+    expect(drawn).to_have_count(len(squares))
+    for key, title in squares.items():
+        heading = page.get_by_role("heading", name=title).bounding_box()
+        panel = by_key(page, key).locator(".nsewdrag").first.bounding_box()
+        gap = panel["y"] - heading["y"] - heading["height"]
+        assert 0 <= gap < 60, key
