@@ -80,6 +80,8 @@ PAGE = """
 }
 [data-testid=stMetricLabel] *, [data-testid=stMetricDelta] * { white-space: normal; }
 [data-testid=stSliderThumbValue], [data-testid=stSliderThumbValue] * { color: inherit !important; }
+[data-testid=stTab], [data-testid=stTab] * { color: inherit !important; }
+[data-testid=stTab][data-selected=true] * { font-weight: 600; }
 div:has(> [data-testid=stMultiSelectTagsContainer]) { max-height: none; }
 [data-testid=stMultiSelectTagsContainer] { flex-wrap: wrap; }
 @media (max-width: 640px) {
