@@ -44,7 +44,12 @@ EVERYTHING = {
     "fn": "5",
     "from": "0.2",
     "to": "0.8",
+    "hide": "intervals",
+    "cols": "log_loss.auc",
 }
+# Choosing a range of scores resets the bin.
+WITH_RANGE = {**EVERYTHING, "range": "0.25~0.5"}
+del WITH_RANGE["at"]
 # Auto overrides the number of bins, a capacity the costs; periods need dates; models and classes
 # need data of several.
 NOT_AT_ONCE = {"metric", "auto", "cap", "unit", "model", "cls"}
@@ -125,14 +130,17 @@ def test_the_navigation_is_at_one_place_and_its_links_open_in_new_tabs(page: Pag
     assert link.get_attribute("href") == "compare?v=1&bins=20"
 
 
-def test_a_link_with_every_setting_is_restored_and_kept_on_every_page(page: Page):
-    assert set(LINK_NAMES) == set(EVERYTHING) | NOT_AT_ONCE
-    visit(page, f"/reliability?v=1&{link(EVERYTHING)}")
-    assert address(page) == {"v": "1", **EVERYTHING}
+@pytest.mark.parametrize(
+    "named", [pytest.param(EVERYTHING, id="bin"), pytest.param(WITH_RANGE, id="range")]
+)
+def test_a_link_with_every_setting_is_restored_and_kept_on_every_page(page: Page, named):
+    assert set(LINK_NAMES) == EVERYTHING.keys() | WITH_RANGE.keys() | NOT_AT_ONCE
+    visit(page, f"/reliability?v=1&{link(named)}")
+    assert address(page) == {"v": "1", **named}
     expect(page.get_by_test_id("stAlert")).to_have_count(0)
     for label in LABELS:
         go(page, label)
-        assert address(page) == {"v": "1", **EVERYTHING}, label
+        assert address(page) == {"v": "1", **named}, label
 
 
 @pytest.mark.parametrize(
@@ -180,8 +188,8 @@ def test_each_chip_resets_its_setting_and_one_resets_all(page: Page):
 
 def test_folds_and_seed_can_be_changed_where_their_effect_is_said(page: Page):
     visit(page, "/compare")
-    page.get_by_text("How it is cross-fitted").click()
-    expect(page.get_by_text("what changes with it is noise")).to_be_visible()
+    page.get_by_text("Cross-fitting", exact=True).click()
+    expect(page.get_by_text("see how much results vary by chance")).to_be_visible()
     box = by_key(page, "seed").get_by_role("spinbutton")
     box.fill("7")
     box.press("Enter")
@@ -193,7 +201,7 @@ def test_folds_and_seed_can_be_changed_where_their_effect_is_said(page: Page):
     slider.press("ArrowLeft")
     settle(page)
     assert address(page)["folds"] == "4"
-    expect(page.get_by_text("4-fold cross-fitted").first).to_be_visible()
+    expect(page.get_by_text("Metrics use 4-fold cross-fitting").first).to_be_visible()
 
 
 @pytest.mark.parametrize("path", common_first(PATHS, ("compare", "decisions")))
