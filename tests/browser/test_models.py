@@ -56,7 +56,7 @@ def test_logits_as_npz_are_softmaxed_by_one_click(page: Page, matrix, tmp_path):
     page.get_by_role("button", name="Apply the softmax").click()
     settle(page)
     expect(page.get_by_text("They look like logits")).to_have_count(0)
-    page.get_by_role("link", name="See the verdict").click()
+    page.get_by_role("link", name="See the result").click()
     settle(page)
     # The dots are the mean confidences of the softmax.
     (dots,) = [t for t in traces(page, "chart_before") if t["name"] == "Uncalibrated"
@@ -96,7 +96,7 @@ def test_checkpoints_in_several_files(page: Page, checkpoints):
     assert ranges[0] == ranges[1]
 
     go(page, "Compare")
-    expect(page.get_by_text("As they are, epoch 1 has the least log loss")).to_be_visible()
+    expect(page.get_by_text("Uncalibrated: epoch 1 has the lowest log loss")).to_be_visible()
     lines = [t for t in traces(page, "chart_models") if t["x"] != [None] and t["yaxis"] == "y"]
     assert [t["legendgroup"] for t in lines][:2] == ["uncalibrated", "clip"]
     assert len(lines) == 3

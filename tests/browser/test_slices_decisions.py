@@ -61,7 +61,8 @@ def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
     visit(page, "/data")
     upload(page, sites)
     go(page, "Slices")
-    expect(page.get_by_text("slices differ from their scores, first south").first).to_be_visible()
+    verdict = "Uncalibrated: 1 of 2 slices is miscalibrated. Strongest evidence: south"
+    expect(page.get_by_text(verdict)).to_be_visible()
     # South is judged and marked, the tiny site is drawn and not judged; its name stays text.
     forest = symbols(page, "chart_slices", "uncalibrated")
     few = forest["circle-open"]
