@@ -66,6 +66,8 @@ CONTRASTS = """
     return found;
 }
 """
+# The toolbar of a chart fades in under the pointer.
+FADED_IN = "() => !document.getAnimations().some(found => found instanceof CSSTransition)"
 PAGES = ["data", "reliability?bins=20&colour=red", "slices", "methods", "compare?ex=digits"]
 
 
@@ -88,6 +90,7 @@ def test_what_the_pointer_shows_can_be_read(page: Page, scheme: str):
     before = set(page.evaluate(CONTRASTS))
     by_key(page, "chart_forest").locator(".point").first.hover(force=True)
     page.locator(".hoverlayer .nums").first.wait_for()
+    page.wait_for_function(FADED_IN)
     shown = {text: value for text, value in page.evaluate(CONTRASTS).items() if text not in before}
     assert shown
     assert min(shown.values()) >= LEAST
