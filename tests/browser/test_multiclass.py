@@ -48,7 +48,7 @@ def pick(page: Page, key: str, option: str) -> None:
 @rare
 def test_one_control_sets_the_view_of_every_page(page: Page):
     visit(page, EXAMPLE)
-    assert axis_title(page, "chart_reliability").endswith("Top-label accuracy")
+    assert axis_title(page, "chart_before").endswith("Top-label accuracy")
     choose(page, "Class")
     pick(page, "view_class", "seven")
     assert "view=class%3A7" in page.url
@@ -83,7 +83,7 @@ def test_a_view_that_these_classes_do_not_have_is_refused_in_words(page: Page):
     visit(page, "/?ex=digits&view=class:10")
     notice = page.get_by_role("alert").filter(has_text="no such view")
     expect(notice).to_contain_text("with 10 classes, got 'class:10'")
-    assert axis_title(page, "chart_reliability").endswith("Top-label accuracy")
+    assert axis_title(page, "chart_before").endswith("Top-label accuracy")
 
 
 def press(page: Page, x: int, y: int) -> None:

@@ -219,8 +219,8 @@ def test_every_chart_and_table_says_what_it_shows(page: Page, path):
     for chart in page.get_by_test_id("stPlotlyChart").all():
         assert len(chart.get_attribute("aria-label") or "") > 30
         assert chart.get_attribute("role") == "figure"
-    # A closed expander has not drawn its tables yet.
-    frames = page.locator("[data-testid=stDataFrame]:not(details:not([open]) *)")
+    # What is folded has not drawn its tables yet.
+    frames = page.get_by_test_id("stDataFrame").filter(visible=True)
     named = page.get_by_role("region").filter(has=page.locator("canvas"))
     expect(named).to_have_count(frames.count())
     assert all(region.get_attribute("aria-label") for region in named.all())

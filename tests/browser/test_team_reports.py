@@ -134,7 +134,7 @@ def test_deleting_asks_and_the_address_says_so(page: Page):
     visit(page, address)
     press(page, "delete")
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("To be deleted goes for good")
+    expect(dialog).to_contain_text("To be deleted will be deleted permanently")
     dialog.get_by_label("Close").click()
     settle(page)
     visit(page, address)
