@@ -41,11 +41,8 @@ def describe(
     matrix = isinstance(fitted, MatrixCalibrator)
     try:
         form = fitted.to_map()
-    except NotImplementedError:
-        raise ExportError(
-            f"{type(fitted).__name__} cannot be exported: how it ranks the scores of a row has no "
-            "form as data yet. Choose another calibrator."
-        ) from None
+    except NotImplementedError as error:
+        raise ExportError(str(error)) from None
     scores = (
         rows_to_test(fitted) if isinstance(fitted, MatrixCalibrator) else scores_to_test(fitted)
     )

@@ -220,7 +220,7 @@ def test_a_method_without_its_map_as_data_says_so(rows, tmp_path):
         def to_map(self):
             return super(Clip, self).to_map()
 
-    with pytest.raises(NotImplementedError, match="Own cannot be exported"):
+    with pytest.raises(ExportError, match="Own cannot be exported"):
         calib.export(Own(0.1).fit(*rows), tmp_path / "map.json")
 
 
