@@ -158,6 +158,23 @@ def test_few_rows_are_inconclusive(texts):
     texts(verdict.sentence)
 
 
+def test_rows_that_repeat_others_do_not_make_few_rows_many(texts):
+    rng = np.random.default_rng(3)
+    score = rng.uniform(0.2, 0.8, 150)
+    outcome = rng.random(150) < score
+    ten = np.arange(150).repeat(10)
+    alone = calib.from_predictions(outcome, score).verdict
+    copied = calib.from_predictions(outcome[ten], score[ten], group=ten).verdict
+    assert alone.answer == copied.answer == "inconclusive"
+    texts(alone.sentence, "alone")
+    texts(copied.sentence, "copied")
+    # A few rows that weigh almost everything tell as little as few rows do.
+    heavy = np.where(np.arange(2000) < 100, 1000.0, 1.0)
+    many = rng.uniform(0.2, 0.8, 2000)
+    weighted = ScoreCells.from_arrays(rng.random(2000) < many, many, heavy)
+    assert judge(weighted).answer == "inconclusive"
+
+
 def test_few_rows_still_show_a_gross_error():
     verdict = judge(cells(lambda p: expit(4 * logit(p) + 3), n=120), advice=NO_ADVICE)
     assert verdict.answer == "not calibrated"

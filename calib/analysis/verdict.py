@@ -16,6 +16,7 @@ from calib.crossfit.estimates import simplest
 from calib.metrics import hosmer_lemeshow_test, ks_test, kuiper_test, spiegelhalter_test
 from calib.metrics.regression import calibration_slope_intercept, line_test
 from calib.metrics.results import TestResult
+from calib.numerics.binning import equal_weights
 from calib.numerics.multiplicity import holm
 from calib.text import decimals, interval, level, number, p_value, percents, probability, signed
 from calib.uncertainty import fit_line
@@ -229,30 +230,35 @@ def judge(
 def _without_rejection(
     cells: ScoreCells, p_adjusted: Mapping[str, float], method: str, words: ViewWords
 ) -> Verdict:
-    rows = _class_rows(cells)
     if method not in ("", "uncalibrated"):
         sentence = (
             "Inconclusive: no test rejects calibration, but "
             f"{CALIBRATORS[method].label} lowers the {words.loss} significantly."
         )
-    elif min(rows) < FEW_OF_A_CLASS:
-        few = f"{_few(rows, words.outcomes)} {'is' if min(rows) == 1 else 'are'} too few"
+    elif rarer := _too_few(cells, words.outcomes):
+        few = f"{rarer} {'is' if rarer.startswith('1 ') else 'are'} too few"
         sentence = f"Inconclusive: {few} to detect typical miscalibration."
     else:
         return Verdict("calibrated", "No evidence of miscalibration.", "no evidence", p_adjusted)
     return Verdict("unknown", sentence, "inconclusive", p_adjusted)
 
 
-def _class_rows(cells: ScoreCells) -> tuple[int, int]:
-    # With weights a cell's rows are shared out by weight: exact wherever weights are equal.
-    positives = round(float((cells.rows * cells.rate).sum()))
-    return positives, cells.n_rows - positives
+def _too_few(cells: ScoreCells, outcomes: tuple[str, str]) -> str:
+    """The rarer outcome and how many rows it has, where they tell less than 100 rows do.
 
-
-def _few(rows: tuple[int, int], outcomes: tuple[str, str]) -> str:
-    """The rarer outcome and how many rows it has."""
-    rarer = outcomes[rows[0] > rows[1]]
-    return f"1 {rarer.removesuffix('s')}" if min(rows) == 1 else f"{min(rows):,} {rarer}"
+    Rows count as independent rows of equal weight [Kish]: a row that is repeated tells nothing new.
+    """
+    total = np.array([cells.total_positive, cells.total_weight - cells.total_positive])
+    square = np.array([cells.positive_sq.sum(), (cells.weight_sq - cells.positive_sq).sum()])
+    effective = np.divide(total**2, square, out=np.zeros(2), where=square > 0.0)
+    effective /= max(1.0, cells.design_effect)
+    rarer = int(effective.argmin())
+    count = round(float(effective[rarer]))
+    if count >= FEW_OF_A_CLASS:
+        return ""
+    name = outcomes[rarer].removesuffix("s") if count == 1 else outcomes[rarer]
+    same = cells.design_effect < 1.0 + 1e-9 and equal_weights(cells)
+    return f"{count:,} {name}" if same else f"{count:,} {name} (effective number)"
 
 
 def _slope(cells: ScoreCells) -> Estimate:
@@ -383,9 +389,8 @@ def recommend(
     level : float
         Confidence level of the intervals.
     """
-    rows = _class_rows(cells)
-    if min(rows) < FEW_OF_A_CLASS:
-        reason = f"Only {_few(rows, outcomes)}; at least {FEW_OF_A_CLASS} are needed."
+    if few := _too_few(cells, outcomes):
+        reason = f"Only {few}; at least {FEW_OF_A_CLASS} are needed."
         return Recommendation("", "Not enough data to recommend a calibrator.", (reason,))
     if set(losses) <= {"uncalibrated"}:
         return Recommendation("", "No calibrator was compared.", ())
