@@ -15,6 +15,8 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from calib.core import __version__ as __version__
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
     from calib.loading import InputError, examples, load, load_models
     from calib.reports import Report
     from calib.scanning import scan, scan_sql
-
-__version__ = "0.1.0"
 
 # Where each public name lives. They are imported when they are first used: a program that needs the
 # metrics alone waits for neither pandas nor scikit-learn.

@@ -2,13 +2,8 @@
 
 from calib.calibrators.base import Calibrator
 from calib.calibrators.matrix_base import MatrixCalibrator
-from calib.calibrators.registry import (
-    CALIBRATORS,
-    Method,
-    calibrator,
-    multiclass_calibrator,
-    score_methods,
-)
+from calib.calibrators.one_vs_rest import multiclass_calibrator
+from calib.calibrators.registry import CALIBRATORS, Method, calibrator, score_methods
 
 __all__ = [
     "CALIBRATORS",

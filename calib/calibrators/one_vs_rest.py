@@ -1,6 +1,8 @@
-"""One-vs-rest: a binary calibrator for each class, then rows divided by their sum."""
+"""Calibrators of matrices by key: a method's own, or one of scores for each class."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +12,7 @@ from calib.calibrators.base import Calibrator
 from calib.calibrators.forms import Identity
 from calib.calibrators.matrix_base import MatrixCalibrator
 from calib.calibrators.matrix_forms import EachClass
-from calib.calibrators.registry import calibrator
+from calib.calibrators.registry import CALIBRATORS, calibrator
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.row_sums import divide_by_sum
 
@@ -85,3 +87,25 @@ class OneVsRest(MatrixCalibrator):
             f"{type(first).__name__} for each of {self.n_classes_} classes against the rest, then "
             f"rows divided by their sum; the first is {first.formula()}"
         )
+
+
+def multiclass_calibrator(key: str, **parameters: Any) -> MatrixCalibrator:
+    """An unfitted calibrator of score matrices, by its key.
+
+    Methods without a form of their own for matrices are fitted one-vs-rest.
+
+    Raises
+    ------
+    KeyError
+        If no calibrator has that key.
+    TypeError
+        If the calibrator does not have such a parameter.
+
+    Examples
+    --------
+    >>> scores, y = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.8, 0.1, 0.1]], [0, 1, 2]
+    >>> multiclass_calibrator("temperature").fit(scores, y).predict([[0.8, 0.1, 0.1]]).round(3)
+    array([[0.667, 0.167, 0.167]])
+    """
+    own = CALIBRATORS[key].own_matrix
+    return OneVsRest(key, **parameters) if own is None else own(**parameters)

@@ -48,14 +48,6 @@ class Method:
     matrix_label: str = ""
     matrix_summary: str = ""
 
-    def create_matrix(self, **parameters: Any) -> MatrixCalibrator:
-        """An unfitted calibrator of matrices: the method's own, or one-vs-rest."""
-        if self.own_matrix is not None:
-            return self.own_matrix(**parameters)
-        from calib.calibrators.one_vs_rest import OneVsRest  # which makes calibrators by key
-
-        return OneVsRest(self.key, **parameters)
-
     def takes(self, parameter: str) -> bool:
         """Whether the calibrator of one score has a parameter of this name."""
         return self.create is not None and parameter in self.create().get_params()
@@ -135,24 +127,3 @@ def calibrator(key: str, **parameters: Any) -> Calibrator:
             f"row. Use multiclass_calibrator({key!r}) for a matrix."
         )
     return method.create(**parameters)
-
-
-def multiclass_calibrator(key: str, **parameters: Any) -> MatrixCalibrator:
-    """An unfitted calibrator of score matrices, by its key.
-
-    Methods without a form of their own for matrices are fitted one-vs-rest.
-
-    Raises
-    ------
-    KeyError
-        If no calibrator has that key.
-    TypeError
-        If the calibrator does not have such a parameter.
-
-    Examples
-    --------
-    >>> scores, y = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.8, 0.1, 0.1]], [0, 1, 2]
-    >>> multiclass_calibrator("temperature").fit(scores, y).predict([[0.8, 0.1, 0.1]]).round(3)
-    array([[0.667, 0.167, 0.167]])
-    """
-    return CALIBRATORS[key].create_matrix(**parameters)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from dataclasses import replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import scipy
 
 from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
 from calib.calibrators.one_vs_rest import OneVsRest
+from calib.core import __version__
 from calib.exports.codec import ExportError, Json
 from calib.exports.document import ExportedCalibrator
 from calib.exports.vectors import rows_to_test, scores_to_test, ulps
@@ -119,8 +119,7 @@ def _data(analysis: Analysis) -> Json:
 
 def _versions() -> dict[str, str]:
     # By name: the package's front door knows this module.
-    ours = import_module("calib").__version__
-    found = {"calib": ours, "numpy": np.__version__, "scipy": scipy.__version__}
+    found = {"calib": __version__, "numpy": np.__version__, "scipy": scipy.__version__}
     return found | {"python": platform.python_version()}
 
 

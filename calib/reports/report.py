@@ -10,8 +10,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import calib
 from calib.analysis import Analysis
+from calib.core import __version__
 from calib.crossfit.defaults import first_view
 from calib.crossfit.settings import Settings
 from calib.reports.checks import check_contents
@@ -172,7 +172,7 @@ def _now() -> str:
 
 def _versions() -> dict[str, str]:
     libraries = {name: metadata.version(name) for name in LIBRARIES}
-    return {"calib": calib.__version__, "python": platform.python_version(), **libraries}
+    return {"calib": __version__, "python": platform.python_version(), **libraries}
 
 
 def _text(source: str | bytes | Path) -> str:
