@@ -16,7 +16,7 @@ from scipy.stats import norm
 
 from calib import metrics
 from calib.core.cells import ScoreCells
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.crossfit.estimates import LOSSES
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import bin_between, bin_edges

@@ -18,7 +18,7 @@ from calib.analysis import LiveAnalysis
 from calib.core.cells import ScoreCells
 from calib.crossfit.estimates import losses, mean_estimate
 from calib.curves.sensitivity import ece_sensitivity
-from calib.metrics import METRICS
+from calib.metrics import score_metrics
 from calib.metrics.ranking_intervals import auc_estimate
 from calib.numerics.threads import single_thread
 from calib.uncertainty import (
@@ -75,7 +75,7 @@ def per_metric(cells: ScoreCells) -> dict[str, float]:
     """CPU seconds of 1,000 resamples of any registered metric, scaled up from a few."""
     bootstrap = Bootstrap(cells, n_replicates=BY_METRIC)
     scale = N_REPLICATES / BY_METRIC
-    numbers = {key: _number(entry.compute) for key, entry in METRICS.items()}
+    numbers = {key: _number(entry.compute) for key, entry in score_metrics().items()}
     penalty = metrics.integrated_calibration_index(cells).penalty
     numbers |= {
         "calibration_slope_intercept": calibration_slope,

@@ -25,7 +25,8 @@ from scipy.special import expit
 
 from calib.calibrators import calibrator
 from calib.core.counted import CountedRows
-from calib.core.predictions import BinaryView, Predictions
+from calib.core.predictions import Predictions
+from calib.core.views import BinaryView
 from calib.crossfit.defaults import default_settings
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import FloatArray

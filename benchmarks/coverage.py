@@ -41,7 +41,8 @@ from calib.analysis.differences import Reference, contributions, differences
 from calib.analysis.verdict import calibration_tests, judge
 from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
-from calib.core.predictions import BinaryView, Predictions
+from calib.core.predictions import Predictions
+from calib.core.views import BinaryView
 from calib.crossfit.estimates import LOSSES, mean_estimate
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings

@@ -13,7 +13,7 @@ query = st.text_input(
     key="methods_filter",
     help="Searches names, explanations and sources for every word.",
 )
-metrics = glossary.kept(glossary.metric_entries() | glossary.matrix_entries(), query)
+metrics = glossary.kept(glossary.metric_entries(), query)
 calibrators = glossary.kept(glossary.calibrator_entries() | glossary.term_entries(), query)
 
 left, right = st.columns(2, gap="large")

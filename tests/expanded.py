@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import calib
 from calib.core.aggregate import Aggregate, aggregate_rows
-from calib.core.predictions import BinaryView, Predictions
+from calib.core.predictions import Predictions
+from calib.core.views import BinaryView
 from calib.metrics import auc, expected_calibration_error, ks_error, log_loss
 from calib.numerics.cell_table import STRIDE
 from tests.golden import Texts

@@ -11,7 +11,8 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from calib.analysis import analyze
 from calib.analysis.differences import Reference, contributions, differences
 from calib.calibrators import CALIBRATORS, Calibrator
-from calib.core.predictions import BinaryView, Predictions
+from calib.core.predictions import Predictions
+from calib.core.views import BinaryView
 from calib.crossfit.estimates import LOSSES, mean_estimate
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings

@@ -5,7 +5,7 @@ import pytest
 
 from calib.calibrators import score_methods
 from calib.core.cells import ScoreCells
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.crossfit.epsilon import (
     EPSILONS,
     by_rule,

@@ -21,7 +21,7 @@ from calib.crossfit.settings import Settings
 from calib.curves.corp import corp_curve
 from calib.curves.reliability import reliability_curve
 from calib.curves.smooth import smooth_curve
-from calib.metrics import METRICS
+from calib.metrics import score_metrics
 
 GRID = np.linspace(0.01, 0.99, 50)
 SCALES = (1e-3, 0.5, 2.0, 10.0, 1000.0)
@@ -110,7 +110,7 @@ def test_groups_of_one_row_are_none(key, data):
     close(alone, made(key).fit(score, outcome).predict(GRID), 1e-7)
 
 
-@pytest.mark.parametrize("key", METRICS)
+@pytest.mark.parametrize("key", score_metrics())
 def test_metrics_and_the_unit_of_weights(key, data, weight):
     score, outcome = data
     metric = getattr(metrics, key)
@@ -121,7 +121,7 @@ def test_metrics_and_the_unit_of_weights(key, data, weight):
         close(numbers(metric(outcome, score, sample_weight=np.full(N, scale))), plain)
 
 
-@pytest.mark.parametrize("key", [key for key in METRICS if key not in COUNT_ROWS])
+@pytest.mark.parametrize("key", [key for key in score_metrics() if key not in COUNT_ROWS])
 def test_metrics_and_copies_named_as_a_group(key, data, weight):
     score, outcome = data
     for w in (None, weight):
@@ -132,7 +132,7 @@ def test_metrics_and_copies_named_as_a_group(key, data, weight):
         close(numbers(metric(grouped)), numbers(metric(single)), 1e-7)
 
 
-@pytest.mark.parametrize("key", METRICS)
+@pytest.mark.parametrize("key", score_metrics())
 def test_metrics_and_the_order_of_rows(key, data, weight):
     score, outcome = data
     order = np.random.default_rng(0).permutation(N)

@@ -15,7 +15,7 @@ from calib.core.progress import Progress, no_progress
 from calib.crossfit.defaults import with_view
 from calib.crossfit.estimates import LOSSES, losses, mean_estimate
 from calib.crossfit.settings import Settings
-from calib.metrics.matrix import MULTICLASS_METRICS
+from calib.metrics import matrix_metrics
 from calib.numerics.arrays import FloatArray
 from calib.numerics.numbered import numbers_of
 from calib.uncertainty.unpaired import unpaired_difference
@@ -218,8 +218,9 @@ def _columns(analysis: Analysis) -> tuple[Column, ...]:
     if analysis.multiclass is None:
         known = {column.key: column for column in analysis.columns}
         return tuple(known[key] for key in BINARY_COLUMNS)
-    found = (MULTICLASS_METRICS[key] for key in MATRIX_COLUMNS)
-    return tuple(Column(one.key, one.label, one.meaning, better=one.better) for one in found)
+    found = matrix_metrics()
+    columns = ((key, found[key]) for key in MATRIX_COLUMNS)
+    return tuple(Column(key, one.label, one.meaning, better=one.better) for key, one in columns)
 
 
 def _metrics(analysis: Analysis) -> ByMethod:

@@ -21,8 +21,9 @@ from calib.core.aggregate import Aggregate
 from calib.core.cells import ScoreCells
 from calib.core.counted import CountedRows
 from calib.core.lazy import LazyMapping
-from calib.core.predictions import BinaryView, Predictions
+from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
+from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.defaults import default_settings, with_view
 from calib.crossfit.estimates import LOSSES, losses, mean_estimate

@@ -8,7 +8,8 @@ from calib.analysis.metric_table import TABLE, TableMetric, added_metrics, table
 from calib.analysis.results import Column, DataSummary
 from calib.core.aggregate import Aggregate
 from calib.core.cells import ScoreCells
-from calib.core.predictions import Predictions, parse_view
+from calib.core.predictions import Predictions
+from calib.core.views import parse_view
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import LOSSES
 from calib.crossfit.settings import Settings

@@ -11,7 +11,7 @@ import numpy as np
 from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
-from calib.core.predictions import parse_view
+from calib.core.views import parse_view
 from calib.crossfit.estimates import simplest
 from calib.metrics import hosmer_lemeshow_test, ks_test, kuiper_test, spiegelhalter_test
 from calib.metrics.regression import calibration_slope_intercept, line_test

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from calib.calibrators.matrix_forms import RowsForm
 from calib.core.cells import ScoreCells, check_same_length, check_weights, effective_weights
-from calib.core.predictions import check_classes, check_score_matrix
+from calib.core.views import check_classes, check_score_matrix
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.ranking import binary_problem
 from calib.numerics.threads import single_thread

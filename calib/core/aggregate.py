@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from calib.core.counted import CountedRows
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.numerics.arrays import IntArray, lock
 from calib.numerics.canonical import canonical_order
 from calib.numerics.cell_table import (

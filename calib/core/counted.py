@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray, lock
 from calib.numerics.canonical import canonical_order
 from calib.numerics.cell_table import MAX_CELLS, STRIDE, CellTable, cell_scores, count_rows

@@ -1,11 +1,10 @@
-"""Predictions: the validated rows, and the binary views of them that everything else reads."""
+"""Predictions: the validated rows."""
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,107 +12,17 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from calib.core.cells import (
-    ScoreCells,
     check_outcomes,
     check_same_length,
     check_scores,
     check_weights,
-    unboxed,
 )
 from calib.core.origin import Origin
+from calib.core.views import BinaryView, check_classes, check_score_matrix, check_view
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.ranking import binary_problem
 
-VIEW = re.compile(r"(?P<kind>class|top|within):(?P<index>[0-9]{1,6})")
-ROW_SUM_TOLERANCE = 1e-3
 MAX_FOLDS = 100
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BinaryView:
-    """One binary problem: rows, or entries that each count several rows alike in all that is named.
-
-    Attributes
-    ----------
-    outcome : ndarray of bool, shape (n,)
-    score : ndarray of shape (n,), in [0, 1]
-    weight : ndarray of shape (n,) or None
-        Of each row; of an entry, the sum over its rows.
-    test : ndarray of bool, shape (n,), or None
-        True on the rows that a split named as test rows.
-    group : ndarray of int, shape (n,), or None
-        Cluster code of each row.
-    fold : ndarray of int, shape (n,), or None
-        Named cross-validation fold of each row.
-    count : ndarray of shape (n,), or None
-        Rows of each entry; None where each is one row.
-    weight_sq : ndarray of shape (n,), or None
-        Sum of the squared weights of an entry's rows; None where each is one row, or all weights
-        are 1.
-    """
-
-    outcome: BoolArray
-    score: FloatArray
-    weight: FloatArray | None = None
-    test: BoolArray | None = None
-    group: IntArray | None = None
-    fold: IntArray | None = None
-    count: FloatArray | None = None
-    weight_sq: FloatArray | None = None
-
-    def __post_init__(self) -> None:
-        lock(self)
-
-    def __len__(self) -> int:
-        return len(self.outcome)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows, however they are counted."""
-        return len(self) if self.count is None else int(self.count.sum())
-
-    @property
-    def counts(self) -> FloatArray:
-        """Rows of each entry."""
-        return np.ones(len(self)) if self.count is None else self.count
-
-    @property
-    def weights(self) -> FloatArray:
-        """Weight of each row, or of each entry's rows together."""
-        return self.counts if self.weight is None else self.weight
-
-    @property
-    def squared_weights(self) -> FloatArray:
-        """Squared weight of each row, or the sum over each entry's rows."""
-        if self.weight_sq is not None:
-            return self.weight_sq
-        return self.counts if self.weight is None else np.square(self.weight)
-
-    @property
-    def multiplicity(self) -> FloatArray | None:
-        """Equally weighted rows per entry; None where units are rows, or clusters."""
-        if self.count is None or self.group is not None:
-            return None
-        return self.weights**2 / self.squared_weights
-
-    def cells(self) -> ScoreCells:
-        """The rows counted into cells, with the design effect of their groups."""
-        if self.count is None:
-            return ScoreCells.from_arrays(self.outcome, self.score, self.weight, self.group)
-        return ScoreCells.from_entries(
-            self.outcome,
-            self.score,
-            self.count,
-            self.weights,
-            self.squared_weights,
-            self.group,
-        )
-
-    def rows(self, chosen: NDArray[Any]) -> BinaryView:
-        """Some rows or entries, chosen by a mask or by indices."""
-        own = {f.name: getattr(self, f.name) for f in fields(self)}
-        picked: dict[str, Any] = {k: None if v is None else v[chosen] for k, v in own.items()}
-        return BinaryView(**picked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -293,6 +202,11 @@ class Predictions:
         return self.scores.ndim == 2
 
     @property
+    def score_matrix(self) -> FloatArray:
+        """One column per class, also of one score per row."""
+        return self.scores if self.is_matrix else np.column_stack([1.0 - self.scores, self.scores])
+
+    @property
     def n_classes(self) -> int:
         """Number of classes; 2 for one score column."""
         return len(self.class_names)
@@ -352,80 +266,9 @@ class Predictions:
         return f"one of the {index} classes ranked first"
 
     def _binary(self, kind: str, index: int) -> tuple[FloatArray, BoolArray]:
-        if self.scores.ndim == 1:
-            if kind == "class" and index == 1:
-                return self.scores, self.outcome == 1
-            matrix = np.column_stack([1.0 - self.scores, self.scores])
-        else:
-            matrix = self.scores
-        return binary_problem(matrix, self.outcome, kind, index)
-
-
-def parse_view(view: str) -> tuple[str, int]:
-    """Return (kind, index) of a view's name; refuse what is none, whatever the classes are."""
-    match = VIEW.fullmatch(view)
-    if match is None:
-        raise ValueError(f"view must look like 'class:1', 'top:1' or 'within:2', got {view!r}.")
-    return match["kind"], int(match["index"])
-
-
-def check_view(view: str, n_classes: int) -> tuple[str, int]:
-    """Return (kind, index) of a view's name; refuse one that these classes do not have."""
-    kind, index = parse_view(view)
-    low, high = (0, n_classes - 1) if kind == "class" else (1, n_classes)
-    if not low <= index <= high:
-        raise ValueError(
-            f"view {kind}:r must fulfil {low} <= r <= {high} with {n_classes} classes, "
-            f"got {view!r}."
-        )
-    return kind, index
-
-
-def check_score_matrix(scores: NDArray[Any]) -> FloatArray:
-    """Return class scores whose rows sum to exactly 1; refuse rows that are not near it."""
-    matrix = np.array(scores, dtype=np.float64, order="C")
-    if matrix.shape[1] < 2:
-        raise ValueError(f"y_prob must have at least 2 class columns, got {matrix.shape[1]}.")
-    _check_entries(matrix)
-    sums = matrix.sum(axis=1)
-    bad = np.flatnonzero(np.abs(sums - 1.0) > ROW_SUM_TOLERANCE)
-    if len(bad):
-        first = ", ".join(f"{i} ({sums[i]:.4g})" for i in bad[:3])
-        raise ValueError(
-            f"each row of y_prob must sum to 1 within {ROW_SUM_TOLERANCE}, "
-            f"got {len(bad)} rows that do not, first: {first}."
-        )
-    return np.divide(matrix, sums[:, None], out=matrix)
-
-
-def _check_entries(matrix: FloatArray) -> None:
-    if not matrix.size:
-        raise ValueError(f"y_prob must hold at least one row, got shape {matrix.shape}.")
-    # One comparison finds NaN too: it fails every comparison.
-    if not (matrix.min() >= 0.0 and matrix.max() <= 1.0):
-        row, column = np.argwhere(~((matrix >= 0.0) & (matrix <= 1.0)))[0].tolist()
-        raise ValueError(
-            f"y_prob must be within [0, 1], got {matrix[row, column]} in row {row}, "
-            f"column {column}."
-        )
-
-
-def check_classes(y_true: ArrayLike, n_classes: int) -> IntArray:
-    """Return class indices as integers; refuse anything that is not one of 0..m-1."""
-    values = unboxed(np.asarray(y_true))
-    rule = f"y_true must hold class indices 0..{n_classes - 1}"
-    if values.ndim != 1 or values.dtype.kind not in "iuf":
-        raise ValueError(f"{rule}, got {values.dtype} values of shape {values.shape}.")
-    whole = np.isfinite(values) & (values == np.floor(values))
-    if not whole.all():
-        row = int(np.flatnonzero(~whole)[0])
-        raise ValueError(f"{rule}, got {values[row]} at index {row}.")
-    outcome = values.astype(np.int64)
-    known = (outcome >= 0) & (outcome < n_classes)
-    if not known.all():
-        row = int(np.flatnonzero(~known)[0])
-        raise ValueError(f"{rule}, got {outcome[row]} at index {row}.")
-    return outcome
+        if not self.is_matrix and (kind, index) == ("class", 1):
+            return self.scores, self.outcome == 1
+        return binary_problem(self.score_matrix, self.outcome, kind, index)
 
 
 def _named_folds(fold: ArrayLike) -> tuple[IntArray, tuple[str, ...]]:

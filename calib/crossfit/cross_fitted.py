@@ -11,7 +11,7 @@ import numpy as np
 from calib.calibrators import Calibrator, MatrixCalibrator
 from calib.core.cells import ScoreCells
 from calib.core.counted import CountedRows
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.crossfit.settings import Settings
 from calib.metrics.ranking import row_auc
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from calib.calibrators import CALIBRATORS
 from calib.core.estimate import Estimate
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.metrics.proper import row_brier, row_log_loss
 from calib.numerics.arrays import FloatArray

@@ -13,8 +13,8 @@ from calib.calibrators import CALIBRATORS, Calibrator, calibrator
 from calib.calibrators.uncalibrated import Uncalibrated
 from calib.core.cells import ScoreCells
 from calib.core.counted import CountedRows
-from calib.core.predictions import BinaryView
 from calib.core.progress import Progress, no_progress
+from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.folds import _n_positive, split_into_folds
 from calib.crossfit.settings import Settings

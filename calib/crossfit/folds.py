@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold
 
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.crossfit.settings import Settings
 from calib.numerics.arrays import IntArray
 from calib.numerics.fold_counts import split_counts

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,12 @@ from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold, Strat
 
 from calib.calibrators import CALIBRATORS, MatrixCalibrator, multiclass_calibrator
 from calib.calibrators.one_vs_rest import OneVsRest
-from calib.core.predictions import BinaryView, Predictions, check_view
+from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
+from calib.core.views import BinaryView, ScoreMatrix, check_view
 from calib.crossfit.fitting import create, with_settings
 from calib.crossfit.settings import Settings
-from calib.metrics.by_class import Classwise, class_table, score_matrix
+from calib.metrics.by_class import Classwise, class_table
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.canonical import canonical_order, row_words
 from calib.numerics.ranking import binary_problem
@@ -48,31 +49,6 @@ class Part:
 
     def __post_init__(self) -> None:
         lock(self)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MatrixRows:
-    """Rows of a score matrix; arrays of shape (n,), and `scores` of shape (n, m)."""
-
-    scores: FloatArray
-    label: IntArray
-    weight: FloatArray | None
-    group: IntArray | None
-    fold: IntArray | None = None
-
-    def __post_init__(self) -> None:
-        lock(self)
-
-    def of(self, chosen: IntArray) -> MatrixRows:
-        """Some rows, by their positions."""
-        every = {f.name: getattr(self, f.name) for f in fields(self)}
-        own: dict[str, Any] = {k: None if v is None else v[chosen] for k, v in every.items()}
-        return MatrixRows(**own)
-
-    def unseen(self) -> set[int]:
-        """Classes without a row."""
-        counts = np.bincount(self.label, minlength=self.scores.shape[1])
-        return set(np.flatnonzero(counts == 0).tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +113,9 @@ class MatrixCrossFitted:
             calibrated[part.rows] = part.maps[key].predict(self.scores[part.rows])
         return calibrated
 
-    def in_order(self, key: str) -> MatrixRows:
+    def in_order(self, key: str) -> ScoreMatrix:
         """The rows with a method's scores, in `order`."""
-        return MatrixRows(self.matrix(key), self.label, self.weight, self.group).of(self.order)
+        return ScoreMatrix(self.matrix(key), self.label, self.weight, self.group).of(self.order)
 
     @cached_property
     def top_label(self) -> BinaryView:
@@ -320,9 +296,9 @@ def _merged(
     return replace(fresh, parts=parts, maps=maps, failures=failures, settings=settings)
 
 
-def _sorted(predictions: Predictions) -> tuple[MatrixRows, IntArray]:
+def _sorted(predictions: Predictions) -> tuple[ScoreMatrix, IntArray]:
     """The rows as they came, and their positions in an order that does not depend on it."""
-    scores, fold, test = score_matrix(predictions), predictions.fold, predictions.test
+    scores, fold, test = predictions.score_matrix, predictions.fold, predictions.test
     split = None if test is None else test.astype(np.int64)
     columns = (row_words(scores), predictions.weight, fold, split)
     order, codes = canonical_order(columns, predictions.outcome, predictions.group)
@@ -330,11 +306,11 @@ def _sorted(predictions: Predictions) -> tuple[MatrixRows, IntArray]:
     if codes is not None:
         group = np.empty_like(codes)
         group[order] = codes
-    return MatrixRows(scores, predictions.outcome, predictions.weight, group, fold), order
+    return ScoreMatrix(scores, predictions.outcome, predictions.weight, group, fold), order
 
 
 def _by_split(
-    data: MatrixRows,
+    data: ScoreMatrix,
     order: IntArray,
     test: BoolArray,
     methods: tuple[str, ...],
@@ -369,7 +345,7 @@ def _by_split(
 
 
 def _by_folds(
-    data: MatrixRows,
+    data: ScoreMatrix,
     order: IntArray,
     methods: tuple[str, ...],
     settings: Settings,
@@ -417,7 +393,7 @@ class _Steps:
 
 
 def _fit_all(
-    rows: MatrixRows, methods: tuple[str, ...], settings: Settings, steps: _Steps
+    rows: ScoreMatrix, methods: tuple[str, ...], settings: Settings, steps: _Steps
 ) -> tuple[dict[str, MatrixCalibrator], dict[str, str]]:
     """Fitted calibrators by key, and the reasons of those that could not be fitted."""
     maps, failures = {}, {}
@@ -433,7 +409,7 @@ def _fit_all(
 
 
 def _folds(
-    data: MatrixRows, order: IntArray, settings: Settings
+    data: ScoreMatrix, order: IntArray, settings: Settings
 ) -> list[tuple[IntArray, IntArray]]:
     """Positions in `order` of the rows to fit on and of those to score, for each fold."""
     if data.fold is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pandas as pd
@@ -17,8 +17,9 @@ from calib.crossfit.estimates import mean_estimate, simplest
 from calib.crossfit.matrix import MatrixCrossFitted, cross_fit_matrix
 from calib.crossfit.matrix_views import replicate_view
 from calib.crossfit.settings import Settings
+from calib.metrics import ece_top_label, ks_top_1, ks_top_2, ks_within_2, matrix_metrics
 from calib.metrics.class_errors import class_errors
-from calib.metrics.matrix import MULTICLASS_METRICS, ROW_METRICS, leading_views, view_metrics
+from calib.metrics.matrix import ROW_METRICS
 from calib.numerics.arrays import FloatArray
 from calib.uncertainty import fold_variance
 from calib.uncertainty.replicates import Errors
@@ -35,7 +36,7 @@ class MulticlassResult:
     ----------
     key, label : str
     metrics : mapping of str to Estimate
-        By the keys of `MULTICLASS_METRICS`; all but the classwise ECE have intervals.
+        By the names of `calib.metrics.matrix_metrics`; all but the classwise ECE have intervals.
     differences : mapping of str to Estimate
         log_loss, brier_score and accuracy minus those of the uncalibrated scores, paired by row.
     to_best : Estimate
@@ -122,7 +123,7 @@ class MulticlassComparison:
         rows = {}
         for key, result in self.results.items():
             row: dict[str, object] = {"method": result.label}
-            for name in MULTICLASS_METRICS:
+            for name in matrix_metrics():
                 row |= result.metrics[name].columns(name)
                 if name in result.differences:
                     row |= result.differences[name].columns(f"{name}_diff")
@@ -276,22 +277,21 @@ def _scored(
 
 def _score(held_out: MatrixCrossFitted, key: str) -> Scored:
     own = held_out.in_order(key)
-    matrix, label, weight = own.scores, own.label, own.weight
-    views = {
-        name: replace(view, group=own.group)
-        for name, view in leading_views(matrix, label, weight).items()
-    }
-    cells = {name: view.cells() for name, view in views.items()}
+    cells = own.leading_cells
     drawn = {
         name: replicate_view(view, cells[name], held_out.settings.seed)
-        for name, view in views.items()
+        for name, view in own.leading.items()
     }
-    found = view_metrics(cells, N_BINS)
-    by_class = class_errors(matrix, label, weight, N_BINS, own.group)
-    found["ece_classwise"] = float(by_class.ece.mean())
+    by_class = class_errors(own.scores, own.label, own.weight, N_BINS, own.group)
     return Scored(
-        rows={name: row(matrix, label) for name, row in ROW_METRICS.items()},
-        views=found,
+        rows={name: row(own.scores, own.label) for name, row in ROW_METRICS.items()},
+        views={
+            "ece_top_label": ece_top_label(own, n_bins=N_BINS),
+            "ece_classwise": float(by_class.ece.mean()),
+            "ks_top_1": ks_top_1(own),
+            "ks_top_2": ks_top_2(own),
+            "ks_within_2": ks_within_2(own),
+        },
         classwise_floor=float(by_class.ece_noise_floor.mean()),
         errors={
             "ece_top_label": drawn["top:1"].ece(np.linspace(0.0, 1.0, N_BINS + 1), cells["top:1"]),

@@ -9,8 +9,9 @@ import numpy as np
 from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
 from calib.core.counted import CountedRows
-from calib.core.predictions import BinaryView, Predictions, check_view
+from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
+from calib.core.views import BinaryView, check_view
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix import MatrixCrossFitted
 from calib.crossfit.settings import Settings

@@ -6,7 +6,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, Literal
 
 from calib.calibrators import CALIBRATORS
-from calib.metrics import METRICS
+from calib.metrics import score_metrics
 
 Strategy = Literal["quantile", "uniform"]
 Band = Literal["per_bin", "simultaneous"]
@@ -26,7 +26,7 @@ class Settings:
     methods : tuple of str
         Calibrators to compare, by key. "uncalibrated" is always among them, and first.
     metrics : tuple of str
-        Further metrics of the table, by their keys in `calib.metrics.METRICS`.
+        Further metrics of the table, by their keys in `calib.metrics.score_metrics`.
     strategy : {"quantile", "uniform"}
         How the reliability diagram is binned.
     n_bins : int
@@ -118,9 +118,10 @@ def _check_methods(methods: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _check_metrics(metrics: tuple[str, ...]) -> tuple[str, ...]:
-    unknown = [key for key in metrics if key not in METRICS]
+    known = score_metrics()
+    unknown = [key for key in metrics if key not in known]
     if unknown:
-        raise ValueError(f"metrics must be among {', '.join(METRICS)}, got {unknown[0]!r}.")
+        raise ValueError(f"metrics must be among {', '.join(known)}, got {unknown[0]!r}.")
     return tuple(dict.fromkeys(metrics))
 
 

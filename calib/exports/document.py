@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from calib.calibrators.forms import ON_ARRAYS, Form, within
 from calib.calibrators.matrix_forms import RowsForm, sum_of
 from calib.core.cells import check_scores
-from calib.core.predictions import check_score_matrix
+from calib.core.views import check_score_matrix
 from calib.exports.codec import ExportError, Json, decode, encode, names_are, number
 from calib.exports.vectors import ulps
 from calib.numerics.arrays import FloatArray

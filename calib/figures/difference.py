@@ -13,7 +13,7 @@ from calib.figures.axes import padded
 from calib.figures.chart import Chart, chart, draw
 from calib.figures.layers import EACH, Trace, method, points, vertical, whiskers
 from calib.figures.panels import forest
-from calib.metrics.matrix import MULTICLASS_METRICS
+from calib.metrics import matrix_metrics
 from calib.text import escaped, with_interval
 
 WIDTH, ROW = 520, 38
@@ -70,7 +70,7 @@ def matrix_difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Ch
     if analysis.multiclass is None:
         raise ValueError("analysis must be of a matrix, got one of one score per row.")
     results = list(analysis.multiclass.results.values())
-    return _forest(analysis, results, metric, MULTICLASS_METRICS[metric].label)
+    return _forest(analysis, results, metric, matrix_metrics()[metric].label)
 
 
 def _forest(analysis: Analysis, found: Sequence[Compared], metric: Loss, label: str) -> Chart:

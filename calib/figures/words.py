@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from calib.analysis import Analysis, MethodResult
-from calib.core.predictions import parse_view
+from calib.core.views import parse_view
 from calib.curves.reliability import ReliabilityCurve
 from calib.text import escaped, level, number, p_value, shortened
 

@@ -1,4 +1,4 @@
-"""Metrics: functions of ScoreCells, each with a scikit-learn-style facade (y_true, y_prob)."""
+"""Metrics of scores and of matrices, each with a scikit-learn-style facade (y_true, y_prob)."""
 
 import sys
 from typing import Any
@@ -8,7 +8,7 @@ from calib.metrics.adaptive import (
     static_calibration_error,
     thresholded_calibration_error,
 )
-from calib.metrics.base import METRICS, Metric
+from calib.metrics.base import METRICS, Metric, matrix_metrics, score_metrics
 from calib.metrics.binned import expected_calibration_error
 from calib.metrics.by_cluster import clustered_tests
 from calib.metrics.cumulative import (
@@ -20,6 +20,17 @@ from calib.metrics.cumulative import (
 )
 from calib.metrics.decomposition import brier_decomposition, log_loss_decomposition
 from calib.metrics.goodness_of_fit import hosmer_lemeshow_test, spiegelhalter_test
+from calib.metrics.matrix import (
+    accuracy,
+    ece_classwise,
+    ece_top_label,
+    ks_top_1,
+    ks_top_2,
+    ks_within_2,
+    multiclass_brier_score,
+    multiclass_log_loss,
+    multiclass_metrics,
+)
 from calib.metrics.proper import brier_score, certain_and_wrong, log_loss
 from calib.metrics.ranking import auc, distinct_scores
 from calib.metrics.ranking_intervals import auc_difference, auc_estimate
@@ -37,6 +48,7 @@ __all__ = [
     "SlopeIntercept",
     "SmoothedErrors",
     "TestResult",
+    "accuracy",
     "adaptive_calibration_error",
     "auc",
     "auc_difference",
@@ -47,15 +59,25 @@ __all__ = [
     "certain_and_wrong",
     "clustered_tests",
     "distinct_scores",
+    "ece_classwise",
+    "ece_top_label",
     "expected_calibration_error",
     "hosmer_lemeshow_test",
     "integrated_calibration_index",
     "ks_error",
     "ks_test",
+    "ks_top_1",
+    "ks_top_2",
+    "ks_within_2",
     "kuiper_error",
     "kuiper_test",
     "log_loss",
     "log_loss_decomposition",
+    "matrix_metrics",
+    "multiclass_brier_score",
+    "multiclass_log_loss",
+    "multiclass_metrics",
+    "score_metrics",
     "scorer",
     "signed_calibration_error",
     "smooth_calibration_error",

@@ -101,7 +101,7 @@ def classwise(predictions: Predictions, *, n_bins: int = 15) -> Classwise:
     2      2       1  0.10      0.10
     """
     return class_table(
-        score_matrix(predictions),
+        predictions.score_matrix,
         predictions.outcome,
         predictions.weight,
         predictions.class_names,
@@ -160,13 +160,6 @@ def class_table(
         ece_noise_floor=errors.ece_noise_floor[order],
         n_bins=n_bins,
     )
-
-
-def score_matrix(predictions: Predictions) -> FloatArray:
-    """One column per class, also of a binary problem."""
-    if predictions.scores.ndim == 2:
-        return predictions.scores
-    return np.column_stack([1.0 - predictions.scores, predictions.scores])
 
 
 def _p_values(errors: ClassErrors, largest: float, n_rows: int) -> FloatArray:

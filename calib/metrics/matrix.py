@@ -4,126 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib.core.cells import ScoreCells, check_same_length, check_weights
-from calib.core.predictions import BinaryView, check_classes, check_score_matrix
-from calib.metrics import expected_calibration_error, ks_error
-from calib.metrics.base import Better
+from calib.core.views import ScoreMatrix
+from calib.metrics.base import matrix_metrics, metric
+from calib.metrics.binned import expected_calibration_error
 from calib.metrics.class_errors import class_errors
+from calib.metrics.cumulative import ks_error
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.ranking import leading_classes
 from calib.numerics.transforms import MACHINE_EPSILON
 
-
-@dataclass(frozen=True, slots=True)
-class MulticlassMetric:
-    """What to say about a metric.
-
-    Attributes
-    ----------
-    key, label : str
-        Name in code, and on the page.
-    meaning : str
-        One sentence for a reader who meets it for the first time.
-    bounds : tuple of float
-        Smallest and largest possible value.
-    better : {"lower", "higher"}
-    source : str
-    aliases : str
-        Other names of it in the field.
-    """
-
-    key: str
-    label: str
-    meaning: str
-    bounds: tuple[float, float]
-    better: Better
-    source: str
-    aliases: str = ""
-
-
 _KS = "Gupta et al. 2021, arXiv:2006.12800"
-MULTICLASS_METRICS: Mapping[str, MulticlassMetric] = {
-    metric.key: metric
-    for metric in (
-        MulticlassMetric(
-            "log_loss",
-            "Multiclass log loss",
-            "Average negative log-likelihood of the true class (lower is better). Methods are "
-            "ranked by it.",
-            (0.0, -math.log(MACHINE_EPSILON)),
-            "lower",
-            "Good 1952",
-            "cross-entropy, negative log-likelihood (NLL)",
-        ),
-        MulticlassMetric(
-            "brier_score",
-            "Multiclass Brier score (0 to 2)",
-            "Mean squared distance between scores and true class, summed over the classes.",
-            (0.0, 2.0),
-            "lower",
-            "Brier 1950",
-            "quadratic score",
-        ),
-        MulticlassMetric(
-            "accuracy",
-            "Accuracy",
-            "Share of rows whose predicted class is the true class.",
-            (0.0, 1.0),
-            "higher",
-            "",
-        ),
-        MulticlassMetric(
-            "ece_top_label",
-            "ECE of the top label",
-            "Mean gap between accuracy and confidence over bins of the top score.",
-            (0.0, 1.0),
-            "lower",
-            "Guo et al. 2017, arXiv:1706.04599",
-            "confidence ECE, top-1 ECE",
-        ),
-        MulticlassMetric(
-            "ece_classwise",
-            "Classwise ECE",
-            "ECE of each class's score, averaged over the classes.",
-            (0.0, 1.0),
-            "lower",
-            "Kull et al. 2019, arXiv:1910.12656",
-            "cwECE, marginal calibration error",
-        ),
-        MulticlassMetric(
-            "ks_top_1",
-            "KS, top-1",
-            "Largest cumulative gap between the highest score and how often its class is the "
-            "true one.",
-            (0.0, 1.0),
-            "lower",
-            _KS,
-        ),
-        MulticlassMetric(
-            "ks_top_2",
-            "KS, top-2",
-            "Largest cumulative gap between the second-highest score and how often its class is "
-            "the true one.",
-            (0.0, 1.0),
-            "lower",
-            _KS,
-        ),
-        MulticlassMetric(
-            "ks_within_2",
-            "KS, within-top-2",
-            "Largest cumulative gap between the sum of the two highest scores and how often one "
-            "of their classes is the true one.",
-            (0.0, 1.0),
-            "lower",
-            _KS,
-        ),
-    )
-}
 
 
 def _true_scores(scores: FloatArray, label: IntArray) -> FloatArray:
@@ -154,36 +47,258 @@ ROW_METRICS: Mapping[str, Callable[[FloatArray, IntArray], FloatArray]] = {
 }
 
 
-def leading_views(
-    scores: FloatArray, label: IntArray, weight: FloatArray | None
-) -> dict[str, BinaryView]:
-    """Top-1, top-2 and within-top-2: one search for the leading classes serves all."""
-    ranked = leading_classes(scores, 2)
-    values = np.take_along_axis(scores, ranked, axis=1)
-    hit = ranked == label[:, None]
-    both = np.minimum(values.sum(axis=1), 1.0)
-    return {
-        "top:1": BinaryView(hit[:, 0], values[:, 0], weight),
-        "top:2": BinaryView(hit[:, 1], values[:, 1], weight),
-        "within:2": BinaryView(hit.any(axis=1), both, weight),
-    }
+def _mean(name: str, rows: ScoreMatrix) -> float:
+    return float(np.average(ROW_METRICS[name](rows.scores, rows.label), weights=rows.weight))
 
 
-def view_metrics(views: Mapping[str, ScoreCells], n_bins: int) -> dict[str, float]:
-    """The metrics that are binary ones of the leading views, by key."""
-    return {
-        "ece_top_label": expected_calibration_error(views["top:1"], n_bins=n_bins),
-        "ks_top_1": ks_error(views["top:1"]),
-        "ks_top_2": ks_error(views["top:2"]),
-        "ks_within_2": ks_error(views["within:2"]),
-    }
+@metric(
+    "Multiclass log loss",
+    of="matrix",
+    meaning="Average negative log-likelihood of the true class (lower is better). Methods are "
+    "ranked by it.",
+    bounds=(0.0, -math.log(MACHINE_EPSILON)),
+    better="lower",
+    convention="Natural logarithm; scores are clipped at 2.2e-16.",
+    source="Good 1952",
+    aliases="cross-entropy, negative log-likelihood (NLL)",
+)
+def multiclass_log_loss(rows: ScoreMatrix) -> float:
+    """Mean negative log-likelihood of the true class.
+
+    Parameters
+    ----------
+    rows : ScoreMatrix
+
+    Returns
+    -------
+    float
+        In [0, 36.04].
+
+    Examples
+    --------
+    >>> scores = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.5, 0.3, 0.2]]
+    >>> round(multiclass_log_loss([0, 1, 2], scores), 4)
+    0.7811
+    """
+    return _mean("log_loss", rows)
 
 
-def classwise_ece(
-    scores: FloatArray, label: IntArray, weight: FloatArray | None, n_bins: int
-) -> float:
-    """ECE of every class's own score, averaged; rows are trusted to be valid."""
-    return float(class_errors(scores, label, weight, n_bins).ece.mean())
+@metric(
+    "Multiclass Brier score (0 to 2)",
+    of="matrix",
+    meaning="Mean squared distance between scores and true class, summed over the classes.",
+    bounds=(0.0, 2.0),
+    better="lower",
+    source="Brier 1950",
+    aliases="quadratic score",
+)
+def multiclass_brier_score(rows: ScoreMatrix) -> float:
+    """Mean over the rows of the sum over the classes of (score - outcome)^2.
+
+    Parameters
+    ----------
+    rows : ScoreMatrix
+
+    Returns
+    -------
+    float
+        In [0, 2].
+
+    Examples
+    --------
+    >>> scores = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.5, 0.3, 0.2]]
+    >>> round(multiclass_brier_score([0, 1, 2], scores), 4)
+    0.4333
+    """
+    return _mean("brier_score", rows)
+
+
+@metric(
+    "Accuracy",
+    of="matrix",
+    meaning="Share of rows whose predicted class is the true class.",
+    bounds=(0.0, 1.0),
+    better="higher",
+    source="",
+)
+def accuracy(rows: ScoreMatrix) -> float:
+    """Share of rows whose first class is the true one.
+
+    Parameters
+    ----------
+    rows : ScoreMatrix
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> scores = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.5, 0.3, 0.2]]
+    >>> round(accuracy([0, 1, 2], scores), 4)
+    0.6667
+    """
+    return _mean("accuracy", rows)
+
+
+@metric(
+    "ECE of the top label",
+    of="matrix",
+    meaning="Mean gap between accuracy and confidence over bins of the top score.",
+    bounds=(0.0, 1.0),
+    better="lower",
+    source="Guo et al. 2017, arXiv:1706.04599",
+    aliases="confidence ECE, top-1 ECE",
+    interval="error",
+)
+def ece_top_label(rows: ScoreMatrix, n_bins: int = 15) -> float:
+    """ECE of the highest score of each row, and whether its class is the true one.
+
+    Parameters
+    ----------
+    rows : ScoreMatrix
+    n_bins : int
+        Uniform bins.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> scores = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.5, 0.3, 0.2]]
+    >>> round(ece_top_label([0, 1, 2], scores), 4)
+    0.3667
+    """
+    return expected_calibration_error(rows.leading_cells["top:1"], n_bins=n_bins)
+
+
+@metric(
+    "Classwise ECE",
+    of="matrix",
+    meaning="ECE of each class's score, averaged over the classes.",
+    bounds=(0.0, 1.0),
+    better="lower",
+    source="Kull et al. 2019, arXiv:1910.12656",
+    aliases="cwECE, marginal calibration error",
+    interval=None,
+)
+def ece_classwise(rows: ScoreMatrix, n_bins: int = 15) -> float:
+    """ECE of every class's own score, averaged.
+
+    Parameters
+    ----------
+    rows : ScoreMatrix
+    n_bins : int
+        Uniform bins.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> scores = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.5, 0.3, 0.2]]
+    >>> round(ece_classwise([0, 1, 2], scores), 4)
+    0.3111
+    """
+    return float(class_errors(rows.scores, rows.label, rows.weight, n_bins).ece.mean())
+
+
+@metric(
+    "KS, top-1",
+    of="matrix",
+    meaning="Largest cumulative gap between the highest score and how often its class is the "
+    "true one.",
+    bounds=(0.0, 1.0),
+    better="lower",
+    source=_KS,
+    interval="error",
+)
+def ks_top_1(rows: ScoreMatrix) -> float:
+    """KS error of the highest score of each row.
+
+    Parameters
+    ----------
+    rows : ScoreMatrix
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> scores = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.5, 0.3, 0.2]]
+    >>> round(ks_top_1([0, 1, 2], scores), 4)
+    0.1667
+    """
+    return ks_error(rows.leading_cells["top:1"])
+
+
+@metric(
+    "KS, top-2",
+    of="matrix",
+    meaning="Largest cumulative gap between the second-highest score and how often its class is "
+    "the true one.",
+    bounds=(0.0, 1.0),
+    better="lower",
+    source=_KS,
+    interval="error",
+)
+def ks_top_2(rows: ScoreMatrix) -> float:
+    """KS error of the second-highest score of each row.
+
+    Parameters
+    ----------
+    rows : ScoreMatrix
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> scores = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.5, 0.3, 0.2]]
+    >>> round(ks_top_2([0, 1, 2], scores), 4)
+    0.2333
+    """
+    return ks_error(rows.leading_cells["top:2"])
+
+
+@metric(
+    "KS, within-top-2",
+    of="matrix",
+    meaning="Largest cumulative gap between the sum of the two highest scores and how often one "
+    "of their classes is the true one.",
+    bounds=(0.0, 1.0),
+    better="lower",
+    source=_KS,
+    interval="error",
+)
+def ks_within_2(rows: ScoreMatrix) -> float:
+    """KS error of the sum of the two highest scores of each row.
+
+    Parameters
+    ----------
+    rows : ScoreMatrix
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> scores = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.5, 0.3, 0.2]]
+    >>> round(ks_within_2([0, 1, 2], scores), 4)
+    0.2667
+    """
+    return ks_error(rows.leading_cells["within:2"])
 
 
 def multiclass_metrics(
@@ -208,7 +323,7 @@ def multiclass_metrics(
     Returns
     -------
     dict of str to float
-        By the keys of `MULTICLASS_METRICS`: log_loss, brier_score (0 to 2), accuracy,
+        By the names of `matrix_metrics`: log_loss, brier_score (0 to 2), accuracy,
         ece_top_label, ece_classwise, ks_top_1, ks_top_2, ks_within_2.
 
     Raises
@@ -222,15 +337,8 @@ def multiclass_metrics(
     >>> round(found["log_loss"], 4), round(found["brier_score"], 4), round(found["accuracy"], 4)
     (0.7811, 0.4333, 0.6667)
     """
-    scores = check_score_matrix(np.asarray(y_prob))
-    label = check_classes(y_true, scores.shape[1])
-    check_same_length(y_true=label, y_prob=scores)
-    weight = None if sample_weight is None else check_weights(sample_weight)
-    means = {
-        key: float(np.average(rows(scores, label), weights=weight))
-        for key, rows in ROW_METRICS.items()
+    rows = ScoreMatrix.from_arrays(y_true, y_prob, sample_weight)
+    return {
+        name: metric.number(rows, **({"n_bins": n_bins} if metric.takes("n_bins") else {}))
+        for name, metric in matrix_metrics().items()
     }
-    views = {name: view.cells() for name, view in leading_views(scores, label, weight).items()}
-    found = means | view_metrics(views, n_bins)
-    found["ece_classwise"] = classwise_ece(scores, label, weight, n_bins)
-    return {key: found[key] for key in MULTICLASS_METRICS}

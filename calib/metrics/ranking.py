@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from calib.core.cells import ScoreCells
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.metrics.base import metric
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.sorting import increasing_order, run_starts

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import stdtrit
 
 from calib.core.cells import ScoreCells
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.metrics.ranking import auc, row_auc
 from calib.numerics.arrays import FloatArray
 from calib.numerics.intervals import normal_quantile

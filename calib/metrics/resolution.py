@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.core.cells import ScoreCells
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.metrics.proper import row_brier, row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.sorting import run_starts

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from calib.core.cells import ScoreCells
 from calib.metrics.base import METRICS, Better
 
 
@@ -52,8 +51,8 @@ def scorer(key: str, part: str | None = None, **parameters: Any) -> Any:
     entry = METRICS[key]
 
     def score(y_true: Any, y_prob: Any, *, sample_weight: Any = None) -> float:
-        cells = ScoreCells.from_arrays(y_true, y_prob, sample_weight)
-        numbers = entry.numbers(cells, **parameters)
+        problem = entry.problem.from_arrays(y_true, y_prob, sample_weight)
+        numbers = entry.numbers(problem, **parameters)
         if part is None:
             return _larger_is_better(next(iter(numbers.values())), entry.better)
         if part not in numbers:

@@ -10,10 +10,10 @@ import numpy as np
 
 from calib.analysis import Analysis, MethodResult
 from calib.calibrators import CALIBRATORS
-from calib.core.predictions import parse_view
+from calib.core.views import parse_view
 from calib.crossfit.matrix_comparison import MulticlassComparison
 from calib.crossfit.settings import Settings
-from calib.metrics.matrix import MULTICLASS_METRICS
+from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS as OVERALL
 from calib.reports.codec import ReportError
 from calib.reports.contents import Contents, DecisionPart, Parts, moment
@@ -64,7 +64,7 @@ def _check_matrix(compared: MulticlassComparison) -> None:
     if "uncalibrated" not in compared.results:
         raise ReportError("multiclass.results must hold 'uncalibrated', got none.")
     for key, result in compared.results.items():
-        for found, needed in ((result.metrics, MULTICLASS_METRICS), (result.differences, OVERALL)):
+        for found, needed in ((result.metrics, matrix_metrics()), (result.differences, OVERALL)):
             missing = [name for name in needed if name not in found]
             if missing:
                 raise ReportError(f"multiclass.results.{key} must have {missing[0]!r}, got none.")

@@ -12,8 +12,8 @@ from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.figures.difference import difference_chart
 from calib.figures.reliability import reliability_chart
 from calib.figures.words import band_meaning
-from calib.metrics import TestResult
-from calib.metrics.matrix import MULTICLASS_METRICS, ROW_METRICS
+from calib.metrics import TestResult, matrix_metrics
+from calib.metrics.matrix import ROW_METRICS
 from calib.reports.blocks import Beside, Block, Bullets, Drawing, Paragraph, Section, Table, Value
 from calib.reports.contents import Contents
 from calib.text import (
@@ -182,7 +182,7 @@ def whole_matrix(report: Contents) -> Section | None:
     if compared is None:
         return None
     at, results = level(compared.confidence_level), list(compared.results.values())
-    columns = [Column(key, each.label, each.meaning) for key, each in MULTICLASS_METRICS.items()]
+    columns = [Column(key, each.label, each.meaning) for key, each in matrix_metrics().items()]
     errors = [column for column in columns if column.key not in ROW_METRICS]
     overall = [column for column in columns if column.key in ROW_METRICS]
     scores = f"Scores of all classes; {at} intervals below the values."

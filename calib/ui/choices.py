@@ -15,11 +15,11 @@ import streamlit as st
 from calib.analysis.metric_table import TABLE
 from calib.analysis.periods.cutting import UNITS, Unit
 from calib.calibrators import CALIBRATORS
-from calib.core.predictions import parse_view
+from calib.core.views import parse_view
 from calib.crossfit.settings import Settings
 from calib.curves.rate import RATE_KINDS, RateKind
 from calib.figures.scales import AxisKind
-from calib.metrics import METRICS
+from calib.metrics import METRICS, score_metrics
 from calib.text import level as level_words
 from calib.text import percent, plain, significant, span
 from calib.ui.choice import (
@@ -110,7 +110,9 @@ METHODS = Choice[tuple[str, ...]](
     widget=st.multiselect,
     option=method_label,
 )
-METRIC_KEYS = tuple(key for key in METRICS if key not in {own.key for own in TABLE.values()})
+METRIC_KEYS = tuple(
+    key for key in score_metrics() if key not in {own.key for own in TABLE.values()}
+)
 ADDED_METRICS = Choice[tuple[str, ...]](
     key="metrics",
     link="metric",

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from calib.analysis import Column
 from calib.calibrators import CALIBRATORS, score_methods
 from calib.metrics import METRICS, Metric
-from calib.metrics.matrix import MULTICLASS_METRICS
 from calib.text import SPECIAL, plain, significant
 
 # The file that a metric lives in tells its family; a new file's metrics stand last.
@@ -25,6 +24,7 @@ FAMILIES: Mapping[str, str] = {
     "goodness_of_fit": "Tests and regression",
     "regression": "Tests and regression",
     "ranking": "Ranking",
+    "matrix": "All classes of a matrix",
 }
 OTHER_FAMILY = "More"
 DIRECTIONS: Mapping[str, str] = {
@@ -77,23 +77,6 @@ def metric_entries() -> dict[str, list[Entry]]:
         module = metric.compute.__module__.rsplit(".", 1)[-1]
         found[FAMILIES.get(module, OTHER_FAMILY)].append(_metric_entry(metric))
     return {title: entries for title, entries in found.items() if entries}
-
-
-def matrix_entries() -> dict[str, list[Entry]]:
-    """Metrics of all classes of a matrix."""
-    return {
-        "All classes of a matrix": [
-            Entry(
-                metric.label,
-                f"multiclass_metrics: {metric.key}",
-                f"{_range(*metric.bounds)}, {DIRECTIONS[metric.better]}",
-                metric.meaning,
-                metric.source,
-                metric.aliases,
-            )
-            for metric in MULTICLASS_METRICS.values()
-        ]
-    }
 
 
 def calibrator_entries() -> dict[str, list[Entry]]:

@@ -10,7 +10,8 @@ from calib.crossfit.matrix import MatrixCrossFitted
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
 from calib.figures.clipping import clipping_chart
 from calib.figures.difference import matrix_difference_chart
-from calib.metrics.matrix import MULTICLASS_METRICS, ROW_METRICS
+from calib.metrics import matrix_metrics
+from calib.metrics.matrix import ROW_METRICS
 from calib.text import interval, level, number, signed, significant
 from calib.ui import frame, how_to_read
 from calib.ui.memo import Unkeyed
@@ -29,7 +30,7 @@ from calib.ui.words import method_label
 def columns(compared: MulticlassComparison) -> list[MetricColumn]:
     """The metrics of all classes, and the paired changes of those that are taken row by row."""
     found = []
-    for key, metric in MULTICLASS_METRICS.items():
+    for key, metric in matrix_metrics().items():
         estimates = {name: one.metrics[key] for name, one in compared.results.items()}
         shown = Column(key, metric.label, metric.meaning, 4, metric.better)
         best = best_of(estimates, shown)

@@ -16,8 +16,9 @@ import streamlit as st
 from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.model_comparison import ModelComparison, compare_models
 from calib.calibrators import CALIBRATORS
-from calib.core.predictions import Predictions, check_view
+from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
+from calib.core.views import check_view
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.defaults import default_settings
 from calib.crossfit.settings import Settings, Strategy

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib.core.predictions import Predictions, check_view
+from calib.core.predictions import Predictions
+from calib.core.views import check_view
 from calib.text import plain
 from calib.ui import state
 from calib.ui.choices import VIEW

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
-from calib.core.predictions import BinaryView, Predictions
+from calib.core.predictions import Predictions
+from calib.core.views import BinaryView
 from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, SmallFloatArray
 from calib.numerics.resampling import (

@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray, SmallIntArray, lock
 from calib.numerics.binning import Bins, bin_between

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.core.cells import ScoreCells
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray, lock
 from calib.numerics.resampling import draw_cluster_sums, draw_sums

@@ -8,7 +8,7 @@ import numpy as np
 
 from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray
 from calib.numerics.logistic import LogisticFit, fit_logistic

@@ -10,7 +10,7 @@ from calib.calibrators import CALIBRATORS
 from calib.core.predictions import Predictions
 from calib.crossfit.defaults import default_methods, default_settings
 from calib.crossfit.settings import Settings
-from calib.metrics.matrix import MULTICLASS_METRICS
+from calib.metrics import matrix_metrics
 
 
 def matrix(n: int, m: int) -> Predictions:
@@ -83,8 +83,8 @@ def test_losses_of_a_view_are_told_from_those_of_the_matrix(view, texts):
     analysis = analyze(rows, Settings(view=view, methods=("temperature",)))
     for found in (analysis, analyze(rows, replace(analysis.settings, n_bins=7), earlier=analysis)):
         assert tuple(column.label for column in found.columns[:2]) == LOSSES[view]
-    texts(MULTICLASS_METRICS["log_loss"].label)
-    texts(MULTICLASS_METRICS["brier_score"].label)
+    texts(matrix_metrics()["log_loss"].label)
+    texts(matrix_metrics()["brier_score"].label)
     texts.shown(analysis.recommendation.sentence)
     cells = {cell.strip() for cell in report(analysis).markdown().split("|")}
     assert {*LOSSES[view], "Multiclass log loss"} <= cells

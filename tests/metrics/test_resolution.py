@@ -8,7 +8,7 @@ from scipy.special import expit, logit
 
 from calib.core.cells import ScoreCells
 from calib.core.counted import CountedRows
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.metrics import auc, brier_score, ks_error, log_loss
 from calib.metrics.resolution import resolutions
 

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
+from calib import metrics
 from calib.calibrators import CALIBRATORS, multiclass_calibrator, score_methods
-from calib.metrics.matrix import MULTICLASS_METRICS, multiclass_metrics
+from calib.core.cells import ScoreCells
+from calib.core.views import ScoreMatrix
+from calib.metrics import matrix_metrics, multiclass_metrics
 
 METHODS = list(CALIBRATORS)
 every = pytest.mark.parametrize("key", METHODS)
@@ -176,7 +180,31 @@ def test_metrics_of_a_matrix_stay_in_the_range_that_they_declare():
     certain = np.eye(3)[[0, 1, 2, 0]]
     for labels in ([0, 1, 2, 0], [1, 2, 0, 1]):  # all right, all wrong
         for key, value in multiclass_metrics(labels, certain).items():
-            low, high = MULTICLASS_METRICS[key].bounds
+            low, high = matrix_metrics()[key].bounds
             assert low <= value <= high, key
     assert multiclass_metrics([1, 2, 0, 1], certain)["accuracy"] == 0.0
     assert multiclass_metrics([1, 2, 0, 1], certain)["brier_score"] == 2.0
+
+
+@pytest.mark.parametrize("name", matrix_metrics())
+def test_a_metric_of_a_matrix_takes_arrays_or_one_matrix(name, problem):
+    scores, labels = problem
+    weight = np.random.default_rng(3).random(len(labels)) + 0.5
+    facade = getattr(metrics, matrix_metrics()[name].key)
+    rows = ScoreMatrix.from_arrays(labels, scores, weight)
+    found = facade(labels, scores, sample_weight=weight)
+    assert facade(rows) == found
+    assert metrics.multiclass_metrics(labels, scores, sample_weight=weight)[name] == found
+    with pytest.raises(TypeError, match="ScoreMatrix"):
+        facade(ScoreCells.from_arrays([0, 1], [0.2, 0.7]))
+    with pytest.raises(TypeError, match="ScoreCells"):
+        metrics.ks_error(rows)
+    with pytest.raises(ValueError, match="one column per class"):
+        facade([0, 1], [0.2, 0.7])
+
+
+def test_scorers_score_matrices(problem):
+    scores, labels = problem
+    fitted = LogisticRegression().fit(scores, labels)
+    score = metrics.scorer("multiclass_log_loss")(fitted, scores, labels)
+    assert score == -metrics.multiclass_log_loss(labels, fitted.predict_proba(scores))

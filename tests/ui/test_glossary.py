@@ -8,7 +8,6 @@ from calib.calibrators import score_methods
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
 from calib.metrics import METRICS
-from calib.metrics.matrix import MULTICLASS_METRICS
 from calib.ui.glossary import (
     DIRECTIONS,
     FAMILIES,
@@ -18,7 +17,6 @@ from calib.ui.glossary import (
     column_help,
     kept,
     linked,
-    matrix_entries,
     metric_entries,
     term_entries,
 )
@@ -81,7 +79,7 @@ def test_every_word_of_a_query_must_be_held():
         ("c-statistic", "auc"),
         ("ECE-sweep", "sweep_calibration_error"),
         ("smECE", "smooth_calibration_error"),
-        ("classwise ECE", "multiclass_metrics: ece_classwise"),
+        ("classwise ECE", "ece_classwise"),
         ("maximum calibration error", "expected_calibration_error"),
         ("calibration-in-the-large", "signed_calibration_error"),
         ("consistency band", "band"),
@@ -93,7 +91,7 @@ def test_every_word_of_a_query_must_be_held():
     ],
 )
 def test_the_search_finds_the_names_of_the_field(query, code):
-    entries = metric_entries() | matrix_entries() | calibrator_entries() | term_entries()
+    entries = metric_entries() | calibrator_entries() | term_entries()
     assert code in [entry.code for entry in listed(kept(entries, query))]
 
 
@@ -116,10 +114,3 @@ def test_tooltips_of_the_metric_table_are_the_same_words(texts):
         assert METRICS[key].convention in by_key[key]
     texts.shown(by_key["auc"])
     assert "1 is calibrated." in by_key["slope"]
-
-
-def test_metrics_of_a_matrix_are_told_too():
-    said = {entry.name: entry for entry in listed(matrix_entries())}
-    for metric in MULTICLASS_METRICS.values():
-        assert metric.meaning in said[metric.label].text
-        assert DIRECTIONS[metric.better] in said[metric.label].facts

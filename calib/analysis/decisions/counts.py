@@ -10,7 +10,7 @@ import pandas as pd
 
 from calib.analysis.slices import Slicing, slice_gaps
 from calib.core.estimate import Estimate
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 
 

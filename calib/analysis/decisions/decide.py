@@ -11,7 +11,7 @@ import pandas as pd
 from calib.analysis.decisions.costs import Costs
 from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import mean_estimate
 from calib.numerics.arrays import BoolArray, FloatArray

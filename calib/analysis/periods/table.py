@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from calib.analysis.periods.cutting import Periods, Unit, cut_periods
 from calib.analysis.slices.slicing import MISSING
 from calib.core.aggregate import Aggregate
-from calib.core.predictions import BinaryView, Predictions
+from calib.core.predictions import Predictions
+from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.curves.reliability import FEW_ROWS
 from calib.metrics.by_cluster import widened_line, widened_test

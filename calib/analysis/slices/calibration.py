@@ -9,7 +9,7 @@ import numpy as np
 
 from calib.calibrators import CALIBRATORS, Calibrator
 from calib.core.estimate import Estimate
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import mean_estimate
 from calib.crossfit.fitting import create

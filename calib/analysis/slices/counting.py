@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from calib.analysis.slices.slicing import MISSING, Slicing, in_order, slice_by, value_name
 from calib.core.aggregate import Aggregate, aggregate_rows
-from calib.core.predictions import BinaryView, Predictions
+from calib.core.predictions import Predictions
+from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.numerics.arrays import IntArray
 from calib.numerics.cell_table import MAX_SCORES

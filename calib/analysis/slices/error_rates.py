@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calib.analysis.slices.slicing import Slicing
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray, lock
 from calib.numerics.clusters import mean_design_effects
 from calib.numerics.intervals import wilson_interval

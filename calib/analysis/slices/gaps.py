@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.special import ndtr
 
 from calib.analysis.slices.slicing import Slicing
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.curves.reliability import FEW_ROWS
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.clusters import cluster_squares

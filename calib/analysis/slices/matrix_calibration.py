@@ -8,7 +8,6 @@ from calib.analysis.slices.calibration import SliceCalibration, paired, scored_r
 from calib.calibrators import CALIBRATORS, MatrixCalibrator
 from calib.core.predictions import Predictions
 from calib.crossfit.matrix import MatrixCrossFitted, create_multiclass
-from calib.metrics.by_class import score_matrix
 from calib.metrics.matrix import row_log_loss
 from calib.numerics.arrays import BoolArray, IntArray
 from calib.uncertainty import fold_variance
@@ -83,4 +82,4 @@ def _fit(
     made = create_multiclass(method, held_out.settings)
     own_weight = None if weight is None else weight[fit_on]
     own_group = None if predictions.group is None else predictions.group[fit_on]
-    return made.fit(score_matrix(predictions)[fit_on], label, own_weight, own_group)
+    return made.fit(predictions.score_matrix[fit_on], label, own_weight, own_group)

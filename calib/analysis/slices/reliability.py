@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from calib.core.predictions import BinaryView
+from calib.core.views import BinaryView
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.binning import Strategy
