@@ -1,0 +1,119 @@
+"""Calibrated scores of rows, each labelled by whether its calibrator has seen the row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from calib.analysis.results import LiveAnalysis
+from calib.core.counted import CountedRows
+from calib.core.predictions import BinaryView, Predictions
+from calib.crossfit.cross_fitted import CrossFitted
+from calib.crossfit.fitting import create
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray
+
+OUT_OF_FOLD = "out-of-fold"
+UNSEEN = "fitted on other rows"
+SEEN = "fitted on this row"
+
+
+def calibrated_scores(
+    analysis: LiveAnalysis, predictions: Predictions, method: str = ""
+) -> pd.DataFrame:
+    """Calibrated scores of the rows of an analysis, in their order.
+
+    Where methods were cross-fitted, each row has the score of the calibrator that was fitted
+    without the row's fold. With calibration and test rows the one calibrator has seen the former.
+
+    Parameters
+    ----------
+    analysis : LiveAnalysis
+    predictions : Predictions
+        The rows that were analysed.
+    method : str
+        Key of a method of the analysis; the recommended one if empty.
+
+    Returns
+    -------
+    DataFrame of n rows
+        `calibrated`, or `calibrated_NAME` for each class of a matrix, in [0, 1]; and
+        `calibrated_by`: "out-of-fold", "fitted on other rows" or "fitted on this row".
+
+    Raises
+    ------
+    ValueError
+        If the predictions are others than those of the analysis, or the method is none of it.
+
+    Examples
+    --------
+    >>> import calib
+    >>> predictions = calib.examples.EXAMPLES["naive_bayes"].load()
+    >>> analysis = calib.analyze(predictions, {"methods": ("platt",)})
+    >>> calibrated_scores(analysis, predictions, "platt").round(4).head(2)
+       calibrated calibrated_by
+    0      0.9081   out-of-fold
+    1      0.2120   out-of-fold
+    """
+    if predictions.fingerprint != analysis.data.fingerprint:
+        raise ValueError(
+            "predictions must be those of the analysis, got rows with another fingerprint. "
+            "Analyse these rows first, or use `predict` of a fitted calibrator for new scores."
+        )
+    matrix = analysis.multiclass
+    known = analysis.held_out.maps if matrix is None else matrix.held_out.maps
+    method = method or analysis.recommendation.method or "uncalibrated"
+    if method not in known:
+        raise ValueError(f"method must be one of {', '.join(known)}, got {method!r}.")
+    if matrix is None:
+        rows = predictions.view(analysis.settings.view)
+        values = _of_scores(analysis.held_out, rows, method)[:, None]
+        names = ["calibrated"]
+    else:
+        held_out = matrix.held_out
+        values = np.empty_like(predictions.scores)
+        scored = slice(None) if predictions.test is None else predictions.test
+        values[scored] = held_out.matrix(method)
+        if predictions.test is not None:
+            values[~predictions.test] = known[method].predict(predictions.scores[~predictions.test])
+        names = [f"calibrated_{name}" for name in predictions.class_names]
+    frame = pd.DataFrame(values, columns=names)
+    return frame.assign(calibrated_by=_labels(len(predictions), predictions.test))
+
+
+def _labels(n_rows: int, test: BoolArray | None) -> pd.Categorical:
+    code = np.zeros(n_rows, dtype=np.int8) if test is None else np.where(test, 1, 2)
+    return pd.Categorical.from_codes(code, [OUT_OF_FOLD, UNSEEN, SEEN])
+
+
+def _of_scores(held_out: CrossFitted, rows: BinaryView, method: str) -> FloatArray:
+    if held_out.protocol != "folds":
+        return np.asarray(held_out.maps[method].predict(rows.score))
+    entries, fold = held_out.rows, _fold_of_rows(held_out, rows)
+    assert entries.fold is not None
+    calibrated = np.empty(len(rows))
+    for number in np.unique(entries.fold):
+        others = entries.rows(entries.fold != number).cells()
+        own = fold == number
+        fitted = create(method, held_out.settings).fit_cells(others)
+        calibrated[own] = fitted.predict(rows.score[own])
+    return calibrated
+
+
+def _fold_of_rows(held_out: CrossFitted, rows: BinaryView) -> IntArray:
+    """A fold for each row.
+
+    Folds split the counts of rows that are alike in score and outcome: which of them goes where is
+    drawn at random, with the seed of the settings.
+    """
+    if rows.fold is not None:
+        return rows.fold
+    entries = held_out.rows
+    assert entries.fold is not None
+    entry = CountedRows.of_rows(rows).find(rows)
+    shuffled = np.random.default_rng(held_out.settings.seed).permutation(len(rows))
+    in_entries = shuffled[np.argsort(entry[shuffled], kind="stable")]
+    by_source = np.argsort(held_out.source, kind="stable")
+    dealt = np.repeat(entries.fold[by_source], entries.counts[by_source].astype(np.int64))
+    fold = np.empty(len(rows), dtype=np.int64)
+    fold[in_entries] = dealt
+    return fold
