@@ -2,18 +2,26 @@
 
 ``python -m benchmarks.export_accuracy`` writes the table to docs/export.md: the largest distance
 from the fitted calibrator's own numbers, over its test scores and 200,000 random ones; for class
-scores, of 20,000 rows.
+scores, of 20,000 rows. Beside it what skl2onnx makes of scikit-learn's calibrated models.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+import warnings
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 
 from calib.calibrators import CALIBRATORS, multiclass_calibrator, score_methods
 from calib.exports import TARGETS, describe, engines
@@ -31,6 +39,7 @@ FORMS = (
 )
 PAGE = Path(__file__).parents[1] / "docs/export.md"
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
+PEER, PEER_END = "<!-- peer -->\n", "<!-- end of peer -->\n"
 Array = NDArray[np.float64]
 
 
@@ -66,6 +75,47 @@ def largest(fitted: object, suffix: str, dialect: str | None, scores: Array) -> 
     return int(ulps(expected, found).max())
 
 
+def converted() -> list[str]:
+    """What skl2onnx makes of scikit-learn's calibrated models: lines of a table."""
+    import onnxruntime
+    from skl2onnx import to_onnx
+
+    warnings.simplefilter("ignore")  # of the converter
+    X, y = make_classification(6_000, 8, n_informative=5, random_state=0)
+    X = X.astype(np.float32)
+    fitted, calibration, new = np.split(np.arange(6_000), 3)
+    lines = [
+        "| model | calibrated | sigmoid | isotonic | temperature |",
+        "| --- | --- |" + " --- |" * 3,
+    ]
+    models = (LogisticRegression(), RandomForestClassifier(50, random_state=0), GaussianNB())
+    for model in models:
+        frozen = FrozenEstimator(model.fit(X[fitted], y[fitted]))
+        for way, base, folds in (("the fitted model", frozen, None), ("in 5 folds", model, 5)):
+            cells = []
+            for method in ("sigmoid", "isotonic", "temperature"):
+                made = CalibratedClassifierCV(base, method=method, cv=folds)
+                made.fit(X[calibration], y[calibration])
+                try:
+                    file = to_onnx(made, X[:1], options={id(made): {"zipmap": False}})
+                    run = onnxruntime.InferenceSession(file.SerializeToString())
+                    found = run.run(None, {run.get_inputs()[0].name: X[new]})[1]
+                    cells.append(f"off by {np.abs(found - made.predict_proba(X[new])).max():.1g}")
+                except Exception as error:  # whatever the converter raises is its result
+                    cells.append(f"fails ({type(error).__name__})")
+            lines.append(f"| {type(model).__name__} | {way} | {' | '.join(cells)} |")
+            print(lines[-1], flush=True)
+    return lines
+
+
+def replace_table(begin: str, lines: list[str], end: str) -> None:
+    """Write a table between its marks in the page."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(begin)
+    after = rest.partition(end)[2]
+    table = "\n".join(lines)
+    PAGE.write_text(f"{before}{begin}\n{table}\n\n{end}{after}", encoding="utf-8")
+
+
 def main(*, write: bool = False) -> int:
     """Print the table, or write it into the page; 1 where a form is further off than 2 ulp."""
     named = " | ".join(name for *_, name in FORMS)
@@ -78,10 +128,9 @@ def main(*, write: bool = False) -> int:
         print(lines[-1], flush=True)
     print(f"{time.perf_counter() - start:.0f} s")
     if write:
-        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-        after = rest.partition(END)[2]
-        table = "\n".join(lines)
-        PAGE.write_text(f"{before}{BEGIN}\n{table}\n\n{END}{after}", encoding="utf-8")
+        replace_table(BEGIN, lines, END)
+        if find_spec("skl2onnx"):
+            replace_table(PEER, converted(), PEER_END)
     return int(worst > MOST)
 
 
