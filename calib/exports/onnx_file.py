@@ -16,6 +16,9 @@ IR_VERSION = 8
 INT64 = 7  # TensorProto.INT64
 OPERATORS = {"add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "lt": "Less", "gt": "Greater"}
 OPERATORS |= {"where": "Where", "floor": "Floor"}
+# All that is ever written: nothing else is run, whoever wrote the file.
+KNOWN = {*OPERATORS.values(), "Pow", "Log", "Gather", "Cast", "GreaterOrEqual", "Greater"}
+KNOWN |= {"LessOrEqual", "And", "Unsqueeze", "Concat"}
 HOW_TO_INSTALL = 'pip install "calib[onnx]"'
 
 
@@ -142,8 +145,24 @@ def run_onnx(model: bytes, scores: FloatArray) -> FloatArray:
     return np.asarray(session.run(None, {"scores": scores})[0])
 
 
-def metadata_of(model: bytes) -> dict[str, str]:
-    """What the model carries beside its graph."""
+def metadata_of(content: bytes) -> dict[str, str]:
+    """What the model carries beside its graph.
+
+    Raises
+    ------
+    ValueError
+        If the model reads other files, or has an operator that calib does not write.
+    """
     import onnx
 
-    return {entry.key: entry.value for entry in onnx.load_from_string(model).metadata_props}
+    model = onnx.load_from_string(content)
+    outside = [t.name for t in model.graph.initializer if t.data_location or t.external_data]
+    if outside:
+        raise ValueError(f"its constant {outside[0]} lies in another file")
+    other = {node.op_type for node in model.graph.node if node.domain} | {
+        node.op_type for node in model.graph.node if node.op_type not in KNOWN
+    }
+    if other or model.functions or model.graph.sparse_initializer:
+        named = f"the operator {min(other)}" if other else "functions or sparse constants"
+        raise ValueError(f"it has {named}, which calib does not write")
+    return {entry.key: entry.value for entry in model.metadata_props}

@@ -248,3 +248,34 @@ def test_a_calibrator_without_a_form_is_refused_in_a_sentence(tmp_path):
     with pytest.raises(ExportError, match=r"^TopSpline cannot be exported: .*\.$"):
         calib.export(fitted, tmp_path / "map.json")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_model_that_reads_other_files_or_does_more_is_not_run(beta):
+    import onnx
+    from onnx import helper
+
+    from calib.exports import onnx_file
+
+    def refused(path, words):
+        with pytest.raises(ExportError, match=words):
+            verify(path)
+
+    path = beta("map.onnx")
+    model = onnx.load(path)
+    first = model.graph.initializer[0]
+    first.data_location = onnx.TensorProto.EXTERNAL
+    entry = first.external_data.add()
+    entry.key, entry.value = "location", "/etc/passwd"
+    path.write_bytes(model.SerializeToString())
+    refused(path, "lies in another file")
+    model = onnx.load_from_string(beta("other.onnx").read_bytes())
+    model.graph.node.append(helper.make_node("Loop", ["a", "b"], ["c"], name="loop"))
+    path.write_bytes(model.SerializeToString())
+    refused(path, "the operator Loop, which calib does not write")
+    # Every form of calib's own passes.
+    written = {
+        node.op_type
+        for key in ("isotonic", "spline", "beta", "ks_spline", "venn_abers", "splinecalib")
+        for node in onnx.load_from_string(offer(fit(key), ".onnx").content).graph.node
+    }
+    assert written <= onnx_file.KNOWN
