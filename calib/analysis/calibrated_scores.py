@@ -7,7 +7,8 @@ import pandas as pd
 
 from calib.analysis.results import LiveAnalysis
 from calib.core.counted import CountedRows
-from calib.core.predictions import BinaryView, Predictions
+from calib.core.predictions import Predictions
+from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.fitting import create
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray

@@ -250,7 +250,7 @@ def test_a_calibrator_without_a_form_is_refused_in_a_sentence(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_model_that_reads_other_files_or_does_more_is_not_run(beta):
+def test_a_model_that_reads_other_files_or_does_more_is_not_run(beta, fit):
     import onnx
     from onnx import helper
 
