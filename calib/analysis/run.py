@@ -23,13 +23,11 @@ from calib.core.counted import CountedRows
 from calib.core.lazy import LazyMapping
 from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
-from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.defaults import default_settings, with_view
 from calib.crossfit.estimates import LOSSES, losses, mean_estimate
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, compare
-from calib.crossfit.matrix_views import check_view_outcomes, cross_fit_view
 from calib.crossfit.settings import Settings
 from calib.curves.functions import (
     compact_logit_curve,
@@ -122,22 +120,20 @@ def _analyze(
         if known.settings.confidence_level == settings.confidence_level:
             return _rebin(known, settings)
         progress(0.0, "Intervals at another level")
-        evaluated = _evaluate(predictions, known.held_out, settings)
-        if known.multiclass is None:
-            return evaluated
-        assert isinstance(predictions, Predictions)
-        compared = compare(predictions, settings, progress, known.multiclass)
-        return _of_matrix(evaluated, compared)
-    if isinstance(predictions, Predictions) and predictions.is_matrix:
-        return _analyze_matrix(predictions, settings, known, progress)
-    rows = _rows(predictions, settings.view)
-    held_out = cross_fit(rows, settings, progress, known.held_out if known else None)
-    return _evaluate(predictions, held_out, settings)
+        held_out = known.held_out
+    else:
+        rows = _rows(predictions, settings.view)
+        held_out = cross_fit(rows, settings, progress, known.held_out if known else None)
+    evaluated = _evaluate(predictions, held_out, settings)
+    if held_out.matrix is None:
+        return evaluated
+    compared = compare(held_out.matrix, settings, progress, known.multiclass if known else None)
+    return _of_matrix(evaluated, compared)
 
 
-def _rows(data: Data, view: str) -> BinaryView | CountedRows:
+def _rows(data: Data, view: str) -> Predictions | CountedRows:
     if isinstance(data, Predictions):
-        return data.view(view)
+        return data
     if view != data.view_key:
         raise ValueError(
             f"The view of the settings must be the one that was counted, {data.view_key!r}, "
@@ -159,16 +155,6 @@ def _known(earlier: LiveAnalysis | None, predictions: Data) -> LiveAnalysis | No
         origin=predictions.origin and predictions.origin.stated(),
     )
     return earlier if named == earlier.data else replace(earlier, data=named)
-
-
-def _analyze_matrix(
-    predictions: Predictions, settings: Settings, known: LiveAnalysis | None, progress: Progress
-) -> LiveAnalysis:
-    """The matrix is fitted and compared once; then it is looked at in the view of the settings."""
-    check_view_outcomes(predictions, settings.view)
-    compared = compare(predictions, settings, progress, known.multiclass if known else None)
-    held_out = cross_fit_view(compared.held_out, predictions, settings, progress)
-    return _of_matrix(_evaluate(predictions, held_out, settings), compared)
 
 
 def _of_matrix(analysis: LiveAnalysis, compared: LiveMulticlassComparison) -> LiveAnalysis:

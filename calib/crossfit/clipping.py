@@ -9,7 +9,7 @@ import pandas as pd
 from calib.calibrators.clip import CANDIDATES, MatrixClip
 from calib.core.estimate import Estimate
 from calib.crossfit.estimates import mean_estimate
-from calib.crossfit.matrix import MatrixCrossFitted
+from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison
 from calib.metrics.matrix import row_log_loss
 from calib.numerics.arrays import FloatArray
@@ -136,7 +136,7 @@ def compare_clipping(compared: LiveMulticlassComparison) -> Clipping:
     )
 
 
-def _row_losses(held_out: MatrixCrossFitted, p_min: float) -> FloatArray:
+def _row_losses(held_out: MatrixFits, p_min: float) -> FloatArray:
     own = held_out.in_order("uncalibrated")
     clipped = MatrixClip(p_min).fit(own.scores[:1], own.label[:1]).predict(own.scores)
     return row_log_loss(clipped, own.label)

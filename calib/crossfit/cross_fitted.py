@@ -12,6 +12,7 @@ from calib.calibrators import Calibrator, MatrixCalibrator
 from calib.core.cells import ScoreCells
 from calib.core.counted import CountedRows
 from calib.core.views import BinaryView
+from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.settings import Settings
 from calib.metrics.ranking import row_auc
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
@@ -68,6 +69,8 @@ class CrossFitted:
     resolution : mapping of str to mapping of str to float
         By method and metric: how far it may be from that of the scores themselves, where scores are
         grouped in cells; see `calib.metrics.resolution`. Empty where each cell is one score.
+    matrix : MatrixFits or None
+        The fitted calibrators of the whole matrix, where the rows are a view of one.
     """
 
     rows: BinaryView
@@ -87,6 +90,7 @@ class CrossFitted:
     fold_scores: Mapping[str, FoldScores] = field(default_factory=dict)
     given: BinaryView | None = None
     resolution: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    matrix: MatrixFits | None = None
 
     def clusters(self, key: str) -> Replicates | None:
         """One method's replicates where they are of clusters, as bars and bands take them."""

@@ -13,7 +13,7 @@ from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
 from calib.core.progress import Progress, no_progress
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.fitting import create
+from calib.crossfit.methods import create
 from calib.crossfit.settings import Settings
 from calib.curves.functions import CalibrationFunction, calibration_function
 from calib.metrics.proper import mean_log_loss

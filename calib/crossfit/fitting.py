@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from calib.calibrators import CALIBRATORS, Calibrator, calibrator
+from calib.calibrators import Calibrator
 from calib.calibrators.uncalibrated import Uncalibrated
 from calib.core.cells import ScoreCells
 from calib.core.counted import CountedRows
+from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
 from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.folds import _n_positive, split_into_folds
+from calib.crossfit.defaults import with_view
+from calib.crossfit.folds import n_positive, split_into_folds
+from calib.crossfit.matrix import fit_matrix
+from calib.crossfit.matrix_views import check_view_outcomes, view_of_matrix
+from calib.crossfit.methods import create, fit_all, merged, still_valid
 from calib.crossfit.settings import Settings
 from calib.metrics.resolution import resolutions
 from calib.numerics.arrays import FloatArray, IntArray
@@ -31,30 +35,9 @@ from calib.uncertainty import (
 )
 from calib.uncertainty.rows import N_REPLICATES
 
-Estimator = TypeVar("Estimator", bound=BaseEstimator)
-
-
-def create(key: str, settings: Settings) -> Calibrator:
-    """An unfitted calibrator with the parameters that the settings give it.
-
-    Raises
-    ------
-    ValueError
-        If the method calibrates matrices only.
-    """
-    return with_settings(calibrator(key), settings)
-
-
-def with_settings(made: Estimator, settings: Settings) -> Estimator:
-    """Give an unfitted estimator those parameters of the settings that it has."""
-    wanted = {"epsilon": settings.epsilon, "random_state": settings.seed}
-    known = made.get_params()
-    made.set_params(**{name: value for name, value in wanted.items() if name in known})
-    return made
-
 
 def cross_fit(
-    view: BinaryView | CountedRows,
+    data: Predictions | BinaryView | CountedRows,
     settings: Settings,
     progress: Progress = no_progress,
     earlier: CrossFitted | None = None,
@@ -65,29 +48,35 @@ def cross_fit(
     With calibration and test rows: fit on the one, score on the other. Else in the folds that the
     data name, or in stratified, seeded ones (by group where groups are named): each row is scored
     by the calibrator that did not see it, and the calibrators that are drawn are refitted on all
-    rows.
+    rows. A matrix is fitted as a whole and seen in the view of the settings: another view fits
+    nothing again.
 
     Parameters
     ----------
-    view : BinaryView or CountedRows
-        Rows, or their counts.
+    data : Predictions, BinaryView or CountedRows
+        Predictions of one score per row or per class; or the rows of one view, or their counts.
     settings : Settings
     progress : callable
         Called with (share done, what is being done).
     earlier : CrossFitted, optional
-        Of the same view: methods whose parameters and folds are the same are not fitted again.
+        Of the same data: methods whose parameters and folds are the same are not fitted again.
     n_replicates : int
-        Resamples of the rows.
+        Resamples of the rows; those of a matrix are drawn for each method, in a number of its own.
 
     Raises
     ------
     ValueError
         If the rows to score, or those to fit on, hold one class only.
     """
-    kept = _still_valid(earlier, settings)
+    if isinstance(data, Predictions):
+        settings = with_view(settings, data)
+        if data.is_matrix:
+            return _of_matrix(data, settings, progress, earlier)
+        data = data.view(settings.view)
+    given = data if isinstance(data, BinaryView) else None
+    counted = CountedRows.of_rows(data) if isinstance(data, BinaryView) else data
+    kept = still_valid(earlier, settings, create, ("view", "n_folds", "seed"))
     missing = tuple(key for key in settings.methods if key not in kept)
-    given = view if isinstance(view, BinaryView) else None
-    counted = CountedRows.of_rows(view) if isinstance(view, BinaryView) else view
     if given is not None and counted.entries.group is not None:
         # Numbered by what they hold, so that resamples of a slice know no order of clusters.
         given = replace(given, group=counted.entries.group[counted.find(given)])
@@ -95,35 +84,23 @@ def cross_fit(
     fresh = by_rows(counted, given, missing, settings, progress, n_replicates)
     if earlier is None or not kept:
         return fresh
-
-    def merged(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
-        both = {**theirs, **ours}
-        return {key: both[key] for key in settings.methods if key in both}
-
-    return replace(
-        fresh,
-        scores=merged(fresh.scores, earlier.scores),
-        cells=merged(fresh.cells, earlier.cells),
-        replicates=merged(fresh.replicates, earlier.replicates),
-        maps=merged(fresh.maps, earlier.maps),
-        failures=merged(fresh.failures, earlier.failures),
-        fold_scores=merged(fresh.fold_scores, earlier.fold_scores),
-        resolution=merged(fresh.resolution, earlier.resolution),
-    )
-
-
-def _still_valid(earlier: CrossFitted | None, settings: Settings) -> set[str]:
-    if earlier is None:
-        return set()
-    old = earlier.settings
-    if (old.view, old.n_folds, old.seed) != (settings.view, settings.n_folds, settings.seed):
-        return set()
-    return {
-        key
-        for key in (*earlier.scores, *earlier.failures)
-        if CALIBRATORS[key].create is not None
-        and create(key, old).get_params() == create(key, settings).get_params()
+    by_method = ("scores", "cells", "replicates", "maps", "failures", "fold_scores", "resolution")
+    found: dict[str, Any] = {
+        name: merged(settings, getattr(fresh, name), getattr(earlier, name)) for name in by_method
     }
+    return replace(fresh, **found)
+
+
+def _of_matrix(
+    predictions: Predictions,
+    settings: Settings,
+    progress: Progress,
+    earlier: CrossFitted | None,
+) -> CrossFitted:
+    rows = check_view_outcomes(predictions, settings.view)
+    known = None if earlier is None else earlier.matrix
+    fits = fit_matrix(predictions, settings, progress, known)
+    return view_of_matrix(fits, predictions, rows, settings, progress)
 
 
 def _by_split(
@@ -138,7 +115,7 @@ def _by_split(
     assert is_test is not None
     calibration, test = counted.entries.rows(~is_test), counted.entries.rows(is_test)
     for name, part in (("calibration", calibration), ("test", test)):
-        positives = _n_positive(part)
+        positives = n_positive(part)
         if not 0 < positives < part.n_rows:
             raise ValueError(
                 f"The {name} rows must hold rows of both classes, got {part.n_rows} rows with "
@@ -280,11 +257,4 @@ def _replicate(
 def _fit_all(
     cells: ScoreCells, methods: tuple[str, ...], settings: Settings
 ) -> tuple[dict[str, Calibrator], dict[str, str]]:
-    """Fitted calibrators by key, and the reasons of those that could not be fitted."""
-    maps, failures = {}, {}
-    for key in methods:
-        try:
-            maps[key] = create(key, settings).fit_cells(cells)
-        except ValueError as error:
-            failures[key] = f"{CALIBRATORS[key].label} could not be fitted: {error}"
-    return maps, failures
+    return fit_all(methods, lambda key: create(key, settings).fit_cells(cells), matrix=False)

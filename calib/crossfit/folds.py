@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from sklearn.model_selection import StratifiedGroupKFold
+from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold, StratifiedKFold
 
-from calib.core.views import BinaryView
+from calib.core.views import BinaryView, ScoreMatrix
 from calib.crossfit.settings import Settings
 from calib.numerics.arrays import IntArray
 from calib.numerics.fold_counts import split_counts
 
 
-def _n_positive(rows: BinaryView) -> int:
+def n_positive(rows: BinaryView) -> int:
+    """Positive rows, however they are counted."""
     return int(rows.counts[rows.outcome].sum())
 
 
@@ -42,7 +43,7 @@ def split_into_folds(entries: BinaryView, settings: Settings) -> tuple[BinaryVie
     if entries.fold is not None:
         _check_folds(entries, entries.fold)
         return entries, np.arange(len(entries))
-    positives = _n_positive(entries)
+    positives = n_positive(entries)
     smaller = min(positives, entries.n_rows - positives)
     n_folds = min(settings.n_folds, smaller)
     if n_folds < 2:
@@ -91,3 +92,25 @@ def _split_counts(entries: BinaryView, n_folds: int, seed: int) -> tuple[BinaryV
         weight=None if whole.weight is None else whole.weight * share,
         weight_sq=None if whole.weight_sq is None else whole.weight_sq * share,
     ), source
+
+
+def matrix_folds(
+    rows: ScoreMatrix, order: IntArray, settings: Settings
+) -> list[tuple[IntArray, IntArray]]:
+    """Positions in `order` of the rows to fit on and of those to score, for each fold."""
+    if rows.fold is not None:
+        return list(PredefinedSplit(rows.fold[order]).split())
+    label, group = rows.label[order], None if rows.group is None else rows.group[order]
+    n_units = len(label) if group is None else len(np.unique(group))
+    if n_units < 2:
+        unit = "row" if group is None else "group"
+        raise ValueError(f"Cross-fitting needs at least 2 {unit}s, got {n_units}.")
+    n_folds = min(settings.n_folds, n_units)
+    # Classes with fewer rows than folds cannot be spread evenly: they count as the commonest one.
+    counts = np.bincount(label)
+    strata = np.where(counts[label] < n_folds, counts.argmax(), label)
+    if np.bincount(strata).max() < n_folds:
+        strata = np.zeros_like(strata)
+    kind = StratifiedKFold if group is None else StratifiedGroupKFold
+    splitter = kind(n_folds, shuffle=True, random_state=settings.seed)
+    return list(splitter.split(strata, strata, group))

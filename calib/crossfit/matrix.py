@@ -9,22 +9,19 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context
-from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold, StratifiedKFold
 
-from calib.calibrators import CALIBRATORS, MatrixCalibrator, multiclass_calibrator
-from calib.calibrators.one_vs_rest import OneVsRest
+from calib.calibrators import CALIBRATORS, MatrixCalibrator
 from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
 from calib.core.views import BinaryView, ScoreMatrix, check_view
-from calib.crossfit.fitting import create, with_settings
+from calib.crossfit.folds import matrix_folds
+from calib.crossfit.methods import create_multiclass, fit_all, merged, still_valid
 from calib.crossfit.settings import Settings
 from calib.metrics.by_class import Classwise, class_table
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.canonical import canonical_order, row_words
 from calib.numerics.ranking import binary_problem
 
-Found = TypeVar("Found")
 Number = TypeVar("Number", bound=np.generic)
 # Rows of a matrix that every fold's calibrator transforms: a mean over 1,000 is known well enough.
 FOLD_ROWS = 1_000
@@ -52,7 +49,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class MatrixCrossFitted:
+class MatrixFits:
     """Every method's fitted calibrators, so that each row is scored by one that has not seen it.
 
     Arrays of rows are in the order that the rows came in. Whatever is computed of them is computed
@@ -83,6 +80,7 @@ class MatrixCrossFitted:
         Methods that could not be fitted, with the reason.
     settings : Settings
         The settings that the methods were fitted with.
+    class_names : tuple of str
     """
 
     scores: FloatArray
@@ -97,6 +95,7 @@ class MatrixCrossFitted:
     unseen: tuple[int, ...]
     failures: Mapping[str, str]
     settings: Settings
+    class_names: tuple[str, ...]
 
     def __post_init__(self) -> None:
         lock(self)
@@ -209,22 +208,12 @@ class MatrixCrossFitted:
         return class_table(own.scores, own.label, own.weight, class_names, group=own.group)
 
 
-def create_multiclass(key: str, settings: Settings) -> MatrixCalibrator:
-    """An unfitted multiclass calibrator with the parameters that the settings give it."""
-    made = multiclass_calibrator(key)
-    return (
-        OneVsRest(create(key, settings))
-        if type(made) is OneVsRest
-        else with_settings(made, settings)
-    )
-
-
-def cross_fit_matrix(
+def fit_matrix(
     predictions: Predictions,
     settings: Settings,
     progress: Progress = no_progress,
-    earlier: MatrixCrossFitted | None = None,
-) -> MatrixCrossFitted:
+    earlier: MatrixFits | None = None,
+) -> MatrixFits:
     """Fit every method so that each row can be scored by a calibrator that has not seen it.
 
     With calibration and test rows: fit on the one, score the other. Else in the folds that the data
@@ -238,7 +227,7 @@ def cross_fit_matrix(
         Their view plays no part.
     progress : callable
         Called with (share done, what is being done).
-    earlier : MatrixCrossFitted, optional
+    earlier : MatrixFits, optional
         Of the same predictions: methods whose parameters and folds are the same are not fitted
         again.
 
@@ -247,52 +236,23 @@ def cross_fit_matrix(
     ValueError
         If there are too few rows, or only test rows.
     """
-    kept = _still_valid(earlier, settings)
+    kept = still_valid(earlier, settings, create_multiclass)
     missing = tuple(key for key in settings.methods if key not in kept)
     if earlier is not None and kept and not missing:
         same = earlier.settings.methods == settings.methods
         return earlier if same else _merged(earlier, earlier, settings)
-    data, order = _sorted(predictions)
-    if predictions.test is None:
-        fresh = _by_folds(data, order, missing, settings, progress)
-    else:
-        fresh = _by_split(data, order, predictions.test, missing, settings, progress)
+    fresh = _fitted(predictions, missing, settings, progress)
     return fresh if earlier is None or not kept else _merged(fresh, earlier, settings)
 
 
-def _still_valid(earlier: MatrixCrossFitted | None, settings: Settings) -> set[str]:
-    if earlier is None:
-        return set()
-    old = earlier.settings
-    if (old.n_folds, old.seed) != (settings.n_folds, settings.seed):
-        return set()
-    return {
-        key
-        for key in (*earlier.maps, *earlier.failures)
-        if _parameters(key, old) == _parameters(key, settings)
-    }
-
-
-def _parameters(key: str, settings: Settings) -> str:
-    # Of nested estimators too; they compare by identity, and print all that they are given.
-    with config_context(print_changed_only=False):
-        return repr(create_multiclass(key, settings))
-
-
-def _merged(
-    fresh: MatrixCrossFitted, earlier: MatrixCrossFitted, settings: Settings
-) -> MatrixCrossFitted:
+def _merged(fresh: MatrixFits, earlier: MatrixFits, settings: Settings) -> MatrixFits:
     """The methods of the settings, from both; the folds are the same."""
-
-    def both(ours: Mapping[str, Found], theirs: Mapping[str, Found]) -> dict[str, Found]:
-        found = {**theirs, **ours}
-        return {key: found[key] for key in settings.methods if key in found}
-
     parts = tuple(
-        replace(part, maps=both(part.maps, old.maps))
+        replace(part, maps=merged(settings, part.maps, old.maps))
         for part, old in zip(fresh.parts, earlier.parts, strict=True)
     )
-    maps, failures = both(fresh.maps, earlier.maps), both(fresh.failures, earlier.failures)
+    maps = merged(settings, fresh.maps, earlier.maps)
+    failures = merged(settings, fresh.failures, earlier.failures)
     return replace(fresh, parts=parts, maps=maps, failures=failures, settings=settings)
 
 
@@ -309,75 +269,54 @@ def _sorted(predictions: Predictions) -> tuple[ScoreMatrix, IntArray]:
     return ScoreMatrix(scores, predictions.outcome, predictions.weight, group, fold), order
 
 
-def _by_split(
-    data: ScoreMatrix,
-    order: IntArray,
-    test: BoolArray,
-    methods: tuple[str, ...],
-    settings: Settings,
-    progress: Progress,
-) -> MatrixCrossFitted:
+def _fitted(
+    predictions: Predictions, methods: tuple[str, ...], settings: Settings, progress: Progress
+) -> MatrixFits:
+    rows, order = _sorted(predictions)
+    train, own_order, scored, splits = order, order, rows, []
+    if predictions.test is None:
+        splits = [(order[fit], order[own]) for fit, own in matrix_folds(rows, order, settings)]
+    else:
+        train, own_order = _by_split(predictions.test, order)
+        scored = rows.of(np.flatnonzero(predictions.test))
+    steps, fitted_on = _Steps(len(methods) * (len(splits) + 1), progress), rows.of(train)
+    maps, failures = _fit_all(fitted_on, methods, settings, steps)
+    parts, unseen = [], fitted_on.unseen()
+    for number, (others, held_out) in enumerate(splits):
+        seen = rows.of(others)
+        steps.place = f", fold {number + 1} of {len(splits)}"
+        fitted, failed = _fit_all(seen, tuple(maps), settings, steps)
+        failures |= failed
+        unseen |= seen.unseen()
+        parts.append(Part(held_out, others, fitted))
+    # A method that failed in one fold has rows without a score.
+    maps = {key: fitted for key, fitted in maps.items() if key not in failures}
+    return MatrixFits(
+        scores=scored.scores,
+        label=scored.label,
+        weight=scored.weight,
+        group=scored.group,
+        order=own_order,
+        parts=tuple(parts) or (Part(own_order, train, maps),),
+        maps=maps,
+        protocol="folds" if splits else "test rows",
+        n_fitted=len(train),
+        unseen=tuple(sorted(unseen)),
+        failures=failures,
+        settings=settings,
+        class_names=predictions.class_names,
+    )
+
+
+def _by_split(test: BoolArray, order: IntArray) -> tuple[IntArray, IntArray]:
+    """The rows to fit on, and the positions of the test rows among themselves, both in `order`."""
     if test.all() or not test.any():
         only = "test" if test.all() else "calibration"
         raise ValueError(
             f"The split must name calibration and test rows, got only {only} rows. "
             "Split the data in another way."
         )
-    train, own_order = order[~test[order]], (np.cumsum(test) - 1)[order[test[order]]]
-    calibration, scored = data.of(train), data.of(np.flatnonzero(test))
-    steps = _Steps(len(methods), progress)
-    maps, failures = _fit_all(calibration, methods, settings, steps)
-    part = Part(own_order, train, maps)
-    return MatrixCrossFitted(
-        scores=scored.scores,
-        label=scored.label,
-        weight=scored.weight,
-        group=scored.group,
-        order=own_order,
-        parts=(part,),
-        maps=maps,
-        protocol="test rows",
-        n_fitted=len(calibration.label),
-        unseen=tuple(sorted(calibration.unseen())),
-        failures=failures,
-        settings=settings,
-    )
-
-
-def _by_folds(
-    data: ScoreMatrix,
-    order: IntArray,
-    methods: tuple[str, ...],
-    settings: Settings,
-    progress: Progress,
-) -> MatrixCrossFitted:
-    folds = [(order[train], order[rows]) for train, rows in _folds(data, order, settings)]
-    steps = _Steps(len(methods) * (len(folds) + 1), progress)
-    maps, failures = _fit_all(data.of(order), methods, settings, steps)
-    parts, unseen = [], data.unseen()
-    for number, (train, rows) in enumerate(folds):
-        seen = data.of(train)
-        steps.place = f", fold {number + 1} of {len(folds)}"
-        fitted, failed = _fit_all(seen, tuple(maps), settings, steps)
-        failures |= failed
-        unseen |= seen.unseen()
-        parts.append(Part(rows, train, fitted))
-    # A method that failed in one fold has rows without a score.
-    maps = {key: fitted for key, fitted in maps.items() if key not in failures}
-    return MatrixCrossFitted(
-        scores=data.scores,
-        label=data.label,
-        weight=data.weight,
-        group=data.group,
-        order=order,
-        parts=tuple(parts),
-        maps=maps,
-        protocol="folds",
-        n_fitted=len(data.label),
-        unseen=tuple(sorted(unseen)),
-        failures=failures,
-        settings=settings,
-    )
+    return order[~test[order]], (np.cumsum(test) - 1)[order[test[order]]]
 
 
 class _Steps:
@@ -395,36 +334,9 @@ class _Steps:
 def _fit_all(
     rows: ScoreMatrix, methods: tuple[str, ...], settings: Settings, steps: _Steps
 ) -> tuple[dict[str, MatrixCalibrator], dict[str, str]]:
-    """Fitted calibrators by key, and the reasons of those that could not be fitted."""
-    maps, failures = {}, {}
-    for key in methods:
+    def fit(key: str) -> MatrixCalibrator:
         steps.next(key)
-        try:
-            made = create_multiclass(key, settings)
-            maps[key] = made.fit(rows.scores, rows.label, rows.weight, rows.group)
-        except ValueError as error:
-            label = CALIBRATORS[key].words(matrix=True)[0]
-            failures[key] = f"{label} could not be fitted: {error}"
-    return maps, failures
+        made = create_multiclass(key, settings)
+        return made.fit(rows.scores, rows.label, rows.weight, rows.group)
 
-
-def _folds(
-    data: ScoreMatrix, order: IntArray, settings: Settings
-) -> list[tuple[IntArray, IntArray]]:
-    """Positions in `order` of the rows to fit on and of those to score, for each fold."""
-    if data.fold is not None:
-        return list(PredefinedSplit(data.fold[order]).split())
-    label, group = data.label[order], None if data.group is None else data.group[order]
-    n_units = len(label) if group is None else len(np.unique(group))
-    if n_units < 2:
-        unit = "row" if group is None else "group"
-        raise ValueError(f"Cross-fitting needs at least 2 {unit}s, got {n_units}.")
-    n_folds = min(settings.n_folds, n_units)
-    # Classes with fewer rows than folds cannot be spread evenly: they count as the commonest one.
-    counts = np.bincount(label)
-    strata = np.where(counts[label] < n_folds, counts.argmax(), label)
-    if np.bincount(strata).max() < n_folds:
-        strata = np.zeros_like(strata)
-    kind = StratifiedKFold if group is None else StratifiedGroupKFold
-    splitter = kind(n_folds, shuffle=True, random_state=settings.seed)
-    return list(splitter.split(strata, strata, group))
+    return fit_all(methods, fit, matrix=True)

@@ -14,7 +14,7 @@ from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
 from calib.crossfit.defaults import default_methods
 from calib.crossfit.estimates import mean_estimate, simplest
-from calib.crossfit.matrix import MatrixCrossFitted, cross_fit_matrix
+from calib.crossfit.matrix import MatrixFits, fit_matrix
 from calib.crossfit.matrix_views import replicate_view
 from calib.crossfit.settings import Settings
 from calib.metrics import ece_top_label, ks_top_1, ks_top_2, ks_within_2, matrix_metrics
@@ -57,7 +57,7 @@ class Scored:
     Attributes
     ----------
     rows : mapping of str to ndarray of shape (n,)
-        Log loss, Brier score and correctness of each row, in `MatrixCrossFitted.order`.
+        Log loss, Brier score and correctness of each row, in `MatrixFits.order`.
     views : mapping of str to float
         The other metrics.
     classwise_floor : float
@@ -65,7 +65,7 @@ class Scored:
     errors : mapping of str to Errors
         Those of them that have an interval, in resamples.
     folds : mapping of str to ndarray of shape (k, m)
-        What `rows` holds, of `MatrixCrossFitted.fold_rows` under every fold's calibrator.
+        What `rows` holds, of `MatrixFits.fold_rows` under every fold's calibrator.
     """
 
     rows: Mapping[str, FloatArray]
@@ -137,14 +137,14 @@ class LiveMulticlassComparison(MulticlassComparison):
 
     Attributes
     ----------
-    held_out : MatrixCrossFitted
+    held_out : MatrixFits
         The fitted calibrators; ``held_out.matrix(key)`` and ``held_out.view(key, view)`` are the
         calibrated scores.
     scored : mapping of str to Scored
         What the metrics are means of.
     """
 
-    held_out: MatrixCrossFitted
+    held_out: MatrixFits
     scored: Mapping[str, Scored]
 
     def aggregates(self) -> MulticlassComparison:
@@ -209,29 +209,28 @@ def compare_multiclass(
         seed=seed,
         confidence_level=confidence_level,
     )
-    return compare(predictions, settings, progress)
+    return compare(fit_matrix(predictions, settings, progress), settings, progress)
 
 
 def compare(
-    predictions: Predictions,
+    held_out: MatrixFits,
     settings: Settings,
     progress: Progress = no_progress,
     earlier: LiveMulticlassComparison | None = None,
 ) -> LiveMulticlassComparison:
-    """The same under settings, with all that an earlier comparison of the same data can spare.
+    """Compare fitted methods, with all that an earlier comparison of the same data can spare.
 
-    Another view or another number of bins changes nothing; one more method is fitted alone.
+    Another view or another number of bins changes nothing; one more method is scored alone.
 
     Parameters
     ----------
-    predictions : Predictions
+    held_out : MatrixFits
     settings : Settings
+        Its confidence level is used.
     progress : callable
     earlier : LiveMulticlassComparison, optional
         Of the same predictions.
     """
-    known = earlier.held_out if earlier else None
-    held_out = cross_fit_matrix(predictions, settings, progress, known)
     scored = _scored(held_out, earlier, progress)
     rows = held_out.top_label
 
@@ -247,7 +246,7 @@ def compare(
     }
     results = _results(scored, means, difference, level)
     best = min(results, key=lambda key: results[key].metrics["log_loss"].value)
-    unseen = _unseen_note(held_out.unseen, predictions.class_names)
+    unseen = _unseen_note(held_out.unseen, held_out.class_names)
     return LiveMulticlassComparison(
         results=results,
         best=best,
@@ -261,7 +260,7 @@ def compare(
 
 
 def _scored(
-    held_out: MatrixCrossFitted, earlier: LiveMulticlassComparison | None, progress: Progress
+    held_out: MatrixFits, earlier: LiveMulticlassComparison | None, progress: Progress
 ) -> dict[str, Scored]:
     found = {}
     for number, (key, fitted) in enumerate(held_out.maps.items()):
@@ -275,7 +274,7 @@ def _scored(
     return found
 
 
-def _score(held_out: MatrixCrossFitted, key: str) -> Scored:
+def _score(held_out: MatrixFits, key: str) -> Scored:
     own = held_out.in_order(key)
     cells = own.leading_cells
     drawn = {
@@ -303,7 +302,7 @@ def _score(held_out: MatrixCrossFitted, key: str) -> Scored:
     )
 
 
-def _by_fold(held_out: MatrixCrossFitted, key: str) -> dict[str, FloatArray]:
+def _by_fold(held_out: MatrixFits, key: str) -> dict[str, FloatArray]:
     label = held_out.label[held_out.fold_rows]
     matrices = held_out.fold_matrices(key)
     by_fold = [{name: row(one, label) for name, row in ROW_METRICS.items()} for one in matrices]

@@ -13,7 +13,7 @@ from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
 from calib.core.views import BinaryView, check_view
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.matrix import MatrixCrossFitted
+from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.settings import Settings
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.ranking import binary_problem
@@ -30,9 +30,10 @@ from calib.uncertainty import (
 MAX_GROUPS = 512
 
 
-def cross_fit_view(
-    held_out: MatrixCrossFitted,
+def view_of_matrix(
+    held_out: MatrixFits,
     predictions: Predictions,
+    given: BinaryView,
     settings: Settings,
     progress: Progress = no_progress,
 ) -> CrossFitted:
@@ -43,19 +44,15 @@ def cross_fit_view(
 
     Parameters
     ----------
-    held_out : MatrixCrossFitted
+    held_out : MatrixFits
     predictions : Predictions
         The rows that it was made of.
+    given : BinaryView
+        Those that are scored, in the view: `check_view_outcomes` of them.
     settings : Settings
         Its view, methods and seed are used.
     progress : callable
-
-    Raises
-    ------
-    ValueError
-        If the view is not one of these classes, or its rows all have one outcome.
     """
-    given = check_view_outcomes(predictions, settings.view)
     view = predictions.view(settings.view)
     calibration = view if view.test is None else view.rows(~view.test)
     fitted = CountedRows.of_rows(replace(calibration, test=None), max_scores=len(view)).entries
@@ -91,10 +88,11 @@ def cross_fit_view(
         calibration=None
         if view.test is None
         else replicate_clusters(fitted, fitted_on, settings.seed),
+        matrix=held_out,
     )
 
 
-def _counted(held_out: MatrixCrossFitted, rows: BinaryView) -> tuple[CountedRows, IntArray]:
+def _counted(held_out: MatrixFits, rows: BinaryView) -> tuple[CountedRows, IntArray]:
     """Rows of a view counted by row of the matrix and fold, and a row of each entry."""
     order, fold = held_out.order, held_out.fold
     alike = held_out.alike if fold is None else held_out.alike * (fold.max() + 1) + fold[order]
@@ -118,7 +116,7 @@ def _counted(held_out: MatrixCrossFitted, rows: BinaryView) -> tuple[CountedRows
     return CountedRows(entries, entry=held_out.as_given(entry.astype(np.int64))), firsts
 
 
-def _fold_scores(held_out: MatrixCrossFitted, view: str) -> dict[str, FoldScores]:
+def _fold_scores(held_out: MatrixFits, view: str) -> dict[str, FoldScores]:
     if held_out.protocol != "folds":
         return {}
     kind, index = check_view(view, held_out.scores.shape[1])

@@ -9,7 +9,7 @@ import streamlit as st
 
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.core.predictions import Predictions
-from calib.crossfit.matrix import MatrixCrossFitted
+from calib.crossfit.matrix import MatrixFits
 from calib.metrics.by_class import Classwise
 from calib.text import number, p_value, percent, plain
 from calib.ui import state
@@ -62,13 +62,13 @@ READING = """
 """
 
 
-def table_of(session: Session, matrix: MatrixCrossFitted, model: Model, method: str) -> Classwise:
+def table_of(session: Session, matrix: MatrixFits, model: Model, method: str) -> Classwise:
     """Every class under a method, computed once."""
     with st.spinner("Computing classes …"):
         return session.memo.heavy(_classwise, matrix, method, model.rows)
 
 
-def _classwise(matrix: MatrixCrossFitted, method: str, rows: Predictions) -> Classwise:
+def _classwise(matrix: MatrixFits, method: str, rows: Predictions) -> Classwise:
     return matrix.classwise(method, rows.class_names)
 
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from calib.analysis import Analysis, Column
 from calib.crossfit.clipping import Clipping, compare_clipping
-from calib.crossfit.matrix import MatrixCrossFitted
+from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
 from calib.figures.clipping import clipping_chart
 from calib.figures.difference import matrix_difference_chart
@@ -77,7 +77,7 @@ def clipped(session: Session, compared: LiveMulticlassComparison) -> None:
 
 
 def _clipping(
-    _held_out: MatrixCrossFitted, _level: float, *, compared: LiveMulticlassComparison
+    _held_out: MatrixFits, _level: float, *, compared: LiveMulticlassComparison
 ) -> Clipping:
     return compare_clipping(compared)
 

@@ -23,7 +23,7 @@ from calib.analysis.slices import (
 )
 from calib.core.predictions import Predictions
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.matrix import MatrixCrossFitted
+from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.settings import Strategy
 from calib.curves.reliability import ReliabilityCurve
 from calib.ui.choices import N_RANGES, UNIT
@@ -137,7 +137,7 @@ def _apart(
 
 
 def _apart_matrix(
-    rows: Predictions, cut: Slicing, number: int, matrix: MatrixCrossFitted, method: str, at: float
+    rows: Predictions, cut: Slicing, number: int, matrix: MatrixFits, method: str, at: float
 ) -> SliceCalibration:
     return calibrate_matrix_slices(rows, cut.member(number), matrix, method, confidence_level=at)
 

@@ -1,5 +1,7 @@
 """Cross-fitted comparison of multiclass calibrators."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
@@ -7,6 +9,8 @@ from sklearn.model_selection import PredefinedSplit
 
 from calib.calibrators import multiclass_calibrator
 from calib.core.predictions import Predictions
+from calib.crossfit.fitting import cross_fit
+from calib.crossfit.matrix import fit_matrix
 from calib.crossfit.matrix_comparison import compare, compare_multiclass
 from calib.crossfit.settings import Settings
 from calib.metrics import expected_calibration_error, ks_error, matrix_metrics
@@ -144,28 +148,37 @@ def test_binary_scores_are_two_classes():
     assert found.results["vector"].metrics["ks_within_2"].value == pytest.approx(0.0, abs=1e-12)
 
 
+def fit_and_compare(predictions, settings, earlier=None):
+    fitted = fit_matrix(predictions, settings, earlier=earlier and earlier.held_out)
+    return compare(fitted, settings, earlier=earlier)
+
+
 def test_one_more_method_is_fitted_alone_and_another_view_fits_nothing(predictions):
-    first = compare(predictions, Settings(methods=("temperature",)))
-    more = compare(predictions, Settings(methods=("temperature", "vector")), earlier=first)
-    fresh = compare(predictions, Settings(methods=("temperature", "vector")))
+    first = fit_and_compare(predictions, Settings(methods=("temperature",)))
+    more = fit_and_compare(predictions, Settings(methods=("temperature", "vector")), earlier=first)
+    fresh = fit_and_compare(predictions, Settings(methods=("temperature", "vector")))
     for part, old in zip(more.held_out.parts, first.held_out.parts, strict=True):
         assert part.maps["temperature"] is old.maps["temperature"]
     assert more.frame().equals(fresh.frame())
-    other = compare(predictions, Settings(view="top:2", methods=("temperature",)), earlier=first)
+    other = fit_and_compare(
+        predictions, Settings(view="top:2", methods=("temperature",)), earlier=first
+    )
     assert other.held_out is first.held_out
 
 
 @pytest.mark.parametrize("changed", [{"seed": 1}, {"n_folds": 3}])
 def test_other_folds_fit_everything_anew(predictions, changed):
-    first = compare(predictions, Settings(methods=("temperature",)))
-    other = compare(predictions, Settings(methods=("temperature",), **changed), earlier=first)
+    first = fit_and_compare(predictions, Settings(methods=("temperature",)))
+    other = fit_and_compare(
+        predictions, Settings(methods=("temperature",), **changed), earlier=first
+    )
     assert other.held_out.maps["temperature"] is not first.held_out.maps["temperature"]
     assert other.frame()["log_loss"]["temperature"] != first.frame()["log_loss"]["temperature"]
 
 
 def test_another_epsilon_refits_what_reads_it(predictions):
-    first = compare(predictions, Settings(methods=("temperature", "spline")))
-    second = compare(
+    first = fit_and_compare(predictions, Settings(methods=("temperature", "spline")))
+    second = fit_and_compare(
         predictions, Settings(methods=("temperature", "spline"), epsilon=0.05), earlier=first
     )
     assert second.held_out.maps["temperature"] is first.held_out.maps["temperature"]
@@ -211,3 +224,19 @@ def test_named_folds_are_used_as_they_are(problem):
         np.testing.assert_allclose(
             held_out.matrix("vector")[test], expected.predict(scores[test]), atol=1e-12
         )
+
+
+def test_one_cross_fit_serves_scores_and_matrices(predictions):
+    settings = Settings(methods=("temperature",))
+    first = cross_fit(predictions, settings)
+    assert first.settings.view == "top:1"
+    other = cross_fit(predictions, replace(settings, view="class:2"), earlier=first)
+    assert other.matrix is first.matrix
+    own = first.matrix.view("temperature", "class:2")
+    assert other.cells["temperature"].base_rate == pytest.approx(own.outcome.mean())
+    assert other.cells["temperature"].mean_score == pytest.approx(own.score.mean())
+    single = predictions.one_score("class:2")
+    of_scores = cross_fit(single, Settings(methods=("platt",)))
+    assert of_scores.matrix is None
+    again = cross_fit(single.view(), Settings(view="class:1", methods=("platt",)))
+    assert (of_scores.scores["platt"] == again.scores["platt"]).all()

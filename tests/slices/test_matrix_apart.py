@@ -6,7 +6,7 @@ from sklearn.model_selection import PredefinedSplit
 
 from calib.analysis.slices import calibrate_matrix_slices
 from calib.core.predictions import Predictions
-from calib.crossfit.matrix import cross_fit_matrix
+from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
 
 SETTINGS = Settings(methods=("uncalibrated", "temperature"), n_folds=4, seed=3)
@@ -38,7 +38,7 @@ def loss_of_a_peer(data, train, test):
 
 def test_own_scores_are_those_of_a_peer_fitted_on_the_slices_training_rows():
     data, south = two_sites()
-    held_out = cross_fit_matrix(data, SETTINGS)
+    held_out = cross_fit(data, SETTINGS).matrix
     found = calibrate_matrix_slices(data, south, held_out, "temperature")
     own, common = np.empty(len(data)), np.empty(len(data))
     for train, test in PredefinedSplit(held_out.fold).split():
@@ -56,7 +56,7 @@ def test_own_scores_are_those_of_a_peer_fitted_on_the_slices_training_rows():
 def test_named_test_rows_are_scored_and_never_fitted_on():
     test = np.arange(3000) % 4 == 0
     data, south = two_sites(test=test)
-    held_out = cross_fit_matrix(data, SETTINGS)
+    held_out = cross_fit(data, SETTINGS).matrix
     found = calibrate_matrix_slices(data, south, held_out, "temperature")
     own = loss_of_a_peer(data, south & ~test, south & test)
     assert found.apart.value == pytest.approx(own.mean(), rel=1e-4)
@@ -66,13 +66,13 @@ def test_named_test_rows_are_scored_and_never_fitted_on():
 def test_a_slice_at_random_does_not_gain():
     data, _ = two_sites()
     anyone = np.random.default_rng(2).random(len(data)) < 0.3
-    held_out = cross_fit_matrix(data, SETTINGS)
+    held_out = cross_fit(data, SETTINGS).matrix
     assert calibrate_matrix_slices(data, anyone, held_out, "temperature").difference.high > 0
 
 
 def test_a_slice_that_cannot_be_fitted_says_so(texts):
     data, south = two_sites()
-    held_out = cross_fit_matrix(data, SETTINGS)
+    held_out = cross_fit(data, SETTINGS).matrix
     with texts.raises(ValueError):
         calibrate_matrix_slices(data, data.outcome == 1, held_out, "temperature")
     with texts.raises(ValueError):

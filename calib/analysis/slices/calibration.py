@@ -12,7 +12,7 @@ from calib.core.estimate import Estimate
 from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import mean_estimate
-from calib.crossfit.fitting import create
+from calib.crossfit.methods import create
 from calib.crossfit.settings import Settings
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray

@@ -7,7 +7,8 @@ import numpy as np
 from calib.analysis.slices.calibration import SliceCalibration, paired, scored_rows
 from calib.calibrators import CALIBRATORS, MatrixCalibrator
 from calib.core.predictions import Predictions
-from calib.crossfit.matrix import MatrixCrossFitted, create_multiclass
+from calib.crossfit.matrix import MatrixFits
+from calib.crossfit.methods import create_multiclass
 from calib.metrics.matrix import row_log_loss
 from calib.numerics.arrays import BoolArray, IntArray
 from calib.uncertainty import fold_variance
@@ -16,7 +17,7 @@ from calib.uncertainty import fold_variance
 def calibrate_matrix_slices(
     predictions: Predictions,
     member: BoolArray,
-    held_out: MatrixCrossFitted,
+    held_out: MatrixFits,
     method: str,
     *,
     confidence_level: float = 0.95,
@@ -33,7 +34,7 @@ def calibrate_matrix_slices(
         All rows, calibration rows included.
     member : ndarray of bool, shape (n,)
         Which of them are the slice.
-    held_out : MatrixCrossFitted
+    held_out : MatrixFits
         The comparison of the same predictions.
     method : str
         One of its calibrators.
@@ -70,7 +71,7 @@ def calibrate_matrix_slices(
 
 
 def _fit(
-    predictions: Predictions, fit_on: IntArray, method: str, held_out: MatrixCrossFitted
+    predictions: Predictions, fit_on: IntArray, method: str, held_out: MatrixFits
 ) -> MatrixCalibrator:
     label, weight = predictions.outcome[fit_on], predictions.weight
     present = len(np.unique(label))
