@@ -1,8 +1,30 @@
-"""``python -m calib``: reports and checks for pipelines."""
+"""``calib`` and ``python -m calib``: the command line, quiet from the first moment."""
 
+import os
+import signal
 import sys
+from typing import NoReturn
 
-from calib.cli import main
+INTERRUPTED = 130
+
+
+def main() -> int:
+    """Run the command line; a person may interrupt its imports, too, which take a second."""
+    # A shell starts background jobs with interrupts ignored.
+    watched = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if watched:
+        signal.signal(signal.SIGINT, _leave)
+    from calib.cli import main as run
+
+    if watched:
+        # From here on an interrupt is raised, so that unfinished files are removed.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return run()
+
+
+def _leave(*_: object) -> NoReturn:
+    os._exit(INTERRUPTED)
+
 
 if __name__ == "__main__":
     sys.exit(main())

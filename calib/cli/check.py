@@ -13,6 +13,8 @@ from calib.analysis import Analysis, analyze
 from calib.calibrators import CALIBRATORS
 from calib.cli import junit
 from calib.cli.options import (
+    Commands,
+    add_command,
     add_data,
     add_settings,
     predictions_of,
@@ -23,8 +25,8 @@ from calib.core.estimate import Estimate
 from calib.text import significant
 
 EXAMPLES = """examples:
-  python -m calib check predictions.parquet --outcome y --score p --max-ks 0.02
-  python -m calib check cal.csv --test test.csv --outcome y --score p --method spline \\
+  calib check predictions.parquet --outcome y --score p --max-ks 0.02
+  calib check cal.csv --test test.csv --outcome y --score p --method spline \\
       --max-ks 0.02 --min-p 0.01 --junit calibration.xml
 
 exit status:
@@ -116,18 +118,17 @@ class Finding:
         return f"{found}; a calibrated model with this many rows shows {floor} on average"
 
 
-def add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_check(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "check",
+        run,
         help="check predictions against limits; exit with status 1 if one is exceeded",
         description="Check the scores, or a calibrator's held-out scores, against limits. One "
         "line on standard output reports the result.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
-    parser.set_defaults(run=run, junit=None)
     add_data(parser)
     add_settings(parser, leave_out=("methods",))
     limits = parser.add_argument_group("limits", "At least one must be given.")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from calib.cli.options import add_output, check_output
+from calib.cli.options import Commands, add_command, add_output, check_output
 from calib.reports import Report, ReportError, compare_reports
 from calib.reports.comparing import FORMATS
 
 EXAMPLES = """examples:
-  python -m calib compare march.json april.json
-  python -m calib compare march.json april.json -o comparison.html -o comparison.json
+  calib compare march.json april.json
+  calib compare march.json april.json -o comparison.html -o comparison.json
 
 exit status:
   0  the reports were compared, whether or not they differ
@@ -19,19 +19,18 @@ exit status:
 """
 
 
-def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_compare(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "compare",
+        run,
         help="compare two reports (report.json)",
         description="Show what changed between two reports: data, settings, verdict, and every "
         "number under common settings. Differences are second minus first: give the "
         "earlier one first, as the page does.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
-    parser.set_defaults(run=run, junit=None)
     parser.add_argument("first", type=Path, help="report.json, the earlier one")
     parser.add_argument("second", type=Path, help="report.json, the later one")
     add_output(

@@ -9,6 +9,8 @@ from typing import Any
 from calib.analysis import analyze
 from calib.calibrators import CALIBRATORS
 from calib.cli.options import (
+    Commands,
+    add_command,
     add_data,
     add_output,
     add_settings,
@@ -20,17 +22,17 @@ from calib.cli.options import (
 from calib.exports import DIALECTS, TARGETS, ExportError, export, load_calibrator, verify
 
 EXAMPLES = """examples:
-  python -m calib export cal.csv --outcome y --score p --method spline -o map.json
-  python -m calib export cal.csv --outcome y --score p --method beta -o map.sql --dialect bigquery
-  python -m calib export map.json -o map.sql --dialect snowflake --table scored --column p
+  calib export cal.csv --outcome y --score p --method spline -o map.json
+  calib export cal.csv --outcome y --score p --method beta -o map.sql --dialect bigquery
+  calib export map.json -o map.sql --dialect snowflake --table scored --column p
 
 exit status:
   0  the files were written, each after it gave the calibrator's numbers
   2  the input cannot be used, or a form missed a test score
 """
 VERIFY_EXAMPLES = """examples:
-  python -m calib verify map.json
-  python -m calib verify map.sql
+  calib verify map.json
+  calib verify map.sql
 
 exit status:
   0  the file gives its calibrator's numbers
@@ -38,18 +40,17 @@ exit status:
 """
 
 
-def add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_export(commands: Commands) -> None:
     """Add both commands to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "export",
+        run,
         help="write a fitted calibrator as JSON, SQL, Python, JavaScript or ONNX",
         description="Fit a calibrator and write it to files that give the same numbers elsewhere. "
         "The paths of what was written go to standard output, one per line.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
-    parser.set_defaults(run=run, junit=None)
     add_data(parser)
     add_settings(parser, leave_out=("methods",))
     made = parser.add_argument_group("export")
@@ -75,17 +76,16 @@ def add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     _add_verify(commands)
 
 
-def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
+def _add_verify(commands: Commands) -> None:
+    parser = add_command(
+        commands,
         "verify",
+        run_verify,
         help="run an exported calibrator at the test scores that it carries",
         description="Run an exported calibrator where its engine is here, and compare with the "
         "test scores that it carries. One line on standard output says what was found.",
         epilog=VERIFY_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
-    parser.set_defaults(run=run_verify, junit=None)
     parser.add_argument("file", type=Path, help=f"a file that ends in {', '.join(TARGETS)}")
 
 

@@ -8,42 +8,47 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 
+import shtab
+
 import calib
 from calib.cli import junit
 from calib.cli.check import add_check
 from calib.cli.compare import add_compare
 from calib.cli.export import add_export
+from calib.cli.options import complete_files, standard_input
 from calib.cli.report import add_report
 from calib.cli.scan import add_scan
 
 BAD_INPUT, FAULT, INTERRUPTED = 2, 3, 130
 DESCRIPTION = """Can these probabilities be trusted? The numbers of the dashboard, for pipelines.
 
-  python -m calib report predictions.parquet --outcome y --score p -o report.html
-  python -m calib check predictions.parquet --outcome y --score p --max-ks 0.02
-  python -m calib compare march.json april.json -o comparison.html
-  python -m calib scan predictions/ --outcome y --score p --slice region -o cells.parquet
-  python -m calib sql --dialect snowflake --table scores --outcome y --score p
-  python -m calib export predictions.parquet --outcome y --score p --method beta -o map.sql
-  python -m calib verify map.sql
+  calib report predictions.parquet --outcome y --score p -o report.html
+  calib check predictions.parquet --outcome y --score p --max-ks 0.02
+  calib compare march.json april.json -o comparison.html
+  calib scan predictions/ --outcome y --score p --slice region -o cells.parquet
+  calib sql --dialect snowflake --table scores --outcome y --score p
+  calib export predictions.parquet --outcome y --score p --method beta -o map.sql
+  calib verify map.sql
 """
 
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
     made = argparse.ArgumentParser(
-        prog="python -m calib",
+        prog="calib",
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     made.add_argument("--version", action="version", version=f"calib {calib.__version__}")
+    shtab.add_argument_to(made, help="print a script that completes commands and options")
     commands = made.add_subparsers(metavar="COMMAND", required=True)
     add_report(commands)
     add_check(commands)
     add_compare(commands)
     add_scan(commands)
     add_export(commands)
+    complete_files(made)
     return made
 
 
@@ -59,15 +64,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     -------
     int
         Exit status: 0, 1 where `check` found a limit broken, 2 for input that cannot be used, 3
-        for a fault of calib.
+        for a fault of calib, 130 where a person interrupted.
     """
-    given = parser().parse_args(arguments)
     try:
-        status: int = given.run(given)
-    except (ValueError, OSError) as error:
-        return _refused(given, _sentence(error))
+        given = parser().parse_args(arguments)
+        return _run(given)
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _run(given: argparse.Namespace) -> int:
+    try:
+        with standard_input(given):
+            status: int = given.run(given)
+    except (ValueError, OSError) as error:
+        return _refused(given, _sentence(error))
     except Exception:
         # Python's own status for this is 1, which a pipeline would read as a broken limit.
         traceback.print_exc()
@@ -82,8 +93,8 @@ def _sentence(error: ValueError | OSError) -> str:
 
 
 def _refused(given: argparse.Namespace, sentence: str) -> int:
-    print(f"python -m calib: {sentence}", file=sys.stderr)
-    if given.junit is not None:
+    print(f"calib: {sentence}", file=sys.stderr)
+    if getattr(given, "junit", None) is not None:
         # Where this file was the trouble, the sentence has said so.
         with suppress(OSError):
             junit.write_error(given.junit, sentence)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import UnionType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+
+import shtab
 
 from calib.analysis.decisions import Costs
 from calib.analysis.periods import UNITS
@@ -27,7 +32,10 @@ from calib.reports.command import option_of
 from calib.text import level
 
 Declared = Mapping[str, Mapping[str, Any]]
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 EXAMPLE = "example:"
+# Arguments that name a file to read; "-" is standard input.
+INPUTS = ("predictions", "test", "first", "second")
 
 
 def _text(metavar: str, meaning: str, **more: Any) -> Mapping[str, Any]:
@@ -106,6 +114,30 @@ MEANING = {
 }
 
 
+def add_command(
+    commands: Commands, name: str, run: Callable[[argparse.Namespace], int], **words: str
+) -> argparse.ArgumentParser:
+    """A command, what runs it, and its words; options are never abbreviated."""
+    parser = commands.add_parser(
+        name,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        **words,  # type: ignore[arg-type]
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def complete_files(parser: argparse.ArgumentParser) -> None:
+    """Let a shell complete the names of files wherever one is meant."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                complete_files(command)
+        elif action.metavar == "FILE" or action.dest in (*INPUTS, "file"):
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
+
+
 def _add(group: argparse._ArgumentGroup, declared: Declared) -> None:
     for name, options in declared.items():
         group.add_argument(option_of(name), dest=name, **options)
@@ -120,7 +152,8 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     """Options that say which rows and which columns."""
     parser.add_argument(
         "predictions",
-        help="CSV, TSV, Parquet, Arrow, or NumPy (.npz); or a built-in example, as example:KEY",
+        help="CSV, TSV, Parquet, Arrow, or NumPy (.npz); or - for standard input; or a built-in "
+        "example, as example:KEY",
     )
     told = "What is not named is guessed, as in calib.load."
     _add(parser.add_argument_group("data", told), DATA)
@@ -296,6 +329,21 @@ def _option(name: str, value: object) -> str:
     if not isinstance(values, tuple):
         return ""
     return " ".join(f"{option_of(name)} {shlex.quote(each)}" for each in values)
+
+
+@contextmanager
+def standard_input(given: argparse.Namespace) -> Iterator[None]:
+    """Keep what comes on standard input in a file for the while, where it is named as ``-``."""
+    named = [name for name in INPUTS if str(getattr(given, name, "")) == "-"]
+    if len(named) > 1:
+        raise ValueError(f"Standard input can be read once, got - for {' and '.join(named)}.")
+    with TemporaryDirectory(prefix="calib-") as folder:
+        for name in named:
+            path = Path(folder) / "standard-input"
+            with path.open("wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file)
+            setattr(given, name, type(getattr(given, name))(path))
+        yield
 
 
 def progress_of(given: argparse.Namespace) -> Progress:

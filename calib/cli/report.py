@@ -11,6 +11,8 @@ from typing import Literal, get_args
 from calib.analysis import Analysis, analyze
 from calib.analysis.decisions import Costs
 from calib.cli.options import (
+    Commands,
+    add_command,
     add_data,
     add_output,
     add_parts,
@@ -30,27 +32,26 @@ from calib.reports.report import FORMATS
 from calib.reports.tables import archive, table_files
 
 EXAMPLES = """examples:
-  python -m calib report predictions.parquet --outcome y --score p -o report.html
-  python -m calib report cal.csv --test test.csv --outcome y --score p --methods platt,spline \\
+  calib report predictions.parquet --outcome y --score p -o report.html
+  calib report cal.csv --test test.csv --outcome y --score p --methods platt,spline \\
       --title "Churn, March" --author Ada -o report.html -o report.json
-  python -m calib report scores.csv --outcome y --score p --transform percent --bins 20 -o report.md
-  python -m calib report predictions.parquet --outcome y --score p --slice half --cost-fn 4 \\
+  calib report scores.csv --outcome y --score p --transform percent --bins 20 -o report.md
+  calib report predictions.parquet --outcome y --score p --slice half --cost-fn 4 \\
       -o report.html -o tables.zip
 """
 
 
-def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_report(commands: Commands) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "report",
+        run,
         help="write a report as HTML, JSON, Markdown or tables",
         description="Analyse predictions and write a report. The paths of the written files are "
         "printed, one per line.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
-    parser.set_defaults(run=run, junit=None)
     add_data(parser)
     add_settings(parser)
     add_parts(parser)

@@ -7,16 +7,16 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
-from calib.cli.options import add_columns, add_output, check_output
+from calib.cli.options import Commands, add_columns, add_command, add_output, check_output
 
 SCAN = """examples:
-  python -m calib scan predictions/ --outcome y --score p --slice region -o cells.parquet
-  python -m calib scan scores.duckdb --table scores --outcome y --score p -o cells.parquet
-  python -m calib report cells.parquet -o report.html
+  calib scan predictions/ --outcome y --score p --slice region -o cells.parquet
+  calib scan scores.duckdb --table scores --outcome y --score p -o cells.parquet
+  calib report cells.parquet -o report.html
 """
 SQL = """examples:
-  python -m calib sql --dialect snowflake --table scores --outcome y --score p --slice region
-  python -m calib report cells.csv -o report.html     (the result of the query, saved)
+  calib sql --dialect snowflake --table scores --outcome y --score p --slice region
+  calib report cells.csv -o report.html     (the result of the query, saved)
 """
 DIALECTS = (
     *("snowflake", "bigquery", "databricks", "spark", "postgres"),
@@ -30,34 +30,32 @@ OF_SCAN = (
 )
 
 
-def add_scan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_scan(commands: Commands) -> None:
     """Add both commands to the parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "scan",
+        run_scan,
         help="count predictions of any size into a small file of cells",
         description="Count predictions where they lie, in bounded memory: Parquet, CSV or Arrow "
         "files, a folder of them, or a table of a DuckDB database. The cells, which hold no rows, "
         "are written to a file that report and check read.",
         epilog=SCAN,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
-    parser.set_defaults(run=run_scan, junit=None)
     parser.add_argument("sources", nargs="+", metavar="FILE", help="file, glob or folder")
     parser.add_argument("--table", metavar="NAME", help="table of a DuckDB database")
     add_columns(parser, OF_SCAN)
     add_output(parser, "file of cells to write, ending in .parquet", required=True)
-    query = commands.add_parser(
+    query = add_command(
+        commands,
         "sql",
+        run_sql,
         help="print the query that counts predictions in a warehouse",
         description="Print the query that counts predictions into cells. Run it where they are, "
         "save its result as CSV or Parquet, and give that to report or check. No row leaves the "
         "warehouse.",
         epilog=SQL,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
-    query.set_defaults(run=run_sql, junit=None)
     query.add_argument("--dialect", choices=DIALECTS, required=True, help="of the engine")
     query.add_argument("--table", metavar="NAME", required=True, help="table, with its schema")
     add_columns(query, OF_QUERY)

@@ -145,7 +145,7 @@ def _taken(report: Contents, parts: Parts) -> dict[str, Any]:
 def command_line(report: Contents) -> str:
     """The command that makes the same report, for a shell."""
     origin, parts = origin_of(report), report.parts
-    words = ["python -m calib report", _place(origin)]
+    words = ["calib report", _place(origin)]
     for name, value in (origin.arguments() | _named(report)).items():
         words += _options(name, value)
     words += _options("exact", True) if origin == report.analysis.data.origin else []

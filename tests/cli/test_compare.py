@@ -68,7 +68,7 @@ def test_what_is_no_report_is_a_sentence_and_status_2(run, two, tmp_path, conten
     for pair in ((two[0], path), (path, two[1])):
         done = run("compare", *pair, "-o", tmp_path / "c.md")
         assert (done.status, done.out) == (2, "")
-        assert done.err.startswith("python -m calib: ")
+        assert done.err.startswith("calib: ")
         assert sentence in done.err
         assert not (tmp_path / "c.md").exists()
 

@@ -1,8 +1,10 @@
 """Exit statuses and sentences of the whole command line."""
 
 import argparse
+import io
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import fields
@@ -36,7 +38,7 @@ def test_bad_input_is_a_sentence_and_status_2(run, folder, tmp_path, file, optio
     for command in (("report", "-o", tmp_path / "r.json"), ("check", "--max-ks", "1")):
         done = run(command[0], folder / file, *command[1:], *options)
         assert (done.status, done.out) == (2, "")
-        assert done.err.startswith("python -m calib: ")
+        assert done.err.startswith("calib: ")
         assert sentence in done.err
         assert "Traceback" not in done.err
         assert done.err.count("\n") == 1
@@ -87,6 +89,72 @@ def test_a_person_may_interrupt(run, folder, monkeypatch):
     assert run("check", folder / "scores.csv", "--max-ks", "1").status == 130
 
 
+INTERRUPTED_WHILE_IMPORTING = """
+import os, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "numpy":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+from calib.__main__ import main
+sys.exit(main())
+"""
+
+
+def test_an_interrupt_is_quiet_while_libraries_are_imported():
+    command = [sys.executable, "-c", INTERRUPTED_WHILE_IMPORTING, "--version"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+def piped(monkeypatch, content: bytes) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.parquet"])
+def test_a_dash_reads_standard_input(name, run, folder, monkeypatch):
+    file = folder / name
+    expected = run("check", file, "--max-ks", "1").out
+    piped(monkeypatch, file.read_bytes())
+    assert run("check", "-", "--max-ks", "1").out == expected
+    piped(monkeypatch, (folder / "more.csv").read_bytes())
+    tested = run("check", file, "--test", "-", "--max-ks", "1")
+    assert tested.out.endswith("400 rows)\n")
+
+
+def test_a_report_can_come_from_standard_input(run, monkeypatch):
+    expected = run("compare", KEPT, KEPT)
+    piped(monkeypatch, KEPT.read_bytes())
+    done = run("compare", "-", KEPT)
+    assert (done.status, done.out) == (0, expected.out)
+
+
+def test_standard_input_is_read_once(run):
+    done = run("check", "-", "--test", "-", "--max-ks", "1")
+    assert (done.status, done.out) == (2, "")
+    assert done.err == "calib: Standard input can be read once, got - for predictions and test.\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"), [("calib che", "check"), ("calib check x --max-k", "--max-ks")]
+)
+def test_a_shell_completes_commands_and_options(typed, offered, run, tmp_path):
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("bash is not here: skipped")
+    (tmp_path / "calib.sh").write_text(run("--print-completion", "bash").out)
+    words = " ".join(map(shlex.quote, typed.split()))
+    last = len(typed.split()) - 1
+    asked = f". ./calib.sh; COMP_WORDS=({words}); COMP_CWORD={last}; _shtab_calib calib '' ''"
+    script = f'{asked}; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    done = subprocess.run(
+        [bash, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert offered in done.stdout.split(), done.stderr
+
+
 def options(command: str) -> dict[str, argparse.Action]:
     actions = parser()._subparsers._group_actions[0].choices[command]._actions
     return {action.dest: action for action in actions}
@@ -108,8 +176,8 @@ def test_help_is_for_both_commands_and_the_whole(run):
     for arguments in ((), ("report",), ("check",)):
         done = run(*arguments, "--help")
         assert (done.status, done.err) == (0, "")
-        assert "python -m calib report predictions.parquet" in done.out or arguments == ("check",)
-        assert "python -m calib check predictions.parquet" in done.out or arguments == ("report",)
+        assert "calib report predictions.parquet" in done.out or arguments == ("check",)
+        assert "calib check predictions.parquet" in done.out or arguments == ("report",)
 
 
 def test_the_version(run):
@@ -120,7 +188,7 @@ def commands(text: str) -> list[str]:
     """Command lines of a page or a help text."""
     joined = text.replace("\\\n", " ")
     return re.findall(
-        r"^\s*(?:\$ )?python -m calib ((?:report|check|compare|export|verify) .*)$",
+        r"^\s*(?:\$ )?calib ((?:report|check|compare|export|verify) .*)$",
         joined,
         re.MULTILINE,
     )

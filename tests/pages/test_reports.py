@@ -399,5 +399,5 @@ def test_what_a_saved_report_prints_makes_it_again(store, tmp_path, monkeypatch)
     exec(library_call(saved), made)
     assert undated(made["report"]) == undated(saved)
     command = shlex.split(command_line(saved).replace(" \\\n    ", " "))
-    assert main([*command[3:-1], "report.json"]) == 0
+    assert main([*command[1:-1], "report.json"]) == 0
     assert undated(Report.open("report.json")) == undated(saved)
