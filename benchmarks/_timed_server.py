@@ -23,16 +23,16 @@ CHARTS, EXPLORER = "charts sent", "explorer sent"
 DIAGRAM, STARTED = "diagram", "started"
 # Part of a run -> the functions that make it up.
 PARTS = {
-    "analysis": ["calib.ui.state:analysis"],
+    "analysis": ["calib.ui.session.state:analysis"],
     "figures": [
         "calib.figures.reliability:reliability_chart",
         "calib.figures.sensitivity:sensitivity_chart",
     ],
     CHARTS: ["streamlit:plotly_chart"],
-    EXPLORER: ["calib.ui.explorer:show"],
+    EXPLORER: ["calib.ui.reliability.explorer:show"],
     "tables sent": ["streamlit:dataframe"],
-    "address": ["calib.ui.state:write_address"],
-    "navigation": ["calib.ui.frame:_navigation"],
+    "address": ["calib.ui.session.state:write_address"],
+    "navigation": ["calib.ui.layout.navigation:draw"],
 }
 PAGE = resource.getpagesize()
 spent = threading.local()

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from calib.ui.live import PAINTED
+from calib.ui.layout.live import PAINTED
 from tests.browser import chromium, harness
 
 N_ROWS = 1_000_000

@@ -2,8 +2,11 @@
 
 import streamlit as st
 
-from calib.ui import choices, class_view, frame, widgets, words
-from calib.ui.frame import Model
+from calib.ui.classes import class_table
+from calib.ui.controls import widgets
+from calib.ui.layout import frame, words
+from calib.ui.layout.frame import Model
+from calib.ui.session import choices
 
 session = frame.begin("Classes")
 
@@ -24,10 +27,10 @@ def body(model: Model) -> None:
         return
     method = chosen if chosen in model.analysis.methods else "uncalibrated"
     st.markdown("## Classes")
-    table = class_view.table_of(session, matrix.held_out, model, method)
-    st.markdown(class_view.summary(table, method))
-    opened = class_view.show(model, table)
-    frame.reading(class_view.READING)
+    table = class_table.table_of(session, matrix.held_out, model, method)
+    st.markdown(class_table.summary(table, method))
+    opened = class_table.show(model, table)
+    frame.reading(class_table.READING)
     st.caption(words.protocol(model.analysis))
     if opened is not None:
         session.change(choices.VIEW, f"class:{opened}")

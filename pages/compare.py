@@ -10,20 +10,12 @@ from calib.figures.before_after import before_after_panel
 from calib.figures.difference import difference_chart
 from calib.figures.layers import Labelled
 from calib.figures.words import band_meaning
-from calib.ui import (
-    choices,
-    frame,
-    how_to_read,
-    matrix_view,
-    model_view,
-    slice_controls,
-    state,
-    tables,
-    widgets,
-    words,
-)
-from calib.ui.frame import Model
-from calib.ui.tables import MetricColumn
+from calib.ui.compare import how_to_read, matrix_view, model_view
+from calib.ui.controls import widgets
+from calib.ui.layout import charts, frame, tables, words
+from calib.ui.layout.frame import Model
+from calib.ui.layout.tables import MetricColumn
+from calib.ui.session import choices, state
 
 session = frame.begin("Compare")
 
@@ -80,15 +72,15 @@ def recommendation(analysis: Analysis) -> None:
 
 
 def changes(analysis: Analysis) -> None:
-    forest, said = st.columns([2, 1], gap="large")
+    forest, beside = st.columns([2, 1], gap="large")
     with forest:
-        frame.chart(difference_chart(analysis, "log_loss"), "chart_forest")
-    with said:
+        charts.chart(difference_chart(analysis, "log_loss"), "chart_forest")
+    with beside:
         frame.reading(how_to_read.DIFFERENCE, "the changes")
     st.markdown("### Before and after")
     with st.container(horizontal=True, key=state.key("before_after"), gap="xsmall"):
         for key in analysis.methods:
-            frame.chart(before_after_panel(analysis, key), f"chart_before_after_{key}")
+            charts.chart(before_after_panel(analysis, key), f"chart_before_after_{key}")
     band = band_meaning(analysis.uncalibrated.reliability)
     frame.once("before and after", lambda: st.caption(how_to_read.BEFORE_AFTER.format(band)))
 
@@ -97,7 +89,7 @@ models = frame.models(session)
 all_models = st.container()
 if len(state.models(session)) > 1:
     with below:
-        method = slice_controls.after_control(session, models[0].analysis)[-1]
+        method = widgets.after_control(session, models[0].analysis)[-1]
 frame.show(session, models, body)
 # Last: everything above can be read while all models are fitted.
 if len(state.models(session)) > 1:

@@ -4,8 +4,11 @@ import streamlit as st
 
 from calib.figures.cumulative import PANELS, cumulative_chart
 from calib.figures.cumulative_difference import cumulative_difference_chart
-from calib.ui import choices, evidence, frame, how_to_read, state, widgets, words
-from calib.ui.frame import Model
+from calib.ui.controls import widgets
+from calib.ui.cumulative import calibration_tests, how_to_read
+from calib.ui.layout import charts, frame, words
+from calib.ui.layout.frame import Model
+from calib.ui.session import choices, state
 
 session = frame.begin("Cumulative")
 
@@ -19,26 +22,26 @@ def body(model: Model) -> None:
     analysis = model.analysis
     shown = tuple(key for key in chosen if key in analysis.methods) or ("uncalibrated",)
     st.markdown("## Cumulative differences")
-    st.markdown("  \n".join(evidence.errors_said(analysis.methods[key]) for key in shown))
+    st.markdown("  \n".join(words.errors_sentence(analysis.methods[key]) for key in shown))
     if reason := words.too_few(analysis):
         st.info(reason)
     else:
-        charts(model, shown)
+        drawings(model, shown)
     for key in shown:
-        st.markdown(f"### Tests: {words.method_label(key)}")
-        evidence.tests_table(analysis.methods[key])
-    frame.once("tests", lambda: st.caption(evidence.TESTS_READING))
+        st.markdown(f"### Tests: {choices.method_label(key)}")
+        calibration_tests.tests_table(analysis.methods[key])
+    frame.once("tests", lambda: st.caption(calibration_tests.TESTS_READING))
 
 
-def charts(model: Model, shown: tuple[str, ...]) -> None:
+def drawings(model: Model, shown: tuple[str, ...]) -> None:
     analysis = model.analysis
-    frame.chart(cumulative_difference_chart(analysis, shown), "chart_difference")
+    charts.chart(cumulative_difference_chart(analysis, shown), "chart_difference")
     for key in shown:
-        st.markdown(f"### Four panels: {words.method_label(key)}")
+        st.markdown(f"### Four panels: {choices.method_label(key)}")
         with st.container(key=state.key(f"panels_{key}")):
             for panel in range(len(PANELS)):
                 drawn = cumulative_chart(analysis, key, panels=(panel,))
-                frame.chart(drawn, f"chart_cumulative_{key}_{panel}")
+                charts.chart(drawn, f"chart_cumulative_{key}_{panel}")
     frame.once("panels", lambda: st.caption(how_to_read.PANELS))
     frame.reading(how_to_read.CUMULATIVE)
     st.caption(words.protocol(analysis))

@@ -2,7 +2,9 @@
 
 import streamlit as st
 
-from calib.ui import data_in, example_view, frame, mapping, widgets
+from calib.ui.controls import uploaders, widgets
+from calib.ui.data import example_view, mapping
+from calib.ui.layout import frame
 
 session = frame.begin("Data")
 
@@ -13,24 +15,24 @@ with st.sidebar:
 st.markdown("## Data")
 if session.upload is not None:
     frame.source(session)
-data_in.uploaders(session)
-data_in.paste(session)
+uploaders.uploaders(session)
+uploaders.paste(session)
 
 if session.upload is None:
-    data_in.problems(session)
+    uploaders.problems(session)
     example_view.show(session)
     st.stop()
 
 upload = session.upload
 st.markdown("### What the columns mean")
 mapping.columns(upload)
-data_in.problems(session)
+uploaders.problems(session)
 if upload.checklist:
     with st.container(key="checklist", gap="xxsmall"):
         for sentence in upload.checklist:
             st.markdown(f":material/check: {sentence}")
-data_in.remove_test(session)
-data_in.unseen(session)
+uploaders.remove_test(session)
+uploaders.unseen(session)
 if upload.models:
     st.page_link("app.py", label="**See the result**", icon=":material/arrow_forward:")
 

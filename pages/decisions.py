@@ -4,13 +4,16 @@ import streamlit as st
 
 from calib.figures.cost import cost_chart
 from calib.figures.net_benefit import net_benefit_chart
-from calib.ui import choices, deciding, decision_view, frame, slice_controls, state, widgets
-from calib.ui.frame import Model
+from calib.ui.controls import widgets
+from calib.ui.decisions import decision_controls, decision_view
+from calib.ui.layout import charts, frame
+from calib.ui.layout.frame import Model
+from calib.ui.session import choices, decisions, state
 
 session = frame.begin("Decisions")
 
 with st.sidebar:
-    costs = deciding.costs_control(session)
+    costs = decision_controls.costs_control(session)
     below = st.container()
     widgets.control(session, choices.CONFIDENCE_LEVEL)
     widgets.changed(session)
@@ -19,22 +22,22 @@ with st.sidebar:
 def body(model: Model) -> None:
     analysis = model.analysis
     weighted = analysis.data.weighted
-    decided = deciding.decisions(session, analysis)
+    decided = decisions.decisions(session, analysis)
     st.markdown("## Decisions")
     with st.container(border=True, key=state.key("decision")):
         st.markdown(decision_view.verdict(decided, shown, weighted=weighted))
 
-    cost, benefit = deciding.curves(session, analysis)
+    cost, benefit = decisions.curves(session, analysis)
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("### Expected cost")
-        frame.chart(cost_chart(cost, decided, shown), "chart_cost")
+        charts.chart(cost_chart(cost, decided, shown), "chart_cost")
         frame.reading(decision_view.cost_reading(costs), "the cost curve")
     with right:
         st.markdown("### Net benefit (decision curve)")
         at = None if costs.capacity else costs.threshold
-        frame.chart(net_benefit_chart(benefit, shown, threshold=at), "chart_benefit")
-        st.markdown(decision_view.benefit_said(benefit, shown))
+        charts.chart(net_benefit_chart(benefit, shown, threshold=at), "chart_benefit")
+        st.markdown(decision_view.benefit_sentence(benefit, shown))
         frame.reading(decision_view.BENEFIT_READING, "the decision curve")
 
     st.markdown("### Decisions by method")
@@ -44,9 +47,9 @@ def body(model: Model) -> None:
 
 def expected_counts(model: Model) -> None:
     st.markdown("### Expected and observed counts")
-    low, high = deciding.range_control(session)
-    counts = deciding.counts(session, model.analysis, low, high)
-    st.markdown(decision_view.counts_said(counts, shown))
+    low, high = decision_controls.range_control(session)
+    counts = decisions.counts(session, model.analysis, low, high)
+    st.markdown(decision_view.counts_sentence(counts, shown))
     if counts.rows:
         decision_view.counts_table(counts, session.settings.confidence_level)
     frame.once("counts", lambda: st.caption(decision_view.COUNT_READING))
@@ -54,5 +57,5 @@ def expected_counts(model: Model) -> None:
 
 models = frame.models(session)
 with below:
-    shown = slice_controls.after_control(session, models[0].analysis)
+    shown = widgets.after_control(session, models[0].analysis)
 frame.show(session, models, body)

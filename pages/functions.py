@@ -8,8 +8,11 @@ from calib.analysis import Analysis, LiveAnalysis
 from calib.figures.compact_logit import compact_logit_chart
 from calib.figures.functions import functions_chart
 from calib.figures.lambda_path import lambda_path_chart, with_path
-from calib.ui import choices, epsilon, frame, how_to_read, tables, widgets, words
-from calib.ui.frame import Model
+from calib.ui.controls import widgets
+from calib.ui.functions import epsilon, how_to_read
+from calib.ui.layout import charts, frame, tables, words
+from calib.ui.layout.frame import Model
+from calib.ui.session import choices
 
 session = frame.begin("Functions")
 
@@ -50,12 +53,12 @@ def functions(analysis: LiveAnalysis) -> None:
     with left:
         st.markdown(f"### {words.fitted_title(analysis)}")
         fitted = draw(analysis, drawn, rows="fitted")
-        frame.chart(fitted, "chart_functions_fitted")
+        charts.chart(fitted, "chart_functions_fitted")
     with right:
         if tested:
             st.markdown(f"### {words.scored_title(analysis)}")
             scored = draw(analysis, drawn, rows="test")
-            frame.chart(scored, "chart_functions_test")
+            charts.chart(scored, "chart_functions_test")
         else:
             frame.reading(how_to_read.FUNCTIONS)
             st.caption(words.protocol(analysis))
@@ -76,7 +79,7 @@ def epsilons(analysis: LiveAnalysis) -> st.delta_generator.DeltaGenerator:
         frame.once("Lucena", lambda: st.caption(epsilon.SOURCE))
     with transform:
         st.markdown("#### Compact-logit transform")
-        frame.chart(compact_logit_chart(analysis), "chart_compact_logit")
+        charts.chart(compact_logit_chart(analysis), "chart_compact_logit")
     with effect:
         st.markdown("#### Effect of epsilon on log loss")
     return effect
@@ -90,8 +93,8 @@ def smoothness(analysis: Analysis) -> None:
     columns = st.columns(2, gap="medium")
     for column, key in zip(columns, smoothed, strict=False):
         with column:
-            st.markdown(f"#### {words.method_label(key)}")
-            frame.chart(lambda_path_chart(analysis, key), f"chart_lambda_{key}")
+            st.markdown(f"#### {choices.method_label(key)}")
+            charts.chart(lambda_path_chart(analysis, key), f"chart_lambda_{key}")
     with columns[1] if len(smoothed) == 1 else st.container():
         frame.reading(how_to_read.LAMBDA, "smoothing")
 

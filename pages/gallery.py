@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from calib.ui import frame, gallery
-from calib.ui.gallery_entries import ENTRIES
-from calib.ui.pages import PAGES
+from calib.ui.gallery import gallery_view
+from calib.ui.gallery.gallery_entries import ENTRIES
+from calib.ui.layout import frame
+from calib.ui.session.pages import PAGES
 
 session = frame.begin("Gallery")
 
@@ -19,7 +20,7 @@ if session.upload is not None:
     )
 
 for shown in ENTRIES:
-    opened = gallery.show_entry(shown)
+    opened = gallery_view.show_entry(shown)
     if opened is not None:
         session.follow(opened.link)
         st.switch_page(PAGES[opened.page])

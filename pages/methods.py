@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from calib.ui import frame, glossary
+from calib.ui.layout import frame
+from calib.ui.methods import glossary
 
 session = frame.begin("Methods")
 

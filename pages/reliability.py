@@ -6,27 +6,16 @@ import streamlit as st
 
 from calib.figures.reliability import reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
-from calib.ui import (
-    bin_view,
-    bins,
-    choices,
-    curves,
-    evidence,
-    explorer,
-    frame,
-    how_to_read,
-    live,
-    state,
-    tables,
-    widgets,
-    words,
-)
-from calib.ui.frame import Model
-from calib.ui.sensitivity_words import SENSITIVITY_READING, sensitivity_said
-from calib.ui.state import Session
+from calib.ui.controls import widgets
+from calib.ui.layout import charts, frame, live, tables, words
+from calib.ui.layout.frame import Model
+from calib.ui.reliability import bin_view, bins, curves, explorer, how_to_read
+from calib.ui.reliability.sensitivity import SENSITIVITY_READING, sensitivity_sentence
+from calib.ui.session import choices, state
+from calib.ui.session.session import Session
 
-# More methods in one diagram cannot be told apart.
-MOST_TOGETHER = 2
+# More methods in one diagram are hard to tell apart.
+MAX_TOGETHER = 2
 
 session = frame.begin("Reliability")
 
@@ -43,7 +32,7 @@ def body(model: Model) -> None:
     analysis = model.analysis
     shown = tuple(key for key in chosen if key in analysis.methods) or ("uncalibrated",)
     st.markdown("## Reliability diagram")
-    st.markdown("  \n".join(evidence.errors_said(analysis.methods[key]) for key in shown))
+    st.markdown("  \n".join(words.errors_sentence(analysis.methods[key]) for key in shown))
     live.at_once(session, model, binning, controls, partial(diagrams, shown=shown))
     reading(model, shown)
     st.caption(words.protocol(analysis))
@@ -65,7 +54,7 @@ def diagrams(model: Model, shown: tuple[str, ...]) -> None:
     if explored:
         explorer.show(session, model, shown)
     # Lines, and a panel per method, are drawn in the static charts alone.
-    if lines or len(shown) > MOST_TOGETHER or not explored:
+    if lines or len(shown) > MAX_TOGETHER or not explored:
         static_diagrams(model, shown)
         return
     # Drawn only while it is open: plotly takes longer than all else of a moved slider.
@@ -76,13 +65,13 @@ def diagrams(model: Model, shown: tuple[str, ...]) -> None:
 
 
 def static_diagrams(model: Model, shown: tuple[str, ...]) -> None:
-    if len(shown) <= MOST_TOGETHER:
+    if len(shown) <= MAX_TOGETHER:
         diagram(model, shown, "chart_reliability")
         return
     with st.container(key=state.key("small_multiples")):
         for key in shown:
             with st.container(key=state.key(f"multiple_{key}")):
-                st.markdown(f"**{words.method_label(key)}**")
+                st.markdown(f"**{choices.method_label(key)}**")
                 diagram(model, (key,), f"chart_reliability_{key}")
 
 
@@ -96,36 +85,36 @@ def diagram(model: Model, shown: tuple[str, ...], key: str) -> None:
         lines=curves.rates(session, analysis, shown[0], lines),
         ring=ring if ring and ring[0] in shown else None,
     )
-    frame.chart(chart, key, partial(bin_view.pick, session, analysis, state.key(key)))
+    charts.chart(chart, key, partial(bin_view.pick, session, analysis, state.key(key)))
 
 
 def reading(model: Model, shown: tuple[str, ...]) -> None:
     analysis = model.analysis
-    said = how_to_read.reliability(analysis.methods[shown[0]].reliability)
-    said += how_to_read.convention(analysis)
-    said += how_to_read.lines(curves.rates(session, analysis, shown[0], lines))
-    if len(shown) == MOST_TOGETHER:
-        said += how_to_read.band_of(shown[0])
-    frame.reading(said)
+    text = how_to_read.reliability(analysis.methods[shown[0]].reliability)
+    text += how_to_read.convention(analysis)
+    text += how_to_read.lines(curves.rates(session, analysis, shown[0], lines))
+    if len(shown) == MAX_TOGETHER:
+        text += how_to_read.band_of(shown[0])
+    frame.reading(text)
 
 
 def sensitivity(model: Model, method: str) -> None:
     found = curves.sensitivity(session, model.analysis, method)
     st.markdown("### Sensitivity to the number of bins")
-    strip, said = st.columns([2, 1], gap="large")
+    strip, beside = st.columns([2, 1], gap="large")
     with strip:
-        frame.chart(sensitivity_chart(model.analysis, found, method), "chart_sensitivity")
-    with said:
-        st.markdown(sensitivity_said(model.analysis, found, method))
+        charts.chart(sensitivity_chart(model.analysis, found, method), "chart_sensitivity")
+    with beside:
+        st.markdown(sensitivity_sentence(model.analysis, found, method))
         frame.reading(SENSITIVITY_READING, "this chart")
 
 
 def bins_table(model: Model, shown: tuple[str, ...]) -> None:
     st.markdown("### Bins")
-    for key, tab in zip(shown, st.tabs([words.method_label(key) for key in shown]), strict=True):
+    for key, tab in zip(shown, st.tabs([choices.method_label(key) for key in shown]), strict=True):
         curve = model.analysis.methods[key].reliability
         with tab:
-            st.caption(words.bins_said(curve))
+            st.caption(words.bins_sentence(curve))
             tables.bins(curve, key=f"bins_{key}")
 
 

@@ -4,7 +4,10 @@ import streamlit as st
 
 from calib.store import StoreError
 from calib.text import plain
-from calib.ui import choices, frame, reporting, saved_report, saved_reports, widgets
+from calib.ui.controls import widgets
+from calib.ui.layout import frame
+from calib.ui.reports import report_form, saved_report, saved_reports
+from calib.ui.session import choices
 
 session = frame.begin("Reports")
 browser = session.report_browser
@@ -27,9 +30,9 @@ with st.sidebar:
     widgets.control(session, choices.CONFIDENCE_LEVEL)
     widgets.changed(session)
 
-if browser.said:
-    st.success(plain(browser.said))
-    browser.said = ""
+if browser.message:
+    st.success(plain(browser.message))
+    browser.message = ""
 above, below = st.container(), st.container()
 with below:
     st.markdown("## Saved reports")
@@ -47,7 +50,7 @@ with above:
     st.markdown("## Report")
     form, contents = st.columns([3, 2], gap="large")
     with form:
-        reporting.form(session, reporting.chosen_model(session, models), store)
+        report_form.form(session, report_form.chosen_model(session, models), store)
     with contents:
         st.markdown("### Contents")
-        st.markdown(reporting.CONTENTS)
+        st.markdown(report_form.CONTENTS)

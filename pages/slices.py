@@ -3,17 +3,11 @@
 import streamlit as st
 
 from calib.figures.overlay import overlay_chart
-from calib.ui import (
-    choices,
-    deciding,
-    frame,
-    period_view,
-    slice_controls,
-    slice_view,
-    slicing,
-    widgets,
-)
-from calib.ui.frame import Model
+from calib.ui.controls import widgets
+from calib.ui.layout import charts, frame
+from calib.ui.layout.frame import Model
+from calib.ui.session import choices, decisions, slicing
+from calib.ui.slices import period_view, slice_controls, slice_view
 
 session = frame.begin("Slices")
 named = frame.predictions(session)
@@ -41,7 +35,7 @@ def body(model: Model) -> None:
         cut = slicing.slicing(session, rows, columns)
         own = slicing.scored(session, cut, rows)
         gaps = slicing.gaps(session, analysis, own, shown)
-        decided = deciding.decisions(session, analysis)
+        decided = decisions.decisions(session, analysis)
         rates = slicing.error_rates(session, analysis, own, decided, shown)
     slice_view.forest(gaps)
     slice_view.table(gaps)
@@ -59,9 +53,9 @@ def body(model: Model) -> None:
     with overlay:
         picked = slice_controls.picked_control(session, gaps["uncalibrated"])
         curves = slicing.curves(session, analysis, own, picked)
-        frame.chart(overlay_chart(curves), "chart_overlay")
+        charts.chart(overlay_chart(curves), "chart_overlay")
     with alone:
-        number = slice_controls.apart_control(session, gaps["uncalibrated"])
+        number = slice_controls.slice_calibrator_control(session, gaps["uncalibrated"])
         if len(shown) > 1:
             slice_view.own_map(session, analysis, rows, cut, number, shown[1])
     over_time(model)
@@ -82,5 +76,5 @@ def over_time(model: Model) -> None:
 
 models = frame.models(session)
 with below:
-    shown = slice_controls.after_control(session, models[0].analysis)
+    shown = widgets.after_control(session, models[0].analysis)
 frame.show(session, models, body)

@@ -8,7 +8,7 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import calib
 from calib.calibrators import Calibrator
-from calib.ui.tables import metric_columns
+from calib.ui.layout.tables import metric_columns
 from tests.isotonic_peer import shrunken
 
 

@@ -171,9 +171,14 @@ def test_a_moment_does_not_follow_the_language_of_the_machine():
 
 # What formats numbers for machines, or for formulas and axes, which have rules of their own.
 OTHERS = {
-    *("calib/ui/links.py", "calib/ui/deciding.py", "calib/ui/widgets.py", "calib/ui/class_view.py"),
+    *(
+        "calib/ui/session/links.py",
+        "calib/ui/session/decisions.py",
+        "calib/ui/controls/widgets.py",
+        "calib/ui/classes/class_table.py",
+    ),
     *("calib/figures/scales.py", "calib/reports/codec.py", "calib/reports/tables.py"),
-    *("calib/ui/gallery.py", "calib/cli/check.py"),
+    *("calib/ui/gallery/gallery_view.py", "calib/cli/check.py"),
     *("calib/analysis/slices/bins.py", "calib/analysis/slices/slicing.py"),
     "calib/analysis/periods/cutting.py",
     "calib/text.py",

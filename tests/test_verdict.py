@@ -25,8 +25,8 @@ from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
 from calib.metrics import TestResult
-from calib.ui.evidence import NAMES
-from calib.ui.evidence import test_rows as rows_of
+from calib.ui.cumulative.calibration_tests import NAMES
+from calib.ui.cumulative.calibration_tests import test_rows as rows_of
 
 KEEP = Recommendation("uncalibrated", "", ())
 NO_ADVICE = Recommendation("", "", ())

@@ -664,7 +664,7 @@ const mounted = new WeakMap();
 
 // Streamlit calls this at every rerun with the same element: set up once, then update.
 export default function explorer({ parentElement, data, setStateValue }) {
-    const tell = told => setStateValue("told", told);
+    const tell = sent => setStateValue("sent", sent);
     const place = parentElement.host ?? parentElement;
     try {
         const earlier = mounted.get(parentElement);

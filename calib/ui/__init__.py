@@ -1,1 +1,1 @@
-"""The dashboard's own parts: what pages share. The only room that knows Streamlit."""
+"""The dashboard: what pages share, and one package per page. Only here is Streamlit known."""

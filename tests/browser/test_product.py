@@ -6,8 +6,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from calib.ui.choices import LINK_NAMES
-from calib.ui.pages import OF_A_MATRIX, PAGES
+from calib.ui.session.choices import LINK_NAMES
+from calib.ui.session.pages import OF_A_MATRIX, PAGES
 from tests.browser.actions import go, press_slider
 from tests.browser.harness import by_key, settle, traces, visit
 from tests.rare import common_first, rare

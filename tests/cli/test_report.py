@@ -14,7 +14,7 @@ import calib
 from calib.analysis.decisions import Costs
 from calib.figures.images import missing
 from calib.reports import Report, parts_of
-from calib.ui.upload import Upload
+from calib.ui.session.upload import Upload
 
 ROOT = Path(__file__).parents[2]
 FAST = ("--methods", "platt,isotonic")

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib.ui import state
-from calib.ui.choice import Choice, Situation, on
-from calib.ui.choices import AXIS, CHOICES, COST_FN
-from calib.ui.frame import Model
-from calib.ui.pages import PAGES
-from calib.ui.reporting import report_of
+from calib.ui.layout.frame import Model
+from calib.ui.reports.report_form import report_of
+from calib.ui.session import state
+from calib.ui.session.choice import Choice, Situation, on
+from calib.ui.session.choices import AXIS, CHOICES, COST_FN
+from calib.ui.session.pages import PAGES
 from tests.pages.test_pages import ROOT
 from tests.rare import common_first
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib.ui.choices import MODELS
-from calib.ui.links import decode
+from calib.ui.session.choices import MODELS
+from calib.ui.session.links import decode
 from tests.pages.test_matrices import npz
 from tests.pages.test_pages import PAGES, go, said, start, upload
 

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib.loading.examples import EXAMPLES
-from calib.ui import state
+from calib.ui.session import state
 from tests.rare import common_first
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -364,7 +364,7 @@ def test_pasted_rows_are_read_and_a_path_is_not():
 def test_a_model_judged_on_its_training_rows_is_warned_of():
     app = upload(start(), rows())
     app.radio(key="unseen").set_value("no").run()
-    assert "flatter" in app.warning[0].value
+    assert "optimistic" in app.warning[0].value
     go(app, "compare")
     go(app, "data")
     assert app.radio(key="unseen").value == "no"

@@ -1,0 +1,134 @@
+"""Every class of a matrix in one table: where the error is, and the way to look closer."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import streamlit as st
+
+from calib.analysis.verdict import SIGNIFICANCE
+from calib.core.predictions import Predictions
+from calib.crossfit.matrix import MatrixFits
+from calib.metrics.by_class import Classwise
+from calib.text import number, p_value, percent, plain
+from calib.ui.controls.views import plain_name
+from calib.ui.layout.frame import Model
+from calib.ui.layout.tables import whole_numbers
+from calib.ui.session import state
+from calib.ui.session.choices import method_label
+from calib.ui.session.session import Session
+
+# Okabe and Ito's vermillion and blue: read alike by colour-blind eyes, on white and on black.
+TOO_HIGH, TOO_LOW, SIZE = "213, 94, 0", "0, 114, 178", "127, 127, 127"
+STRONGEST = 0.6
+FEW_GREY = {"light": "#5A6570", "dark": "#A9B4BF"}
+COLUMNS: dict[str, Any] = {
+    "class": st.column_config.TextColumn("Class", pinned=True),
+    "n_rows": whole_numbers("Rows", help="Rows of the class that are scored."),
+    "ks_error": st.column_config.NumberColumn(
+        "KS error", format="%.4f", help="Largest cumulative gap of the class's own score."
+    ),
+    "bias": st.column_config.NumberColumn(
+        "Bias",
+        format="%+.4f",
+        help="Observed minus mean score. Blue, above 0: scores too low. Orange: too high.",
+    ),
+    "ece": st.column_config.NumberColumn(
+        "ECE", format="%.4f", help="Of the class's own score, 15 uniform bins."
+    ),
+    "ece_noise_floor": st.column_config.NumberColumn(
+        "ECE if calibrated",
+        format="%.4f",
+        help="Average ECE of calibrated scores of the class.",
+    ),
+    "p_adjusted": st.column_config.NumberColumn(
+        "p (Holm)",
+        format="%.2g",
+        help="p-value of the KS test, corrected for the number of classes (Holm).",
+    ),
+    "base_rate": st.column_config.NumberColumn(
+        "Observed", format="%.4f", help="Share of rows of this class."
+    ),
+    "mean_score": st.column_config.NumberColumn("Mean score", format="%.4f"),
+}
+READING = """
+- Classes are sorted by **KS error**, worst first. Click a heading to sort. Select a row, or press
+  Shift and Space on it, to open its class.
+- **p** is corrected for the number of classes. It is not computed for classes with fewer than 30
+  observed or expected rows; these rows are grey.
+- **Bias** is observed minus mean score. A class without bias can still be miscalibrated, with some
+  scores too high and others too low; KS and ECE show this.
+"""
+
+
+def table_of(session: Session, matrix: MatrixFits, model: Model, method: str) -> Classwise:
+    """Every class under a method, computed once."""
+    with st.spinner("Computing classes …"):
+        return session.memo.heavy(_classwise, matrix, method, model.rows)
+
+
+def _classwise(matrix: MatrixFits, method: str, rows: Predictions) -> Classwise:
+    return matrix.classwise(method, rows.class_names)
+
+
+def summary(table: Classwise, method: str) -> str:
+    """How many classes are off beyond chance, and which is worst."""
+    label, n = method_label(method), len(table.index)
+    judged = int((table.p_adjusted == table.p_adjusted).sum())
+    if not judged:
+        return f"**{label}**: none of {n:,} classes has enough rows to be tested."
+    off = table.p_adjusted < SIGNIFICANCE
+    few = f" {n - judged:,} more have too few rows." if judged < n else ""
+    if not off.any():
+        return f"**{label}**: none of {judged:,} classes is significantly miscalibrated.{few}"
+    worst = int(off.argmax())
+    return (
+        f"**{label}**: {int(off.sum()):,} of {judged:,} classes are significantly miscalibrated."
+        f"{few} Worst: **{plain(table.class_name[worst])}** (KS "
+        f"{number(table.ks_error[worst], 3)}, {p_value(float(table.p_adjusted[worst]))}); mean "
+        f"prediction {percent(float(table.mean_score[worst]))}, observed "
+        f"{percent(float(table.base_rate[worst]))}."
+    )
+
+
+def show(model: Model, table: Classwise) -> int | None:
+    """Draw the table; the class of the row that was selected, if one was."""
+    frame = table.frame()
+    frame["class"] = [plain_name(model.rows, k) for k in table.index]
+    selected = st.dataframe(
+        frame.style.apply(_shades, axis=None),
+        column_order=list(COLUMNS),
+        column_config=COLUMNS,
+        hide_index=True,
+        height=min(38 + 35 * len(frame), 560),
+        key=state.key("table_classes"),
+        on_select="rerun",
+        selection_mode="single-row",
+        placeholder="–",
+        alt="One row per class: rows, observed frequency, mean score, bias, KS error, ECE and p.",
+    )
+    rows = selected["selection"]["rows"]
+    return int(table.index[rows[0]]) if rows else None
+
+
+def _shades(frame: Any) -> Any:
+    """Style of every cell: the stronger, the worse; grey letters where there is too little."""
+    styles = frame.copy().astype(object)
+    styles.loc[:, :] = ""
+    for name in ("ks_error", "ece"):
+        largest = frame[name].max()
+        styles[name] = [_shade(SIZE, value, largest) for value in frame[name]]
+    largest = frame["bias"].abs().max()
+    styles["bias"] = [
+        _shade(TOO_LOW if value > 0 else TOO_HIGH, abs(value), largest) for value in frame["bias"]
+    ]
+    grey = FEW_GREY["dark" if st.context.theme.type == "dark" else "light"]
+    styles.loc[frame["few"], :] = f"color: {grey}"
+    return styles
+
+
+def _shade(color: str, value: float, largest: float) -> str:
+    if not largest or math.isnan(value):
+        return ""
+    return f"background-color: rgba({color}, {STRONGEST * value / largest:.3f})"

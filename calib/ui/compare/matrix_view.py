@@ -1,0 +1,106 @@
+"""All classes of a matrix together: metrics, changes, and clipping against calibration."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.analysis import Analysis, Column
+from calib.crossfit.clipping import Clipping, compare_clipping
+from calib.crossfit.matrix import MatrixFits
+from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
+from calib.figures.clipping import clipping_chart
+from calib.figures.difference import matrix_difference_chart
+from calib.metrics import matrix_metrics
+from calib.metrics.matrix import ROW_METRICS
+from calib.text import interval, level, number, signed, significant
+from calib.ui.compare import how_to_read
+from calib.ui.layout import charts, frame
+from calib.ui.layout.tables import (
+    CHANGE_HELP,
+    MetricColumn,
+    best_of,
+    change_lines,
+    lower_first,
+    value_lines,
+)
+from calib.ui.session.choices import method_label
+from calib.ui.session.memo import Unkeyed
+from calib.ui.session.session import Session
+
+
+def columns(compared: MulticlassComparison) -> list[MetricColumn]:
+    """The metrics of all classes, and the paired changes of those that are taken row by row."""
+    found = []
+    for key, metric in matrix_metrics().items():
+        estimates = {name: one.metrics[key] for name, one in compared.results.items()}
+        shown = Column(key, metric.label, metric.meaning, 4, metric.better)
+        best = best_of(estimates, shown)
+        cells = {name: value_lines(one, best=name in best) for name, one in estimates.items()}
+        found.append(MetricColumn(key, metric.label, metric.meaning, cells))
+        if key in ROW_METRICS:
+            label = f"Change in {lower_first(metric.label)}"
+            changes = {
+                name: change_lines(one.differences[key], better=metric.better)
+                for name, one in compared.results.items()
+                if name != "uncalibrated"
+            }
+            found.append(MetricColumn(f"{key}_change", label, CHANGE_HELP, changes))
+    return found
+
+
+def forest(analysis: Analysis) -> None:
+    """What each method changes about all classes, paired by row."""
+    picture, beside = st.columns([2, 1], gap="large")
+    with picture:
+        charts.chart(matrix_difference_chart(analysis), "chart_matrix_forest")
+    with beside:
+        frame.reading(how_to_read.MATRIX_CHANGE, "the changes of all classes")
+
+
+def clipped(session: Session, compared: LiveMulticlassComparison) -> None:
+    """Clipping against calibration, or why there is none."""
+    at = compared.confidence_level
+    st.markdown("### Clipping against calibration")
+    try:
+        with st.spinner("Clipping at every bound"):
+            # Another view has another comparison of the same held-out scores.
+            clip = Unkeyed(_clipping, compared=compared)
+            found = session.memo.heavy(clip, compared.held_out, at)
+    except ValueError as error:
+        st.caption(str(error))
+        return
+    picture, beside = st.columns(2, gap="large")
+    with picture:
+        charts.chart(clipping_chart(found), "chart_clipping")
+    with beside:
+        st.markdown(clipping_sentence(found, at))
+        frame.reading(how_to_read.CLIPPING, "clipping")
+
+
+def _clipping(
+    _held_out: MatrixFits, _level: float, *, compared: LiveMulticlassComparison
+) -> Clipping:
+    return compare_clipping(compared)
+
+
+def clipping_sentence(found: Clipping, confidence_level: float) -> str:
+    """What clipping gains, and what calibration gains beyond it."""
+    best, gain = found.best, found.gain
+    lead = (
+        f"Multiclass log loss is **{number(found.uncalibrated.value)}** uncalibrated and "
+        f"**{number(best.log_loss.value)}** clipped at the best of {len(found.bounds)} bounds, "
+        f"p_min = {significant(best.p_min)}."
+    )
+    if found.calibrator == "uncalibrated":
+        return lead
+    if gain.high < 0.0:
+        verdict = "Calibration does more than avoid extreme scores."
+    elif gain.low > 0.0:
+        verdict = "Clipping alone does better."
+    else:
+        verdict = "The two are not significantly different."
+    return (
+        f"{lead} **{method_label(found.calibrator)}** reaches "
+        f"**{number(found.calibrated.value)}**, a change of {signed(gain.value)} from clipping "
+        f"({level(confidence_level)} CI {interval(gain, sign=True)}). {verdict}"
+    )

@@ -1,0 +1,270 @@
+"""Bringing data in: files, pasted text, and what became of them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import streamlit as st
+
+from calib.loading import MAX_BYTES, Choice, InputError, Problem, TextFormat, read
+from calib.text import plain, plural, sentence
+from calib.ui.controls.widgets import field
+from calib.ui.session import state
+from calib.ui.session.choices import MODELS
+from calib.ui.session.pages import PAGES
+from calib.ui.session.session import Session, source_of
+from calib.ui.session.upload import Upload
+
+Place = Literal["data", "test"]
+UNREADABLE = Problem(
+    "unreadable",
+    "error",
+    "The file could not be read, for a reason that was not foreseen; it is in the server's log. "
+    "Save the table as plain CSV with a header line and try again.",
+)
+FOUND = TextFormat()
+log = logging.getLogger(__name__)
+
+
+def uploaders(session: Session) -> None:
+    """Places to drop the predictions, and test rows of their own."""
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _uploader(session, "data", "Predictions, or the calibration rows")
+    with right:
+        _uploader(session, "test", "Test rows, if they are in a second file")
+    st.caption(
+        "CSV, TSV, Parquet, Feather or Arrow, plain or compressed: one row per prediction, with "
+        "an outcome column and a score column, or one score column per class or model. NumPy: "
+        "an .npz of `probs` or `logits` and `y`. Upload several files to compare models. "
+        "Files stay on the machine that runs this app."
+    )
+
+
+def landing(session: Session) -> None:
+    """A place to drop predictions on the first page, whose answer is the next thing shown."""
+    _uploader(session, "data", "Drop your predictions: CSV, Parquet or NumPy")
+
+
+def awaited(session: Session) -> None:
+    """Whose data the link is for, and a place to drop them."""
+    source = session.awaited
+    named = f"**{plain(source.name)}**" if source.name else "a file that is not here"
+    st.markdown(f"## This link is for {named}{_counted(source.n_rows)}")
+    st.markdown("Drop the file here to see it. The settings of the link are kept.")
+    with st.container(width=600):
+        _uploader(session, "data", "The file of the link")
+        paste(session)
+    problems(session)
+    if session.offered is not None:
+        _offer(session, session.offered)
+    st.caption(
+        "A link holds settings and no data. A file stays with the tab that it was dropped in; "
+        "after a reload it is found again for a short time, by the same browser only."
+    )
+    st.button("Show an example instead", key="show_example", on_click=_show_example)
+
+
+def _counted(n_rows: int | None) -> str:
+    return "" if n_rows is None else f" ({plural(n_rows, 'row')})"
+
+
+def _offer(session: Session, upload: Upload) -> None:
+    """Say that this is not what was awaited, and offer to open it."""
+    found = source_of(upload)
+    named, other = plain(found.name), plain(session.awaited.name) or "the file of the link"
+    why = (
+        "Its numbers or its columns differ"
+        if upload.models
+        else "Its columns must be mapped before it can be compared"
+    )
+    st.warning(f"**{named}**{_counted(found.n_rows)} is not the data of {other}. {why}.")
+    st.button(
+        "Open it with the settings of the link",
+        key="open_offered",
+        type="primary",
+        on_click=session.take,
+        args=(upload,),
+    )
+
+
+def _show_example() -> None:
+    session = state.current()
+    session.reset_all()
+    session.choose_example(session.example)
+
+
+def _uploader(session: Session, place: Place, label: str) -> None:
+    key = "data_file" if place == "data" else "data_test_file"
+    with st.container(key=key):
+        found = st.file_uploader(
+            label,
+            # A file kept by the widget is copied at every rerun: each read makes a new one.
+            key=f"{key}_{session.n_reads}",
+            accept_multiple_files=place == "data",
+            max_upload_size=MAX_BYTES // 2**20,
+            disabled=place == "test" and session.upload is None,
+            help=None if place == "data" else "Give the calibration rows first.",
+        )
+    if not found:
+        return
+    files = found if isinstance(found, list) else [found]
+    with st.spinner("Reading the file" if len(files) == 1 else "Reading the files"):
+        receive(session, [(file.name, file.getvalue()) for file in files], place)
+    session.n_reads += 1
+    if session.page == "Overview" and _asks(session):
+        st.switch_page(PAGES["Data"])
+    st.rerun()
+
+
+def _asks(session: Session) -> bool:
+    """Whether a dropped file cannot be shown before a question is answered on the Data page."""
+    if session.waits:
+        return False
+    return bool(session.file_problems or (session.upload and not session.upload.models))
+
+
+def paste(session: Session) -> None:
+    """A place for pasted text."""
+    with st.expander("Or paste rows"):
+        st.text_area(
+            "Rows with a header",
+            key="data_paste",
+            height=140,
+            placeholder="outcome,score\n1,0.83\n0,0.12",
+        )
+        st.button("Use these rows", key="use_paste", on_click=_receive_paste, args=(session,))
+
+
+def _receive_paste(session: Session) -> None:
+    # As bytes: a text without a line break would be taken for a path on the server.
+    text = st.session_state.get("data_paste", "")
+    with st.spinner("Reading the rows"):
+        receive(session, [("Pasted rows", text.encode(errors="replace"))], "data")
+
+
+def receive(
+    session: Session,
+    files: Sequence[tuple[str, bytes]],
+    place: Place,
+    written: TextFormat = FOUND,
+) -> None:
+    """Read files and show them; what was shown stays where one cannot be read."""
+    session.unread = None
+    try:
+        tables = [read(data, name, given=written) for name, data in files]
+        if place == "data":
+            if session.upload is not None:
+                session.reset(MODELS)
+            session.receive(Upload.of(*tables))
+            session.unseen = "unknown"
+        elif session.upload is not None:
+            session.take(session.upload.with_test(tables[0]))
+    except InputError as error:
+        session.file_problems = error.problems
+        if any(problem.choices for problem in error.problems):
+            session.unread = (tuple(files), place)
+    except Exception:
+        log.exception("A file could not be read")
+        session.file_problems = (UNREADABLE,)
+
+
+def problems(session: Session) -> None:
+    """What is wrong, in words, each with its one-click repair."""
+    for problem in session.file_problems:
+        st.error(f"Not read: {problem.sentence}")
+        _choices(problem, f"read_{problem.code}", _read_anew, session)
+    if session.upload is None:
+        return
+    drawn: set[str] = set()
+    for problem in session.upload.problems:
+        key = f"repair_{problem.code}"
+        if key in drawn:
+            key = f"{key}_{len(drawn)}"
+        drawn.add(key)
+        _problem(session, problem, key)
+
+
+def _problem(session: Session, problem: Problem, key: str) -> None:
+    draw = {"error": st.error, "warning": st.warning, "note": st.info}[problem.severity]
+    draw(problem.sentence)
+    if problem.repair is not None and session.upload is not None:
+        st.button(
+            sentence(problem.repair_label),
+            key=key,
+            type="primary",
+            icon=":material/build:",
+            on_click=_repair,
+            args=(session, problem),
+        )
+    _choices(problem, key, _map_anew, session)
+
+
+def _choices(
+    problem: Problem, key: str, answer: Callable[[Session, Choice], None], session: Session
+) -> None:
+    """The answers to a question that only a person can decide, side by side."""
+    if not problem.choices:
+        return
+    with st.container(horizontal=True):
+        for number, choice in enumerate(problem.choices):
+            st.button(
+                sentence(choice.label),
+                key=f"{key}_{number}",
+                type="primary",
+                icon=":material/build:",
+                on_click=answer,
+                args=(session, choice),
+            )
+
+
+def _read_anew(session: Session, choice: Choice) -> None:
+    if session.unread is not None:
+        files, place = session.unread
+        with st.spinner("Reading the file"):
+            receive(session, files, place, TextFormat(**choice.arguments))
+
+
+def _map_anew(session: Session, choice: Choice) -> None:
+    if session.upload is not None:
+        state.map_anew(session, session.upload.mapping.chosen(**choice.arguments))
+
+
+def _repair(session: Session, problem: Problem) -> None:
+    if problem.repair is not None and session.upload is not None:
+        changed = problem.repair.changed(session.upload.mapping)
+        state.map_anew(session, session.upload.mapping.chosen(**changed))
+
+
+def remove_test(session: Session) -> None:
+    """Go back to one file."""
+    if session.upload is not None and session.upload.test_table is not None:
+        st.button("Remove the test rows", key="remove_test", on_click=_remove_test, args=(session,))
+
+
+def _remove_test(session: Session) -> None:
+    if session.upload is not None:
+        with st.spinner(state.READING):
+            session.take(session.upload.with_test(None))
+
+
+def unseen(session: Session) -> None:
+    """Ask whether the model had seen these rows: nothing in the numbers can tell."""
+    answers = {"yes": "Yes", "no": "No", "unknown": "Don't know"}
+    field(
+        session,
+        "unseen",
+        "Were these predictions made on rows the model was not trained on?",
+        st.radio,
+        options=list(answers),
+        format_func=answers.__getitem__,
+        horizontal=True,
+        help="A model looks calibrated on its training rows, whatever it does on new ones.",
+    )
+    if session.unseen == "no":
+        st.warning(
+            "On training rows the results are optimistic, and a calibrator that is fitted to them "
+            "is wrong for new rows. Score rows that the model was not trained on, and upload those."
+        )

@@ -1,0 +1,250 @@
+"""Controls. A widget shows the session's value and writes back what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from calib.analysis import Analysis
+from calib.calibrators import CALIBRATORS, score_methods
+from calib.core.predictions import Predictions
+from calib.curves.rate import RateKind
+from calib.loading.examples import EXAMPLES
+from calib.reports.contents import shown_methods as shown_at_first
+from calib.ui.layout.words import assumptions, named_folds
+from calib.ui.session import choices, state
+from calib.ui.session.choice import Choice
+from calib.ui.session.session import Session
+
+T = TypeVar("T")
+CROSS_FITTED = (
+    "Rows are split into folds at random, and each fold is scored by calibrators fitted on the "
+    "others. More folds give each calibrator more rows, and take longer. Change the **seed** to "
+    "see how much results vary by chance."
+)
+SPLIT = (
+    "These data have calibration and test rows, so there are no folds. Change the **seed** to see "
+    "how much results vary by chance."
+)
+
+
+def show_value(key: str, value: Any) -> None:
+    """Let the next widget of this key show the session's value.
+
+    Assigned only where it differs: an assignment would overrule what is being typed.
+    """
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+
+
+def control(
+    session: Session,
+    choice: Choice[T],
+    options: Iterable[Any] | None = None,
+    *,
+    value: T | None = None,
+    key: str = "",
+    **more: Any,
+) -> T:
+    """Draw the widget of a choice; returns its value.
+
+    Parameters
+    ----------
+    session : Session
+    choice : Choice
+    options : iterable, optional
+        What the data allow; None where the choice itself says it.
+    value : object, optional
+        Shown instead of the session's, where the data decide what an unset one means.
+    key : str
+        Of the widget, if it is drawn for each of several models.
+    **more
+        Goes to the widget.
+    """
+    offered = list(choice.values.options if options is None else options)
+    if value is None:
+        value = session[choice]
+        value = value if options is None else choice.among(value, offered)
+    key = key or choice.key
+    show_value(key, choice.shown(value))
+    if offered or options is not None:
+        more = {"options": offered, "format_func": choice.option or str} | more
+    elif choice.values.bounds:
+        low, high = choice.values.bounds
+        more = {"min_value": low, "max_value": high} | more
+    more = {"help": choice.help, "on_change": take, "args": (choice, key)} | more
+    choice.widget(more.pop("label", choice.label), key=key, **more)
+    return value
+
+
+def take(choice: Choice[Any], key: str) -> None:
+    """Write a widget's answer into the session."""
+    state.current().change(choice, choice.take(st.session_state[key]))
+
+
+def field(owner: Any, name: str, label: str, widget: Callable[..., Any], **more: Any) -> None:
+    """A widget of what no link carries: an attribute of the session, or of a part of it."""
+    key = more.pop("key", name)
+    show_value(key, getattr(owner, name))
+    widget(label, key=key, on_change=_set, args=(owner, name, key), **more)
+
+
+def _set(owner: Any, name: str, key: str) -> None:
+    setattr(owner, name, st.session_state[key])
+
+
+def by_simplicity(session: Session) -> list[str]:
+    """All methods for the shown data, simplest first."""
+    known = CALIBRATORS if session.is_matrix else score_methods()
+    return sorted(known, key=lambda key: known[key].simplicity)
+
+
+def binning(session: Session) -> None:
+    """Strategy and number of bins."""
+    control(session, choices.STRATEGY)
+    control(session, choices.N_BINS, disabled=session[choices.AUTO_BINS])
+    control(session, choices.AUTO_BINS)
+
+
+def lines(session: Session) -> tuple[RateKind, ...]:
+    """Lines of observed frequency to draw beside the bins; returns their kinds."""
+    known = choices.LINES.values.options
+    return control(session, choices.LINES, known)
+
+
+def methods(session: Session) -> None:
+    """The methods that are fitted and compared."""
+    known = by_simplicity(session)
+    control(session, choices.METHODS, [key for key in known if key != "uncalibrated"])
+    with st.expander("What each one assumes"):
+        st.markdown(assumptions(known, matrix=session.is_matrix))
+
+
+def shown_methods(session: Session, analysis: Analysis) -> tuple[str, ...]:
+    """The methods to draw, uncalibrated and recommended at first; returns them in a fixed order."""
+    options, choice = session.settings.methods, choices.SHOWN
+    chosen = choice.among(session[choice], options)
+    return control(session, choice, options, value=chosen or shown_at_first(analysis))
+
+
+def after(session: Session, analysis: Analysis) -> str:
+    """The calibrator that is set against the uncalibrated scores; "" where none is compared."""
+    calibrated = [key for key in analysis.methods if key != "uncalibrated"]
+    if session[choices.AFTER] in calibrated:
+        return session[choices.AFTER]
+    recommended = analysis.recommendation.method
+    if recommended in calibrated:
+        return recommended
+    losses = {key: analysis.methods[key].metrics["log_loss"].value for key in calibrated}
+    return min(losses, key=losses.__getitem__, default="")
+
+
+def after_control(session: Session, analysis: Analysis) -> tuple[str, ...]:
+    """Pick that calibrator; returns the methods to show, the uncalibrated scores first."""
+    chosen = after(session, analysis)
+    if not chosen:
+        return ("uncalibrated",)
+    options = [key for key in analysis.methods if key != "uncalibrated"]
+    control(session, choices.AFTER, options, value=chosen)
+    return ("uncalibrated", chosen)
+
+
+def columns(session: Session) -> tuple[str, ...]:
+    """The columns of the metric table; returns them."""
+    hidden = () if session.is_matrix else choices.OF_MATRICES
+    # Of the two ECE of one score, the one over the bins in use.
+    first = [
+        f"ece_{session.settings.strategy}" if key == "ece_quantile" else key
+        for key in choices.FIRST_COLUMNS
+    ]
+    options = [key for key in choices.COLUMN_LABELS if key not in hidden]
+    chosen = choices.COLUMNS.among(session[choices.COLUMNS], options)
+    value = chosen or choices.COLUMNS.among(tuple(first), options)
+    return control(session, choices.COLUMNS, options, value=value)
+
+
+def over_epsilon(session: Session, options: Sequence[str]) -> tuple[str, ...]:
+    """The methods whose log loss is drawn over epsilon; returns them, at least one."""
+    choice = choices.OVER_EPSILON
+    chosen = choice.among(session[choice], options) or tuple(options[:1])
+    return control(session, choice, options, value=chosen, key=state.key(choice.key))
+
+
+def epsilon(session: Session, rule: float) -> None:
+    """Epsilon of the compact logit: the automatic one, or a slider on its logarithm."""
+    show_value("epsilon_rule", session.settings.epsilon is None)
+    st.toggle(
+        "Automatic epsilon",
+        key="epsilon_rule",
+        on_change=_change_rule,
+        args=(rule,),
+        help="One order of magnitude below the smallest 1 − score (Lucena 2018).",
+    )
+    control(session, choices.EPSILON, value=session.settings.epsilon or rule)
+
+
+def _change_rule(rule: float) -> None:
+    follows = st.session_state["epsilon_rule"]
+    state.current().change(choices.EPSILON, None if follows else rule)
+
+
+def folds(session: Session, rows: Predictions | None) -> None:
+    """Number of folds, where they are drawn, and seed, in an expander."""
+    split = rows is not None and rows.test is not None
+    with st.expander("Cross-fitting"):
+        if rows is not None and rows.fold is not None and not split:
+            st.caption(_in_named_folds(rows))
+        else:
+            st.caption(SPLIT if split else CROSS_FITTED)
+            control(session, choices.N_FOLDS, disabled=split)
+        control(session, choices.SEED)
+
+
+def _in_named_folds(rows: Predictions) -> str:
+    return (
+        f"Methods are cross-fitted in {named_folds(rows.origin)}: {len(rows.fold_names)} folds. "
+        "Each fold is scored by calibrators fitted on the others, and their number is given by the "
+        "data. Change the **seed** to see how much results vary by chance."
+    )
+
+
+def example(session: Session) -> None:
+    """Pick a built-in example."""
+    show_value("example", session.example if session.upload is None else None)
+    st.pills(
+        "Or look at an example",
+        list(EXAMPLES),
+        format_func=lambda key: EXAMPLES[key].title,
+        key="example",
+        on_change=_choose_example,
+    )
+
+
+def _choose_example() -> None:
+    key = st.session_state["example"]
+    if key is not None:
+        state.current().choose_example(key)
+
+
+def changed(session: Session) -> None:
+    """A chip for every changed choice that acts on this page, a click away from its default."""
+    now = state.situation(session)
+    found = {
+        choice: value
+        for choice, value in session.chosen.changed(session.start).items()
+        if choice.acts(session.page, now)
+    }
+    if not found:
+        return
+    st.caption("Changed from the default")
+    with st.container(horizontal=True, gap="xxsmall", key="changed"):
+        for choice, value in found.items():
+            _chip(f"{choice.chip_text(value)} ✕", f"reset_{choice.key}", session.reset, choice)
+        if len(found) > 1:
+            _chip("Reset all", "reset_all", session.reset, *found)
+
+
+def _chip(label: str, key: str, on_click: Callable[..., None], *args: Choice[Any]) -> None:
+    st.button(label, key=key, on_click=on_click, args=args, type="secondary")

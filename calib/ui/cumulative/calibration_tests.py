@@ -1,0 +1,66 @@
+"""Tests of calibration on the Cumulative page: statistic, p-value, and what each one looks at."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.analysis import MethodResult
+from calib.analysis.verdict import SIGNIFICANCE
+from calib.metrics import TestResult
+from calib.text import number, p_value
+from calib.ui.session import state
+
+NAMES = {
+    "ks": "KS",
+    "kuiper": "Kuiper",
+    "spiegelhalter": "Spiegelhalter z",
+    "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
+    "line": "Slope and intercept χ²",
+}
+WHAT_IT_TESTS = {
+    "ks": "Largest cumulative gap up to any score",
+    "kuiper": "Largest gap over any interval of scores",
+    "spiegelhalter": "Brier score equals that of a calibrated model",
+    "hosmer_lemeshow": "Positives in ten groups of equal size",
+    "line": "Calibration slope = 1 and intercept = 0",
+}
+TESTS_READING = (
+    "No test can prove calibration. The last p-value is adjusted for the number of tests (Holm): "
+    f"calibration is rejected where it is below {SIGNIFICANCE:g}, and the verdict uses it. A "
+    "calibrated model is rejected by any of the five in at most 5% of data sets. With many rows "
+    "even negligible differences are significant; check the effect size."
+)
+
+
+def tests_table(method: MethodResult) -> None:
+    """All tests of one method."""
+    st.dataframe(
+        test_rows(method),
+        hide_index=True,
+        key=state.key("table_tests"),
+        column_config={
+            "Test": st.column_config.TextColumn(pinned=True),
+        },
+        alt="One row per test: its statistic, its p-values, and what it tests.",
+    )
+
+
+def test_rows(method: MethodResult) -> list[dict[str, str]]:
+    """One row per test, every cell in words."""
+    found, p_adjusted = method.all_tests, method.p_adjusted
+    return [
+        {
+            "Test": NAMES[key],
+            "Statistic": _statistic(key, found[key]),
+            "p": p_value(found[key].p_value),
+            "p (Holm)": p_value(p_adjusted[key]),
+            "What it tests": WHAT_IT_TESTS[key],
+            "Null distribution": found[key].null,
+        }
+        for key in NAMES
+        if key in found
+    ]
+
+
+def _statistic(key: str, test: TestResult) -> str:
+    return number(test.statistic, 4 if key in ("ks", "kuiper") else 2)

@@ -1,0 +1,183 @@
+"""What the Decisions page shows: sentences, numbers, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from calib.analysis.decisions import Costs, Decision, DecisionTable, ExpectedCounts, NetBenefit
+from calib.core.estimate import Estimate
+from calib.text import count, interval, level, number, percent, signed, significant
+from calib.ui.session import state
+from calib.ui.session.choices import method_label
+
+# By what decides: each explains what its chart draws.
+COST_READINGS = {
+    "costs": """
+- Each **line** is the expected cost per row if all rows with a score of at least the threshold are
+  flagged.
+- The vertical line is the **optimal threshold** for calibrated scores. It depends only on the
+  costs.
+- The **marker** is the lowest cost on these rows. It is chosen in hindsight, so its cost is
+  optimistic.
+""",
+    "capacity": """
+- Each **line** is the expected cost per row if all rows with a score of at least the threshold are
+  flagged.
+- The **marker** is where the method has flagged as many rows as the capacity allows. Here the costs
+  do not determine the threshold.
+""",
+}
+BENEFIT_READING = """
+- **Net benefit** (decision curve): true positives minus false positives weighted by the odds
+  t / (1 − t), per row. Acting at threshold t means that one true positive is worth (1 − t) / t
+  false positives.
+- Perfectly calibrated scores are never below **Flag all** or **Flag none**, apart from chance.
+  [Vickers and Elkin 2006](https://doi.org/10.1177/0272989X06295361).
+"""
+COUNT_READING = (
+    "If you sum probabilities (expected clicks, expected defaults), the sum should match the "
+    "observed count. Rows are selected by their uncalibrated scores, so that all methods are "
+    "compared on the same rows."
+)
+
+
+def cost_reading(costs: Costs) -> str:
+    """How to read the chart of costs."""
+    return COST_READINGS["costs" if costs.capacity is None else "capacity"]
+
+
+def benefit_sentence(curves: NetBenefit, shown: Sequence[str]) -> str:
+    """Where the shown methods do worse than flagging all rows or none, in sentences."""
+    return " ".join(_benefit_of(curves, key) for key in shown)
+
+
+def _benefit_of(curves: NetBenefit, key: str) -> str:
+    lead, missing = f"**{method_label(key)}** is", curves.shortfall(key)
+    worse = curves.threshold[missing > 0.0]
+    if not len(worse):
+        return f"{lead} never below flagging all or none."
+    first, last = worse.min(), worse.max()
+    where = f"between {first:g} and {last:g}" if len(worse) > 1 else f"{first:g}"
+    return (
+        f"{lead} below flagging all or none at {len(worse)} of {len(missing)} thresholds, {where}, "
+        f"by at most {significant(missing.max(), 2)}."
+    )
+
+
+def verdict(table: DecisionTable, shown: Sequence[str], *, weighted: bool) -> str:
+    """What is decided, and what calibration changes, in sentences."""
+    first = table.methods["uncalibrated"]
+    rule = _rule(table.costs, first.n_flagged, weighted)
+    if len(shown) == 1:
+        return f"{rule} Expected cost per row: {number(first.cost.value)}."
+    after = table.methods[shown[1]]
+    return f"{rule} {_change(table, shown[1], first, after)}"
+
+
+def _rule(costs: Costs, n_flagged: float, weighted: bool) -> str:
+    if costs.capacity is None:
+        return f"Optimal threshold: **{significant(costs.threshold)}**."
+    if weighted:
+        return (
+            "Flag the rows with the highest scores, "
+            f"**{percent(costs.capacity, 3)}** of the weight."
+        )
+    return f"Flag the **{number(n_flagged, 0)}** rows with the highest scores."
+
+
+def _change(table: DecisionTable, key: str, before: Decision, after: Decision) -> str:
+    change, at = after.change, level(table.confidence_level)
+    cost, then = number(before.cost.value), number(after.cost.value)
+    if change.value == change.low == change.high == 0.0:
+        return (
+            f"{method_label(key)} flags the same rows as the uncalibrated scores: the expected "
+            f"cost per row is {cost} with both."
+        )
+    moved = f"stays {cost}" if cost == then else f"changes from {cost} to {then}"
+    sure = "" if change.high < 0 or change.low > 0 else "not "
+    return (
+        f"With {method_label(key)} the expected cost per row {moved} ({signed(change.value)}, "
+        f"{at} CI {interval(change, sign=True)}). The change is {sure}significant."
+    )
+
+
+def table(decided: DecisionTable, *, weighted: bool) -> None:
+    """Every method's decisions in numbers."""
+    st.dataframe(
+        [_row(decided, key) for key in decided.methods],
+        hide_index=True,
+        key=state.key("table_decisions"),
+        column_config={"Method": st.column_config.TextColumn(pinned=True)},
+        alt="One row per method: its threshold, its right and wrong decisions, and their cost.",
+    )
+    blind = f"all {number(decided.treat_all)}, flagging none {number(decided.treat_none)}"
+    counted = " Counts are sums of the rows' weights." if weighted else ""
+    st.caption(f"Expected cost per row: flagging {blind}.{counted}")
+
+
+def _row(decided: DecisionTable, key: str) -> dict[str, str]:
+    found, at = decided.methods[key], level(decided.confidence_level)
+    row = {
+        "Method": method_label(key),
+        "Threshold": significant(found.threshold),
+        "Flagged": count(found.n_flagged),
+        "True positives": count(found.true_positives),
+        "False positives": count(found.false_positives),
+        "False negatives": count(found.false_negatives),
+        "True negatives": count(found.true_negatives),
+        "Cost per row": number(found.cost.value),
+        f"Change ({at} CI)": _change_cell(found.change) if key != "uncalibrated" else "–",
+        "Net benefit": number(found.net_benefit.value),
+    }
+    if decided.costs.capacity is None:
+        place = "none flagged" if found.hindsight > 1.0 else f"at {significant(found.hindsight)}"
+        row["Lowest in hindsight"] = f"{number(found.hindsight_cost)}, {place}"
+    return row
+
+
+def _change_cell(change: Estimate) -> str:
+    return f"{signed(change.value)} ({interval(change, sign=True)})"
+
+
+def counts_sentence(counts: ExpectedCounts, shown: Sequence[str]) -> str:
+    """Expected against observed, in sentences."""
+    if not counts.rows:
+        return "No row has a score in this range."
+    have = "row has" if counts.rows == 1 else "rows have"
+    positive, were = count(counts.observed), "was" if counts.observed == 1 else "were"
+    came = f"**{positive}** of them {were} positive."
+    if counts.weight != counts.rows:
+        came = f"**{positive}** of their weight of {count(counts.weight)} was positive."
+    lead = f"**{counts.rows:,}** {have} a score from {counts.low:g} to {counts.high:g}; {came}"
+    return " ".join([lead, *(_counted(counts, key) for key in shown)])
+
+
+def _counted(counts: ExpectedCounts, key: str) -> str:
+    excess = counts.excess[key]
+    if excess.low <= 0.0 <= excess.high:
+        verdict = "consistent"
+    else:
+        verdict = "too few" if excess.value > 0 else "too many"
+    return f"**{method_label(key)}** predicts {number(counts.expected[key], 1)} ({verdict})."
+
+
+def counts_table(counts: ExpectedCounts, confidence_level: float) -> None:
+    """Every method's expected count."""
+    at = level(confidence_level)
+    st.dataframe(
+        [
+            {
+                "Method": method_label(key),
+                "Expected": number(counts.expected[key], 1),
+                "Observed": count(round(counts.expected[key] + excess.value, 6)),
+                "Observed − expected": signed(excess.value, 1),
+                f"{at} CI": interval(excess, 1, sign=True),
+            }
+            for key, excess in counts.excess.items()
+        ],
+        hide_index=True,
+        key=state.key("table_counts"),
+        alt="One row per method: expected and observed positives, and their difference.",
+    )

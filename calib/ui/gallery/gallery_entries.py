@@ -1,0 +1,236 @@
+"""What hangs in the gallery: a paper's point, what can be opened, and which numbers are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from calib.ui.session.choice import Choice
+from calib.ui.session.choices import (
+    AXIS,
+    EPSILON,
+    KNOTS,
+    LINES,
+    METHODS,
+    N_BINS,
+    OVER_EPSILON,
+    SHOWN,
+    STRATEGY,
+    Chosen,
+)
+from calib.ui.session.links import Link
+
+BETA_FAMILY = ("platt", "logistic", "isotonic", "beta", "beta_am", "beta_ab")
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A built-in example with the settings and the page that show a paper's point.
+
+    Attributes
+    ----------
+    key : str
+        Of the button.
+    label, page : str
+        What the button says, and the page's title.
+    example : str
+        Key of the example.
+    values : mapping
+        What is chosen.
+    """
+
+    key: str
+    label: str
+    page: str
+    example: str
+    values: Mapping[Choice[Any], Any]
+
+    @property
+    def link(self) -> Link:
+        """What opens it."""
+        return Link(Chosen.of(self.values), self.example)
+
+
+@dataclass(frozen=True, slots=True)
+class GalleryEntry:
+    """One paper: its point, what can be opened, and its numbers beside ours.
+
+    Attributes
+    ----------
+    title, source, story : str
+    openings : tuple of Opening
+    numbers : mapping of str to str
+        Titles of tables, by the name of their file among the reproductions.
+    picture, alt : str
+        Name of the picture among the reproductions, and what it shows.
+    """
+
+    title: str
+    source: str
+    story: str
+    openings: tuple[Opening, ...]
+    numbers: Mapping[str, str]
+    picture: str
+    alt: str
+
+
+ENTRIES = (
+    GalleryEntry(
+        "SplineCalib: smooth calibrators on a compact-logit scale",
+        "Lucena 2018, arXiv:1809.07751",
+        "A calibrator that is a smooth function of the compact logit, a scale that spreads out "
+        "scores near 0 and 1. The table has the paper's log losses on the Adult data. The picture "
+        "shows a random forest before and after calibration.",
+        (
+            Opening(
+                "forest",
+                "Calibrate a random forest",
+                "Functions",
+                "random_forest",
+                {METHODS: ("platt", "isotonic", "spline"), KNOTS: True},
+            ),
+            Opening(
+                "compact_logit",
+                "Change epsilon of the compact logit",
+                "Functions",
+                "naive_bayes",
+                {
+                    METHODS: ("splinecalib", "spline"),
+                    EPSILON: 0.01,
+                    OVER_EPSILON: ("splinecalib", "spline"),
+                },
+            ),
+        ),
+        {
+            "splinecalib_table1": "Table 1: log loss on Adult",
+            "splinecalib_algorithm4": "Algorithm 4 against a calibration set",
+            "splinecalib_clipping": "Clipping against calibration",
+        },
+        "splinecalib_forest",
+        "Reliability of a random forest before and after calibration, and its scores.",
+    ),
+    GalleryEntry(
+        "KS error: calibration without bins",
+        "Gupta et al. 2021, arXiv:2006.12800",
+        "Sort the rows by score and add up predictions and outcomes. The largest gap between the "
+        "two sums is the KS error; where the gap grows, scores are wrong. The picture shows "
+        "ResNet-110 on CIFAR-10, which is overconfident at nearly all scores. The tables compare "
+        "networks before and after calibration.",
+        (
+            Opening(
+                "cumulative",
+                "See the four panels of an overconfident model",
+                "Cumulative",
+                "naive_bayes",
+                {
+                    METHODS: ("temperature", "beta", "ks_spline", "spline"),
+                    SHOWN: ("uncalibrated", "ks_spline"),
+                },
+            ),
+        ),
+        {
+            "ks_resnet110": "ResNet-110, uncalibrated",
+            "ks_wideresnet": "WideResNet, before and after",
+        },
+        "ks_resnet110",
+        "Four cumulative panels of ResNet-110: confidence above accuracy.",
+    ),
+    GalleryEntry(
+        "Beta calibration: one more parameter than Platt scaling",
+        "Kull, Silva Filho, Flach 2017",
+        "Logistic calibration cannot represent the identity, and it cannot correct overconfident "
+        "probabilities. Beta calibration has three parameters and can do both. On six UCI data "
+        "sets, with naive Bayes and boosted trees and ten times 5-fold cross-validation, it has "
+        "the best mean rank by log loss among uncalibrated, Platt, isotonic and beta.",
+        (
+            Opening(
+                "beta",
+                "Compare the beta family",
+                "Compare",
+                "naive_bayes",
+                {METHODS: BETA_FAMILY},
+            ),
+            Opening(
+                "boosting",
+                "The same for boosted trees",
+                "Compare",
+                "boosting",
+                {METHODS: BETA_FAMILY},
+            ),
+        ),
+        {"beta": "Losses on six sets", "beta_ranks": "Mean ranks and their tests"},
+        "beta_ranks",
+        "Mean ranks of six methods over six sets, with critical differences.",
+    ),
+    GalleryEntry(
+        "A rare event and a re-weighted model",
+        "Richardson, Pospisil 2021, The Unofficial Google Data Science Blog",
+        "A model was trained with a large weight on rare events. Its ranking is good, but its "
+        "probabilities are far too high. Dividing the odds by the weight corrects nearly all of "
+        "it. Strictly increasing calibrators leave AUC unchanged (to 8 digits).",
+        (
+            Opening(
+                "rare_event",
+                "Open the re-weighted model",
+                "Reliability",
+                "rare_event",
+                {
+                    METHODS: ("platt", "isotonic", "ispline", "pwl"),
+                    N_BINS: 10,
+                    AXIS: "logit",
+                    SHOWN: ("uncalibrated", "ispline"),
+                },
+            ),
+        ),
+        {"google_rare_event": "Loss, its parts, and AUC"},
+        "google_rare_event",
+        "Reliability of the re-weighted model and of five calibrators on log-odds axes.",
+    ),
+    GalleryEntry(
+        "The expected calibration error by hand",
+        "A blog post on the ECE with two worked examples",
+        "With three bins, the ECE of the ten rows is 0.241 and that of the ten labels 0.194. The "
+        "code in the post has one bin too few, because it passes the number of bins as the number "
+        "of edges: it gives 0.103 and 0.042.",
+        (
+            Opening(
+                "ten_rows",
+                "Open the ten rows",
+                "Reliability",
+                "ten_rows",
+                {STRATEGY: "uniform", N_BINS: 3},
+            ),
+            Opening(
+                "ten_labels",
+                "Open the ten labels",
+                "Reliability",
+                "ten_labels",
+                {STRATEGY: "uniform", N_BINS: 3},
+            ),
+        ),
+        {"ece_blog": "Errors by hand, and those of the code in the post"},
+        "ece_blog",
+        "Three bins of ten rows, whose intervals all reach the diagonal.",
+    ),
+    GalleryEntry(
+        "CORP: let the data choose the bins",
+        "Dimitriadis, Gneiting, Jordan 2021, doi:10.1073/pnas.2016191118",
+        "Isotonic regression gives a reliability diagram that needs no bins, and an exact "
+        "decomposition of the Brier score into miscalibration, discrimination and uncertainty. "
+        "All thirty published numbers are reproduced: rain in Niamey, solar flares, recidivism.",
+        (
+            Opening(
+                "corp",
+                "See the CORP line of a well calibrated model",
+                "Reliability",
+                "logistic",
+                {LINES: ("corp",)},
+            ),
+        ),
+        {"corp": "Ten decompositions of the Brier score"},
+        "corp",
+        "Ten CORP diagrams with their bands.",
+    ),
+)
+OPENINGS = tuple(opening for entry in ENTRIES for opening in entry.openings)

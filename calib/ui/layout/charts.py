@@ -1,0 +1,88 @@
+"""Charts on the page, each with a button for PNG and one for SVG: the browser makes both images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Literal
+
+import streamlit as st
+
+from calib.figures import Chart
+from calib.ui.session import state
+
+# Plotly's toolbar shows under the pointer, and takes functions for its buttons, which a page of
+# Streamlit cannot send. The other format goes through plotly's own button.
+SVG_BUTTON = """
+(() => {
+    if (window.calibSvgButton) return;
+    window.calibSvgButton = true;
+    const add = event => {
+        const plot = event.target.closest?.(".js-plotly-plot");
+        const png = plot?.querySelector(".modebar-btn[data-title^='Download plot']");
+        if (!png || png.nextElementSibling?.dataset.title === "Download as SVG") return;
+        const svg = png.cloneNode();
+        svg.dataset.title = "Download as SVG";
+        svg.setAttribute("aria-label", "Download as SVG");
+        svg.textContent = "SVG";
+        svg.style.cssText = "font: 600 10px sans-serif; line-height: 24px;";
+        const download = () => {
+            const context = plot._context, options = context.toImageButtonOptions;
+            context.toImageButtonOptions = {...options, format: "svg"};
+            png.click();
+            context.toImageButtonOptions = options;
+        };
+        svg.addEventListener("click", download);
+        svg.addEventListener("keydown", event => {
+            if (event.key === "Enter" || event.key === " ") download();
+        });
+        png.after(svg);
+    };
+    document.addEventListener("pointerover", add, {passive: true});
+    document.addEventListener("focusin", add);
+})();
+"""
+
+
+def add_svg_buttons() -> None:
+    """Give every chart of the page a button for SVG beside plotly's for PNG."""
+    st.html(f"<script>{SVG_BUTTON}</script>", unsafe_allow_javascript=True)
+
+
+def chart(shown: Chart, key: str, on_select: Callable[[], None] | None = None) -> None:
+    """Draw a chart with its alternative text; of several models with the same axes.
+
+    `on_select` answers a click on a dot; what was clicked is in the state under the chart's key.
+    """
+    plot = partial(_plot, key=state.key(key), on_select=on_select)
+    pending = state.current().pending
+    if pending is None:
+        plot(shown)
+    else:
+        pending.charts.setdefault(key, []).append((st.container(), shown, plot))
+
+
+def _plot(shown: Chart, key: str, on_select: Callable[[], None] | None) -> None:
+    if not shown.is_square:
+        _plotly_chart(shown, key, on_select)
+        return
+    with st.container(key=f"square_{key}"):
+        st.html(f"<style>.st-key-{key} {{ --by-width: {shown.height_by_width}; }}</style>")
+        _plotly_chart(shown, key, on_select, height="stretch")
+
+
+def _plotly_chart(
+    shown: Chart,
+    key: str,
+    on_select: Callable[[], None] | None,
+    height: Literal["content", "stretch"] = "content",
+) -> None:
+    st.plotly_chart(
+        shown.unchecked,
+        height=height,
+        key=key,
+        config=shown.config,
+        alt=shown.alt,
+        on_select=on_select or "ignore",
+        selection_mode="points",
+    )

@@ -1,0 +1,255 @@
+"""The frame of every page: title, navigation row, notices, and the way to the analysis."""
+
+from __future__ import annotations
+
+import gc
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NoReturn, TypeVar
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from calib.analysis import LiveAnalysis
+from calib.analysis.model_comparison import ModelComparison
+from calib.core.predictions import Predictions
+from calib.core.progress import Progress
+from calib.loading.examples import EXAMPLES
+from calib.text import plain, sentence
+from calib.ui.controls import uploaders, views
+from calib.ui.layout import charts, navigation, side_by_side, style
+from calib.ui.session import state
+from calib.ui.session.memory import share_heaps
+from calib.ui.session.pages import PAGES, WITHOUT_DATA
+from calib.ui.session.session import Pending, Session
+
+ICON = "⚖️"
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One model's rows, and their analysis: what the body of a page draws."""
+
+    rows: Predictions
+    analysis: LiveAnalysis
+    name: str = ""
+
+
+Body = Callable[[Model], None]
+Analyse = Callable[[Session, Predictions, Progress], LiveAnalysis]
+Found = TypeVar("Found")
+
+
+def begin(title: str) -> Session:
+    """Start a page: its configuration, the navigation row, and what the link was refused."""
+    st.set_page_config(page_title=f"{title} · {navigation.PRODUCT}", page_icon=ICON, layout="wide")
+    _prepare_server()
+    session = state.current()
+    # A page may have ended in the middle of several models.
+    session.pending, session.drawn = None, 0
+    state.on_page_enter(session, title)
+    style.apply()
+    charts.add_svg_buttons()
+    rows = state.predictions(session)
+    if rows is not None:
+        session.adapt_to_data(rows)
+    state.write_address(session)
+    session.answered = session.chosen
+    navigation.draw(title, has_classes(session))
+    _notices(session)
+    if session.waits and title not in WITHOUT_DATA:
+        _wait(session)
+    if rows is not None and rows.is_matrix:
+        with st.sidebar:
+            views.control(session, rows)
+    return session
+
+
+@st.cache_resource
+def _prepare_server() -> None:
+    share_heaps()
+    # Modules live as long as the server: a collection need not look at them again.
+    gc.collect()
+    gc.freeze()
+
+
+def has_classes(session: Session) -> bool:
+    """Whether there are classes to compare: more than two."""
+    rows = state.predictions(session)
+    return rows is not None and rows.is_matrix and rows.n_classes > 2
+
+
+def _notices(session: Session) -> None:
+    if session.refused:
+        st.warning("\n\n".join(session.refused))
+        st.button("Understood", key="dismiss_refused", on_click=_dismiss)
+
+
+def _wait(session: Session) -> NoReturn:
+    """Ask for the data of the link, and end the page: what it would show is not of them."""
+    uploaders.awaited(session)
+    st.stop()
+
+
+def _dismiss() -> None:
+    state.current().refused = ()
+
+
+def models(session: Session) -> tuple[Model, ...]:
+    """Everything that is shown, analysed; or a sentence on why not and the end of the page."""
+    return _models(session, lambda rows: rows, state.analysis)
+
+
+def maps(session: Session) -> tuple[Model, ...]:
+    """The same with the view of a matrix for the rows: its methods are maps of one score."""
+    return _models(session, lambda rows: state.one_score(session, rows), state.maps)
+
+
+def _models(
+    session: Session, prepare: Callable[[Predictions], Predictions], analyse: Analyse
+) -> tuple[Model, ...]:
+    source(session)
+    predictions(session)
+    side_by_side.control(session)
+    shown = {name: prepare(rows) for name, rows in state.shown_models(session).items()}
+    found = tuple(
+        Model(rows, analysis(session, rows, analyse, name if len(shown) > 1 else ""), name)
+        for name, rows in shown.items()
+    )
+    # The slider was drawn before the data were known.
+    if state.follow_auto(session, found[0].analysis):
+        st.rerun()
+    return found
+
+
+def show(session: Session, found: Sequence[Model], body: Body) -> None:
+    """Draw the body of a page, once a model: several side by side."""
+    if len(found) == 1:
+        _warnings(found[0])
+        body(found[0])
+        return
+    # Above the columns: charts that belong together stay at one height.
+    for model in found:
+        _warnings(model, f"**{plain(model.name)}**: ")
+    session.pending = Pending()
+    places = side_by_side.columns(len(found))
+    for number, (model, place) in enumerate(zip(found, places, strict=True)):
+        session.drawn = number
+        with place:
+            st.markdown(f":material/model_training: **{plain(model.name)}**")
+            body(model)
+    waiting, session.pending, session.drawn = session.pending, None, 0
+    side_by_side.finish(waiting)
+
+
+def once(name: str, draw: Callable[[], object]) -> None:
+    """Draw what is the same for every model: here, or once below several."""
+    pending = state.current().pending
+    if pending is None:
+        draw()
+    else:
+        pending.once.setdefault(name, draw)
+
+
+def reading(text: str, about: str = "") -> None:
+    """Explain how to read something, folded away until a person opens it, on all pages then."""
+    session, key = state.current(), state.key(f"reading_{about}")
+
+    def remember() -> None:
+        session.explains = st.session_state[key]
+
+    def draw() -> None:
+        title = f"How to read {about or 'it'}"
+        with st.expander(title, expanded=session.explains, key=key, on_change=remember):
+            st.markdown(text)
+
+    once(text, draw)
+
+
+def _warnings(model: Model, name: str = "") -> None:
+    for warning in model.analysis.warnings:
+        st.caption(f":material/info: {name}{plain(warning)}")
+
+
+def source(session: Session) -> None:
+    """What is shown: an example and its story, or the name of a file; of a matrix which view."""
+    if session.waits:
+        _wait(session)
+    _data(session)
+    rows = state.predictions(session)
+    if rows is not None and rows.is_matrix:
+        st.caption(views.caption(rows, session.settings.view))
+
+
+def _data(session: Session) -> None:
+    if session.upload is None:
+        # The first page has them all to choose from.
+        if session.page != "Overview":
+            st.caption(f"Example: **{EXAMPLES[session.example].title}**")
+        return
+    test = session.upload.test_table
+    tested = f", tested on **{plain(test.name)}**" if test else ""
+    files = "File" if len(session.upload.tables) == 1 else "Files"
+    st.caption(f"{files}: **{plain(session.upload.name)}**{tested}")
+
+
+def predictions(session: Session) -> Predictions:
+    """What is shown, or a sentence on what is missing and the end of the page."""
+    rows = state.predictions(session)
+    if rows is None:
+        _stop_unmapped(session)
+    return rows
+
+
+def _stop_unmapped(session: Session) -> NoReturn:
+    st.error("The file cannot be analysed as it is mapped now.")
+    assert session.upload is not None
+    for problem in session.upload.problems:
+        if problem.severity == "error":
+            st.markdown(f"- {problem.sentence}")
+    st.page_link(PAGES["Data"], label="Repair it on the Data page", icon=":material/build:")
+    st.stop()
+
+
+def analysis(
+    session: Session,
+    rows: Predictions,
+    analyse: Analyse = state.analysis,
+    name: str = "",
+) -> LiveAnalysis:
+    """The analysis of these rows, or a sentence on why there is none and the end of the page."""
+    return _compute(lambda progress: analyse(session, rows, progress), name)
+
+
+def comparison(session: Session, method: str) -> ModelComparison:
+    """All models of the data, compared; or a sentence on why not and the end of the page."""
+    return _compute(lambda progress: state.compare(session, method, progress))
+
+
+def _compute(work: Callable[[Progress], Found], name: str = "") -> Found:
+    """What takes its time, with its progress."""
+    slot = st.empty()
+
+    def progress(share: float, text: str) -> None:
+        slot.progress(share, f"{plain(name)}: {text} …" if name else f"{plain(text)} …")
+
+    try:
+        found = work(progress)
+    except ValueError as error:
+        _fail(slot, sentence(str(error)))
+    except Exception:
+        log.exception("The analysis failed")
+        _fail(slot, "The analysis failed for a reason that is not the data's: it is in the log.")
+    slot.empty()
+    return found
+
+
+def _fail(slot: DeltaGenerator, reason: str) -> NoReturn:
+    slot.empty()
+    st.error(f"No analysis: {reason}")
+    with st.container(horizontal=True):
+        st.page_link(PAGES["Data"], label="Look at the data", icon=":material/table:")
+        st.button("Reset all settings", key="reset_failed", on_click=state.current().reset_all)
+    st.stop()

@@ -1,0 +1,65 @@
+"""Controls that a chart follows at once, before all else on the page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from calib.ui.layout.frame import Body, Model
+from calib.ui.session import state
+from calib.ui.session.session import Session
+
+# Seconds in which a browser paints a chart. What arrives earlier is drawn together with it, and
+# the chart waits for the whole page.
+PAINTED = 0.12
+
+
+def at_once(
+    session: Session,
+    model: Model,
+    place: DeltaGenerator,
+    controls: Callable[[Session], None],
+    body: Body,
+) -> None:
+    """Draw controls in their place, and here what follows them; the rest of the page comes after.
+
+    Of several models side by side each follows with its page: their charts share their axes.
+
+    Parameters
+    ----------
+    session : Session
+    model : Model
+    place : DeltaGenerator
+        Of the controls.
+    controls : callable
+        Draws them. They may change the bins, and what is only drawn.
+    body : callable
+        Draws what follows them.
+    """
+    if session.pending is None:
+        st.fragment(_follow)(session, model, place, controls, body)
+        return
+    if session.drawn == 0:
+        with place:
+            controls(session)
+    body(model)
+
+
+def _follow(
+    session: Session,
+    model: Model,
+    place: DeltaGenerator,
+    controls: Callable[[Session], None],
+    body: Body,
+) -> None:
+    with place:
+        controls(session)
+    analysis = state.analysis(session, model.rows)
+    body(replace(model, analysis=analysis))
+    if session.answered != session.chosen:
+        time.sleep(PAINTED)
+        st.rerun()

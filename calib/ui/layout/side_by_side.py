@@ -1,0 +1,92 @@
+"""Several models side by side: which ones, and the columns that they stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import cycle
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from calib.figures import same_axes
+from calib.text import plain, quoted
+from calib.ui.controls.widgets import show_value
+from calib.ui.session import state
+from calib.ui.session.choices import MODELS
+from calib.ui.session.session import MAX_SHOWN, Pending, Session
+
+KEY = "side_by_side"
+# A model's column is as wide as a chart, so that what does not fit moves to the next row, of four
+# two and not one; columns of a body lie below each other in it.
+ROW = f".st-key-{KEY} > div > [data-testid=stHorizontalBlock]"
+STYLE = f"""
+[data-testid=stMainBlockContainer] {{ max-width: 2200px; }}
+{ROW} {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 400px), 1fr)); }}
+@media (max-width: 2043px) {{
+    {ROW}:has(> :nth-child(4)) {{
+        grid-template-columns: repeat(auto-fit, minmax(max(min(100%, 400px), 40%), 1fr));
+    }}
+}}
+{ROW} > [data-testid=stColumn] {{ width: 100%; min-width: 0; container-type: inline-size; }}
+{ROW} [data-testid=stColumn] [data-testid=stHorizontalBlock] {{ flex-wrap: wrap; }}
+{ROW} [data-testid=stColumn] [data-testid=stColumn] {{ flex: 1 1 100%; min-width: 100%; }}
+{ROW} [class*=st-key-numbers] [data-testid=stColumn] {{ flex: 1 1 40%; min-width: 40%; }}
+"""
+
+
+def control(session: Session) -> None:
+    """Which of several models are shown; nothing where there is only one."""
+    names = list(state.models(session))
+    if len(names) < 2:
+        return
+    _refuse(session, names)
+    show_value("models", list(state.shown_models(session)))
+    changed: dict[str, Any] = {"key": "models", "on_change": _change, "args": (tuple(names),)}
+    if len(names) <= MAX_SHOWN:
+        st.pills("Models", names, selection_mode="multi", format_func=plain, **changed)
+    else:
+        label = f"Models, up to {MAX_SHOWN} side by side"
+        st.multiselect(label, names, max_selections=MAX_SHOWN, **changed)
+
+
+def _change(names: Sequence[str]) -> None:
+    # In the order of the data, whatever the order of the clicks.
+    chosen = set(st.session_state["models"])
+    state.current().change(MODELS, tuple(name for name in names if name in chosen))
+
+
+def _refuse(session: Session, names: Sequence[str]) -> None:
+    """Say which models of a link cannot be shown, and go on with the others."""
+    wanted = session[MODELS]
+    missing = [name for name in wanted if name not in names]
+    found = tuple(name for name in names if name in wanted)
+    if missing:
+        quotes = ", ".join(map(quoted, missing[:3]))
+        st.warning(f"There is no model {quotes} among these, so it is not shown.")
+    if len(found) > MAX_SHOWN:
+        st.warning(f"Only the first {MAX_SHOWN} of {len(found)} models are side by side.")
+    if found[:MAX_SHOWN] != wanted:
+        session.change(MODELS, found[:MAX_SHOWN])
+
+
+def columns(n: int) -> Sequence[DeltaGenerator]:
+    """One place a model."""
+    st.html(f"<style>{STYLE}</style>")
+    with st.container(key=KEY):
+        return st.columns(n, gap="medium")
+
+
+def finish(pending: Pending) -> None:
+    """Draw what waited for all models: charts on common axes, then what is said once."""
+    for waiting in pending.charts.values():
+        places, charts, plots = zip(*waiting, strict=True)
+        for place, shown, plot in zip(places, same_axes(charts), plots, strict=True):
+            with place:
+                plot(shown)
+    if not pending.once:
+        return
+    st.divider()
+    for column, draw in zip(cycle(st.columns(2, gap="large")), pending.once.values(), strict=False):
+        with column:
+            draw()

@@ -1,0 +1,143 @@
+"""What Streamlit's theme cannot say about the look of the pages, as CSS."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.ui.session.pages import GROUPS
+
+# Streamlit writes its own grey into charts: 3.7 to 1 on white, where text needs 4.5.
+CHARTS = """
+.js-plotly-plot :is(.cartesianlayer, .infolayer, .hoverlayer) text {
+    fill: currentColor !important;
+}
+"""
+# Where Streamlit's own ring is missing, or is the look of what is chosen.
+FOCUS = """
+:is([data-testid=stPageLink] a, [data-testid=stMainMenu] button, .modebar-btn):focus-visible {
+    outline: 2px solid currentColor !important; outline-offset: 1px;
+}
+"""
+# The navigation lies over the whole width of the window, so that it is at one place whether or not
+# a page has a sidebar; on a narrow screen it scrolls sideways.
+NAVIGATION = """
+.st-key-navigation {
+    position: fixed; z-index: 999980; top: 0; left: 0; right: 0; width: auto; height: 3.5rem;
+    padding-left: 3rem; border-right: 3rem solid light-dark(#FFFFFF, #14181D);
+    flex-wrap: nowrap; align-items: flex-end; overflow-x: auto; scrollbar-width: none;
+    background: light-dark(#FFFFFF, #14181D); box-shadow: 0 1px rgba(127, 127, 127, .3);
+}
+.st-key-navigation > * { flex: 0 0 auto; width: auto; }
+.st-key-navigation h1 { font-size: 1.375rem; line-height: 1; padding: 0 1.25rem .3rem 0; }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+[class*=st-key-pages_] {
+    flex-wrap: nowrap; position: relative; padding: 1.35rem .375rem .25rem; width: auto;
+}
+[class*=st-key-pages_]::before {
+    position: absolute; top: .4rem; left: .9rem; font-size: .6875rem; letter-spacing: .06em;
+    text-transform: uppercase; opacity: .7;
+}
+.st-key-navigation p { white-space: nowrap; font-size: .875rem; }
+[data-testid=stHeader] { background: transparent; }
+[data-testid=stHeader], [data-testid=stHeader] * { pointer-events: none; }
+[data-testid=stHeader] :is(button, button *) { pointer-events: auto; }
+[data-testid=stSidebar] { top: 3.5rem; height: calc(100% - 3.5rem); }
+"""
+# The first page: what this is, where a file goes in, and the answer.
+LANDING = """
+.purpose { font-size: 1.375rem; font-weight: 600; margin: 0 0 .25rem; }
+[class*=st-key-answer_] { border-left: 6px solid; padding: .75rem 1.25rem; gap: .375rem; }
+[class*=st-key-answer_red] { border-left-color: #D55E00; }
+[class*=st-key-answer_green] { border-left-color: #009E73; }
+[class*=st-key-answer_orange] { border-left-color: #E69F00; }
+[class*=st-key-answer_] :is([data-testid=stMarkdownContainer], [data-testid=stCaptionContainer]) {
+    margin-bottom: 0;
+}
+[class*=st-key-answer_] :is(h2, p) { padding: 0; margin: 0; }
+/* Both charts of the pair beside each other, or the recommendation goes below them. */
+[class*=st-key-evidence] > div > [data-testid=stHorizontalBlock] { flex-wrap: wrap; }
+[class*=st-key-evidence] > div > div > :first-child { min-width: min(100%, 730px); }
+[class*=st-key-evidence] > div > div > :last-child { min-width: min(100%, 320px); }
+[class*=st-key-steps] a {
+    border: 1px solid rgba(127, 127, 127, .5); padding: .375rem .875rem; margin: 0;
+}
+[class*=st-key-steps] [data-testid=stElementContainer]:first-child a { background: #0072B2; }
+[class*=st-key-steps] [data-testid=stElementContainer]:first-child a * { color: #FFF !important; }
+@media (max-width: 640px) {
+    .purpose { font-size: 1.1875rem; margin: 0; }
+    .purpose + p { display: none; }
+    .st-key-landing [data-testid=stHorizontalBlock] { gap: .5rem; }
+    .st-key-example, .st-key-example * { max-width: 100%; }
+    .st-key-example [role=radiogroup] { flex-wrap: nowrap; overflow-x: auto; }
+    .st-key-example button { flex: 0 0 auto; max-width: none; }
+    .st-key-example button * { max-width: none; }
+}
+"""
+PAGE = """
+[data-testid=stMainBlockContainer] { max-width: 1320px; padding: 4.5rem 3rem 4rem; }
+[data-variant][data-selected=true], [data-variant][data-selected=true] * {
+    color: inherit !important; font-weight: 600;
+}
+[data-testid=stMetricLabel] *, [data-testid=stMetricDelta] * { white-space: normal; }
+[data-testid=stSliderThumbValue], [data-testid=stSliderThumbValue] * { color: inherit !important; }
+[data-testid=stTab], [data-testid=stTab] * { color: inherit !important; }
+[data-testid=stTab][data-selected=true] * { font-weight: 600; }
+div:has(> [data-testid=stMultiSelectTagsContainer]) { max-height: none; }
+[data-testid=stMultiSelectTagsContainer] { flex-wrap: wrap; }
+@media (max-width: 640px) {
+    [data-testid=stMainBlockContainer] { padding-left: 1rem; padding-right: 1rem; }
+}
+"""
+# One table with the intervals below the values: nothing of it is cut off, it scrolls if it must.
+TABLES = """
+.metric-table { overflow-x: auto; }
+.metric-table table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+.metric-table :is(th, td) {
+    padding: .4rem .5rem; text-align: right; vertical-align: top; font-weight: inherit;
+    border-bottom: 1px solid rgba(127, 127, 127, .3);
+}
+.metric-table thead th { font-size: .8125rem; vertical-align: bottom; }
+.metric-table :is(thead th:first-child, tbody th) { text-align: left; }
+.metric-table small { display: block; font-size: .75rem; }
+.metric-table .marked { background: rgba(0, 114, 178, .1); font-weight: 600; }
+.metric-table .marked th:first-child { box-shadow: inset 3px 0 #0072B2; }
+"""
+# A square is as wide as its place, and no higher than the window.
+SQUARES = """
+[class*=st-key-square_] { container-type: inline-size; }
+[class*=st-key-pair] > [class*=st-key-square_] { min-width: min(100%, 16rem); }
+[class*=st-key-square_] > [class*=st-key-chart_] {
+    height: min(var(--by-width), max(26rem, 100vh - 5.5rem)) !important; flex: none !important;
+}
+/* Panels: as many beside each other as there is room for, small ones two on a phone. */
+[class*=st-key-panels], [class*=st-key-before_after], [class*=st-key-small_multiples] {
+    display: grid;
+}
+[class*=st-key-small_multiples] {
+    grid-template-columns: repeat(auto-fit, minmax(min(100%, 300px), 1fr));
+}
+[class*=st-key-panels] {
+    grid-template-columns: repeat(auto-fill, minmax(max(220px, (100% - 3rem) / 4), 1fr));
+}
+[class*=st-key-before_after] {
+    grid-template-columns: repeat(auto-fill, minmax(min(48%, 216px), 1fr));
+}
+"""
+# On paper only the results: no controls.
+PRINT = """
+@media print {
+    [data-testid=stSidebar], [data-testid=stHeader], .st-key-navigation, .modebar { display: none; }
+    [data-testid=stMainBlockContainer] { max-width: none; padding: 0; }
+}
+"""
+
+
+def apply() -> None:
+    """Give the page the house's look."""
+    labels = "".join(
+        f'.st-key-pages_{name.lower()}::before {{ content: "{name}"; }}\n'
+        for name in GROUPS
+        if name not in ("", "Data")
+    )
+    house = f"{NAVIGATION}{labels}{LANDING}{PAGE}{CHARTS}{FOCUS}{TABLES}{SQUARES}{PRINT}"
+    st.html(f"<style>{house}</style>")

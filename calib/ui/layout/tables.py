@@ -1,0 +1,216 @@
+"""Tables of the pages: exact numbers, every cell in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import streamlit as st
+
+from calib.analysis import Analysis, Column
+from calib.calibrators import CALIBRATORS
+from calib.core.estimate import Estimate
+from calib.curves.reliability import ReliabilityCurve
+from calib.text import interval, level, noise_floor, number, plain, signed
+from calib.ui.layout.words import calibrated, formula
+from calib.ui.session import state
+
+CHANGE_HELP = (
+    "Minus that of the uncalibrated scores, paired by row. Inconclusive: the interval includes 0."
+)
+DIRECTIONS: Mapping[str, str] = {
+    "lower": "lower is better",
+    "higher": "higher is better",
+    "zero": "0 is calibrated",
+    "one": "1 is calibrated",
+    "none": "no better direction",
+}
+BIN_COLUMNS = {
+    "low_edge": "Bin from",
+    "high_edge": "Bin to",
+    "rows": "Rows",
+    "positive": "Positive",
+    "mean_score": "Mean score",
+    "observed": "Observed",
+    "low": "{} CI low",
+    "high": "{} CI high",
+    "band_low": "Band low",
+    "band_high": "Band high",
+}
+
+
+def whole_numbers(label: str | None = None, **options: Any) -> Any:
+    """A column of counts, with the separators that the reader's language has."""
+    return st.column_config.NumberColumn(label, format="localized", **options)
+
+
+def bins(curve: ReliabilityCurve, key: str) -> None:
+    """One row per bin, with exact numbers."""
+    at = level(curve.confidence_level)
+    formats = {
+        name: whole_numbers(label)
+        if name in ("rows", "positive")
+        else st.column_config.NumberColumn(label.format(at), format="%.4f")
+        for name, label in BIN_COLUMNS.items()
+    }
+    columns = {name: getattr(curve, name) for name in BIN_COLUMNS}
+    st.dataframe(
+        # As Streamlit sends it: by way of pandas it takes 0.7 ms more at every move of the slider.
+        pa.table(columns | {"rows": curve.rows.astype(np.int64)}),
+        column_config=formats,
+        hide_index=True,
+        key=state.key(key),
+        alt="One row per bin: its bounds, rows, mean score, observed frequency, interval and band.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MetricColumn:
+    """A column of the table of metrics, every cell in words.
+
+    Attributes
+    ----------
+    key, label, help : str
+    cells : mapping of str to tuple of str
+        By method: the value, and what stands in small letters below it.
+    """
+
+    key: str
+    label: str
+    help: str
+    cells: Mapping[str, tuple[str, ...]]
+
+
+def metric_table(columns: Iterable[MetricColumn], methods: Mapping[str, str], marked: str) -> None:
+    """One row per method with the intervals below the values; one row is marked as recommended."""
+    shown = list(columns)
+    head = "".join(
+        f'<th scope="col" title="{escape(column.help)}">{escape(column.label)}</th>'
+        for column in shown
+    )
+    body = "".join(
+        f"<tr{' class=marked' if key == marked else ''}><th scope=row>{escape(label)}"
+        f"{'<small>Recommended</small>' if key == marked else ''}</th>"
+        f"{''.join(_cell(column.cells.get(key, ())) for column in shown)}</tr>"
+        for key, label in methods.items()
+    )
+    st.html(
+        f'<div class="metric-table" tabindex="0" role="region" aria-label="Metrics"><table><thead>'
+        f"<tr><th scope=col>Method</th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _cell(lines: Sequence[str]) -> str:
+    value, *small = [escape(line) for line in lines] or ["–"]
+    return f"<td>{value}{''.join(f'<small>{line}</small>' for line in small)}</td>"
+
+
+def column_help(column: Column) -> str:
+    """Tooltip of a column of the metric table."""
+    direction = DIRECTIONS[column.better]
+    parts = [column.meaning, f"{direction[0].upper()}{direction[1:]}.", column.convention]
+    return " ".join(filter(None, parts))
+
+
+def metric_columns(analysis: Analysis) -> list[MetricColumn]:
+    """The metrics of every method, and the paired changes of those that have one."""
+    found = []
+    for column in analysis.columns:
+        estimates = {key: one.metrics[column.key] for key, one in analysis.methods.items()}
+        best = best_of(estimates, column)
+        cells = {
+            key: value_lines(one, column.digits, best=key in best) for key, one in estimates.items()
+        }
+        found.append(MetricColumn(column.key, column.label, column_help(column), cells))
+        if column.key in analysis.uncalibrated.differences:
+            found.append(_change_column(analysis, column))
+    return found
+
+
+def _change_column(analysis: Analysis, column: Column) -> MetricColumn:
+    cells = {
+        key: change_lines(one.differences[column.key], column.digits, column.better)
+        for key, one in analysis.methods.items()
+        if key != "uncalibrated"
+    }
+    return MetricColumn(
+        f"{column.key}_change", f"Change in {lower_first(column.label)}", CHANGE_HELP, cells
+    )
+
+
+def value_lines(estimate: Estimate, digits: int = 4, *, best: bool = False) -> tuple[str, ...]:
+    """A value, its interval, and what a calibrated model shows on average, as far as known."""
+    lines = (interval(estimate, 3), noise_floor(estimate, digits))
+    return (number(estimate.value, digits) + (" ★" if best else ""), *filter(None, lines))
+
+
+def change_lines(change: Estimate, digits: int = 4, better: str = "lower") -> tuple[str, ...]:
+    """A change, its interval, and whether it is an improvement."""
+    return (
+        signed(change.value, digits),
+        interval(change, 3, sign=True),
+        direction(change, better),
+    )
+
+
+def lower_first(label: str) -> str:
+    """A label within a sentence; abbreviations keep their capitals."""
+    return (
+        label if label[:2].isupper() or label.startswith("Brier") else label[0].lower() + label[1:]
+    )
+
+
+def formulas(analysis: Analysis) -> None:
+    """Every fitted calibrator in words and numbers."""
+    # Lines, not a table: a long formula must wrap, and no cell of a dataframe does.
+    lines = [
+        f"- **{plain(method.label)}**: {formula(method)}  \n"
+        f"  :small[:gray[{plain(CALIBRATORS[method.key].summary)}]]"
+        for method in analysis.methods.values()
+    ]
+    with st.container(key=state.key("formulas")):
+        st.markdown("\n".join(lines))
+
+
+def best_of(estimates: Mapping[str, Estimate], column: Column) -> set[str]:
+    """Whose value is the best of a column; nobody's where all print the same."""
+    printed = {key: round(one.value, column.digits) for key, one in estimates.items()}
+    known = [value for value in printed.values() if value == value]
+    if column.better == "none" or not known:
+        return set()
+    best = _PICK[column.better](known)
+    found = {key for key, value in printed.items() if value == best}
+    return set() if len(found) == len(estimates) else found
+
+
+def starred(estimates: Mapping[str, Estimate], column: Column) -> dict[str, str]:
+    """One column in words, with a star at the best value."""
+    best = best_of(estimates, column)
+    return {
+        key: number(one.value, column.digits)
+        + (" ★" if key in best else "")
+        + calibrated(one, column.digits)
+        for key, one in estimates.items()
+    }
+
+
+def direction(change: Estimate, better: str) -> str:
+    """Whether a change is an improvement, beyond chance."""
+    if change.low == change.high == 0.0:
+        return "no change"  # AUC, of a strictly increasing calibrator
+    fell, rose = ("worse", "better") if better == "higher" else ("better", "worse")
+    if change.high < 0:
+        return fell
+    return rose if change.low > 0 else "inconclusive"
+
+
+_PICK: Mapping[str, Callable[[list[float]], float]] = {
+    "lower": min,
+    "higher": max,
+    "one": lambda values: min(values, key=lambda value: abs(value - 1.0)),
+    "zero": lambda values: min(values, key=abs),
+}

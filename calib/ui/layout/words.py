@@ -1,0 +1,188 @@
+"""Sentences and numbers as the pages print them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from calib.analysis import Analysis, DataSummary, MethodResult
+from calib.calibrators import CALIBRATORS
+from calib.core.estimate import Estimate
+from calib.core.origin import Origin
+from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
+from calib.text import SPECIAL, noise_floor, number, p_value, plain, plural
+
+REFERENCE = re.compile(r"(arXiv:|doi:)(\S+?)(?=[,;.)]*(?:\s|$))")
+SITES: Mapping[str, str] = {"arXiv:": "https://arxiv.org/abs/", "doi:": "https://doi.org/"}
+# Rows under which nothing is drawn, and the width of a band that leaves no dot outside.
+MIN_DRAWN, MAX_BAND = 10, 0.9
+
+
+def calibrated(estimate: Estimate, digits: int = 4) -> str:
+    """A calibration error's noise floor, behind its number; "" where there is none.
+
+    Examples
+    --------
+    >>> calibrated(Estimate(0.2, noise_floor=0.148), 3), calibrated(Estimate(0.2))
+    (' (calibrated: 0.148)', '')
+    """
+    floor = noise_floor(estimate, digits)
+    return f" ({floor})" if floor else ""
+
+
+def on_average(estimate: Estimate, digits: int = 4) -> str:
+    """The same in a sentence.
+
+    Examples
+    --------
+    >>> on_average(Estimate(0.2, noise_floor=0.148), 3)
+    'A calibrated model of this size shows 0.148 on average.'
+    """
+    return (
+        f"A calibrated model of this size shows {number(estimate.noise_floor, digits)} on average."
+    )
+
+
+def protocol(analysis: Analysis) -> str:
+    """Which rows the methods were fitted on, and on which they are scored."""
+    data = analysis.data
+    if data.protocol == "test rows":
+        return (
+            f"Calibrators are fitted on {data.n_calibration:,} calibration rows and evaluated on "
+            f"{data.n_rows:,} test rows."
+        )
+    named = f" in {named_folds(data.origin)}" if data.named_folds else ""
+    return (
+        f"Metrics use {n_folds(analysis)}-fold cross-fitting on {data.n_rows:,} rows{named}: each "
+        "row is scored by a calibrator fitted on the other folds. Plotted curves are fitted on all "
+        "rows."
+    )
+
+
+def n_folds(analysis: Analysis) -> int:
+    """Number of folds: those that the data name, else those of the settings."""
+    return analysis.data.named_folds or analysis.settings.n_folds
+
+
+def named_folds(origin: Origin | None) -> str:
+    """Whose folds the methods are cross-fitted in, where the data name them.
+
+    Examples
+    --------
+    >>> named_folds(Origin(fold="cv fold")), named_folds(None)
+    ('the folds of column cv fold', 'the folds that the data name')
+    """
+    if origin is None or not origin.fold:
+        return "the folds that the data name"
+    return f"the folds of column {plain(origin.fold)}"
+
+
+def set_aside(data: DataSummary) -> str:
+    """Rows of the file that are not used, and why; "" if there are none."""
+    if not data.set_aside:
+        return ""
+    total = sum(data.set_aside.values())
+    reasons = "; ".join(f"{count:,} {reason}" for reason, count in data.set_aside.items())
+    return f"{total:,} rows are not used: {reasons}."
+
+
+def assumptions(keys: Sequence[str], *, matrix: bool = False) -> str:
+    """One line per method: what it assumes."""
+    entries = [CALIBRATORS[key].words(matrix=matrix) for key in keys]
+    return "\n".join(f"- **{plain(label)}**: {plain(summary)}" for label, summary in entries)
+
+
+def formula(method: MethodResult) -> str:
+    """A fitted calibrator in words and numbers, and its knots."""
+    sentence = plain(method.function.formula).replace("lambda =", "λ =").replace("epsilon =", "ε =")
+    n = len(method.function.knots)
+    return sentence if n == 0 or "knots" in sentence else f"{sentence} ({plural(n, 'knot')})"
+
+
+def label(analysis: Analysis, key: str) -> str:
+    """Heading of a column of the metric table, which names the view of a matrix."""
+    return next(column.label for column in analysis.columns if column.key == key)
+
+
+def meaning(analysis: Analysis, key: str) -> str:
+    """What a column of the metric table means."""
+    return next(column.meaning for column in analysis.columns if column.key == key)
+
+
+def bins_sentence(curve: ReliabilityCurve) -> str:
+    """Number of occupied bins, and what is to be known about the others."""
+    parts = [f"{plural(len(curve.rows), 'bin')} with rows"]
+    if curve.n_empty:
+        parts.append(f"{curve.n_empty} empty or merged")
+    n_few = int(curve.few.sum())
+    if n_few:
+        parts.append(f"{n_few} with fewer than {FEW_ROWS} rows (hollow dots)")
+    return ", ".join(parts) + "."
+
+
+def too_few(analysis: Analysis) -> str:
+    """Why these rows are not drawn, in a sentence; "" if there are enough of them."""
+    n = analysis.data.n_rows
+    return "" if n >= MIN_DRAWN else f"No chart: {plural(n, 'row')} cannot show a pattern."
+
+
+def undrawn(curve: ReliabilityCurve) -> str:
+    """Why there is no reliability diagram of a method, in a sentence; "" if there is one.
+
+    A band that fills the panel holds any dot: it would look like evidence of calibration.
+    """
+    n = int(curve.rows.sum())
+    if n < MIN_DRAWN:
+        return f"No diagram: {plural(n, 'row')} cannot show a pattern."
+    if float(np.median(curve.band_high - curve.band_low)) < MAX_BAND:
+        return ""
+    return (
+        f"No diagram: with about {n // len(curve.rows)} rows per bin the dots of a calibrated "
+        "model could lie almost anywhere. Choose fewer bins."
+    )
+
+
+def fitted_title(analysis: Analysis) -> str:
+    """Heading of the calibrators over the rows that they were fitted on."""
+    data = analysis.data
+    kind = "the" if data.protocol == "test rows" else "all"
+    ending = " calibration rows" if data.protocol == "test rows" else " rows"
+    return f"Fitted on {kind} {data.n_calibration:,}{ending}"
+
+
+def scored_title(analysis: Analysis) -> str:
+    """Heading of the calibrators over the test rows."""
+    return f"Evaluated on the {analysis.data.n_rows:,} test rows"
+
+
+def errors_sentence(method: MethodResult) -> str:
+    """KS and Kuiper error of a method with their adjusted p-values, in a sentence."""
+    parts = [
+        f"{name} error {number(method.all_tests[key].statistic)} "
+        f"({p_value(method.p_adjusted[key])})"
+        for key, name in (("ks", "KS"), ("kuiper", "Kuiper"))
+        if key in method.all_tests
+    ]
+    return f"**{method.label}**: {', '.join(parts)}."
+
+
+def linked(source: str) -> str:
+    r"""A reference as harmless Markdown, its arXiv or DOI number a link.
+
+    Examples
+    --------
+    >>> linked("Guo et al. 2017, arXiv:1706.04599")
+    'Guo et al\\. 2017, [arXiv\\:1706\\.04599](https://arxiv.org/abs/1706.04599)'
+    """
+    parts, end = [], 0
+    for found in REFERENCE.finditer(source):
+        parts.append(_escaped(source[end : found.start()]))
+        parts.append(f"[{_escaped(found[0])}]({SITES[found[1]]}{found[2]})")
+        end = found.end()
+    return "".join([*parts, _escaped(source[end:])])
+
+
+def _escaped(text: str) -> str:
+    return SPECIAL.sub(r"\\\1", text)

@@ -1,0 +1,245 @@
+"""What every number means: the words of the registries, as the Methods page prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from calib.calibrators import CALIBRATORS, score_methods
+from calib.metrics import METRICS, Metric
+from calib.text import plain, significant
+from calib.ui.layout.tables import DIRECTIONS
+from calib.ui.layout.words import linked
+
+# The file that a metric lives in tells its family; a new file's metrics stand last.
+FAMILIES: Mapping[str, str] = {
+    "proper": "Proper scores",
+    "decomposition": "Proper scores",
+    "cumulative": "Cumulative errors, without bins",
+    "smooth": "Smooth errors",
+    "smoothed": "Smooth errors",
+    "binned": "Binned errors",
+    "adaptive": "Binned errors",
+    "sweep": "Binned errors",
+    "goodness_of_fit": "Tests and regression",
+    "regression": "Tests and regression",
+    "ranking": "Ranking",
+    "matrix": "All classes of a matrix",
+}
+OTHER_FAMILY = "More"
+ONE_VS_REST = (
+    "With more than two classes every calibrator also works one-vs-rest: class by class, and then "
+    "divided by the row's sum."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One word of the glossary: its name, name in code, facts, explanation and source."""
+
+    name: str
+    code: str
+    facts: str
+    text: str
+    source: str
+    aliases: str = ""
+
+    def matches(self, query: str) -> bool:
+        """Whether it holds every word that is looked for."""
+        parts = (self.name, self.code, self.facts, self.text, self.source, self.aliases)
+        held = " ".join(parts).casefold()
+        return all(word in held for word in query.casefold().split())
+
+    def markdown(self) -> str:
+        """One bullet of a list."""
+        facts = f" · {plain(self.facts)}" if self.facts else ""
+        aliases = f"Also: {plain(self.aliases)}. " if self.aliases else ""
+        source = f" · {linked(self.source)}" if self.source else ""
+        return (
+            f"- **{plain(self.name.replace(' - ', ' − '))}**{facts}  \n  {plain(self.text)}  \n"
+            f"  :small[{aliases}`{self.code}`{source}]"
+        )
+
+
+def metric_entries() -> dict[str, list[Entry]]:
+    """All registered metrics by family, in the order of the families."""
+    found: dict[str, list[Entry]] = {title: [] for title in [*FAMILIES.values(), OTHER_FAMILY]}
+    for metric in METRICS.values():
+        module = metric.compute.__module__.rsplit(".", 1)[-1]
+        found[FAMILIES.get(module, OTHER_FAMILY)].append(_metric_entry(metric))
+    return {title: entries for title, entries in found.items() if entries}
+
+
+def calibrator_entries() -> dict[str, list[Entry]]:
+    """All registered calibrators, simplest first; then those for several classes only."""
+    single = score_methods()
+    several = [m for key, m in CALIBRATORS.items() if key not in single]
+    return {
+        "Calibrators, simplest first": [
+            Entry(m.label, m.key, "", m.summary, m.source, m.aliases)
+            for m in sorted(single.values(), key=lambda method: method.simplicity)
+        ],
+        "For several classes": [
+            Entry(m.label, m.key, "", m.summary, m.source, m.aliases)
+            for m in sorted(several, key=lambda method: method.simplicity)
+        ],
+    }
+
+
+def term_entries() -> dict[str, list[Entry]]:
+    """Words of the field that name no metric and no calibrator."""
+    return {"Terms": [Entry(*term) for term in TERMS]}
+
+
+def kept(entries: Mapping[str, Iterable[Entry]], query: str) -> dict[str, list[Entry]]:
+    """The entries that hold every word that is looked for, without empty groups."""
+    found = {
+        title: [entry for entry in group if entry.matches(query)]
+        for title, group in entries.items()
+    }
+    return {title: group for title, group in found.items() if group}
+
+
+# Name, name in code, facts, meaning, source, aliases.
+TERMS: tuple[tuple[str, str, str, str, str, str], ...] = (
+    (
+        "Reliability diagram",
+        "reliability_curve",
+        "",
+        "Mean predicted probability against observed frequency, per bin.",
+        "Bröcker and Smith 2007, doi:10.1175/WAF993.1",
+        "calibration curve, calibration plot",
+    ),
+    (
+        "CORP curve",
+        "corp_curve",
+        "",
+        "The best-fitting non-decreasing curve of the outcomes (isotonic regression).",
+        "Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118",
+        "PAV reliability curve",
+    ),
+    (
+        "Consistency band",
+        "band",
+        "",
+        "Where the dots of a calibrated model would fall, with the chosen confidence level.",
+        "Bröcker and Smith 2007, doi:10.1175/WAF993.1",
+        "consistency bars, consistency intervals",
+    ),
+    (
+        "Out-of-fold score",
+        "n_folds",
+        "",
+        "Score of a row from a calibrator that was fitted on the other folds.",
+        "",
+        "held-out, cross-fitting, cross-fitted, cross-validation, OOF",
+    ),
+    (
+        "Decision curve",
+        "net_benefit",
+        "",
+        "Net benefit of acting at each threshold: true positives less false positives, weighted "
+        "by the odds of the threshold, per row.",
+        "Vickers and Elkin 2006, doi:10.1177/0272989X06295361",
+        "net benefit, decision curve analysis (DCA)",
+    ),
+    (
+        "Cost curve",
+        "cost_curves",
+        "",
+        "Expected cost per row at each threshold, for the costs of a false positive and of a "
+        "false negative.",
+        "",
+        "expected cost, cost-sensitive threshold",
+    ),
+    (
+        "Base rate",
+        "base_rate",
+        "",
+        "Share of positive rows.",
+        "",
+        "observed rate, positive rate, prevalence, event rate",
+    ),
+    (
+        "Confidence",
+        "top:1",
+        "",
+        "Highest score of a row, the probability of the predicted class.",
+        "Guo et al. 2017, arXiv:1706.04599",
+        "top label, top-1, confidence calibration",
+    ),
+    (
+        "Compact logit",
+        "epsilon",
+        "",
+        "Log-odds of the score, scaled to [0, 1]; scores outside [epsilon, 1 - epsilon] are left "
+        "unchanged.",
+        "Lucena 2018, arXiv:1809.07751",
+        "epsilon, clipping of log-odds",
+    ),
+    (
+        "Holm's correction",
+        "p_adjusted",
+        "",
+        "Raises the p-values of several tests, so that the chance of any false rejection stays "
+        "at the chosen level.",
+        "Holm 1979, doi:10.2307/4615733",
+        "Holm-Bonferroni, multiple testing, family-wise error rate",
+    ),
+)
+
+
+def _metric_entry(metric: Metric) -> Entry:
+    return Entry(
+        metric.label,
+        metric.key,
+        f"{_range(*metric.bounds)}, {DIRECTIONS[metric.better]}",
+        " ".join(filter(None, [metric.meaning, metric.convention])),
+        metric.source,
+        metric.aliases,
+    )
+
+
+def _range(low: float, high: float) -> str:
+    """Smallest and largest value in words.
+
+    Examples
+    --------
+    >>> _range(-1.0, 1.0), _range(1.0, float("inf")), _range(-float("inf"), float("inf"))
+    ('−1 to 1', '1 or more', 'any number')
+    """
+    if low == -float("inf"):
+        return "any number"
+    sentence = f"{low:g} or more" if high == float("inf") else f"{low:g} to {significant(high, 4)}"
+    return sentence.replace("-", "−")
+
+
+INTERVALS = """
+- **A bin's observed frequency**: Wilson's interval; rows that are weighted or come in groups count
+  by their effective number.
+- **Consistency band**: where a calibrated model's dot would fall, per bin or all dots together
+  (simultaneous). Outcomes follow the scores: exact (Poisson-binomial) up to 1,000 rows per bin and
+  for rare outcomes, normal beyond.
+- **Log loss, Brier score and their change**: from what each row adds, Student's, corrected for
+  skewness; changes are paired by row. With cross-fitting they also count how much the calibrators
+  of the folds differ.
+- **AUC**: Newcombe's score interval, with DeLong's variance as far as there are rows to show it;
+  its change is paired by row, Student's. With cross-fitting the change is the mean of the changes
+  within folds, and the AUC is that of the uncalibrated scores plus the change. **Slope**: profile
+  likelihood, with the variance that the rows show. With two or three positives both hold what they
+  say.
+- **ECE, MCE, KS error**: noise can only add to them. The lower bound takes off what noise alone
+  makes, and is above 0 only where calibrated scores would hardly err as much; the upper bound comes
+  from the resamples.
+- **CORP line**: resamples, with Wilson's interval where a block holds fewer than five rows of one
+  outcome. **Smooth line**: normal on the log-odds scale, wide enough for what smoothing bends.
+- **Verdict**: five tests together: KS, Kuiper, Spiegelhalter, Hosmer-Lemeshow, and slope and
+  intercept. Holm's correction keeps the chance of even one false rejection at 5%. Where tests and
+  recommendation disagree the verdict is inconclusive and says why.
+- **Cumulative curve**: the grey band is the null of the KS test, Brownian motion; below 100
+  distinct scores 4,999 simulated draws.
+- Where a **group column** is named, resamples, standard errors, bars, bands and tests go by group.
+- Where a **fold column** is named, methods are cross-fitted in its folds; the number of folds that
+  is set has no effect.
+  Everything is seeded: the same data and settings give the same numbers.
+"""

@@ -1,0 +1,109 @@
+"""The answer on the first page: yes or no, before and after, and the recommendation."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib import text
+from calib.analysis import Analysis
+from calib.figures.before_after import before_after_panel
+from calib.figures.words import band_meaning
+from calib.ui.layout import charts, words
+from calib.ui.session import state
+from calib.ui.session.pages import PAGES
+from calib.ui.session.session import Session
+
+# What an answer looks like; the symbol says it without the colour.
+LOOKS = {
+    "not calibrated": ("✕", "red"),
+    "no evidence": ("✓", "green"),
+    "inconclusive": ("?", "orange"),
+}
+PAIR = 290
+
+
+def means(session: Session, analysis: Analysis) -> tuple[str, str]:
+    """What the mean score and the observed frequency are called."""
+    if session.is_matrix and analysis.settings.view == "top:1":
+        return "Mean confidence", "Accuracy"
+    return "Mean prediction", "Base rate"
+
+
+def card(session: Session, analysis: Analysis) -> None:
+    """Yes, no or not known; then what is wrong, where and by how much."""
+    verdict, data, scores = analysis.verdict, analysis.data, analysis.uncalibrated
+    symbol, color = LOOKS[verdict.answer]
+    with st.container(border=True, key=state.key(f"answer_{color}")):
+        st.markdown(f"## :{color}[{symbol}] {text.plain(verdict.heading)}")
+        mean, rate = text.percents(data.mean_score, data.base_rate)
+        predicted, observed = means(session, analysis)
+        averages = f"{predicted} is {mean}, {observed.lower()} {rate}."
+        st.markdown(text.plain(verdict.finding or averages))
+        evidence = verdict.evidence or (
+            f"KS error {text.number(scores.metrics['ks_error'].value, 3)}, "
+            f"{text.p_value(scores.p_adjusted['ks'])}"
+        )
+        positive = "correct" if session.is_matrix else "positive"
+        counted = f"{data.n_rows:,} rows, {data.n_positive:,} {positive}"
+        st.caption(text.plain(f"{evidence}. {counted}."))
+
+
+def before_and_after(analysis: Analysis) -> None:
+    """The scores as they came, and calibrated by the recommended method, on the same axes."""
+    advised = analysis.recommendation.method
+    keys = dict.fromkeys(("uncalibrated", advised or "uncalibrated"))
+    with st.container(horizontal=True, key=state.key("pair"), gap="xsmall"):
+        for key in keys:
+            shown = before_after_panel(analysis, key, side=PAIR)
+            name = "before" if key == "uncalibrated" else "after"
+            charts.chart(shown, f"chart_{name}")
+    st.caption(
+        "Each dot is one bin. The grey area is the consistency band: "
+        f"{band_meaning(analysis.uncalibrated.reliability)}."
+    )
+
+
+def recommendation(session: Session, analysis: Analysis) -> None:
+    """Which calibrator to use, why, and the two next steps."""
+    advice = analysis.recommendation
+    with st.container(border=True, key=state.key("best_fix")):
+        st.markdown(f"**{text.plain(advice.sentence)}**")
+        st.markdown(text.plain(" ".join(advice.reasons)))
+        st.caption(words.protocol(analysis))
+        with st.container(horizontal=True, key=state.key("steps")):
+            link = session.link()
+            if advice.method not in ("", "uncalibrated"):
+                st.page_link(PAGES["Functions"], label="Use this calibrator", query_params=link)
+            st.page_link(PAGES["Reports"], label="Share a report", query_params=link)
+
+
+def four_numbers(session: Session, analysis: Analysis) -> None:
+    """Rows, KS error, mean prediction and base rate."""
+    data, scores = analysis.data, analysis.uncalibrated
+    predicted, observed = means(session, analysis)
+    with st.container(key=state.key("numbers")):
+        left, right = st.columns(2, wrap=False)
+        left.metric(
+            "Rows",
+            f"{data.n_rows:,}",
+            text.plural(data.n_distinct, "distinct score"),
+            delta_color="off",
+            delta_arrow="off",
+            help=words.set_aside(data) or "Rows that are scored.",
+        )
+        ks = scores.metrics["ks_error"]
+        right.metric(
+            "KS error",
+            text.number(ks.value),
+            text.p_value(scores.p_adjusted["ks"]),
+            delta_color="off",
+            delta_arrow="off",
+            help=f"{words.meaning(analysis, 'ks_error')} {words.on_average(ks)} Below it: the "
+            "p-value after Holm's correction for five tests.",
+        )
+        left.metric(
+            predicted,
+            text.percent(data.mean_score),
+            help=f"Of a calibrated model it equals the {observed.lower()}.",
+        )
+        right.metric(observed, text.percent(data.base_rate))

@@ -1,0 +1,181 @@
+"""One bin inspected: chosen by a click or by keyboard, then its count, rows and slices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from calib.analysis import Analysis, LiveAnalysis
+from calib.analysis.slices import SliceMix, row_table, score_in
+from calib.reports.spreadsheet import to_csv
+from calib.text import count, level, percent, probability, signed, span
+from calib.ui.controls.widgets import control, show_value
+from calib.ui.layout.frame import Model
+from calib.ui.reliability import bins
+from calib.ui.reliability.bins import ChosenBin
+from calib.ui.session import choices, slicing, state
+from calib.ui.session.session import Session
+
+PAGE = 50
+MAX_SLICES = 100
+HINT = "Select a range of scores above, or choose a bin here, to see its rows."
+EMPTY = "The bin around {:.3g} has no rows. Choose another."
+EMPTY_RANGE = "No row has a score from {:.3g} to {:.3g}. Select another range."
+
+
+def pick(session: Session, analysis: LiveAnalysis, key: str) -> None:
+    """Look into the bin whose dot was clicked; a second click on it looks away."""
+    points = st.session_state[key]["selection"]["points"]
+    dots = [point["customdata"] for point in points if isinstance(point.get("customdata"), list)]
+    if not dots:
+        return
+    position, method = int(dots[0][0]), str(dots[0][1])
+    again = bins.chosen(session, analysis, (method,)).ring == (method, position)
+    _look_into(session, analysis, method, None if again else position)
+
+
+def _look_into(session: Session, analysis: Analysis, method: str, position: int | None) -> None:
+    if position is None:
+        session.reset(choices.BIN_AT, choices.BIN_OF, choices.SCORE_RANGE)
+        return
+    session.change(choices.BIN_AT, score_in(analysis.methods[method].reliability, position))
+    session.change(choices.BIN_OF, method)
+
+
+def show(session: Session, model: Model, shown: Sequence[str]) -> None:
+    """Pick a bin; what it counts, its rows, and its slices."""
+    st.markdown("### Inspect a bin")
+    picked = bins.chosen(session, model.analysis, shown)
+    _control(session, model.analysis, picked, shown)
+    position = picked.position
+    if position is None:
+        st.caption(_missing(session, picked))
+        return
+    st.markdown(_sentence(picked, position))
+    listed, mixed = st.columns([3, 2], gap="large")
+    with listed:
+        _rows(session, model, picked, position)
+    with mixed:
+        _mix(session, model, picked, position)
+
+
+def _missing(session: Session, picked: ChosenBin) -> str:
+    if picked.is_range:
+        return EMPTY_RANGE.format(*session[choices.SCORE_RANGE])
+    score = session[choices.BIN_AT]
+    return HINT if score is None else EMPTY.format(score)
+
+
+def _control(session: Session, analysis: Analysis, picked: ChosenBin, shown: Sequence[str]) -> None:
+    options = tuple(dict.fromkeys((*shown, picked.method)))
+    if len(options) > 1:
+        control(session, choices.BIN_OF, options, value=picked.method, key=state.key("bin_of"))
+    _bin_control(session, analysis, picked)
+
+
+def _bin_control(session: Session, analysis: Analysis, picked: ChosenBin) -> None:
+    curve = analysis.methods[picked.method].reliability
+    # Other bins need another widget: the answer to the old one would be read among the new.
+    key = state.key(f"bin_at_{picked.method}_{curve.strategy}_{len(curve.rows)}_{curve.n_empty}")
+    show_value(key, None if picked.is_range else picked.position)
+
+    def name(i: int) -> str:
+        n = count(curve.rows[i])
+        return f"{i + 1}: scores {span(curve.low_edge[i], curve.high_edge[i])}, {n} rows"
+
+    st.selectbox(
+        choices.BIN_AT.label,
+        range(len(curve.rows)),
+        index=None,
+        format_func=name,
+        placeholder=choices.NONE,
+        key=key,
+        on_change=lambda: _look_into(session, analysis, picked.method, st.session_state[key]),
+    )
+
+
+def _sentence(picked: ChosenBin, i: int) -> str:
+    curve = picked.curve
+    n, positive = count(curve.weight[i]), count(curve.positive[i])
+    weighted = curve.weight[i] != curve.rows[i]
+    rows = f" of weight, {count(curve.rows[i])} rows" if weighted else ""
+    return (
+        f"**{positive} of {n}{rows} positive.** Mean score {probability(curve.mean_score[i])}, "
+        f"observed frequency {probability(curve.observed[i])} ({level(curve.confidence_level)} CI "
+        f"{probability(curve.low[i])} to {probability(curve.high[i])})."
+    )
+
+
+def _rows(session: Session, model: Model, picked: ChosenBin, position: int) -> None:
+    held_out = model.analysis.held_out
+    found = session.memo(bins.rows, held_out, picked.method, picked.curve, position)
+    slot = st.container()
+    page = st.pagination(
+        -(-len(found) // PAGE), key=state.key(f"rows_{picked.method}_{found[0]}_{len(found)}")
+    )
+    shown = found[(page - 1) * PAGE : page * PAGE]
+    slot.dataframe(
+        row_table(model.rows, held_out, picked.method, shown),
+        hide_index=True,
+        height=320,
+        key=state.key("table_rows"),
+        alt=f"Rows of the bin: {len(shown)} of {len(found):,}, one per line, with every column.",
+    )
+    # Made when it is asked for: a bin may hold all rows of a large file.
+    table = partial(row_table, model.rows, held_out, picked.method, found)
+    st.download_button(
+        f"Download {'this row' if len(found) == 1 else f'these {len(found):,} rows'} (CSV)",
+        lambda: to_csv(table()),
+        file_name="bin.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+        key=state.key("download_bin"),
+    )
+
+
+def _mix(session: Session, model: Model, picked: ChosenBin, position: int) -> None:
+    names = list(model.rows.columns)
+    if not names:
+        st.caption("These data have no slice columns to compare the bin by.")
+        return
+    column = control(
+        session,
+        choices.SLICE_BY,
+        names,
+        key=state.key("mix_by"),
+        label="Compare this bin with all other rows by",
+    )
+    cut = slicing.scored(session, slicing.slicing(session, model.rows, (column,)), model.rows)
+    if picked.curve.rows[position] == len(cut.codes):
+        st.caption("All rows are in this bin, so there are no other rows to compare it with.")
+        return
+    chosen = (picked.method, picked.curve, position)
+    level = session.settings.confidence_level
+    _mix_table(session.memo(bins.mix, model.analysis.held_out, *chosen, cut, level))
+
+
+def _mix_table(found: SliceMix) -> None:
+    at = level(found.confidence_level)
+    st.dataframe(
+        [
+            {
+                "Slice": found.names[i],
+                "In the bin": percent(found.inside[i]),
+                "Elsewhere": percent(found.outside[i]),
+                "Difference": signed(found.difference[i], 3),
+                f"{at} CI": f"{signed(found.low[i], 3)} to {signed(found.high[i], 3)}",
+                "Rows in the bin": int(found.rows_inside[i]),
+                "Rows elsewhere": int(found.rows_outside[i]),
+            }
+            for i in found.order[:MAX_SLICES]
+        ],
+        hide_index=True,
+        key=state.key("table_mix"),
+        column_config={"Slice": st.column_config.TextColumn(pinned=True)},
+        alt="One row per slice: its share of the bin, its share of all other rows, the difference.",
+    )
+    if len(found) > MAX_SLICES:
+        st.caption(f"The {MAX_SLICES} largest differences of {len(found):,} slices.")

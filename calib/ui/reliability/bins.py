@@ -1,0 +1,91 @@
+"""Rows of a bin or of a range of scores that are looked into, and the mix of their slices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib.analysis import LiveAnalysis
+from calib.analysis.slices import SliceMix, Slicing, bin_of, bin_rows, slice_mix
+from calib.crossfit.cross_fitted import CrossFitted
+from calib.curves.reliability import ReliabilityCurve, reliability_between
+from calib.numerics.arrays import IntArray
+from calib.ui.session.choices import BIN_AT, BIN_OF, SCORE_RANGE
+from calib.ui.session.memo import keep
+from calib.ui.session.session import Session
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChosenBin:
+    """A bin of one method's reliability diagram, or a range of scores that a person chose.
+
+    Attributes
+    ----------
+    method : str
+    curve : ReliabilityCurve
+    position : int or None
+        Among the occupied bins; None where none is chosen, or the chosen score's bin is empty.
+    is_range : bool
+        Whether the bins of `curve` are a range of scores and what lies on both sides of it.
+    """
+
+    method: str
+    curve: ReliabilityCurve
+    position: int | None
+    is_range: bool = False
+
+    @property
+    def ring(self) -> tuple[str, int] | None:
+        """What the diagram marks."""
+        if self.position is None or self.is_range:
+            return None
+        return self.method, self.position
+
+
+def chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> ChosenBin:
+    """The chosen range, else the bin that holds the chosen score; of the chosen method."""
+    method, score, ends = session[BIN_OF], session[BIN_AT], session[SCORE_RANGE]
+    known = analysis.methods if score is not None else shown
+    method = method if method in known else shown[0]
+    if ends:
+        level = session.settings.confidence_level
+        curve = session.memo(range_curve, analysis.held_out, method, ends, level)
+        return ChosenBin(method, curve, bin_of(curve, ends[1]), is_range=True)
+    curve = analysis.methods[method].reliability
+    return ChosenBin(method, curve, None if score is None else bin_of(curve, score))
+
+
+def range_curve(
+    held_out: CrossFitted, method: str, ends: tuple[float, ...], level: float
+) -> ReliabilityCurve:
+    """A range of scores and what lies on both sides of it, as bins."""
+    return reliability_between(
+        held_out.cells[method],
+        np.unique([0.0, *ends, 1.0]),
+        strategy="range",
+        confidence_level=level,
+        clusters=held_out.clusters(method),
+    )
+
+
+@keep(4)
+def rows(held_out: CrossFitted, method: str, curve: ReliabilityCurve, position: int) -> IntArray:
+    """Indices of its rows."""
+    return bin_rows(curve, position, held_out.row_scores(method))
+
+
+def mix(
+    held_out: CrossFitted,
+    method: str,
+    curve: ReliabilityCurve,
+    position: int,
+    cut: Slicing,
+    level: float,
+) -> SliceMix:
+    """Its slices against those of all other rows."""
+    view = held_out.given_rows
+    inside = np.zeros(len(view), dtype=np.bool_)
+    inside[rows(held_out, method, curve, position)] = True
+    return slice_mix(cut, inside, view.weight, view.group, confidence_level=level)

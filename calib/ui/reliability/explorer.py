@@ -1,0 +1,98 @@
+"""The explorer on the page: the browser draws, and tells what was chosen when a hand lets go."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from calib.analysis import LiveAnalysis
+from calib.crossfit.cross_fitted import CrossFitted
+from calib.figures.explorer import explorer_data, script, style
+from calib.ui.layout.frame import Model
+from calib.ui.reliability import bins
+from calib.ui.session import choices
+from calib.ui.session.choice import Choice
+from calib.ui.session.memo import Unkeyed, keep
+from calib.ui.session.session import Session
+
+KEY = "explorer"
+# What the browser calls a choice is its key.
+SENT: tuple[Choice[Any], ...] = (
+    choices.STRATEGY,
+    choices.N_BINS,
+    choices.SHOWN,
+    choices.AXIS,
+    choices.HIDDEN,
+)
+
+
+def can_show(session: Session, model: Model) -> bool:
+    """Whether the browser can draw it all: one model, whose rows are independent."""
+    return session.pending is None and model.analysis.held_out.rows.group is None
+
+
+def show(session: Session, model: Model, shown: Sequence[str]) -> None:
+    """Linked panels of the shown methods, which follow a hand without the server."""
+    analysis = model.analysis
+    mount = st.components.v2.component("calib_explorer", js=script(), css=style())
+    level = session.settings.confidence_level
+    drawn = Unkeyed(_data, analysis=analysis)
+    # Names of a matrix's classes stand on the axes.
+    fixed = session.memo(drawn, analysis.held_out, tuple(shown), level, session.settings.view)
+    sent = st.session_state.get(KEY, {}).get("sent") or {}
+    mount(
+        key=KEY,
+        data={**fixed, **_chosen(session, analysis, shown), "answered": sent.get("edit", 0)},
+        default={"sent": None},
+        on_sent_change=partial(_take, session, analysis, tuple(shown)),
+    )
+
+
+@keep(4)
+def _data(
+    held_out: CrossFitted, shown: tuple[str, ...], *_of: Hashable, analysis: LiveAnalysis
+) -> dict[str, Any]:
+    return explorer_data(analysis, held_out.cells, shown)
+
+
+def _chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> dict[str, Any]:
+    """The session's choices, as the browser draws them."""
+    picked = bins.chosen(session, analysis, shown)
+    ends = session[choices.SCORE_RANGE]
+    if picked.ring:
+        at, curve = picked.ring[1], picked.curve
+        ends = float(curve.low_edge[at]), float(curve.high_edge[at])
+    values = {choice.key: session[choice] for choice in SENT}
+    return {
+        "chosen": {**values, "shown": list(shown), "range": list(ends) or None},
+        "auto": session[choices.AUTO_BINS],
+        "simultaneous": session[choices.BAND] == "simultaneous",
+    }
+
+
+def _take(session: Session, analysis: LiveAnalysis, shown: tuple[str, ...]) -> None:
+    """Make the choices that the browser tells, each as a link would be read."""
+    sent = st.session_state[KEY]["sent"] or {}
+    before = _chosen(session, analysis, shown)["chosen"]
+    for choice in SENT:
+        if choice.key in sent and sent[choice.key] != _as_json(before[choice.key]):
+            _change(session, choice, sent[choice.key])
+    ends = sent.get("range")
+    if ends != before["range"]:
+        _change(session, choices.SCORE_RANGE, ends or [])
+
+
+def _as_json(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _change(session: Session, choice: Choice[Any], value: Any) -> None:
+    """Change one choice; what it cannot mean is left alone."""
+    text = choice.values.write
+    try:
+        session.change(choice, choice.values.read(text(value)) if value else choice.default)
+    except (TypeError, ValueError):
+        return

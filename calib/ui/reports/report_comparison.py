@@ -1,0 +1,109 @@
+"""Comparing two reports: choosing the second, saved or from a file, and the result."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.reports import Report, ReportComparison, compare_reports
+from calib.store import Entry, Store, moment_words
+from calib.text import plain
+from calib.ui.controls.widgets import show_value
+from calib.ui.reports import report_file, sharing
+from calib.ui.reports.saved_reports import PAGE
+from calib.ui.session import state
+from calib.ui.session.report_browser import COMPARED, REPORT
+from calib.ui.session.session import Session
+
+MAX_OFFERED = 200
+
+
+def offer(session: Session, store: Store | None) -> None:
+    """Pick the report that the open one is compared with."""
+    st.caption("Compare with")
+    if store is not None:
+        _offer_saved(session, store)
+    given = report_file.uploader(session, "A file (report.json)", "other_file")
+    if given is not None:
+        session.report_browser.other, _ = given
+        st.rerun()
+
+
+def _offer_saved(session: Session, store: Store) -> None:
+    found = [
+        each for each in store.list(limit=MAX_OFFERED) if each.id != session.report_browser.report
+    ]
+    if not found:
+        return
+    named = {each.id: each for each in found}
+    show_value("against", None)
+    st.selectbox(
+        "Saved report to compare with",
+        list(named),
+        index=None,
+        format_func=lambda each: _label(named, each),
+        placeholder="Another saved report",
+        key="against",
+        on_change=_choose_second,
+        args=(store,),
+        label_visibility="collapsed",
+    )
+
+
+def _label(named: dict[str, Entry], report_id: str) -> str:
+    entry = named[report_id]
+    return " · ".join(filter(None, (entry.title, entry.author, moment_words(entry.saved))))
+
+
+def _choose_second(store: Store) -> None:
+    chosen, browser = st.session_state["against"], state.current().report_browser
+    if chosen and browser.report:
+        st.query_params.from_dict({REPORT: browser.report, COMPARED: chosen})
+    elif chosen:
+        # Of a file and a saved report no address can tell.
+        browser.other = store.open(chosen)
+
+
+def together(session: Session, *reports: Report) -> ReportComparison:
+    """Two reports compared, the earlier one first, with the ways to either and the files."""
+    comparison = compare_reports(*sorted(reports, key=lambda each: each.date))
+    browser = session.report_browser
+    with st.container(horizontal=True):
+        for report_id, report in zip((browser.report, browser.compared), reports, strict=True):
+            if report_id and browser.other is None:
+                label = f"Open **{plain(report.heading)}**"
+                st.page_link(PAGE, label=label, query_params={REPORT: report_id})
+        if browser.other is not None:
+            first = f"Back to {reports[0].heading}"
+            st.button(plain(first), key="close_other", on_click=_close_other)
+    with st.sidebar:
+        if browser.compared:
+            st.caption("Link to this comparison")
+            sharing.link(f"{browser.report}&{COMPARED}={browser.compared}")
+        else:
+            st.caption(
+                "One of the two reports is a file, so this comparison has no link. Download it:"
+            )
+        _take(comparison)
+    return comparison
+
+
+def _close_other() -> None:
+    state.current().report_browser.other = None
+
+
+def _take(comparison: ReportComparison) -> None:
+    with st.container(horizontal=True):
+        for label, make, suffix, mime in (
+            ("HTML", comparison.html, "html", "text/html"),
+            ("JSON", comparison.json, "json", "application/json"),
+            ("Markdown", comparison.markdown, "md", "text/markdown"),
+        ):
+            st.download_button(
+                label,
+                make,
+                file_name=f"comparison.{suffix}",
+                mime=mime,
+                key=f"download_comparison_{suffix}",
+                icon=":material/download:",
+                on_click="ignore",
+            )

@@ -1,0 +1,40 @@
+"""report.json from a person's disk: read and checked like any other input."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.reports import Report
+from calib.text import plain
+from calib.ui.session.session import Session
+
+MAX_MB = 20
+
+
+def uploader(session: Session, label: str, key: str) -> tuple[Report, str] | None:
+    """A place to drop report.json; returns the report and the file's name once it is read."""
+    browser = session.report_browser
+    given = st.file_uploader(
+        label, key=f"{key}_{browser.n_reads}", type="json", max_upload_size=MAX_MB
+    )
+    if browser.file_problem:
+        st.error(browser.file_problem)
+    if given is None:
+        return None
+    opened = _read(session, given.getvalue(), given.name)
+    if opened is None:
+        st.rerun()
+    return opened, given.name
+
+
+def _read(session: Session, content: bytes, name: str) -> Report | None:
+    """The report, or None; the reason is kept for the page."""
+    browser = session.report_browser
+    # A file kept by the widget is copied at every rerun: each read makes a new one.
+    browser.n_reads += 1
+    browser.file_problem = ""
+    try:
+        return Report.open(content)
+    except ValueError as error:
+        browser.file_problem = f"{plain(name)} is not opened: {plain(str(error))}"
+        return None

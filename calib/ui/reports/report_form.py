@@ -1,0 +1,152 @@
+"""The report's form: its words, the files to take away, and saving it for the team."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib.analysis import LiveAnalysis
+from calib.analysis.decisions import Costs
+from calib.analysis.periods.cutting import Unit
+from calib.core.predictions import Predictions
+from calib.reports import Declared, Report, parts_of
+from calib.store import Store, StoreError
+from calib.text import plain
+from calib.ui.controls.widgets import field, show_value
+from calib.ui.layout.frame import Model
+from calib.ui.reports import downloads, sharing
+from calib.ui.session import decisions, state
+from calib.ui.session.choices import CROSS, N_RANGES, SLICE_BY, TIME, UNIT, Chosen
+from calib.ui.session.session import Session
+
+CONTENTS = """
+- the verdict, the recommendation and its reasons
+- reliability before and after, cumulative differences, calibration functions
+- the metric table with its intervals, the bins, the fitted calibrators
+- slices and time if the data have columns for them, decisions if costs were set
+- settings (defaults included), versions, and the fingerprint of the data
+
+Reports contain only aggregates over at least 10 rows, and **no rows**. The HTML file is
+self-contained and works offline. The JSON file has the same numbers for programs, and this page can
+open it.
+"""
+
+
+def chosen_model(session: Session, found: tuple[Model, ...]) -> Model:
+    """The model that is reported on: a report is about one."""
+    if len(found) == 1:
+        return found[0]
+    names = [model.name for model in found]
+    wanted = session.report_browser.model if session.report_browser.model in names else names[0]
+    show_value("reported", wanted)
+    st.selectbox("Report on", names, key="reported", on_change=_choose_model)
+    return found[names.index(wanted)]
+
+
+def _choose_model() -> None:
+    state.current().report_browser.model = st.session_state["reported"]
+
+
+def fields(session: Session) -> None:
+    """Title, author and note."""
+    field(
+        session,
+        "title",
+        "Title",
+        st.text_input,
+        placeholder=f"Calibration of {state.name(session)}",
+    )
+    field(session, "author", "Author", st.text_input, placeholder="Who made it")
+    field(
+        session,
+        "note",
+        "Note",
+        st.text_area,
+        placeholder="What the reader should know: model, rows, decision",
+    )
+
+
+def form(session: Session, model: Model, store: Store | None) -> None:
+    """The report of what is shown: its words, its files, and saving it."""
+    fields(session)
+    try:
+        with st.spinner("Making the report"):
+            report = report_of(session, model)
+    except ValueError as error:
+        st.error(plain(str(error)))
+        return
+    st.markdown("### Download")
+    downloads.files(report, "calibration-report")
+    downloads.images(report, "calibration-report")
+    if store is not None:
+        st.markdown("### Share with the team")
+        _saving(session, store, report)
+
+
+def report_of(session: Session, model: Model) -> Report:
+    """The report of a model under the session's settings and words."""
+    rows, known, unit = model.rows, model.rows.columns, session[UNIT]
+    time, first, cross = (session[each] for each in (TIME, SLICE_BY, CROSS))
+    time = time if time in known else rows.time_name
+    first = first if first in known else next(iter(known), "")
+    # The column that is looked at comes first.
+    slices: list[tuple[str, ...]] = [
+        (name,) for name in dict.fromkeys((first, *known)) if name and name != time
+    ]
+    if cross in known and cross != first:
+        slices.append((first, cross))
+    made = session.memo.heavy(
+        _report,
+        rows,
+        model.analysis,
+        _declared(session),
+        tuple(slices),
+        session[N_RANGES],
+        time,
+        unit or None,
+        costs(session),
+    )
+    return made.edited(title=session.title, author=session.author, note=session.note)
+
+
+def _report(
+    rows: Predictions,
+    analysis: LiveAnalysis,
+    declared: Declared,
+    slices: tuple[tuple[str, ...], ...],
+    n_ranges: int,
+    time: str,
+    unit: Unit | None,
+    costs: Costs | None,
+) -> Report:
+    parts = parts_of(
+        rows, analysis, slices=slices, n_ranges=n_ranges, time=time, unit=unit, costs=costs
+    )
+    return Report.from_analysis(analysis, parts=parts, held_out_declared=declared)
+
+
+def costs(session: Session) -> Costs | None:
+    """The costs of the Decisions page, where any were chosen."""
+    chosen = decisions.costs(session.chosen)
+    return None if chosen == decisions.costs(Chosen()) else chosen
+
+
+def _declared(session: Session) -> Declared:
+    # The examples are made with cross-validation: every score is out of fold.
+    return session.unseen if session.upload else "yes"
+
+
+def _saving(session: Session, store: Store, report: Report) -> None:
+    browser = session.report_browser
+    field(browser, "tags", "Tags", st.text_input, placeholder="With commas between them")
+    if st.button("Save", key="save", type="primary", icon=":material/save:"):
+        try:
+            sharing.save(session, store, report, browser.tags)
+        except StoreError as error:
+            st.error(plain(str(error)))
+        else:
+            # The list below was drawn before.
+            st.rerun()
+    if browser.saved[1]:
+        st.success("Saved. This link is permanent; later changes are saved as a new report.")
+        sharing.link(browser.saved[1])
+        sharing.open_link(browser.saved[1])

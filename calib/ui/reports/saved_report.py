@@ -1,0 +1,172 @@
+"""One report, read only: from the store by its id, or from a file."""
+
+from __future__ import annotations
+
+import logging
+
+import streamlit as st
+
+from calib.reports import Report
+from calib.reports.blocks import ReportDocument
+from calib.store import Entry, Store, StoreError
+from calib.text import plain
+from calib.ui.reports import downloads, report_comparison, report_file, sharing
+from calib.ui.reports.document_view import show_document
+from calib.ui.reports.saved_reports import PAGE
+from calib.ui.session import state
+from calib.ui.session.report_browser import REPORT
+from calib.ui.session.session import Session
+
+# Lines that are not too long to read.
+WIDTH = 980
+BROKEN = "This report cannot be drawn: its numbers do not fit together. The reason is in the log."
+log = logging.getLogger(__name__)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _opened(report_id: str, _store: Store) -> Report:
+    return _store.open(report_id)
+
+
+def page(session: Session, store: Store | None) -> None:
+    """The saved report that the address names, else the one of a file; or it and another.
+
+    Raises
+    ------
+    StoreError
+        If there is none of that id, or the store cannot be reached.
+    """
+    browser = session.report_browser
+    if store is not None and browser.report:
+        _saved(session, store)
+    elif browser.file is not None:
+        _file(session, browser.file, store)
+
+
+def _saved(session: Session, store: Store) -> None:
+    browser = session.report_browser
+    entry = store.entry(browser.report)
+    report = _opened(entry.id, store)
+    _back(session)
+    other = _opened(store.entry(browser.compared).id, store) if browser.compared else browser.other
+    if other is not None:
+        _draw(report_comparison.together(session, report, other).document())
+        return
+    with st.sidebar:
+        st.caption("Link to this report")
+        sharing.link(entry.id)
+        downloads.files(report, "calibration-report")
+        downloads.images(report, "calibration-report")
+        report_comparison.offer(session, store)
+        _acts(session, store, report, entry)
+    _draw(report.document())
+
+
+def _file(session: Session, report: Report, store: Store | None) -> None:
+    other = session.report_browser.other
+    st.button("All reports", key="close_file", icon=":material/arrow_back:", on_click=_close_file)
+    st.caption(f"From the file {plain(session.report_browser.file_name)}; it is not saved here.")
+    if other is not None:
+        _draw(report_comparison.together(session, report, other).document())
+        return
+    with st.sidebar:
+        downloads.files(report, "calibration-report")
+        downloads.images(report, "calibration-report")
+        report_comparison.offer(session, store)
+    _draw(report.document())
+
+
+def _close_file() -> None:
+    browser = state.current().report_browser
+    browser.file, browser.file_name, browser.file_problem = None, "", ""
+    browser.other = None
+
+
+def _back(session: Session) -> None:
+    st.page_link(
+        PAGE, label="All reports", icon=":material/arrow_back:", query_params=session.link()
+    )
+
+
+def _draw(document: ReportDocument) -> None:
+    st.markdown(f"## {plain(document.heading)}")
+    st.caption(plain(document.made))
+    # A file may hold numbers that fit the schema and nothing else.
+    try:
+        show_document(document)
+    except Exception:
+        log.exception("A report could not be drawn")
+        st.error(BROKEN)
+
+
+def _acts(session: Session, store: Store, report: Report, entry: Entry) -> None:
+    with st.container(horizontal=True):
+        for label, act, icon, why in (
+            (
+                "Edit",
+                "edit",
+                ":material/edit:",
+                "A saved report does not change: editing saves a new one.",
+            ),
+            ("Delete", "delete", ":material/delete:", "You are asked to confirm."),
+        ):
+            st.button(label, key=act, icon=icon, help=why, on_click=_ask, args=(act,))
+    if session.report_browser.asking == "edit":
+        _edit(session, store, report, entry)
+    if session.report_browser.asking == "delete":
+        _delete(session, store, entry)
+
+
+def _ask(act: str = "") -> None:
+    state.current().report_browser.asking = act
+
+
+@st.dialog("Edit as a new report", on_dismiss=_ask)
+def _edit(session: Session, store: Store, report: Report, entry: Entry) -> None:
+    st.caption("A saved report never changes. This saves a new one with the same numbers.")
+    title = st.text_input("Title", report.title, key="edit_title")
+    author = st.text_input("Author", report.author, key="edit_author")
+    note = st.text_area("Note", report.note, key="edit_note")
+    tags = st.text_input("Tags", ", ".join(entry.tags), key="edit_tags")
+    if not st.button("Save as a new report", key="save_edited", type="primary"):
+        return
+    edited = report.edited(title=title, author=author, note=note)
+    try:
+        report_id = sharing.save(session, store, edited, tags)
+    except StoreError as error:
+        st.error(plain(str(error)))
+        return
+    _ask()
+    st.query_params.from_dict({REPORT: report_id})
+    st.rerun()
+
+
+@st.dialog("Delete this report?", on_dismiss=_ask)
+def _delete(session: Session, store: Store, entry: Entry) -> None:
+    st.markdown(
+        f"**{plain(entry.title)}** will be deleted permanently, for everyone. The log keeps its "
+        "title, the time, and who deleted it."
+    )
+    name = st.text_input("Your name", session.author, key="delete_by")
+    if not st.button("Delete permanently", key="delete_confirmed", type="primary"):
+        return
+    if not name.strip():
+        st.error("Enter your name: the log records who deleted the report.")
+        return
+    try:
+        store.delete(entry.id, by=name)
+    except StoreError as error:
+        st.error(plain(str(error)))
+        return
+    session.report_browser.message = f"Deleted: {entry.title}."
+    _ask()
+    st.query_params.from_dict(session.link())
+    st.rerun()
+
+
+def reader(session: Session) -> None:
+    """A place to open report.json."""
+    given = report_file.uploader(session, "Open a report from a file (report.json)", "report_file")
+    if given is not None:
+        session.report_browser.file, session.report_browser.file_name = given
+        st.rerun()

@@ -1,0 +1,190 @@
+"""The team's saved reports: the store, and the list of what is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from calib.store import Entry, Store, database_url, moment_words, place
+from calib.text import plain
+from calib.ui.controls.widgets import show_value
+from calib.ui.session import state
+from calib.ui.session.report_browser import COMPARED, REPORT, ReportBrowser
+from calib.ui.session.session import Session
+
+# Seconds: a page must not hang for a server that is away.
+PATIENCE = 4.0
+PER_PAGE = 10
+MAX_DELETIONS = 50
+PAGE = "pages/reports.py"
+# A link to this page is drawn as the chosen one of a navigation, which these are not.
+STYLE = """
+.st-key-saved_reports [data-testid=stPageLink-NavLink] { background: none; padding-left: 0; }
+.st-key-saved_reports [data-testid=stPageLink-NavLink] p { text-decoration: underline; }
+.st-key-saved_reports [data-testid=stPageLink-NavLink] :is(span, p) {
+    white-space: normal !important; overflow-wrap: anywhere !important;
+}
+"""
+FILTERS = {"tag": "Tag", "author": "Author", "verdict": "Verdict"}
+
+
+@st.cache_resource(show_spinner=False)
+def _opened(address: str) -> Store:
+    return Store(address, patience=PATIENCE)
+
+
+def opened_store() -> Store:
+    """The store that the environment names, opened once for all sessions.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be reached; the next run tries again.
+    """
+    return _opened(database_url().render_as_string(hide_password=False))
+
+
+def saved(session: Session, store: Store) -> None:
+    """Search, filters, and a page of the list.
+
+    Raises
+    ------
+    StoreError
+        If the store cannot be read.
+    """
+    st.caption(
+        f"Reports are kept in the {plain(place(store.url))}. To keep them in another place, set "
+        "`CALIB_HOME` to a folder or `CALIB_DATABASE_URL` to a PostgreSQL database before the app "
+        "starts."
+    )
+    if not store.count():
+        st.caption("No reports are saved yet.")
+        _deleted(store)
+        return
+    browser = session.report_browser
+    _filters(session, store)
+    chosen = {name: getattr(browser, name) or None for name in FILTERS}
+    total = store.count(browser.search, **chosen)
+    browser.page = min(browser.page, max(0, total - 1) // PER_PAGE)
+    found = store.list(browser.search, **chosen, limit=PER_PAGE, offset=browser.page * PER_PAGE)
+    st.html(f"<style>{STYLE}</style>")
+    _comparing(browser)
+    with st.container(key="saved_reports"):
+        for number, entry in enumerate(found):
+            _entry(browser, entry, number)
+    if not found:
+        st.caption("No saved report matches.")
+    _turning(session, total)
+    _deleted(store)
+
+
+def _filters(session: Session, store: Store) -> None:
+    places = st.columns([2, 1, 1, 1], gap="small")
+    with places[0]:
+        show_value("search", session.report_browser.search)
+        st.text_input(
+            "Search",
+            key="search",
+            placeholder="Words of title, data, author, note, verdict or tags",
+            on_change=_set_filter,
+            args=("search",),
+        )
+    options = {"tag": store.tags(), "author": store.authors(), "verdict": store.verdicts()}
+    for column, (name, label) in zip(places[1:], FILTERS.items(), strict=True):
+        with column:
+            _filter(session, name, label, options[name])
+
+
+def _filter(session: Session, name: str, label: str, options: Sequence[str]) -> None:
+    chosen = getattr(session.report_browser, name)
+    known = [*options, *([chosen] if chosen and chosen not in options else [])]
+    show_value(f"filter_{name}", chosen or None)
+    st.selectbox(
+        label,
+        known,
+        index=None,
+        placeholder="All",
+        key=f"filter_{name}",
+        on_change=_set_filter,
+        args=(name, f"filter_{name}"),
+    )
+
+
+def _set_filter(name: str, key: str = "") -> None:
+    browser = state.current().report_browser
+    setattr(browser, name, st.session_state[key or name] or "")
+    browser.page = 0
+
+
+def _entry(browser: ReportBrowser, entry: Entry, number: int) -> None:
+    with st.container(border=True, key=f"entry_{number}", gap="xxsmall"):
+        st.page_link(PAGE, label=f"**{plain(entry.title)}**", query_params={REPORT: entry.id})
+        st.markdown(plain(entry.sentence))
+        parts = [entry.author, entry.data_name, f"saved {moment_words(entry.saved)}"]
+        tags = "".join(f" :gray-badge[{plain(tag)}]" for tag in entry.tags)
+        st.caption(f"{plain(' · '.join(filter(None, parts)))}{tags}")
+        show_value(f"pick_{number}", entry.id in browser.picked)
+        st.checkbox(
+            "Compare",
+            key=f"pick_{number}",
+            disabled=len(browser.picked) == 2 and entry.id not in browser.picked,
+            on_change=_pick,
+            args=(entry.id, f"pick_{number}"),
+        )
+
+
+def _pick(report_id: str, key: str) -> None:
+    browser = state.current().report_browser
+    others = tuple(each for each in browser.picked if each != report_id)
+    browser.picked = (*others, report_id)[:2] if st.session_state[key] else others
+
+
+def _comparing(browser: ReportBrowser) -> None:
+    """What to do with the reports that are picked."""
+    with st.container(horizontal=True, vertical_alignment="center", key="comparing"):
+        if len(browser.picked) < 2:
+            st.caption("Select **Compare** at two reports to compare them.")
+            return
+        first, second = browser.picked
+        st.page_link(
+            PAGE,
+            label="Compare the two selected reports",
+            icon=":material/compare_arrows:",
+            query_params={REPORT: first, COMPARED: second},
+        )
+
+
+def _turning(session: Session, total: int) -> None:
+    if total <= PER_PAGE:
+        return
+    page = session.report_browser.page
+    first, last = page * PER_PAGE + 1, min(total, (page + 1) * PER_PAGE)
+    with st.container(horizontal=True, vertical_alignment="center", key="turning"):
+        st.button("Newer", key="newer", disabled=page == 0, on_click=_turn, args=(-1,))
+        st.button("Older", key="older", disabled=last == total, on_click=_turn, args=(1,))
+        st.caption(f"{first} to {last} of {total:,}")
+
+
+def _turn(step: int) -> None:
+    state.current().report_browser.page += step
+
+
+def _deleted(store: Store) -> None:
+    found = store.deletions()[:MAX_DELETIONS]
+    if not found:
+        return
+    with st.expander("Deleted reports"):
+        st.dataframe(
+            [
+                {
+                    "Title": line.title,
+                    "Deleted": moment_words(line.deleted),
+                    "By": line.deleted_by,
+                }
+                for line in found
+            ],
+            hide_index=True,
+            key="table_deleted",
+            alt="One row per deleted report: its title, the moment, and who deleted it.",
+        )

@@ -1,0 +1,1 @@
+"""What a person loaded and chose, the address of it, and every result that is kept."""

@@ -1,0 +1,226 @@
+"""Choice: a person's choice, declared once. Its link, widget, chip and reset follow from that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from calib.crossfit.settings import Settings
+from calib.ui.session.pages import PAGES
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Values(Generic[T]):
+    """Which values are allowed, and how an address writes them.
+
+    Attributes
+    ----------
+    read : callable
+        From the text of an address; a ValueError says what the text must be.
+    write : callable
+    options : tuple
+        What a widget offers where the data do not decide it.
+    bounds : tuple
+        Smallest and largest number that a widget offers, on its own scale.
+    """
+
+    read: Callable[[str], T]
+    write: Callable[[T], str] = str
+    options: tuple[T, ...] = ()
+    bounds: tuple[T, ...] = ()
+
+
+def one_of(*options: str, offered: tuple[str, ...] | None = None) -> Values[Any]:
+    """One of some words."""
+
+    def read(text: str) -> str:
+        if text not in options:
+            raise ValueError(f"it must be one of {', '.join(filter(None, options))}")
+        return text
+
+    return Values(read, options=options if offered is None else offered)
+
+
+def flag() -> Values[bool]:
+    """Yes or no."""
+    words = one_of("0", "1")
+    return Values(lambda text: words.read(text) == "1", lambda on: "1" if on else "0")
+
+
+def whole(low: int, high: int, *, checked: bool = True) -> Values[int]:
+    """A whole number; `checked` is False where the settings check its range in their own words."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise ValueError("it must be a whole number") from None
+        return _within(value, low, high) if checked else value
+
+    return Values(read, bounds=(low, high))
+
+
+def number(
+    low: float,
+    high: float,
+    write: Callable[[float], str] = "{:.6g}".format,
+    offered: tuple[float, float] | None = None,
+) -> Values[Any]:
+    """A number, written with six digits where nothing else is said."""
+    bounds = offered or (low, high)
+    return Values(lambda text: _within(_number(text), low, high), write, bounds=bounds)
+
+
+def level(*options: float) -> Values[float]:
+    """One of some numbers."""
+
+    def read(text: str) -> float:
+        if (value := _number(text)) not in options:
+            raise ValueError(f"it must be one of {', '.join(map(str, options))}")
+        return value
+
+    return Values(read, options=options)
+
+
+def several(each: Values[Any]) -> Values[tuple[Any, ...]]:
+    """Several values of a kind."""
+    return Values(
+        lambda text: tuple(each.read(part) for part in text.split(".")),
+        lambda found: ".".join(map(each.write, found)),
+        options=each.options,
+    )
+
+
+def stretch(low: float, high: float) -> Values[tuple[float, ...]]:
+    """Two numbers, the lower one first, exactly as they are; or nothing."""
+
+    def read(text: str) -> tuple[float, ...]:
+        found = tuple(_within(_number(part), low, high) for part in text.split("~"))
+        if len(found) != 2 or found[0] >= found[1]:
+            raise ValueError("it must be two numbers, the lower one first, such as 0.25~0.5")
+        return found
+
+    return Values(read, lambda ends: "~".join(map(repr, ends)))
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError("it must be a number") from None
+
+
+def _within(value: T, low: Any, high: Any) -> T:
+    if not low <= value <= high:
+        raise ValueError(f"it must be between {low:g} and {high:g}")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What is shown, as far as it decides whether a choice changes anything.
+
+    Attributes
+    ----------
+    in_a_bin : bool
+        A bin is looked into.
+    of_several : bool
+        There are several models.
+    draws_folds : bool
+        The data name neither folds nor test rows.
+    sets_bins : bool
+        The data do not choose the number of bins.
+    """
+
+    in_a_bin: bool = False
+    of_several: bool = False
+    draws_folds: bool = True
+    sets_bins: bool = True
+
+
+Condition = Callable[[Situation], bool]
+
+
+def on(*titles: str, when: Condition = lambda _: True) -> dict[str, Condition]:
+    """Pages on which a choice acts, and when it does."""
+    unknown = set(titles) - set(PAGES)
+    if unknown:
+        raise ValueError(f"pages must be among {', '.join(PAGES)}, got {unknown.pop()!r}.")
+    return dict.fromkeys(titles, when)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Choice(Generic[T]):
+    """Everything that is declared of a choice.
+
+    Attributes
+    ----------
+    key : str
+        Of its widget; of a choice that an analysis depends on also the name in `Settings`.
+    link : str
+        Name in the address. Short and never changed: saved addresses must keep their meaning.
+    default : object
+    values : Values
+    label : str
+        Of the widget.
+    help : str or None
+        Its tooltip.
+    chip : str or callable
+        Text of the chip of a changed value.
+    acts_on : mapping of str to callable
+        See `on`.
+    widget : callable
+        A widget of Streamlit.
+    option : callable or None
+        What the widget calls an option.
+    shown, taken : callable
+        From the value to the widget's, and back.
+    forgets : tuple of str
+        Keys of choices that mean nothing any more when this one changes.
+    """
+
+    key: str
+    link: str
+    default: T
+    values: Values[T]
+    label: str
+    help: str | None
+    chip: str | Callable[[T], str]
+    acts_on: Mapping[str, Condition]
+    widget: Callable[..., Any]
+    option: Callable[[Any], str] | None = None
+    shown: Callable[[T], Any] = lambda value: list(value) if isinstance(value, tuple) else value
+    taken: Callable[[Any], Any] = lambda value: value
+    forgets: tuple[str, ...] = ()
+
+    @property
+    def is_setting(self) -> bool:
+        """Whether the analysis depends on it, not only what is drawn of it."""
+        return self.key in Settings.defaults()
+
+    def acts(self, page: str, situation: Situation) -> bool:
+        """Whether another value would change what a page shows."""
+        return page in self.acts_on and self.acts_on[page](situation)
+
+    def chip_text(self, value: T) -> str:
+        """Text of the chip of a value."""
+        text = self.chip(value) if callable(self.chip) else self.chip.format(value)
+        # Only words begin with a capital: a capital ε is another letter.
+        return text[:1].upper() + text[1:] if text[:1].isascii() else text
+
+    def take(self, answer: Any) -> T:
+        """The value that a widget's answer means, exactly as a link would restore it."""
+        if answer is None:
+            return self.default
+        value: T = self.taken(tuple(answer) if isinstance(answer, list) else answer)
+        return self.values.read(self.values.write(value)) if isinstance(value, float) else value
+
+    def among(self, value: T, options: Iterable[Any]) -> T:
+        """What there is of a value among the options; of a single one else the first option."""
+        found = tuple(options)
+        if isinstance(value, tuple):
+            return tuple(one for one in found if one in value)  # type: ignore[return-value]
+        return value if value in found else found[0]

@@ -1,0 +1,67 @@
+"""Every choice that a link carries, each declared once; see `calib.ui.session.choice`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from calib.crossfit.settings import Settings
+from calib.ui.session.choice import Choice
+from calib.ui.session.choices.analysis import *  # noqa: F403
+from calib.ui.session.choices.charts import *  # noqa: F403
+from calib.ui.session.choices.common import *  # noqa: F403
+from calib.ui.session.choices.parts import *  # noqa: F403
+
+T = TypeVar("T")
+CHOICES: Mapping[str, Choice[Any]] = {
+    found.key: found for found in list(globals().values()) if isinstance(found, Choice)
+}
+LINK_NAMES: Mapping[str, Choice[Any]] = {choice.link: choice for choice in CHOICES.values()}
+if len(LINK_NAMES) < len(CHOICES) or not Settings.defaults().keys() <= CHOICES.keys():
+    raise ImportError("Every choice must have a link name of its own, and every setting a choice.")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The value of every choice.
+
+    Attributes
+    ----------
+    settings : Settings
+        What the analysis depends on.
+    drawing : tuple of (str, object)
+        What only changes the drawing, where it differs from its default; by key.
+    """
+
+    settings: Settings = field(default_factory=Settings)
+    drawing: tuple[tuple[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, values: Mapping[Choice[Any], Any]) -> Chosen:
+        """Some choices; the others keep their defaults."""
+        found = cls()
+        for choice, value in values.items():
+            found = found.having(choice, value)
+        return found
+
+    def __getitem__(self, choice: Choice[T]) -> T:
+        if choice.is_setting:
+            value: T = getattr(self.settings, choice.key)
+            return value
+        return dict(self.drawing).get(choice.key, choice.default)
+
+    def having(self, choice: Choice[T], value: T) -> Chosen:
+        """The same with another value of one choice."""
+        if choice.is_setting:
+            changed: dict[str, Any] = {choice.key: value}
+            return replace(self, settings=replace(self.settings, **changed))
+        kept = {key: old for key, old in self.drawing if key != choice.key}
+        if value != choice.default:
+            kept[choice.key] = value
+        return replace(self, drawing=tuple(sorted(kept.items())))
+
+    def changed(self, start: Settings) -> dict[Choice[Any], Any]:
+        """The choices that differ from where the data start, in the order of their declaration."""
+        found = self.settings.changed(start) | dict(self.drawing)
+        return {choice: found[key] for key, choice in CHOICES.items() if key in found}

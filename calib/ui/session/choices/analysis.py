@@ -1,0 +1,185 @@
+"""Choices that the analysis depends on: each is a field of `Settings`."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from calib.analysis.metric_table import TABLE
+from calib.core.views import parse_view
+from calib.crossfit.settings import Settings
+from calib.metrics import METRICS, score_metrics
+from calib.text import level as level_words
+from calib.text import significant
+from calib.ui.session.choice import (
+    Choice,
+    Situation,
+    Values,
+    level,
+    number,
+    on,
+    one_of,
+    several,
+    whole,
+)
+from calib.ui.session.choices.common import BINNED, METHOD, SEGMENTED, method_label
+from calib.ui.session.pages import WITH_ANALYSIS
+
+LEVELS = (0.8, 0.9, 0.95, 0.99)
+EPSILON_RANGE, LOG_EPSILON = (1e-15, 0.32), (-15.0, -0.5)
+MAX_SEED = 2**31 - 1
+DEFAULTS = Settings.defaults()
+
+
+def _draws_folds(now: Situation) -> bool:
+    return now.draws_folds
+
+
+def _sets_bins(now: Situation) -> bool:
+    return now.sets_bins
+
+
+def _view(text: str) -> str:
+    try:
+        parse_view(text)
+    except ValueError:
+        raise ValueError("it must look like class:1, top:1 or within:2") from None
+    return text
+
+
+VIEW = Choice[str](
+    key="view",
+    link="view",
+    default=DEFAULTS["view"],
+    values=Values(_view),
+    label="View",
+    help="Scores of several classes give many binary questions. Top-r: is the class with the r-th "
+    "largest score the true one? Within top-r: is it one of the first r? Class: is it this class?",
+    chip="View {}",
+    acts_on=on(*WITH_ANALYSIS, "Data"),
+    widget=SEGMENTED,
+)
+
+METHODS = Choice[tuple[str, ...]](
+    key="methods",
+    link="m",
+    default=DEFAULTS["methods"],
+    values=several(METHOD),
+    label="Methods",
+    help="Simplest first. The uncalibrated scores are always included.",
+    chip=lambda found: f"{len(found)} methods",
+    acts_on=on(*WITH_ANALYSIS),
+    widget=st.multiselect,
+    option=method_label,
+)
+
+METRIC_KEYS = tuple(
+    key for key in score_metrics() if key not in {own.key for own in TABLE.values()}
+)
+ADDED_METRICS = Choice[tuple[str, ...]](
+    key="metrics",
+    link="metric",
+    default=DEFAULTS["metrics"],
+    values=several(one_of(*METRIC_KEYS)),
+    label="More metrics",
+    help="Columns added to the metric table. Most take some seconds, because each interval is "
+    "computed from 400 resamples.",
+    chip=lambda found: f"{len(found)} more metric{'' if len(found) == 1 else 's'}",
+    acts_on=on("Compare", "Reports"),
+    widget=st.multiselect,
+    option=lambda key: METRICS[key].label,
+)
+
+STRATEGY = Choice[str](
+    key="strategy",
+    link="by",
+    default=DEFAULTS["strategy"],
+    values=one_of("quantile", "uniform"),
+    label="Bins",
+    help="Quantile: equal counts per bin. Uniform: equal widths.",
+    chip="{} bins",
+    acts_on=on(*BINNED),
+    widget=SEGMENTED,
+    option=str.capitalize,
+)
+
+N_BINS = Choice[int](
+    key="n_bins",
+    link="bins",
+    default=DEFAULTS["n_bins"],
+    values=whole(2, 100, checked=False),
+    label="Number of bins",
+    help=None,
+    chip="{} bins",
+    acts_on=on(*BINNED, when=_sets_bins),
+    widget=st.slider,
+)
+
+EPSILON = Choice[float | None](
+    key="epsilon",
+    link="eps",
+    default=DEFAULTS["epsilon"],
+    values=number(*EPSILON_RANGE, offered=LOG_EPSILON),
+    label="ε (log scale)",
+    help="Scores outside [ε, 1 − ε] are left unchanged. A smaller ε spreads out the ends more.",
+    chip=lambda value: f"ε = {significant(value or 0.0)}",
+    acts_on=on(*WITH_ANALYSIS),
+    widget=partial(st.slider, step=0.1, format="10^%.1f"),
+    shown=lambda value: float(np.clip(round(math.log10(value or 1.0), 1), *LOG_EPSILON)),
+    taken=lambda exponent: 10.0**exponent,
+)
+
+N_FOLDS = Choice[int](
+    key="n_folds",
+    link="folds",
+    default=DEFAULTS["n_folds"],
+    values=whole(2, 20, checked=False),
+    label="Folds",
+    help=None,
+    chip="{} folds",
+    acts_on=on(*WITH_ANALYSIS, when=_draws_folds),
+    widget=st.slider,
+)
+
+SEED = Choice[int](
+    key="seed",
+    link="seed",
+    default=DEFAULTS["seed"],
+    values=whole(0, MAX_SEED),
+    label="Seed",
+    help=None,
+    chip="Seed {}",
+    acts_on=on(*WITH_ANALYSIS),
+    widget=partial(st.number_input, step=1),
+)
+
+CONFIDENCE_LEVEL = Choice[float](
+    key="confidence_level",
+    link="level",
+    default=DEFAULTS["confidence_level"],
+    values=level(*LEVELS),
+    label="Confidence level",
+    help="Used for all intervals and bands.",
+    chip=lambda share: f"{level_words(share)} intervals",
+    acts_on=on(*(page for page in WITH_ANALYSIS if page != "Classes")),
+    widget=st.selectbox,
+    option=level_words,
+)
+
+BAND = Choice[str](
+    key="band",
+    link="band",
+    default=DEFAULTS["band"],
+    values=one_of("per_bin", "simultaneous", offered=()),
+    label="Simultaneous band",
+    help="Off: if the model were calibrated, each dot would fall in the grey band with the "
+    "confidence level. On: all dots together would.",
+    chip="Simultaneous band",
+    acts_on=on("Overview", "Reliability", "Compare", "Reports"),
+    widget=st.toggle,
+    shown=lambda band: band == "simultaneous",
+    taken=lambda together: "simultaneous" if together else "per_bin",
+)

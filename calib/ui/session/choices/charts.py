@@ -1,0 +1,252 @@
+"""Choices of what is drawn and listed of an analysis."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, unquote
+
+import streamlit as st
+
+from calib.curves.rate import RATE_KINDS, RateKind
+from calib.figures.scales import AxisKind
+from calib.text import significant, span
+from calib.ui.session.choice import (
+    Choice,
+    Situation,
+    Values,
+    flag,
+    number,
+    on,
+    one_of,
+    several,
+    stretch,
+)
+from calib.ui.session.choices.common import (
+    BINNED,
+    METHOD,
+    PILLS,
+    SEGMENTED,
+    in_a_bin,
+    line_label,
+    method_label,
+)
+from calib.ui.session.pages import WITH_ANALYSIS
+
+# What the table of the Compare page can show, besides the added metrics.
+COLUMN_LABELS = {
+    "log_loss": "Log loss",
+    "log_loss_change": "Change in log loss",
+    "brier_score": "Brier score",
+    "brier_score_change": "Change in Brier score",
+    "accuracy": "Accuracy",
+    "accuracy_change": "Change in accuracy",
+    "ece_top_label": "Top-label ECE",
+    "ece_classwise": "Classwise ECE",
+    "ks_top_1": "Top-1 KS",
+    "ks_top_2": "Top-2 KS",
+    "ks_within_2": "Within-top-2 KS",
+    "ece_uniform": "ECE, uniform bins",
+    "ece_quantile": "ECE, quantile bins",
+    "mce": "MCE",
+    "ks_error": "KS error",
+    "slope": "Calibration slope",
+    "auc": "AUC",
+    "auc_change": "Change in AUC",
+    "distinct": "Distinct scores",
+}
+OF_MATRICES = {
+    key
+    for key in COLUMN_LABELS
+    if key.startswith(("accuracy", "ece_top", "ece_cl", "ks_top", "ks_w"))
+}
+FIRST_COLUMNS = (
+    *("log_loss", "log_loss_change", "accuracy", "ece_top_label", "ece_classwise"),
+    *("ece_quantile", "ks_error", "auc"),
+)
+
+
+def _of_several(now: Situation) -> bool:
+    return now.of_several
+
+
+COLUMNS = Choice[tuple[str, ...]](
+    key="columns",
+    link="cols",
+    default=(),  # the first ones
+    values=several(one_of(*COLUMN_LABELS)),
+    label="Columns",
+    help="Of the metric table. Changes are relative to the uncalibrated scores.",
+    chip=lambda found: f"{len(found)} columns",
+    acts_on=on("Compare"),
+    widget=st.multiselect,
+    option=COLUMN_LABELS.__getitem__,
+)
+
+AXIS = Choice[AxisKind](
+    key="axis",
+    link="axis",
+    default="linear",
+    values=one_of("linear", "logit"),
+    label="Axes",
+    help="The logit axis spreads out probabilities near 0 and 1.",
+    chip="{} axes",
+    acts_on=on("Reliability", "Functions"),
+    widget=SEGMENTED,
+    option=str.capitalize,
+)
+
+SHOWN = Choice[tuple[str, ...]](
+    key="shown",
+    link="show",
+    default=(),  # uncalibrated and recommended
+    values=several(METHOD),
+    label="Show",
+    help="Calibrated scores are out-of-fold. At first: uncalibrated and recommended.",
+    chip=lambda found: f"{len(found)} shown",
+    acts_on=on("Reliability", "Cumulative"),
+    widget=PILLS,
+    option=method_label,
+)
+
+CLASSES = Choice[str](
+    key="classes",
+    link="cls",
+    default="uncalibrated",
+    values=METHOD,
+    label="Scores of",
+    help="Calibrated scores are out-of-fold.",
+    chip=lambda key: f"Classes of {method_label(key)}",
+    acts_on=on("Classes"),
+    widget=st.selectbox,
+    option=method_label,
+)
+
+KNOTS = Choice[bool](
+    key="knots",
+    link="knots",
+    default=False,
+    values=flag(),
+    label="Mark the knots",
+    help="Scores at which a calibration function bends.",
+    chip="Knots marked",
+    acts_on=on("Functions"),
+    widget=st.toggle,
+)
+
+OVER_EPSILON = Choice[tuple[str, ...]](
+    key="over_epsilon",
+    link="over",
+    default=("spline",),
+    values=several(METHOD),
+    label="Log loss of",
+    help="Every point is fitted once on every fold. SplineCalib takes longest.",
+    chip=lambda found: f"{len(found)} over ε",
+    acts_on=on("Functions"),
+    widget=PILLS,
+    option=method_label,
+)
+
+LINES = Choice[tuple[RateKind, ...]](
+    key="lines",
+    link="line",
+    default=(),
+    values=several(one_of(*RATE_KINDS)),
+    label="Line",
+    help="The observed frequency without bins, with a confidence band. CORP: the best-fitting "
+    "non-decreasing curve. Smooth: a smoothing spline.",
+    chip=lambda found: f"Line: {', '.join(map(line_label, found))}",
+    acts_on=on("Reliability"),
+    widget=PILLS,
+    option=line_label,
+)
+
+BIN_OF = Choice[str](
+    key="bin_of",
+    link="of",
+    default="uncalibrated",
+    values=METHOD,
+    label="Bins of",
+    help=None,
+    chip=lambda key: f"Bins of {method_label(key)}",
+    acts_on=on("Reliability", when=in_a_bin),
+    widget=SEGMENTED,
+    option=method_label,
+)
+
+BIN_AT = Choice[float | None](
+    key="bin_at",
+    link="at",
+    default=None,
+    values=number(0.0, 1.0, repr),
+    label="Bin",
+    help=None,
+    chip=lambda at: f"Bin around {significant(at or 0.0)}",
+    acts_on=on("Reliability"),
+    widget=st.selectbox,
+    forgets=("score_range",),
+)
+
+SCORE_RANGE = Choice[tuple[float, ...]](
+    key="score_range",
+    link="range",
+    default=(),
+    values=stretch(0.0, 1.0),
+    label="Range of scores",
+    help=None,
+    chip=lambda ends: f"Scores {span(*ends)}",
+    acts_on=on("Reliability"),
+    widget=st.slider,  # the explorer's brush
+    forgets=("bin_at",),
+)
+
+HIDDEN = Choice[tuple[str, ...]](
+    key="hidden",
+    link="hide",
+    default=(),
+    values=several(one_of("intervals", "band")),
+    label="Hide",
+    help=None,
+    chip=lambda found: f"Without {' and '.join(found)}",
+    acts_on=on("Reliability"),
+    widget=PILLS,  # the explorer's boxes
+)
+
+AUTO_BINS = Choice[bool](
+    key="auto_bins",
+    link="auto",
+    default=False,
+    values=flag(),
+    label="Auto",
+    help="The largest number of bins for which observed frequencies still increase monotonically "
+    "(ECE-sweep, Roelofs et al. 2022).",
+    chip="Auto bins",
+    acts_on=on(*BINNED),
+    widget=st.toggle,
+)
+
+AFTER = Choice[str](
+    key="after",
+    link="after",
+    default="",  # the recommended one
+    values=METHOD,
+    label="After calibration by",
+    help="Its held-out scores, compared with the uncalibrated scores.",
+    chip=lambda key: f"After {method_label(key)}",
+    acts_on=on("Slices", "Decisions") | on("Compare", when=_of_several),
+    widget=st.selectbox,
+    option=method_label,
+)
+
+MODELS = Choice[tuple[str, ...]](
+    key="models",
+    link="model",
+    default=(),  # the first and the last
+    values=Values(
+        lambda text: tuple(map(unquote, text.split("~"))),
+        lambda names: "~".join(quote(name, safe=" ").replace("~", "%7E") for name in names),
+    ),
+    label="Models",
+    help=None,
+    chip=lambda found: f"{len(found)} of the models",
+    acts_on=on(*WITH_ANALYSIS, when=_of_several),
+    widget=PILLS,
+)

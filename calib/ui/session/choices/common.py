@@ -1,0 +1,29 @@
+"""What declarations of choices share."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from calib.calibrators import CALIBRATORS
+from calib.ui.session.choice import Situation, one_of
+
+BINNED = ("Overview", "Reliability", "Functions", "Compare", "Slices", "Reports")
+METHOD = one_of(*CALIBRATORS)
+SEGMENTED = partial(st.segmented_control, required=True)
+PILLS = partial(st.pills, selection_mode="multi")
+
+
+def in_a_bin(now: Situation) -> bool:
+    return now.in_a_bin
+
+
+def method_label(key: str) -> str:
+    """Name of a method on the page."""
+    return CALIBRATORS[key].label
+
+
+def line_label(kind: str) -> str:
+    """Name of a line beside the bins."""
+    return {"corp": "CORP", "smooth": "Smooth"}[kind]

@@ -1,0 +1,185 @@
+"""Choices of slices, periods and decisions."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Literal
+
+import streamlit as st
+
+from calib.analysis.periods.cutting import UNITS, Unit
+from calib.text import percent, plain
+from calib.ui.session.choice import Choice, Values, number, on, one_of, several, whole
+from calib.ui.session.choices.common import in_a_bin
+
+DECIDING = ("Slices", "Decisions", "Reports")
+MAX_SLICES = 1_000_000
+FIRST_CAPACITY = 0.1
+NONE, AUTOMATIC = "None", "Automatic"
+COST = partial(st.number_input, step=1.0, format="%.6g")
+COLUMN = partial(st.selectbox, placeholder=NONE)
+
+
+def _none_for_empty(text: str) -> str | None:
+    return text or None
+
+
+def _column(name: object) -> str:
+    return NONE if name is None else str(name)
+
+
+SLICE_BY = Choice[str](
+    key="slice_by",
+    link="slice",
+    default="",  # the first column
+    values=Values(str),
+    label="Slice by",
+    help=None,
+    chip=lambda name: f"Slice by {plain(name)}",
+    acts_on=on("Slices", "Reports") | on("Reliability", when=in_a_bin),
+    widget=COLUMN,
+    option=_column,
+    forgets=("picked", "apart"),
+)
+
+CROSS = Choice[str](
+    key="cross",
+    link="cross",
+    default="",
+    values=Values(str),
+    label="Crossed with",
+    help=None,
+    chip=lambda name: f"Crossed with {plain(name)}",
+    acts_on=on("Slices", "Reports"),
+    widget=COLUMN,
+    option=_column,
+    shown=_none_for_empty,
+    forgets=("picked", "apart"),
+)
+
+N_RANGES = Choice[int](
+    key="n_ranges",
+    link="ranges",
+    default=5,
+    values=whole(2, 20),
+    label="Ranges of a numeric column",
+    help="A numeric column with more than 12 values is cut into ranges of about equal counts.",
+    chip="{} ranges",
+    acts_on=on("Slices", "Reports") | on("Reliability", when=in_a_bin),
+    widget=st.slider,
+    forgets=("picked", "apart"),
+)
+
+PICKED = Choice[tuple[int, ...]](
+    key="picked",
+    link="pick",
+    default=(),  # the two of the strongest evidence
+    values=several(whole(0, MAX_SLICES)),
+    label="Overlay slices",
+    help=None,
+    chip=lambda found: f"{len(found)} slices overlaid",
+    acts_on=on("Slices"),
+    widget=st.multiselect,
+)
+
+APART = Choice[int](
+    key="apart",
+    link="apart",
+    default=-1,  # the one of the strongest evidence
+    values=whole(0, MAX_SLICES),
+    label="Slice-specific calibrator",
+    help=None,
+    chip="Slice-specific calibrator",
+    acts_on=on("Slices"),
+    widget=st.selectbox,
+)
+
+TIME = Choice[str](
+    key="time",
+    link="time",
+    default="",  # the one that the data name
+    values=Values(str),
+    label="Time column",
+    help="Dates, seasons, or any column whose order is that of time.",
+    chip=lambda name: f"Time: {plain(name)}",
+    acts_on=on("Slices", "Reports"),
+    widget=partial(COLUMN, index=None),
+    shown=_none_for_empty,
+)
+
+UNIT = Choice[Unit | Literal[""]](
+    key="unit",
+    link="unit",
+    default="",
+    values=one_of(*UNITS, offered=(AUTOMATIC, *UNITS)),
+    label="Period",
+    help="Automatic: the shortest period that gives at most 36 periods with a median of 100 rows.",
+    chip="Periods: {}",
+    acts_on=on("Slices", "Reports"),
+    widget=st.selectbox,
+    option=str.capitalize,
+    shown=lambda unit: unit or AUTOMATIC,
+    taken=lambda unit: "" if unit == AUTOMATIC else unit,
+)
+
+COST_FP = Choice[float](
+    key="cost_fp",
+    link="fp",
+    default=1.0,
+    values=number(1e-6, 1e9),
+    label="Cost of a false positive",
+    help="In any unit. The threshold depends only on the ratio of the two costs.",
+    chip="False positive costs {:g}",
+    acts_on=on(*DECIDING),
+    widget=COST,
+)
+
+COST_FN = Choice[float](
+    key="cost_fn",
+    link="fn",
+    default=1.0,
+    values=number(1e-6, 1e9),
+    label="Cost of a false negative",
+    help="In any unit. The threshold depends only on the ratio of the two costs.",
+    chip="False negative costs {:g}",
+    acts_on=on(*DECIDING),
+    widget=COST,
+)
+
+CAPACITY = Choice[float | None](
+    key="capacity",
+    link="cap",
+    default=None,  # the costs decide
+    values=number(1e-6, 1.0, offered=(1e-4, 100.0)),
+    label="Rows that can be flagged, in %",
+    help=None,
+    chip=lambda share: f"Capacity {percent(share or 0.0)}",
+    acts_on=on(*DECIDING),
+    widget=COST,
+    shown=lambda share: 100.0 * (share or 0.0),
+    taken=lambda share: share / 100.0,
+)
+
+COUNT_FROM = Choice[float](
+    key="count_from",
+    link="from",
+    default=0.5,
+    values=number(0.0, 1.0),
+    label="Range of uncalibrated scores",
+    help=None,
+    chip="Scores from {:g}",
+    acts_on=on("Decisions"),
+    widget=partial(st.slider, step=0.01),
+)
+
+COUNT_TO = Choice[float](
+    key="count_to",
+    link="to",
+    default=1.0,
+    values=number(0.0, 1.0),
+    label="Range of uncalibrated scores",
+    help=None,
+    chip="Scores to {:g}",
+    acts_on=on("Decisions"),
+    widget=partial(st.slider, step=0.01),
+)

@@ -1,0 +1,146 @@
+"""Links: what a person chose, written into the address and read back, checked value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from calib.crossfit.settings import Settings
+from calib.loading.examples import EXAMPLES
+from calib.text import quoted
+from calib.ui.session.choice import Choice, one_of, whole
+from calib.ui.session.choices import LINK_NAMES, Chosen
+from calib.ui.session.report_browser import COMPARED, REPORT
+
+VERSION = "1"
+FINGERPRINT_SHOWN = 12
+# Names in older links that no choice has any more: Cumulative shows all chosen methods.
+RETIRED = ("cum",)
+MAX_NAME = 80
+MAX_ROWS = 10**10
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A person's own data as a link names them; all of it is only what somebody wrote there.
+
+    Parameters
+    ----------
+    fingerprint : str
+        First characters of the data's own, "" while the file cannot be analysed.
+    name : str
+        Of the file.
+    n_rows : int or None
+    """
+
+    fingerprint: str = ""
+    name: str = ""
+    n_rows: int | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.fingerprint or self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """All that an address can say.
+
+    Parameters
+    ----------
+    chosen : Chosen
+    example : str or None
+        Key of the built-in example; None for a person's own data.
+    source : Source
+        A person's own data; empty for an example.
+    start : Settings
+        Where the shown data begin: what equals it is not written.
+    named : frozenset of Choice
+        What an address named.
+    """
+
+    chosen: Chosen = field(default_factory=Chosen)
+    example: str | None = None
+    source: Source = field(default_factory=Source)
+    start: Settings = field(default_factory=Settings, compare=False)
+    named: frozenset[Choice[Any]] = field(default=frozenset(), compare=False)
+
+
+def encode(link: Link) -> dict[str, str]:
+    """Names and values of an address; only what differs from the defaults.
+
+    Examples
+    --------
+    >>> from calib.ui.session.choices import AXIS, N_BINS
+    >>> encode(Link(Chosen.of({N_BINS: 20, AXIS: "logit"})))
+    {'v': '1', 'bins': '20', 'axis': 'logit'}
+    """
+    source = link.source
+    named = {"data": source.fingerprint[:FINGERPRINT_SHOWN], "file": source.name}
+    named["rows"] = "" if source.n_rows is None else str(source.n_rows)
+    named["ex"] = link.example or ""
+    named = {name: text for name, text in named.items() if text}
+    for choice, value in link.chosen.changed(link.start).items():
+        named[choice.link] = choice.values.write(value)
+    return {"v": VERSION, **named} if named else {}
+
+
+def decode(named: Mapping[str, str]) -> tuple[Link, tuple[str, ...]]:
+    """What an address says, and one sentence for every part of it that was refused.
+
+    A refused part keeps its default.
+
+    Examples
+    --------
+    >>> link, refused = decode({"bins": "7", "level": "2"})
+    >>> link.chosen.settings.n_bins, refused
+    (7, ('The link asks for `level=2`; it must be one of 0.8, 0.9, 0.95, 0.99. It keeps 0.95.',))
+    """
+    refused = []
+    link = Link()
+    version = named.get("v", VERSION)
+    if version != VERSION:
+        refused.append(
+            f"This link was written by another version ({quoted(version)}; this one reads "
+            f"{VERSION}). Check the settings."
+        )
+    for name, text in named.items():
+        try:
+            link = _with(link, name, text)
+        except ValueError as error:
+            refused.append(_refusal(name, text, str(error)))
+    return link, tuple(refused)
+
+
+def _with(link: Link, name: str, text: str) -> Link:
+    if name in LINK_NAMES:
+        choice = LINK_NAMES[name]
+        chosen = link.chosen.having(choice, choice.values.read(text))
+        return replace(link, chosen=chosen, named=link.named | {choice})
+    if name == "ex":
+        return replace(link, example=one_of(*EXAMPLES).read(text))
+    if name == "data":
+        return replace(link, source=replace(link.source, fingerprint=text[:FINGERPRINT_SHOWN]))
+    if name == "file":
+        return replace(link, source=replace(link.source, name=_one_line(text)))
+    if name == "rows":
+        n_rows = whole(0, MAX_ROWS).read(text)
+        return replace(link, source=replace(link.source, n_rows=n_rows))
+    if name not in ("v", REPORT, COMPARED, *RETIRED):
+        raise ValueError("no setting has that name")
+    return link
+
+
+def _refusal(name: str, text: str, reason: str) -> str:
+    asked = f"The link asks for {quoted(f'{name}={text}')}; {reason.rstrip('.')}."
+    choice = LINK_NAMES.get(name)
+    kept = (
+        choice is not None and choice.is_setting and isinstance(choice.default, (int, float, str))
+    )
+    return f"{asked} It keeps {choice.default}." if choice and kept else asked
+
+
+def _one_line(text: str) -> str:
+    """A file's name in one short line."""
+    printable = "".join(c if c.isprintable() else " " for c in text[: 4 * MAX_NAME])
+    return " ".join(printable.split())[:MAX_NAME].strip()

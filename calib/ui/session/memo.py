@@ -1,0 +1,130 @@
+"""Memo: results kept by the function that made them and its inputs, the last few of each function.
+
+Streamlit's own caches cannot hold work that draws its progress.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
+from weakref import ref
+
+from calib.core.predictions import Predictions
+
+P = ParamSpec("P")
+T = TypeVar("T")
+# More than two sessions computing at once would leave the others' sliders without a core.
+HEAVY = threading.BoundedSemaphore(2)
+
+
+# Results of functions that grow with the rows.
+_KEPT: dict[Callable[..., Any], int] = {}
+
+
+def keep(limit: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Mark a function whose results are large: a memo keeps only so many of them."""
+
+    def mark(function: Callable[P, T]) -> Callable[P, T]:
+        _KEPT[function] = limit
+        return function
+
+    return mark
+
+
+class Unkeyed(partial[T]):
+    """A function with inputs that do not change its result: a progress bar, what it can reuse."""
+
+
+class Memo:
+    """The last few results of each function. Safe to share between sessions.
+
+    Rows count by their fingerprint and names, other frozen results by their identity; these are not
+    kept alive, and what was made of them goes with them. All else counts by its value.
+
+    Parameters
+    ----------
+    limit : int
+        Results of one function; the one used longest ago goes first.
+    limits : mapping of callable to int, optional
+        The same of some functions; see also `keep`.
+
+    Examples
+    --------
+    >>> memo = Memo()
+    >>> memo(pow, 2, 10), memo(pow, 2, 10), len(memo)
+    (1024, 1024, 1)
+    """
+
+    def __init__(
+        self, limit: int = 32, limits: Mapping[Callable[..., Any], int] | None = None
+    ) -> None:
+        self._limit, self._limits = limit, dict(limits or {})
+        self._values: dict[Any, OrderedDict[Hashable, Any]] = defaultdict(OrderedDict)
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return sum(map(len, self._values.values()))
+
+    def __call__(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result, made now if it is not there."""
+        return self._found(nullcontext(), function, args, kwargs)
+
+    def heavy(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same; made by at most two sessions at once."""
+        return self._found(HEAVY, function, args, kwargs)
+
+    def _found(
+        self,
+        turn: AbstractContextManager[Any],
+        function: Callable[..., T],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+    ) -> T:
+        made_by = function.func if isinstance(function, Unkeyed) else function
+        key = _key((*args, kwargs))
+        with self._lock:
+            values = self._values[made_by]
+            if key in values:
+                values.move_to_end(key)
+                found: T = values[key]
+                return found
+        # Two sessions that miss at once both make it; neither waits for the other.
+        with turn:
+            value = function(*args, **kwargs)
+        with self._lock:
+            self._forget()
+            values[key] = value
+            while len(values) > self._limits.get(made_by, _KEPT.get(made_by, self._limit)):
+                values.popitem(last=False)
+        return value
+
+    def _forget(self) -> None:
+        """Drop what was made of results that are gone."""
+        for values in self._values.values():
+            gone = [key for key in values if any(each() is None for each in _refs(key))]
+            for key in gone:
+                del values[key]
+
+
+def _key(value: Any) -> Hashable:
+    if isinstance(value, Predictions):
+        return value.fingerprint, value.name, value.score_name, value.outcome_name, value.origin
+    if isinstance(value, Mapping):
+        return tuple((name, _key(each)) for name, each in value.items())
+    if isinstance(value, tuple):
+        return tuple(map(_key, value))
+    # Without an equality of its own it is one result, and no value.
+    own: Any = type(value).__hash__
+    return ref(value) if own is object.__hash__ and value is not None else value
+
+
+def _refs(key: Any) -> Iterator[ref[Any]]:
+    if isinstance(key, ref):
+        yield key
+    elif isinstance(key, tuple):
+        for each in key:
+            yield from _refs(each)

@@ -1,0 +1,89 @@
+"""ReportBrowser: what of the team's reports is open in a session, and what is looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from calib.reports import Report
+
+# Names in the address: whoever has the id finds the report.
+REPORT, COMPARED = "report", "against"
+MAX_ID = 200
+
+
+@dataclass(slots=True)
+class ReportBrowser:
+    """What of the team's reports is open, and what is looked for.
+
+    Attributes
+    ----------
+    report, compared : str
+        Ids of the saved report that is open, and of the one that it is compared with; "" if none.
+    file : Report or None
+        A report that was opened from a file.
+    file_name, file_problem : str
+        What the file is called, and why the last one could not be opened.
+    other : Report or None
+        What the open report is compared with, where not both are saved.
+    tags : str
+        Of the next report that is saved, with commas between them.
+    model : str
+        Of several models, the one that is reported on.
+    search, tag, author, verdict : str
+        What is looked for in the list; "" is anything.
+    page : int
+        Page of the list, from 0.
+    picked : tuple of str
+        Ids of the reports in the list that are to be compared, at most two.
+    saved : tuple of (int, str)
+        What was saved last, hashed, and its id: a second click makes no second report.
+    asking : str
+        The dialog that is open: "edit", "delete", or "".
+    moved : bool
+        Whether another report was just opened, or closed.
+    message : str
+        What was done; shown once.
+    n_reads : int
+        Files read so far; part of the uploader's key.
+    """
+
+    report: str = ""
+    compared: str = ""
+    file: Report | None = None
+    file_name: str = ""
+    file_problem: str = ""
+    other: Report | None = None
+    tags: str = ""
+    model: str = ""
+    search: str = ""
+    tag: str = ""
+    author: str = ""
+    verdict: str = ""
+    page: int = 0
+    picked: tuple[str, ...] = ()
+    saved: tuple[int, str] = (0, "")
+    asking: str = ""
+    moved: bool = False
+    message: str = ""
+    n_reads: int = 0
+
+    def read(self, named: Mapping[str, str], *, again: bool) -> None:
+        """Open what an address names: of reports the address alone decides, so that Back works.
+
+        `again` says that the page was shown before: the browser does not change its address by
+        itself when a link leads to the page that is shown.
+        """
+        before = self.address()
+        self.report = named.get(REPORT, "")[:MAX_ID]
+        self.compared = named.get(COMPARED, "")[:MAX_ID] if self.report else ""
+        changed = self.address() != before
+        self.moved = again and changed
+        if changed:
+            self.asking, self.file_problem = "", ""
+            self.other = None
+
+    def address(self) -> dict[str, str]:
+        """The address of what is open; empty where it is the list."""
+        named = {REPORT: self.report, COMPARED: self.compared}
+        return {name: value for name, value in named.items() if value}

@@ -1,0 +1,264 @@
+"""The session: what one person loaded and chose, and every result that is kept.
+
+One object of ours holds it, since widgets forget their values when another page is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeVar
+
+from streamlit.delta_generator import DeltaGenerator
+
+from calib.analysis import LiveAnalysis, analyze
+from calib.analysis.model_comparison import compare_models
+from calib.calibrators import CALIBRATORS
+from calib.core.predictions import Predictions
+from calib.core.views import check_view
+from calib.crossfit.defaults import default_settings
+from calib.crossfit.settings import Settings
+from calib.figures import Chart
+from calib.loading import Problem
+from calib.loading.examples import EXAMPLES
+from calib.reports.contents import Declared
+from calib.ui.session.choice import Choice
+from calib.ui.session.choices import (
+    CHOICES,
+    MODELS,
+    VIEW,
+    Chosen,
+)
+from calib.ui.session.links import FINGERPRINT_SHOWN, Link, Source, decode, encode
+from calib.ui.session.memo import Memo
+from calib.ui.session.report_browser import ReportBrowser
+from calib.ui.session.upload import Upload
+
+T = TypeVar("T")
+SESSION = "calib"
+# Of a session that a reload goes on with.
+RESUMED = ("upload", "unseen", "title", "author", "note", "memo")
+FIRST_EXAMPLE = next(iter(EXAMPLES))
+# Models side by side: more would be too narrow to read.
+MAX_SHOWN = 4
+# Results that grow with the rows.
+LARGE: Mapping[Callable[..., Any], int] = {
+    analyze: MAX_SHOWN,
+    compare_models: 4,
+    Predictions.one_score: 3,
+}
+
+
+@dataclass(slots=True)
+class Pending:
+    """Filled while the bodies of several models are drawn.
+
+    Attributes
+    ----------
+    charts : dict of str to list
+        By key: the place, the chart, and what draws it, of each model.
+    once : dict of str to callable
+        What is drawn below all models, by what it is called.
+    """
+
+    charts: dict[str, list[tuple[DeltaGenerator, Chart, Callable[[Chart], None]]]] = field(
+        default_factory=dict
+    )
+    once: dict[str, Callable[[], object]] = field(default_factory=dict)
+
+
+@dataclass(slots=True, weakref_slot=True)
+class Session:
+    """Everything of one person's visit.
+
+    Attributes
+    ----------
+    chosen : Chosen
+        The value of every choice; ``session[choice]`` is one of them.
+    example : str
+        Key of the built-in example that is shown while there is no upload.
+    upload : Upload or None
+        A person's own data.
+    unseen : {"yes", "no", "unknown"}
+        Answer to "Were these predictions made on rows the model was not trained on?".
+    file_problems : tuple of Problem
+        Why the last file could not be read.
+    unread : (tuple of (str, bytes), str) or None
+        Names and bytes of files that can be read in two ways, and their place, until it is known.
+    refused : tuple of str
+        What the link asked for and did not get.
+    awaited : Source
+        A person's own data that the link was made for, until they are here.
+    offered : Upload or None
+        Data that came instead of those.
+    n_reads : int
+        Files read so far; part of the uploaders' keys, since a kept file is copied every rerun.
+    explains : bool
+        Whether "How to read it" is open.
+    title, author, note : str
+        Of the report.
+    start : Settings
+        Where the shown data begin: their defaults.
+    named : set of Choice
+        What a person or a link chose: its settings stay when other data are shown.
+    is_matrix : bool
+        Whether the shown data have one score per class.
+    report_browser : ReportBrowser
+        What of the team's reports is open, and what is looked for.
+    page : str
+        Title of the page that is shown.
+    drawn : int
+        Number of the model that the body of the page is being drawn for.
+    answered : Chosen or None
+        Choices that the whole page was last drawn for.
+    pending : Pending or None
+        What waits until all models are drawn; None while a single one is.
+    memo : Memo
+        Results on what is shown.
+    latest : dict of str to LiveAnalysis
+        The last result of each model, by fingerprint: the next takes from it what did not change.
+    """
+
+    chosen: Chosen = field(default_factory=Chosen)
+    example: str = FIRST_EXAMPLE
+    upload: Upload | None = None
+    unseen: Declared = "unknown"
+    file_problems: tuple[Problem, ...] = ()
+    unread: tuple[tuple[tuple[str, bytes], ...], Literal["data", "test"]] | None = None
+    refused: tuple[str, ...] = ()
+    awaited: Source = field(default_factory=Source)
+    offered: Upload | None = None
+    n_reads: int = 0
+    explains: bool = False
+    title: str = ""
+    author: str = ""
+    note: str = ""
+    start: Settings = field(default_factory=Settings)
+    named: set[Choice[Any]] = field(default_factory=set)
+    is_matrix: bool = False
+    report_browser: ReportBrowser = field(default_factory=ReportBrowser)
+    page: str = ""
+    drawn: int = 0
+    answered: Chosen | None = None
+    pending: Pending | None = None
+    memo: Memo = field(default_factory=lambda: Memo(limits=LARGE))
+    latest: dict[str, LiveAnalysis] = field(default_factory=dict)
+
+    @classmethod
+    def from_link(cls, named: dict[str, str]) -> Session:
+        """A new session as an address describes it."""
+        link, refused = decode(named)
+        return cls(
+            chosen=link.chosen,
+            named=set(link.named),
+            example=link.example or FIRST_EXAMPLE,
+            refused=refused,
+            awaited=link.source,
+        )
+
+    def link(self) -> dict[str, str]:
+        """The address that restores this session, all but a person's own data."""
+        if self.upload is None:
+            example = None if self.example == FIRST_EXAMPLE else self.example
+            return encode(Link(self.chosen, example, self.awaited, self.start))
+        source = source_of(self.upload)
+        return encode(Link(self.chosen, source=source, start=self.start))
+
+    @property
+    def waits(self) -> bool:
+        """Whether the link is for data that are not here: nothing else is shown instead."""
+        return self.upload is None and bool(self.awaited)
+
+    def receive(self, upload: Upload) -> None:
+        """Show data that were dropped; while others are awaited, ask first."""
+        awaited, known = self.awaited.fingerprint, upload.fingerprint[:FINGERPRINT_SHOWN]
+        if self.waits and awaited and known != awaited:
+            self.offered, self.file_problems, self.unread = upload, (), None
+        else:
+            self.take(upload)
+
+    def resume(self, earlier: Session) -> None:
+        """Go on with the data, the words and the results of a session of the same browser."""
+        for name in RESUMED:
+            setattr(self, name, getattr(earlier, name))
+        self.awaited = Source()
+
+    @property
+    def settings(self) -> Settings:
+        """The choices that the analysis depends on."""
+        return self.chosen.settings
+
+    def __getitem__(self, choice: Choice[T]) -> T:
+        return self.chosen[choice]
+
+    def change(self, choice: Choice[T], value: T) -> None:
+        """Make one choice."""
+        self.chosen = self.chosen.having(choice, value)
+        self.named.add(choice)
+        self.reset(*(CHOICES[key] for key in choice.forgets))
+
+    def reset(self, *choices: Choice[Any]) -> None:
+        """Put some choices back to where the data start."""
+        for choice in choices:
+            start = getattr(self.start, choice.key) if choice.is_setting else choice.default
+            self.chosen = self.chosen.having(choice, start)
+            self.named.discard(choice)
+
+    def reset_all(self) -> None:
+        """Put all choices back to where the data start."""
+        self.chosen = Chosen(self.start)
+        self.named.clear()
+
+    def follow(self, link: Link) -> None:
+        """Show the example of a link with its settings, as if the link had been opened."""
+        if link.example is not None:
+            self.choose_example(link.example)
+        self.chosen, self.start = link.chosen, Settings()
+        self.named = set(link.chosen.changed(self.start)) | link.named
+
+    def adapt_to_data(self, rows: Predictions) -> None:
+        """Begin where these rows begin, but for what was chosen and fits them."""
+        start = default_settings(rows)
+        if start != self.start:
+            kept = {one.key: self[one] for one in self.named if one.is_setting}
+            self.start = start
+            self.chosen = replace(self.chosen, settings=replace(start, **kept))
+        self._adapt_view(rows)
+        self.is_matrix = rows.is_matrix
+        if not rows.is_matrix:
+            settings = one_score_settings(self.settings, self.settings.view)
+            self.chosen = replace(self.chosen, settings=settings)
+
+    def _adapt_view(self, rows: Predictions) -> None:
+        try:
+            check_view(self.settings.view, rows.n_classes)
+        except ValueError as error:
+            sentence = f"These data have no such view: {error} Shown is {self.start.view}."
+            self.refused = (*self.refused, sentence)
+            self.reset(VIEW)
+
+    def choose_example(self, key: str) -> None:
+        """Show a built-in example instead of what was shown."""
+        self.example, self.upload, self.unseen, self.file_problems = key, None, "unknown", ()
+        self.awaited, self.offered, self.unread = Source(), None, None
+        self.reset(MODELS)
+        # Classes are those of the data that were shown.
+        self.reset(VIEW)
+
+    def take(self, upload: Upload) -> None:
+        """Show a person's own data, as they are mapped now."""
+        self.upload, self.file_problems, self.unread = upload, (), None
+        self.awaited, self.offered = Source(), None
+
+
+def source_of(upload: Upload) -> Source:
+    """What a link says of a person's own data."""
+    rows = upload.predictions
+    fingerprint = upload.fingerprint[:FINGERPRINT_SHOWN]
+    return Source(fingerprint, upload.files, None if rows is None else len(rows))
+
+
+def one_score_settings(settings: Settings, view: str) -> Settings:
+    """The same settings without the methods that need a matrix, for a view."""
+    known = tuple(key for key in settings.methods if CALIBRATORS[key].create is not None)
+    return replace(settings, view=view, methods=known)

@@ -1,0 +1,168 @@
+"""Results of slices and periods, each computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from calib.analysis import LiveAnalysis
+from calib.analysis.decisions import DecisionTable
+from calib.analysis.periods import Periods, PeriodTable, cut_periods, period_table
+from calib.analysis.periods.cutting import Unit
+from calib.analysis.slices import (
+    SliceCalibration,
+    SliceErrorRates,
+    SliceGaps,
+    Slicing,
+    calibrate_matrix_slices,
+    calibrate_slices,
+    slice_by,
+    slice_error_rates,
+    slice_gaps,
+    slice_reliability,
+)
+from calib.core.predictions import Predictions
+from calib.crossfit.cross_fitted import CrossFitted
+from calib.crossfit.matrix import MatrixFits
+from calib.crossfit.settings import Strategy
+from calib.curves.reliability import ReliabilityCurve
+from calib.ui.session.choices import N_RANGES, UNIT
+from calib.ui.session.memo import keep
+from calib.ui.session.session import Session
+
+Cut = TypeVar("Cut", Slicing, Periods)
+# A slice has fewer rows than all have: its bins must not become too small to trust.
+ROWS_A_BIN = 50
+
+
+def slicing(session: Session, rows: Predictions, columns: tuple[str, ...]) -> Slicing:
+    """Every row's slice."""
+    return session.memo(_slicing, rows, columns, session[N_RANGES])
+
+
+@keep(4)
+def _slicing(rows: Predictions, columns: tuple[str, ...], n_ranges: int) -> Slicing:
+    return slice_by(rows.columns, columns, n_ranges=n_ranges)
+
+
+def scored(session: Session, cut: Cut, rows: Predictions) -> Cut:
+    """The slices or periods of the rows that are scored."""
+    return cut if rows.test is None else session.memo(_scored, cut, rows)
+
+
+@keep(4)
+def _scored(cut: Cut, rows: Predictions) -> Cut:
+    return cut if rows.test is None else cut.rows(rows.test)
+
+
+def gaps(
+    session: Session, analysis: LiveAnalysis, own: Slicing, methods: Sequence[str]
+) -> dict[str, SliceGaps]:
+    """Observed minus predicted of each slice, by method."""
+    held_out, at = analysis.held_out, session.settings.confidence_level
+    return {m: session.memo(_gaps, held_out, m, own, at) for m in methods}
+
+
+def _gaps(held_out: CrossFitted, method: str, own: Slicing, at: float) -> SliceGaps:
+    view = held_out.row_view(method)
+    return slice_gaps(view, view.score, own, confidence_level=at)
+
+
+def error_rates(
+    session: Session,
+    analysis: LiveAnalysis,
+    own: Slicing,
+    table: DecisionTable,
+    methods: Sequence[str],
+) -> dict[str, tuple[SliceErrorRates, SliceErrorRates]]:
+    """Error rates of the slices, and of all rows, by method."""
+    held_out, at = analysis.held_out, session.settings.confidence_level
+    return {m: session.memo(_error_rates, held_out, m, own, table, at) for m in methods}
+
+
+def _error_rates(
+    held_out: CrossFitted, method: str, own: Slicing, table: DecisionTable, at: float
+) -> tuple[SliceErrorRates, SliceErrorRates]:
+    view = held_out.row_view(method)
+    flagged = held_out.row_values(table.methods[method].flag(held_out.scores[method]))
+    return (
+        slice_error_rates(view, flagged, own, confidence_level=at),
+        slice_error_rates(view, flagged, Slicing.whole(len(view)), confidence_level=at),
+    )
+
+
+def curves(
+    session: Session, analysis: LiveAnalysis, own: Slicing, picked: Sequence[int]
+) -> Mapping[str, ReliabilityCurve]:
+    """Reliability curves of the uncalibrated scores of some slices, by name."""
+    held_out, settings = analysis.held_out, session.settings
+    chosen = (settings.n_bins, settings.strategy, settings.confidence_level)
+    return {own.names[n]: session.memo(_curve, held_out, own, n, *chosen) for n in picked}
+
+
+def _curve(
+    held_out: CrossFitted, own: Slicing, number: int, n_bins: int, strategy: Strategy, at: float
+) -> ReliabilityCurve:
+    view, member = held_out.row_view("uncalibrated"), own.member(number)
+    return slice_reliability(
+        view,
+        view.score,
+        member,
+        n_bins=min(n_bins, max(2, int(member.sum()) // ROWS_A_BIN)),
+        strategy=strategy,
+        confidence_level=at,
+    )
+
+
+def slice_calibration(
+    session: Session,
+    analysis: LiveAnalysis,
+    rows: Predictions,
+    cut: Slicing,
+    number: int,
+    method: str,
+) -> SliceCalibration:
+    """A slice calibrated by a map of its own, against the map of all rows."""
+    matrix, at = analysis.multiclass, session.settings.confidence_level
+    if matrix is not None:
+        return session.memo.heavy(
+            _matrix_slice_calibration, rows, cut, number, matrix.held_out, method, at
+        )
+    return session.memo.heavy(_slice_calibration, rows, cut, number, analysis.held_out, method, at)
+
+
+def _slice_calibration(
+    rows: Predictions, cut: Slicing, number: int, held_out: CrossFitted, method: str, at: float
+) -> SliceCalibration:
+    view = rows.view(held_out.settings.view)
+    return calibrate_slices(view, cut.member(number), held_out, method, confidence_level=at)
+
+
+def _matrix_slice_calibration(
+    rows: Predictions, cut: Slicing, number: int, matrix: MatrixFits, method: str, at: float
+) -> SliceCalibration:
+    return calibrate_matrix_slices(rows, cut.member(number), matrix, method, confidence_level=at)
+
+
+def periods(session: Session, rows: Predictions, column: str) -> Periods:
+    """Every row's period."""
+    unit = session[UNIT] if rows.columns[column].dtype.kind == "M" else ""
+    return session.memo(_periods, rows, column, unit or None)
+
+
+@keep(4)
+def _periods(rows: Predictions, column: str, unit: Unit | None) -> Periods:
+    return cut_periods(rows.columns[column], unit)
+
+
+def period_tables(
+    session: Session, analysis: LiveAnalysis, own: Periods, methods: Sequence[str]
+) -> dict[str, PeriodTable]:
+    """Calibration of each period, by method."""
+    held_out, at = analysis.held_out, session.settings.confidence_level
+    return {m: session.memo.heavy(_period_table, held_out, m, own, at) for m in methods}
+
+
+def _period_table(held_out: CrossFitted, method: str, own: Periods, at: float) -> PeriodTable:
+    view = held_out.row_view(method)
+    return period_table(view, view.score, own, confidence_level=at)

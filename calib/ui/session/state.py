@@ -1,0 +1,241 @@
+"""The session of the person who is here, its address, and what is computed for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import cycle
+from weakref import WeakValueDictionary
+
+import streamlit as st
+
+from calib.analysis import LiveAnalysis, analyze
+from calib.analysis.model_comparison import ModelComparison, compare_models
+from calib.core.predictions import Predictions
+from calib.core.progress import Progress, no_progress
+from calib.crossfit.cross_fitted import CrossFitted
+from calib.crossfit.settings import Settings, Strategy
+from calib.loading import ColumnMapping
+from calib.loading.examples import EXAMPLES
+from calib.metrics.sweep import increasing_bins
+from calib.ui.session.choice import Situation
+from calib.ui.session.choices import (
+    AUTO_BINS,
+    BIN_AT,
+    MODELS,
+    N_BINS,
+    SCORE_RANGE,
+)
+from calib.ui.session.links import Source
+from calib.ui.session.memo import Memo, Unkeyed, keep
+from calib.ui.session.memory import give_back, trim
+from calib.ui.session.session import MAX_SHOWN, SESSION, Session, one_score_settings, source_of
+
+TOKEN = "_streamlit_xsrf"
+READING = "Reading the columns as they are meant now"
+
+
+def current() -> Session:
+    """The session; made from the address at the first run."""
+    # Asked for dozens of times a run: one look, not a second one for whether it is there.
+    session: Session | None = st.session_state.get(SESSION)
+    if session is None:
+        give_back()
+        session = st.session_state[SESSION] = _begun(st.query_params.to_dict())
+    return session
+
+
+def _begun(named: dict[str, str]) -> Session:
+    """A session as an address describes it; with its data if this browser brought them."""
+    session = Session.from_link(named)
+    place = _place(session.awaited)
+    earlier = _open_sessions().get(place) if session.waits else None
+    # What it shows may have changed since it was left there.
+    if earlier is not None and earlier.upload and _place(source_of(earlier.upload)) == place:
+        session.resume(earlier)
+    return session
+
+
+@st.cache_resource
+def _open_sessions() -> WeakValueDictionary[tuple[str, str, str], Session]:
+    # A reloaded tab is a new session. Streamlit keeps the old one for some minutes, and nothing
+    # here keeps it longer.
+    return WeakValueDictionary()
+
+
+def _place(source: Source) -> tuple[str, str, str]:
+    """Where the session of some data is found: only by the browser that brought them."""
+    return browser(), source.fingerprint, "" if source.fingerprint else source.name
+
+
+def browser() -> str:
+    """A secret of this browser, "" if it has none: Streamlit's token against forged requests.
+
+    A link says which data it is for, and whoever has it could open them; the token is in no link.
+    """
+    try:
+        _, mask, masked, _ = st.context.cookies.get(TOKEN, "").strip("\"'").split("|")
+        # Masked anew at every visit.
+        pairs = zip(bytes.fromhex(masked), cycle(bytes.fromhex(mask)), strict=False)
+        return bytes(one ^ two for one, two in pairs).hex()
+    except ValueError:
+        return ""
+
+
+def on_page_enter(session: Session, page: str) -> None:
+    """Forget the widgets of the page that was left.
+
+    A widget of the same key on another page is a new one, but finds the old value in the state and
+    is drawn with its default instead; without it, it is given the session's value.
+    """
+    named = st.query_params.to_dict() if page == "Reports" else {}
+    session.report_browser.read(named, again=session.page == page)
+    if session.page == page:
+        return
+    session.page = page
+    for key in list(st.session_state):
+        if key != SESSION:
+            del st.session_state[key]
+
+
+def write_address(session: Session) -> None:
+    """Make the address say what is shown, and let a reload of it find these data."""
+    if session.upload is not None and browser():
+        _open_sessions()[_place(source_of(session.upload))] = session
+    named = session.report_browser.address() or session.link()
+    if session.report_browser.moved or st.query_params.to_dict() != named:
+        st.query_params.from_dict(named)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Making the example")
+def load_example(key: str) -> Mapping[str, Predictions]:
+    """The models of one built-in example, shared by all sessions."""
+    return EXAMPLES[key].load_models()
+
+
+@st.cache_resource
+def shared_memo() -> Memo:
+    """What is made of examples, for all sessions; of a person's own data numbers only."""
+    return Memo(limit=4096, limits={_fit: 12})
+
+
+def map_anew(session: Session, mapping: ColumnMapping) -> None:
+    """Show a person's own data under another mapping."""
+    if session.upload is not None:
+        # Seconds where a thousand columns are checked.
+        with st.spinner(READING):
+            session.take(session.upload.mapped(mapping))
+
+
+def models(session: Session) -> Mapping[str, Predictions]:
+    """All models of the data; none while a person's own data have errors or are awaited."""
+    if session.waits:
+        return {}
+    return load_example(session.example) if session.upload is None else session.upload.models
+
+
+def shown_models(session: Session) -> dict[str, Predictions]:
+    """The models that stand side by side: those chosen, else the first and the last."""
+    known = models(session)
+    names = [name for name in known if name in session[MODELS]]
+    if not names:
+        names = list(dict.fromkeys((*list(known)[:1], *list(known)[-1:])))
+    return {name: known[name] for name in names[:MAX_SHOWN]}
+
+
+def predictions(session: Session) -> Predictions | None:
+    """What is shown, of several models the first; None where there is none."""
+    return next(iter(shown_models(session).values()), None)
+
+
+def analysis(session: Session, rows: Predictions, progress: Progress = no_progress) -> LiveAnalysis:
+    """The analysis of these rows under the session's settings; only what changed is computed."""
+    latest = session.latest
+    # A person's own rows are kept by their session alone and go with it.
+    kept = session.memo if session.upload else shared_memo()
+    work = Unkeyed(_fit, earlier=latest.get(rows.fingerprint), progress=progress)
+    found = kept.heavy(work, rows, _fitting(session.settings))
+    latest.pop(rows.fingerprint, None)
+    latest[rows.fingerprint] = found
+    while len(latest) > len(shown_models(session)):
+        latest.pop(next(iter(latest)))
+    return session.memo(Unkeyed(analyze, earlier=found), rows, session.settings)
+
+
+@keep(MAX_SHOWN)
+def _fit(
+    rows: Predictions,
+    settings: Settings,
+    *,
+    earlier: LiveAnalysis | None = None,
+    progress: Progress = no_progress,
+) -> LiveAnalysis:
+    made = analyze(rows, settings, earlier=earlier, progress=progress)
+    trim()
+    return made
+
+
+def _fitting(settings: Settings) -> Settings:
+    """Bins cost nothing to change, all else does: one result for all binnings."""
+    return replace(settings.fitting(), confidence_level=settings.confidence_level)
+
+
+def one_score(session: Session, rows: Predictions) -> Predictions:
+    """The session's view of a matrix, as predictions of one score per row; such as they are."""
+    if not rows.is_matrix:
+        return rows
+    return session.memo(Predictions.one_score, rows, session.settings.view)
+
+
+def maps(session: Session, rows: Predictions, progress: Progress) -> LiveAnalysis:
+    """The analysis of one score, whose methods are maps of that score alone."""
+    if not session.is_matrix:
+        return analysis(session, rows, progress)
+    settings = one_score_settings(session.settings, Settings().view)
+    found = session.memo.heavy(Unkeyed(_fit, progress=progress), rows, _fitting(settings))
+    return session.memo(Unkeyed(analyze, earlier=found), rows, settings)
+
+
+def compare(session: Session, method: str, progress: Progress) -> ModelComparison:
+    """All models, uncalibrated, clipped and calibrated by one method."""
+    settings = replace(session.settings, methods=("uncalibrated",))
+    compared = Unkeyed(compare_models, progress=progress)
+    return session.memo.heavy(compared, models(session), settings, method=method)
+
+
+def follow_auto(session: Session, latest: LiveAnalysis) -> bool:
+    """Set the number of bins to what the data choose, if asked to; whether that changed it."""
+    if not session[AUTO_BINS]:
+        return False
+    before = session.settings
+    session.change(N_BINS, session.memo(_auto_bins, latest.held_out, before.strategy))
+    return session.settings != before
+
+
+def _auto_bins(held_out: CrossFitted, strategy: Strategy) -> int:
+    fewest, most = N_BINS.values.bounds
+    return max(fewest, increasing_bins(held_out.cells["uncalibrated"], strategy, most))
+
+
+def key(name: str) -> str:
+    """The key of a chart, a table or a control in the body of a page: its own for every model."""
+    number = current().drawn
+    return f"{name}_{number}" if number else name
+
+
+def situation(session: Session) -> Situation:
+    """What is shown, as far as it decides which choices act."""
+    rows = predictions(session)
+    return Situation(
+        in_a_bin=session[BIN_AT] is not None or bool(session[SCORE_RANGE]),
+        of_several=len(models(session)) > 1,
+        draws_folds=rows is None or (rows.fold is None and rows.test is None),
+        sets_bins=not session[AUTO_BINS],
+    )
+
+
+def name(session: Session) -> str:
+    """What the shown data are called."""
+    if session.upload is None:
+        return EXAMPLES[session.example].title
+    return session.upload.name

@@ -1,0 +1,100 @@
+"""What the Slices page shows of periods: sentences, chart, table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from calib.analysis import LiveAnalysis
+from calib.analysis.periods import PeriodTable
+from calib.analysis.verdict import SIGNIFICANCE
+from calib.core.estimate import Estimate
+from calib.core.predictions import Predictions
+from calib.figures.periods import period_chart
+from calib.text import number, p_value, plain, with_interval
+from calib.ui.layout import charts
+from calib.ui.session import slicing, state
+from calib.ui.session.choices import method_label
+from calib.ui.session.session import Session
+from calib.ui.slices.slice_view import COLUMNS, suffix
+
+NO_TIME = (
+    "Choose a column of dates or seasons to see calibration over time. For your own file, map it "
+    "as **Time** on the Data page."
+)
+UNITS_SAID = {
+    "value": "one per value",
+    "range": "ranges of about equally many rows",
+    "day": "one per day",
+    "week": "one per week, from Monday",
+    "month": "one per month",
+    "quarter": "one per quarter",
+    "year": "one per year",
+}
+
+
+def over_time(
+    session: Session, analysis: LiveAnalysis, rows: Predictions, column: str, methods: Sequence[str]
+) -> None:
+    """Calibration over the periods of a column: chart, what is set aside, table."""
+    try:
+        with st.spinner("Computing periods"):
+            cut = slicing.periods(session, rows, column)
+            own = slicing.scored(session, cut, rows)
+            tables = slicing.period_tables(session, analysis, own, methods)
+    except ValueError as error:
+        st.info(plain(str(error)))
+        return
+    _periods(tables, column)
+
+
+def _periods(tables: Mapping[str, PeriodTable], column: str) -> None:
+    first = tables["uncalibrated"]
+    for key, each in tables.items():
+        marked = int((each.ks_p_adjusted < SIGNIFICANCE).sum())
+        judged = int((~each.few).sum())
+        st.markdown(
+            f"**{method_label(key)}**: evidence against calibration in {marked} of {judged} "
+            "periods (KS test, after Holm's correction)."
+        )
+    charts.chart(period_chart(tables), "chart_periods")
+    sentence = (
+        f"{len(first)} periods of {plain(column)} ({UNITS_SAID.get(first.unit, first.unit)})."
+    )
+    if first.n_missing:
+        sentence += f" {first.n_missing:,} rows without a time are not used."
+    st.caption(sentence)
+    _period_rows(tables)
+
+
+def _period_rows(tables: Mapping[str, PeriodTable]) -> None:
+    first = tables["uncalibrated"]
+    rows = []
+    for i in range(len(first)):
+        row: dict[str, object] = {
+            "Period": first.names[i],
+            "Rows": int(first.rows[i]),
+            "Observed": _with_bounds(first, "base_rate", i),
+        }
+        for key, each in tables.items():
+            name = suffix(key)
+            row[f"Mean score{name}"] = number(each.mean_score[i])
+            row[f"Slope{name}"] = _with_bounds(each, "slope", i, 2)
+            row[f"Intercept{name}"] = _with_bounds(each, "intercept", i, 2)
+            row[f"KS error{name}"] = f"{number(each.ks[i])}, {p_value(each.ks_p_value[i])}"
+        rows.append(row)
+    st.dataframe(
+        rows,
+        hide_index=True,
+        key=state.key("table_periods"),
+        column_config=COLUMNS,
+        alt="One row per period: rows, observed frequency, mean score, slope, intercept, KS error.",
+    )
+
+
+def _with_bounds(table: PeriodTable, name: str, i: int, digits: int = 3) -> str:
+    value, low, high = (float(getattr(table, f"{name}{end}")[i]) for end in ("", "_low", "_high"))
+    if value != value:
+        return "not estimable"
+    return with_interval(Estimate(value, low, high), digits)

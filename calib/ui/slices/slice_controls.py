@@ -1,0 +1,78 @@
+"""Controls of slices and periods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calib.analysis.slices import SliceGaps
+from calib.core.predictions import Predictions
+from calib.ui.controls.widgets import control
+from calib.ui.session import choices, state
+from calib.ui.session.session import Session
+
+MAX_PICKED = 6
+# A list of thousands of slices is no control: the strongest evidence comes first.
+MAX_OFFERED = 200
+
+
+def columns_control(session: Session, rows: Predictions) -> tuple[str, ...]:
+    """Pick one column, or two to cross; returns them."""
+    names = list(rows.columns)
+    first = control(session, choices.SLICE_BY, names)
+    others = [name for name in names if name != first]
+    crossed = control(session, choices.CROSS, ["", *others]) if others else ""
+    return (first, crossed) if crossed else (first,)
+
+
+def missing_columns(session: Session, rows: Predictions) -> list[str]:
+    """Columns that the link asks for and these data do not have."""
+    wanted = (session[choices.SLICE_BY], session[choices.CROSS], session[choices.TIME])
+    return [name for name in dict.fromkeys(wanted) if name and name not in rows.columns]
+
+
+def picked_control(session: Session, gaps: SliceGaps) -> tuple[int, ...]:
+    """Pick slices to lay over each other; returns their numbers, the two strongest at first."""
+    numbers, choice = _offered(gaps), choices.PICKED
+    chosen = tuple(number for number in session[choice] if number in numbers) or numbers[:2]
+    names = _namer(gaps)
+    control(
+        session,
+        choice,
+        numbers,
+        value=tuple(chosen),
+        key=state.key(choice.key),
+        format_func=names,
+        max_selections=MAX_PICKED,
+    )
+    return tuple(chosen[:MAX_PICKED])
+
+
+def slice_calibrator_control(session: Session, gaps: SliceGaps) -> int:
+    """Pick the slice that is calibrated on its own; returns its number, the strongest at first."""
+    key = state.key(choices.APART.key)
+    return control(session, choices.APART, _offered(gaps), key=key, format_func=_namer(gaps))
+
+
+def _offered(gaps: SliceGaps) -> tuple[int, ...]:
+    return tuple(int(gaps.number[i]) for i in gaps.order[:MAX_OFFERED])
+
+
+def _namer(gaps: SliceGaps) -> Any:
+    names = {int(number): name for number, name in zip(gaps.number, gaps.names, strict=True)}
+    return lambda number: names.get(number, str(number))
+
+
+def time_control(session: Session, rows: Predictions) -> str:
+    """Pick the time column; returns it, "" where none is chosen."""
+    names = list(rows.columns)
+    mapped = session.upload.mapping.time if session.upload else None
+    wanted = session[choices.TIME] or mapped
+    chosen = wanted if wanted in names else ""
+    return control(session, choices.TIME, names, value=chosen, key=state.key("time"))
+
+
+def unit_control(session: Session, rows: Predictions, column: str) -> None:
+    """Pick the length of a period, where the column holds dates."""
+    if not column or rows.columns[column].dtype.kind != "M":
+        return
+    control(session, choices.UNIT, key=state.key("unit"))

@@ -1,0 +1,225 @@
+"""What the Slices page shows of slices and periods: sentences, tables, charts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from calib.analysis import LiveAnalysis
+from calib.analysis.decisions import DecisionTable
+from calib.analysis.slices import SliceCalibration, SliceErrorRates, SliceGaps, Slicing
+from calib.analysis.verdict import SIGNIFICANCE
+from calib.core.predictions import Predictions
+from calib.curves.reliability import FEW_ROWS
+from calib.figures.slices import MAX_ROWS, slice_chart
+from calib.text import interval, level, number, p_value, percent, plain, signed, significant
+from calib.ui.layout import charts, frame
+from calib.ui.layout.tables import whole_numbers
+from calib.ui.session import slicing, state
+from calib.ui.session.choices import method_label
+from calib.ui.session.session import Session
+
+MAX_LISTED = 500
+COLUMNS = {
+    **{name: st.column_config.TextColumn(pinned=True) for name in ("Slice", "Period")},
+    **{name: whole_numbers() for name in ("Rows", "Positive")},
+}
+NO_COLUMNS = (
+    "These data have no slice columns. On the Data page, open **More columns and conversions** and "
+    "choose them under **Slice by**. Choose a **Time** column for periods."
+)
+READING = f"""
+- Each **marker** is a slice: observed rate minus mean score, with its interval. Right of zero its
+  scores are too low, left of zero too high.
+- A **star** means p < {SIGNIFICANCE:g} after Holm's correction for the number of slices. Slices are
+  sorted by evidence.
+- **Grey and hollow** slices have fewer than {FEW_ROWS} rows and are not tested.
+"""
+REVEALS_OUTCOME = (
+    "All rows of each slice have the same outcome, so this column reveals the outcome. It may have "
+    "been recorded after the outcome; then it tells nothing about the scores."
+)
+SLICE_CALIBRATOR_READING = (
+    "Calibrate globally; add slice-specific calibrators only where needed, because they are fitted "
+    "on fewer rows. Both calibrators are evaluated on held-out rows."
+)
+ALIKE = "Both rates also depend on the base rate of the slice, not only on calibration."
+
+
+def forest(gaps: Mapping[str, SliceGaps]) -> None:
+    """The forest plot, what it shows, and how to read it."""
+    for key, each in gaps.items():
+        st.markdown(_found(key, each))
+    first = gaps["uncalibrated"]
+    mixed = (first.positives > 0) & (first.positives < first.rows)
+    # Slices of single rows are of one outcome whatever the column is.
+    if len(first) > 1 and not mixed.any() and not first.few.all():
+        st.warning(REVEALS_OUTCOME)
+    picture, reading = st.columns([3, 2], gap="large")
+    with picture:
+        charts.chart(slice_chart(gaps), "chart_slices")
+        if len(first) > MAX_ROWS:
+            st.caption(
+                f"The {MAX_ROWS} slices with the strongest evidence, of {len(first):,}. "
+                "The table below lists more."
+            )
+    with reading:
+        frame.reading(READING)
+
+
+def _found(key: str, gaps: SliceGaps) -> str:
+    judged = int((~gaps.few).sum())
+    marked = [i for i in gaps.order if gaps.p_adjusted[i] < SIGNIFICANCE]
+    are = "is" if len(marked) == 1 else "are"
+    sentence = f"**{method_label(key)}**: {len(marked)} of {judged} slices {are} miscalibrated"
+    if not judged:
+        return f"**{method_label(key)}**: no slice has {FEW_ROWS} rows, so none is tested."
+    if not marked:
+        return f"{sentence}."
+    i = int(marked[0])
+    return (
+        f"{sentence}. Strongest evidence: **{plain(gaps.names[i])}**, observed "
+        f"{percent(gaps.observed[i])}, predicted {percent(gaps.mean_score[i])} "
+        f"({p_value(gaps.p_adjusted[i])})."
+    )
+
+
+def table(gaps: Mapping[str, SliceGaps]) -> None:
+    """Every slice in numbers, the strongest evidence first."""
+    first = gaps["uncalibrated"]
+    shown = [int(i) for i in first.order[:MAX_LISTED]]
+    st.dataframe(
+        [_slice_row(gaps, i) for i in shown],
+        hide_index=True,
+        key=state.key("table_slices"),
+        column_config=COLUMNS,
+        alt="One row per slice: its rows, mean score, observed frequency, and their difference.",
+    )
+    if len(first) > MAX_LISTED:
+        st.caption(f"The first {MAX_LISTED} of {len(first):,} slices.")
+
+
+def _slice_row(gaps: Mapping[str, SliceGaps], i: int) -> dict[str, object]:
+    first = gaps["uncalibrated"]
+    row: dict[str, object] = {
+        "Slice": first.names[i],
+        "Rows": int(first.rows[i]),
+        "Positive": int(first.positives[i]),
+        "Observed": number(first.observed[i]),
+        "Mean score": number(first.mean_score[i]),
+    }
+    for key, each in gaps.items():
+        name = suffix(key)
+        at = level(each.confidence_level)
+        low, high = signed(each.low[i]), signed(each.high[i])
+        row[f"Observed − predicted{name}"] = signed(each.gap[i])
+        row[f"{at} CI{name}"] = f"{low} to {high}"
+        judged = p_value(each.p_adjusted[i]) if not each.few[i] else f"< {FEW_ROWS} rows"
+        row[f"p (Holm){name}"] = judged
+    return row
+
+
+def suffix(key: str) -> str:
+    """What a column's heading adds for calibrated scores."""
+    return "" if key == "uncalibrated" else f", {method_label(key)}"
+
+
+def rates(
+    by_method: Mapping[str, tuple[SliceErrorRates, SliceErrorRates]], decided: DecisionTable
+) -> None:
+    """False-positive and false-negative rates of each slice, and of all rows."""
+    rows = []
+    for part in (1, 0):
+        first = by_method["uncalibrated"][part]
+        for i in range(min(len(first.names), MAX_LISTED)):
+            row: dict[str, object] = {"Slice": first.names[i], "Rows": int(first.rows[i])}
+            for key, pair in by_method.items():
+                row |= _rates_of(pair[part], i, key)
+            rows.append(row)
+    with st.container(key=state.key("rates")):
+        st.dataframe(
+            rows,
+            hide_index=True,
+            key=state.key("table_rates"),
+            column_config=COLUMNS,
+            alt="One row per slice: share flagged, false-positive and false-negative rate.",
+        )
+    at = level(decided.confidence_level)
+    sentence, n = (
+        f"In brackets: {at} Wilson intervals. {ALIKE}",
+        len(by_method["uncalibrated"][0].names),
+    )
+    st.caption(
+        f"{sentence} The first {MAX_LISTED} of {n:,} slices." if n > MAX_LISTED else sentence
+    )
+
+
+def _rates_of(rates: SliceErrorRates, i: int, key: str) -> dict[str, str]:
+    after = suffix(key)
+    found = {}
+    for name, heading in (
+        ("false_positive", "False-positive rate"),
+        ("false_negative", "False-negative rate"),
+    ):
+        value, low, high = (getattr(rates, f"{name}{end}")[i] for end in ("", "_low", "_high"))
+        known = value == value
+        sentence = f"{_percent(value)} ({_percent(low)} to {_percent(high)})" if known else "–"
+        found[f"{heading}{after}"] = sentence
+    return found | {f"Flagged{after}": _percent(rates.flagged[i])}
+
+
+def _percent(share: float) -> str:
+    return f"{number(100 * share, 2)}%"
+
+
+def rates_title(decided: DecisionTable) -> str:
+    """Heading of the error rates: by which rule they came."""
+    if decided.costs.capacity is None:
+        return f"Error rates at a threshold of {significant(decided.costs.threshold)}"
+    return f"Error rates if the highest {percent(decided.costs.capacity, 3)} of scores are flagged"
+
+
+def own_map(
+    session: Session,
+    analysis: LiveAnalysis,
+    rows: Predictions,
+    cut: Slicing,
+    number: int,
+    method: str,
+) -> None:
+    """Calibrate a slice by itself, and say what it gains."""
+    try:
+        with st.spinner("Fitting the slice-specific calibrator"):
+            found = slicing.slice_calibration(session, analysis, rows, cut, number, method)
+    except ValueError as error:
+        st.info(plain(str(error)))
+        return
+    _slice_calibrator(found, cut.names[number], matrix=analysis.multiclass is not None)
+
+
+def _slice_calibrator(found: SliceCalibration, name: str, *, matrix: bool) -> None:
+    at, change = level(found.confidence_level), found.difference
+    who = f"**{plain(name)}**"
+    if change.high < 0:
+        sentence = f"A separate calibrator helps {who}"
+    elif change.low > 0:
+        sentence = f"A separate calibrator is worse for {who}"
+    else:
+        sentence = f"No evidence that a separate calibrator helps {who}"
+    positive = "predicted correctly" if matrix else "positive"
+    loss = "multiclass log loss" if matrix else "log loss"
+    st.markdown(
+        f"{sentence} ({found.rows:,} rows, {found.positives:,} {positive}). Its held-out {loss} is "
+        f"{number(found.apart.value)} with {method_label(found.method)} fitted on the slice and "
+        f"{number(found.together.value)} with {method_label(found.method)} fitted on all rows "
+        f"(change {signed(change.value)}, {at} CI {interval(change, sign=True)})."
+    )
+    st.caption(SLICE_CALIBRATOR_READING)
+
+
+def unknown_columns(names: Sequence[str]) -> None:
+    """Say which columns of the link are not in these data."""
+    if names:
+        listed = ", ".join(plain(name) for name in names)
+        st.caption(f":material/info: The link names columns that these data do not have: {listed}.")

@@ -1,0 +1,59 @@
+"""The table of tests: every test of the analysis, in words."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from calib.analysis import analyze
+from calib.core.predictions import Predictions
+from calib.crossfit.settings import Settings
+from calib.metrics import TestResult
+from calib.ui.cumulative.calibration_tests import NAMES
+from calib.ui.cumulative.calibration_tests import test_rows as rows_of
+from calib.ui.layout.words import errors_sentence
+
+
+@pytest.fixture(scope="module")
+def method():
+    rng = np.random.default_rng(0)
+    score = rng.random(900)
+    outcome = rng.random(900) < score**2
+    return analyze(Predictions.from_arrays(outcome, score), Settings(methods=())).uncalibrated
+
+
+def test_every_test_of_the_analysis_has_a_row(method, texts):
+    rows = rows_of(method)
+    assert [row["Test"] for row in rows] == list(NAMES.values())
+    assert {"ks", *method.tests} == set(NAMES)
+    assert all(row["What it tests"] for row in rows)
+    assert rows[3]["Statistic"] == f"{method.tests['hosmer_lemeshow'].statistic:.2f}"
+    # The lowest tenth of the scores expects fewer than 5 positives.
+    assert rows[3]["Null distribution"] == "simulation, 4,999 draws"
+    texts(rows[4]["Null distribution"])
+    assert (rows[0]["p"], rows[0]["p (Holm)"]) == ("p < 0.001", "p < 0.001")
+
+
+def test_the_sentence_says_both_errors(method):
+    said = errors_sentence(method)
+    assert f"KS error {method.ks.statistic:.4f} (p < 0.001)" in said
+    assert f"Kuiper error {method.tests['kuiper'].statistic:.4f}" in said
+
+
+def test_what_cannot_be_estimated_or_is_infinite_is_said(method, texts):
+    odd = {
+        "line": TestResult(math.nan, math.nan, "chi-square"),
+        "hosmer_lemeshow": TestResult(math.inf, 0.0, "chi-square"),
+        "spiegelhalter": TestResult(-1.5, 0.13, "standard normal"),
+    }
+    rows = rows_of(dataclasses.replace(method, tests=odd))
+    by_name = {row["Test"]: row for row in rows}
+    texts(by_name[NAMES["line"]]["p"])
+    assert by_name[NAMES["hosmer_lemeshow"]]["Statistic"] == "∞"
+    assert by_name[NAMES["spiegelhalter"]]["Statistic"] == "−1.50"
+    assert by_name[NAMES["spiegelhalter"]]["p"] == "p = 0.130"
+    # Three tests have a p-value; those of KS and Hosmer-Lemeshow are smaller.
+    assert by_name[NAMES["spiegelhalter"]]["p (Holm)"] == "p = 0.130"
+    texts(by_name[NAMES["line"]]["p (Holm)"])
+    assert "Kuiper" not in by_name

@@ -1,0 +1,55 @@
+"""Words: numbers as they are printed, and text of files that must stay text."""
+
+import math
+
+import pytest
+
+from calib.core.estimate import Estimate
+from calib.text import JOINER, interval, number, percent, plain, signed
+from calib.ui.session.choices import CHOICES
+
+
+@pytest.mark.parametrize(
+    "text", ["![x](http://h/x.png)", "<img src=x>", "[a](b)", ":red[x]", "$x$", "a `b` *c* _d_"]
+)
+def test_every_character_with_a_meaning_in_markdown_is_escaped(text):
+    shown = plain(text)
+    assert shown.replace("\\", "").replace(JOINER, "") == text
+    for position, character in enumerate(shown):
+        if character in "![]()<>*_`:$":
+            assert shown[position - 1] == "\\"
+
+
+def test_a_line_break_cannot_start_a_heading():
+    assert "\n" not in plain("a\n# b")
+
+
+def test_nothing_is_printed_as_nan():
+    assert number(math.nan) == "–"
+    assert interval(Estimate(0.5)) == ""
+
+
+def test_signs_are_minus_signs():
+    assert signed(-0.1, 1) == "−0.1"
+    assert interval(Estimate(0, -0.1, 0.1), 1, sign=True) == "−0.1 to +0.1"
+
+
+@pytest.mark.parametrize(("share", "said"), [(0, "0.0%"), (0.5, "50.0%"), (0.00012, "0.012%")])
+def test_small_shares_keep_their_digits(share, said):
+    assert percent(share) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("strategy", "uniform", "Uniform bins"),
+        ("band", "simultaneous", "Simultaneous band"),
+        ("confidence_level", 0.9, "90% intervals"),
+        ("methods", ("uncalibrated", "platt"), "2 methods"),
+        ("knots", True, "Knots marked"),
+        ("n_bins", 20, "20 bins"),
+        ("epsilon", 0.001, "ε = 0.001"),
+    ],
+)
+def test_a_chip_says_its_setting(name, value, said):
+    assert CHOICES[name].chip_text(value) == said

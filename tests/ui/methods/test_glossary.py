@@ -1,0 +1,115 @@
+"""The Methods page's words come from the registries, whole, and can be found."""
+
+import numpy as np
+import pytest
+
+from calib.analysis import analyze
+from calib.calibrators import score_methods
+from calib.core.predictions import Predictions
+from calib.crossfit.settings import Settings
+from calib.metrics import METRICS
+from calib.ui.layout.tables import DIRECTIONS, column_help
+from calib.ui.layout.words import linked
+from calib.ui.methods.glossary import (
+    FAMILIES,
+    OTHER_FAMILY,
+    Entry,
+    calibrator_entries,
+    kept,
+    metric_entries,
+    term_entries,
+)
+
+
+def listed(groups):
+    return [entry for group in groups.values() for entry in group]
+
+
+def test_every_registered_metric_and_calibrator_is_there_once():
+    assert sorted(entry.code for entry in listed(metric_entries())) == sorted(METRICS)
+    codes = [entry.code for entry in listed(calibrator_entries())]
+    assert set(score_methods()) <= set(codes)
+    assert len(codes) == len(set(codes))
+
+
+@pytest.mark.parametrize("key", METRICS)
+def test_a_metric_is_told_with_meaning_range_direction_convention_and_source(key):
+    metric = METRICS[key]
+    (entry,) = [entry for entry in listed(metric_entries()) if entry.code == key]
+    assert metric.meaning in entry.text
+    assert metric.convention in entry.text
+    assert entry.source == metric.source
+    assert DIRECTIONS[metric.better] in entry.facts
+    assert len(entry.facts.split(", ")[0]) >= len("0 to 1")
+
+
+def test_families_are_in_order_and_each_has_its_file():
+    titles = [title for title in metric_entries() if title != OTHER_FAMILY]
+    assert titles == list(dict.fromkeys(FAMILIES.values()))
+    # Of a renamed file the family would be lost; a new file's metrics stand last.
+    modules = {metric.compute.__module__.rsplit(".", 1)[-1] for metric in METRICS.values()}
+    assert FAMILIES.keys() <= modules
+
+
+def test_calibrators_stand_simplest_first():
+    first, *_ = calibrator_entries().values()
+    order = [score_methods()[entry.code].simplicity for entry in first]
+    assert order == sorted(order)
+
+
+def test_every_word_of_a_query_must_be_held():
+    found = listed(kept(metric_entries(), "NIXON threshold"))
+    assert [entry.code for entry in found] == ["thresholded_calibration_error"]
+    assert kept(metric_entries(), "no such words") == {}
+    assert kept(metric_entries(), "") == metric_entries()
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("Platt scaling", "platt"),
+        ("sigmoid calibration", "platt"),
+        ("temperature scaling", "temperature"),
+        ("isotonic regression", "isotonic"),
+        ("PAVA", "isotonic"),
+        ("histogram binning", "histogram"),
+        ("label shift", "prior_shift"),
+        ("cross-entropy", "log_loss"),
+        ("c-statistic", "auc"),
+        ("ECE-sweep", "sweep_calibration_error"),
+        ("smECE", "smooth_calibration_error"),
+        ("classwise ECE", "ece_classwise"),
+        ("maximum calibration error", "expected_calibration_error"),
+        ("calibration-in-the-large", "signed_calibration_error"),
+        ("consistency band", "band"),
+        ("out-of-fold", "n_folds"),
+        ("held-out", "n_folds"),
+        ("decision curve", "net_benefit"),
+        ("calibration plot", "reliability_curve"),
+        ("prevalence", "base_rate"),
+    ],
+)
+def test_the_search_finds_the_names_of_the_field(query, code):
+    entries = metric_entries() | calibrator_entries() | term_entries()
+    assert code in [entry.code for entry in listed(kept(entries, query))]
+
+
+def test_references_become_links_and_everything_else_stays_text(texts):
+    said = linked("![x](http://evil.test), doi:10.1093/biomet/45.3-4.562; arXiv:1706.04599.")
+    texts.shown(said)
+    texts.shown(said)
+    assert "](http" not in said.replace("](https://doi.org", "").replace("](https://arxiv", "")
+    hostile = Entry("**x**", "x", "", "![x](http://evil.test)", "").markdown()
+    assert "![x](http" not in hostile
+
+
+def test_tooltips_of_the_metric_table_are_the_same_words(texts):
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    analysis = analyze(Predictions.from_arrays(rng.random(300) < p, p), Settings(methods=()))
+    by_key = {column.key: column_help(column) for column in analysis.columns}
+    for key in ("log_loss", "brier_score", "ks_error", "auc"):
+        assert METRICS[key].meaning in by_key[key]
+        assert METRICS[key].convention in by_key[key]
+    texts.shown(by_key["auc"])
+    assert "1 is calibrated." in by_key["slope"]

@@ -1,0 +1,46 @@
+"""The sentence beside the sensitivity strip: whether the verdict flips, and where."""
+
+import numpy as np
+
+from calib.analysis import analyze
+from calib.core.predictions import Predictions
+from calib.crossfit.settings import Settings
+from calib.curves.sensitivity import ece_sensitivity
+from calib.ui.reliability.sensitivity import sensitivity_sentence
+
+KEY = "uncalibrated"
+
+
+def scored(n, power):
+    """Scores whose outcomes come with probability score^power."""
+    rng = np.random.default_rng(2)
+    score = rng.beta(1, 1, n)
+    outcome = rng.random(n) < score**power
+    analysis = analyze(Predictions.from_arrays(outcome, score), Settings(methods=()))
+    held_out = analysis.held_out
+    return analysis, ece_sensitivity(held_out.cells[KEY], held_out.replicates[KEY])
+
+
+def test_a_clear_conclusion_does_not_depend_on_the_bins(texts):
+    said = sensitivity_sentence(*scored(1500, 2.0), KEY)
+    texts.shown(said)
+    assert "rejects calibration (p < 0.001)" in said
+
+
+def test_no_evidence_does_not_depend_on_them_either(texts):
+    analysis, found = scored(300, 1.0)
+    assert found.share == 0.0
+    said = sensitivity_sentence(analysis, found, KEY)
+    texts.shown(said)
+    texts.shown(said)
+    floor = analysis.uncalibrated.metrics["ece_quantile"].noise_floor
+    assert f"A calibrated model of this size shows {floor:.4f} on average." in said
+
+
+def test_a_weak_conclusion_says_where_it_changes(texts):
+    analysis, found = scored(1500, 1.12)
+    assert found.flips
+    said = sensitivity_sentence(analysis, found, KEY)
+    texts.shown(said)
+    for curve in (found.quantile, found.uniform):
+        assert f"{curve.strategy} bins" in said

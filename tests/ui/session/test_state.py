@@ -1,0 +1,198 @@
+"""The session: choices, its address, its data."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from calib.core.predictions import Predictions
+from calib.core.progress import no_progress
+from calib.crossfit.defaults import default_settings
+from calib.crossfit.settings import Settings
+from calib.loading import read
+from calib.ui.session.choices import AXIS, METHODS, MODELS, N_BINS, STRATEGY, VIEW, Chosen
+from calib.ui.session.links import Link
+from calib.ui.session.session import FIRST_EXAMPLE, Session
+from calib.ui.session.state import analysis, models, shown_models
+from calib.ui.session.upload import Upload
+
+
+def made(n: int = 200) -> Upload:
+    rng = np.random.default_rng(0)
+    p = rng.random(n).round(6)
+    y = rng.random(n) < p
+    lines = [f"{int(hit)},{score}" for hit, score in zip(y, p, strict=True)]
+    return Upload.of(read("y,p\n" + "\n".join(lines) + "\n"))
+
+
+def test_every_choice_is_in_the_address_and_comes_back():
+    session = Session()
+    session.change(N_BINS, 20)
+    session.change(AXIS, "logit")
+    session.choose_example("svm")
+    again = Session.from_link(session.link())
+    assert (again.chosen, again.example) == (Chosen.of({N_BINS: 20, AXIS: "logit"}), "svm")
+
+
+def test_reset_puts_back_one_choice_or_all():
+    session = Session(Chosen.of({N_BINS: 20, STRATEGY: "uniform", AXIS: "logit"}))
+    session.reset(N_BINS)
+    assert session.settings == Settings(strategy="uniform")
+    session.reset(AXIS)
+    assert session.chosen == Chosen.of({STRATEGY: "uniform"})
+    session.reset_all()
+    assert session.settings == Settings()
+
+
+def test_a_link_carries_no_data_and_checks_the_fingerprint():
+    upload = made()
+    session = Session()
+    session.take(upload)
+    link = session.link()
+    known = upload.predictions.fingerprint[:12]
+    assert link == {"v": "1", "data": known, "file": upload.files, "rows": "200"}
+    other = Session.from_link(link)
+    assert other.waits
+    assert models(other) == {}
+    assert other.link() == link
+    other.receive(made(201))
+    assert other.waits
+    assert other.offered is not None
+    other.receive(upload)
+    assert other.upload is upload
+    assert other.offered is None
+    assert not other.waits
+    other.receive(made(201))
+    assert other.upload is not upload
+    again = Session.from_link(link)
+    again.choose_example(FIRST_EXAMPLE)
+    assert not again.waits
+
+
+def test_an_example_replaces_an_upload_and_its_declaration():
+    session = Session()
+    session.take(made())
+    session.unseen = "yes"
+    session.choose_example("svm")
+    assert session.upload is None
+    assert session.unseen == "unknown"
+
+
+def test_an_upload_keeps_its_table_for_another_mapping():
+    upload = Upload.of(read("y,p\n" + "0,20\n1,80\n0,30.5\n1,99\n0,70\n" * 30))
+    assert upload.predictions is None
+    percent = next(problem for problem in upload.problems if problem.code == "percent")
+    repaired = upload.mapped(percent.repair)
+    assert repaired.predictions.scores.max() == 0.99
+    assert repaired.table is upload.table
+
+
+def test_test_rows_can_be_added_and_taken_away():
+    upload = made()
+    both = upload.with_test(made(50).table)
+    assert len(both.predictions) == 250
+    assert both.predictions.test.sum() == 50
+    assert both.with_test(None).predictions.fingerprint == upload.predictions.fingerprint
+
+
+def matrix(m: int = 4) -> Predictions:
+    scores = np.full((60, m), 1.0 / m)
+    return Predictions.from_arrays(np.arange(60) % m, scores)
+
+
+def binary() -> Predictions:
+    return Predictions.from_arrays(np.arange(60) % 2, np.linspace(0.1, 0.9, 60))
+
+
+def test_data_bring_their_own_start_and_choices_stay():
+    session = Session()
+    session.change(N_BINS, 20)
+    session.adapt_to_data(matrix())
+    start = default_settings(matrix())
+    assert session.settings == replace(start, n_bins=20)
+    assert session.link() == {"v": "1", "bins": "20"}
+    session.adapt_to_data(binary())
+    assert session.settings == Settings(view="class:1", n_bins=20)
+
+
+def test_a_link_keeps_what_it_names_though_another_start_has_it():
+    # "class:1" is where one score a row begins, and not where a matrix does.
+    session = Session.from_link({"view": "class:1"})
+    session.adapt_to_data(matrix())
+    assert session.settings.view == "class:1"
+    assert session.link()["view"] == "class:1"
+    session.reset(VIEW)
+    session.adapt_to_data(matrix())
+    assert session.settings.view == "top:1"
+
+
+def test_what_does_not_fit_the_data_is_left_behind():
+    session = Session.from_link({"view": "class:3", "m": "vector.platt"})
+    session.adapt_to_data(matrix(3))
+    assert session.settings.view == "top:1"
+    assert "'class:3'" in session.refused[0]
+    assert session.settings.methods == ("uncalibrated", "vector", "platt")
+    session.adapt_to_data(binary())
+    assert session.settings.methods == ("uncalibrated", "platt")
+    session.adapt_to_data(matrix(3))
+    assert len(session.refused) == 1
+
+
+def test_another_example_has_other_classes():
+    session = Session.from_link({"ex": "digits", "view": "class:3"})
+    session.choose_example("svm")
+    session.adapt_to_data(binary())
+    assert session.settings == default_settings(binary())
+    assert session.refused == ()
+
+
+def test_a_followed_link_brings_its_settings_to_other_data():
+    session = Session.from_link({"ex": "digits"})
+    session.adapt_to_data(matrix())
+    session.follow(Link(Chosen.of({METHODS: ("beta",), N_BINS: 7}), example="svm"))
+    session.adapt_to_data(binary())
+    assert session.settings == Settings(view="class:1", methods=("beta",), n_bins=7)
+    session.follow(Link(Chosen.of({N_BINS: 9}), example="digits"))
+    session.adapt_to_data(matrix())
+    assert session.settings == replace(default_settings(matrix()), n_bins=9)
+
+
+def several(*names: str) -> Upload:
+    lines = [
+        f"{name},{i % 2},{(i % 7 + 1) / (9 + k)}" for i in range(80) for k, name in enumerate(names)
+    ]
+    return Upload.of(read("model,y,p\n" + "\n".join(lines) + "\n"))
+
+
+def test_the_first_and_the_last_of_many_models_are_shown_until_some_are_chosen():
+    session = Session()
+    session.take(several("b", "c", "a"))
+    assert list(shown_models(session)) == ["b", "a"]
+    session.change(MODELS, ("c", "b"))
+    assert list(shown_models(session)) == ["b", "c"]
+    session.change(MODELS, ("gone",))
+    assert list(shown_models(session)) == ["b", "a"]
+    session.take(several(*"abcdefgh"))
+    session.change(MODELS, tuple("hgfedc"))
+    assert list(shown_models(session)) == list("cdef")
+
+
+def test_every_model_keeps_its_own_last_result():
+    session = Session()
+    session.take(several("a", "b", "c"))
+    session.change(METHODS, ("uncalibrated",))
+    rows = shown_models(session)
+    for _ in range(2):
+        found = {name: analysis(session, one, no_progress) for name, one in rows.items()}
+    assert len(session.latest) == 2
+    assert [a.data.fingerprint for a in found.values()] == [
+        one.fingerprint for one in rows.values()
+    ]
+    session.change(MODELS, ("c",))
+    analysis(session, shown_models(session)["c"], no_progress)
+    assert list(session.latest) == [rows["c"].fingerprint]
+
+
+def test_files_of_several_models_have_one_fingerprint():
+    one, two = several("a", "b"), several("a", "c")
+    assert one.fingerprint != two.fingerprint != one.models["a"].fingerprint
+    assert one.name == "pasted text"
