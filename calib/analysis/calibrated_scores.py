@@ -10,7 +10,7 @@ from calib.core.counted import CountedRows
 from calib.core.predictions import Predictions
 from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.fitting import create
+from calib.crossfit.methods import create
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 
 OUT_OF_FOLD = "out-of-fold"
