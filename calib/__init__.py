@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from calib import metrics, plot
     from calib.analysis import Analysis, LiveAnalysis, decisions, periods, slices
-    from calib.analysis.calibrated_scores import calibrated_scores
     from calib.analysis.from_model import from_estimator, from_predictions
     from calib.analysis.model_comparison import compare_models
+    from calib.analysis.scored_rows import calibrated_scores
     from calib.analysis.slices import aggregate
     from calib.calibrators import calibrator, multiclass_calibrator
     from calib.calibrators.meta_estimators import CalibratedModel, ScoreCalibrator
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 # metrics alone waits for neither pandas nor scikit-learn.
 _HOMES = {
     "calib.analysis": ("Analysis", "LiveAnalysis"),
-    "calib.analysis.calibrated_scores": ("calibrated_scores",),
+    "calib.analysis.scored_rows": ("calibrated_scores",),
     "calib.analysis.decisions": ("decisions",),
     "calib.analysis.from_model": ("from_estimator", "from_predictions"),
     "calib.analysis.model_comparison": ("compare_models",),

@@ -88,7 +88,7 @@ def make_table(
     """A table whose columns have unique names, with a warning about those that had not."""
     plain = [str(given).strip() or f"column {i}" for i, given in enumerate(names, 1)]
     repeated = [given for given, count in Counter(plain).items() if count > 1]
-    unique = frame.set_axis(_unique(plain), axis=1)
+    unique = frame.set_axis(unique_names(plain), axis=1)
     found, guesses = list(notes), []
     if repeated:
         shown = joined([quoted(given) for given in repeated[:3]], len(repeated))
@@ -101,7 +101,8 @@ def make_table(
     return Table(unique, name, first_row, tuple(found), guesses=tuple(guesses), commas=commas)
 
 
-def _unique(names: Sequence[str]) -> list[str]:
+def unique_names(names: Sequence[str]) -> list[str]:
+    """The names, a repeated one with a number behind it."""
     taken = set(names)
     seen: set[str] = set()
     unique = []

@@ -16,7 +16,7 @@ from calib.loading.building.predictions import (
     refused_guess,
 )
 from calib.loading.checking.inspection import ORDER, checklist_of, examine
-from calib.loading.checking.mapped_rows import Rows
+from calib.loading.checking.mapped_rows import Rows, map_rows
 from calib.loading.guessing.roles import guess
 from calib.loading.labels import Labels, as_labels
 from calib.loading.options import ColumnMapping
@@ -317,6 +317,17 @@ def one_model(
         )
     chosen = of_model(table, column, model, labels)
     return chosen, test_table and of_model(test_table, column, model)
+
+
+def rows_of_models(
+    tables: Sequence[Table], mapping: ColumnMapping, test_table: Table | None = None
+) -> dict[str, Rows]:
+    """The mapped rows of each model, those that `assess` sets aside among them; by model."""
+    sources = _sorted(_sources(tables, mapping, test_table))
+    return {
+        model: map_rows(source.table, source.mapping, source.test_table)
+        for model, source in sources.items()
+    }
 
 
 def to_predictions(

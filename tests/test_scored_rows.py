@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calib
-from calib.analysis.calibrated_scores import OUT_OF_FOLD, SEEN, UNSEEN, calibrated_scores
+from calib.analysis.scored_rows import OUT_OF_FOLD, SEEN, UNSEEN, calibrated_scores
 from calib.core.predictions import Predictions
 from calib.metrics import log_loss
 

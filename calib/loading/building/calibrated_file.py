@@ -1,0 +1,141 @@
+"""A person's own table with calibrated scores beside its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from calib.calibrators import Calibrator, MatrixCalibrator
+from calib.core.views import ROW_SUM_TOLERANCE
+from calib.loading.building.models import rows_of_models
+from calib.loading.checking.mapped_rows import read_scores, transformed
+from calib.loading.options import ColumnMapping
+from calib.loading.problems import refuse
+from calib.loading.table import Table, unique_names
+from calib.numerics.arrays import BoolArray, FloatArray
+from calib.text import joined, quoted
+
+SET_ASIDE = "set aside"
+CALIBRATED = "calibrated"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibratedTable:
+    """A table with new columns.
+
+    Attributes
+    ----------
+    frame : DataFrame
+    set_aside : mapping of str to int
+        Reason -> number of rows without a calibrated score.
+    """
+
+    frame: pd.DataFrame
+    set_aside: Mapping[str, int]
+
+
+def with_calibrated(
+    tables: Sequence[Table],
+    mapping: ColumnMapping,
+    test_table: Table | None,
+    calibrated: pd.DataFrame,
+    model: int = 0,
+) -> CalibratedTable:
+    """All rows of the table that predictions came from, and their calibrated scores.
+
+    Parameters
+    ----------
+    tables, mapping, test_table
+        As for `calib.loading.assess`.
+    calibrated : DataFrame
+        As `calib.calibrated_scores` makes it of the rows that were used.
+    model : int
+        Number of the model, in the order of `assess`.
+
+    Returns
+    -------
+    CalibratedTable
+        Rows that were set aside have no calibrated score, and say so.
+    """
+    rows = list(rows_of_models(tables, mapping, test_table).values())[model]
+    parts = [rows.table.frame, *([rows.test_table.frame] if rows.test_table else [])]
+    frame = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+    places = np.arange(len(frame))[rows.kept]
+    whole = calibrated.set_axis(places).reindex(range(len(frame)))
+    by = whole["calibrated_by"].cat.add_categories(SET_ASIDE).fillna(SET_ASIDE)
+    reasons = {reason: int(found.sum()) for reason, found in rows.unusable.items()}
+    return _beside(frame, whole.assign(calibrated_by=by), reasons)
+
+
+def calibrate_table(
+    table: Table,
+    mapping: ColumnMapping,
+    fitted: Calibrator | MatrixCalibrator,
+    class_names: Sequence[str] = (),
+) -> CalibratedTable:
+    """A table of new scores, without outcomes, and their calibrated scores.
+
+    Parameters
+    ----------
+    table : Table
+    mapping : ColumnMapping
+        Its score columns are read, as they were when the calibrator was fitted.
+    fitted : Calibrator or MatrixCalibrator
+    class_names : sequence of str
+        Of a matrix.
+
+    Raises
+    ------
+    InputError
+        If the table lacks a score column.
+
+    Examples
+    --------
+    >>> import calib
+    >>> from calib.loading.reading.reader import read
+    >>> fitted = calib.calibrator("prior_shift", r=9.0).fit([0.5, 0.5], [0, 1])
+    >>> made = calibrate_table(read("id,p\\na,0.5\\nb,\\n"), ColumnMapping(score="p"), fitted)
+    >>> made.frame["calibrated"].round(3).tolist(), made.set_aside
+    ([0.1, nan], {'score missing': 1})
+    """
+    absent = [name for name in mapping.score_columns if name not in table.columns]
+    if absent:
+        lacking = joined([quoted(name) for name in absent[:3]], len(absent))
+        raise refuse(
+            "score-column",
+            f"{quoted(table.name)} has no column {lacking}. Choose the column of the scores, or "
+            "rename it as in the file of the analysis.",
+        )
+    _, written = read_scores(table.frame, mapping, commas=table.commas)
+    scores = transformed(written, mapping.transform).astype(np.float64)
+    scores = 1.0 - scores if mapping.swap else scores
+    reasons = _reasons(scores)
+    usable = ~np.logical_or.reduce(list(reasons.values()))
+    values = np.full_like(scores, np.nan)
+    if usable.any():
+        values[usable] = fitted.predict(scores[usable])
+    named = [f"{CALIBRATED}_{name}" for name in class_names] if values.ndim == 2 else [CALIBRATED]
+    made = pd.DataFrame(values.reshape(len(values), -1), columns=named)
+    counts = {reason: int(found.sum()) for reason, found in reasons.items() if found.any()}
+    return _beside(table.frame, made, counts)
+
+
+def _reasons(scores: FloatArray) -> dict[str, BoolArray]:
+    """Why rows have no calibrated score; each row stands under its first reason."""
+    matrix = scores.reshape(len(scores), -1)
+    missing = np.asarray(np.isnan(matrix).any(axis=1))
+    outside = ~missing & ((matrix < 0.0) | (matrix > 1.0)).any(axis=1)
+    reasons: dict[str, BoolArray] = {"score missing": missing, "score outside [0, 1]": outside}
+    if scores.ndim == 2:
+        uneven = np.abs(matrix.sum(axis=1) - 1.0) > ROW_SUM_TOLERANCE
+        reasons["scores do not sum to 1"] = ~missing & ~outside & uneven
+    return reasons
+
+
+def _beside(frame: pd.DataFrame, new: pd.DataFrame, reasons: Mapping[str, int]) -> CalibratedTable:
+    names = unique_names([*frame.columns, *new.columns])[len(frame.columns) :]
+    joined_frame = pd.concat([frame.reset_index(drop=True), new.set_axis(names, axis=1)], axis=1)
+    return CalibratedTable(joined_frame, {why: n for why, n in reasons.items() if n})
