@@ -1,4 +1,4 @@
-"""Fixtures of the browser tests: one server and one Chromium a session, a fresh context a test.
+"""Fixtures of the browser tests: one server, one Chromium and one tab per process.
 
 A test asks for `page`, opens the app with `visit(page, "/reliability")` and uses the helpers of
 tests/browser/harness.py. Whatever the test itself asserts, it also fails on a script error, a
@@ -48,20 +48,57 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def page(browser: Browser, app_url: str, server_log: Path) -> Iterator[Page]:
-    """An empty tab; paths given to `visit` or `page.goto` are the app's."""
-    logged = server_log.stat().st_size
-    context = browser.new_context(base_url=app_url, viewport={"width": 1280, "height": 900})
+@pytest.fixture(scope="session")
+def tab(browser: Browser, app_url: str) -> Iterator[tuple[Page, list[str]]]:
+    """The tab that tests share, and what went wrong in its context.
+
+    A tab keeps the compiled scripts of Streamlit and plotly: a page then opens for a third of the
+    processor time that it takes in a new context.
+    """
+    context = browser.new_context(base_url=app_url)
     problems = _watch(context)
-    page = context.new_page()
-    yield page
-    problems += [text for tab in context.pages for text in harness.exceptions(tab)]
+    yield context.new_page(), problems
     context.close()
+
+
+@pytest.fixture
+def page(tab: tuple[Page, list[str]], server_log: Path) -> Iterator[Page]:
+    """An empty tab that remembers nothing; paths given to `visit` or `page.goto` are the app's.
+
+    A script that runs before every page (`add_init_script`) stays for good: a test that needs one
+    opens a tab of its own with `page.context.new_page()`.
+    """
+    page, problems = tab
+    logged = server_log.stat().st_size
+    problems.clear()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    yield page
+    problems += [text for each in page.context.pages for text in harness.exceptions(each)]
+    _forget(page)
     log = server_log.read_bytes()[logged:].decode(errors="replace")
     if "Traceback" in log:
         problems.append(f"The server logged a traceback:\n{log}")
     assert not problems, "\n".join(problems)
+
+
+def _forget(page: Page) -> None:
+    """Leave the tab as a new one: nothing stored, permitted, pretended or under the pointer."""
+    for other in page.context.pages:
+        if other is not page:
+            other.close()
+    page.goto("/_stcore/health")  # of the app's origin, without the app
+    page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+    page.goto("about:blank")
+    page.context.clear_cookies()
+    page.context.clear_permissions()
+    page.emulate_media(
+        media="null",
+        color_scheme="light",
+        reduced_motion="null",
+        forced_colors="null",
+        contrast="null",
+    )
+    page.mouse.move(0, 0)
 
 
 def _watch(context: BrowserContext) -> list[str]:

@@ -262,6 +262,7 @@ def test_a_reader_hears_what_was_found(page: Page):
 
 
 def test_without_its_script_the_static_chart_stands(page: Page):
+    page = page.context.new_page()
     page.add_init_script("window.atob = () => { throw Error('none'); }")
     visit(page, "/reliability")
     expect(page.get_by_text("The static chart is below")).to_be_visible()
