@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.harness import by_key, visit
+from tests.rare import common_first
 
 # The plot area and its titles, against the toolbar that the pointer brings up.
 OVERLAPS = """
@@ -18,7 +19,7 @@ plot => {
 SIZE = "plot => { const {xaxis, yaxis} = plot._fullLayout; return [xaxis._length, yaxis._length]; }"
 
 
-@pytest.mark.parametrize("width", [390, 1024, 1440, 2560])
+@pytest.mark.parametrize("width", common_first([390, 1024, 1440, 2560], [390, 1440]))
 def test_the_square_is_as_wide_as_its_column_and_no_higher_than_the_window(page: Page, width: int):
     page.set_viewport_size({"width": width, "height": 900})
     visit(page, "/functions")
