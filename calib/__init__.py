@@ -132,8 +132,8 @@ def analyze(
         try:
             predictions = load(predictions)
         except InputError as error:
-            said = f"{error} Name what is unclear in calib.load, and analyze what it returns."
-            raise InputError(error.problems, said, error.mapping) from None
+            message = f"{error} Name what is unclear in calib.load, and analyze what it returns."
+            raise InputError(error.problems, message, error.mapping) from None
     progress = progress or no_progress
     return analysis.analyze(predictions, settings, earlier=earlier, progress=progress)
 

@@ -65,7 +65,7 @@ def from_predictions(
     Raises
     ------
     ValueError
-        If labels or probabilities are not what is said above; the message says which and where.
+        If labels or probabilities are not as described above; the message says which and where.
 
     Examples
     --------

@@ -177,15 +177,15 @@ def _check(models: Mapping[str, Predictions]) -> None:
         raise ValueError(f"models must hold at least 2 models, got {len(models)}.")
     kinds = {name: one.n_classes if one.is_matrix else 1 for name, one in models.items()}
     if len(set(kinds.values())) > 1:
-        said = ", ".join(f"{n} of {name}" for name, n in list(kinds.items())[:3])
-        raise ValueError(f"models must all have the same number of score columns, got {said}.")
+        counts = ", ".join(f"{n} of {name}" for name, n in list(kinds.items())[:3])
+        raise ValueError(f"models must all have the same number of score columns, got {counts}.")
 
 
 def _told(progress: Progress, number: int, total: int, name: str) -> Progress:
-    def told(share: float, text: str) -> None:
+    def of_this_model(share: float, text: str) -> None:
         progress((number + share) / total, f"{name}: {text}")
 
-    return told
+    return of_this_model
 
 
 def _scored(predictions: Predictions, settings: Settings, progress: Progress) -> _Scored:
@@ -256,7 +256,7 @@ def _same_rows(first: Predictions, second: Predictions) -> bool:
 
 
 def _differences(scored: _Scored, reference: _Scored, method: str, *, paired: bool) -> Estimates:
-    rows, against = scored.rows[method], reference.rows[method]
+    rows, others = scored.rows[method], reference.rows[method]
     if not paired:
         own, theirs = _metrics(scored.analysis)[method], _metrics(reference.analysis)[method]
         return {key: unpaired_difference(theirs[key], own[key]) for key in rows}
@@ -265,6 +265,6 @@ def _differences(scored: _Scored, reference: _Scored, method: str, *, paired: bo
     noise = [one.added_variance[method] for one in (scored, reference)]
     added = {key: 0.0 if scored is reference else sum(one[key] for one in noise) for key in rows}
     return {
-        key: mean_estimate(values - against[key], held_out.given_rows, level, added[key])
+        key: mean_estimate(values - others[key], held_out.given_rows, level, added[key])
         for key, values in rows.items()
     }

@@ -87,8 +87,8 @@ class Verdict:
     @property
     def finding(self) -> str:
         """What is wrong, where and by how much: the sentence without its heading and evidence."""
-        said = self._after_heading
-        return said.rpartition(" (")[0] if self.evidence else said[:1].upper() + said[1:]
+        text = self._after_heading
+        return text.rpartition(" (")[0] if self.evidence else text[:1].upper() + text[1:]
 
     @property
     def evidence(self) -> str:
@@ -184,7 +184,7 @@ def judge(
     slope: Estimate | None = None,
     words: ViewWords | None = None,
 ) -> Verdict:
-    """Test the scores against their outcomes, and say the result in a sentence.
+    """Test the scores against their outcomes, and state the result in a sentence.
 
     Scores are not calibrated where one of the tests rejects after Holm's correction, which keeps
     the chance of even one false rejection at 5%. The verdict is inconclusive where the
@@ -329,7 +329,7 @@ def _worst_stretch(cells: ScoreCells, words: ViewWords) -> str:
     """Where the cumulative difference falls or climbs furthest, and what was observed there."""
     difference = cells.cumulative_positive - cells.cumulative_score
     start, end = sorted((int(difference.argmin()), int(difference.argmax())))
-    # A range that all but reaches an end of the scores is said, and averaged, up to that end.
+    # A range that all but reaches an end of the scores is named, and averaged, up to that end.
     share = cells.cumulative_weight / cells.total_weight
     swing = difference / np.ptp(difference)
     if share[start] <= BEYOND and abs(swing[start]) <= BEYOND:
@@ -343,11 +343,11 @@ def _worst_stretch(cells: ScoreCells, words: ViewWords) -> str:
 
 
 def _averages(place: str, stated: float, observed: float, words: ViewWords) -> str:
-    said, seen = percents(stated, observed)
+    predicted, seen = percents(stated, observed)
     if words.top_label and not place:
-        return f"Mean confidence is {said}, accuracy {seen}."
+        return f"Mean confidence is {predicted}, accuracy {seen}."
     rows = "those" if place else "the"
-    return f"{words.scores} {place}average {said}, but {seen} of {rows} rows {words.positive}."
+    return f"{words.scores} {place}average {predicted}, but {seen} of {rows} rows {words.positive}."
 
 
 def _place(cells: ScoreCells, start: int, end: int) -> str:
@@ -429,11 +429,11 @@ def _runner_up(
     second = min(others, key=lambda key: losses[key].value)
     first, next_one, difference = CALIBRATORS[best], CALIBRATORS[second], to_best[second]
     if difference.low > 0.0:
-        said = "significantly worse"
+        finding = "significantly worse"
     else:
         simpler = first.simplicity < next_one.simplicity
-        said = "not significantly different" + (f"; {first.label} is simpler" if simpler else "")
-    return [f"Runner-up: {next_one.label} ({_interval(difference, level)}), {said}."]
+        finding = "not significantly different" + (f"; {first.label} is simpler" if simpler else "")
+    return [f"Runner-up: {next_one.label} ({_interval(difference, level)}), {finding}."]
 
 
 def _interval(change: Estimate, confidence: float) -> str:

@@ -189,9 +189,10 @@ def _findings(given: argparse.Namespace, analysis: Analysis) -> list[Finding]:
 
 def _line(found: list[Finding], analysis: Analysis, method: str) -> str:
     broken = [finding.sentence for finding in found if not finding.kept]
-    word, told = ("fail", broken) if broken else ("pass", [finding.sentence for finding in found])
+    kept = [finding.sentence for finding in found]
+    word, reasons = ("fail", broken) if broken else ("pass", kept)
     rows = f"{analysis.data.n_rows} rows"
-    return f"{word}: {'; '.join(told)} ({analysis.methods[method].label}, {rows})"
+    return f"{word}: {'; '.join(reasons)} ({analysis.methods[method].label}, {rows})"
 
 
 def _facts(analysis: Analysis) -> dict[str, str]:

@@ -95,7 +95,7 @@ def _sentence(error: ValueError | OSError) -> str:
 def _refused(given: argparse.Namespace, sentence: str) -> int:
     print(f"calib: {sentence}", file=sys.stderr)
     if getattr(given, "junit", None) is not None:
-        # Where this file was the trouble, the sentence has said so.
+        # Where this file was the trouble, the sentence has named it.
         with suppress(OSError):
             junit.write_error(given.junit, sentence)
     return BAD_INPUT

@@ -155,8 +155,8 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         help="CSV, TSV, Parquet, Arrow, or NumPy (.npz); or - for standard input; or a built-in "
         "example, as example:KEY",
     )
-    told = "What is not named is guessed, as in calib.load."
-    _add(parser.add_argument_group("data", told), DATA)
+    note = "What is not named is guessed, as in calib.load."
+    _add(parser.add_argument_group("data", note), DATA)
     # At a terminal, progress is always shown.
     parser.add_argument("--progress", **_flag("report progress on standard error"))
 
@@ -272,8 +272,8 @@ def predictions_of(given: argparse.Namespace) -> Predictions | Aggregate:
     try:
         return load(given.predictions, **named)
     except InputError as error:
-        told = " ".join(_with_options(problem, error.mapping) for problem in error.problems)
-        raise InputError(error.problems, told) from None
+        sentences = " ".join(_with_options(problem, error.mapping) for problem in error.problems)
+        raise InputError(error.problems, sentences) from None
 
 
 def _of_query(path: str, named: dict[str, Any]) -> Aggregate | None:
@@ -314,12 +314,12 @@ def _with_options(problem: Problem, base: ColumnMapping | None) -> str:
     answers = [choice.arguments for choice in problem.choices]
     if problem.repair is not None and base is not None:
         answers.insert(0, problem.repair.changed(base))
-    said = [[_option(name, value) for name, value in each.items()] for each in answers]
-    told = " or ".join(map(" ".join, said))
+    written = [[_option(name, value) for name, value in each.items()] for each in answers]
+    text = " or ".join(map(" ".join, written))
     # Some repairs take an option away, and a column may have a name that no shell likes.
-    if not told or not all(map(all, said)) or not told.isprintable():
+    if not text or not all(map(all, written)) or not text.isprintable():
         return problem.sentence
-    return f"{problem.sentence} On the command line: {told}."
+    return f"{problem.sentence} On the command line: {text}."
 
 
 def _option(name: str, value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 
@@ -39,6 +40,6 @@ class Estimate:
     def columns(self, name: str) -> dict[str, float]:
         """Columns of a table row: the number, and what else is known of it."""
         others = {"low": self.low, "high": self.high, "noise_floor": self.noise_floor}
-        known = {f"{name}_{end}": value for end, value in others.items() if value == value}
+        known = {f"{name}_{end}": value for end, value in others.items() if not math.isnan(value)}
         grouped = {f"{name}_resolution": self.resolution} if self.resolution > 0.0 else {}
         return {name: self.value} | known | grouped

@@ -29,9 +29,9 @@ time, model, model_value, transform : str
         that count as positive, where there are several.
     drop_missing, swap : bool
     delimiter, encoding, decimal : str
-        How the text is written, where a person said it.
+        How the text is written, where a person stated it.
     header : bool or None
-        Whether its first line names the columns, where a person said it.
+        Whether its first line names the columns, where a person stated it.
     guesses : tuple of str
         Arguments that were not given, and the values that were guessed for them.
     repeated_rows, repeated_ids : int

@@ -31,7 +31,7 @@ from calib.calibrators.matrix_forms import (
 from calib.numerics.arrays import FloatArray
 from calib.numerics.pieces import Pieces
 
-MOST_CLASSES, MOST_NUMBERS = 10_000, 5_000_000
+MAX_CLASSES, MAX_NUMBERS = 10_000, 5_000_000
 Json = dict[str, Any]
 
 
@@ -104,7 +104,7 @@ def choice(given: Any, place: str, known: tuple[Any, ...]) -> Any:
 
 
 def _numbers(given: Any, place: str) -> FloatArray:
-    flat = isinstance(given, list) and len(given) <= MOST_NUMBERS
+    flat = isinstance(given, list) and len(given) <= MAX_NUMBERS
     if not flat or not all(type(value) in (int, float) for value in given):
         raise ExportError(f"{place} must be a list of numbers, got {_short(given)}.")
     values = np.array(given, dtype=np.float64)

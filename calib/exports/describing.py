@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from calib.analysis import Analysis
 
 # Sums of a matrix product are rounded in an order of the library's own, and e^x magnifies it.
-MOST_RELATIVE = 1e-11
+MAX_RELATIVE = 1e-11
 
 
 def describe(
@@ -80,7 +80,7 @@ def _compare_with_fitted(
     made: ExportedCalibrator, fitted: FloatArray, expected: FloatArray
 ) -> None:
     if made.matrix:
-        wrong = np.abs(fitted - expected) > MOST_RELATIVE * np.maximum(fitted, 1e-300)
+        wrong = np.abs(fitted - expected) > MAX_RELATIVE * np.maximum(fitted, 1e-300)
     else:
         wrong = ulps(fitted, expected) > 0
     if wrong.any():

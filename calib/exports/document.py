@@ -21,9 +21,9 @@ from calib.numerics.arrays import FloatArray
 from calib.numerics.threads import single_thread
 
 FORMAT, SCHEMA = "calib calibrator", 1
-MOST_BYTES = 256 * 2**20
+MAX_BYTES = 256 * 2**20
 # Every engine does the same basic operations; what is left is a power of two that is not exact.
-MOST_ULPS = 2
+MAX_ULPS = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,20 +188,20 @@ def check_values(made: ExportedCalibrator, found: FloatArray, who: str) -> int:
     if found.shape != made.expected.shape:
         raise ExportError(f"{who} must give {made.expected.shape} values, got {found.shape}.")
     apart = ulps(made.expected, found)
-    if apart.max() > MOST_ULPS:
-        first = tuple(np.argwhere(apart > MOST_ULPS)[0])
+    if apart.max() > MAX_ULPS:
+        first = tuple(np.argwhere(apart > MAX_ULPS)[0])
         score = made.scores[first[0]].tolist()
         raise ExportError(
             f"{who} gives {found[first].item()!r} at score {score!r} where the calibrator gives "
-            f"{made.expected[first].item()!r}, more than {MOST_ULPS} units in the last place off."
+            f"{made.expected[first].item()!r}, more than {MAX_ULPS} units in the last place off."
         )
     return int(apart.max())
 
 
 def parse(text: str | bytes) -> Json:
     """A JSON object; NaN, repeated names, and depth or size without bound are refused."""
-    if len(text) > MOST_BYTES:
-        raise ExportError(f"The file must be at most {MOST_BYTES:,} bytes, got {len(text):,}.")
+    if len(text) > MAX_BYTES:
+        raise ExportError(f"The file must be at most {MAX_BYTES:,} bytes, got {len(text):,}.")
     try:
         content = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:

@@ -17,7 +17,7 @@ from calib.numerics.arrays import FloatArray
 from calib.text import significant
 
 SOURCE, MADE = "calib-source: ", "calib-made: "
-MOST_CLASSES, MOST_PIECES = 100, 20_000
+MAX_CLASSES, MAX_PIECES = 100, 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,16 +151,16 @@ def text_of(made: ExportedCalibrator, target: Target, choices: Choices, run: Run
 
 
 def _program(made: ExportedCalibrator, target: Target) -> Program:
-    if made.classes is not None and len(made.classes) > MOST_CLASSES:
+    if made.classes is not None and len(made.classes) > MAX_CLASSES:
         raise ExportError(
-            f"{target.label} is written for at most {MOST_CLASSES} classes, got "
+            f"{target.label} is written for at most {MAX_CLASSES} classes, got "
             f"{len(made.classes):,}. Choose .json, which calib.load_calibrator reads."
         )
     program = record(made.form, None if made.classes is None else len(made.classes))
     pieces = sum(len(n.pieces.centers) for n in program.order if n.pieces is not None)
-    if target.key == "sql" and pieces > MOST_PIECES:
+    if target.key == "sql" and pieces > MAX_PIECES:
         raise ExportError(
-            f"SQL is written for at most {MOST_PIECES:,} pieces of a curve, got {pieces:,}. "
+            f"SQL is written for at most {MAX_PIECES:,} pieces of a curve, got {pieces:,}. "
             "Choose .onnx, .py, .js or .json, or a calibrator with fewer pieces."
         )
     return program

@@ -16,14 +16,14 @@ from calib.numerics.transforms import MACHINE_EPSILON
 
 ALWAYS = (0.0, 5e-324, 1e-300, 0.5, 1.0 - 2.0**-53, 1.0)
 N_RANDOM, SEED = 500, 20180924
-MOST_KNOTS = 20_000
-MOST_NUMBERS = 200_000  # of a matrix
+MAX_KNOTS = 20_000
+MAX_NUMBERS = 200_000  # of a matrix
 
 
 def scores_to_test(fitted: Calibrator) -> FloatArray:
     """Every knot and both its neighbours, the ends of the floats, and 500 random scores."""
     bends = np.unique(np.concatenate([fitted.knots(), bends_of(fitted.to_map())]))
-    bends = bends[np.linspace(0, len(bends) - 1, min(len(bends), MOST_KNOTS)).astype(np.int64)]
+    bends = bends[np.linspace(0, len(bends) - 1, min(len(bends), MAX_KNOTS)).astype(np.int64)]
     beside = [np.nextafter(bends, -1.0), bends, np.nextafter(bends, 2.0)]
     drawn = np.random.default_rng(SEED).random(N_RANDOM)
     scores = np.unique(np.concatenate([ALWAYS, *beside]))
@@ -56,9 +56,9 @@ def _on_scores(form: Form, pieces: Pieces) -> bool:
 def rows_to_test(fitted: MatrixCalibrator) -> FloatArray:
     """Certain rows, an even one, random ones, and for a function per class its knots."""
     m = fitted.n_classes_
-    n = max(20, min(N_RANDOM, MOST_NUMBERS // m))
+    n = max(20, min(N_RANDOM, MAX_NUMBERS // m))
     drawn = np.random.default_rng(SEED).dirichlet(np.full(m, 0.5), n)
-    certain = np.eye(m)[: max(2, MOST_NUMBERS // m // 10)]
+    certain = np.eye(m)[: max(2, MAX_NUMBERS // m // 10)]
     return np.vstack([certain, np.full((1, m), 1.0 / m), drawn, *_at_knots(fitted.to_map(), m, n)])
 
 

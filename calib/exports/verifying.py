@@ -7,7 +7,7 @@ from pathlib import Path
 
 from calib.exports import onnx_file
 from calib.exports.codec import ExportError
-from calib.exports.document import MOST_BYTES, ExportedCalibrator, read_document
+from calib.exports.document import MAX_BYTES, ExportedCalibrator, read_document
 from calib.exports.targets import (
     MADE,
     SOURCE,
@@ -108,7 +108,7 @@ def verify(path: str | Path) -> Verified:
 
 
 def _bytes(path: Path) -> bytes:
-    if path.stat().st_size > 2 * MOST_BYTES:
+    if path.stat().st_size > 2 * MAX_BYTES:
         raise ExportError(f"{path.name} is too large: {path.stat().st_size:,} bytes.")
     return path.read_bytes()
 

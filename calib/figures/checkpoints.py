@@ -59,14 +59,14 @@ def _alt(comparison: ModelComparison) -> str:
     """Where the first metric begins and ends, by method."""
     column, names = comparison.columns[0], list(comparison.models)
     first, last = comparison.models[names[0]], comparison.models[names[-1]]
-    said = [
+    sentences = [
         f"{CALIBRATORS[key].label}: {number(first.metrics[key][column.key].value)} to "
         f"{number(last.metrics[key][column.key].value)}."
         for key in comparison.methods
         if key in first.metrics and key in last.metrics
     ]
     span = f"{len(names)} models, {names[0]} to {names[-1]}"
-    return f"{column.label} of {span}. {' '.join(said)}"
+    return f"{column.label} of {span}. {' '.join(sentences)}"
 
 
 def _positions(comparison: ModelComparison) -> FloatArray:
@@ -104,8 +104,8 @@ def _line(comparison: ModelComparison, column: Column, panel: int, number: int) 
 
 
 def _describe(name: str, n_rows: int, estimate: Estimate, column: Column) -> str:
-    said = f"{column.label} {with_interval(estimate)}"
-    return f"{escaped(name)}<br>{escaped(said)}<br>{n_rows:,} rows"
+    value = f"{column.label} {with_interval(estimate)}"
+    return f"{escaped(name)}<br>{escaped(value)}<br>{n_rows:,} rows"
 
 
 def _names(comparison: ModelComparison) -> list[str]:

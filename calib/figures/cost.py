@@ -44,7 +44,7 @@ def cost_chart(curves: CostCurves, table: DecisionTable, methods: Sequence[str])
     layers += [_mark(table, key) for key in methods]
     if table.costs.capacity is None:
         layers.append(threshold_line(table.costs.threshold, ends))
-    said = [
+    sentences = [
         f"{CALIBRATORS[key].label}: {number(table.methods[key].cost.value)} at its threshold."
         for key in methods
     ]
@@ -52,7 +52,7 @@ def cost_chart(curves: CostCurves, table: DecisionTable, methods: Sequence[str])
         "cost",
         over_thresholds("Expected cost per row", ends),
         layers,
-        f"Expected cost per row over the threshold. {' '.join(said)}",
+        f"Expected cost per row over the threshold. {' '.join(sentences)}",
         left=LEFT,
     )
 
@@ -74,10 +74,10 @@ def _mark(table: DecisionTable, key: str) -> Trace:
     decision = table.methods[key]
     if table.costs.capacity is not None:
         kind, at, cost = "capacity", decision.threshold, decision.cost.value
-        said = f"capacity reached at {probability(at)}: {number(cost)}"
+        label = f"capacity reached at {probability(at)}: {number(cost)}"
     else:
         kind, at, cost = "hindsight", min(decision.hindsight, 1.0), decision.hindsight_cost
         place = "none flagged" if decision.hindsight > 1.0 else f"at {probability(at)}"
-        said = f"lowest in hindsight: {number(cost)}, {place}"
-    hover = f"{said}<extra>%{{fullData.name}}</extra>"
+        label = f"lowest in hindsight: {number(cost)}, {place}"
+    hover = f"{label}<extra>%{{fullData.name}}</extra>"
     return points(kind, method(key), [at], [cost], marker={"size": 10}, hover=hover)

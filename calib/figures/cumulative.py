@@ -61,13 +61,13 @@ def cumulative_chart(
     result, columns = analysis.methods[method], min(2, len(panels))
     drawn = [_panel(result, panel, place % columns == 0) for place, panel in enumerate(panels)]
     verdict = analysis.verdict.sentence
-    said = verdict if method == "uncalibrated" else f"{result.label}: {evidence(result)}."
+    sentence = verdict if method == "uncalibrated" else f"{result.label}: {evidence(result)}."
     names = ", ".join(PANELS[panel][0] for panel in panels)
     return draw(
         "cumulative",
         grid(drawn, columns, SIDE, SIDE, gaps=(22, 84)),
         [layer for place, panel in enumerate(panels) for layer in _layers(result, panel, place)],
-        f"Cumulative calibration, without bins: {names}. {said}",
+        f"Cumulative calibration, without bins: {names}. {sentence}",
         of=(analysis.data.name, method),
         top=TOP + TITLE_ROW,
         # Panels on the right have their ticks there.

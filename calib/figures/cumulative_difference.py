@@ -114,9 +114,9 @@ def _extremes(result: MethodResult) -> Trace:
     furthest = _furthest(result)
     at = np.array([bottom, top, furthest])
     kuiper = f"Kuiper error {number(difference[top] - difference[bottom])}"
-    said = [f"{kuiper}, lowest", f"{kuiper}, highest"]
+    labels = [f"{kuiper}, lowest", f"{kuiper}, highest"]
     # Under the pointer lies the marker on top, so its words are those of both.
-    said.append(f"KS error {number(abs(difference[furthest]))}<br>{said[furthest == top]}")
+    labels.append(f"KS error {number(abs(difference[furthest]))}<br>{labels[furthest == top]}")
     # Away from the nearer side, and above or below the curve's end.
     aside = "left" if drawn.fractile[furthest] > 0.5 else "right"
     return points(
@@ -134,7 +134,7 @@ def _extremes(result: MethodResult) -> Trace:
         },
         hovertext=[
             f"{words}<br>at score {number(score, 3)}"
-            for words, score in zip(said, drawn.score[at], strict=True)
+            for words, score in zip(labels, drawn.score[at], strict=True)
         ],
         hover="%{hovertext}<extra>%{fullData.name}</extra>",
     )

@@ -87,12 +87,12 @@ def _position(curve: EpsilonCurve, epsilon: float) -> int:
 
 def _alt(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> str:
     known = analysis.compact_logit
-    said = [
+    sentences = [
         f"{analysis.methods[curve.key].label} has its least, {number(curve.log_loss.min())}, at "
         f"epsilon {significant(curve.epsilon[curve.log_loss.argmin()], 2)}, and "
         f"{number(curve.log_loss[_position(curve, known.epsilon)])} at the one in use."
         for curve in curves
     ]
     return " ".join(
-        [f"Held-out log loss over epsilon, {significant(known.epsilon, 2)} in use.", *said]
+        [f"Held-out log loss over epsilon, {significant(known.epsilon, 2)} in use.", *sentences]
     )

@@ -123,12 +123,12 @@ def _points(function: CalibrationFunction, scale: Scale) -> dict[str, Any]:
     """A calibrator on its axes, and its numbers under the pointer."""
     score, calibrated = function.score, function.calibrated
     shown: dict[str, Any] = {"x": score.astype(np.float32), "y": calibrated.astype(np.float32)}
-    said = "score %{x:.4f}, calibrated %{y:.4f}"
+    values = "score %{x:.4f}, calibrated %{y:.4f}"
     if scale.kind == "logit":
         shown = {"x": scale.beyond(score), "y": scale.beyond(calibrated)}
         shown["customdata"] = np.column_stack([score, calibrated]).tolist()
-        said = "score %{customdata[0]:.4~g}, calibrated %{customdata[1]:.4~g}"
-    return {**shown, "hover": f"{said}<extra>%{{fullData.name}}</extra>"}
+        values = "score %{customdata[0]:.4~g}, calibrated %{customdata[1]:.4~g}"
+    return {**shown, "hover": f"{values}<extra>%{{fullData.name}}</extra>"}
 
 
 def _before(result: MethodResult, function: CalibrationFunction, scale: Scale) -> Trace:

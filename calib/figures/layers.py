@@ -322,14 +322,14 @@ def _rate_band(rate: RateCurve, scale: Scale) -> Trace:
 def _rate(rate: RateCurve, scale: Scale) -> Trace:
     name, dash = RATES[rate.kind]
     at = level(rate.confidence_level)
-    said = [
+    texts = [
         f"score {probability(score)}: observed {probability(observed)}"
         f"<br>{at} CI {probability(low)} to {probability(high)}"
         for score, observed, low, high in _numbers(rate.score, rate)
     ]
     of = Subject(rate.kind, name, MethodStyle(OUTCOME, dash, "circle"))
     x, y = (scale.at(part).astype(np.float32) for part in (rate.score, rate.observed))
-    return curve("rate", of, x, y, hovertext=said, hover=EACH)
+    return curve("rate", of, x, y, hovertext=texts, hover=EACH)
 
 
 def _numbers(

@@ -96,13 +96,13 @@ def period_chart(tables: Mapping[str, PeriodTable]) -> Chart:
 
 
 def _alt(tables: Mapping[str, PeriodTable], first: PeriodTable) -> str:
-    said = [
+    sentences = [
         f"{CALIBRATORS[key].label}: {int((table.ks_p_adjusted < SIGNIFICANCE).sum())} periods "
         "with evidence against calibration (KS test, Holm)."
         for key, table in tables.items()
     ]
     span = f"{len(first)} periods, {first.names[0]} to {first.names[-1]}"
-    return f"Calibration over {span}. {' '.join(said)}"
+    return f"Calibration over {span}. {' '.join(sentences)}"
 
 
 def _method(of: Subject, table: PeriodTable) -> list[Trace]:
@@ -132,13 +132,13 @@ def _line(of: Subject, table: PeriodTable, what: str, panel: int) -> Trace:
 
 def _describe(table: PeriodTable, what: str, i: int) -> str:
     value = getattr(table, what)[i]
-    said = "not estimable" if math.isnan(value) else number(value)
+    text = "not estimable" if math.isnan(value) else number(value)
     if what not in ("mean_score", "ks") and not math.isnan(value):
-        said += f" ({between(getattr(table, f'{what}_low')[i], getattr(table, f'{what}_high')[i])})"
+        text += f" ({between(getattr(table, f'{what}_low')[i], getattr(table, f'{what}_high')[i])})"
     if what == "ks":
-        said += f", {p_value(table.ks_p_value[i])}"
+        text += f", {p_value(table.ks_p_value[i])}"
     rows = f"{count(table.rows[i])} rows, {count(table.positives[i])} positive"
-    return f"{escaped(table.names[i])}<br>{said}<br>{rows}"
+    return f"{escaped(table.names[i])}<br>{text}<br>{rows}"
 
 
 def _upward(tables: Mapping[str, PeriodTable], panel: _Panel) -> list[float]:

@@ -142,7 +142,7 @@ def _histogram(result: MethodResult, scale: Scale, unit: str, *, filled: bool) -
     of, heights = method(result), result.histogram
     edges = np.linspace(0.0, 1.0, len(heights) + 1)
     ends = edges.tolist()
-    said = [
+    texts = [
         f"scores {span(low, high)}<br>{count(weight)} {unit.lower()}"
         for low, high, weight in zip(ends[:-1], ends[1:], heights.tolist(), strict=True)
     ]
@@ -157,6 +157,6 @@ def _histogram(result: MethodResult, scale: Scale, unit: str, *, filled: bool) -
         fill="tozeroy" if filled else "none",
         fillcolor=faded(of.style.color, 0.35),
         legend=False,
-        hovertext=["", *said, ""],
+        hovertext=["", *texts, ""],
         hover="%{hovertext}<extra></extra>",
     )

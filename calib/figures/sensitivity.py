@@ -85,7 +85,7 @@ def _interval(curve: SensitivityCurve, alpha: float) -> Trace:
 def _line(drawn: SensitivityCurve) -> Trace:
     of = STRATEGIES[drawn.strategy]
     numbers = (drawn.n_bins, drawn.ece, drawn.low, drawn.high, drawn.noise_floor)
-    said = [
+    texts = [
         f"{n} {of.key} bins: ECE {number(ece)}"
         f"<br>{level(drawn.confidence_level)} CI {between(low, high)}"
         f"<br>a calibrated model shows {number(floor)} on average"
@@ -99,7 +99,7 @@ def _line(drawn: SensitivityCurve) -> Trace:
         "opacity": 1.0,
         "line": {"width": 1, "color": of.style.color},
     }
-    more: dict[str, Any] = {"hovertext": said, "hover": "%{hovertext}<extra></extra>"}
+    more: dict[str, Any] = {"hovertext": texts, "hover": "%{hovertext}<extra></extra>"}
     return curve("ece", of, drawn.n_bins, drawn.ece, mode="lines+markers", marker=marker, **more)
 
 

@@ -70,14 +70,14 @@ def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MAX_ROWS) -> Chart
 
 
 def _alt(gaps: Mapping[str, SliceGaps]) -> str:
-    said = []
+    sentences = []
     for key, each in gaps.items():
         n = int(each.significant().sum())
         found = f"{n} of {len(each)} slices differ from what was predicted after Holm's correction"
         strongest = each.order[0]
         named = f"; strongest evidence: {each.names[strongest]}, {signed(each.gap[strongest], 3)}"
-        said.append(f"{CALIBRATORS[key].label}: {found}{named if n else ''}.")
-    return "Observed minus predicted of each slice, with intervals. " + " ".join(said)
+        sentences.append(f"{CALIBRATORS[key].label}: {found}{named if n else ''}.")
+    return "Observed minus predicted of each slice, with intervals. " + " ".join(sentences)
 
 
 def _limits(gaps: Mapping[str, SliceGaps], shown: IntArray) -> list[float]:

@@ -51,5 +51,5 @@ def axis_titles(analysis: Analysis) -> tuple[str, str]:
 def verdicts(analysis: Analysis, methods: Iterable[str]) -> str:
     """The verdict in a sentence, and the evidence on every calibrated method among `methods`."""
     others = [analysis.methods[key] for key in methods if key != "uncalibrated"]
-    said = [f"After {method.label}: {evidence(method)}." for method in others]
-    return " ".join([analysis.verdict.sentence, *said])
+    sentences = [f"After {method.label}: {evidence(method)}." for method in others]
+    return " ".join([analysis.verdict.sentence, *sentences])

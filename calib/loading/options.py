@@ -1,4 +1,4 @@
-"""The list of what can be said of a file: what its columns mean, and how its text is written."""
+"""The list of what can be stated about a file: what its columns mean, how its text is written."""
 
 from __future__ import annotations
 

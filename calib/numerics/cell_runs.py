@@ -9,7 +9,7 @@ import numpy as np
 from calib.numerics.arrays import FloatArray, IntArray, lock, thin_indices
 from calib.numerics.binning import Cells, quantile_cells
 
-MOST_BINS = 100
+MAX_BINS = 100
 # A brush on a linear axis moves in these steps.
 BRUSH_STEPS = 1000
 CURVE_POINTS = 900
@@ -98,7 +98,7 @@ def _starts(cells: Cells, most: int) -> IntArray:
     n = len(cells.score)
     difference = (cells.cumulative_positive - cells.cumulative_score)[1:]
     needed = [np.array([0, difference.argmax() + 1, difference.argmin() + 1])]
-    for n_bins in range(2, MOST_BINS + 1):
+    for n_bins in range(2, MAX_BINS + 1):
         share = np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
         needed.append(np.searchsorted(cells.score, share, side="right"))
         needed.append(quantile_cells(cells, share) + 1)

@@ -14,8 +14,8 @@ STEP_TOLERANCE = 1e-6  # the error left is about its square
 COLLINEAR = 1e-12
 SMALLEST_COLUMN = 1e-290  # the coefficient of a smaller one could overflow
 CHUNK = 8192  # cells whose temporaries stay in the processor's cache
-LEAST_GROUPED = 16_384  # fewer cells are fitted as they are
-MOST_GROUPS = 16_384
+MIN_GROUPED = 16_384  # fewer cells are fitted as they are
+MAX_GROUPS = 16_384
 GROUPED_AT_ONCE = 32_768  # sums of all groups are added after so many cells
 
 # Part of the cells to their features, shape (d, k): computed where they are read, columns of a
@@ -108,7 +108,7 @@ def _maximise(
     d : int
         Number of columns.
     """
-    if len(weight) > LEAST_GROUPED:
+    if len(weight) > MIN_GROUPED:
         groups = _grouped(features, positive, weight)
         _, basis, kept = _orthonormal(groups[0], groups[2])
         if len(kept) == len(groups[0]):
@@ -145,7 +145,7 @@ def _grouped(
     low, high = np.min([end[0] for end in ends], axis=0), np.max([end[1] for end in ends], axis=0)
     # Each column counts in units of its range; the intercept has none.
     varies = np.flatnonzero(high - low > SMALLEST_COLUMN)
-    n_groups = min(len(weight) // 8, MOST_GROUPS)
+    n_groups = min(len(weight) // 8, MAX_GROUPS)
     unit = n_groups / (max(len(varies), 1) * (high - low)[varies])
     sums = np.zeros((2 + len(varies), n_groups))
     for part in parts:

@@ -171,11 +171,11 @@ def _other_folds(one: Analysis, two: Analysis) -> str:
     """In how many folds each is cross-fitted, where these differ; "" where they do not."""
     if one.data.protocol != "folds":
         return ""
-    said = [
+    folds = [
         f"{each.data.named_folds} named" if each.data.named_folds else str(each.settings.n_folds)
         for each in (one, two)
     ]
-    return f"n_folds differs: {said[0]} and {said[1]}" if said[0] != said[1] else ""
+    return f"n_folds differs: {folds[0]} and {folds[1]}" if folds[0] != folds[1] else ""
 
 
 def _deciding(key: str, column: str) -> list[str]:

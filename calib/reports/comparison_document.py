@@ -65,7 +65,7 @@ def comparison_sections(comparison: Compared) -> tuple[Section, ...]:
 def _summary(comparison: Compared) -> tuple[Block, ...]:
     verdict, data = comparison.verdict[0], comparison.data
     moved = f'changed from "{verdict.first}" to "{verdict.second}"'
-    said = f"The verdict {moved if verdict.changed else f'is the same: {verdict.first}'}."
+    sentence = f"The verdict {moved if verdict.changed else f'is the same: {verdict.first}'}."
     rows = "The same rows." if comparison.same_rows else f"Other data: {_differ(data)}."
     chosen = _differ(comparison.settings)
     settings = f"Other settings: {chosen}." if chosen else "The same settings."
@@ -74,7 +74,7 @@ def _summary(comparison: Compared) -> tuple[Block, ...]:
         for which, labels in (("first", comparison.only_first), ("second", comparison.only_second))
         if labels
     ]
-    return (Paragraph(said, lead=True), Bullets((rows, settings, *missing)))
+    return (Paragraph(sentence, lead=True), Bullets((rows, settings, *missing)))
 
 
 def _differ(changes: Sequence[Change]) -> str:
@@ -89,8 +89,10 @@ def _curves(comparison: Compared) -> tuple[Block, ...]:
         f"{place}: {report.heading}": report.analysis.uncalibrated.reliability
         for place, report in reports.items()
     }
-    said = [f"{place}: {report.analysis.verdict.sentence}" for place, report in reports.items()]
-    alt = f"Reliability of the scores of both reports. {' '.join(said)}"
+    sentences = [
+        f"{place}: {report.analysis.verdict.sentence}" for place, report in reports.items()
+    ]
+    alt = f"Reliability of the scores of both reports. {' '.join(sentences)}"
     return (
         Paragraph("The uncalibrated scores, on each report's rows and in its bins."),
         Drawing(overlay_chart(curves, alt)),

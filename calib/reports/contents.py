@@ -112,7 +112,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contents:
-    """What a report holds; how it is made, read and written is said in `Report`.
+    """What a report holds; how it is made, read and written stands in `Report`.
 
     Attributes
     ----------

@@ -67,17 +67,17 @@ def _slice_table(report: Contents, part: SlicePart) -> Table:
 
 
 def _slice_caption(part: SlicePart, gaps: SliceGaps, n_shown: int) -> str:
-    said = f"By {' and '.join(part.columns)}, strongest evidence first; "
-    said += f"{level(gaps.confidence_level)} intervals and p (Holm) below the differences."
+    caption = f"By {' and '.join(part.columns)}, strongest evidence first; "
+    caption += f"{level(gaps.confidence_level)} intervals and p (Holm) below the differences."
     n_slices = len(gaps) + part.n_left_out
     if n_shown < n_slices:
-        said += f" The first {n_shown} of {n_slices:,} slices."
+        caption += f" The first {n_shown} of {n_slices:,} slices."
     if part.n_merged:
-        said += (
+        caption += (
             f" {part.n_merged:,} slices are merged into one, so that no slice shows fewer than ten "
             "rows."
         )
-    return said
+    return caption
 
 
 def _gap(gaps: SliceGaps, i: int) -> Value:
@@ -110,15 +110,15 @@ def _period_table(report: Contents, column: str, tables: Mapping[str, PeriodTabl
     head += [f"KS, {report.analysis.methods[key].label}" for key in tables]
     last = range(max(0, len(first) - MAX_ROWS), len(first))
     rows = tuple(_period(first, tables, i) for i in last)
-    said = f"By {column}; {level(first.confidence_level)} intervals, p after Holm's correction."
+    caption = f"By {column}; {level(first.confidence_level)} intervals, p after Holm's correction."
     if len(last) < len(first):
-        said += f" The last {len(last)} of {len(first)} periods."
+        caption += f" The last {len(last)} of {len(first)} periods."
     if first.n_missing:
-        said += (
+        caption += (
             f" {first.n_missing:,} rows are left out: they have no time, or their period has too "
             "few rows."
         )
-    return Table(said, tuple(head), rows)
+    return Table(caption, tuple(head), rows)
 
 
 def _period(first: PeriodTable, tables: Mapping[str, PeriodTable], i: int) -> tuple[Value, ...]:

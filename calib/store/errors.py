@@ -51,7 +51,7 @@ class StoreError(Exception):
 
 
 @contextmanager
-def told(url: URL) -> Iterator[None]:
+def translate_errors(url: URL) -> Iterator[None]:
     """Turn errors of the database into sentences."""
     try:
         yield
@@ -80,10 +80,10 @@ def _sentence(error: SQLAlchemyError, url: URL) -> str:
     if reason:
         return f"{where} {reason}."
     cause = error.orig if isinstance(error, DBAPIError) else error
-    told_by_driver = " ".join(str(cause).split())[:300].rstrip(".")
+    driver_text = " ".join(str(cause).split())[:300].rstrip(".")
     if isinstance(error, DBAPIError) and _unreached(error):
-        return f"{where} cannot be reached: {told_by_driver}. Is it running?"
-    return f"{where} failed: {told_by_driver}."
+        return f"{where} cannot be reached: {driver_text}. Is it running?"
+    return f"{where} failed: {driver_text}."
 
 
 def _known(error: SQLAlchemyError) -> str | None:

@@ -12,7 +12,7 @@ from sqlalchemy import URL, Column, Connection, delete, func, insert, select
 from calib.reports import Report
 from calib.store.engine import make_engine, writing
 from calib.store.entries import Deletion, Entry, checked_tags, now, report_of, row_of
-from calib.store.errors import StoreError, told
+from calib.store.errors import StoreError, translate_errors
 from calib.store.location import checked_url, database_url, make_folder
 from calib.store.migrations import migrate
 from calib.store.queries import LISTED, entries, insert_tags, known_as, unknown
@@ -56,7 +56,7 @@ class Store:
         make_folder(self.url)
         self._engine = make_engine(self.url, patience)
         try:
-            with told(self.url):
+            with translate_errors(self.url):
                 migrate(self._engine)
         except BaseException:
             self.close()
@@ -216,10 +216,10 @@ class Store:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with told(self.url), self._engine.connect() as connection:
+        with translate_errors(self.url), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with told(self.url), writing(self._engine) as connection:
+        with translate_errors(self.url), writing(self._engine) as connection:
             yield connection

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, pairwise
@@ -179,8 +180,8 @@ def _key(text: str) -> tuple[bool, float, str]:
         number = float(text)
     except ValueError:
         number = float("nan")
-    # NaN has no place in an order, so text that says it counts as text.
-    return (False, number, "") if number == number else (True, 0.0, text)
+    # NaN has no place in an order, so text that means it counts as text.
+    return (True, 0.0, text) if math.isnan(number) else (False, number, "")
 
 
 def value_name(value: object) -> str:
@@ -225,21 +226,21 @@ def _quantiles(values: FloatArray, counts: IntArray, levels: FloatArray) -> Floa
 
 def range_names(inner: FloatArray, *, dates: bool = False) -> list[str]:
     """What the ranges between increasing edges are called."""
-    said = _dates(inner) if dates else _numbers(inner)
-    if not said:
+    texts = _dates(inner) if dates else _numbers(inner)
+    if not texts:
         return ["all"]
-    middle = [f"{low} to {high}" for low, high in pairwise(said)]
-    return [f"up to {said[0]}", *middle, f"above {said[-1]}"]
+    middle = [f"{low} to {high}" for low, high in pairwise(texts)]
+    return [f"up to {texts[0]}", *middle, f"above {texts[-1]}"]
 
 
 def _numbers(edges: FloatArray) -> list[str]:
     """Edges with digits enough to tell them apart."""
-    said: list[str] = []
+    texts: list[str] = []
     for digits in range(3, 18):
-        said = [f"{edge:.{digits}g}" for edge in edges]
-        if len(set(said)) == len(said):
+        texts = [f"{edge:.{digits}g}" for edge in edges]
+        if len(set(texts)) == len(texts):
             break
-    return said
+    return texts
 
 
 def _dates(edges: FloatArray) -> list[str]:

@@ -283,10 +283,10 @@ def _counted(models: Mapping[str, Predictions]) -> tuple[str, ...]:
     names = [quoted(model) for model in list(models)[:5]]
     rows = {len(predictions) for predictions in models.values()}
     each = f"{plural(rows.pop(), 'row')} each" if len(rows) == 1 else "different numbers of rows"
-    said = f"{len(models)} models, {joined(names, len(models))}, of {each}"
+    summary = f"{len(models)} models, {joined(names, len(models))}, of {each}"
     distinct = Counter(predictions.outcome.tobytes() for predictions in models.values())
     same = ", with the same outcomes in the same order" if len(distinct) == 1 else ""
-    return (f"{said}{same}. For the first one:",)
+    return (f"{summary}{same}. For the first one:",)
 
 
 def of_model(table: Table, column: str, model: str, labels: Labels | None = None) -> Table:

@@ -190,7 +190,7 @@ def _scores(mapping: ColumnMapping, table: Table) -> dict[str, Any]:
     """A thousand class columns in few words, where words can say which."""
     if not isinstance(mapping.score, tuple):
         return {"score": mapping.score or ""}
-    said = column_ranges.written(mapping.score, table.columns)
-    if column_ranges.read(said, table.columns) == mapping.score:
-        return {"class_columns": said}
+    written = column_ranges.written(mapping.score, table.columns)
+    if column_ranges.read(written, table.columns) == mapping.score:
+        return {"class_columns": written}
     return {"scores": mapping.score}
