@@ -41,7 +41,7 @@ def body(model: Model) -> None:
     with pair:
         answer.before_and_after(analysis)
     with beside:
-        answer.recommendation(session, analysis)
+        answer.recommendation(session, model)
         answer.four_numbers(session, analysis)
     frame.once("about", about)
 

@@ -11,7 +11,7 @@ from calib.figures.difference import difference_chart
 from calib.figures.layers import Labelled
 from calib.figures.words import band_meaning
 from calib.ui.compare import how_to_read, matrix_view, model_view
-from calib.ui.controls import widgets
+from calib.ui.controls import use_calibrator, widgets
 from calib.ui.layout import charts, frame, tables, words
 from calib.ui.layout.frame import Model
 from calib.ui.layout.tables import MetricColumn
@@ -33,7 +33,7 @@ with st.sidebar:
 def body(model: Model) -> None:
     analysis = model.analysis
     st.markdown("## Compare calibrators")
-    recommendation(analysis)
+    recommendation(model)
     if analysis.multiclass:
         st.markdown("### All classes, held-out rows")
         compared = analysis.multiclass
@@ -63,12 +63,14 @@ def at(analysis: Analysis) -> str:
     return text.level(analysis.settings.confidence_level)
 
 
-def recommendation(analysis: Analysis) -> None:
+def recommendation(model: Model) -> None:
+    analysis = model.analysis
     with st.container(border=True, key=state.key("recommendation")):
         st.markdown(f"### {text.plain(analysis.recommendation.sentence)}")
         for reason in analysis.recommendation.reasons:
             st.markdown(f"- {text.plain(reason)}")
         st.caption(words.protocol(analysis))
+        use_calibrator.button(session, model)
 
 
 def changes(analysis: Analysis) -> None:

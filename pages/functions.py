@@ -8,7 +8,7 @@ from calib.analysis import Analysis, LiveAnalysis
 from calib.figures.compact_logit import compact_logit_chart
 from calib.figures.functions import functions_chart
 from calib.figures.lambda_path import lambda_path_chart, with_path
-from calib.ui.controls import widgets
+from calib.ui.controls import use_calibrator, widgets
 from calib.ui.functions import epsilon, how_to_read
 from calib.ui.layout import charts, frame, tables, words
 from calib.ui.layout.frame import Model
@@ -36,6 +36,9 @@ def body(model: Model) -> None:
     beside = epsilons(analysis)
     st.markdown("### Fitted parameters")
     tables.formulas(analysis)
+    # Of a matrix these are maps of one view; the calibrators for use map whole rows.
+    if not session.is_matrix:
+        use_calibrator.button(session, model)
     smoothness(analysis)
     # Last: everything else can be read while its points are computed.
     with beside:

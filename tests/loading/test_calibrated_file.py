@@ -75,16 +75,16 @@ def test_one_model_of_several():
 def test_new_scores_need_no_outcomes():
     fitted = calib.calibrator("platt").fit([0.1, 0.4, 0.6, 0.9] * 20, [0, 1, 0, 1] * 20)
     table = read("id,p\na,20\nb,\nc,130\nd,100\n")
-    made = calibrate_table(table, ColumnMapping(score="p", transform="percent"), fitted)
+    made = calibrate_table(table, ColumnMapping(score="p", transform="percent"), fitted.predict)
     assert made.set_aside == {"score missing": 1, "score outside [0, 1]": 1}
     expected = fitted.predict([0.2, 1.0])
     np.testing.assert_allclose(made.frame["calibrated"][[0, 3]], expected, rtol=1e-15)
     swapped = calibrate_table(
-        read("id,p\na,0.8\nb,0\n"), ColumnMapping(score="p", swap=True), fitted
+        read("id,p\na,0.8\nb,0\n"), ColumnMapping(score="p", swap=True), fitted.predict
     )
     np.testing.assert_allclose(swapped.frame["calibrated"], fitted.predict([0.2, 1.0]), atol=1e-12)
     with pytest.raises(InputError, match="has no column `q`"):
-        calibrate_table(table, ColumnMapping(score="q"), fitted)
+        calibrate_table(table, ColumnMapping(score="q"), fitted.predict)
 
 
 def test_new_rows_of_a_matrix():
@@ -94,7 +94,7 @@ def test_new_rows_of_a_matrix():
     frame = pd.DataFrame(scores[:3], columns=["a", "b", "c"])
     frame.loc[1, "a"] = 0.9
     made = calibrate_table(
-        read(frame), ColumnMapping(score=("a", "b", "c")), fitted, ("a", "b", "c")
+        read(frame), ColumnMapping(score=("a", "b", "c")), fitted.predict, ("a", "b", "c")
     )
     assert list(made.frame)[3:] == ["calibrated_a", "calibrated_b", "calibrated_c"]
     assert made.set_aside == {"scores do not sum to 1": 1}

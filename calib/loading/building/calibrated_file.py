@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from calib.calibrators import Calibrator, MatrixCalibrator
 from calib.core.views import ROW_SUM_TOLERANCE
 from calib.loading.building.models import rows_of_models
 from calib.loading.checking.mapped_rows import read_scores, transformed
@@ -73,7 +72,7 @@ def with_calibrated(
 def calibrate_table(
     table: Table,
     mapping: ColumnMapping,
-    fitted: Calibrator | MatrixCalibrator,
+    predict: Callable[[FloatArray], FloatArray],
     class_names: Sequence[str] = (),
 ) -> CalibratedTable:
     """A table of new scores, without outcomes, and their calibrated scores.
@@ -83,7 +82,8 @@ def calibrate_table(
     table : Table
     mapping : ColumnMapping
         Its score columns are read, as they were when the calibrator was fitted.
-    fitted : Calibrator or MatrixCalibrator
+    predict : callable
+        Of a fitted calibrator.
     class_names : sequence of str
         Of a matrix.
 
@@ -97,7 +97,9 @@ def calibrate_table(
     >>> import calib
     >>> from calib.loading.reading.reader import read
     >>> fitted = calib.calibrator("prior_shift", r=9.0).fit([0.5, 0.5], [0, 1])
-    >>> made = calibrate_table(read("id,p\\na,0.5\\nb,\\n"), ColumnMapping(score="p"), fitted)
+    >>> made = calibrate_table(
+    ...     read("id,p\\na,0.5\\nb,\\n"), ColumnMapping(score="p"), fitted.predict
+    ... )
     >>> made.frame["calibrated"].round(3).tolist(), made.set_aside
     ([0.1, nan], {'score missing': 1})
     """
@@ -116,7 +118,7 @@ def calibrate_table(
     usable = ~np.logical_or.reduce(list(reasons.values()))
     values = np.full_like(scores, np.nan)
     if usable.any():
-        values[usable] = fitted.predict(scores[usable])
+        values[usable] = predict(scores[usable])
     named = [f"{CALIBRATED}_{name}" for name in class_names] if values.ndim == 2 else [CALIBRATED]
     made = pd.DataFrame(values.reshape(len(values), -1), columns=named)
     counts = {reason: int(found.sum()) for reason, found in reasons.items() if found.any()}

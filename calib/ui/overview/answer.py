@@ -8,7 +8,9 @@ from calib import text
 from calib.analysis import Analysis
 from calib.figures.before_after import before_after_panel
 from calib.figures.words import band_meaning
+from calib.ui.controls import use_calibrator
 from calib.ui.layout import charts, words
+from calib.ui.layout.frame import Model
 from calib.ui.session import state
 from calib.ui.session.pages import PAGES
 from calib.ui.session.session import Session
@@ -63,17 +65,16 @@ def before_and_after(analysis: Analysis) -> None:
     )
 
 
-def recommendation(session: Session, analysis: Analysis) -> None:
+def recommendation(session: Session, model: Model) -> None:
     """Which calibrator to use, why, and the two next steps."""
-    advice = analysis.recommendation
+    analysis, advice = model.analysis, model.analysis.recommendation
     with st.container(border=True, key=state.key("best_fix")):
         st.markdown(f"**{text.plain(advice.sentence)}**")
         st.markdown(text.plain(" ".join(advice.reasons)))
         st.caption(words.protocol(analysis))
-        with st.container(horizontal=True, key=state.key("steps")):
+        with st.container(horizontal=True, vertical_alignment="center", key=state.key("steps")):
             link = session.link()
-            if advice.method not in ("", "uncalibrated"):
-                st.page_link(PAGES["Functions"], label="Use this calibrator", query_params=link)
+            use_calibrator.button(session, model)
             st.page_link(PAGES["Reports"], label="Share a report", query_params=link)
 
 

@@ -1,0 +1,310 @@
+"""Use this calibrator: the calibrator as code or a file, and a person's own scores calibrated."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from pyarrow import Table as ArrowTable
+from pyarrow import csv, parquet
+
+from calib.analysis import LiveAnalysis
+from calib.analysis.scored_rows import calibrated_scores
+from calib.calibrators import Calibrator, MatrixCalibrator
+from calib.core.predictions import Predictions
+from calib.exports import DIALECTS, TARGETS, ExportError, Offer, offer
+from calib.loading import ColumnMapping, InputError, read
+from calib.loading.building.calibrated_file import (
+    CalibratedTable,
+    calibrate_table,
+    with_calibrated,
+)
+from calib.loading.table import Table
+from calib.text import percent, plain, plural, sentence, significant
+from calib.ui.layout.frame import Model
+from calib.ui.session import state
+from calib.ui.session.choices import method_label
+from calib.ui.session.memo import keep
+from calib.ui.session.session import Session
+
+ENGINES = {
+    "duckdb": "DuckDB",
+    "postgres": "PostgreSQL",
+    "sqlite": "SQLite",
+    "spark": "Spark SQL",
+    "databricks": "Databricks",
+    "bigquery": "BigQuery",
+    "snowflake": "Snowflake",
+    "redshift": "Redshift",
+    "trino": "Trino",
+    "clickhouse": "ClickHouse",
+    "tsql": "SQL Server",
+    "mysql": "MySQL",
+}
+LANGUAGES = {".sql": "sql", ".py": "python", ".js": "javascript", ".json": "json"}
+CHANGES = {
+    "percent": "divide the scores by 100",
+    "tenths": "divide the scores by 10",
+    "logit": "take the sigmoid of the scores",
+    "clip": "clip the scores to [0, 1]",
+    "softmax": "take the softmax of each row",
+    "normalize": "divide each row by its sum",
+}
+# A page shows so much of a text; the file has all of it.
+MAX_SHOWN = 20_000
+CODE, SCORES = "Code for production", "Calibrated scores"
+
+
+def button(session: Session, model: Model) -> None:
+    """Open the dialog, where a calibrator was fitted."""
+    if not fitted(model.analysis):
+        return
+    if st.button("Use this calibrator", key=state.key("use"), type="primary"):
+        _dialog(session, model)
+
+
+def fitted(analysis: LiveAnalysis) -> Mapping[str, Calibrator | MatrixCalibrator]:
+    """The calibrators for use, of scores or of whole rows, by method; the recommended one first."""
+    matrix = analysis.multiclass
+    maps = analysis.held_out.maps if matrix is None else matrix.held_out.maps
+    advised = analysis.recommendation.method
+    keys = sorted((key for key in maps if key != "uncalibrated"), key=lambda key: key != advised)
+    return {key: maps[key] for key in keys}
+
+
+@st.dialog("Use this calibrator", width="large")
+def _dialog(session: Session, model: Model) -> None:
+    maps = fitted(model.analysis)
+    advised = model.analysis.recommendation.method
+    left, right = st.columns([2, 3], vertical_alignment="bottom")
+    with left:
+        method = st.selectbox(
+            "Calibrator",
+            list(maps),
+            format_func=lambda key: (
+                method_label(key) + (" (recommended)" if key == advised else "")
+            ),
+            key="use_method",
+        )
+    with right:
+        part = st.segmented_control(
+            "What for",
+            [CODE, SCORES],
+            default=CODE,
+            required=True,
+            key="use_part",
+            label_visibility="collapsed",
+        )
+    if part == CODE:
+        _code(session, model, method)
+    else:
+        _scores(session, model, method)
+
+
+def _code(session: Session, model: Model, method: str) -> None:
+    left, right = st.columns([2, 3])
+    with left:
+        suffix = st.segmented_control(
+            "Form",
+            list(TARGETS),
+            default=".sql",
+            format_func=lambda each: TARGETS[each].label,
+            required=True,
+            key="use_form",
+        )
+    dialect = None
+    if suffix == ".sql":
+        with right:
+            dialect = st.selectbox(
+                "SQL dialect", DIALECTS, format_func=lambda each: ENGINES[each], key="use_dialect"
+            )
+    try:
+        with st.spinner("Running it at its test scores"):
+            columns, classes = _columns(session, model.rows), _classes(model.rows)
+            made = session.memo.heavy(
+                _offer, model.analysis, method, suffix, dialect, columns, classes
+            )
+    except (ExportError, ValueError) as error:
+        st.error(plain(sentence(str(error))))
+        return
+    if made.missing:
+        st.info(plain(made.missing))
+        return
+    st.markdown(_verified(made))
+    _warnings(session, model, method)
+    st.download_button(
+        f"Download {made.file_name}",
+        made.content,
+        file_name=made.file_name,
+        key="use_download",
+        type="primary",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+    if made.code:
+        st.code(made.code[:MAX_SHOWN], language=LANGUAGES[suffix], height=320, wrap_lines=True)
+        if len(made.code) > MAX_SHOWN:
+            st.caption(f"The first {MAX_SHOWN:,} of {len(made.code):,} characters.")
+
+
+@keep(12)
+def _offer(
+    analysis: LiveAnalysis,
+    method: str,
+    suffix: str,
+    dialect: str | None,
+    columns: tuple[str, ...],
+    classes: tuple[str, ...] | None,
+) -> Offer:
+    return offer(
+        fitted(analysis)[method],
+        suffix,
+        dialect,
+        name=f"{method}-calibrator",
+        columns=columns,
+        classes=classes,
+        analysis=analysis,
+    )
+
+
+def _columns(session: Session, rows: Predictions) -> tuple[str, ...]:
+    """The score columns of the file that the rows came from."""
+    if not rows.is_matrix:
+        return (rows.score_name,)
+    return session.upload.mapping.score_columns if session.upload else rows.class_names
+
+
+def _classes(rows: Predictions) -> tuple[str, ...] | None:
+    return rows.class_names if rows.is_matrix else None
+
+
+def _verified(made: Offer) -> str:
+    row = made.row
+    if made.run is not None and not made.run.here:
+        return (
+            f":material/info: **Not executed here**: no {plain(made.label)} engine is installed. "
+            "The text was read back, and what was read gives the same numbers in DuckDB."
+        )
+    off = row["largest ulp"]
+    exact = "exactly the same numbers" if not off else f"the same numbers within {off} ulp"
+    return (
+        f":material/check: Verified: {plain(str(row['engine']))} gives {exact} at all test scores."
+    )
+
+
+def _warnings(session: Session, model: Model, method: str) -> None:
+    """What someone who uses the calibrator elsewhere must know."""
+    if session.upload is not None and (changed := _changed(session.upload.mapping)):
+        st.warning(f"The calibrator takes probabilities: first {changed}, as here.")
+    made = fitted(model.analysis)[method]
+    facts = f"Fitted on {plural(int(made.n_rows_), 'row')}"
+    if isinstance(made, Calibrator):
+        low, high = (significant(each) for each in made.fitted_range_)
+        facts += (
+            f" with scores from {low} to {high} and a base rate of "
+            f"{percent(made.fitted_base_rate_[0])}. Scores outside this range are extrapolated"
+        )
+    st.caption(plain(f"{facts}."))
+
+
+def _changed(mapping: ColumnMapping) -> str:
+    """What was done to the scores of the file before they were calibrated."""
+    steps = [CHANGES[mapping.transform]] if mapping.transform in CHANGES else []
+    return " and then ".join([*steps, *(["take 1 minus the score"] if mapping.swap else [])])
+
+
+def _scores(session: Session, model: Model, method: str) -> None:
+    st.markdown("##### The rows of this analysis")
+    test = model.rows.test is not None
+    st.caption(
+        "Test rows are scored by a calibrator that was fitted on the other rows. Calibration rows "
+        "are marked “fitted on this row”: do not evaluate on them."
+        if test
+        else "Each row is scored by a calibrator that was fitted without the row's fold."
+    )
+    stem = f"{model.analysis.data.name}-{method}"
+    _downloads(partial(_own_file, session, model, method), stem, "own")
+    st.markdown("##### New scores, without outcomes")
+    found = st.file_uploader(
+        "A file with the same score columns", key="use_new", help="CSV, Parquet, Feather or Arrow."
+    )
+    if found is not None:
+        _new_scores(session, model, method, found.name, found.getvalue())
+
+
+def _new_scores(session: Session, model: Model, method: str, name: str, content: bytes) -> None:
+    try:
+        table = read(content, name=name)
+        mapping = _mapping(session, model, table)
+        predict = fitted(model.analysis)[method].predict
+        made = calibrate_table(table, mapping, predict, _classes(model.rows) or ())
+    except InputError as error:
+        st.error(plain(str(error)))
+        return
+    for reason, rows in made.set_aside.items():
+        st.caption(f":material/info: {plural(rows, 'row')} without a calibrated score: {reason}.")
+    st.dataframe(made.frame.head(8), hide_index=True, key="use_preview")
+    _downloads(lambda: made, f"{table.name}-{method}", "new")
+
+
+def _mapping(session: Session, model: Model, table: Table) -> ColumnMapping:
+    """The score columns as in the file of the analysis; another one where a person names it."""
+    known = session.upload.mapping if session.upload else ColumnMapping()
+    columns = _columns(session, model.rows)
+    mapping = known.chosen(score=columns if model.rows.is_matrix else columns[0])
+    if isinstance(mapping.score, str) and mapping.score not in table.columns:
+        chosen = st.selectbox("Which column holds the scores?", table.columns, index=None)
+        if chosen is None:
+            st.stop()
+        mapping = mapping.chosen(score=chosen)
+    return mapping
+
+
+def _downloads(make: Callable[[], CalibratedTable], stem: str, key: str) -> None:
+    with st.container(horizontal=True):
+        for label, suffix, write in (("CSV", "csv", _csv), ("Parquet", "parquet", _parquet)):
+            st.download_button(
+                f"Download {label}",
+                partial(_written, write, make),
+                file_name=f"{stem}.{suffix}",
+                key=f"use_{key}_{suffix}",
+                icon=":material/download:",
+                on_click="ignore",
+            )
+
+
+def _own_file(session: Session, model: Model, method: str) -> CalibratedTable:
+    calibrated = calibrated_scores(model.analysis, model.rows, method)
+    upload = session.upload
+    if upload is None:
+        return CalibratedTable(pd.concat([_frame(model.rows), calibrated], axis=1), {})
+    number = list(upload.models).index(model.name)
+    return with_calibrated(upload.tables, upload.mapping, upload.test_table, calibrated, number)
+
+
+def _frame(rows: Predictions) -> pd.DataFrame:
+    """The rows of an example."""
+    outcome = np.array(rows.class_names)[rows.outcome] if rows.is_matrix else rows.outcome
+    names = rows.class_names if rows.is_matrix else (rows.score_name,)
+    scores = pd.DataFrame(rows.scores.reshape(len(rows), -1), columns=list(names))
+    return pd.DataFrame({rows.outcome_name: outcome} | dict(scores) | dict(rows.columns))
+
+
+def _written(write: Callable[[pd.DataFrame], bytes], make: Callable[[], CalibratedTable]) -> bytes:
+    return write(make().frame)
+
+
+def _csv(frame: pd.DataFrame) -> bytes:
+    held = io.BytesIO()
+    csv.write_csv(ArrowTable.from_pandas(frame, preserve_index=False), held)
+    return held.getvalue()
+
+
+def _parquet(frame: pd.DataFrame) -> bytes:
+    held = io.BytesIO()
+    parquet.write_table(ArrowTable.from_pandas(frame, preserve_index=False), held)
+    return held.getvalue()
