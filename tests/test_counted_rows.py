@@ -8,8 +8,11 @@ import pytest
 from calib.analysis.periods import cut_periods, period_table
 from calib.analysis.slices import Slicing, slice_error_rates, slice_gaps
 from calib.core.aggregate import aggregate_rows
+from calib.core.counted import CountedRows
 from calib.core.predictions import Predictions
 from calib.core.views import BinaryView
+from calib.crossfit.folds import cells_outside_folds, split_into_folds
+from calib.crossfit.settings import Settings
 from calib.uncertainty import slope_estimate
 
 SITES = ("north", "south", "west")
@@ -73,3 +76,44 @@ def test_periods(both) -> None:
         period_table(rows, rows.score, cut_periods(cut.codes)),
         period_table(counted, counted.score, cut_periods(few.codes)),
     )
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["drawn folds", "named folds"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("max_scores", [10, 100_000], ids=["on the grid", "exact"])
+def test_cells_outside_a_fold_are_those_of_the_rows_outside(named, weighted, max_scores):
+    rng = np.random.default_rng(5)
+    n = 3000
+    score = rng.beta(0.7, 0.9, n).round(3)
+    rows = BinaryView(
+        rng.random(n) < score,
+        score,
+        weight=rng.gamma(2.0, 1.0, n) if weighted else None,
+        fold=rng.integers(0, 4, n) if named else None,
+    )
+    counted = CountedRows.of_rows(rows, max_scores=max_scores)
+    entries, source = split_into_folds(counted.entries, Settings())
+    assert entries.fold is not None
+    made = list(cells_outside_folds(entries, counted.cell[source]))
+    assert len(made) == len(np.unique(entries.fold)) > 3
+    for number, cells in enumerate(made):
+        expected = entries.rows(entries.fold != number).cells()
+        for name, values in numbers(expected).items():
+            if name == "design_effect":
+                continue
+            own = getattr(cells, name)
+            assert own == pytest.approx(values, rel=1e-12 if weighted else 0.0, abs=0.0), name
+        assert (cells.weight is cells.rows) == (expected.weight is expected.rows)
+        # Whether a cell holds one outcome is exact: separated classes are known by it.
+        assert np.array_equal(cells.positive >= cells.weight, expected.positive >= expected.weight)
+
+
+def test_cells_outside_folds_of_clusters_know_their_design_effect():
+    rng = np.random.default_rng(6)
+    group = np.repeat(np.arange(40), 25)
+    score = np.repeat(rng.random(40), 25)
+    outcome = np.repeat(rng.random(40), 25) < score
+    rows = BinaryView(outcome, score, group=group, fold=group % 4)
+    effects = [cells.design_effect for cells in cells_outside_folds(rows, None)]
+    assert effects == [rows.rows(group % 4 != k).cells().design_effect for k in range(4)]
+    assert max(effects) > 1.0

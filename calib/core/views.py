@@ -83,7 +83,8 @@ class BinaryView:
         """Equally weighted rows per entry; None where units are rows, or clusters."""
         if self.count is None or self.group is not None:
             return None
-        return self.weights**2 / self.squared_weights
+        # Of rows that weigh nothing it is their number, to the last bit.
+        return self.count if self.weight is None else self.weight**2 / self.squared_weights
 
     def cells(self) -> ScoreCells:
         """The rows counted into cells, with the design effect of their groups."""
@@ -185,6 +186,8 @@ class ScoreMatrix:
 
 def _picked(rows: BinaryView | ScoreMatrix, chosen: NDArray[Any]) -> dict[str, Any]:
     own = {each.name: getattr(rows, each.name) for each in fields(rows)}
+    # A mask is read once, not once for every column.
+    chosen = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen
     return {name: None if each is None else each[chosen] for name, each in own.items()}
 
 

@@ -17,7 +17,7 @@ from calib.core.progress import Progress, no_progress
 from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.defaults import with_view
-from calib.crossfit.folds import n_positive, split_into_folds
+from calib.crossfit.folds import cells_outside_folds, n_positive, split_into_folds
 from calib.crossfit.matrix import fit_matrix
 from calib.crossfit.matrix_views import check_view_outcomes, view_of_matrix
 from calib.crossfit.methods import create, fit_all, merged, still_valid
@@ -162,15 +162,15 @@ def _resolutions(
     if spread is None or counted.cell is None:
         return {}
     own, cell = spread.part(source), counted.cell[source]
-    number = np.zeros(len(rows), dtype=np.int64)
-    if rows.fold is not None:
-        number = np.unique(rows.fold, return_inverse=True)[1]
     low, high = (np.zeros(int(cell.max()) + 1) for _ in range(2))
     low[cell], high[cell] = own.low, own.high
+    place = cell
+    if rows.fold is not None:
+        place = np.unique(rows.fold, return_inverse=True)[1] * len(low) + cell
 
     def bounds(key: str) -> dict[str, float]:
         first, last = (
-            np.array([one.predict(at) for one in fitted[key]])[number, cell] for at in (low, high)
+            np.concatenate([one.predict(at) for one in fitted[key]])[place] for at in (low, high)
         )
         scored = replace(rows, score=scores[key])
         return resolutions(scored, cells[key], (first, last), own.middle, own.aside)
@@ -195,11 +195,14 @@ def _by_folds(
     maps, failures = _fit_all(fitted_on, methods, settings)
     scores = {key: np.empty(len(rows)) for key in maps}
     by_fold: dict[str, list[Calibrator]] = {key: [] for key in maps}
-    for step, number in enumerate(numbers):
+    cell = None if counted.cell is None else counted.cell[source]
+    for step, (number, others) in enumerate(
+        zip(numbers, cells_outside_folds(rows, cell), strict=True)
+    ):
         progress((step + 1) / (len(numbers) + 2), f"Fold {step + 1} of {len(numbers)}")
-        held_out, others = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
-        fitted, failed = _fit_all(rows.rows(others).cells(), tuple(maps), settings)
+        fitted, failed = _fit_all(others, tuple(maps), settings)
         failures |= failed
+        held_out = np.flatnonzero(fold == number)
         for key in fitted:
             by_fold[key].append(fitted[key])
             scores[key][held_out] = fitted[key].predict(rows.score[held_out])

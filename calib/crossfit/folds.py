@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold, StratifiedKFold
 
+from calib.core.cells import ScoreCells
 from calib.core.views import BinaryView, ScoreMatrix
 from calib.crossfit.settings import Settings
-from calib.numerics.arrays import IntArray
+from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.fold_counts import split_counts
 
 
@@ -114,3 +116,57 @@ def matrix_folds(
     kind = StratifiedKFold if group is None else StratifiedGroupKFold
     splitter = kind(n_folds, shuffle=True, random_state=settings.seed)
     return list(splitter.split(strata, strata, group))
+
+
+def cells_outside_folds(rows: BinaryView, cell: IntArray | None) -> Iterator[ScoreCells]:
+    """The cells of all rows but those of a fold, for one fold after another.
+
+    Parameters
+    ----------
+    rows : BinaryView
+        With the fold of each.
+    cell : ndarray of int, or None
+        Number of each row's cell, in the order of the scores, where rows are counted by cell.
+
+    Examples
+    --------
+    >>> rows = BinaryView(
+    ...     np.array([True, False, True]),
+    ...     np.array([0.2, 0.2, 0.7]),
+    ...     count=np.array([3.0, 1.0, 2.0]),
+    ...     fold=np.array([0, 1, 1]),
+    ... )
+    >>> [cells.weight for cells in cells_outside_folds(rows, np.array([0, 0, 1]))]
+    [array([1., 2.]), array([3.])]
+    """
+    assert rows.fold is not None
+    numbers, fold = np.unique(rows.fold, return_inverse=True)
+    if cell is None or rows.count is None:
+        yield from (rows.rows(fold != number).cells() for number in range(len(numbers)))
+        return
+    n = int(cell.max()) + 1
+    score = np.empty(n)
+    score[cell] = rows.score
+    code = fold * n + cell
+
+    def outside(values: FloatArray) -> list[FloatArray]:
+        """Sums by cell, of all folds but one: 0 where no row is left, to the last bit."""
+        sums = np.bincount(code, values, len(numbers) * n).reshape(len(numbers), n)
+        return [np.delete(sums, number, axis=0).sum(axis=0) for number in range(len(numbers))]
+
+    def both(values: FloatArray) -> tuple[list[FloatArray], list[FloatArray]]:
+        return outside(values), outside(np.where(rows.outcome, values, 0.0))
+
+    own = outside(rows.count)
+    if rows.weight is None:
+        weight, positive = own, outside(np.where(rows.outcome, rows.count, 0.0))
+        square, positive_square = weight, positive
+    else:
+        weight, positive = both(rows.weight)
+        square, positive_square = both(rows.squared_weights)
+    for sums in zip(own, weight, positive, square, positive_square, strict=True):
+        kept = np.flatnonzero(sums[0] > 0.0)
+        # What is one array stays one: fits ask whether rows have weights by that.
+        part = {id(values): values[kept] for values in sums}
+        count, total, ones, squares, squared_ones = (part[id(values)] for values in sums)
+        yield ScoreCells(score[kept], count, total, ones, squares, squared_ones)

@@ -155,8 +155,8 @@ class _Counts:
     def of(cls, rows: BinaryView) -> _Counts:
         weight, square = rows.weights, rows.squared_weights
         positive, negative = (
-            float(weight[own].sum() ** 2 / square[own].sum())
-            for own in (rows.outcome, ~rows.outcome)
+            float(weight @ own) ** 2 / float(square @ own)
+            for own in (rows.outcome.astype(np.float64), (~rows.outcome).astype(np.float64))
         )
         return cls(positive, negative)
 
@@ -179,7 +179,8 @@ class _Spread:
     def of(cls, rows: BinaryView, contribution: FloatArray, counts: _Counts) -> _Spread:
         share, times = rows.weights / rows.weights.sum(), rows.multiplicity
         own = share * (contribution - float(share @ contribution))
-        square = np.square(own) * (rows.squared_weights / rows.weights**2)
+        square = np.square(own)
+        square *= rows.squared_weights / rows.weights**2 if times is None else 1.0 / times
         variance = float(square.sum())
         units = unit_sums(own, rows.group)
         effect = 1.0 if rows.group is None else cluster_effect(own, units)

@@ -74,22 +74,21 @@ def resolutions(
         for name, loss in (("log_loss", row_log_loss), ("brier_score", row_brier))
     }
     one = _alone(rows, cells, grouped, share)
+    code = 2 * one.cell + rows.outcome
 
-    positives, negatives = np.flatnonzero(rows.outcome), np.flatnonzero(~rows.outcome)
+    def total(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Sums by cell of positive and negative rows, and of those of no certain place."""
+        free = np.where(one.same_score, 0.0, values)
+        every, loose = (
+            np.bincount(code, of, 2 * len(cells)).astype(np.float64) for of in (values, free)
+        )
+        return every[1::2], every[::2], loose[1::2], loose[::2]
 
-    def total(values: FloatArray, chosen: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Sums by cell, over the chosen rows and over those of them of no certain place."""
-        cell, own = one.cell[chosen], values[chosen]
-        free = np.where(one.same_score[chosen], 0.0, own)
-        every, loose = (np.bincount(cell, of, len(cells)) for of in (own, free))
-        return every.astype(np.float64), loose.astype(np.float64)
-
-    rise, rise_of_few = total(share * (1.0 - low), positives)
-    fall, fall_of_few = total(share * high, negatives)
+    reach = share * np.where(rows.outcome, 1.0 - low, high)
+    rise, fall, rise_of_few, fall_of_few = total(reach)
     # How far the cumulative difference can go within a cell, beyond both its ends.
     beyond = np.minimum(np.minimum(rise, fall), np.maximum(rise_of_few, fall_of_few))
-    positive, few_positive = total(share, positives)
-    negative, few_negative = total(share, negatives)
+    positive, negative, few_positive, few_negative = total(share)
     tied = (positive - few_positive) @ (negative - few_negative)
     pairs = float(positive.sum() * negative.sum())
     moved = change(rows.score, *ends)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_solve_banded
 from scipy.linalg.blas import dsbmv
+from scipy.linalg.lapack import dpbtrf, dpbtrs, dpotri
 from scipy.sparse import csr_array
 
 from calib.numerics.arrays import FloatArray
@@ -20,6 +20,33 @@ def banded_times(banded: FloatArray, c: FloatArray) -> FloatArray:
     array([5., 7.])
     """
     return np.asarray(dsbmv(len(banded) - 1, 1.0, banded, c, lower=1), dtype=np.float64)
+
+
+def banded_factor(banded: FloatArray) -> FloatArray:
+    """Cholesky factor of a symmetric matrix in lower banded storage.
+
+    LAPACK itself: SciPy's checks would take longer than the work on such small matrices.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the matrix is not positive definite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> banded_solve(banded_factor(np.array([[2.0, 2.0], [1.0, 0.0]])), np.array([3.0, 3.0]))
+    array([1., 1.])
+    """
+    factor, refused = dpbtrf(banded, lower=1)
+    if refused:
+        raise np.linalg.LinAlgError("The matrix is not positive definite.")
+    return np.asarray(factor)
+
+
+def banded_solve(factor: FloatArray, right: FloatArray) -> FloatArray:
+    """Solution of the equations of a matrix that has this Cholesky factor."""
+    return np.asarray(dpbtrs(factor, right, lower=1)[0])
 
 
 def dense(banded: FloatArray) -> FloatArray:
@@ -46,7 +73,11 @@ def inverse_band(factor: FloatArray) -> FloatArray:
     In one row, as `gram_products` stacks them; those off the main one count twice, for both sides.
     """
     bands, k = factor.shape
-    inverse = cho_solve_banded((factor, True), np.eye(k), check_finite=False)
+    # The whole factor, though mostly 0: columns of the inverse would be solved one by one.
+    whole = np.zeros(k * k)
+    for offset in range(min(bands, k)):
+        whole[offset : k * (k - offset) : k + 1] = factor[offset, : k - offset]
+    inverse = dpotri(whole.reshape(k, k).T, lower=1, overwrite_c=1)[0]
     stacked = np.zeros((bands, k))
     stacked[0] = np.diagonal(inverse)
     for offset in range(1, min(bands, k)):

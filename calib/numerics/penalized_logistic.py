@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve_banded, cholesky_banded
 from scipy.sparse import csr_array
 
 from calib.numerics.arrays import FloatArray, lock
-from calib.numerics.banded import banded_times, gram_products, inverse_band
+from calib.numerics.banded import (
+    banded_factor,
+    banded_solve,
+    banded_times,
+    gram_products,
+    inverse_band,
+)
 
 MAX_STEPS = 50
 SHORTEST_STEP = 1e-6
@@ -46,6 +51,8 @@ class PenalizedLogistic:
         The basis, transposed.
     products : sparse array of shape (bands * k, m)
         Maps cell weights w to basis' diag(w) basis in lower banded storage.
+    leverages : sparse array of shape (m, bands * k)
+        The same transposed: maps an `inverse_band` to the leverage of a row of weight 1.
     """
 
     basis: csr_array
@@ -57,6 +64,7 @@ class PenalizedLogistic:
     penalty: FloatArray
     transposed: csr_array
     products: csr_array
+    leverages: csr_array
 
     def __post_init__(self) -> None:
         lock(self)
@@ -72,6 +80,7 @@ class PenalizedLogistic:
     ) -> PenalizedLogistic:
         """Spread the extra row, and multiply neighbouring functions once for all Newton steps."""
         share = weight / weight.sum()
+        products = gram_products(basis, len(penalty))
         return cls(
             basis=basis,
             weight=weight,
@@ -81,7 +90,8 @@ class PenalizedLogistic:
             q=positive + share * (positive.sum() / weight.sum()),
             penalty=penalty,
             transposed=csr_array(basis.T),
-            products=gram_products(basis, len(penalty)),
+            products=products,
+            leverages=csr_array(products.T),
         )
 
     @property
@@ -159,7 +169,7 @@ def fit_logistic(
     while steps < MAX_STEPS:
         steps += 1
         gradient, factor = _derivatives(problem, lam, c, p)
-        move = cho_solve_banded((factor, True), gradient, check_finite=False)
+        move = banded_solve(factor, gradient)
         gain = gradient @ move
         if gain <= max(NO_GAIN * problem.total_weight, _rounding(problem, lam, c)):
             # The sum cannot tell a whole step from half of it here. The whole one is right, and
@@ -197,7 +207,7 @@ def leave_out(problem: PenalizedLogistic, fit: LogisticFit) -> LeftOut:
     odds, _ = _exponential(f)
     p = _probability(f, odds)
     variance = p * (1.0 - p)
-    leverage = problem.products.T @ inverse_band(_factor(problem, fit.lam, t * variance))
+    leverage = problem.leverages @ inverse_band(_factor(problem, fit.lam, t * variance))
     degrees = float((t * variance) @ leverage)
     # A row's share of its own curvature is below 1, up to rounding. The rows of a group may weigh
     # more than their cell: only what is in the cell is taken from its curvature.
@@ -266,7 +276,7 @@ def _factor(problem: PenalizedLogistic, lam: float, curvature: FloatArray) -> Fl
     jitter = 0.0
     while True:
         try:
-            return cholesky_banded(hessian, lower=True, check_finite=False)
+            return banded_factor(hessian)
         except np.linalg.LinAlgError:
             jitter = max(100.0 * jitter, JITTER * float(hessian[0].max()))
             hessian[0] += jitter

@@ -255,7 +255,9 @@ def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
     order = np.argsort(score, kind="stable")
     ends = _ends(score[order])
     negative, positive = (_by_score(rows, order, outcome) for outcome in (0, 1))
-    weight = _prefix(positive + negative)[ends]
+    # Of many rows the weight hardly varies, and that of the rows themselves is enough.
+    read = slice(1 if rows.many else None)
+    weight = _prefix(positive[:, read] + negative[:, read])[ends]
     positive *= 1.0 - mean[1::2][order, None].astype(np.float32)
     negative *= mean[0::2][order, None].astype(np.float32)
     gap = _prefix(positive - negative)[ends]
@@ -273,7 +275,7 @@ def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
     return Replicates(
         score=score[order][ends[1:] - 1][kept[1:] - 1],
         gap=sums,
-        weight=_resampled(weight[kept][:, : 1 if rows.many else None], rounded=rows.many),
+        weight=_resampled(weight[kept], rounded=rows.many),
         noise=null,
         ks=Errors(error[1:] - error[0], np.abs(noise).max(axis=0)),
         clustered=rows.n_clusters > 0,
@@ -316,8 +318,9 @@ def _resampled(sums: FloatArray, *, rounded: bool) -> ResampledSums:
 
 def _prefix(values: FloatArray | SmallFloatArray) -> FloatArray:
     sums = np.zeros((len(values) + 1, values.shape[1]))
-    np.cumsum(values, axis=0, dtype=np.float64, out=sums[1:])
-    return sums
+    sums[1:] = values
+    # In place it takes two thirds of the time.
+    return np.cumsum(sums, axis=0, out=sums)
 
 
 def _ends(score: FloatArray) -> IntArray:

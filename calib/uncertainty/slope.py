@@ -14,12 +14,12 @@ from calib.numerics.arrays import FloatArray
 from calib.numerics.logistic import LogisticFit, fit_logistic
 from calib.numerics.moderated import cluster_effect, freedom, squared_half_width, unit_sums
 from calib.numerics.profile_likelihood import profile_bounds
-from calib.numerics.transforms import clip_certain, safe_logit, sigmoid
+from calib.numerics.transforms import certain_logit, sigmoid
 
 
 def log_odds(scores: FloatArray) -> FloatArray:
     """Log-odds of scores clipped as for the log loss."""
-    return safe_logit(clip_certain(scores))
+    return certain_logit(scores)
 
 
 def calibration_slope(cells: ScoreCells) -> float:
@@ -103,8 +103,10 @@ def slope_estimate(
 
 def _squared_half_width(rows: BinaryView, fit: LogisticFit, confidence_level: float) -> float:
     """Of an interval on the scale of the slope, if the likelihood fell as a normal one does."""
-    features = _features(log_odds(rows.score))
-    rate, toward = sigmoid(features @ fit.coefficients), features @ fit.covariance[1]
+    x = log_odds(rows.score)
+    # Sums of two columns: a product of matrices would be made of a copy of both.
+    rate = sigmoid(fit.coefficients[1] * x + fit.coefficients[0])
+    toward = fit.covariance[1, 1] * x + fit.covariance[1, 0]
     residual, square = rows.outcome - rate, rows.squared_weights * np.square(toward)
     model = float(square @ (rate * (1.0 - rate)))
     ratio = float(square @ np.square(residual)) / model

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.stats import poisson
+from scipy.stats import binom, poisson
 
 from calib.numerics.resampling import (
     MAX_CLUSTERS,
     draw_cluster_sums,
+    draw_noise,
     draw_sums,
     error_interval,
     percentile_interval,
@@ -22,6 +23,20 @@ def test_counts_of_equal_rows_are_poisson():
     for k in range(8):
         share = poisson.pmf(k, 3.0)
         assert np.mean(drawn == k) == pytest.approx(share, abs=4 * np.sqrt(share / N))
+
+
+@pytest.mark.parametrize(("n", "chance"), [(120, 0.35), (400, 0.07), (400, 0.93), (10_000, 0.5)])
+def test_noise_of_many_rows_has_the_tails_of_binomial_counts(n, chance):
+    rows = np.array([float(n)])
+    drawn = draw_noise(np.array([chance]), rows, rows, 50 * N, np.random.default_rng(5))[0]
+    law = binom(n, chance)
+    for share in (0.001, 0.025, 0.5, 0.975, 0.999):
+        # A count stands for the numbers half a row around it.
+        at = float(np.quantile(drawn, share)) + n * chance
+        assert law.cdf(np.ceil(at - 0.5) - 1) - 0.002 < share < law.cdf(np.ceil(at + 0.5)) + 0.002
+    skewness = np.mean(drawn**3) / np.mean(drawn**2) ** 1.5
+    assert np.var(drawn) == pytest.approx(law.var(), rel=0.01)
+    assert skewness == pytest.approx(float(law.stats("s")), abs=0.01)
 
 
 def test_weighted_sums_have_the_mean_and_variance_of_drawn_rows():
