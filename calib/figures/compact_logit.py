@@ -59,9 +59,9 @@ def compact_logit_chart(analysis: Analysis) -> Chart:
 
 
 def _alt(curve: CompactLogitCurve) -> str:
-    rows = "1 row lies" if curve.n_outside == 1 else f"{curve.n_outside:,} rows lie"
+    rows = "1 row is" if curve.n_outside == 1 else f"{curve.n_outside:,} rows are"
     rule = f" The automatic epsilon is {significant(curve.rule, 2)}."
     return (
-        f"The compact logit with epsilon {significant(curve.epsilon, 2)}: {rows} beyond its ends, "
-        f"where scores are left unchanged.{'' if curve.epsilon == curve.rule else rule}"
+        f"The compact logit with epsilon {significant(curve.epsilon, 2)}: {rows} outside "
+        f"[epsilon, 1 - epsilon] and left unchanged.{'' if curve.epsilon == curve.rule else rule}"
     )

@@ -19,9 +19,9 @@ TICKS_RIGHT = 36
 SHARES = [-0.02, 1.02]
 # Title, and titles of the two axes.
 PANELS = (
-    ("(a) Cumulative", "Fractile of scores", "Cumulative probability"),
+    ("(a) Cumulative", "Share of rows, sorted by score", "Cumulative probability"),
     ("(b) Against cumulative score", "Cumulative score", "Cumulative probability"),
-    ("(c) By fractile", "Fractile of scores", "Probability"),
+    ("(c) By share of rows", "Share of rows, sorted by score", "Probability"),
     ("(d) By score", "Score", "Probability"),
 )
 ALL = tuple(range(len(PANELS)))

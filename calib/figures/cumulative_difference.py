@@ -56,7 +56,7 @@ def cumulative_difference_chart(
     layers += [_curve(result) for result in results]
     layers += [_extremes(result) for result in results]
     limit = 1.15 * max(half, *(float(abs(r.cumulative.difference).max()) for r in results)) or 1.0
-    across = axis("Fractile of scores", range=[-0.01, 1.01], nticks=6)
+    across = axis("Share of rows, sorted by score", range=[-0.01, 1.01], nticks=6)
     upward = axis("Cumulative observed − predicted", range=[-limit, limit], nticks=7)
     return draw(
         "cumulative difference",
@@ -77,7 +77,7 @@ def _curve(result: MethodResult) -> Trace:
         drawn.fractile.astype(np.float32),
         drawn.difference.astype(np.float32),
         customdata=drawn.score.astype(np.float32),
-        hover="fractile %{x:.3f}, score %{customdata:.3f}<br>difference %{y:+.4f}"
+        hover="share of rows %{x:.3f}, score %{customdata:.3f}<br>difference %{y:+.4f}"
         "<extra>%{fullData.name}</extra>",
     )
 

@@ -88,9 +88,9 @@ def _position(curve: EpsilonCurve, epsilon: float) -> int:
 def _alt(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> str:
     known = analysis.compact_logit
     sentences = [
-        f"{analysis.methods[curve.key].label} has its least, {number(curve.log_loss.min())}, at "
-        f"epsilon {significant(curve.epsilon[curve.log_loss.argmin()], 2)}, and "
-        f"{number(curve.log_loss[_position(curve, known.epsilon)])} at the one in use."
+        f"{analysis.methods[curve.key].label} is lowest, {number(curve.log_loss.min())}, at "
+        f"epsilon {significant(curve.epsilon[curve.log_loss.argmin()], 2)}; at the epsilon in use "
+        f"it is {number(curve.log_loss[_position(curve, known.epsilon)])}."
         for curve in curves
     ]
     return " ".join(

@@ -571,7 +571,7 @@ class Explorer {
     paintProbe() {
         for (const panel of Object.values(this.panels)) panel.showProbe(this.score);
         if (this.score === null) {
-            this.probed.textContent = "Point at a score to read what every calibrator makes of it.";
+            this.probed.textContent = "Point at a score to read its calibrated probabilities.";
             return;
         }
         if (document.activeElement !== this.probeAt) this.probeAt.value = probability(this.score);

@@ -104,7 +104,7 @@ def functions_chart(
         # One x-axis for both: a knot stays under the bend that it makes, at any width and zoom.
         stacked(across, [(upward, SIDE), *_strip(len(bent))], SIDE, GAP, square=True),
         layers,
-        f"Calibration functions over the dots of the {observed.name.lower()}. "
+        f"Calibration functions and observed frequencies of the {observed.name.lower()}. "
         f"{verdicts(analysis, methods)}",
         of=(analysis.data.name, rows),
         view=axis,

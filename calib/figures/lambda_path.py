@@ -81,7 +81,7 @@ def _alt(result: MethodResult, path: LambdaPath) -> str:
     i = path.chosen
     degrees = f" with {number(path.degrees[i], 1)} degrees of freedom" if len(path.degrees) else ""
     return (
-        f"Cross-validated loss of {result.label} at {len(path.lambdas)} weights of its penalty: "
+        f"Cross-validated loss of {result.label} at {len(path.lambdas)} values of lambda: "
         f"lambda {significant(path.lambdas[i])} is in use{degrees}, loss {number(path.losses[i])}; "
-        f"the least loss is {number(path.losses.min())}."
+        f"the lowest loss is {number(path.losses.min())}."
     )

@@ -73,7 +73,7 @@ def _alt(gaps: Mapping[str, SliceGaps]) -> str:
     sentences = []
     for key, each in gaps.items():
         n = int(each.significant().sum())
-        found = f"{n} of {len(each)} slices differ from what was predicted after Holm's correction"
+        found = f"{n} of {len(each)} slices are miscalibrated after Holm's correction"
         strongest = each.order[0]
         named = f"; strongest evidence: {each.names[strongest]}, {signed(each.gap[strongest], 3)}"
         sentences.append(f"{CALIBRATORS[key].label}: {found}{named if n else ''}.")
@@ -127,5 +127,5 @@ def _describe(gaps: SliceGaps, i: int) -> str:
         f"difference {signed(gaps.gap[i])} ({between(gaps.low[i], gaps.high[i], sign=True)})",
     ]
     if gaps.few[i]:
-        return "<br>".join([*lines, f"fewer than {FEW_ROWS} rows: not judged"])
+        return "<br>".join([*lines, f"fewer than {FEW_ROWS} rows: not tested"])
     return "<br>".join([*lines, f"{p_value(gaps.p_adjusted[i])} after Holm's correction"])

@@ -153,7 +153,7 @@ def test_a_link_with_every_setting_and_the_navigation_stay_on_every_page(page: P
         pytest.param({"folds": "99"}, "n_folds", marks=rare),
         pytest.param({"seed": "-2"}, "between 0 and", marks=rare),
         pytest.param({"show": "nobody"}, "nobody", marks=rare),
-        ({"colour": "red"}, "no setting has that name"),
+        ({"colour": "red"}, "there is no such setting"),
     ],
 )
 def test_what_a_link_cannot_have_is_refused_with_a_notice(page: Page, named, said):

@@ -76,7 +76,9 @@ def test_compact_logit_is_drawn_with_both_ends(analysis, trace):
     assert list(identity.x) == list(identity.y) == [0.0, 1.0]
 
 
-@pytest.mark.parametrize(("n", "words"), [(1, "1 row lies"), (1250, "1,250 rows lie")])
+@pytest.mark.parametrize(
+    ("n", "words"), [(1, "1 row is outside"), (1250, "1,250 rows are outside")]
+)
 def test_compact_logit_says_how_many_rows_lie_outside(analysis, n, words):
     curve = dataclasses.replace(analysis.compact_logit, n_outside=n)
     assert words in compact_logit_chart(dataclasses.replace(analysis, compact_logit=curve)).alt

@@ -41,7 +41,7 @@ def test_few_rows_are_grey_and_hollow_and_significance_is_a_star(analysis, trace
     few = trace(figure, "gaps uncalibrated few")
     assert few.marker.symbol.endswith("-open")
     assert len(few.x) == 1
-    assert "not judged" in few.hovertext[0]
+    assert "not tested" in few.hovertext[0]
     first = found["uncalibrated"]
     stars = [drawn for drawn in figure.data if drawn.uid == "stars uncalibrated"]
     marked = np.flatnonzero(first.significant())
@@ -109,7 +109,7 @@ def test_hostile_names_stay_text(analysis, build, texts):
 def test_alternative_text_says_how_many_slices_and_periods_stand_out(analysis):
     found = gaps(analysis)
     n = int(found["uncalibrated"].significant().sum())
-    assert f"Uncalibrated: {n} of 3 slices differ" in slice_chart(found).alt
+    assert f"Uncalibrated: {n} of 3 slices are miscalibrated" in slice_chart(found).alt
     tables = periods(analysis)
     n = int((tables["uncalibrated"].ks_p_adjusted < 0.05).sum())
     assert f"Uncalibrated: {n} periods" in period_chart(tables).alt

@@ -21,7 +21,7 @@ Place = Literal["data", "test"]
 UNREADABLE = Problem(
     "unreadable",
     "error",
-    "The file could not be read, for a reason that was not foreseen; it is in the server's log. "
+    "The file could not be read because of a program error; the server log has the details. "
     "Save the table as plain CSV with a header line and try again.",
 )
 FOUND = TextFormat()

@@ -93,13 +93,15 @@ def meaning(rows: Predictions, view: str) -> str:
     kind, index = check_view(view, rows.n_classes)
     if kind == "class":
         name = plain(plain_name(rows, index))
-        return f"Score: that of **{name}**. Outcome: is it {name}?"
+        return f"Score: that of **{name}**. Outcome: is {name} the true class?"
     if kind == "within":
         return (
-            f"Score: the {index} largest of the row, summed. Outcome: is one of these classes true?"
+            f"Score: the sum of the {index} largest scores of the row. Outcome: is the true class "
+            "one of these?"
         )
     if index == 1:
         return (
-            "Score: the largest of the row, its confidence. Outcome: is the predicted class true?"
+            "Score: the largest score of the row (confidence). Outcome: is the predicted class "
+            "correct?"
         )
-    return f"Score: number {index} of the row in size. Outcome: is the class that has it true?"
+    return f"Score: the score of rank {index} in the row. Outcome: is its class the true class?"

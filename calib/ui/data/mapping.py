@@ -126,12 +126,10 @@ def _more(upload: Upload) -> None:
         _select("split", "Split (calibration or test)", names, mapping.split, optional=True)
         if mapping.split is not None:
             labels = _labels(upload.table, mapping.split)
-            _select(
-                "test_value", "Value that means test", labels, mapping.test_value, optional=True
-            )
+            _select("test_value", "Value of test rows", labels, mapping.test_value, optional=True)
         _select("fold", "Cross-validation fold", names, mapping.fold, optional=True)
         _select("weight", "Row weight", names, mapping.weight, optional=True)
-        _select("model", "Model of the row", names, mapping.model, optional=True)
+        _select("model", "Model column", names, mapping.model, optional=True)
     with middle:
         _select(
             "group",
@@ -147,7 +145,7 @@ def _more(upload: Upload) -> None:
         _slices(names, mapping)
         _transform(mapping)
         if mapping.decimal is not None:
-            _select("decimal", "Decimal mark of numbers as text", [",", "."], mapping.decimal)
+            _select("decimal", "Decimal mark", [",", "."], mapping.decimal)
         if not classes:
             _switch("swap", "Scores are for the negative class", mapping.swap)
         _switch("drop_missing", "Leave out rows with missing values", mapping.drop_missing)

@@ -84,7 +84,7 @@ def has_classes(session: Session) -> bool:
 def _notices(session: Session) -> None:
     if session.refused:
         st.warning("\n\n".join(session.refused))
-        st.button("Understood", key="dismiss_refused", on_click=_dismiss)
+        st.button("Dismiss", key="dismiss_refused", on_click=_dismiss)
 
 
 def _wait(session: Session) -> NoReturn:
@@ -204,12 +204,12 @@ def predictions(session: Session) -> Predictions:
 
 
 def _stop_unmapped(session: Session) -> NoReturn:
-    st.error("The file cannot be analysed as it is mapped now.")
+    st.error("Fix these problems before the file can be analysed.")
     assert session.upload is not None
     for problem in session.upload.problems:
         if problem.severity == "error":
             st.markdown(f"- {problem.sentence}")
-    st.page_link(PAGES["Data"], label="Repair it on the Data page", icon=":material/build:")
+    st.page_link(PAGES["Data"], label="Fix them on the Data page", icon=":material/build:")
     st.stop()
 
 
@@ -241,7 +241,9 @@ def _compute(work: Callable[[Progress], Found], name: str = "") -> Found:
         _fail(slot, sentence(str(error)))
     except Exception:
         log.exception("The analysis failed")
-        _fail(slot, "The analysis failed for a reason that is not the data's: it is in the log.")
+        _fail(
+            slot, "The analysis failed because of a program error. The server log has the details."
+        )
     slot.empty()
     return found
 
@@ -250,6 +252,6 @@ def _fail(slot: DeltaGenerator, reason: str) -> NoReturn:
     slot.empty()
     st.error(f"No analysis: {reason}")
     with st.container(horizontal=True):
-        st.page_link(PAGES["Data"], label="Look at the data", icon=":material/table:")
+        st.page_link(PAGES["Data"], label="Check the data", icon=":material/table:")
         st.button("Reset all settings", key="reset_failed", on_click=state.current().reset_all)
     st.stop()

@@ -215,31 +215,32 @@ def _range(low: float, high: float) -> str:
 
 
 INTERVALS = """
-- **A bin's observed frequency**: Wilson's interval; rows that are weighted or come in groups count
-  by their effective number.
-- **Consistency band**: where a calibrated model's dot would fall, per bin or all dots together
-  (simultaneous). Outcomes follow the scores: exact (Poisson-binomial) up to 1,000 rows per bin and
-  for rare outcomes, normal beyond.
-- **Log loss, Brier score and their change**: from what each row adds, Student's, corrected for
-  skewness; changes are paired by row. With cross-fitting they also count how much the calibrators
-  of the folds differ.
-- **AUC**: Newcombe's score interval, with DeLong's variance as far as there are rows to show it;
-  its change is paired by row, Student's. With cross-fitting the change is the mean of the changes
-  within folds, and the AUC is that of the uncalibrated scores plus the change. **Slope**: profile
-  likelihood, with the variance that the rows show. With two or three positives both hold what they
-  say.
-- **ECE, MCE, KS error**: noise can only add to them. The lower bound takes off what noise alone
-  makes, and is above 0 only where calibrated scores would hardly err as much; the upper bound comes
-  from the resamples.
-- **CORP line**: resamples, with Wilson's interval where a block holds fewer than five rows of one
-  outcome. **Smooth line**: normal on the log-odds scale, wide enough for what smoothing bends.
-- **Verdict**: five tests together: KS, Kuiper, Spiegelhalter, Hosmer-Lemeshow, and slope and
-  intercept. Holm's correction keeps the chance of even one false rejection at 5%. Where tests and
-  recommendation disagree the verdict is inconclusive and says why.
-- **Cumulative curve**: the grey band is the null of the KS test, Brownian motion; below 100
-  distinct scores 4,999 simulated draws.
-- Where a **group column** is named, resamples, standard errors, bars, bands and tests go by group.
-- Where a **fold column** is named, methods are cross-fitted in its folds; the number of folds that
-  is set has no effect.
-  Everything is seeded: the same data and settings give the same numbers.
+- **Observed frequency of a bin**: Wilson's interval. Weighted or clustered rows count by their
+  effective number.
+- **Consistency band**: where the dot of a calibrated model would fall, per bin or all dots together
+  (simultaneous). It is exact (Poisson-binomial) up to 1,000 rows per bin and for rare outcomes,
+  normal beyond.
+- **Log loss, Brier score and their changes**: Student's interval of the mean over rows, corrected
+  for skewness. Changes are paired by row. With cross-fitting the interval also covers how much the
+  calibrators of the folds differ.
+- **AUC**: Newcombe's score interval with DeLong's variance. Its change is paired by row. With
+  cross-fitting the change is the mean of the changes within folds, and the AUC is that of the
+  uncalibrated scores plus the change.
+- **Slope**: profile likelihood, scaled by the sandwich variance. For AUC and slope, coverage stays
+  nominal even with two or three positives.
+- **ECE, MCE, KS error**: chance can only increase them. The lower bound subtracts what chance alone
+  gives, and is above 0 only if calibrated scores would rarely have such an error. The upper bound
+  comes from resamples.
+- **CORP line**: resamples, with Wilson's interval where a block has fewer than five rows of one
+  outcome. **Smooth line**: normal on the log-odds scale, widened for the bias of smoothing.
+- **Verdict**: five tests: KS, Kuiper, Spiegelhalter, Hosmer-Lemeshow, and slope and intercept.
+  Holm's correction keeps the chance of even one false rejection at 5%. If tests and recommendation
+  disagree, the verdict is inconclusive and gives the reason.
+- **Cumulative curve**: the grey band is the null distribution of the KS test (Brownian motion).
+  Below 100 distinct scores it comes from 4,999 simulations.
+- If the data have a **cluster column**, resamples, standard errors, intervals, bands and tests use
+  whole clusters.
+- If the data have a **fold column**, methods are cross-fitted in its folds, and the number of folds
+  in the settings has no effect.
+- All random numbers are seeded: the same data and settings give the same numbers.
 """

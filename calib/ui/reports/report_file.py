@@ -36,5 +36,5 @@ def _read(session: Session, content: bytes, name: str) -> Report | None:
     try:
         return Report.open(content)
     except ValueError as error:
-        browser.file_problem = f"{plain(name)} is not opened: {plain(str(error))}"
+        browser.file_problem = f"{plain(name)} cannot be opened: {plain(str(error))}"
         return None

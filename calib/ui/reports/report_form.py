@@ -137,7 +137,7 @@ def _declared(session: Session) -> Declared:
 
 def _saving(session: Session, store: Store, report: Report) -> None:
     browser = session.report_browser
-    field(browser, "tags", "Tags", st.text_input, placeholder="With commas between them")
+    field(browser, "tags", "Tags", st.text_input, placeholder="Separated by commas")
     if st.button("Save", key="save", type="primary", icon=":material/save:"):
         try:
             sharing.save(session, store, report, browser.tags)

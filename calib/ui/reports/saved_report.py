@@ -19,7 +19,10 @@ from calib.ui.session.session import Session
 
 # Lines that are not too long to read.
 WIDTH = 980
-BROKEN = "This report cannot be drawn: its numbers do not fit together. The reason is in the log."
+BROKEN = (
+    "This report cannot be shown: its numbers contradict each other. The server log has the "
+    "details."
+)
 log = logging.getLogger(__name__)
 
 

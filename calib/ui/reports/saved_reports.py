@@ -86,7 +86,7 @@ def _filters(session: Session, store: Store) -> None:
         st.text_input(
             "Search",
             key="search",
-            placeholder="Words of title, data, author, note, verdict or tags",
+            placeholder="Title, data, author, note, verdict or tags",
             on_change=_set_filter,
             args=("search",),
         )

@@ -92,9 +92,9 @@ def decode(named: Mapping[str, str]) -> tuple[Link, tuple[str, ...]]:
 
     Examples
     --------
-    >>> link, refused = decode({"bins": "7", "level": "2"})
+    >>> link, refused = decode({"bins": "7", "seed": "x"})
     >>> link.chosen.settings.n_bins, refused
-    (7, ('The link asks for `level=2`; it must be one of 0.8, 0.9, 0.95, 0.99. It keeps 0.95.',))
+    (7, ('`seed=x` in the link was ignored: it must be a whole number. The value is 0.',))
     """
     refused = []
     link = Link()
@@ -127,17 +127,17 @@ def _with(link: Link, name: str, text: str) -> Link:
         n_rows = whole(0, MAX_ROWS).read(text)
         return replace(link, source=replace(link.source, n_rows=n_rows))
     if name not in ("v", REPORT, COMPARED, *RETIRED):
-        raise ValueError("no setting has that name")
+        raise ValueError("there is no such setting")
     return link
 
 
 def _refusal(name: str, text: str, reason: str) -> str:
-    asked = f"The link asks for {quoted(f'{name}={text}')}; {reason.rstrip('.')}."
+    asked = f"{quoted(f'{name}={text}')} in the link was ignored: {reason.rstrip('.')}."
     choice = LINK_NAMES.get(name)
     kept = (
         choice is not None and choice.is_setting and isinstance(choice.default, (int, float, str))
     )
-    return f"{asked} It keeps {choice.default}." if choice and kept else asked
+    return f"{asked} The value is {choice.default}." if choice and kept else asked
 
 
 def _one_line(text: str) -> str:

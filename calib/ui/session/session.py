@@ -233,7 +233,10 @@ class Session:
         try:
             check_view(self.settings.view, rows.n_classes)
         except ValueError as error:
-            sentence = f"These data have no such view: {error} Shown is {self.start.view}."
+            sentence = (
+                f"These data do not have this view: {error} The view {self.start.view} is shown "
+                "instead."
+            )
             self.refused = (*self.refused, sentence)
             self.reset(VIEW)
 

@@ -32,7 +32,7 @@ from calib.ui.session.memory import give_back, trim
 from calib.ui.session.session import MAX_SHOWN, SESSION, Session, one_score_settings, source_of
 
 TOKEN = "_streamlit_xsrf"
-READING = "Reading the columns as they are meant now"
+READING = "Reading the columns"
 
 
 def current() -> Session:

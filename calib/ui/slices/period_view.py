@@ -25,7 +25,7 @@ NO_TIME = (
 )
 UNITS_SAID = {
     "value": "one per value",
-    "range": "ranges of about equally many rows",
+    "range": "ranges with about equal counts",
     "day": "one per day",
     "week": "one per week, from Monday",
     "month": "one per month",

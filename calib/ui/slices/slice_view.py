@@ -38,7 +38,7 @@ READING = f"""
 """
 REVEALS_OUTCOME = (
     "All rows of each slice have the same outcome, so this column reveals the outcome. It may have "
-    "been recorded after the outcome; then it tells nothing about the scores."
+    "been recorded after the outcome; in that case it says nothing about the scores."
 )
 SLICE_CALIBRATOR_READING = (
     "Calibrate globally; add slice-specific calibrators only where needed, because they are fitted "

@@ -102,7 +102,7 @@ def test_an_address_holds_only_what_differs():
         ({"to": "2"}, "between 0 and 1"),
         ({"line": "corp.loess"}, "corp, smooth"),
         ({"ex": "iris"}, "naive_bayes"),
-        ({"colour": "red"}, "no setting has that name"),
+        ({"colour": "red"}, "there is no such setting"),
         ({"v": "2"}, "another version"),
     ],
 )
