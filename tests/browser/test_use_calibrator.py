@@ -8,7 +8,8 @@ import pandas as pd
 from playwright.sync_api import Locator, Page, expect
 
 import calib
-from calib.exports import verify
+from calib.calibrators import score_methods
+from calib.exports import load_calibrator, verify
 from tests.browser.harness import settle, visit
 
 
@@ -61,3 +62,26 @@ def test_scores_of_the_analysis_and_new_ones_are_calibrated(page: Page, tmp_path
     fitted = calib.calibrator(method).fit(rows.scores, rows.outcome)
     np.testing.assert_allclose(made["calibrated"][:2], fitted.predict([0.2, 0.9]), rtol=1e-9)
     assert np.isnan(made["calibrated"][2])
+
+
+def test_exported_code_gives_the_same_numbers_in_chromium(page: Page, tmp_path: Path):
+    rng = np.random.default_rng(0)
+    scores = rng.random(800)
+    outcome = rng.random(800) < scores**1.4
+    page.goto("about:blank")
+    for key, method in score_methods().items():
+        if method.create is None:
+            continue
+        fitted = method.create().fit(scores, outcome)
+        source = load_calibrator(calib.export(fitted, tmp_path / f"{key}.json"))
+        code = calib.export(fitted, tmp_path / f"{key}.js").read_text()
+        new = np.concatenate([source.scores, rng.random(2000), 10.0 ** -rng.uniform(0, 300, 500)])
+        found = page.evaluate(
+            """async ([code, scores]) => {
+                const file = URL.createObjectURL(new Blob([code], {type: "text/javascript"}));
+                const {calibrate} = await import(file);
+                return scores.map(score => calibrate(score));
+            }""",
+            [code, new.tolist()],
+        )
+        np.testing.assert_array_equal(found, source.predict(new), err_msg=key)
