@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calib
-from calib.core.aggregate import Aggregate, aggregate_rows
+from calib.core.aggregate import Aggregate
+from calib.core.counting import aggregate_rows
 from calib.core.predictions import Predictions
 from calib.core.views import BinaryView
 from calib.metrics import auc, expected_calibration_error, ks_error, log_loss

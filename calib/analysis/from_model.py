@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from calib.analysis.results import Analysis
 from calib.analysis.run import analyze
+from calib.core.checks import check_score_matrix
 from calib.core.predictions import Predictions
-from calib.core.views import check_score_matrix
 from calib.crossfit.settings import Settings
 
 # More labels would not be read.

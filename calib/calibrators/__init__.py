@@ -1,7 +1,6 @@
 """Calibrators: one file per method, each a scikit-learn estimator, found through the registry."""
 
-from calib.calibrators.base import Calibrator
-from calib.calibrators.matrix_base import MatrixCalibrator
+from calib.calibrators.base import Calibrator, MatrixCalibrator
 from calib.calibrators.one_vs_rest import multiclass_calibrator
 from calib.calibrators.registry import CALIBRATORS, Method, calibrator, score_methods
 

@@ -1,4 +1,4 @@
-"""What a calibrator is: a scikit-learn estimator that maps scores in [0, 1] to probabilities."""
+"""What a calibrator is: a scikit-learn estimator that maps scores, or rows of class scores."""
 
 from __future__ import annotations
 
@@ -9,21 +9,38 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from calib.calibrators.forms import ON_ARRAYS, Form
-from calib.core.cells import (
-    ScoreCells,
+from calib.calibrators.forms import ON_ARRAYS, Form, RowsForm
+from calib.core.cells import ScoreCells
+from calib.core.checks import (
+    check_classes,
     check_outcomes,
     check_same_length,
+    check_score_matrix,
     check_scores,
     check_weights,
     effective_weights,
 )
-from calib.numerics.arrays import FloatArray
+from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.ranking import binary_problem
 from calib.numerics.threads import single_thread
 
 
-class Calibrator(BaseEstimator):
-    """Base of all calibrators.
+class AnyCalibrator(BaseEstimator):
+    """What calibrators of scores and of matrices have in common."""
+
+    def formula(self) -> str:
+        """The fitted function in words and numbers."""
+        raise NotImplementedError
+
+    def _without_map(self) -> NotImplementedError:
+        return NotImplementedError(
+            f"{type(self).__name__} cannot be exported: it has no to_map, which gives it as "
+            "data (calib/calibrators/forms.py)."
+        )
+
+
+class Calibrator(AnyCalibrator):
+    """Base of all calibrators of one score per row.
 
     A method is one subclass in one file: parameters in ``__init__``, `_fit` that reads the cells
     and sets attributes ending in an underscore, `to_map` that gives the fitted function as data
@@ -111,14 +128,7 @@ class Calibrator(BaseEstimator):
 
         A calibrator whose `_map` is its own has a map of the same numbers here, to the last bit.
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} cannot be exported: it has no to_map, which gives it as "
-            "data (calib/calibrators/forms.py)."
-        )
-
-    def formula(self) -> str:
-        """The fitted function in words and numbers."""
-        raise NotImplementedError
+        raise self._without_map()
 
     def knots(self) -> FloatArray:
         """Scores at which the function bends; empty if it has one formula throughout."""
@@ -162,3 +172,132 @@ class RowCalibrator(Calibrator):
 
     def _fit_rows(self, scores: FloatArray, positive: FloatArray, weight: FloatArray) -> None:
         raise NotImplementedError
+
+
+class MatrixCalibrator(AnyCalibrator):
+    """Base of all multiclass calibrators.
+
+    A method is one subclass in one file: parameters in ``__init__``, `_fit` that sets attributes
+    ending in an underscore, `_map` that applies them, `formula` that states the fitted function.
+    Both may write over the matrix that they are given. Methods that never change which class is
+    first say so by `keeps_accuracy`.
+
+    Attributes
+    ----------
+    n_rows_, n_classes_ : int
+        Of the rows that were fitted.
+    unseen_ : tuple of int
+        Classes that no fitted row belonged to; nothing was learnt about them.
+    """
+
+    keeps_accuracy: bool = False
+    needs_two_classes: bool = True
+
+    def fit(
+        self,
+        scores: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the calibrator on held-out scores and labels.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n, m)
+            Uncalibrated scores in [0, 1]; rows sum to 1 within 1e-3.
+        y : array-like of shape (n,)
+            Class indices 0..m-1.
+        sample_weight : array-like of shape (n,), optional
+            Only their ratios matter. Evidence is counted in effective rows, (sum w)^2 / sum w^2.
+        groups : array-like of shape (n,), optional
+            Group of each row, any hashable values, where rows of a group are not independent: they
+            count as the number of independent rows that tell as much.
+
+        Raises
+        ------
+        ValueError
+            If the arrays are empty, hold NaN or values outside their range, rows that do not sum
+            to 1, or one class only.
+        """
+        matrix = _matrix(scores)
+        label = check_classes(y, matrix.shape[1])
+        check_same_length(scores=matrix, y=label)
+        weight = None if sample_weight is None else check_weights(sample_weight)
+        if weight is not None:
+            check_same_length(scores=matrix, sample_weight=weight)
+        counts = np.bincount(label, minlength=matrix.shape[1])
+        if self.needs_two_classes and counts.max() == len(label):
+            raise ValueError(
+                f"{type(self).__name__} needs rows of at least two classes to fit, "
+                f"got only class {label[0]}."
+            )
+        self.n_rows_, self.n_classes_ = matrix.shape
+        self.unseen_ = tuple(np.flatnonzero(counts == 0).tolist())
+        shares = np.bincount(label, weight, matrix.shape[1])
+        self.fitted_base_rate_ = tuple((shares / shares.sum()).tolist())
+        with single_thread():
+            self._fit_rows(matrix, label, weight, groups)
+        return self
+
+    def predict(self, scores: ArrayLike) -> FloatArray:
+        """Calibrated probabilities of new rows.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n, m)
+            Rows that sum to 1 within 1e-3.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            In [0, 1]; each row sums to 1.
+
+        Raises
+        ------
+        ValueError
+            If the number of classes is not that of the fitted rows, or scores are not allowed.
+        """
+        check_is_fitted(self, "n_rows_")
+        matrix = _matrix(scores)
+        if matrix.shape[1] != self.n_classes_:
+            raise ValueError(
+                f"scores must have the {self.n_classes_} class columns that were fitted, "
+                f"got {matrix.shape[1]}."
+            )
+        with single_thread():
+            return self._map(matrix)
+
+    def _fit_rows(
+        self,
+        scores: FloatArray,
+        label: IntArray,
+        weight: FloatArray | None,
+        groups: ArrayLike | None,
+    ) -> None:
+        """Fit with weights in effective rows; groups by their effect on the confidence curve."""
+        if weight is not None or groups is not None:
+            confidence, correct = binary_problem(scores, label, "top", 1)
+            cells = ScoreCells.from_arrays(correct, confidence, weight, groups)
+            ones = np.ones(len(label)) if weight is None else weight
+            weight = effective_weights(ones) / cells.design_effect
+        self._fit(scores, label, weight)
+
+    def _fit(self, scores: FloatArray, label: IntArray, weight: FloatArray | None) -> None:
+        raise NotImplementedError
+
+    def _map(self, scores: FloatArray) -> FloatArray:
+        raise NotImplementedError
+
+    def to_map(self) -> RowsForm:
+        """The fitted function as data, from which it is exported."""
+        raise self._without_map()
+
+
+def _matrix(scores: ArrayLike) -> FloatArray:
+    matrix = np.asarray(scores)
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"scores must be a matrix of one column per class, got shape {matrix.shape}."
+        )
+    return check_score_matrix(matrix)

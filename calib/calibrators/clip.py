@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.calibrators.base import Calibrator
-from calib.calibrators.forms import Clipped
-from calib.calibrators.matrix_base import MatrixCalibrator
-from calib.calibrators.matrix_forms import RowsClipped
-from calib.calibrators.registry import register
+from calib.calibrators.base import Calibrator, MatrixCalibrator
+from calib.calibrators.forms import Clipped, RowsClipped
+from calib.calibrators.registry import register, register_matrix
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.blocks import row_blocks
@@ -86,14 +84,7 @@ def _log_loss(cells: ScoreCells, p_min: float) -> float:
     return -float(cells.positive @ np.log(p) + cells.negative @ np.log1p(-p))
 
 
-@register(
-    "clip",
-    "Clip",
-    simplicity=5,
-    summary="Assumes that only scores close to 0 or 1 are wrong, because they are too extreme.",
-    source="Lucena 2018, arXiv:1809.07751",
-    aliases="clipping, winsorizing",
-)
+@register_matrix("clip")
 class MatrixClip(MatrixCalibrator):
     """min(max(P, p_min), 1 - p_min), each row then divided by its sum.
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib.calibrators.base import Calibrator
+from calib.calibrators.base import Calibrator, MatrixCalibrator
 from calib.calibrators.forms import Drift
-from calib.calibrators.matrix_base import MatrixCalibrator
-from calib.calibrators.registry import register
+from calib.calibrators.registry import register, register_matrix
 from calib.calibrators.uncalibrated import Uncalibrated
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, IntArray
@@ -113,13 +112,10 @@ ROUNDING = 1e-15
 SMALLEST = 1e-300
 
 
-@register(
+@register_matrix(
     "ks_spline",
     "KS spline, top scores",
-    simplicity=64,
-    summary="Assumes that the error of the top scores changes smoothly along their ranking.",
-    source="Gupta et al. 2021, section 4, arXiv:2006.12800",
-    aliases="spline recalibration",
+    "Assumes that the error of the top scores changes smoothly along their ranking.",
 )
 class TopSpline(MatrixCalibrator):
     """The n_top first scores of a row, each calibrated by a KS spline of its own view.

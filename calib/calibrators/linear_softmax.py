@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib.calibrators.matrix_base import MatrixCalibrator
+from calib.calibrators.base import MatrixCalibrator
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.blocks import row_blocks
 from calib.numerics.softmax import fit_inverse_temperature, log_scores, softmax

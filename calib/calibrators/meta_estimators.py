@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 )
 
 from calib.calibrators import Calibrator, calibrator
-from calib.core.cells import check_scores
+from calib.core.checks import check_scores
 from calib.numerics.arrays import FloatArray
 from calib.numerics.row_sums import divide_by_sum
 from calib.numerics.transforms import sigmoid

@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from calib.calibrators.base import Calibrator
-from calib.calibrators.forms import Identity
-from calib.calibrators.matrix_base import MatrixCalibrator
-from calib.calibrators.matrix_forms import EachClass
+from calib.calibrators.base import Calibrator, MatrixCalibrator
+from calib.calibrators.forms import EachClass, Identity
 from calib.calibrators.registry import CALIBRATORS, calibrator
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.row_sums import divide_by_sum

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from calib.calibrators.base import Calibrator
-from calib.calibrators.matrix_base import MatrixCalibrator
+from calib.calibrators.base import Calibrator, MatrixCalibrator
 from calib.core.registry import Registry
 
 Made = TypeVar("Made", bound=Callable[..., Calibrator | MatrixCalibrator])
@@ -79,9 +78,8 @@ def register(
 ) -> Callable[[Made], Made]:
     """Register a calibrator under a key: of one score per row, or of matrices.
 
-    A method that has both is registered twice under one key, that of one score first.
+    The matrix form of a method that also has one of scores follows by `register_matrix`.
     """
-
     words = (key, label, simplicity, summary, source, aliases)
 
     def add(made: Made) -> Made:
@@ -89,10 +87,24 @@ def register(
         # Other makers than classes are those of matrices, with another default.
         if isinstance(found, type) and issubclass(found, Calibrator):
             CALIBRATORS.add(key, Method(*words, create=found))
-            return made
-        known = CALIBRATORS.entered(key) or Method(*words)
-        own = replace(known, own_matrix=found, matrix_label=label, matrix_summary=summary)
-        CALIBRATORS.put(key, own)
+        else:
+            own = Method(*words, own_matrix=found, matrix_label=label, matrix_summary=summary)
+            CALIBRATORS.add(key, own)
+        return made
+
+    return add
+
+
+def register_matrix(key: str, label: str = "", summary: str = "") -> Callable[[Made], Made]:
+    """Register the matrix form of a method that is registered for scores.
+
+    Its label and summary are those of the method where they are not given.
+    """
+
+    def add(made: Made) -> Made:
+        known, found = CALIBRATORS.entered(key), cast(Callable[..., MatrixCalibrator], made)
+        own = replace(known, own_matrix=found, matrix_label=label or known.label)
+        CALIBRATORS.put(key, replace(own, matrix_summary=summary or known.summary))
         return made
 
     return add

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
+from calib.calibrators.base import MatrixCalibrator
+from calib.calibrators.forms import Softmax
 from calib.calibrators.increasing import IncreasingSigmoid
-from calib.calibrators.matrix_base import MatrixCalibrator
-from calib.calibrators.matrix_forms import Softmax
-from calib.calibrators.registry import register
+from calib.calibrators.registry import register, register_matrix
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.blocks import row_blocks
 from calib.numerics.softmax import fit_inverse_temperature, log_scores, softmax
@@ -64,14 +64,7 @@ class Temperature(IncreasingSigmoid):
         return f"1 / (1 + exp(-logit(s) / {self.temperature_:.3g}))"
 
 
-@register(
-    "temperature",
-    "Temperature",
-    simplicity=10,
-    summary="One scale factor on the logits of all classes.",
-    source="Guo et al. 2017, arXiv:1706.04599",
-    aliases="temperature scaling",
-)
+@register_matrix("temperature", summary="One scale factor on the logits of all classes.")
 class MatrixTemperature(MatrixCalibrator):
     """softmax(ln P / T) with T > 0, by maximum likelihood.
 

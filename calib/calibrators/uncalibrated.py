@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from calib.calibrators.base import Calibrator
-from calib.calibrators.forms import Identity
-from calib.calibrators.matrix_base import MatrixCalibrator
-from calib.calibrators.matrix_forms import RowsIdentity
-from calib.calibrators.registry import register
+from calib.calibrators.base import Calibrator, MatrixCalibrator
+from calib.calibrators.forms import Identity, RowsIdentity
+from calib.calibrators.registry import register, register_matrix
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, IntArray
 
@@ -45,14 +43,7 @@ class Uncalibrated(Calibrator):
         return "s: the score unchanged"
 
 
-@register(
-    "uncalibrated",
-    "Uncalibrated",
-    simplicity=0,
-    summary="Leaves the scores unchanged.",
-    source="",
-    aliases="raw scores, identity",
-)
+@register_matrix("uncalibrated")
 class MatrixUncalibrated(MatrixCalibrator):
     """The identity: what every other method has to beat.
 

@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from calib.calibrators.base import Calibrator
 from calib.calibrators.forms import BetweenTwo
 from calib.calibrators.registry import register
-from calib.core.cells import ScoreCells, check_scores
+from calib.core.cells import ScoreCells
+from calib.core.checks import check_scores
 from calib.numerics.arrays import FloatArray
 from calib.numerics.isotonic import increasing_blocks
 from calib.numerics.pieces import steps

@@ -3,93 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
+from calib.core import aggregate_file
 from calib.core.counted import CountedRows
-from calib.core.views import BinaryView
+from calib.core.strata import NONE, JoinedStrata, Part, Strata
 from calib.numerics.arrays import IntArray, lock
-from calib.numerics.canonical import canonical_order
 from calib.numerics.cell_table import (
     MAX_CELLS,
     MAX_SCORES,
     CellTable,
     add_tables,
-    count_rows,
-    cut_cells,
 )
-
-SCHEMA_VERSION = 1
-METADATA_KEY = b"calib.aggregate"
-COLUMN_TYPES: Mapping[str, type] = {
-    "stratum": np.int64,
-    "key": np.int64,
-    "outcome": np.bool_,
-    "rows": np.int64,
-    "weight": np.float64,
-    "weight_sq": np.float64,
-    "score_sum": np.float64,
-    "low": np.float64,
-    "high": np.float64,
-}
-NONE = -1  # a stratum without a split, a fold or a cluster
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Part:
-    """A part of the data that is counted: all rows of a model, or those with one value of a column.
-
-    Attributes
-    ----------
-    model : str
-        "" where there is one model.
-    column, value : str
-        Slice or time column and its value; "" for all rows.
-    """
-
-    model: str = ""
-    column: str = ""
-    value: str = ""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Strata:
-    """What is kept apart when rows are counted; arrays of shape (s,), -1 where there is none.
-
-    Attributes
-    ----------
-    part : ndarray of int
-        Position in `Aggregate.parts`.
-    test : ndarray of int
-        1 for test rows, 0 for calibration rows.
-    fold, group : ndarray of int
-        Named fold, and cluster.
-    """
-
-    part: IntArray
-    test: IntArray
-    fold: IntArray
-    group: IntArray
-
-    def __post_init__(self) -> None:
-        lock(self)
-
-    def columns(self) -> dict[str, IntArray]:
-        """Every array by name."""
-        return {"part": self.part, "test": self.test, "fold": self.fold, "group": self.group}
-
-    def kept_apart(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Split, fold and cluster of each stratum."""
-        return self.test, self.fold, self.group
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,7 +130,7 @@ class Aggregate:
             clusters, whose names an aggregate does not keep.
         """
         _check_addable(self, other)
-        joined = _Strata.of(self, other)
+        joined = JoinedStrata.of(self, other)
         table = add_tables(
             replace(self.table, stratum=joined.first[self.table.stratum]),
             replace(other.table, stratum=joined.second[other.table.stratum]),
@@ -315,13 +245,10 @@ class Aggregate:
         ----------
         path : str or Path
         """
-        columns = {name: pa.array(values) for name, values in self.table.columns().items()}
-        known = json.dumps(_metadata(self), ensure_ascii=False).encode()
-        pq.write_table(
-            pa.table(columns).replace_schema_metadata({METADATA_KEY: known}),
-            Path(path),
-            compression="zstd",
-        )
+        counted = ("parts", "strata", "table")
+        others = [each.name for each in fields(self) if each.name not in counted]
+        named = {name: getattr(self, name) for name in others}
+        aggregate_file.write(Path(path), self.parts, self.strata, self.table, named)
 
     @staticmethod
     def is_saved_at(path: str | Path) -> bool:
@@ -331,10 +258,7 @@ class Aggregate:
         ----------
         path : str or Path
         """
-        try:
-            return METADATA_KEY in (pq.read_schema(Path(path)).metadata or {})
-        except (OSError, ValueError, pa.ArrowException):
-            return False
+        return aggregate_file.is_written_at(Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> Aggregate:
@@ -349,7 +273,7 @@ class Aggregate:
         ValueError
             If the file is none, is damaged, or is of a later version.
         """
-        return _read(Path(path))
+        return cls(**aggregate_file.read(Path(path)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -373,142 +297,6 @@ class CountedColumn:
         lock(self)
 
 
-def aggregate_rows(
-    rows: BinaryView,
-    columns: Mapping[str, tuple[tuple[str, ...], IntArray]],
-    *,
-    max_scores: int = MAX_SCORES,
-    model: str = "",
-    **named: Any,
-) -> Aggregate:
-    """Count rows: all of them, and apart by each column.
-
-    Parameters
-    ----------
-    rows : BinaryView
-    columns : mapping of str to (tuple of str, ndarray of int of shape (n,))
-        Values of each column, and which of them each row has.
-    max_scores : int
-        Up to so many distinct scores every cell is one score.
-    model : str
-    **named
-        Further attributes of `Aggregate`.
-    """
-    kept = _kept_apart(rows)
-    parts = [Part(model)]
-    whole = _count(rows, kept, 0, None, max_scores, None)
-    pieces = [whole]
-    cut = None if whole[1].exact else cut_cells(whole[1])
-    for column, (names, codes) in columns.items():
-        pieces.append(_count(rows, kept, len(parts), codes, max_scores, cut))
-        parts += [Part(model, column, name) for name in names]
-    return joined_pieces(
-        parts, pieces, weighted=rows.weight is not None, max_scores=max_scores, **named
-    )
-
-
-def joined_pieces(
-    parts: Sequence[Part], pieces: Sequence[tuple[Strata, CellTable]], **named: Any
-) -> Aggregate:
-    """An aggregate of what was counted column by column.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-    pieces : sequence of (Strata, CellTable)
-        Each table with its own strata, numbered from 0.
-    **named
-        Further attributes of `Aggregate`.
-    """
-    strata, tables = [], []
-    n_before = 0
-    for own, table in pieces:
-        strata.append(own)
-        tables.append(replace(table, stratum=table.stratum + n_before))
-        n_before += len(own.part)
-    return Aggregate(
-        tuple(parts),
-        Strata(*(np.concatenate([getattr(s, n) for s in strata]) for n in Strata.__slots__)),
-        CellTable(
-            tables[0].exact,
-            **{
-                name: np.concatenate([getattr(table, name) for table in tables])
-                for name in COLUMN_TYPES
-            },
-        ),
-        **named,
-    )
-
-
-def _kept_apart(view: BinaryView) -> dict[str, IntArray]:
-    found = {"test": view.test, "fold": view.fold}
-    kept = {name: own.astype(np.int64) for name, own in found.items() if own is not None}
-    if view.group is not None:
-        # Numbered as `CountedRows` numbers clusters.
-        columns = (view.score, view.weight, view.fold)
-        order, codes = canonical_order(columns, view.outcome, view.group)
-        assert codes is not None
-        kept["group"] = codes[np.argsort(order)]
-    return kept
-
-
-def _count(
-    view: BinaryView,
-    kept: Mapping[str, IntArray],
-    first_part: int,
-    codes: IntArray | None,
-    max_scores: int,
-    cut: IntArray | None,
-) -> tuple[Strata, CellTable]:
-    """One pass over the rows, and the strata that they are counted in."""
-    keys = ([] if codes is None else [codes]) + list(kept.values())
-    stratum, firsts = _number(keys)
-    rows = (view.score, view.outcome, view.weight, stratum)
-    table = count_rows(*rows, max_scores=max_scores, cut=cut)
-    own = {name: values[firsts] for name, values in kept.items()}
-    none = np.full(len(firsts), NONE, dtype=np.int64)
-    part = first_part + (np.zeros(len(firsts), dtype=np.int64) if codes is None else codes[firsts])
-    return Strata(part, *(own.get(name, none) for name in ("test", "fold", "group"))), table
-
-
-def _number(keys: list[IntArray]) -> tuple[IntArray | None, IntArray]:
-    """Number of each row's combination of codes, and a row that has it."""
-    if not keys:
-        return None, np.zeros(1, dtype=np.int64)
-    code = keys[0]
-    for other in keys[1:]:
-        code = code * (int(other.max()) + 1) + other
-    _, firsts, stratum = np.unique(code, return_index=True, return_inverse=True)
-    return stratum.astype(np.int64), firsts
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Strata:
-    """Strata of two aggregates as one list, and where each one's own lie in it."""
-
-    parts: tuple[Part, ...]
-    strata: Strata
-    first: IntArray
-    second: IntArray
-
-    @classmethod
-    def of(cls, one: Aggregate, other: Aggregate) -> _Strata:
-        parts = tuple(dict.fromkeys((*one.parts, *other.parts)))
-        place = {part: i for i, part in enumerate(parts)}
-        rows = [_moved(each, place) for each in (one, other)]
-        both = np.concatenate(rows)
-        distinct, number = np.unique(both, axis=0, return_inverse=True)
-        number = number.reshape(-1).astype(np.int64)
-        n = len(rows[0])
-        return cls(parts, Strata(*distinct.T.copy()), number[:n], number[n:])
-
-
-def _moved(aggregate: Aggregate, place: Mapping[Part, int]) -> NDArray[np.int64]:
-    part = np.array([place[part] for part in aggregate.parts], dtype=np.int64)
-    strata = aggregate.strata
-    return np.column_stack([part[strata.part], strata.test, strata.fold, strata.group])
-
-
 def _check_addable(one: Aggregate, other: Aggregate) -> None:
     for name in ("view_key", "class_names", "time_name", "time_kind", "fold_names"):
         own, theirs = getattr(one, name), getattr(other, name)
@@ -528,83 +316,3 @@ def _check_addable(one: Aggregate, other: Aggregate) -> None:
             "Aggregates with clusters cannot be added: whether a cluster has rows in both is not "
             "known. Count all rows together instead."
         )
-
-
-def _metadata(aggregate: Aggregate) -> dict[str, Any]:
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "exact": aggregate.exact,
-        "parts": [[part.model, part.column, part.value] for part in aggregate.parts],
-        "strata": {name: own.tolist() for name, own in aggregate.strata.columns().items()},
-        "view_key": aggregate.view_key,
-        "name": aggregate.name,
-        "score_name": aggregate.score_name,
-        "outcome_name": aggregate.outcome_name,
-        "positive_name": aggregate.positive_name,
-        "class_names": list(aggregate.class_names),
-        "time_name": aggregate.time_name,
-        "time_kind": aggregate.time_kind,
-        "weighted": aggregate.weighted,
-        "set_aside": dict(aggregate.set_aside),
-        "sources": list(aggregate.sources),
-        "fold_names": list(aggregate.fold_names),
-        "max_scores": aggregate.max_scores,
-    }
-
-
-def _read(path: Path) -> Aggregate:
-    try:
-        table = pq.read_table(path)
-        known = json.loads((table.schema.metadata or {})[METADATA_KEY])
-    except (pa.ArrowException, KeyError, ValueError) as error:
-        raise ValueError(
-            f"{path.name} is not an aggregate that calib saved, or it is damaged. Count the "
-            "predictions again with calib.aggregate."
-        ) from error
-    version = known.pop("schema_version", None) if isinstance(known, dict) else None
-    if version != SCHEMA_VERSION:
-        raise ValueError(
-            f"{path.name} has schema version {version!r}; this calib reads version "
-            f"{SCHEMA_VERSION}. Update calib, or count the predictions again."
-        )
-    try:
-        return _decoded(table, known)
-    except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
-        raise ValueError(
-            f"{path.name} is damaged: its cells contradict each other. Count the predictions "
-            "again with calib.aggregate."
-        ) from error
-
-
-def _decoded(table: pa.Table, known: dict[str, Any]) -> Aggregate:
-    columns: dict[str, Any] = {
-        name: np.array(table.column(name).to_numpy(), dtype=kind)
-        for name, kind in COLUMN_TYPES.items()
-    }
-    strata = Strata(
-        **{k: np.array(v, dtype=np.int64).reshape(-1) for k, v in known.pop("strata").items()}
-    )
-    parts = tuple(Part(*map(str, part)) for part in known.pop("parts"))
-    cells = CellTable(exact=bool(known.pop("exact")), **columns)
-    _check_cells(cells, strata, len(parts))
-    for name in ("class_names", "sources", "fold_names"):
-        known[name] = tuple(map(str, known[name]))
-    return Aggregate(parts, strata, cells, **known)
-
-
-def _check_cells(cells: CellTable, strata: Strata, n_parts: int) -> None:
-    """Refuse sums that no rows can have."""
-    own = strata.columns().values()
-    sound = (
-        len(cells) > 0
-        and len({len(values) for values in own}) == 1
-        and bool(((cells.stratum >= 0) & (cells.stratum < len(strata.part))).all())
-        and bool(((strata.part >= 0) & (strata.part < n_parts)).all())
-        and bool((cells.rows > 0).all())
-        and bool((np.isfinite(cells.weight) & (cells.weight > 0)).all())
-        and bool((np.isfinite(cells.weight_sq) & (cells.weight_sq > 0)).all())
-        and bool(((cells.low >= 0) & (cells.low <= cells.high) & (cells.high <= 1)).all())
-        and bool(np.isfinite(cells.score_sum).all())
-    )
-    if not sound:
-        raise ValueError("Cells must have rows, weights above 0 and scores within [0, 1].")

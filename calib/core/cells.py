@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,16 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from calib.core.checks import check_outcomes, check_same_length, check_scores, check_weights
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock, read_only
 from calib.numerics.binning import equal_weights
 from calib.numerics.clusters import curve_design_effect
 from calib.numerics.score_grid import grid_keys
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
-
-NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
-# Resamples are counted in single precision; smaller shares of a sum are lost in double precision.
-MIN_WEIGHT, LARGEST_WEIGHT = 1e-30, 1e30
-MIN_SHARE = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,116 +321,3 @@ def _prefix(values: FloatArray) -> FloatArray:
     sums[0] = 0.0
     np.cumsum(values, out=sums[1:])
     return read_only(sums)
-
-
-def check_outcomes(y_true: ArrayLike) -> BoolArray:
-    """Return outcomes as booleans; refuse anything that is not 0 or 1."""
-    values = _one_dimensional("y_true", y_true)
-    if values.dtype == np.bool_:
-        return values
-    if values.dtype.kind in "iuf":
-        allowed = (values == 0) | (values == 1)
-        if allowed.all():
-            return values.astype(np.bool_)
-        odd = f"{values[~allowed][0].item()!r}"
-    else:
-        odd = f"{values.dtype} values such as {_first_non_number(values)!r}"
-    raise ValueError(f"y_true must hold only 0 and 1 (or booleans), got {odd}.")
-
-
-def unboxed(values: NDArray[Any]) -> NDArray[Any]:
-    """An object array of nothing but numbers and booleans as float64; any other as it is.
-
-    Examples
-    --------
-    >>> unboxed(np.array([0, True, np.int64(1)], dtype=object))
-    array([0., 1., 1.])
-    """
-    if values.dtype == np.object_ and all(isinstance(value, NUMBERS) for value in values.flat):
-        return values.astype(np.float64)
-    return values
-
-
-def _first_non_number(values: NDArray[Any]) -> object:
-    listed = values.tolist()
-    return next((value for value in listed if not isinstance(value, NUMBERS)), listed[0])
-
-
-def check_scores(y_prob: ArrayLike, name: str = "y_prob") -> FloatArray:
-    """Return scores as float64; refuse NaN and anything outside [0, 1]."""
-    values = _floats(name, y_prob)
-    # One comparison finds NaN too: it fails every comparison.
-    low, high = values.min(), values.max()
-    if not (low >= 0.0 and high <= 1.0):
-        inside = (values >= 0.0) & (values <= 1.0)
-        row = int(np.flatnonzero(~inside)[0])
-        raise ValueError(f"{name} must be within [0, 1], got {values[row]} at index {row}.")
-    return values
-
-
-def check_weights(sample_weight: ArrayLike) -> FloatArray:
-    """Return weights as float64; refuse what is not positive and finite, or too unequal to sum."""
-    values = _floats("sample_weight", sample_weight)
-    allowed = (values > 0.0) & np.isfinite(values)
-    if not allowed.all():
-        row = int(np.flatnonzero(~allowed)[0])
-        raise ValueError(
-            f"sample_weight must be positive and finite, got {values[row]} at index {row}."
-        )
-    trouble = weight_range_trouble(values)
-    if trouble:
-        raise ValueError(f"sample_weight must {trouble}.")
-    return values
-
-
-def weight_range_trouble(weight: FloatArray) -> str:
-    """What positive weights must fulfil and do not, in words; "" where their sums are exact.
-
-    Examples
-    --------
-    >>> weight_range_trouble(np.array([1.0, 1e-20]))
-    'each be at least 1e-14 of their sum, below which they are lost in rounding, got 1e-20 of 1'
-    """
-    low, high = float(weight.min()), float(weight.max())
-    if low < MIN_WEIGHT or high > LARGEST_WEIGHT:
-        odd = low if low < MIN_WEIGHT else high
-        return f"be between {MIN_WEIGHT:g} and {LARGEST_WEIGHT:g}, got {odd:.4g}"
-    total = float(weight.sum())
-    if low < MIN_SHARE * total:
-        return (
-            f"each be at least {MIN_SHARE:g} of their sum, below which they are lost in "
-            f"rounding, got {low:.4g} of {total:.4g}"
-        )
-    return ""
-
-
-def effective_weights(weight: FloatArray) -> FloatArray:
-    """Row weights in effective rows: they sum to (sum w)^2 / sum w^2; ones where all are equal."""
-    if weight.min() == weight.max():
-        return np.ones(len(weight))
-    return weight * (weight.sum() / (weight @ weight))
-
-
-def check_same_length(**arrays: Sequence[Any] | NDArray[Any]) -> None:
-    """Refuse arrays of different lengths, naming both."""
-    (first, one), (second, two) = arrays.items()
-    if len(one) != len(two):
-        raise ValueError(
-            f"{first} and {second} must have the same length, got {len(one)} and {len(two)}."
-        )
-
-
-def _floats(name: str, values: ArrayLike) -> FloatArray:
-    array = _one_dimensional(name, values)
-    if array.dtype.kind not in "iufb":
-        raise ValueError(f"{name} must be numbers, got {array.dtype} values.")
-    return np.ascontiguousarray(array, dtype=np.float64)
-
-
-def _one_dimensional(name: str, values: ArrayLike) -> NDArray[Any]:
-    array = unboxed(np.asarray(values))
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}.")
-    if not len(array):
-        raise ValueError(f"{name} must hold at least one row, got none.")
-    return array

@@ -11,14 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from calib.core.cells import (
+from calib.core.checks import (
+    check_classes,
     check_outcomes,
     check_same_length,
+    check_score_matrix,
     check_scores,
     check_weights,
 )
 from calib.core.origin import Origin
-from calib.core.views import BinaryView, check_classes, check_score_matrix, check_view
+from calib.core.views import BinaryView, check_view
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.ranking import binary_problem
 

@@ -48,9 +48,9 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         """Add an entry, or replace the one under its key."""
         self._own[key] = entry
 
-    def entered(self, key: str) -> Entry | None:
-        """The entry under a key, if it is registered by now; imports nothing."""
-        return self._own.get(key)
+    def entered(self, key: str) -> Entry:
+        """The entry under a key that is registered by now; imports nothing."""
+        return self._own[key]
 
     @property
     def _entries(self) -> dict[str, Entry]:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calib.core.cells import ScoreCells, check_same_length, check_weights, unboxed
+from calib.core.cells import ScoreCells
+from calib.core.checks import check_classes, check_same_length, check_score_matrix, check_weights
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.ranking import leading_classes
 
 VIEW = re.compile(r"(?P<kind>class|top|within):(?P<index>[0-9]{1,6})")
-ROW_SUM_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,52 +209,3 @@ def check_view(view: str, n_classes: int) -> tuple[str, int]:
             f"got {view!r}."
         )
     return kind, index
-
-
-def check_score_matrix(scores: NDArray[Any]) -> FloatArray:
-    """Return class scores whose rows sum to exactly 1; refuse rows that are not near it."""
-    matrix = np.array(scores, dtype=np.float64, order="C")
-    if matrix.ndim != 2:
-        raise ValueError(f"y_prob must have one column per class, got shape {matrix.shape}.")
-    if matrix.shape[1] < 2:
-        raise ValueError(f"y_prob must have at least 2 class columns, got {matrix.shape[1]}.")
-    _check_entries(matrix)
-    sums = matrix.sum(axis=1)
-    bad = np.flatnonzero(np.abs(sums - 1.0) > ROW_SUM_TOLERANCE)
-    if len(bad):
-        first = ", ".join(f"{i} ({sums[i]:.4g})" for i in bad[:3])
-        raise ValueError(
-            f"each row of y_prob must sum to 1 within {ROW_SUM_TOLERANCE}, "
-            f"got {len(bad)} rows that do not, first: {first}."
-        )
-    return np.divide(matrix, sums[:, None], out=matrix)
-
-
-def _check_entries(matrix: FloatArray) -> None:
-    if not matrix.size:
-        raise ValueError(f"y_prob must hold at least one row, got shape {matrix.shape}.")
-    # One comparison finds NaN too: it fails every comparison.
-    if not (matrix.min() >= 0.0 and matrix.max() <= 1.0):
-        row, column = np.argwhere(~((matrix >= 0.0) & (matrix <= 1.0)))[0].tolist()
-        raise ValueError(
-            f"y_prob must be within [0, 1], got {matrix[row, column]} in row {row}, "
-            f"column {column}."
-        )
-
-
-def check_classes(y_true: ArrayLike, n_classes: int) -> IntArray:
-    """Return class indices as integers; refuse anything that is not one of 0..m-1."""
-    values = unboxed(np.asarray(y_true))
-    rule = f"y_true must hold class indices 0..{n_classes - 1}"
-    if values.ndim != 1 or values.dtype.kind not in "iuf":
-        raise ValueError(f"{rule}, got {values.dtype} values of shape {values.shape}.")
-    whole = np.isfinite(values) & (values == np.floor(values))
-    if not whole.all():
-        row = int(np.flatnonzero(~whole)[0])
-        raise ValueError(f"{rule}, got {values[row]} at index {row}.")
-    outcome = values.astype(np.int64)
-    known = (outcome >= 0) & (outcome < n_classes)
-    if not known.all():
-        row = int(np.flatnonzero(~known)[0])
-        raise ValueError(f"{rule}, got {outcome[row]} at index {row}.")
-    return outcome

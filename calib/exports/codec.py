@@ -13,19 +13,17 @@ from calib.calibrators.forms import (
     BetweenTwo,
     Clipped,
     Drift,
+    EachClass,
     Form,
     Identity,
     Link,
     OddsDivided,
     Piecewise,
-    Scale,
-    SigmoidOfFeatures,
-)
-from calib.calibrators.matrix_forms import (
-    EachClass,
     RowsClipped,
     RowsForm,
     RowsIdentity,
+    Scale,
+    SigmoidOfFeatures,
     Softmax,
 )
 from calib.numerics.arrays import FloatArray

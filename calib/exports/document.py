@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib.calibrators.forms import ON_ARRAYS, Form, within
-from calib.calibrators.matrix_forms import RowsForm, sum_of
-from calib.core.cells import check_scores
-from calib.core.views import check_score_matrix
+from calib.calibrators.forms import ON_ARRAYS, Form, RowsForm, sum_of, within
+from calib.core.checks import check_score_matrix, check_scores
 from calib.exports.codec import ExportError, Json, decode, encode, names_are, number
 from calib.exports.vectors import ulps
 from calib.numerics.arrays import FloatArray

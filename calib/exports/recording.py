@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from calib.calibrators.forms import Form, clip, within
-from calib.calibrators.matrix_forms import RowsForm, sum_of
+from calib.calibrators.forms import Form, RowsForm, clip, sum_of, within
 from calib.numerics.elementary import LEAST, LOG2_E, MOST, reduced_exp, reduced_log
 from calib.numerics.pieces import Pieces
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from calib.calibrators import Calibrator, MatrixCalibrator
-from calib.calibrators.forms import Axis, Drift, Form, Piecewise
-from calib.calibrators.matrix_forms import EachClass, RowsForm
+from calib.calibrators.forms import Axis, Drift, EachClass, Form, Piecewise, RowsForm
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.pieces import Pieces
 from calib.numerics.transforms import MACHINE_EPSILON

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from calib.core.aggregate import Aggregate, joined_pieces
+from calib.core.aggregate import Aggregate
+from calib.core.counting import joined_pieces
 from calib.loading.loader import as_label_text, as_label_texts
 from calib.loading.options import ColumnMapping, Transform
 from calib.numerics.cell_table import MAX_SCORES

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from calib.analysis.slices.counting import MAX_VALUES, days_or_values
 from calib.analysis.slices.slicing import MISSING, cut_distinct, range_levels, range_names
-from calib.core.aggregate import NONE, Part, Strata
 from calib.core.predictions import MAX_FOLDS
+from calib.core.strata import NONE, Part, Strata
 from calib.loading.building.predictions import slice_values, time_values
 from calib.loading.labels import as_labels, folded
 from calib.loading.numbers import as_times
@@ -95,7 +95,7 @@ def _picked(columns: Mapping[str, NDArray[Any]], chosen: NDArray[Any]) -> dict[s
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pieces:
-    """What `calib.core.aggregate.joined_pieces` takes, and what is known of its columns."""
+    """What `calib.core.counting.joined_pieces` takes, and what is known of its columns."""
 
     parts: list[Part]
     pieces: list[tuple[Strata, CellTable]]

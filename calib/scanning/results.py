@@ -13,7 +13,9 @@ import pyarrow.parquet as pq
 
 from calib.analysis.slices.counting import MAX_VALUES, days_or_values
 from calib.analysis.slices.slicing import cut_distinct
-from calib.core.aggregate import NONE, Aggregate, Part, Strata, joined_pieces
+from calib.core.aggregate import Aggregate
+from calib.core.counting import joined_pieces
+from calib.core.strata import NONE, Part, Strata
 from calib.loading.building.predictions import slice_values, time_values
 from calib.loading.loader import as_label_texts
 from calib.loading.numbers import as_times

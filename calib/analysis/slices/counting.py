@@ -11,7 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.analysis.slices.slicing import MISSING, Slicing, in_order, slice_by, value_name
-from calib.core.aggregate import Aggregate, aggregate_rows
+from calib.core.aggregate import Aggregate
+from calib.core.counting import aggregate_rows
 from calib.core.predictions import Predictions
 from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from calib.core.cells import weight_range_trouble
+from calib.core.checks import weight_range_trouble
 from calib.core.origin import repeated_ids, repeated_rows
 from calib.core.predictions import MAX_FOLDS
 from calib.loading.checking.mapped_rows import Rows

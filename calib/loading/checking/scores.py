@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.core.cells import ScoreCells
-from calib.core.views import ROW_SUM_TOLERANCE
+from calib.core.checks import ROW_SUM_TOLERANCE
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.outcomes import positive_question
 from calib.loading.checking.rows import LEAVE_OUT, parts

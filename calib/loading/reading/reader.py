@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from calib.core.aggregate import METADATA_KEY
+from calib.core.aggregate_file import METADATA_KEY
 from calib.loading.numbers import has_commas
 from calib.loading.options import TextFormat
 from calib.loading.problems import InputError, Problem, note, refuse

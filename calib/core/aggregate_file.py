@@ -1,0 +1,118 @@
+"""The Parquet file of an aggregate: cells as columns, and the rest as JSON in its metadata."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from calib.core.strata import Part, Strata
+from calib.numerics.cell_table import CellTable
+
+SCHEMA_VERSION = 1
+METADATA_KEY = b"calib.aggregate"
+COLUMN_TYPES: Mapping[str, type] = {
+    "stratum": np.int64,
+    "key": np.int64,
+    "outcome": np.bool_,
+    "rows": np.int64,
+    "weight": np.float64,
+    "weight_sq": np.float64,
+    "score_sum": np.float64,
+    "low": np.float64,
+    "high": np.float64,
+}
+
+
+def write(
+    path: Path, parts: tuple[Part, ...], strata: Strata, table: CellTable, named: Mapping[str, Any]
+) -> None:
+    """Write an aggregate; `named` are its other attributes."""
+    known = {
+        "schema_version": SCHEMA_VERSION,
+        "exact": table.exact,
+        "parts": [[part.model, part.column, part.value] for part in parts],
+        "strata": {name: own.tolist() for name, own in strata.columns().items()},
+        **named,
+    }
+    metadata = {METADATA_KEY: json.dumps(known, ensure_ascii=False, default=dict).encode()}
+    columns = pa.table({name: pa.array(values) for name, values in table.columns().items()})
+    pq.write_table(columns.replace_schema_metadata(metadata), path, compression="zstd")
+
+
+def is_written_at(path: Path) -> bool:
+    """Whether a file says that it is an aggregate."""
+    try:
+        return METADATA_KEY in (pq.read_schema(path).metadata or {})
+    except (OSError, ValueError, pa.ArrowException):
+        return False
+
+
+def read(path: Path) -> dict[str, Any]:
+    """What was written, by name.
+
+    Raises
+    ------
+    ValueError
+        If the file is none, is damaged, or is of a later version.
+    """
+    try:
+        table = pq.read_table(path)
+        known = json.loads((table.schema.metadata or {})[METADATA_KEY])
+    except (pa.ArrowException, KeyError, ValueError) as error:
+        raise ValueError(
+            f"{path.name} is not an aggregate that calib saved, or it is damaged. Count the "
+            "predictions again with calib.aggregate."
+        ) from error
+    version = known.pop("schema_version", None) if isinstance(known, dict) else None
+    if version != SCHEMA_VERSION:
+        raise ValueError(
+            f"{path.name} has schema version {version!r}; this calib reads version "
+            f"{SCHEMA_VERSION}. Update calib, or count the predictions again."
+        )
+    try:
+        return _decoded(table, known)
+    except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
+        raise ValueError(
+            f"{path.name} is damaged: its cells contradict each other. Count the predictions "
+            "again with calib.aggregate."
+        ) from error
+
+
+def _decoded(table: pa.Table, known: dict[str, Any]) -> dict[str, Any]:
+    columns: dict[str, Any] = {
+        name: np.array(table.column(name).to_numpy(), dtype=kind)
+        for name, kind in COLUMN_TYPES.items()
+    }
+    strata = Strata(
+        **{k: np.array(v, dtype=np.int64).reshape(-1) for k, v in known.pop("strata").items()}
+    )
+    parts = tuple(Part(*map(str, part)) for part in known.pop("parts"))
+    cells = CellTable(exact=bool(known.pop("exact")), **columns)
+    _check_cells(cells, strata, len(parts))
+    for name in ("class_names", "sources", "fold_names"):
+        known[name] = tuple(map(str, known[name]))
+    return {"parts": parts, "strata": strata, "table": cells, **known}
+
+
+def _check_cells(cells: CellTable, strata: Strata, n_parts: int) -> None:
+    """Refuse sums that no rows can have."""
+    own = strata.columns().values()
+    sound = (
+        len(cells) > 0
+        and len({len(values) for values in own}) == 1
+        and bool(((cells.stratum >= 0) & (cells.stratum < len(strata.part))).all())
+        and bool(((strata.part >= 0) & (strata.part < n_parts)).all())
+        and bool((cells.rows > 0).all())
+        and bool((np.isfinite(cells.weight) & (cells.weight > 0)).all())
+        and bool((np.isfinite(cells.weight_sq) & (cells.weight_sq > 0)).all())
+        and bool(((cells.low >= 0) & (cells.low <= cells.high) & (cells.high <= 1)).all())
+        and bool(np.isfinite(cells.score_sum).all())
+    )
+    if not sound:
+        raise ValueError("Cells must have rows, weights above 0 and scores within [0, 1].")

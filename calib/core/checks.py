@@ -1,0 +1,179 @@
+"""Arrays that come from outside: returned in one type, or refused in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray
+
+NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+# Resamples are counted in single precision; smaller shares of a sum are lost in double precision.
+MIN_WEIGHT, MAX_WEIGHT = 1e-30, 1e30
+MIN_SHARE = 1e-14
+ROW_SUM_TOLERANCE = 1e-3
+
+
+def check_outcomes(y_true: ArrayLike) -> BoolArray:
+    """Return outcomes as booleans; refuse anything that is not 0 or 1."""
+    values = _one_dimensional("y_true", y_true)
+    if values.dtype == np.bool_:
+        return values
+    if values.dtype.kind in "iuf":
+        allowed = (values == 0) | (values == 1)
+        if allowed.all():
+            return values.astype(np.bool_)
+        odd = f"{values[~allowed][0].item()!r}"
+    else:
+        odd = f"{values.dtype} values such as {_first_non_number(values)!r}"
+    raise ValueError(f"y_true must hold only 0 and 1 (or booleans), got {odd}.")
+
+
+def unboxed(values: NDArray[Any]) -> NDArray[Any]:
+    """An object array of nothing but numbers and booleans as float64; any other as it is.
+
+    Examples
+    --------
+    >>> unboxed(np.array([0, True, np.int64(1)], dtype=object))
+    array([0., 1., 1.])
+    """
+    if values.dtype == np.object_ and all(isinstance(value, NUMBERS) for value in values.flat):
+        return values.astype(np.float64)
+    return values
+
+
+def _first_non_number(values: NDArray[Any]) -> object:
+    listed = values.tolist()
+    return next((value for value in listed if not isinstance(value, NUMBERS)), listed[0])
+
+
+def check_scores(y_prob: ArrayLike, name: str = "y_prob") -> FloatArray:
+    """Return scores as float64; refuse NaN and anything outside [0, 1]."""
+    values = _floats(name, y_prob)
+    # One comparison finds NaN too: it fails every comparison.
+    low, high = values.min(), values.max()
+    if not (low >= 0.0 and high <= 1.0):
+        inside = (values >= 0.0) & (values <= 1.0)
+        row = int(np.flatnonzero(~inside)[0])
+        raise ValueError(f"{name} must be within [0, 1], got {values[row]} at index {row}.")
+    return values
+
+
+def check_weights(sample_weight: ArrayLike) -> FloatArray:
+    """Return weights as float64; refuse what is not positive and finite, or too unequal to sum."""
+    values = _floats("sample_weight", sample_weight)
+    allowed = (values > 0.0) & np.isfinite(values)
+    if not allowed.all():
+        row = int(np.flatnonzero(~allowed)[0])
+        raise ValueError(
+            f"sample_weight must be positive and finite, got {values[row]} at index {row}."
+        )
+    trouble = weight_range_trouble(values)
+    if trouble:
+        raise ValueError(f"sample_weight must {trouble}.")
+    return values
+
+
+def weight_range_trouble(weight: FloatArray) -> str:
+    """What positive weights must fulfil and do not, in words; "" where their sums are exact.
+
+    Examples
+    --------
+    >>> weight_range_trouble(np.array([1.0, 1e-20]))
+    'each be at least 1e-14 of their sum, below which they are lost in rounding, got 1e-20 of 1'
+    """
+    low, high = float(weight.min()), float(weight.max())
+    if low < MIN_WEIGHT or high > MAX_WEIGHT:
+        odd = low if low < MIN_WEIGHT else high
+        return f"be between {MIN_WEIGHT:g} and {MAX_WEIGHT:g}, got {odd:.4g}"
+    total = float(weight.sum())
+    if low < MIN_SHARE * total:
+        return (
+            f"each be at least {MIN_SHARE:g} of their sum, below which they are lost in "
+            f"rounding, got {low:.4g} of {total:.4g}"
+        )
+    return ""
+
+
+def effective_weights(weight: FloatArray) -> FloatArray:
+    """Row weights in effective rows: they sum to (sum w)^2 / sum w^2; ones where all are equal."""
+    if weight.min() == weight.max():
+        return np.ones(len(weight))
+    return weight * (weight.sum() / (weight @ weight))
+
+
+def check_same_length(**arrays: Sequence[Any] | NDArray[Any]) -> None:
+    """Refuse arrays of different lengths, naming both."""
+    (first, one), (second, two) = arrays.items()
+    if len(one) != len(two):
+        raise ValueError(
+            f"{first} and {second} must have the same length, got {len(one)} and {len(two)}."
+        )
+
+
+def _floats(name: str, values: ArrayLike) -> FloatArray:
+    array = _one_dimensional(name, values)
+    if array.dtype.kind not in "iufb":
+        raise ValueError(f"{name} must be numbers, got {array.dtype} values.")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _one_dimensional(name: str, values: ArrayLike) -> NDArray[Any]:
+    array = unboxed(np.asarray(values))
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}.")
+    if not len(array):
+        raise ValueError(f"{name} must hold at least one row, got none.")
+    return array
+
+
+def check_score_matrix(scores: NDArray[Any]) -> FloatArray:
+    """Return class scores whose rows sum to exactly 1; refuse rows that are not near it."""
+    matrix = np.array(scores, dtype=np.float64, order="C")
+    if matrix.ndim != 2:
+        raise ValueError(f"y_prob must have one column per class, got shape {matrix.shape}.")
+    if matrix.shape[1] < 2:
+        raise ValueError(f"y_prob must have at least 2 class columns, got {matrix.shape[1]}.")
+    _check_entries(matrix)
+    sums = matrix.sum(axis=1)
+    bad = np.flatnonzero(np.abs(sums - 1.0) > ROW_SUM_TOLERANCE)
+    if len(bad):
+        first = ", ".join(f"{i} ({sums[i]:.4g})" for i in bad[:3])
+        raise ValueError(
+            f"each row of y_prob must sum to 1 within {ROW_SUM_TOLERANCE}, "
+            f"got {len(bad)} rows that do not, first: {first}."
+        )
+    return np.divide(matrix, sums[:, None], out=matrix)
+
+
+def _check_entries(matrix: FloatArray) -> None:
+    if not matrix.size:
+        raise ValueError(f"y_prob must hold at least one row, got shape {matrix.shape}.")
+    # One comparison finds NaN too: it fails every comparison.
+    if not (matrix.min() >= 0.0 and matrix.max() <= 1.0):
+        row, column = np.argwhere(~((matrix >= 0.0) & (matrix <= 1.0)))[0].tolist()
+        raise ValueError(
+            f"y_prob must be within [0, 1], got {matrix[row, column]} in row {row}, "
+            f"column {column}."
+        )
+
+
+def check_classes(y_true: ArrayLike, n_classes: int) -> IntArray:
+    """Return class indices as integers; refuse anything that is not one of 0..m-1."""
+    values = unboxed(np.asarray(y_true))
+    rule = f"y_true must hold class indices 0..{n_classes - 1}"
+    if values.ndim != 1 or values.dtype.kind not in "iuf":
+        raise ValueError(f"{rule}, got {values.dtype} values of shape {values.shape}.")
+    whole = np.isfinite(values) & (values == np.floor(values))
+    if not whole.all():
+        row = int(np.flatnonzero(~whole)[0])
+        raise ValueError(f"{rule}, got {values[row]} at index {row}.")
+    outcome = values.astype(np.int64)
+    known = (outcome >= 0) & (outcome < n_classes)
+    if not known.all():
+        row = int(np.flatnonzero(~known)[0])
+        raise ValueError(f"{rule}, got {outcome[row]} at index {row}.")
+    return outcome

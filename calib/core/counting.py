@@ -1,0 +1,125 @@
+"""From rows to an Aggregate: one pass for all of them, and one for each column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from calib.core.aggregate import Aggregate
+from calib.core.strata import NONE, Part, Strata
+from calib.core.views import BinaryView
+from calib.numerics.arrays import IntArray
+from calib.numerics.canonical import canonical_order
+from calib.numerics.cell_table import MAX_SCORES, CellTable, count_rows, cut_cells
+
+
+def aggregate_rows(
+    rows: BinaryView,
+    columns: Mapping[str, tuple[tuple[str, ...], IntArray]],
+    *,
+    max_scores: int = MAX_SCORES,
+    model: str = "",
+    **named: Any,
+) -> Aggregate:
+    """Count rows: all of them, and apart by each column.
+
+    Parameters
+    ----------
+    rows : BinaryView
+    columns : mapping of str to (tuple of str, ndarray of int of shape (n,))
+        Values of each column, and which of them each row has.
+    max_scores : int
+        Up to so many distinct scores every cell is one score.
+    model : str
+    **named
+        Further attributes of `Aggregate`.
+    """
+    kept = _kept_apart(rows)
+    parts = [Part(model)]
+    whole = _count(rows, kept, 0, None, max_scores, None)
+    pieces = [whole]
+    cut = None if whole[1].exact else cut_cells(whole[1])
+    for column, (names, codes) in columns.items():
+        pieces.append(_count(rows, kept, len(parts), codes, max_scores, cut))
+        parts += [Part(model, column, name) for name in names]
+    return joined_pieces(
+        parts, pieces, weighted=rows.weight is not None, max_scores=max_scores, **named
+    )
+
+
+def joined_pieces(
+    parts: Sequence[Part], pieces: Sequence[tuple[Strata, CellTable]], **named: Any
+) -> Aggregate:
+    """An aggregate of what was counted column by column.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+    pieces : sequence of (Strata, CellTable)
+        Each table with its own strata, numbered from 0.
+    **named
+        Further attributes of `Aggregate`.
+    """
+    strata, tables = [], []
+    n_before = 0
+    for own, table in pieces:
+        strata.append(own)
+        tables.append(replace(table, stratum=table.stratum + n_before))
+        n_before += len(own.part)
+    return Aggregate(
+        tuple(parts),
+        Strata(*(np.concatenate([getattr(s, n) for s in strata]) for n in Strata.__slots__)),
+        CellTable(
+            tables[0].exact,
+            **{
+                name: np.concatenate([getattr(table, name) for table in tables])
+                for name in tables[0].columns()
+            },
+        ),
+        **named,
+    )
+
+
+def _kept_apart(view: BinaryView) -> dict[str, IntArray]:
+    found = {"test": view.test, "fold": view.fold}
+    kept = {name: own.astype(np.int64) for name, own in found.items() if own is not None}
+    if view.group is not None:
+        # Numbered as `CountedRows` numbers clusters.
+        columns = (view.score, view.weight, view.fold)
+        order, codes = canonical_order(columns, view.outcome, view.group)
+        assert codes is not None
+        kept["group"] = codes[np.argsort(order)]
+    return kept
+
+
+def _count(
+    view: BinaryView,
+    kept: Mapping[str, IntArray],
+    first_part: int,
+    codes: IntArray | None,
+    max_scores: int,
+    cut: IntArray | None,
+) -> tuple[Strata, CellTable]:
+    """One pass over the rows, and the strata that they are counted in."""
+    keys = ([] if codes is None else [codes]) + list(kept.values())
+    stratum, firsts = _number(keys)
+    rows = (view.score, view.outcome, view.weight, stratum)
+    table = count_rows(*rows, max_scores=max_scores, cut=cut)
+    own = {name: values[firsts] for name, values in kept.items()}
+    none = np.full(len(firsts), NONE, dtype=np.int64)
+    part = first_part + (np.zeros(len(firsts), dtype=np.int64) if codes is None else codes[firsts])
+    return Strata(part, *(own.get(name, none) for name in ("test", "fold", "group"))), table
+
+
+def _number(keys: list[IntArray]) -> tuple[IntArray | None, IntArray]:
+    """Number of each row's combination of codes, and a row that has it."""
+    if not keys:
+        return None, np.zeros(1, dtype=np.int64)
+    code = keys[0]
+    for other in keys[1:]:
+        code = code * (int(other.max()) + 1) + other
+    _, firsts, stratum = np.unique(code, return_index=True, return_inverse=True)
+    return stratum.astype(np.int64), firsts

@@ -1,0 +1,102 @@
+"""Strata: what is kept apart when rows are counted, of one aggregate or of two as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib.numerics.arrays import IntArray, lock
+
+NONE = -1  # a stratum without a split, a fold or a cluster
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Part:
+    """A part of the data that is counted: all rows of a model, or those with one value of a column.
+
+    Attributes
+    ----------
+    model : str
+        "" where there is one model.
+    column, value : str
+        Slice or time column and its value; "" for all rows.
+    """
+
+    model: str = ""
+    column: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strata:
+    """What is kept apart when rows are counted; arrays of shape (s,), -1 where there is none.
+
+    Attributes
+    ----------
+    part : ndarray of int
+        Position in `Aggregate.parts`.
+    test : ndarray of int
+        1 for test rows, 0 for calibration rows.
+    fold, group : ndarray of int
+        Named fold, and cluster.
+    """
+
+    part: IntArray
+    test: IntArray
+    fold: IntArray
+    group: IntArray
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+    def columns(self) -> dict[str, IntArray]:
+        """Every array by name."""
+        return {"part": self.part, "test": self.test, "fold": self.fold, "group": self.group}
+
+    def kept_apart(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Split, fold and cluster of each stratum."""
+        return self.test, self.fold, self.group
+
+
+class Counted(Protocol):
+    """What of an aggregate names its strata."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What is counted."""
+
+    @property
+    def strata(self) -> Strata:
+        """What is kept apart."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinedStrata:
+    """Strata of two aggregates as one list, and where each one's own lie in it."""
+
+    parts: tuple[Part, ...]
+    strata: Strata
+    first: IntArray
+    second: IntArray
+
+    @classmethod
+    def of(cls, one: Counted, other: Counted) -> JoinedStrata:
+        """Of two aggregates."""
+        parts = tuple(dict.fromkeys((*one.parts, *other.parts)))
+        place = {part: i for i, part in enumerate(parts)}
+        rows = [_moved(each, place) for each in (one, other)]
+        both = np.concatenate(rows)
+        distinct, number = np.unique(both, axis=0, return_inverse=True)
+        number = number.reshape(-1).astype(np.int64)
+        n = len(rows[0])
+        return cls(parts, Strata(*distinct.T.copy()), number[:n], number[n:])
+
+
+def _moved(aggregate: Counted, place: Mapping[Part, int]) -> NDArray[np.int64]:
+    part = np.array([place[part] for part in aggregate.parts], dtype=np.int64)
+    strata = aggregate.strata
+    return np.column_stack([part[strata.part], strata.test, strata.fold, strata.group])
