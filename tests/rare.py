@@ -10,4 +10,11 @@ rare = pytest.mark.rare
 
 def common_first(values: Iterable[Any], common: Collection[Any]) -> list[Any]:
     """All values as parameters of a test, those outside of `common` marked as rare."""
-    return [value if value in common else pytest.param(value, marks=rare) for value in values]
+    return [
+        value if value in common else pytest.param(*_each(value), marks=rare) for value in values
+    ]
+
+
+def _each(value: Any) -> tuple[Any, ...]:
+    """The values of several arguments, or of one."""
+    return value if isinstance(value, tuple) else (value,)

@@ -44,7 +44,7 @@ def test_every_engine_gives_the_bits_that_are_predicted(key, form, dialect, fit)
 @pytest.mark.parametrize("key", [key for key in CALIBRATORS if key != "ks_spline"])
 def test_every_engine_gives_the_rows_of_a_matrix(key, form, dialect, fit):
     fitted = fit(key, matrix=True)
-    rows = np.random.default_rng(2).dirichlet(np.full(4, 0.3), N // 10)
+    rows = np.random.default_rng(2).dirichlet(np.full(4, 0.3), N // 40)
     made = describe(fitted)
     expected = made.predict(rows)
     assert expected == pytest.approx(fitted.predict(rows), rel=1e-11, abs=1e-300)

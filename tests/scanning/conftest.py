@@ -43,8 +43,8 @@ def drawn(n: int = 200_000) -> pd.DataFrame:
 
 
 @cache
-def in_memory(score: str, weight: str | None, max_scores: int) -> Aggregate:
-    rows = drawn()[["outcome", score, "weight", "day", *SLICES]]
+def in_memory(score: str, weight: str | None, max_scores: int, step: int = 1) -> Aggregate:
+    rows = drawn()[["outcome", score, "weight", "day", *SLICES]].iloc[::step]
     predictions = calib.load(
         rows,
         outcome="outcome",

@@ -15,6 +15,7 @@ from calib.cli.scan import DIALECTS
 from calib.loading import InputError
 from calib.numerics.cell_table import STRIDE
 from calib.scanning.query import COLUMNS, Dialect
+from tests.rare import common_first
 from tests.scanning.conftest import drawn
 
 NAMED = {"outcome": "outcome", "score": "score", "slices": ["site", "plan", "visits"]}
@@ -47,8 +48,13 @@ def saved(rows: pd.DataFrame, path: Path, **more: object) -> Path:
     return path
 
 
-@pytest.mark.parametrize("weight", [None, "weight"])
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize(
+    ("suffix", "weight"),
+    common_first(
+        [(suffix, weight) for suffix in (".csv", ".parquet") for weight in (None, "weight")],
+        [(".csv", "weight"), (".parquet", None)],
+    ),
+)
 def test_its_result_is_what_scan_counts(tmp_path: Path, suffix: str, weight: str | None) -> None:
     rows = drawn().iloc[::10]
     found = calib.scan(saved(rows, tmp_path / f"cells{suffix}", time="day", weight=weight))

@@ -10,6 +10,7 @@ import pytest
 
 from calib.reports import Report
 from calib.store import Store
+from tests.rare import common_first
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,11 +41,12 @@ def check_whole(store: Store, report: Report, confirmed: dict[str, str]) -> None
         assert entry.tags == ("saver",)
 
 
-def test_twenty_processes_that_start_and_save_at_once_lose_nothing(url, report, tmp_path):
-    confirmed = savers("together", url, report, tmp_path, 20, 5)
-    assert len(confirmed) == 100
+@pytest.mark.parametrize("processes", common_first([6, 20], [6]))
+def test_processes_that_start_and_save_at_once_lose_nothing(processes, url, report, tmp_path):
+    confirmed = savers("together", url, report, tmp_path, processes, 5)
+    assert len(confirmed) == 5 * processes
     with Store(url) as store:
-        assert store.count() == 100
+        assert store.count() == 5 * processes
         check_whole(store, report, confirmed)
 
 
@@ -59,10 +61,13 @@ def test_twenty_threads_of_one_store_lose_nothing(store, report):
     check_whole(store, report, confirmed)
 
 
-def test_killed_fifty_times_every_confirmed_report_is_whole_and_none_is_half(url, report, tmp_path):
-    confirmed = savers("killed", url, report, tmp_path, 50, 0.1)
+@pytest.mark.parametrize("times", common_first([16, 50], [16]))
+def test_killed_many_times_every_confirmed_report_is_whole_and_none_is_half(
+    times, url, report, tmp_path
+):
+    confirmed = savers("killed", url, report, tmp_path, times, 0.1)
     # Every other process lives until it has saved one.
-    assert len(confirmed) >= 25
+    assert len(confirmed) >= times // 2
     with Store(url) as store:
         check_whole(store, report, confirmed)
 
