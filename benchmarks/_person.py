@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import httpx
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
@@ -23,7 +24,8 @@ class Person:
         address = f"{url.replace('http', 'ws', 1)}/_stcore/stream"
         self._socket = connect(address, subprotocols=["streamlit"], max_size=None)  # type: ignore[list-item]
         self._elements: dict[str, tuple[str, str]] = {}
-        self._page = ""
+        self._page = self._session = self._alert = ""
+        self._url = url
         self.errors: list[str] = []
         self._run(BackMsg(rerun_script={}))
 
@@ -46,6 +48,43 @@ class Person:
             setattr(state, field, value)
         return self._run(message, until)
 
+    def drop(self, key: str, name: str, data: bytes) -> float:
+        """Drop a file on an uploader; returns seconds until the page was drawn."""
+        place = next(each for each in self._elements if each.startswith(key))
+        element, fragment = self._elements[place]
+        asked = BackMsg()
+        asked.file_urls_request.request_id = "drop"
+        asked.file_urls_request.file_names.append(name)
+        asked.file_urls_request.session_id = self._session
+        self._socket.send(asked.SerializeToString())
+        while True:
+            answer = ForwardMsg.FromString(self._socket.recv(timeout=PATIENCE))  # type: ignore[arg-type]
+            self._note(answer)
+            if answer.WhichOneof("type") == "file_urls_response":
+                break
+        (place_of_file,) = answer.file_urls_response.file_urls
+        self._upload(place_of_file.upload_url, name, data)
+        message = BackMsg()
+        message.rerun_script.page_script_hash = self._page
+        message.rerun_script.fragment_id = fragment
+        state = message.rerun_script.widget_states.widgets.add(id=element)
+        state.file_uploader_state_value.uploaded_file_info.add(
+            file_id=place_of_file.file_id, name=name, size=len(data), file_urls=place_of_file
+        )
+        return self._run(message)
+
+    def _upload(self, path: str, name: str, data: bytes) -> None:
+        # The token against forged requests is in a cookie, and must be sent beside it too.
+        with httpx.Client(base_url=self._url, timeout=PATIENCE) as client:
+            client.get("/_stcore/health")
+            token = client.cookies.get("_streamlit_xsrf", "")
+            sent = client.put(path, files={"file": (name, data)}, headers={"X-Xsrftoken": token})
+            sent.raise_for_status()
+
+    def said(self) -> str:
+        """The last alert that was drawn: the words, in short."""
+        return " ".join(self._alert.split())[:70]
+
     def close(self) -> None:
         """Leave: the server forgets the session."""
         self._socket.close()
@@ -63,6 +102,8 @@ class Person:
 
     def _note(self, answer: ForwardMsg) -> str:
         """Remember the page, widgets and errors; returns the key of a drawn element."""
+        if answer.WhichOneof("type") == "new_session":
+            self._session = answer.new_session.initialize.session_id
         if answer.WhichOneof("type") == "navigation":
             self._page = answer.navigation.page_script_hash
         if answer.WhichOneof("type") != "delta" or not answer.delta.HasField("new_element"):
@@ -71,6 +112,8 @@ class Person:
         element = getattr(answer.delta.new_element, kind)
         if kind == "exception":
             self.errors.append(element.message)
+        if kind == "alert":
+            self._alert = element.body
         # An id ends with the key that the page gave.
         named = str(getattr(element, "id", ""))
         key = named.split("-", 2)[2] if named.count("-") >= 2 else ""

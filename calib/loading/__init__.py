@@ -13,7 +13,8 @@ from calib.loading.labels import as_labels, folded
 from calib.loading.loader import for_test_file, load, load_models
 from calib.loading.options import ColumnMapping, TextFormat
 from calib.loading.problems import Choice, InputError, Problem
-from calib.loading.reading.reader import MAX_BYTES, read
+from calib.loading.reading.budget import MAX_BYTES
+from calib.loading.reading.reader import read
 from calib.loading.table import Table
 
 __all__ = [

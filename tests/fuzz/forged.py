@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from calib.loading import load, read
+from calib.loading.reading.budget import Budget
 from tests.fuzz.cases import Case, plausible
 from tests.fuzz.mutations import PACKERS, frame, valid, zipped
 
@@ -43,7 +44,7 @@ def forged_case(rng: random.Random) -> Case:
 
 
 def _small(data: bytes) -> Any:
-    read(data, limit=LIMIT)
+    read(data, budget=Budget(size=LIMIT))
     return load(data)
 
 

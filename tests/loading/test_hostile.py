@@ -15,6 +15,7 @@ import pytest
 from calib.analysis.slices import aggregate
 from calib.core.predictions import Predictions
 from calib.loading import InputError, guess, inspect, load, read
+from calib.loading.reading.budget import Budget
 from tests.golden import Texts
 
 GOOD = "y,p\n" + "0,0.2\n1,0.7\n" * 100
@@ -137,7 +138,7 @@ def test_names_of_a_file_cannot_act_in_a_sentence(texts: Texts) -> None:
 def test_a_bomb_is_not_unpacked(compress: object, texts: Texts) -> None:
     bomb = compress(b"0,0.1\n" * 100_000)  # type: ignore[operator]
     with texts.raises(InputError):
-        read(bomb, "bomb.csv.gz", limit=500_000)
+        read(bomb, "bomb.csv.gz", budget=Budget(size=500_000))
 
 
 def test_a_missing_file_is_told(texts: Texts) -> None:

@@ -9,6 +9,7 @@ import pytest
 from scipy.special import softmax
 
 from calib.loading import InputError, guess, inspect, load, read
+from calib.loading.reading.budget import Budget
 from tests.golden import Texts
 
 RNG = np.random.default_rng(5)
@@ -144,7 +145,7 @@ def test_a_large_archive_is_not_unpacked(texts: Texts) -> None:
     data = npz(compressed=True, probs=np.zeros((100_000, 10)), y=np.zeros(100_000))
     assert len(data) < 100_000
     with texts.raises(InputError):
-        read(data, limit=1_000_000)
+        read(data, budget=Budget(size=1_000_000))
 
 
 def test_two_arrays_of_one_name_are_refused(texts: Texts) -> None:

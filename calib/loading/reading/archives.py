@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 
 from calib.loading.name_patterns import NAMES_OF_CLASSES, OUTCOME_NAMES, SCORE_ARRAYS, plain_name
 from calib.loading.problems import InputError, Problem, note, refuse
+from calib.loading.reading.budget import Budget
 from calib.loading.table import Table, make_table
-from calib.text import joined, number, quoted
+from calib.text import joined, quoted
 
 # What the unpackers raise: damage, and members that are encrypted or packed in a rare way.
 DAMAGE = (
-    *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError, MemoryError),
+    *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError),
     *(zlib.error, struct.error, lzma.LZMAError, zipfile.BadZipFile),
 )
 XZ_MEMORY = 256 * 2**20
@@ -36,27 +37,22 @@ END_RECORD = 22
 FIRST_PIECE, LARGEST_PIECE = 2**10, 2**20
 
 
-def unpack(data: bytes, limit: int) -> bytes:
+def unpack(data: bytes, budget: Budget) -> bytes:
     """Return the content of a compressed file; other bytes as they are."""
     for magic, (name, opened) in UNPACKERS.items():
         if data.startswith(magic):
-            return _unpack(name, opened, data, limit)
+            return _unpack(name, opened, data, budget)
     return data
 
 
-def _unpack(name: str, opened: Callable[[bytes, int], bytes], data: bytes, limit: int) -> bytes:
+def _unpack(name: str, opened: Callable[[bytes, int], bytes], data: bytes, budget: Budget) -> bytes:
     try:
-        content = opened(data, limit + 1)
+        content = opened(data, budget.size + 1)
     except InputError:
         raise
     except DAMAGE:
         raise _damaged(name) from None
-    if len(content) > limit:
-        raise refuse(
-            "too-large",
-            f"The {name} file holds more than {number(limit / 2**20, 0)} MB when unpacked. Upload "
-            "fewer rows, or only the columns that are needed.",
-        )
+    budget.check_unpacked(len(content), name)
     return content
 
 
@@ -193,12 +189,12 @@ def is_numpy_archive(data: bytes) -> bool:
     return bool(names) and all(name.endswith(".npy") for name in names)
 
 
-def read_numpy_archive(data: bytes, name: str, limit: int) -> Table:
+def read_numpy_archive(data: bytes, name: str, budget: Budget) -> Table:
     """Arrays of one value per row, and one matrix of scores, as columns.
 
     Objects are never unpickled: an array that holds them is refused.
     """
-    arrays = {key: _array(key, content) for key, content in _contents(data, limit).items()}
+    arrays = {key: _array(key, content) for key, content in _contents(data, budget).items()}
     matrix = _matrix(arrays)
     n_rows = len(arrays[matrix]) if matrix else _commonest_length(arrays)
     columns: dict[str, Any] = {}
@@ -219,22 +215,18 @@ def read_numpy_archive(data: bytes, name: str, limit: int) -> Table:
             "empty",
             "The NumPy archive holds no array with one value, or one row of scores, per row.",
         )
+    budget.check_cells(n_rows, sum(values[:1].size for values in columns.values()))
     return _table(columns, _class_names(arrays, matrix), name, left_out)
 
 
-def _contents(data: bytes, limit: int) -> dict[str, bytes]:
+def _contents(data: bytes, budget: Budget) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             check_whole(archive, data)
             members = archive.infolist()
             if len(set(archive.namelist())) < len(members):
                 raise _damaged_arrays()
-            if sum(member.file_size for member in members) > limit:
-                raise refuse(
-                    "too-large",
-                    f"The NumPy archive holds more than {number(limit / 2**20, 0)} MB when "
-                    "unpacked. Save fewer rows, or float32 instead of float64.",
-                )
+            budget.check_unpacked(sum(member.file_size for member in members), "NumPy")
             return {
                 member.filename.removesuffix(".npy"): archive.read(member) for member in members
             }

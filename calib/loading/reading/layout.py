@@ -14,13 +14,13 @@ from typing import Any
 from calib.loading.numbers import mark_of
 from calib.loading.options import TextFormat
 from calib.loading.problems import Choice, Guess, InputError, Problem, error, refuse
+from calib.loading.reading.budget import MAX_COLUMNS, too_wide
 from calib.text import joined, quoted
 
 SAMPLE_BYTES = 2**20
 SAMPLE_RECORDS = 100
 DELIMITERS = ("\t", ";", "|", ",")
 WHITESPACE = r"\s+"
-MAX_COLUMNS = 20_000
 DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+%?")
 MARKUP = re.compile(r"\s*<(!doctype|html|\?xml|table)", re.IGNORECASE)
 JSON = re.compile(r'\s*(\{\s*"|\[\s*[\[{]|\{\s*\}|\[\s*\])')
@@ -67,17 +67,9 @@ def find_layout(text: bytes, given: TextFormat) -> Layout:
     names = _names(header, rows, text[start : start + SAMPLE_BYTES])
     surplus = _surplus(text, found, start, names, rows)
     if len(names) > MAX_COLUMNS:
-        raise _too_wide(len(names))
+        raise too_wide(len(names))
     guesses += _guesses(header, names, sure=sure)
     return Layout(found, names, has_header, surplus, start, _decimal(found, rows), guesses)
-
-
-def _too_wide(width: int) -> InputError:
-    return refuse(
-        "too-wide",
-        f"The table has {width:,} columns; at most {MAX_COLUMNS:,} are read. Upload only the "
-        "columns that are needed.",
-    )
 
 
 def _guesses(header: Record | None, names: Record, *, sure: bool) -> tuple[Guess, ...]:

@@ -5,31 +5,35 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from calib.core.aggregate_file import METADATA_KEY
 from calib.loading.numbers import has_commas
 from calib.loading.options import TextFormat
-from calib.loading.problems import InputError, Problem, note, refuse
-from calib.loading.reading.archives import is_numpy_archive, read_numpy_archive, unpack
+from calib.loading.problems import refuse
+from calib.loading.reading.archives import (
+    UNPACKERS,
+    is_numpy_archive,
+    read_numpy_archive,
+    unpack,
+)
+from calib.loading.reading.budget import Budget
+from calib.loading.reading.columnar import (
+    ARROW_FILE,
+    ARROW_STREAM,
+    LOOK_ROWS,
+    PARQUET,
+    from_arrow,
+    read_arrow,
+    read_parquet,
+)
 from calib.loading.reading.text import read_text
 from calib.loading.table import Table, make_table
-from calib.text import joined, number, quoted
+from calib.text import quoted
 
-# The page's upload widget says the same number, and so does .streamlit/config.toml.
-MAX_BYTES = 2**30
-MAX_CELLS = 200_000_000
-# Cells of a column that are looked at for decimal commas, where none is a delimiter.
-LOOK_ROWS = 10_000
-NULLABLE = {
-    f"{sign.lower()}int{size}": getattr(pd, f"{sign}Int{size}Dtype")()
-    for sign in ("", "U")
-    for size in (8, 16, 32, 64)
-}
+USUAL = Budget()
 SUFFIXES = {".gz", ".zip", ".bz2", ".xz", ".zst"}
 
 
@@ -57,12 +61,15 @@ OTHER_FORMATS = {
     b"\x80\x05\x95": "a Python pickle",
 }
 
+# First bytes of what may hold far more than its size tells.
+PACKED = (*UNPACKERS, PARQUET, ARROW_FILE, ARROW_STREAM)
+
 
 def read(
     data: Source,
     name: str | None = None,
     *,
-    limit: int = MAX_BYTES,
+    budget: Budget = USUAL,
     given: TextFormat | None = None,
 ) -> Table:
     """Read a table, whatever holds it.
@@ -76,8 +83,8 @@ def read(
         content, so are gzip, zip, bzip2, xz and zstd.
     name : str, optional
         File name, for messages and reports.
-    limit : int
-        Largest number of bytes, before and after unpacking.
+    budget : Budget, optional
+        How much a file may hold.
     given : TextFormat, optional
         How a text is written; what is not named is found in it.
 
@@ -99,13 +106,20 @@ def read(
     if isinstance(data, pd.DataFrame):
         return _from_frame(data, name or "data")
     if hasattr(data, "__arrow_c_stream__"):
-        return _from_arrow(pa.table(data), name or "data")
+        return from_arrow(pa.table(data), name=name or "data")
     if isinstance(data, str) and ("\n" in data or "\r" in data):
         data, given = data.encode(errors="replace"), replace(given, encoding=None)
     if isinstance(data, str | os.PathLike):
         name = name or Path(data).name
-        data = _read_path(Path(data), limit)
-    table = _from_bytes(bytes(data), stem(name or "pasted text"), limit, given)
+        data = _read_path(Path(data), budget.size)
+    try:
+        table = _from_bytes(bytes(data), stem(name or "pasted text"), budget, given)
+    except MemoryError:
+        raise refuse(
+            "memory",
+            "There is not enough memory for what this file holds, or promises to hold if it is "
+            "damaged. Give fewer rows, or only the columns that are needed.",
+        ) from None
     return replace(table, file=Path(name or "").name, format=given)
 
 
@@ -145,16 +159,11 @@ def stem(name: str) -> str:
     return path.stem or name
 
 
-def _from_bytes(data: bytes, name: str, limit: int, given: TextFormat) -> Table:
-    if len(data) > limit:
-        raise refuse(
-            "too-large",
-            f"The file is larger than {number(limit / 2**20, 0)} MB. Upload fewer rows, only the "
-            "columns that are needed, or Parquet.",
-        )
+def _from_bytes(data: bytes, name: str, budget: Budget, given: TextFormat) -> Table:
+    budget.check_file(len(data))
     if is_numpy_archive(data):
-        return read_numpy_archive(data, name, limit)
-    content = unpack(data, limit)
+        return read_numpy_archive(data, name, budget)
+    content = unpack(data, budget)
     if not content.strip():
         raise refuse("empty", "The file is empty. Upload a table with a header and rows.")
     for magic, kind in OTHER_FORMATS.items():
@@ -165,127 +174,21 @@ def _from_bytes(data: bytes, name: str, limit: int, given: TextFormat) -> Table:
                 "or a NumPy archive.",
             )
     _check_single(content)
-    if content.startswith(b"PAR1"):
-        return _from_arrow(_guarded("Parquet", _parquet, content), name)
-    if content.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
-        return _from_arrow(_guarded("Arrow", _arrow, content), name)
+    if content.startswith(PARQUET):
+        return read_parquet(content, name, budget)
+    if content.startswith((ARROW_FILE, ARROW_STREAM)):
+        return read_arrow(content, name, budget)
     if content.startswith(b"FEA1"):
         raise refuse("old-feather", "This is a Feather file of version 1. Save it as Parquet.")
-    return read_text(content, name, given)
+    return read_text(content, name, given, budget)
 
 
 def _check_single(content: bytes) -> None:
     """Refuse files one behind the other: only the last one's directory would be read."""
-    for magic, kind in ((b"PAR1", "Parquet"), (b"ARROW1", "Arrow")):
+    for magic, kind in ((PARQUET, "Parquet"), (ARROW_FILE, "Arrow")):
         if content.startswith(magic) and 2 * magic in content:
             raise refuse(
                 "several-files",
                 f"The file holds several {kind} files, one after the other. Save their rows as "
                 "one table.",
             )
-
-
-def _guarded(kind: str, reader: Any, content: bytes) -> pa.Table:
-    try:
-        table = reader(content)
-        # A damaged or hostile file may point outside its buffers, and hold text that is none.
-        table.validate(full=True)
-        return table.rename_columns(table.column_names)
-    except InputError:
-        raise
-    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError):
-        raise refuse(
-            "damaged",
-            f"This {kind} file cannot be read: it is damaged, cut short, or other bytes follow it. "
-            "Write it again.",
-        ) from None
-
-
-def _parquet(content: bytes) -> pa.Table:
-    file = pq.ParquetFile(pa.BufferReader(content))
-    if METADATA_KEY in (file.metadata.metadata or {}):
-        raise refuse(
-            "aggregate",
-            "This file holds counts made by calib.aggregate, not rows. In Python: "
-            "calib.analyze(calib.Aggregate.load(path)).",
-        )
-    _check_cells(file.metadata.num_rows, file.metadata.num_columns)
-    return file.read()
-
-
-def _arrow(content: bytes) -> pa.Table:
-    source = pa.BufferReader(content)
-    if content.startswith(b"ARROW1"):
-        file = pa.ipc.open_file(source)
-        batches = (file.get_batch(i) for i in range(file.num_record_batches))
-        schema = file.schema
-    else:
-        batches = stream = pa.ipc.open_stream(source)
-        schema = stream.schema
-    read: list[pa.RecordBatch] = []
-    n_rows = 0
-    for batch in batches:
-        n_rows += batch.num_rows
-        _check_cells(n_rows, len(schema))
-        read.append(batch)
-    # A stream ends where it says so: what follows would be lost without a word.
-    if not content.startswith(b"ARROW1") and content[source.tell() :].strip(b"\0"):
-        raise ValueError("another stream follows")
-    return pa.Table.from_batches(read, schema)
-
-
-def _check_cells(n_rows: int, n_columns: int) -> None:
-    if n_rows * n_columns > MAX_CELLS:
-        raise refuse(
-            "too-large",
-            f"The file holds {n_rows:,} rows of {n_columns:,} columns; at most {MAX_CELLS:,} "
-            "cells are read. Upload fewer rows, or only the columns that are needed.",
-        )
-
-
-def _from_arrow(table: pa.Table, name: str) -> Table:
-    nested = [i for i, field in enumerate(table.schema) if not _is_plain(field.type)]
-    plain = table.select([i for i in range(table.num_columns) if i not in set(nested)])
-    if not plain.num_rows or not plain.num_columns:
-        raise refuse("empty", "The file holds no rows or no plain columns. Upload the rows.")
-    try:
-        frame = _to_frame(plain.rename_columns([str(i) for i in range(plain.num_columns)]))
-    except (pa.ArrowException, ValueError, TypeError, OverflowError):
-        raise refuse(
-            "damaged", "The columns of the file cannot be converted. Save it as CSV."
-        ) from None
-    commas = has_commas(frame, LOOK_ROWS)
-    notes = _left_out(table, nested)
-    return make_table(frame, plain.column_names, name=name, notes=notes, commas=commas)
-
-
-def _to_frame(table: pa.Table) -> pd.DataFrame:
-    # Without pandas' own metadata: an index comes back as a column, and sizes are as stored.
-    frame = table.to_pandas(ignore_metadata=True, date_as_object=False)
-    # Whole numbers with empty cells would become floats, which cannot tell long ids apart.
-    gaps = [
-        name
-        for name in table.column_names
-        if pa.types.is_integer(table[name].type) and table[name].null_count
-    ]
-    if not gaps:
-        return frame
-    exact = table.select(gaps).to_pandas(
-        ignore_metadata=True, types_mapper=lambda kind: NULLABLE[str(kind)]
-    )
-    return frame.assign(**{name: exact[name] for name in gaps})
-
-
-def _is_plain(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        return _is_plain(kind.value_type)
-    binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
-    return not (pa.types.is_nested(kind) or binary or isinstance(kind, pa.BaseExtensionType))
-
-
-def _left_out(table: pa.Table, nested: list[int]) -> tuple[Problem, ...]:
-    if not nested:
-        return ()
-    shown = joined([quoted(table.column_names[i]) for i in nested[:3]], len(nested))
-    sentence = f"{shown} hold lists or bytes, not single values, and were left out."
-    return (note("left-out-columns", sentence),)

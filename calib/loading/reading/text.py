@@ -17,6 +17,7 @@ import pandas as pd
 from calib.loading.numbers import has_commas
 from calib.loading.options import TextFormat
 from calib.loading.problems import Guess, InputError, Problem, note, refuse, warning
+from calib.loading.reading.budget import Budget
 from calib.loading.reading.layout import Layout, csv_reader, find_layout, read_records, unreadable
 from calib.loading.table import Table, make_table
 from calib.numerics.arrays import FloatArray
@@ -32,7 +33,7 @@ QUOTED_CELL = re.compile(rb'"[^"]*"')
 EXCEL_HINT = re.compile(rb'\s*"?sep=(.)"?(\r\n?|\n)')
 
 
-def read_text(data: bytes, name: str, given: TextFormat) -> Table:
+def read_text(data: bytes, name: str, given: TextFormat, budget: Budget) -> Table:
     """Read delimited text."""
     text, notes, guesses = to_utf8(data, given.encoding)
     if hint := EXCEL_HINT.match(text):
@@ -40,6 +41,8 @@ def read_text(data: bytes, name: str, given: TextFormat) -> Table:
         if given.delimiter is None and hint[1].isascii():
             given = replace(given, delimiter=hint[1].decode())
     layout = find_layout(text, given)
+    # A row with fewer cells than the longest is filled up: short lines may mean many cells.
+    budget.check_cells(max(text.count(b"\n"), text.count(b"\r")), layout.n_columns)
     _check_end(text, layout)
     frame = _parse(text, layout)
     # Without a quotation mark the commas of such a text are all delimiters.

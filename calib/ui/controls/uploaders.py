@@ -8,13 +8,15 @@ from typing import Literal
 
 import streamlit as st
 
-from calib.loading import MAX_BYTES, Choice, InputError, Problem, TextFormat, read
+from calib.loading import MAX_BYTES, Choice, InputError, Problem, Table, TextFormat, read
+from calib.loading.reading.apart import FileReader, Limits, is_harmless
 from calib.text import plain, plural, sentence
 from calib.ui.controls.widgets import field
-from calib.ui.session import state
+from calib.ui.session import cancelling, state
 from calib.ui.session.choices import MODELS
 from calib.ui.session.pages import PAGES
 from calib.ui.session.session import Session, source_of
+from calib.ui.session.turns import FILES
 from calib.ui.session.upload import Upload
 
 Place = Literal["data", "test"]
@@ -154,7 +156,7 @@ def receive(
     """Read files and show them; what was shown stays where one cannot be read."""
     session.unread = None
     try:
-        tables = [read(data, name, given=written) for name, data in files]
+        tables = _tables(files, written)
         if place == "data":
             if session.upload is not None:
                 session.reset(MODELS)
@@ -169,6 +171,30 @@ def receive(
     except Exception:
         log.exception("A file could not be read")
         session.file_problems = (UNREADABLE,)
+
+
+@st.cache_resource(show_spinner=False)
+def file_reader() -> FileReader:
+    """What reads the files of all sessions."""
+    return FileReader(Limits.from_environment())
+
+
+def _tables(files: Sequence[tuple[str, bytes]], written: TextFormat) -> list[Table]:
+    offer = cancelling.Offer("cancel_reading", _cancel)
+    tables = []
+    for name, data in files:
+        if is_harmless(data, written):
+            tables.append(read(data, name, given=written))
+        else:
+            with FILES.turn():
+                tables.append(file_reader().read(data, name, written, offer.after_a_while))
+    offer.withdraw()
+    return tables
+
+
+def _cancel() -> None:
+    # The widget would hand over the same file again.
+    state.current().n_reads += 1
 
 
 def problems(session: Session) -> None:

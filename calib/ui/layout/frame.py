@@ -19,7 +19,7 @@ from calib.loading.examples import EXAMPLES
 from calib.text import plain, sentence
 from calib.ui.controls import uploaders, views
 from calib.ui.layout import charts, navigation, side_by_side, style
-from calib.ui.session import state
+from calib.ui.session import cancelling, state
 from calib.ui.session.memory import share_heaps
 from calib.ui.session.pages import PAGES, WITHOUT_DATA
 from calib.ui.session.session import Pending, Session
@@ -229,11 +229,16 @@ def comparison(session: Session, method: str) -> ModelComparison:
 
 
 def _compute(work: Callable[[Progress], Found], name: str = "") -> Found:
-    """What takes its time, with its progress."""
-    slot = st.empty()
+    """What takes its time, with its progress, and a button that ends it."""
+    session = state.current()
+    if session.cancelled == session.asked:
+        _stop_cancelled()
+    session.cancelled = None
+    slot, cancel = st.empty(), cancelling.Offer("cancel_analysis", _cancel)
 
     def progress(share: float, text: str) -> None:
         slot.progress(share, f"{plain(name)}: {text} …" if name else f"{plain(text)} …")
+        cancel.after_a_while()
 
     try:
         found = work(progress)
@@ -245,7 +250,23 @@ def _compute(work: Callable[[Progress], Found], name: str = "") -> Found:
             slot, "The analysis failed because of a program error. The server log has the details."
         )
     slot.empty()
+    cancel.withdraw()
     return found
+
+
+def _cancel() -> None:
+    session = state.current()
+    session.cancelled = session.asked
+
+
+def _stop_cancelled() -> NoReturn:
+    st.info("The analysis was cancelled.")
+    st.button("Analyse", key="analyse_anyway", type="primary", on_click=_anyway)
+    st.stop()
+
+
+def _anyway() -> None:
+    state.current().cancelled = None
 
 
 def _fail(slot: DeltaGenerator, reason: str) -> NoReturn:

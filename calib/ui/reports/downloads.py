@@ -11,7 +11,7 @@ from calib.reports import Report
 from calib.reports.export import pictures
 from calib.reports.tables import archive
 from calib.text import plain
-from calib.ui.session.memo import HEAVY
+from calib.ui.session.turns import HEAVY
 
 # Label, method of the report, suffix and type of each file.
 FILES = (
@@ -65,7 +65,7 @@ def _draw(report: Report, kind: ImageKind, stem: str) -> None:
         slot.progress(share, f"{text} …")
 
     try:
-        with HEAVY:
+        with HEAVY.turn():
             drawn = pictures(report, kind, progress)
     except ValueError as error:
         slot.error(plain(str(error)))

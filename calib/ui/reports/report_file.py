@@ -33,6 +33,10 @@ def _read(session: Session, content: bytes, name: str) -> Report | None:
     # A file kept by the widget is copied at every rerun: each read makes a new one.
     browser.n_reads += 1
     browser.file_problem = ""
+    # The widget's limit is the browser's alone.
+    if len(content) > MAX_MB * 2**20:
+        browser.file_problem = f"{plain(name)} is larger than {MAX_MB} MB: no report is."
+        return None
     try:
         return Report.open(content)
     except ValueError as error:

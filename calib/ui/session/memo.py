@@ -14,13 +14,10 @@ from typing import Any, ParamSpec, TypeVar
 from weakref import ref
 
 from calib.core.predictions import Predictions
+from calib.ui.session.turns import HEAVY
 
 P = ParamSpec("P")
 T = TypeVar("T")
-# More than two sessions computing at once would leave the others' sliders without a core.
-HEAVY = threading.BoundedSemaphore(2)
-
-
 # Results of functions that grow with the rows.
 _KEPT: dict[Callable[..., Any], int] = {}
 
@@ -75,7 +72,7 @@ class Memo:
 
     def heavy(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The same; made by at most two sessions at once."""
-        return self._found(HEAVY, function, args, kwargs)
+        return self._found(HEAVY.turn(), function, args, kwargs)
 
     def _found(
         self,

@@ -115,6 +115,8 @@ class Session:
         What waits until all models are drawn; None while a single one is.
     memo : Memo
         Results on what is shown.
+    cancelled : tuple or None
+        What was shown, and the choices, when a computation was cancelled: it is not begun again.
     latest : dict of str to LiveAnalysis
         The last result of each model, by fingerprint: the next takes from it what did not change.
     """
@@ -142,6 +144,7 @@ class Session:
     answered: Chosen | None = None
     pending: Pending | None = None
     memo: Memo = field(default_factory=lambda: Memo(limits=LARGE))
+    cancelled: tuple[object, ...] | None = None
     latest: dict[str, LiveAnalysis] = field(default_factory=dict)
 
     @classmethod
@@ -168,6 +171,11 @@ class Session:
     def waits(self) -> bool:
         """Whether the link is for data that are not here: nothing else is shown instead."""
         return self.upload is None and bool(self.awaited)
+
+    @property
+    def asked(self) -> tuple[object, ...]:
+        """What is to be computed: the data and the choices."""
+        return self.page, self.example, self.upload, self.chosen
 
     def receive(self, upload: Upload) -> None:
         """Show data that were dropped; while others are awaited, ask first."""

@@ -1,0 +1,154 @@
+"""Files that hold far more than their size tells, dropped into the app while others work in it.
+
+``python -m benchmarks.bombs`` prints, per bomb: what became of it, in how many seconds, the memory
+of the process that read it and of the server, and how long the others' moved sliders took.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from benchmarks._person import Person
+from benchmarks.soak import CHART, arrive
+from tests.browser import harness
+from tests.loading.bombs import BOMBS
+
+# Promised: times the usual median of a moved slider, and seconds until health is answered.
+RATIO, HEALTH = 3.0, 1.0
+PAUSE = 0.2
+USUAL, LEAST = 15.0, 3.0  # seconds without a bomb, and at least with each
+
+
+@dataclass
+class Seen:
+    """What was seen for a while: seconds of health and of moves, megabytes."""
+
+    health: list[float] = field(default_factory=list)
+    moves: list[float] = field(default_factory=list)
+    reader: float = 0.0
+    server: float = 0.0
+
+
+def memory(process: int) -> float:
+    """Megabytes that a process holds; 0 where it is gone."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1e3 for line in lines if line.startswith("VmRSS")), 0.0)
+
+
+def server_of(url: str) -> int:
+    """The process that listens, by its command line."""
+    words = f"--server.port={urlsplit(url).port}".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if words in (folder / "cmdline").read_bytes():
+                return int(folder.name)
+        except OSError:
+            continue
+    raise RuntimeError(f"no process listens at {url}.")
+
+
+@contextmanager
+def watched(url: str, process: int, neighbour: Person) -> Iterator[Seen]:
+    """Look at everything over and over, while a person moves the slider."""
+    seen, done = Seen(), threading.Event()
+    jobs = [
+        threading.Thread(target=each, args=(seen, done))
+        for each in (
+            lambda seen, done: _ask_health(url, seen, done),
+            lambda seen, done: _weigh(process, seen, done),
+            lambda seen, done: _move(neighbour, seen, done),
+        )
+    ]
+    for job in jobs:
+        job.start()
+    try:
+        yield seen
+    finally:
+        done.set()
+        for job in jobs:
+            job.join()
+
+
+def _ask_health(url: str, seen: Seen, done: threading.Event) -> None:
+    while not done.wait(0.1):
+        start = time.perf_counter()
+        urllib.request.urlopen(f"{url}/_stcore/health", timeout=60).close()
+        seen.health.append(time.perf_counter() - start)
+
+
+def _weigh(process: int, seen: Seen, done: threading.Event) -> None:
+    while not done.wait(0.02):
+        seen.server = max(seen.server, memory(process))
+        listed = Path(f"/proc/{process}/task").glob("*/children")
+        for child in [child for each in listed for child in each.read_text().split()]:
+            seen.reader = max(seen.reader, memory(int(child)))
+
+
+def _move(neighbour: Person, seen: Seen, done: threading.Event) -> None:
+    rng = np.random.default_rng(0)
+    while not done.wait(PAUSE):
+        bins = float(rng.integers(5, 60))
+        seen.moves.append(neighbour.set("n_bins", "double_array_value", [bins], until=CHART))
+
+
+def main() -> int:
+    """Drop every bomb; return 1 where a promise is missed."""
+    with tempfile.TemporaryDirectory() as name:
+        log = Path(name) / "server.log"
+        with harness.serve(log) as url:
+            missed = explode(url)
+        missed += log.read_text(errors="replace").count("Traceback")
+    print(f"promises missed: {missed}")
+    return min(missed, 1)
+
+
+def explode(url: str) -> int:
+    """Drop every bomb while a neighbour works; print the table, return how often it was felt."""
+    process = server_of(url)
+    neighbour, _ = arrive(url, 0)
+    with watched(url, process, neighbour) as usual:
+        time.sleep(USUAL)
+    median = statistics.median(usual.moves)
+    print(f"without a bomb: median move {1000 * median:.0f} ms, server {usual.server:.0f} MB")
+    print(
+        f"{'bomb':42}{'kB':>8}{'s':>6}{'reader':>8}{'server':>8}{'health':>8}{'move':>7}{'ratio':>7}"
+    )
+    missed = 0
+    for name, make in BOMBS.items():
+        data, thief = make(), Person(url)
+        thief.open("data")
+        with watched(url, process, neighbour) as seen:
+            start = time.perf_counter()
+            thief.drop("data_file", name, data)
+            seconds = time.perf_counter() - start
+            # A few moves more: the median of two says little.
+            time.sleep(max(0.0, LEAST - seconds))
+        ratio, slow = statistics.median(seen.moves) / median, max(seen.health)
+        missed += (ratio > RATIO) + (slow > HEALTH)
+        print(
+            f"{name:42}{len(data) / 1e3:8.1f}{seconds:6.1f}{seen.reader:8.0f}{seen.server:8.0f}"
+            f"{slow:8.2f}{1000 * statistics.median(seen.moves):7.0f}{ratio:7.2f}  {thief.said()}",
+            flush=True,
+        )
+        thief.close()
+    neighbour.close()
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""Budget: how much a file may hold, compared with what it declares before that is decoded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calib.loading.problems import InputError, refuse
+from calib.text import number
+
+# The page's upload widget says the same number, and so does .streamlit/config.toml.
+MAX_BYTES = 2**30
+MAX_CELLS = 200_000_000
+MAX_COLUMNS = 20_000
+CELL = 8  # bytes of a number
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much a file may hold.
+
+    Attributes
+    ----------
+    size : int
+        Bytes of the file, and of its text when unpacked.
+    cells : int
+        Cells of the table.
+    words : int
+        Bytes of all words in the table's cells together, where each may stand once in the file.
+
+    Examples
+    --------
+    >>> Budget(cells=1000).check_cells(600, 2)
+    Traceback (most recent call last):
+    ...
+    calib.loading.problems.InputError: The file holds 600 rows of 2 columns; at most 1,000 cells \
+are read. Upload fewer rows, or only the columns that are needed.
+    """
+
+    size: int = MAX_BYTES
+    cells: int = MAX_CELLS
+    words: int = MAX_BYTES
+
+    def check_file(self, size: int) -> None:
+        """Refuse a file of so many bytes."""
+        if size > self.size:
+            raise refuse(
+                "too-large",
+                f"The file is larger than {_mb(self.size)}. Upload fewer rows, only the "
+                "columns that are needed, or Parquet.",
+            )
+
+    def check_unpacked(self, size: int, kind: str) -> None:
+        """Refuse a packed file that holds so many bytes."""
+        if size > self.size:
+            raise refuse(
+                "too-large",
+                f"The {kind} file holds more than {_mb(self.size)} when unpacked. Upload "
+                "fewer rows, or only the columns that are needed.",
+            )
+
+    def check_cells(self, n_rows: int, n_columns: int) -> None:
+        """Refuse a table of so many rows and columns."""
+        if n_columns > MAX_COLUMNS:
+            raise too_wide(n_columns)
+        if n_rows * n_columns > self.cells:
+            raise refuse(
+                "too-large",
+                f"The file holds {n_rows:,} rows of {n_columns:,} columns; at most {self.cells:,} "
+                "cells are read. Upload fewer rows, or only the columns that are needed.",
+            )
+
+    def check_decoded(self, size: int, kind: str) -> None:
+        """Refuse columns that are so many bytes when decoded."""
+        if size > max(self.size, self.cells * CELL):
+            raise refuse(
+                "too-large",
+                f"The columns of the {kind} file are {_mb(size)} when decoded; at most "
+                f"{_mb(max(self.size, self.cells * CELL))} are read. Upload fewer rows, or only "
+                "the columns that are needed.",
+            )
+
+    def check_words(self, size: int, kind: str) -> None:
+        """Refuse columns whose words are so many bytes when each stands in its row."""
+        if size > self.words:
+            raise refuse(
+                "too-large",
+                f"The words of the {kind} file are {_mb(size)} when each stands in its row; "
+                f"at most {_mb(self.words)} are read. Leave out columns of long words.",
+            )
+
+
+def too_wide(width: int) -> InputError:
+    """An error about a table of so many columns."""
+    return refuse(
+        "too-wide",
+        f"The table has {width:,} columns; at most {MAX_COLUMNS:,} are read. Upload only the "
+        "columns that are needed.",
+    )
+
+
+def _mb(size: int) -> str:
+    return f"{number(size / 2**20, 0)} MB"

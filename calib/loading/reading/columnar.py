@@ -1,0 +1,216 @@
+"""Parquet, Feather and Arrow files: decoded only as far as the budget allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from calib.core.aggregate_file import METADATA_KEY
+from calib.loading.numbers import has_commas
+from calib.loading.problems import InputError, Problem, note, refuse
+from calib.loading.reading.budget import Budget
+from calib.loading.table import Table, make_table
+from calib.numerics.arrays import FloatArray
+from calib.text import joined, quoted
+
+PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+# Cells of a column that are looked at for decimal commas, where none is a delimiter.
+LOOK_ROWS = 10_000
+NULLABLE = {
+    f"{sign.lower()}int{size}": getattr(pd, f"{sign}Int{size}Dtype")()
+    for sign in ("", "U")
+    for size in (8, 16, 32, 64)
+}
+
+
+def read_parquet(content: bytes, name: str, budget: Budget) -> Table:
+    """Read a Parquet file; columns that no table can have are not decoded."""
+    return from_arrow(*_guarded("Parquet", _parquet, content, budget), name=name)
+
+
+def read_arrow(content: bytes, name: str, budget: Budget) -> Table:
+    """Read a Feather or Arrow file, or a stream of Arrow's."""
+    return from_arrow(*_guarded("Arrow", _arrow, content, budget), name=name)
+
+
+def _guarded(
+    kind: str,
+    reader: Callable[[bytes, Budget], tuple[pa.Table, list[str]]],
+    content: bytes,
+    budget: Budget,
+) -> tuple[pa.Table, list[str]]:
+    try:
+        table, left_out = reader(content, budget)
+        return table.rename_columns(table.column_names), left_out
+    except (InputError, MemoryError):
+        raise
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError):
+        raise refuse(
+            "damaged",
+            f"This {kind} file cannot be read: it is damaged, cut short, or other bytes follow it. "
+            "Write it again.",
+        ) from None
+
+
+def _parquet(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
+    source = pa.BufferReader(content)
+    file = pq.ParquetFile(source)
+    if METADATA_KEY in (file.metadata.metadata or {}):
+        raise refuse(
+            "aggregate",
+            "This file holds counts made by calib.aggregate, not rows. In Python: "
+            "calib.analyze(calib.Aggregate.load(path)).",
+        )
+    schema = file.schema_arrow
+    plain = [field.name for field in schema if _is_plain(field.type)]
+    budget.check_cells(file.metadata.num_rows, len(plain))
+    budget.check_decoded(_declared(file.metadata), "Parquet")
+    # A word stands once in its dictionary and may be meant by every row: it is counted before it
+    # is written into each.
+    words = {field.name for field in schema if _is_text(field.type)}
+    file = pq.ParquetFile(source, read_dictionary=words & _with_dictionary(file.metadata))
+    # Two columns of one name cannot be told apart by it.
+    some = len(plain) < len(schema) and len(set(schema.names)) == len(schema)
+    table = file.read(columns=plain if some else None)
+    table, left_out = _checked(table, schema, budget, "Parquet")
+    kinds = [field.type for field in schema if _is_plain(field.type)]
+    return table.cast(pa.schema(zip(table.column_names, kinds, strict=True))), left_out
+
+
+def _declared(metadata: pq.FileMetaData) -> int:
+    """Bytes of all columns when decompressed, as the file declares them."""
+    return sum(max(chunk.total_uncompressed_size, 0) for chunk in _chunks(metadata))
+
+
+def _with_dictionary(metadata: pq.FileMetaData) -> set[str]:
+    """Columns that have a dictionary, and no encoding from which none can be read."""
+    chunks = list(_chunks(metadata))
+    there = {each.path_in_schema for each in chunks if "DICTIONARY" in str(each.encodings)}
+    return there - {each.path_in_schema for each in chunks if "DELTA" in str(each.encodings)}
+
+
+def _chunks(metadata: pq.FileMetaData) -> Iterator[pq.ColumnChunkMetaData]:
+    for i in range(metadata.num_row_groups):
+        group = metadata.row_group(i)
+        yield from (group.column(j) for j in range(group.num_columns))
+
+
+def _arrow(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
+    source = pa.BufferReader(content)
+    if content.startswith(ARROW_FILE):
+        file = pa.ipc.open_file(source)
+        batches = (file.get_batch(i) for i in range(file.num_record_batches))
+        schema = file.schema
+    else:
+        batches = stream = pa.ipc.open_stream(source)
+        schema = stream.schema
+    read: list[pa.RecordBatch] = []
+    n_rows = size = 0
+    for batch in batches:
+        n_rows += batch.num_rows
+        size += batch.nbytes
+        budget.check_cells(n_rows, len(schema))
+        budget.check_decoded(size, "Arrow")
+        read.append(batch)
+    # A stream ends where it says so: what follows would be lost without a word.
+    if not content.startswith(ARROW_FILE) and content[source.tell() :].strip(b"\0"):
+        raise ValueError("another stream follows")
+    return _checked(pa.Table.from_batches(read, schema), schema, budget, "Arrow")
+
+
+def _checked(
+    table: pa.Table, schema: pa.Schema, budget: Budget, kind: str
+) -> tuple[pa.Table, list[str]]:
+    plain, left_out = _plain_columns(table, schema)
+    # A damaged or hostile file may point outside its buffers, and hold text that is none.
+    plain.validate(full=True)
+    budget.check_words(sum(map(_word_bytes, plain.columns)), kind)
+    return plain, left_out
+
+
+def _plain_columns(table: pa.Table, schema: pa.Schema) -> tuple[pa.Table, list[str]]:
+    """The columns of single values, and the names of the others."""
+    kept = [i for i, field in enumerate(table.schema) if _is_plain(field.type)]
+    return table.select(kept), [field.name for field in schema if not _is_plain(field.type)]
+
+
+def _word_bytes(column: pa.ChunkedArray) -> int:
+    """Bytes of a column's words when each stands in its row."""
+    return int(sum(map(_chunk_bytes, column.chunks)))
+
+
+def _chunk_bytes(chunk: pa.Array) -> float:
+    if not pa.types.is_dictionary(chunk.type):
+        return float(_lengths(chunk).sum())
+    codes = chunk.indices.drop_null().to_numpy(zero_copy_only=False)
+    lengths = _lengths(chunk.dictionary)
+    return float(np.bincount(codes, minlength=len(lengths)) @ lengths)
+
+
+def _lengths(words: pa.Array) -> FloatArray:
+    """Bytes of each word, none of other values; as floats, since sums may have no whole number."""
+    if pa.types.is_string_view(words.type):
+        views = np.frombuffer(words.buffers()[1], np.int32).reshape(-1, 4)
+        there = words.is_valid().to_numpy(zero_copy_only=False)
+        return np.where(there, views[words.offset :][: len(words), 0], 0).astype(np.float64)
+    if not _is_text(words.type):
+        return np.zeros(len(words))
+    lengths = pc.binary_length(words).fill_null(0).to_numpy(zero_copy_only=False)
+    return lengths.astype(np.float64)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def from_arrow(table: pa.Table, left_out: list[str] | None = None, *, name: str) -> Table:
+    """A table of Arrow's as one of ours; columns of lists or bytes are left out."""
+    if left_out is None:
+        table, left_out = _plain_columns(table, table.schema)
+    if not table.num_rows or not table.num_columns:
+        raise refuse("empty", "The file holds no rows or no plain columns. Upload the rows.")
+    try:
+        frame = _to_frame(table.rename_columns([str(i) for i in range(table.num_columns)]))
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+        raise refuse(
+            "damaged", "The columns of the file cannot be converted. Save it as CSV."
+        ) from None
+    commas = has_commas(frame, LOOK_ROWS)
+    return make_table(frame, table.column_names, name=name, notes=_note(left_out), commas=commas)
+
+
+def _to_frame(table: pa.Table) -> pd.DataFrame:
+    # Without pandas' own metadata: an index comes back as a column, and sizes are as stored.
+    frame = table.to_pandas(ignore_metadata=True, date_as_object=False)
+    # Whole numbers with empty cells would become floats, which cannot tell long ids apart.
+    gaps = [
+        name
+        for name in table.column_names
+        if pa.types.is_integer(table[name].type) and table[name].null_count
+    ]
+    if not gaps:
+        return frame
+    exact = table.select(gaps).to_pandas(
+        ignore_metadata=True, types_mapper=lambda kind: NULLABLE[str(kind)]
+    )
+    return frame.assign(**{name: exact[name] for name in gaps})
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _is_plain(kind.value_type)
+    binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    return not (pa.types.is_nested(kind) or binary or isinstance(kind, pa.BaseExtensionType))
+
+
+def _note(left_out: list[str]) -> tuple[Problem, ...]:
+    if not left_out:
+        return ()
+    shown = joined([quoted(name) for name in left_out[:3]], len(left_out))
+    sentence = f"{shown} hold lists or bytes, not single values, and were left out."
+    return (note("left-out-columns", sentence),)

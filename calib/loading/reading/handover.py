@@ -1,0 +1,145 @@
+"""A table, or why there is none, as a file of Arrow's: what a process hands to another one.
+
+The file may come from a process that a hostile file took over: it is data, never code, and nothing
+of it is unpickled.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from calib.loading.options import TextFormat
+from calib.loading.problems import Choice, Guess, InputError, Problem
+from calib.loading.table import Table
+
+ABOUT = b"calib"
+MICROSECOND = timedelta(microseconds=1)
+# Cells of columns that hold Python's own objects: how each kind is written, and read again.
+KINDS: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
+    type(None): (lambda _: "", lambda _: None),
+    bool: (lambda value: "1" if value else "", bool),
+    int: (str, int),
+    float: (float.hex, float.fromhex),
+    str: (str, str),
+    Decimal: (str, Decimal),
+    date: (date.isoformat, date.fromisoformat),
+    time: (time.isoformat, time.fromisoformat),
+    datetime: (datetime.isoformat, datetime.fromisoformat),
+    timedelta: (lambda each: str(each // MICROSECOND), lambda text: int(text) * MICROSECOND),
+}
+ORDER = tuple(KINDS)
+
+
+def write_table(table: Table, path: Path) -> None:
+    """Write a table that was just read."""
+    columns = [_column(table.frame.iloc[:, i]) for i in range(table.frame.shape[1])]
+    about = {
+        "columns": list(table.columns),
+        "kinds": [kind for kind, _ in columns],
+        "name": table.name,
+        "first_row": table.first_row,
+        "notes": [asdict(problem) for problem in table.notes],
+        "file": table.file,
+        "guesses": [asdict(guess) for guess in table.guesses],
+        "format": asdict(table.format),
+        "commas": table.commas,
+    }
+    names = [str(i) for i in range(len(columns))]
+    _write(pa.table([values for _, values in columns], names=names), about, path)
+
+
+def write_error(error: InputError, path: Path) -> None:
+    """Write why there is no table."""
+    _write(pa.table({}), {"problems": [asdict(problem) for problem in error.problems]}, path)
+
+
+def _write(columns: pa.Table, about: Mapping[str, Any], path: Path) -> None:
+    known = columns.replace_schema_metadata({ABOUT: json.dumps(about).encode()})
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, known.schema) as writer:
+        writer.write_table(known)
+
+
+def read_table(path: Path) -> Table:
+    """The table that was written; numbers stay in the file and are copied when they are needed.
+
+    Raises
+    ------
+    InputError
+        The one that was written.
+    """
+    with pa.memory_map(str(path)) as source:
+        columns = pa.ipc.open_file(source).read_all()
+    about = json.loads(columns.schema.metadata[ABOUT])
+    if "problems" in about:
+        raise InputError([_problem(each) for each in about["problems"]])
+    frames = [_series(columns[i], kind) for i, kind in enumerate(about["kinds"])]
+    frame = pd.concat(frames, axis=1) if frames else pd.DataFrame()
+    return Table(
+        frame.set_axis(about["columns"], axis=1),
+        about["name"],
+        about["first_row"],
+        tuple(_problem(each) for each in about["notes"]),
+        file=about["file"],
+        guesses=tuple(Guess(**each) for each in about["guesses"]),
+        format=TextFormat(**about["format"]),
+        commas=about["commas"],
+    )
+
+
+def _problem(written: dict[str, Any]) -> Problem:
+    choices = tuple(Choice(**choice) for choice in written.pop("choices"))
+    return Problem(**written, choices=choices)
+
+
+def _column(column: pd.Series) -> tuple[str, pa.Array]:
+    """How a column is written, and its values."""
+    dtype = column.dtype
+    if isinstance(dtype, np.dtype) and dtype.hasobject:
+        return "objects", _objects(column)
+    if isinstance(dtype, np.dtype):
+        values = np.ascontiguousarray(column.to_numpy())
+        cells = pa.binary(dtype.itemsize)
+        return dtype.str, pa.Array.from_buffers(cells, len(values), [None, pa.py_buffer(values)])
+    return str(dtype), pa.array(column)
+
+
+def _series(column: pa.ChunkedArray, kind: str) -> pd.Series:
+    if kind == "objects":
+        return _from_objects(column)
+    if kind[0] in "<>|=":
+        chunk = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+        start = chunk.offset * np.dtype(kind).itemsize
+        values = np.frombuffer(chunk.buffers()[1], kind, len(chunk), start)
+        return pd.Series(values, copy=False)
+    series = column.to_pandas()
+    return series if kind == "category" else series.astype(kind)
+
+
+def _objects(column: pd.Series) -> pa.Array:
+    values = column.tolist()
+    kinds = [ORDER.index(type(value)) for value in values]
+    texts = [KINDS[ORDER[kind]][0](value) for kind, value in zip(kinds, values, strict=True)]
+    # A text may hold halves of characters, which Arrow's own texts refuse.
+    cells = [text.encode("utf-8", "surrogatepass") for text in texts]
+    return pa.StructArray.from_arrays(
+        [pa.array(kinds, pa.int8()), pa.array(cells, pa.large_binary())], ["kind", "text"]
+    )
+
+
+def _from_objects(column: pa.ChunkedArray) -> pd.Series:
+    cells = column.to_pylist()
+    values = [
+        KINDS[ORDER[each["kind"]]][1](each["text"].decode("utf-8", "surrogatepass"))
+        for each in cells
+    ]
+    return pd.Series(values, dtype=object)

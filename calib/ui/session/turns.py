@@ -1,0 +1,96 @@
+"""Turns: who works, and who waits for how many others; first come, first served."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
+TICK = 0.25  # seconds between two looks at the line
+# More than two sessions computing at once would leave the others' sliders without a core; files are
+# read in processes of their own, each of which may take gigabytes.
+COMPUTING, READING = 2, 2
+
+
+class Turns:
+    """At most so many work at once, in the order in which they came.
+
+    Parameters
+    ----------
+    most : int
+        How many work at once.
+
+    Examples
+    --------
+    >>> turns = Turns(2)
+    >>> with turns.turn(), turns.turn():
+    ...     len(turns)
+    2
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        # Those who work stand first.
+        self._line: list[object] = []
+        self._moved = threading.Condition()
+
+    def __len__(self) -> int:
+        return len(self._line)
+
+    @contextmanager
+    def turn(self, told: Callable[[int], None] | None = None) -> Iterator[None]:
+        """Wait for a turn, and have it.
+
+        Parameters
+        ----------
+        told : callable, optional
+            Called while waiting, several times a second, with the place in line; 1 is next. What it
+            raises gives the place up. By default the page shows the place.
+        """
+        ticket = object()
+        with self._moved:
+            self._line.append(ticket)
+        try:
+            self._wait(ticket, told)
+            yield
+        finally:
+            with self._moved:
+                self._line.remove(ticket)
+                self._moved.notify_all()
+
+    def _wait(self, ticket: object, told: Callable[[int], None] | None) -> None:
+        slot = None
+        while (place := self._place(ticket)) > 0:
+            if told is not None:
+                told(place)
+                continue
+            # Streamlit ends a run that was left where it draws.
+            slot = slot or st.empty()
+            slot.info(waiting(place, self._most), icon=":material/hourglass_top:")
+        if slot is not None:
+            slot.empty()
+
+    def _place(self, ticket: object) -> int:
+        """The place in line after a moment's patience; 0 or less has its turn."""
+        with self._moved:
+            self._moved.wait_for(lambda: self._line.index(ticket) < self._most, TICK)
+            return self._line.index(ticket) - self._most + 1
+
+
+def waiting(place: int, most: int) -> str:
+    """The place in line in words.
+
+    Examples
+    --------
+    >>> waiting(1, 2)
+    'The server is busy with 2 other requests. Yours is next.'
+    >>> waiting(3, 2)
+    'The server is busy with 2 other requests. Yours is number 3 in line.'
+    """
+    where = "next" if place == 1 else f"number {place} in line"
+    return f"The server is busy with {most} other requests. Yours is {where}."
+
+
+HEAVY, FILES = Turns(COMPUTING), Turns(READING)

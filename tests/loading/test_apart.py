@@ -1,0 +1,187 @@
+"""Files that are read in a process of their own: limits that hold, reasons that are true."""
+
+import gzip
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib.loading import InputError, TextFormat, read
+from calib.loading.reading.apart import FileReader, Limits, is_harmless
+from calib.loading.reading.handover import read_table, write_table
+from calib.loading.table import Table
+from tests.fuzz.seeds import case_of
+from tests.loading.bombs import BOMBS, MB, parquet, zeros
+
+CODES = {"too-large", "too-wide", "memory", "damaged", "empty", "long-cell"}
+# What takes seconds to make is tried by `python -m benchmarks.bombs`.
+QUICK = [
+    name
+    for name in BOMBS
+    if name.startswith(("Parquet: a word of 1 MB", "Arrow: cat", "gzip", "xz", "zstd", "text"))
+]
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[FileReader]:
+    with FileReader(Limits(memory=512 * MB, seconds=30.0)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_bomb_is_refused_in_a_sentence(name: str, reader: FileReader) -> None:
+    with pytest.raises(InputError) as caught:
+        reader.read(BOMBS[name](), "bomb")
+    (problem,) = caught.value.problems
+    assert problem.code in CODES, problem
+    assert problem.sentence.endswith(".")
+
+
+def test_what_needs_more_memory_than_it_may_take_is_told_so() -> None:
+    data = parquet(zeros(3_000_000))
+    with FileReader(Limits(memory=30 * MB)) as reader:
+        with pytest.raises(InputError, match=r"more than 0\.0 GB of memory") as caught:
+            reader.read(data, "zeros.parquet")
+        assert caught.value.problems[0].code == "memory"
+    assert len(read(data)) == 3_000_000
+
+
+def test_what_takes_too_long_is_stopped_and_told_so(reader: FileReader) -> None:
+    data = gzip.compress(b"y,p\n" + b"0,0.5\n" * 5_000_000)
+    with FileReader(Limits(seconds=0.2)) as impatient:
+        start = time.monotonic()
+        with pytest.raises(InputError, match=r"stopped after 0 seconds"):
+            impatient.read(data, "zeros.csv.gz")
+        assert time.monotonic() - start < 5.0
+
+
+def test_a_reader_that_dies_is_no_traceback_and_the_next_file_is_read(reader: FileReader) -> None:
+    reader.prepare()
+    assert reader._spare is not None
+    reader._spare.kill()
+    reader._spare.wait()
+    data = gzip.compress(b"y,p\n0,0.5\n1,0.7\n")
+    with pytest.raises(InputError, match="ended before it was done"):
+        reader.read(data, "f.csv.gz")
+    assert len(reader.read(data, "f.csv.gz")) == 2
+
+
+def test_whoever_leaves_ends_the_reading(reader: FileReader) -> None:
+    class Left(Exception):
+        pass
+
+    def leave() -> None:
+        raise Left
+
+    data = gzip.compress(b"y,p\n" + b"0,0.5\n" * 5_000_000)
+    with pytest.raises(Left):
+        reader.read(data, "zeros.csv.gz", watch=leave)
+    assert children() <= 1  # the one that is kept ready
+
+
+def children() -> int:
+    listed = subprocess.run(
+        ["ps", "--ppid", str(os.getpid()), "-o", "args="], capture_output=True, text=True
+    )
+    return sum("apart.serve_one" in line for line in listed.stdout.splitlines())
+
+
+def test_others_go_on_while_a_bomb_is_read(reader: FileReader) -> None:
+    """A thread of this process is never kept waiting as long as a page would notice."""
+    bomb, done, longest = BOMBS["gzip: 250 MB of short rows"](), threading.Event(), 0.0
+
+    def explode() -> None:
+        with pytest.raises(InputError):
+            reader.read(bomb, "bomb.gz")
+        done.set()
+
+    thread = threading.Thread(target=explode)
+    thread.start()
+    while not done.is_set():
+        start = time.perf_counter()
+        time.sleep(0.005)
+        longest = max(longest, time.perf_counter() - start)
+    thread.join()
+    assert longest < 0.5
+
+
+def test_the_same_table_comes_back(tmp_path: Path, reader: FileReader) -> None:
+    rows = pd.DataFrame(
+        {"y": [0, 1] * 50, "p": np.linspace(0.01, 0.99, 100), "s": ["a", None] * 50}
+    )
+    data = gzip.compress(rows.to_csv(index=False).encode())
+    same(reader.read(data, "f.csv.gz"), read(data, "f.csv.gz"))
+
+
+def test_every_kind_of_column_comes_back(tmp_path: Path) -> None:
+    kinds = pd.DataFrame(
+        {
+            "whole": np.array([1, 2], np.uint64) + np.uint64(2**63),
+            "gap": pd.array([1, None], dtype="Int8"),
+            "small": np.array([0.1, np.nan], np.float32),
+            "complex": np.array([1j, 2.0]),
+            "day": pd.to_datetime(["2026-03-01", None]),
+            "moment": pd.to_datetime(["2026-03-01 09:05", "2026-03-02 00:00"]).tz_localize(
+                "Europe/Rome"
+            ),
+            "while": pd.to_timedelta([1, 2], unit="s"),
+            "label": pd.Categorical(["b", None], categories=["b", "a"], ordered=True),
+            "text": pd.Series(["é", None], dtype="str"),
+            "mixed": pd.Series([True, float("nan")], dtype=object),
+            "half": pd.Series(["\ud800", 2**80], dtype=object),
+        }
+    )
+    table = Table(kinds, "t", commas=True, file="t.csv")
+    write_table(table, tmp_path / "t")
+    same(read_table(tmp_path / "t"), table)
+
+
+@pytest.mark.parametrize("first", range(0, 400, 40))
+def test_what_was_read_apart_is_what_is_read_here(first: int, tmp_path: Path) -> None:
+    for seed in range(first, first + 40):
+        try:
+            table = read(case_of(seed).data)
+        except Exception:
+            continue
+        write_table(table, tmp_path / "t")
+        same(read_table(tmp_path / "t"), table)
+
+
+def same(one: Table, other: Table) -> None:
+    pd.testing.assert_frame_equal(one.frame, other.frame, check_exact=True)
+    for name in ("name", "first_row", "notes", "file", "guesses", "format", "commas"):
+        assert getattr(one, name) == getattr(other, name)
+
+
+def test_only_text_whose_cells_are_few_is_read_here() -> None:
+    assert is_harmless(b"y,p\n" + b"0,0.5\n" * 100_000, TextFormat())
+    assert is_harmless(b"\x89PNG", TextFormat())
+    assert not is_harmless(b"," * 20_000 + b"\n" + b"1\n" * 10_000, TextFormat())
+    assert not is_harmless(parquet(zeros(2)), TextFormat())
+    assert not is_harmless(gzip.compress(b"y,p\n0,0.5\n"), TextFormat())
+
+
+def test_limits_come_from_the_environment() -> None:
+    found = Limits.from_environment({"CALIB_READ_MEMORY_GB": "4", "CALIB_READ_SECONDS": "90"})
+    assert found == Limits(4 * 2**30, 90.0)
+    for wrong in ("0", "-1", "much", "nan"):
+        with pytest.raises(ValueError, match="CALIB_READ_SECONDS must be a positive number"):
+            Limits.from_environment({"CALIB_READ_SECONDS": wrong})
+
+
+def test_a_reader_knows_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALIB_DATABASE_URL", "postgresql://ada:secret@db/team")
+    with FileReader() as reader:
+        reader.prepare()
+        assert reader._spare is not None
+        known = Path(f"/proc/{reader._spare.pid}/environ")
+        if not known.exists():
+            pytest.skip("This system does not tell a process's environment.")
+        time.sleep(0.2)
+        assert b"secret" not in known.read_bytes()

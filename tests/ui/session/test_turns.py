@@ -1,0 +1,67 @@
+"""Turns: a fair line, places that are told, and waiting that can be given up."""
+
+import threading
+import time
+
+import pytest
+
+from calib.ui.session.turns import Turns
+
+
+def test_turns_come_in_the_order_of_arrival() -> None:
+    turns, had, started = Turns(1), [], threading.Event()
+    threads = []
+
+    def work(number: int) -> None:
+        with turns.turn(lambda _: None):
+            had.append(number)
+            started.wait(5.0)
+
+    for number in range(5):
+        threads.append(threading.Thread(target=work, args=(number,)))
+        threads[-1].start()
+        while len(turns) <= number:
+            time.sleep(0.001)
+    started.set()
+    for thread in threads:
+        thread.join()
+    assert had == [0, 1, 2, 3, 4]
+    assert len(turns) == 0
+
+
+def test_at_most_so_many_work_at_once_and_places_are_told() -> None:
+    turns, release, places = Turns(2), threading.Event(), []
+
+    def hold() -> None:
+        with turns.turn():
+            release.wait(5.0)
+
+    holders = [threading.Thread(target=hold) for _ in range(2)]
+    for thread in holders:
+        thread.start()
+    while len(turns) < 2:
+        time.sleep(0.001)
+
+    def told(place: int) -> None:
+        places.append(place)
+        release.set()
+
+    with turns.turn(told):
+        pass
+    assert places[0] == 1
+    for thread in holders:
+        thread.join()
+
+
+def test_who_gives_up_leaves_the_line() -> None:
+    turns = Turns(1)
+
+    def give_up(place: int) -> None:
+        raise KeyboardInterrupt
+
+    with turns.turn():
+        with pytest.raises(KeyboardInterrupt), turns.turn(give_up):
+            raise AssertionError("It was not its turn.")
+        assert len(turns) == 1
+    with turns.turn():
+        assert len(turns) == 1
