@@ -111,8 +111,11 @@ def _(block: Facts) -> str:
 @_render.register
 def _(block: Table) -> str:
     kinds = ["text" if i < block.n_text else "number" for i in range(len(block.head))]
+    # A header without words would be read out as one.
     head = "".join(
         f'<th scope="col" class="{kind}">{escape(name)}</th>'
+        if name
+        else f'<td class="{kind}"></td>'
         for kind, name in zip(kinds, block.head, strict=True)
     )
     body = "\n".join(_row(row, kinds) for row in block.rows)
@@ -155,7 +158,7 @@ def _(block: Drawing) -> str:
     square = " data-square" if chart.is_square else ""
     return (
         f'<figure style="max-width: {chart.width}px">'
-        f'<div class="plot"{square} data-name="{escape(chart.name)}" role="img" aria-label="{alt}" '
+        f'<div class="plot"{square} data-name="{escape(chart.name)}" role="group" aria-label="{alt}" '
         f'style="height: {chart.height}px"></div>'
         f'<script type="application/json">{drawn}</script>'
         f"<figcaption>{alt}</figcaption></figure>"

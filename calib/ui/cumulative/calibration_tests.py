@@ -41,7 +41,7 @@ def tests_table(method: MethodResult) -> None:
         column_config={
             "Test": st.column_config.TextColumn(pinned=True),
         },
-        alt="One row per test: its statistic, its p-values, and what it tests.",
+        alt=f"{method.label}: one row per test, its statistic, p-values, and what it tests.",
     )
 
 
