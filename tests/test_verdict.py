@@ -11,14 +11,13 @@ from scipy.stats import norm
 
 import calib
 from calib.analysis import Analysis
+from calib.analysis.recommendation import Recommendation, recommend
 from calib.analysis.verdict import (
     SIGNIFICANCE,
-    Recommendation,
     Verdict,
     adjusted,
     calibration_tests,
     judge,
-    recommend,
     view_words,
 )
 from calib.calibrators import CALIBRATORS

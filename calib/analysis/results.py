@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from calib.analysis.verdict import Recommendation, Verdict, adjusted
+from calib.analysis.recommendation import Recommendation
+from calib.analysis.verdict import Verdict, adjusted
 from calib.core.estimate import Estimate
 from calib.core.origin import Origin
 from calib.crossfit.cross_fitted import CrossFitted

@@ -7,16 +7,10 @@ from dataclasses import fields, replace
 from typing import Any
 
 from calib.analysis.methods import method_results, reliability, with_bins
+from calib.analysis.recommendation import Recommendation, recommend
 from calib.analysis.results import LiveAnalysis, MethodResult
 from calib.analysis.summary import summarize, table_columns, warnings_of
-from calib.analysis.verdict import (
-    SIGNIFICANCE,
-    Recommendation,
-    Verdict,
-    judge,
-    recommend,
-    view_words,
-)
+from calib.analysis.verdict import SIGNIFICANCE, Verdict, judge, view_words
 from calib.core.aggregate import Aggregate
 from calib.core.cells import ScoreCells
 from calib.core.counted import CountedRows

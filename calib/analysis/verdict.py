@@ -1,4 +1,4 @@
-"""The verdict and the recommendation: words first, with the evidence beside."""
+"""The verdict: words first, with the evidence beside."""
 
 from __future__ import annotations
 
@@ -8,24 +8,22 @@ from typing import Literal
 
 import numpy as np
 
+from calib.analysis.recommendation import Recommendation, too_few
 from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
 from calib.core.views import parse_view
-from calib.crossfit.estimates import simplest
 from calib.metrics import hosmer_lemeshow_test, ks_test, kuiper_test, spiegelhalter_test
 from calib.metrics.regression import calibration_slope_intercept, line_test
 from calib.metrics.results import TestResult
-from calib.numerics.binning import equal_weights
 from calib.numerics.multiplicity import holm
-from calib.text import decimals, interval, level, number, p_value, percents, probability, signed
+from calib.text import number, p_value, percents, probability
 from calib.uncertainty import fit_line
 
 Answer = Literal["not calibrated", "no evidence", "inconclusive"]
 Kind = Literal[
     "calibrated", "overconfident", "underconfident", "too high", "too low", "uneven", "unknown"
 ]
-FEW_OF_A_CLASS = 100
 SIGNIFICANCE = 0.05
 # From this share of the whole swing on, the signed end is the story, and not the slope.
 MOSTLY = 0.75
@@ -100,24 +98,6 @@ class Verdict:
     @property
     def _after_heading(self) -> str:
         return self.sentence.removeprefix(self.heading).lstrip(".: ")
-
-
-@dataclass(frozen=True, slots=True)
-class Recommendation:
-    """Which calibrator to use.
-
-    Attributes
-    ----------
-    method : str
-        Key of the method; "uncalibrated" keeps the scores; "" where the data are too few to
-        recommend one, or none was compared.
-    sentence : str
-    reasons : tuple of str
-    """
-
-    method: str
-    sentence: str
-    reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,30 +215,12 @@ def _without_rejection(
             "Inconclusive: no test rejects calibration, but "
             f"{CALIBRATORS[method].label} lowers the {words.loss} significantly."
         )
-    elif rarer := _too_few(cells, words.outcomes):
+    elif rarer := too_few(cells, words.outcomes):
         few = f"{rarer} {'is' if rarer.startswith('1 ') else 'are'} too few"
         sentence = f"Inconclusive: {few} to detect typical miscalibration."
     else:
         return Verdict("calibrated", "No evidence of miscalibration.", "no evidence", p_adjusted)
     return Verdict("unknown", sentence, "inconclusive", p_adjusted)
-
-
-def _too_few(cells: ScoreCells, outcomes: tuple[str, str]) -> str:
-    """The rarer outcome and how many rows it has, where they tell less than 100 rows do.
-
-    Rows count as independent rows of equal weight [Kish]: a row that is repeated tells nothing new.
-    """
-    total = np.array([cells.total_positive, cells.total_weight - cells.total_positive])
-    square = np.array([cells.positive_sq.sum(), (cells.weight_sq - cells.positive_sq).sum()])
-    effective = np.divide(total**2, square, out=np.zeros(2), where=square > 0.0)
-    effective /= max(1.0, cells.design_effect)
-    rarer = int(effective.argmin())
-    count = round(float(effective[rarer]))
-    if count >= FEW_OF_A_CLASS:
-        return ""
-    name = outcomes[rarer].removesuffix("s") if count == 1 else outcomes[rarer]
-    same = cells.design_effect < 1.0 + 1e-9 and equal_weights(cells)
-    return f"{count:,} {name}" if same else f"{count:,} {name} (effective number)"
 
 
 def _slope(cells: ScoreCells) -> Estimate:
@@ -359,84 +321,3 @@ def _place(cells: ScoreCells, start: int, end: int) -> str:
     if start == 0:
         return f"up to {high} "
     return f"of {low} " if low == high else f"between {low} and {high} "
-
-
-def recommend(
-    losses: Mapping[str, Estimate],
-    to_best: Mapping[str, Estimate],
-    changes: Mapping[str, Estimate],
-    cells: ScoreCells,
-    outcomes: tuple[str, str] = ("positives", "negatives"),
-    loss: str = "held-out log loss",
-    level: float = 0.95,
-) -> Recommendation:
-    """The simplest method that improves the log loss and is not significantly worse than the best.
-
-    Parameters
-    ----------
-    losses : mapping of str to Estimate
-        Held-out log loss of each method.
-    to_best : mapping of str to Estimate
-        Log loss of each method minus that of the best one, paired.
-    changes : mapping of str to Estimate
-        Log loss of each method minus that of the uncalibrated scores, paired.
-    cells : ScoreCells
-        Of the uncalibrated scores.
-    outcomes : (str, str)
-        What positive and negative rows are called.
-    loss : str
-        What the losses are called.
-    level : float
-        Confidence level of the intervals.
-    """
-    if few := _too_few(cells, outcomes):
-        reason = f"Only {few}; at least {FEW_OF_A_CLASS} are needed."
-        return Recommendation("", "Not enough data to recommend a calibrator.", (reason,))
-    if set(losses) <= {"uncalibrated"}:
-        return Recommendation("", "No calibrator was compared.", ())
-    best = min(losses, key=lambda key: losses[key].value)
-    chosen = simplest(losses, to_best, changes)
-    reasons = [f"Lowest {loss}: {CALIBRATORS[best].label}, {number(losses[best].value)}."]
-    if chosen != best and changes[best].high >= 0.0:
-        reasons.append(f"Its gain is not significant ({_interval(changes[best], level)}).")
-    elif chosen != best:
-        reasons.append(
-            f"{CALIBRATORS[chosen].label} is simpler, and its {loss.removeprefix('held-out ')} is "
-            f"not significantly different from the best ({_interval(to_best[chosen], level)})."
-        )
-    else:
-        reasons += _runner_up(losses, to_best, best, level)
-    if chosen == "uncalibrated":
-        sentence = f"Keep the uncalibrated scores: no calibrator lowers {loss} significantly."
-        return Recommendation(chosen, sentence, tuple(reasons))
-    digits = decimals(changes[chosen])
-    sentence = (
-        f"Recommended: {CALIBRATORS[chosen].label}. {loss.capitalize()} "
-        f"{number(losses['uncalibrated'].value, digits)} → "
-        f"{number(losses[chosen].value, digits)} "
-        f"(change {_interval(changes[chosen], level)})."
-    )
-    return Recommendation(chosen, sentence, tuple(reasons))
-
-
-def _runner_up(
-    losses: Mapping[str, Estimate], to_best: Mapping[str, Estimate], best: str, level: float
-) -> list[str]:
-    """The calibrator next to the best one, and whether it differs; nothing where there is none."""
-    others = [key for key in losses if key not in (best, "uncalibrated")]
-    if best == "uncalibrated" or not others:
-        return []
-    second = min(others, key=lambda key: losses[key].value)
-    first, next_one, difference = CALIBRATORS[best], CALIBRATORS[second], to_best[second]
-    if difference.low > 0.0:
-        finding = "significantly worse"
-    else:
-        simpler = first.simplicity < next_one.simplicity
-        finding = "not significantly different" + (f"; {first.label} is simpler" if simpler else "")
-    return [f"Runner-up: {next_one.label} ({_interval(difference, level)}), {finding}."]
-
-
-def _interval(change: Estimate, confidence: float) -> str:
-    digits = decimals(change)
-    bounds = interval(change, digits, sign=True)
-    return f"{signed(change.value, digits)}, {level(confidence)} CI {bounds}"

@@ -13,7 +13,7 @@ import pandas as pd
 from calib.core import aggregate_file
 from calib.core.counted import CountedRows
 from calib.core.strata import NONE, JoinedStrata, Part, Strata
-from calib.numerics.arrays import IntArray, lock
+from calib.numerics.arrays import IntArray, Locked
 from calib.numerics.cell_table import (
     MAX_CELLS,
     MAX_SCORES,
@@ -277,7 +277,7 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CountedColumn:
+class CountedColumn(Locked):
     """Counted rows, and which value of a column each entry has.
 
     Attributes
@@ -292,9 +292,6 @@ class CountedColumn:
     rows: CountedRows
     names: tuple[str, ...]
     codes: IntArray
-
-    def __post_init__(self) -> None:
-        lock(self)
 
 
 def _check_addable(one: Aggregate, other: Aggregate) -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from calib.core.checks import check_outcomes, check_same_length, check_scores, check_weights
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock, read_only
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, read_only
 from calib.numerics.binning import equal_weights
 from calib.numerics.clusters import curve_design_effect
 from calib.numerics.score_grid import grid_keys
@@ -19,7 +19,7 @@ from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreCells:
+class ScoreCells(Locked):
     """The sorted cells of one binary problem; a cell is the set of all rows with one score.
 
     Attributes
@@ -51,9 +51,6 @@ class ScoreCells:
     weight_sq: FloatArray
     positive_sq: FloatArray
     design_effect: float = 1.0
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     @classmethod
     def from_arrays(

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.core.views import BinaryView
-from calib.numerics.arrays import FloatArray, IntArray, lock
+from calib.numerics.arrays import FloatArray, IntArray, Locked
 from calib.numerics.canonical import canonical_order
 from calib.numerics.cell_table import MAX_CELLS, STRIDE, CellTable, cell_scores, count_rows
 from calib.numerics.score_grid import grid_keys, refined_keys
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spread:
+class Spread(Locked):
     """Where scores lie within the cells that they are counted in; arrays of shape (e,).
 
     Attributes
@@ -33,9 +33,6 @@ class Spread:
     high: FloatArray
     middle: FloatArray
     aside: FloatArray
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     @classmethod
     def of(cls, table: CellTable, cell: IntArray, score: FloatArray) -> Spread:
@@ -59,7 +56,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CountedRows:
+class CountedRows(Locked):
     """Rows as entries: one per score cell, outcome, split and named fold.
 
     Rows of clusters stay rows, in an order that does not depend on the one that they came in.
@@ -85,9 +82,6 @@ class CountedRows:
     exact: bool = True
     entry: IntArray | None = None
     spread: Spread | None = None
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     @classmethod
     def of_rows(cls, rows: BinaryView, max_scores: int = MAX_CELLS) -> CountedRows:

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.numerics.arrays import IntArray, lock
+from calib.numerics.arrays import IntArray, Locked
 
 NONE = -1  # a stratum without a split, a fold or a cluster
 
@@ -32,7 +32,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Strata:
+class Strata(Locked):
     """What is kept apart when rows are counted; arrays of shape (s,), -1 where there is none.
 
     Attributes
@@ -49,9 +49,6 @@ class Strata:
     test: IntArray
     fold: IntArray
     group: IntArray
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     def columns(self) -> dict[str, IntArray]:
         """Every array by name."""

@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from calib.core.cells import ScoreCells
 from calib.core.checks import check_classes, check_same_length, check_score_matrix, check_weights
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.ranking import leading_classes
 
 VIEW = re.compile(r"(?P<kind>class|top|within):(?P<index>[0-9]{1,6})")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BinaryView:
+class BinaryView(Locked):
     """One binary problem: rows, or entries that each count several rows alike in all that is named.
 
     Attributes
@@ -49,9 +49,6 @@ class BinaryView:
     fold: IntArray | None = None
     count: FloatArray | None = None
     weight_sq: FloatArray | None = None
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     def __len__(self) -> int:
         return len(self.outcome)
@@ -105,7 +102,7 @@ class BinaryView:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreMatrix:
+class ScoreMatrix(Locked):
     """Rows of a score matrix: one problem of several classes, which has binary views.
 
     Attributes
@@ -122,9 +119,6 @@ class ScoreMatrix:
     weight: FloatArray | None = None
     group: IntArray | None = None
     fold: IntArray | None = None
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     @classmethod
     def from_arrays(

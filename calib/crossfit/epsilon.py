@@ -18,7 +18,7 @@ from calib.crossfit.settings import Settings
 from calib.curves.functions import CalibrationFunction, calibration_function
 from calib.metrics.proper import mean_log_loss
 from calib.numerics.aggregate import bucket_starts
-from calib.numerics.arrays import FloatArray, lock
+from calib.numerics.arrays import FloatArray, Locked
 from calib.numerics.transforms import safe_logit, sigmoid
 from calib.text import significant
 
@@ -30,7 +30,7 @@ FURTHEST = 36.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EpsilonCurve:
+class EpsilonCurve(Locked):
     """Held-out log loss of one method over epsilon.
 
     Attributes
@@ -50,9 +50,6 @@ class EpsilonCurve:
     epsilon: FloatArray
     log_loss: FloatArray
     n_outside: FloatArray
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     @property
     def swing(self) -> float:

@@ -18,7 +18,7 @@ from calib.crossfit.folds import matrix_folds
 from calib.crossfit.methods import create_multiclass, fit_all, merged, still_valid
 from calib.crossfit.settings import Settings
 from calib.metrics.by_class import Classwise, class_table
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.canonical import canonical_order, row_words
 from calib.numerics.ranking import binary_problem
 
@@ -28,7 +28,7 @@ FOLD_ROWS = 1_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class Part(Locked):
     """Rows that were held out together, and the calibrators that did not see them.
 
     Attributes
@@ -44,12 +44,9 @@ class Part:
     train: IntArray
     maps: Mapping[str, MatrixCalibrator]
 
-    def __post_init__(self) -> None:
-        lock(self)
-
 
 @dataclass(frozen=True, eq=False)
-class MatrixFits:
+class MatrixFits(Locked):
     """Every method's fitted calibrators, so that each row is scored by one that has not seen it.
 
     Arrays of rows are in the order that the rows came in. Whatever is computed of them is computed
@@ -96,9 +93,6 @@ class MatrixFits:
     failures: Mapping[str, str]
     settings: Settings
     class_names: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     def __len__(self) -> int:
         return len(self.label)

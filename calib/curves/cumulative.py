@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calib.core.cells import ScoreCells
-from calib.numerics.arrays import FloatArray, lock, thin_indices
+from calib.numerics.arrays import FloatArray, Locked, thin_indices
 from calib.numerics.brownian import null_standard_deviation, supremum_quantile
 from calib.numerics.calibrated_null import few_scores, simulated_differences
 from calib.numerics.cumulative_spline import recalibrated_probability
@@ -17,7 +17,7 @@ MAX_POINTS = 900
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CumulativeCurve:
+class CumulativeCurve(Locked):
     """The four panels of Gupta's Figure 1; arrays of shape (p,), from fractile 0 to 1.
 
     Attributes
@@ -43,9 +43,6 @@ class CumulativeCurve:
     cumulative_outcome: FloatArray
     null_half_width: float
     confidence_level: float
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     @property
     def difference(self) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from calib.numerics.arrays import FloatArray, lock
+from calib.numerics.arrays import FloatArray, Locked, lock
 from calib.numerics.transforms import compact_logit, sigmoid
 
 GRID_SIZE = 201
@@ -58,7 +58,7 @@ class LambdaPath:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CalibrationFunction:
+class CalibrationFunction(Locked):
     """A fitted calibrator on a grid of scores.
 
     Attributes
@@ -80,9 +80,6 @@ class CalibrationFunction:
     formula: str
     path: LambdaPath | None = None
 
-    def __post_init__(self) -> None:
-        lock(self)
-
     @property
     def has_curve(self) -> bool:
         """Whether the calibrator is one of a single score."""
@@ -94,7 +91,7 @@ class CalibrationFunction:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CompactLogitCurve:
+class CompactLogitCurve(Locked):
     """The compact logit at one epsilon, on a grid of scores.
 
     Attributes
@@ -111,9 +108,6 @@ class CompactLogitCurve:
     score: FloatArray
     transformed: FloatArray
     n_outside: int
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     def frame(self) -> pd.DataFrame:
         """One row a grid point."""

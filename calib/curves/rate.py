@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib.core.cells import ScoreCells
-from calib.numerics.arrays import FloatArray, lock
+from calib.numerics.arrays import FloatArray, Locked
 from calib.numerics.binning import bin_cells
 from calib.uncertainty import Replicates
 
@@ -20,7 +20,7 @@ STRETCHES = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RateCurve:
+class RateCurve(Locked):
     """A curve of observed frequency over the score, with its pointwise band; arrays of shape (p,).
 
     Attributes
@@ -42,9 +42,6 @@ class RateCurve:
     low: FloatArray
     high: FloatArray
     confidence_level: float
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     def frame(self) -> pd.DataFrame:
         """One row a point."""

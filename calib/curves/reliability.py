@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib.core.cells import ScoreCells
-from calib.numerics.arrays import BoolArray, FloatArray, lock
+from calib.numerics.arrays import BoolArray, FloatArray, Locked
 from calib.numerics.binning import Bins, Strategy, bin_between, bin_edges
 from calib.numerics.intervals import wilson_interval
 from calib.numerics.poisson_binomial import calibrated_rate_interval, calibrated_spread
@@ -20,7 +20,7 @@ FEW_ROWS = 30
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class ReliabilityCurve:
+class ReliabilityCurve(Locked):
     """Occupied bins of a reliability diagram, in increasing order of score; arrays of shape (b,).
 
     Attributes
@@ -59,9 +59,6 @@ class ReliabilityCurve:
     strategy: str
     confidence_level: float
     band: Band = "per_bin"
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     @property
     def gap(self) -> FloatArray:

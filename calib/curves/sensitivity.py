@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calib.core.cells import ScoreCells
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.binning import Strategy, bin_between, bin_edges
 from calib.uncertainty import Replicates
 
@@ -16,7 +16,7 @@ FEWEST, MOST = 5, 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SensitivityCurve:
+class SensitivityCurve(Locked):
     """ECE with one strategy over the number of bins; arrays of shape (m,).
 
     Attributes
@@ -42,9 +42,6 @@ class SensitivityCurve:
     noise_floor: FloatArray
     noise: FloatArray
     confidence_level: float
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     @property
     def miscalibrated(self) -> BoolArray:

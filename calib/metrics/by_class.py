@@ -10,7 +10,7 @@ import pandas as pd
 
 from calib.core.predictions import Predictions
 from calib.metrics.class_errors import ClassErrors, class_errors
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.brownian import supremum_by_cluster, supremum_survival
 from calib.numerics.multiplicity import holm
 
@@ -21,7 +21,7 @@ FEW_OF_A_CLASS = 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Classwise:
+class Classwise(Locked):
     """Calibration of each class, worst first; arrays of shape (m,).
 
     Attributes
@@ -63,9 +63,6 @@ class Classwise:
     ece: FloatArray
     ece_noise_floor: FloatArray
     n_bins: int
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     def frame(self) -> pd.DataFrame:
         """One row per class, worst KS error first."""

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.numerics.arrays import FloatArray, IntArray, lock
+from calib.numerics.arrays import FloatArray, IntArray, Locked
 
 COLUMNS_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClassErrors:
+class ClassErrors(Locked):
     """Calibration errors of each class; arrays of shape (m,), weighted where rows are.
 
     Attributes
@@ -36,9 +36,6 @@ class ClassErrors:
     ece_noise_floor: FloatArray
     sigma: FloatArray
     effect: FloatArray
-
-    def __post_init__(self) -> None:
-        lock(self)
 
 
 def class_errors(

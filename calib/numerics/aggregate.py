@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.numerics.arrays import FloatArray, IntArray, lock
+from calib.numerics.arrays import FloatArray, IntArray, Locked
 
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Buckets:
+class Buckets(Locked):
     """Runs of neighbouring cells.
 
     Attributes
@@ -29,9 +29,6 @@ class Buckets:
     weight: FloatArray
     positive: FloatArray
     starts: IntArray
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     def row_weight(self, weight_sq: FloatArray) -> FloatArray:
         """Weight of a typical row of each bucket, from the sums of squared row weights by cell."""

@@ -35,6 +35,15 @@ def lock(result: object) -> None:
             value.flags.writeable = False
 
 
+class Locked:
+    """Base of frozen results: their arrays are locked as soon as they are made."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        lock(self)
+
+
 def chunks(n: int) -> Iterator[slice]:
     """Parts of n rows whose temporaries stay in the processor's cache.
 

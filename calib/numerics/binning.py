@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from calib.numerics.arrays import FloatArray, IntArray, lock
+from calib.numerics.arrays import FloatArray, IntArray, Locked
 
 Strategy = Literal["uniform", "quantile", "fd"]
 STRATEGIES = ("uniform", "quantile", "fd")
@@ -63,7 +63,7 @@ class Cells(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bins:
+class Bins(Locked):
     """The occupied bins of some cells, in increasing order of score; arrays of shape (b,).
 
     Attributes
@@ -91,9 +91,6 @@ class Bins:
     mean_score: FloatArray
     observed: FloatArray
     n_empty: int
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.numerics.arrays import FloatArray, IntArray, lock, thin_indices
+from calib.numerics.arrays import FloatArray, IntArray, Locked, thin_indices
 from calib.numerics.binning import Cells, quantile_cells
 
 MAX_BINS = 100
@@ -16,7 +16,7 @@ CURVE_POINTS = 900
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CellRuns:
+class CellRuns(Locked):
     """Sums over runs of neighbouring cells, in increasing order of score; arrays of shape (r,).
 
     Attributes
@@ -37,9 +37,6 @@ class CellRuns:
     positive: FloatArray
     score_sum: FloatArray
     variance: FloatArray
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     def __len__(self) -> int:
         return len(self.low)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks, lock
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, chunks
 from calib.numerics.score_grid import PARTS, grid_keys, refined_keys
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
@@ -25,7 +25,7 @@ STRIDE = PARTS + 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CellTable:
+class CellTable(Locked):
     """Entries of a common stratum, score cell and outcome; arrays of shape (e,).
 
     Attributes
@@ -57,9 +57,6 @@ class CellTable:
     score_sum: FloatArray
     low: FloatArray
     high: FloatArray
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     def __len__(self) -> int:
         return len(self.key)

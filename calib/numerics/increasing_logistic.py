@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from calib.numerics.arrays import FloatArray, chunks, lock
+from calib.numerics.arrays import FloatArray, Locked, chunks
 from calib.numerics.logistic import Features, fit_logistic
 
 # Increasing functions of some scores, one array each.
@@ -16,7 +16,7 @@ Columns = Callable[[FloatArray], Sequence[FloatArray]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class IncreasingFit:
+class IncreasingFit(Locked):
     """A logistic regression whose slopes are not negative.
 
     Attributes
@@ -30,9 +30,6 @@ class IncreasingFit:
     slopes: FloatArray
     intercept: float
     separated: bool
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     @property
     def constant(self) -> bool:

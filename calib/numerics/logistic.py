@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.numerics.arrays import FloatArray, lock
+from calib.numerics.arrays import FloatArray, Locked
 
 MAX_STEPS = 30  # a separated fit moves by 1 a step for ever; after 37 steps it would round to rest
 STEP_TOLERANCE = 1e-6  # the error left is about its square
@@ -24,7 +24,7 @@ Features = Callable[[slice], FloatArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LogisticFit:
+class LogisticFit(Locked):
     """A logistic regression of outcomes on features.
 
     Attributes
@@ -43,9 +43,6 @@ class LogisticFit:
     covariance: FloatArray
     log_likelihood: float
     converged: bool
-
-    def __post_init__(self) -> None:
-        lock(self)
 
 
 def fit_logistic(

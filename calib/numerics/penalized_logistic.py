@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from calib.numerics.arrays import FloatArray, lock
+from calib.numerics.arrays import FloatArray, Locked
 from calib.numerics.banded import (
     banded_factor,
     banded_solve,
@@ -27,7 +27,7 @@ ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PenalizedLogistic:
+class PenalizedLogistic(Locked):
     """Minimise sum over cells of t ln(1 + e^f) - q f, plus (lambda / 2) c' P c, where f = basis c.
 
     t and q are the total and the positive weight of each cell, and of one row more: it is spread
@@ -65,9 +65,6 @@ class PenalizedLogistic:
     transposed: csr_array
     products: csr_array
     leverages: csr_array
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     @classmethod
     def prepare(
@@ -109,7 +106,7 @@ class PenalizedLogistic:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LogisticFit:
+class LogisticFit(Locked):
     """The minimiser at one lambda.
 
     Attributes
@@ -126,9 +123,6 @@ class LogisticFit:
     coefficients: FloatArray
     value: FloatArray
     n_iter: int
-
-    def __post_init__(self) -> None:
-        lock(self)
 
 
 @dataclass(frozen=True, slots=True)

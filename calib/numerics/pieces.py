@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import BSpline, PPoly
 
-from calib.numerics.arrays import FloatArray, lock
+from calib.numerics.arrays import FloatArray, Locked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
+class Pieces(Locked):
     """Piece i is sum over d of coefficients[i, d] (x - centers[i])^d, by Horner's rule.
 
     Attributes
@@ -31,9 +31,6 @@ class Pieces:
     closed: Literal["left", "right"]
     centers: FloatArray
     coefficients: FloatArray
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     def __call__(self, x: FloatArray) -> FloatArray:
         """The values at x, an array of any length."""

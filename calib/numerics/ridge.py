@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
-from calib.numerics.arrays import FloatArray, lock
+from calib.numerics.arrays import FloatArray, Locked
 from calib.numerics.transforms import sigmoid
 
 MAX_STEPS = 100
@@ -22,7 +22,7 @@ NEGLIGIBLE = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RidgePath:
+class RidgePath(Locked):
     """Fits over lambda, and the best.
 
     Attributes
@@ -40,9 +40,6 @@ class RidgePath:
     lambdas: FloatArray
     losses: FloatArray
     chosen: int
-
-    def __post_init__(self) -> None:
-        lock(self)
 
 
 def choose_ridge(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib.numerics.arrays import FloatArray, lock
+from calib.numerics.arrays import FloatArray, Locked
 from calib.numerics.penalized_logistic import (
     LogisticFit,
     PenalizedLogistic,
@@ -26,7 +26,7 @@ PATH_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SmoothnessPath:
+class SmoothnessPath(Locked):
     """Fits from smooth to rough, and the one that is chosen.
 
     Attributes
@@ -51,9 +51,6 @@ class SmoothnessPath:
     chosen: int
     fit: LogisticFit
     n_iter: int
-
-    def __post_init__(self) -> None:
-        lock(self)
 
 
 def choose_smoothness(problem: PenalizedLogistic, length: float) -> SmoothnessPath:

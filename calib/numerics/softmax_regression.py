@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
-from calib.numerics.arrays import FloatArray, IntArray, lock
+from calib.numerics.arrays import FloatArray, IntArray, Locked
 from calib.numerics.blocks import row_blocks
 from calib.numerics.softmax import softmax
 
@@ -123,7 +123,7 @@ class Diagonal:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class QuadraticPenalty:
+class QuadraticPenalty(Locked):
     """A penalty: the sum of strength times (theta - centre)^2, added to the mean log loss.
 
     Attributes
@@ -133,9 +133,6 @@ class QuadraticPenalty:
 
     strength: FloatArray
     centre: FloatArray
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     def value(self, theta: FloatArray) -> float:
         """The penalty at theta."""

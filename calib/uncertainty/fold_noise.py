@@ -10,7 +10,7 @@ import numpy as np
 
 from calib.core.cells import ScoreCells
 from calib.numerics.aggregate import bucket_starts
-from calib.numerics.arrays import BoolArray, FloatArray, lock
+from calib.numerics.arrays import BoolArray, FloatArray, Locked
 
 # A calibrator is smooth, or has fewer steps than this.
 MAX_BUCKETS = 512
@@ -25,7 +25,7 @@ class Fitted(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FoldScores:
+class FoldScores(Locked):
     """The same points, calibrated by the calibrator of every fold.
 
     A point stands for one row, or for the rows of one outcome whose scores are nearly equal.
@@ -45,9 +45,6 @@ class FoldScores:
     score: FloatArray
     share: FloatArray
     share_sq: FloatArray
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     @classmethod
     def of(cls, cells: ScoreCells, fitted: Sequence[Fitted]) -> FoldScores:

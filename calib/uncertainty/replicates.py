@@ -11,7 +11,7 @@ from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
 from calib.core.views import BinaryView
 from calib.numerics.aggregate import bucket_starts
-from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray, SmallIntArray, lock
+from calib.numerics.arrays import FloatArray, IntArray, Locked, SmallFloatArray, SmallIntArray
 from calib.numerics.binning import Bins, bin_between
 from calib.numerics.poisson_binomial import calibrated_gap
 from calib.numerics.resampling import (
@@ -68,7 +68,7 @@ class Errors:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ResampledSums:
+class ResampledSums(Locked):
     """Sums of the rows, and of their resamples: in single precision, or in half as many bits.
 
     In 16 bits they are rounded to 1/32,767 of the largest deviation from the sum of the rows: some
@@ -97,9 +97,6 @@ class ResampledSums:
     steps: SmallFloatArray | SmallIntArray
     factor: FloatArray | None = None
 
-    def __post_init__(self) -> None:
-        lock(self)
-
     @classmethod
     def of(cls, own: FloatArray, sums: FloatArray, *, rounded: bool) -> ResampledSums:
         """Of the rows' sums, shape (p,), and those of the resamples, shape (p, r)."""
@@ -123,7 +120,7 @@ class ResampledSums:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Replicates:
+class Replicates(Locked):
     """What the intervals of one method need: prefix sums over its scores, in every resample.
 
     Attributes
@@ -151,9 +148,6 @@ class Replicates:
     noise: ResampledSums
     ks: Errors
     clustered: bool = False
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     @property
     def kuiper(self) -> Errors:

@@ -9,7 +9,7 @@ import numpy as np
 from calib.core.cells import ScoreCells
 from calib.core.views import BinaryView
 from calib.numerics.aggregate import bucket_starts
-from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray, lock
+from calib.numerics.arrays import FloatArray, IntArray, Locked, SmallFloatArray
 from calib.numerics.resampling import draw_cluster_sums, draw_sums
 
 N_REPLICATES = 1000
@@ -22,7 +22,7 @@ MANY = 50_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RowResamples:
+class RowResamples(Locked):
     """Resamples of rows, summed by group and outcome.
 
     A group holds the rows of one score and fold, or, where there are many, of one narrow run of
@@ -50,9 +50,6 @@ class RowResamples:
     seed: int
     share: FloatArray
     drawn: SmallFloatArray
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     @property
     def share_of_group(self) -> FloatArray:

@@ -12,14 +12,14 @@ from calib.analysis.decisions.costs import Costs
 from calib.analysis.decisions.decide import cost_from
 from calib.core.cells import ScoreCells
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.numerics.arrays import FloatArray, lock
+from calib.numerics.arrays import FloatArray, Locked
 
 # Rounded, so that a score of 0.3 reaches the threshold 0.3.
 GRID = np.linspace(0.0, 1.0, 201).round(3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CostCurves:
+class CostCurves(Locked):
     """Expected cost of a row at every threshold, by method.
 
     Attributes
@@ -36,16 +36,13 @@ class CostCurves:
     treat_all: float
     treat_none: float
 
-    def __post_init__(self) -> None:
-        lock(self)
-
     def frame(self) -> pd.DataFrame:
         """One row per threshold, one column per method."""
         return pd.DataFrame({"threshold": self.threshold, **self.cost})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NetBenefit:
+class NetBenefit(Locked):
     """Net benefit at every threshold, by method.
 
     Attributes
@@ -64,9 +61,6 @@ class NetBenefit:
     benefit: Mapping[str, FloatArray]
     treat_all: FloatArray
     base_rate: float
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     def frame(self) -> pd.DataFrame:
         """One row per threshold, one column per method."""

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.analysis.slices.slicing import MAX_NUMBERS, in_order, value_name
-from calib.numerics.arrays import FloatArray, IntArray, lock
+from calib.numerics.arrays import FloatArray, IntArray, Locked
 
 Unit = Literal["day", "week", "month", "quarter", "year"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
@@ -23,7 +23,7 @@ N_RANGES = 12
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class Periods:
+class Periods(Locked):
     """Which row belongs to which period.
 
     Attributes
@@ -43,9 +43,6 @@ class Periods:
     names: tuple[str, ...]
     position: IntArray
     codes: IntArray
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     def __len__(self) -> int:
         return len(self.names)

@@ -19,7 +19,7 @@ from calib.curves.reliability import FEW_ROWS
 from calib.metrics.by_cluster import widened_line, widened_test
 from calib.metrics.cumulative import ks_test
 from calib.metrics.regression import calibration_slope_intercept
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.clusters import mean_design_effects
 from calib.numerics.intervals import wilson_interval
 from calib.numerics.multiplicity import holm
@@ -27,7 +27,7 @@ from calib.numerics.threads import single_thread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PeriodTable:
+class PeriodTable(Locked):
     """Calibration of each period that has rows, in order of time; arrays of shape (k,).
 
     Attributes
@@ -67,9 +67,6 @@ class PeriodTable:
     ks_p_adjusted: FloatArray
     n_missing: int
     confidence_level: float
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     def __len__(self) -> int:
         return len(self.names)

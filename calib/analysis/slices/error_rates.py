@@ -9,13 +9,13 @@ import pandas as pd
 
 from calib.analysis.slices.slicing import Slicing
 from calib.core.views import BinaryView
-from calib.numerics.arrays import FloatArray, IntArray, lock
+from calib.numerics.arrays import FloatArray, IntArray, Locked
 from calib.numerics.clusters import mean_design_effects
 from calib.numerics.intervals import wilson_interval
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SliceErrorRates:
+class SliceErrorRates(Locked):
     """Error rates of each slice that has rows; arrays of shape (k,), NaN where no row can err.
 
     Attributes
@@ -41,9 +41,6 @@ class SliceErrorRates:
     false_negative: FloatArray
     false_negative_low: FloatArray
     false_negative_high: FloatArray
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     def frame(self) -> pd.DataFrame:
         """One row per slice."""

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from calib.analysis.slices.slicing import Slicing
 from calib.core.views import BinaryView
 from calib.curves.reliability import FEW_ROWS
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.clusters import cluster_squares
 from calib.numerics.intervals import normal_quantile
 from calib.numerics.multiplicity import holm
@@ -21,7 +21,7 @@ RARE = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SliceGaps:
+class SliceGaps(Locked):
     """Observed minus predicted of each slice that has rows; arrays of shape (k,).
 
     Attributes
@@ -56,9 +56,6 @@ class SliceGaps:
     p_value: FloatArray
     p_adjusted: FloatArray
     confidence_level: float
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     def __len__(self) -> int:
         return len(self.names)

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 
 from calib.analysis.slices.slicing import Slicing
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.clusters import cluster_squares
 from calib.numerics.intervals import wilson_interval
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SliceMix:
+class SliceMix(Locked):
     """Share of each slice inside and outside of some rows; arrays of shape (k,).
 
     Attributes
@@ -40,9 +40,6 @@ class SliceMix:
     low: FloatArray
     high: FloatArray
     confidence_level: float
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     def __len__(self) -> int:
         return len(self.names)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 
 # A column of more different numbers is cut in ranges.
 MAX_NUMBERS = 12
@@ -20,7 +20,7 @@ MISSING = "(missing)"
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class Slicing:
+class Slicing(Locked):
     """Which row belongs to which slice.
 
     Attributes
@@ -36,9 +36,6 @@ class Slicing:
     columns: tuple[str, ...]
     names: tuple[str, ...]
     codes: IntArray
-
-    def __post_init__(self) -> None:
-        lock(self)
 
     @classmethod
     def whole(cls, n_rows: int, name: str = "All rows") -> Slicing:
