@@ -228,8 +228,12 @@ def _large_count(cells: Cells, bins: Bins, position: int) -> _Count:
     mean = np.diff(cells.cumulative_score[ends]) / np.diff(cells.cumulative_weight[ends])
     mirrored = bool(bins.mean_score[position] > 0.5)
     p = np.clip(1.0 - mean if mirrored else mean, 0.0, 1.0)
-    wave = np.exp(-2j * np.pi * np.arange(MAX_COUNTS // 2 + 1) / MAX_COUNTS)
-    spectrum = np.prod((1.0 + p[:, None] * (wave - 1.0)) ** rows[:, None], axis=0)
+    turn = 2.0 * np.pi * np.arange(MAX_COUNTS // 2 + 1) / MAX_COUNTS
+    # The product of (1 + p (wave - 1)) to the power of the rows, by real logarithms of its size and
+    # by its angle: powers of complex numbers take twenty times as long.
+    across, upward = 1.0 - p[:, None] * (1.0 - np.cos(turn)), -p[:, None] * np.sin(turn)
+    size = 0.5 * (rows @ np.log(np.square(across) + np.square(upward)))
+    spectrum = np.exp(size + 1j * (rows @ np.arctan2(upward, across)))
     pmf = np.maximum(irfft(spectrum, MAX_COUNTS), 0.0)
     if not mirrored:
         return _Count(0, pmf, np.cumsum(pmf))
