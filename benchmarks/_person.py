@@ -14,6 +14,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
 PATIENCE = 120.0  # seconds for a first analysis on a busy machine
+MOST_KEPT = 32  # large messages, which are sent by their hash when they come again
 EARLY = ForwardMsg.FINISHED_EARLY_FOR_RERUN
 
 
@@ -24,6 +25,8 @@ class Person:
         address = f"{url.replace('http', 'ws', 1)}/_stcore/stream"
         self._socket = connect(address, subprotocols=["streamlit"], max_size=None)  # type: ignore[list-item]
         self._elements: dict[str, tuple[str, str]] = {}
+        # Messages that a browser keeps, which are then sent by their hash alone.
+        self._kept: dict[str, ForwardMsg] = {}
         self._page = self._session = self._alert = ""
         self._url = url
         self.errors: list[str] = []
@@ -92,6 +95,7 @@ class Person:
     def _run(self, message: BackMsg, until: str = "") -> float:
         """Send, and read until the script has ended; seconds until `until` came."""
         start, seen = time.perf_counter(), 0.0
+        message.rerun_script.cached_message_hashes.extend(self._kept)
         self._socket.send(message.SerializeToString())
         while True:
             answer = ForwardMsg.FromString(self._socket.recv(timeout=PATIENCE))  # type: ignore[arg-type]
@@ -100,10 +104,22 @@ class Person:
             if answer.WhichOneof("type") == "script_finished" and answer.script_finished != EARLY:
                 return seen or time.perf_counter() - start
 
+    def _whole(self, answer: ForwardMsg) -> ForwardMsg:
+        """The message that a hash stands for; the last few that a browser would keep are kept."""
+        if answer.WhichOneof("type") == "ref_hash":
+            answer = self._kept.pop(answer.ref_hash)
+        elif not answer.metadata.cacheable:
+            return answer
+        self._kept[answer.hash] = answer
+        while len(self._kept) > MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        return answer
+
     def _note(self, answer: ForwardMsg) -> str:
         """Remember the page, widgets and errors; returns the key of a drawn element."""
         if answer.WhichOneof("type") == "new_session":
             self._session = answer.new_session.initialize.session_id
+        answer = self._whole(answer)
         if answer.WhichOneof("type") == "navigation":
             self._page = answer.navigation.page_script_hash
         if answer.WhichOneof("type") != "delta" or not answer.delta.HasField("new_element"):

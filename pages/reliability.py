@@ -33,6 +33,8 @@ def body(model: Model) -> None:
     shown = tuple(key for key in chosen if key in analysis.methods) or ("uncalibrated",)
     st.markdown("## Reliability diagram")
     st.markdown("  \n".join(words.errors_sentence(analysis.methods[key]) for key in shown))
+    if explorer.can_show(session, model):
+        explorer.hold(session, model, shown)
     live.at_once(session, model, binning, controls, partial(diagrams, shown=shown))
     reading(model, shown)
     st.caption(words.protocol(analysis))

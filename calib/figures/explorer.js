@@ -661,9 +661,20 @@ export function mount(parentElement, data, tell = () => {}) {
 }
 
 const mounted = new WeakMap();
+const latest = new WeakMap();
 
-// Streamlit calls this at every rerun with the same element: set up once, then update.
-export default function explorer({ parentElement, data, setStateValue }) {
+// Streamlit calls this at every rerun with the same element and the choices. What they are made of
+// is held by another component (explorer_cells.js), and may come later.
+export default function explorer(call) {
+    const { parentElement, data } = call;
+    const held = (globalThis.calibExplorer ??= new EventTarget());
+    latest.set(parentElement, data);
+    if (held.data?.of === data.of) draw(call, { ...held.data, ...data });
+    else held.addEventListener("held", () => latest.get(parentElement) === data && explorer(call), { once: true });
+}
+
+// Set up once, then update.
+function draw({ parentElement, setStateValue }, data) {
     const tell = sent => setStateValue("sent", sent);
     const place = parentElement.host ?? parentElement;
     try {

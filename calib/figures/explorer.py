@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping, Sequence
 from functools import cache
+from hashlib import sha256
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,12 @@ _OF_RUNS = ("low", "score_sum", "variance")
 def script() -> str:
     """The explorer's JavaScript: one module, which exports `mount` and the numbers."""
     return _file("explorer_numbers.js") + _file("explorer.js")
+
+
+@cache
+def cells_script() -> str:
+    """The JavaScript that holds what `explorer_bytes` sends."""
+    return _file("explorer_cells.js")
 
 
 @cache
@@ -77,6 +85,18 @@ def explorer_data(
         "finding": verdicts(analysis, methods),
         "mark": OUTCOME,
     }
+
+
+def explorer_bytes(data: Mapping[str, Any]) -> tuple[str, bytes]:
+    """`explorer_data` as it is sent, and the name by which choices refer to it.
+
+    Examples
+    --------
+    >>> explorer_bytes({"level": 0.95})
+    ('198c09fe8b32a542', b'{"of": "198c09fe8b32a542", "level": 0.95}')
+    """
+    name = sha256(json.dumps(data).encode()).hexdigest()[:16]
+    return name, json.dumps({"of": name, **data}).encode()
 
 
 def _method(result: MethodResult, cells: ScoreCells | None) -> dict[str, Any]:

@@ -124,3 +124,18 @@ def test_auto_ends_where_it_is_reset_and_leaves_its_number():
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_every_example_has_a_number_of_bins_to_choose(example):
     assert 2 <= SWEPT[example] <= 100
+
+
+def test_what_the_explorer_draws_is_not_sent_again_with_a_choice():
+    app = go(start(), "reliability")
+    before = [each.proto for each in app.get("bidi_component")]
+    app.slider(key="n_bins").set_value(33).run()
+    cells, explorer = (each.proto for each in app.get("bidi_component"))
+    assert cells.bytes == before[0].bytes
+    assert len(cells.bytes) > 20_000
+    # The same message: Streamlit sends its hash to a browser that has it.
+    assert cells.SerializeToString() == before[0].SerializeToString()
+    told, named = json.loads(explorer.json), json.loads(cells.bytes)["of"]
+    assert told["chosen"]["n_bins"] == 33
+    assert told["of"] == named
+    assert len(explorer.json) < 1000

@@ -78,6 +78,7 @@ PAGE = """
 [data-variant][data-selected=true], [data-variant][data-selected=true] * {
     color: inherit !important; font-weight: 600;
 }
+.st-key-explorer_cells { display: none; }
 [data-testid=stMetricLabel] *, [data-testid=stMetricDelta] * { white-space: normal; }
 [data-testid=stSliderThumbValue], [data-testid=stSliderThumbValue] * { color: inherit !important; }
 [data-testid=stTab], [data-testid=stTab] * { color: inherit !important; }

@@ -10,7 +10,7 @@ import streamlit as st
 
 from calib.analysis import LiveAnalysis
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.figures.explorer import explorer_data, script, style
+from calib.figures.explorer import cells_script, explorer_bytes, explorer_data, script, style
 from calib.ui.layout.frame import Model
 from calib.ui.reliability import bins
 from calib.ui.session import choices
@@ -18,7 +18,7 @@ from calib.ui.session.choice import Choice
 from calib.ui.session.memo import Unkeyed, keep
 from calib.ui.session.session import Session
 
-KEY = "explorer"
+KEY, HELD = "explorer", "explorer_cells"
 # What the browser calls a choice is its key.
 SENT: tuple[Choice[Any], ...] = (
     choices.STRATEGY,
@@ -34,28 +34,42 @@ def can_show(session: Session, model: Model) -> bool:
     return session.pending is None and model.analysis.held_out.rows.group is None
 
 
+def hold(session: Session, model: Model, shown: Sequence[str]) -> None:
+    """Send what the explorer draws; its choices are sent apart, since they change with every step.
+
+    As bytes they are not written as JSON again, and a message that the browser has is not sent.
+    """
+    mount = st.components.v2.component("calib_explorer_cells", js=cells_script())
+    with st.container(key=HELD):
+        mount(key=f"{HELD}_data", data=_held(session, model.analysis, shown)[1])
+
+
 def show(session: Session, model: Model, shown: Sequence[str]) -> None:
     """Linked panels of the shown methods, which follow a hand without the server."""
     analysis = model.analysis
     mount = st.components.v2.component("calib_explorer", js=script(), css=style())
-    level = session.settings.confidence_level
-    drawn = Unkeyed(_data, analysis=analysis)
-    # Names of a matrix's classes stand on the axes.
-    fixed = session.memo(drawn, analysis.held_out, tuple(shown), level, session.settings.view)
     sent = st.session_state.get(KEY, {}).get("sent") or {}
+    of = {"of": _held(session, analysis, shown)[0], "answered": sent.get("edit", 0)}
     mount(
         key=KEY,
-        data={**fixed, **_chosen(session, analysis, shown), "answered": sent.get("edit", 0)},
+        data={**of, **_chosen(session, analysis, shown)},
         default={"sent": None},
         on_sent_change=partial(_take, session, analysis, tuple(shown)),
     )
 
 
+def _held(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> tuple[str, bytes]:
+    """What is drawn, and its name."""
+    level, made = session.settings.confidence_level, Unkeyed(_data, analysis=analysis)
+    # Names of a matrix's classes stand on the axes.
+    return session.memo(made, analysis.held_out, tuple(shown), level, session.settings.view)
+
+
 @keep(4)
 def _data(
     held_out: CrossFitted, shown: tuple[str, ...], *_of: Hashable, analysis: LiveAnalysis
-) -> dict[str, Any]:
-    return explorer_data(analysis, held_out.cells, shown)
+) -> tuple[str, bytes]:
+    return explorer_bytes(explorer_data(analysis, held_out.cells, shown))
 
 
 def _chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> dict[str, Any]:
