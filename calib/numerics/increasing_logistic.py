@@ -52,9 +52,9 @@ def platt_targets(positive: FloatArray, weight: FloatArray) -> FloatArray:
     n_positive = float(positive.sum())
     n_negative = float(weight.sum()) - n_positive
     high, low = (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (n_negative + 2.0)
-    targets = np.empty(len(weight))
+    targets = positive * (high - low)
     for part in chunks(len(weight)):
-        targets[part] = positive[part] * high + (weight[part] - positive[part]) * low
+        targets[part] += weight[part] * low
     return targets
 
 
