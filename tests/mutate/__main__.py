@@ -26,6 +26,7 @@ MUTATED = (
     "calib/metrics",
     "calib/calibrators",
     "calib/analysis/verdict.py",
+    "calib/analysis/recommendation.py",
     "calib/analysis/slices",
     "calib/reports/disclosure.py",
     "calib/reports/grouping.py",
