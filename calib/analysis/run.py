@@ -12,16 +12,16 @@ from calib.analysis.results import LiveAnalysis, MethodResult
 from calib.analysis.summary import summarize, table_columns, warnings_of
 from calib.analysis.verdict import SIGNIFICANCE, Verdict, judge, view_words
 from calib.core.aggregate import Aggregate
-from calib.core.cells import ScoreCells
 from calib.core.counted import CountedRows
 from calib.core.lazy import LazyMapping
 from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.defaults import default_settings, with_view
+from calib.crossfit.epsilon import rows_outside
 from calib.crossfit.estimates import LOSSES, losses, mean_estimate
 from calib.crossfit.fitting import cross_fit
-from calib.crossfit.matrix_comparison import LiveMulticlassComparison, compare
+from calib.crossfit.matrix_comparison import LiveMulticlassComparison, compare, log_losses
 from calib.crossfit.settings import Settings
 from calib.curves.functions import (
     compact_logit_curve,
@@ -153,11 +153,8 @@ def _known(earlier: LiveAnalysis | None, predictions: Data) -> LiveAnalysis | No
 
 def _of_matrix(analysis: LiveAnalysis, compared: LiveMulticlassComparison) -> LiveAnalysis:
     """The analysis of a view, with what is known of the whole matrix."""
-    results = compared.results
     advice = recommend(
-        {key: result.metrics["log_loss"] for key, result in results.items()},
-        {key: result.to_best for key, result in results.items()},
-        {key: result.differences["log_loss"] for key, result in results.items()},
+        *log_losses(compared.results),
         compared.held_out.top_label.cells(),
         view_words("top:1").outcomes,
         "held-out multiclass log loss",
@@ -192,9 +189,7 @@ def _evaluate(predictions: Data, held_out: CrossFitted, settings: Settings) -> L
         ),
         methods=methods,
         fitted_reliability=reliability(held_out.fitted_on, settings, held_out.fitted_clusters),
-        compact_logit=compact_logit_curve(
-            epsilon, rule, _rows_outside(held_out.fitted_on, epsilon)
-        ),
+        compact_logit=compact_logit_curve(epsilon, rule, rows_outside(held_out.fitted_on, epsilon)),
         verdict=_verdict(held_out, methods["uncalibrated"], settings, advice),
         recommendation=advice,
         warnings=(*predictions.remarks, *warnings_of(held_out, scored)),
@@ -232,11 +227,6 @@ def _rebin(earlier: LiveAnalysis, settings: Settings) -> LiveAnalysis:
         ),
         fitted_reliability=reliability(held_out.fitted_on, settings, held_out.fitted_clusters),
     )
-
-
-def _rows_outside(cells: ScoreCells, epsilon: float) -> int:
-    outside = (cells.score < epsilon) | (cells.score > 1.0 - epsilon)
-    return int(cells.rows[outside].sum())
 
 
 def _recommendation(

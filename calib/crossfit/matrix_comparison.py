@@ -250,7 +250,7 @@ def compare(
     return LiveMulticlassComparison(
         results=results,
         best=best,
-        recommended=_recommended(results),
+        recommended=simplest(*log_losses(results)),
         notes=(*unseen, *held_out.failures.values()),
         n_bins=N_BINS,
         confidence_level=settings.confidence_level,
@@ -339,8 +339,11 @@ def _unseen_note(unseen: tuple[int, ...], names: tuple[str, ...]) -> tuple[str, 
     )
 
 
-def _recommended(results: Mapping[str, MulticlassResult]) -> str:
-    return simplest(
+def log_losses(
+    results: Mapping[str, MulticlassResult],
+) -> tuple[dict[str, Estimate], dict[str, Estimate], dict[str, Estimate]]:
+    """What `simplest` decides by: log losses, differences to the best one, and changes, by key."""
+    return (
         {key: result.metrics["log_loss"] for key, result in results.items()},
         {key: result.to_best for key, result in results.items()},
         {key: result.differences["log_loss"] for key, result in results.items()},

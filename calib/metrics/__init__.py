@@ -3,13 +3,14 @@
 import sys
 from typing import Any
 
-from calib.metrics.adaptive import (
+from calib.metrics.base import METRICS, Metric, matrix_metrics, score_metrics
+from calib.metrics.binned import (
     adaptive_calibration_error,
+    expected_calibration_error,
     static_calibration_error,
+    sweep_calibration_error,
     thresholded_calibration_error,
 )
-from calib.metrics.base import METRICS, Metric, matrix_metrics, score_metrics
-from calib.metrics.binned import expected_calibration_error
 from calib.metrics.by_cluster import clustered_tests
 from calib.metrics.cumulative import (
     ks_error,
@@ -18,7 +19,6 @@ from calib.metrics.cumulative import (
     kuiper_test,
     signed_calibration_error,
 )
-from calib.metrics.decomposition import brier_decomposition, log_loss_decomposition
 from calib.metrics.goodness_of_fit import hosmer_lemeshow_test, spiegelhalter_test
 from calib.metrics.matrix import (
     accuracy,
@@ -31,15 +31,19 @@ from calib.metrics.matrix import (
     multiclass_log_loss,
     multiclass_metrics,
 )
-from calib.metrics.proper import brier_score, certain_and_wrong, log_loss
+from calib.metrics.proper import (
+    brier_decomposition,
+    brier_score,
+    certain_and_wrong,
+    log_loss,
+    log_loss_decomposition,
+)
 from calib.metrics.ranking import auc, distinct_scores
 from calib.metrics.ranking_intervals import auc_difference, auc_estimate
 from calib.metrics.regression import calibration_slope_intercept
 from calib.metrics.results import Decomposition, SlopeIntercept, SmoothedErrors, TestResult
 from calib.metrics.scoring import scorer
-from calib.metrics.smooth import smooth_calibration_error
-from calib.metrics.smoothed import integrated_calibration_index
-from calib.metrics.sweep import sweep_calibration_error
+from calib.metrics.smooth import integrated_calibration_index, smooth_calibration_error
 
 __all__ = [
     "METRICS",

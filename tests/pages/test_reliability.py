@@ -5,7 +5,7 @@ import json
 import pytest
 
 from calib.loading.examples import EXAMPLES
-from calib.metrics.sweep import increasing_bins
+from calib.metrics.binned import increasing_bins
 from tests.pages.test_pages import button, go, rows, said, start, upload
 
 SWEPT = {key: increasing_bins(example.load().view().cells()) for key, example in EXAMPLES.items()}

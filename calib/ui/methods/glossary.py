@@ -14,13 +14,9 @@ from calib.ui.layout.words import linked
 # The file that a metric lives in tells its family; a new file's metrics stand last.
 FAMILIES: Mapping[str, str] = {
     "proper": "Proper scores",
-    "decomposition": "Proper scores",
     "cumulative": "Cumulative errors, without bins",
     "smooth": "Smooth errors",
-    "smoothed": "Smooth errors",
     "binned": "Binned errors",
-    "adaptive": "Binned errors",
-    "sweep": "Binned errors",
     "goodness_of_fit": "Tests and regression",
     "regression": "Tests and regression",
     "ranking": "Ranking",

@@ -17,7 +17,7 @@ from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.settings import Settings, Strategy
 from calib.loading import ColumnMapping
 from calib.loading.examples import EXAMPLES
-from calib.metrics.sweep import increasing_bins
+from calib.metrics.binned import increasing_bins
 from calib.ui.session.choice import Situation
 from calib.ui.session.choices import (
     AUTO_BINS,
