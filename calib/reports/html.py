@@ -158,8 +158,8 @@ def _(block: Drawing) -> str:
     square = " data-square" if chart.is_square else ""
     return (
         f'<figure style="max-width: {chart.width}px">'
-        f'<div class="plot"{square} data-name="{escape(chart.name)}" role="group" aria-label="{alt}" '
-        f'style="height: {chart.height}px"></div>'
+        f'<div class="plot"{square} data-name="{escape(chart.name)}" role="group" '
+        f'aria-label="{alt}" style="height: {chart.height}px"></div>'
         f'<script type="application/json">{drawn}</script>'
         f"<figcaption>{alt}</figcaption></figure>"
     )
