@@ -16,6 +16,9 @@ SMALLEST_COLUMN = 1e-290  # the coefficient of a smaller one could overflow
 CHUNK = 8192  # cells whose temporaries stay in the processor's cache
 MIN_GROUPED = 16_384  # fewer cells are fitted as they are
 MAX_GROUPS = 16_384
+# Cells of one group have nearly the same value of a single column; of several only the same sum,
+# and as exact a fit needs smaller groups.
+CELLS_OF_ONE, CELLS_OF_SEVERAL = 32, 8
 GROUPED_AT_ONCE = 32_768  # sums of all groups are added after so many cells
 
 # Part of the cells to their features, shape (d, k): computed where they are read, columns of a
@@ -142,7 +145,8 @@ def _grouped(
     low, high = np.min([end[0] for end in ends], axis=0), np.max([end[1] for end in ends], axis=0)
     # Each column counts in units of its range; the intercept has none.
     varies = np.flatnonzero(high - low > SMALLEST_COLUMN)
-    n_groups = min(len(weight) // 8, MAX_GROUPS)
+    per_group = CELLS_OF_ONE if len(varies) == 1 else CELLS_OF_SEVERAL
+    n_groups = min(len(weight) // per_group, MAX_GROUPS)
     unit = n_groups / (max(len(varies), 1) * (high - low)[varies])
     sums = np.zeros((2 + len(varies), n_groups))
     for part in parts:
