@@ -10,8 +10,10 @@ import pandas as pd
 
 from calib.analysis.recommendation import Recommendation
 from calib.analysis.verdict import Verdict, adjusted
+from calib.core.aggregate import Aggregate
 from calib.core.estimate import Estimate
 from calib.core.origin import Origin
+from calib.core.predictions import Predictions
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, MulticlassComparison
 from calib.crossfit.settings import Settings
@@ -235,11 +237,14 @@ class LiveAnalysis(Analysis):
     ----------
     held_out : CrossFitted
         The held-out scores and fitted calibrators.
+    source : Predictions or Aggregate
+        What was analysed.
     multiclass : LiveMulticlassComparison or None
         The same of the whole matrix.
     """
 
     held_out: CrossFitted
+    source: Predictions | Aggregate
     multiclass: LiveMulticlassComparison | None = None
 
     def aggregates(self, **changes: Any) -> Analysis:

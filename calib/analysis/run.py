@@ -148,7 +148,7 @@ def _known(earlier: LiveAnalysis | None, predictions: Data) -> LiveAnalysis | No
         set_aside=dict(predictions.set_aside),
         origin=predictions.origin and predictions.origin.stated(),
     )
-    return earlier if named == earlier.data else replace(earlier, data=named)
+    return earlier if named == earlier.data else replace(earlier, data=named, source=predictions)
 
 
 def _of_matrix(analysis: LiveAnalysis, compared: LiveMulticlassComparison) -> LiveAnalysis:
@@ -194,6 +194,7 @@ def _evaluate(predictions: Data, held_out: CrossFitted, settings: Settings) -> L
         recommendation=advice,
         warnings=(*predictions.remarks, *warnings_of(held_out, scored)),
         held_out=held_out,
+        source=predictions,
     )
 
 

@@ -18,6 +18,8 @@ from calib.text import plural, significant
 
 # Below, even resampled clusters do not show how clusters vary.
 FEW_CLUSTERS = 40
+# How the warning begins that says what cells of several scores change.
+GROUPED = "Scores are grouped into"
 # Of a class in the heading of a column.
 LONGEST_NAME = 24
 
@@ -95,7 +97,7 @@ def warnings_of(held_out: CrossFitted, scored: ScoreCells) -> tuple[str, ...]:
     if bounds := held_out.resolution.get("uncalibrated"):
         loss, ks, area = (significant(bounds[name], 1) for name in ("log_loss", "ks_error", "auc"))
         found.append(
-            f"Scores are grouped into {len(scored):,} cells. For the uncalibrated scores, this "
+            f"{GROUPED} {len(scored):,} cells. For the uncalibrated scores, this "
             f"changes log loss by at most {loss}, KS by {ks} and AUC by {area}."
         )
     if len(scored) < 20:

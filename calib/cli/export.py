@@ -1,4 +1,4 @@
-"""``export``: a fitted calibrator as a file; ``verify``: whether such a file gives its numbers."""
+"""``export``: a fitted calibrator as a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from calib.cli.options import (
     progress_of,
     settings_of,
 )
-from calib.exports import DIALECTS, TARGETS, ExportError, export, load_calibrator, verify
+from calib.exports import DIALECTS, TARGETS, export, load_calibrator
 
 EXAMPLES = """examples:
   calib export cal.csv --outcome y --score p --method spline -o map.json
@@ -30,18 +30,10 @@ exit status:
   0  the files were written, each after it gave the calibrator's numbers
   2  the input cannot be used, or a form missed a test score
 """
-VERIFY_EXAMPLES = """examples:
-  calib verify map.json
-  calib verify map.sql
-
-exit status:
-  0  the file gives its calibrator's numbers
-  1  it does not, or was changed: the first score that fails is named
-"""
 
 
 def add_export(commands: Commands) -> None:
-    """Add both commands to the parser."""
+    """Add the command to the parser."""
     parser = add_command(
         commands,
         "export",
@@ -73,20 +65,6 @@ def add_export(commands: Commands) -> None:
         f"file to write, ending in {', '.join(TARGETS)}; may be repeated",
         required=True,
     )
-    _add_verify(commands)
-
-
-def _add_verify(commands: Commands) -> None:
-    parser = add_command(
-        commands,
-        "verify",
-        run_verify,
-        help="run an exported calibrator at the test scores that it carries",
-        description="Run an exported calibrator where its engine is here, and compare with the "
-        "test scores that it carries. One line on standard output says what was found.",
-        epilog=VERIFY_EXAMPLES,
-    )
-    parser.add_argument("file", type=Path, help=f"a file that ends in {', '.join(TARGETS)}")
 
 
 def run(given: argparse.Namespace) -> int:
@@ -116,13 +94,3 @@ def _fitted(given: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
         raise ValueError(" ".join(analysis.warnings))
     classes = getattr(maps[method], "n_classes_", None) and predictions.class_names
     return maps[method], {"analysis": analysis, "classes": classes}
-
-
-def run_verify(given: argparse.Namespace) -> int:
-    """Print what was found; 0 where the numbers are right, else 1."""
-    try:
-        print(verify(given.file).sentence)
-    except ExportError as error:
-        print(f"fail: {error}")
-        return 1
-    return 0

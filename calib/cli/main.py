@@ -16,8 +16,10 @@ from calib.cli.check import add_check
 from calib.cli.compare import add_compare
 from calib.cli.export import add_export
 from calib.cli.options import complete_files, standard_input
+from calib.cli.pool import add_pool
 from calib.cli.report import add_report
 from calib.cli.scan import add_scan
+from calib.cli.verify import add_verify
 
 BAD_INPUT, FAULT, INTERRUPTED = 2, 3, 130
 DESCRIPTION = """Can these probabilities be trusted? The numbers of the dashboard, for pipelines.
@@ -28,7 +30,8 @@ DESCRIPTION = """Can these probabilities be trusted? The numbers of the dashboar
   calib scan predictions/ --outcome y --score p --slice region -o cells.parquet
   calib sql --dialect snowflake --table scores --outcome y --score p
   calib export predictions.parquet --outcome y --score p --method beta -o map.sql
-  calib verify map.sql
+  calib verify report.json
+  calib pool north.json south.json -o all.json
 """
 
 
@@ -48,6 +51,8 @@ def parser() -> argparse.ArgumentParser:
     add_compare(commands)
     add_scan(commands)
     add_export(commands)
+    add_verify(commands)
+    add_pool(commands)
     complete_files(made)
     return made
 

@@ -27,6 +27,7 @@ from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.core.progress import Progress
 from calib.reports import Declared, Parts, Report, parts_of
+from calib.reports.evidence import GRADES
 from calib.reports.files import write_whole
 from calib.reports.report import FORMATS
 from calib.reports.tables import archive, table_files
@@ -38,6 +39,8 @@ EXAMPLES = """examples:
   calib report scores.csv --outcome y --score p --transform percent --bins 20 -o report.md
   calib report predictions.parquet --outcome y --score p --slice half --cost-fn 4 \\
       -o report.html -o tables.zip
+  calib report predictions.parquet --outcome y --score p --grade exact --sign key.pem \\
+      -o report.json
 """
 
 
@@ -63,6 +66,21 @@ def add_report(commands: Commands) -> None:
         choices=get_args(Declared),
         default="unknown",
         help="whether these are held-out predictions (the model was not trained on these rows)",
+    )
+    words.add_argument(
+        "--grade",
+        choices=GRADES,
+        default="guarded",
+        help="counts that the report carries to be recomputed from: cells of at least ten rows, "
+        "which give its numbers within printed bounds; or every distinct score with its outcomes, "
+        "which gives them to the last bit and can be read from the file (default: %(default)s)",
+    )
+    words.add_argument(
+        "--sign",
+        metavar="KEY",
+        type=Path,
+        help="private Ed25519 key to sign with, a file in PEM or OpenSSH's form; needs the package "
+        "cryptography",
     )
     add_output(
         words,
@@ -92,7 +110,9 @@ def run(given: argparse.Namespace) -> int:
         author=given.author,
         note=given.note,
         held_out_declared=given.held_out,
+        grade=given.grade,
     )
+    report = report.signed(given.sign) if given.sign else report
     for path in given.output:
         if given.images and path.suffix.lower() == ".zip":
             _save_with_images(report, path, given.images, progress_of(given))

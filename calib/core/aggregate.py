@@ -6,11 +6,12 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from calib.core import aggregate_file
+from calib.core import aggregate_file, aggregate_json
 from calib.core.counted import CountedRows
 from calib.core.strata import NONE, JoinedStrata, Part, Strata
 from calib.numerics.arrays import IntArray, Locked
@@ -245,10 +246,37 @@ class Aggregate:
         ----------
         path : str or Path
         """
+        aggregate_file.write(Path(path), self.parts, self.strata, self.table, self._others())
+
+    def _others(self) -> dict[str, Any]:
+        """All attributes but what was counted."""
         counted = ("parts", "strata", "table")
         others = [each.name for each in fields(self) if each.name not in counted]
-        named = {name: getattr(self, name) for name in others}
-        aggregate_file.write(Path(path), self.parts, self.strata, self.table, named)
+        return {name: getattr(self, name) for name in others}
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as values that JSON can write, to the last bit; `from_json` reads it.
+
+        Examples
+        --------
+        >>> from calib.core.predictions import Predictions
+        >>> from calib.analysis.slices import aggregate
+        >>> counted = aggregate(Predictions.from_arrays([0, 1], [0.2, 0.7]))
+        >>> Aggregate.from_json(counted.to_json()).frame().equals(counted.frame())
+        True
+        """
+        return aggregate_json.to_json(self.parts, self.strata, self.table, self._others())
+
+    @classmethod
+    def from_json(cls, data: Any) -> Aggregate:
+        """Read what `to_json` made; nothing in it is trusted.
+
+        Raises
+        ------
+        ValueError
+            If an entry is missing or unknown, or cells contradict each other.
+        """
+        return cls(**aggregate_json.from_json(data))
 
     @staticmethod
     def is_saved_at(path: str | Path) -> bool:

@@ -33,16 +33,23 @@ def write(
     path: Path, parts: tuple[Part, ...], strata: Strata, table: CellTable, named: Mapping[str, Any]
 ) -> None:
     """Write an aggregate; `named` are its other attributes."""
-    known = {
+    known = described(parts, strata, table, named)
+    metadata = {METADATA_KEY: json.dumps(known, ensure_ascii=False, default=dict).encode()}
+    columns = pa.table({name: pa.array(values) for name, values in table.columns().items()})
+    pq.write_table(columns.replace_schema_metadata(metadata), path, compression="zstd")
+
+
+def described(
+    parts: tuple[Part, ...], strata: Strata, table: CellTable, named: Mapping[str, Any]
+) -> dict[str, Any]:
+    """All that is known of an aggregate besides its columns."""
+    return {
         "schema_version": SCHEMA_VERSION,
         "exact": table.exact,
         "parts": [[part.model, part.column, part.value] for part in parts],
         "strata": {name: own.tolist() for name, own in strata.columns().items()},
         **named,
     }
-    metadata = {METADATA_KEY: json.dumps(known, ensure_ascii=False, default=dict).encode()}
-    columns = pa.table({name: pa.array(values) for name, values in table.columns().items()})
-    pq.write_table(columns.replace_schema_metadata(metadata), path, compression="zstd")
 
 
 def is_written_at(path: Path) -> bool:
@@ -76,7 +83,11 @@ def read(path: Path) -> dict[str, Any]:
             f"{SCHEMA_VERSION}. Update calib, or count the predictions again."
         )
     try:
-        return _decoded(table, known)
+        columns: dict[str, Any] = {
+            name: np.array(table.column(name).to_numpy(), dtype=kind)
+            for name, kind in COLUMN_TYPES.items()
+        }
+        return decoded(columns, known)
     except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
         raise ValueError(
             f"{path.name} is damaged: its cells contradict each other. Count the predictions "
@@ -84,11 +95,8 @@ def read(path: Path) -> dict[str, Any]:
         ) from error
 
 
-def _decoded(table: pa.Table, known: dict[str, Any]) -> dict[str, Any]:
-    columns: dict[str, Any] = {
-        name: np.array(table.column(name).to_numpy(), dtype=kind)
-        for name, kind in COLUMN_TYPES.items()
-    }
+def decoded(columns: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of an aggregate, from its columns and what was `described`."""
     strata = Strata(
         **{k: np.array(v, dtype=np.int64).reshape(-1) for k, v in known.pop("strata").items()}
     )

@@ -79,13 +79,13 @@ class CellTable(Locked):
         if not self.exact:
             return self
         key = grid_keys(self.low)
-        whole = _merge(replace(self, exact=False, key=key * STRIDE))
+        whole = merge_entries(replace(self, exact=False, key=key * STRIDE))
         fine = np.flatnonzero(np.isin(key * STRIDE, heavy_cells(whole)))
         if not len(fine):
             return whole
         parts = key * STRIDE
         parts[fine] += 1 + refined_keys(self.low[fine], key[fine])
-        return _merge(replace(self, exact=False, key=parts))
+        return merge_entries(replace(self, exact=False, key=parts))
 
     def as_rows(self) -> CellTable:
         """One entry per row; those of one entry share its weight equally."""
@@ -291,7 +291,7 @@ def add_tables(first: CellTable, second: CellTable) -> CellTable:
     if first.exact != second.exact:
         first, second = first.bounded(), second.bounded()
     both = _joined(first, second)
-    return _merge(both if both.exact else _of_equal_depth(both))
+    return merge_entries(both if both.exact else _of_equal_depth(both))
 
 
 def _joined(first: CellTable, second: CellTable) -> CellTable:
@@ -310,8 +310,8 @@ def _sorted(table: CellTable) -> CellTable:
     return table.pick(np.lexsort((table.outcome, table.key, table.stratum)))
 
 
-def _merge(table: CellTable) -> CellTable:
-    """Add up entries of the same stratum, key and outcome."""
+def merge_entries(table: CellTable) -> CellTable:
+    """Add up entries of the same stratum, key and outcome; sorted by these."""
     if not len(table):
         return table
     table = _sorted(table)

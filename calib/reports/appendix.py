@@ -9,12 +9,20 @@ from calib.core.origin import Origin
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures.functions import functions_chart
 from calib.numerics.arrays import FloatArray
-from calib.reports.blocks import Code, Drawing, Facts, Paragraph, Section, Table, Value
+from calib.reports.blocks import Bullets, Code, Drawing, Facts, Paragraph, Section, Table, Value
 from calib.reports.command import by_rule, command_line, library_call
 from calib.reports.contents import Contents, written_setting
+from calib.reports.evidence import Evidence
+from calib.reports.sealing import signer
 from calib.text import count, level, percent, probability, signed, significant, span
 
 MAX_KNOTS = 24
+GRADES = {
+    "guarded": "It is a guarded report: every cell and every slice holds at least ten rows, and "
+    "each number is recomputed within a bound.",
+    "exact": "It is an exact report: every distinct score and its outcomes can be read from that "
+    "file, and each number is recomputed to the last bit.",
+}
 DECLARED = {
     "yes": "Yes, declared by the author: the model was not trained on these rows",
     "no": "No, declared by the author: the model was trained on these rows",
@@ -173,6 +181,48 @@ def reading(report: Contents) -> Section:
         f"Methods are ranked by {loss}, because ECE depends on the binning."
     )
     return Section("How to read this", (Paragraph(general), Facts(meanings)))
+
+
+def verification(report: Contents) -> Section | None:
+    """What the report can be recomputed from, how nearly, and its seal; None of earlier schemas."""
+    evidence, seal = report.evidence, report.seal
+    if evidence is None or seal is None:
+        return None
+    signed = signer(seal)
+    by = f" It is signed with the key {signed}." if signed else " It is not signed."
+    needs = evidence.needs_rows
+    return Section(
+        "How to verify this",
+        (
+            Paragraph(
+                "The JSON file of this report carries counts that its numbers are recomputed from, "
+                f"without the rows. {GRADES[evidence.grade]}"
+            ),
+            *([Bullets(tuple(f"Not recomputed: {each}" for each in needs))] if needs else []),
+            *([_bounds(report, evidence)] if evidence.bounds else []),
+            Code("calib verify report.json"),
+            Paragraph(f"SHA-256 of the report's canonical JSON: {seal.sha256}.{by}"),
+        ),
+    )
+
+
+def _bounds(report: Contents, evidence: Evidence) -> Table:
+    """How far merged cells are from the rows, for the metrics of the table."""
+
+    def bound(method: MethodResult, key: str) -> Value:
+        place = f"analysis.methods.{method.key}.metrics.{key}.value"
+        return Value(significant(evidence.bounds.get(place, 0.0), 2))
+
+    columns = [column for column in report.analysis.columns if column.key != "distinct"]
+    return Table(
+        "How far each metric of the merged cells is at most from the one printed here. The JSON "
+        "file has this bound for every number.",
+        ("Method", *(column.label for column in columns)),
+        tuple(
+            (Value(method.label), *(bound(method, column.key) for column in columns))
+            for method in report.shown
+        ),
+    )
 
 
 def reproduction(report: Contents) -> Section:

@@ -101,7 +101,7 @@ def parts_of(
         time=time,
         unit=unit or "",
         periods=periods,
-        decisions=_decisions(analysis, held_out, costs) if costs else None,
+        decisions=decision_part(analysis, held_out, costs) if costs else None,
         notes=notes,
     )
 
@@ -162,7 +162,8 @@ def _periods(
     return PeriodPart(column, tables), ()
 
 
-def _decisions(analysis: Analysis, held_out: CrossFitted, costs: Costs) -> DecisionPart:
+def decision_part(analysis: Analysis, held_out: CrossFitted, costs: Costs) -> DecisionPart:
+    """Decisions by held-out scores; a method that flags fewer than ten rows has none."""
     table = decide(held_out, costs, confidence_level=analysis.settings.confidence_level)
     left_out = tuple(
         key

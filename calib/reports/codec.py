@@ -14,6 +14,8 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import numpy as np
 
+from calib.core.aggregate import Aggregate
+
 Result = TypeVar("Result")
 
 # A drawn curve needs no more, and a full double would carry the fingerprint of a single row.
@@ -44,6 +46,8 @@ def encode(value: Any) -> Any:
     >>> encode((1, float("nan"), np.array([0.1, 2 / 3])))
     [1, None, [0.1, 0.666666667]]
     """
+    if isinstance(value, Aggregate):
+        return value.to_json()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
     if isinstance(value, Mapping):
@@ -112,6 +116,8 @@ def _decode(kind: Any, data: Any, where: str) -> Any:
     if origin in (Mapping, dict):
         items = _of(dict, data, where).items()
         return {_of(str, k, where): _decode(args[1], v, f"{where}.{k:.60}") for k, v in items}
+    if kind is Aggregate:
+        return _aggregate(_of(dict, data, where), where)
     if dataclasses.is_dataclass(kind):
         return _dataclass(kind, _of(dict, data, where), where)
     return _float(data, where) if kind is float else _of(kind, data, where)
@@ -129,6 +135,14 @@ def _array(kind: type[np.generic], data: Any, where: str) -> Any:
     if (np.abs(array) > LARGEST_DRAWN).any():
         raise ReportError(f"{where} must hold numbers up to {LARGEST_DRAWN:g}, got larger ones.")
     return array
+
+
+def _aggregate(data: dict[str, Any], where: str) -> Aggregate:
+    # Counts are recomputed from: they are written to the last bit, and not rounded.
+    try:
+        return Aggregate.from_json(data)
+    except ValueError as error:
+        raise ReportError(f"{where} cannot be read: {error}") from error
 
 
 def _dataclass(kind: Any, data: dict[str, Any], where: str) -> Any:

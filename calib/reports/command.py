@@ -100,10 +100,12 @@ def _call(function: str, first: tuple[str, ...], named: Mapping[str, str]) -> st
 
 
 def _words(report: Contents) -> dict[str, str]:
-    """What a person wrote or declared."""
+    """What a person wrote, declared or chose of the report itself."""
     words = {name: getattr(report, name) for name in ("title", "author", "note")}
     declared = report.held_out_declared
     words["held_out_declared"] = "" if declared == "unknown" else declared
+    exact = report.evidence is not None and report.evidence.grade == "exact"
+    words["grade"] = "exact" if exact else ""
     return {name: text for name, text in words.items() if text}
 
 

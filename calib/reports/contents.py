@@ -14,6 +14,8 @@ from calib.analysis import Analysis, MethodResult
 from calib.analysis.decisions import CostCurves, DecisionTable, NetBenefit
 from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceGaps
+from calib.reports.evidence import Evidence
+from calib.reports.sealing import Seal
 
 Declared = Literal["unknown", "yes", "no"]
 
@@ -133,6 +135,10 @@ class Contents:
         Aggregates only, without scores of rows.
     parts : Parts or None
         Slices, periods and decisions, where they were taken along.
+    evidence : Evidence or None
+        Counts that the numbers can be recomputed from; None of reports of earlier schemas.
+    seal : Seal or None
+        SHA-256 of all the rest, perhaps signed; None of reports of earlier schemas.
     """
 
     schema_version: int
@@ -146,6 +152,8 @@ class Contents:
     settings_changed: tuple[str, ...]
     analysis: Analysis
     parts: Parts | None = None
+    evidence: Evidence | None = None
+    seal: Seal | None = None
 
     @property
     def heading(self) -> str:

@@ -55,7 +55,7 @@ def aggregated(analysis: Analysis) -> Analysis:
             key: _method(method, held_out.cells[key], held_out.replicates[key])
             for key, method in analysis.methods.items()
         },
-        fitted_reliability=_merged(
+        fitted_reliability=merged_curve(
             analysis.fitted_reliability, held_out.fitted_on, held_out.fitted_clusters
         ),
         warnings=(*analysis.warnings, *([MERGED] if _any_small(analysis) else [])),
@@ -73,7 +73,7 @@ def _small(curve: ReliabilityCurve) -> bool:
 def _method(method: MethodResult, cells: ScoreCells, drawn: Replicates) -> MethodResult:
     rows = score_histogram(cells.score, cells.rows)
     clusters = drawn if drawn.clustered else None
-    function, merged = method.function, _merged(method.reliability, cells, clusters)
+    function, merged = method.function, merged_curve(method.reliability, cells, clusters)
     largest = {}
     if _small(method.reliability):
         edges = np.append(merged.low_edge[:1], merged.high_edge)
@@ -89,9 +89,10 @@ def _method(method: MethodResult, cells: ScoreCells, drawn: Replicates) -> Metho
     )
 
 
-def _merged(
-    curve: ReliabilityCurve, cells: ScoreCells, clusters: Replicates | None
+def merged_curve(
+    curve: ReliabilityCurve, cells: ScoreCells, clusters: Replicates | None = None
 ) -> ReliabilityCurve:
+    """The same curve with bins of at least ten rows, whose edges have three digits."""
     runs = merge_small(curve.rows)
     low = [curve.low_edge[run][0] for run in runs]
     high = [curve.high_edge[run][-1] for run in runs]

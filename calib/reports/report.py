@@ -10,22 +10,32 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calib.analysis import Analysis
+from calib.analysis import Analysis, LiveAnalysis
 from calib.core import __version__
 from calib.crossfit.defaults import first_view
 from calib.crossfit.settings import Settings
 from calib.reports.checks import check_contents
 from calib.reports.codec import ReportError, decode, encode
+from calib.reports.collecting import evidence_of
 from calib.reports.contents import Contents, Declared, Parts
 from calib.reports.disclosure import aggregated
+from calib.reports.evidence import Grade
 from calib.reports.files import Printable
+from calib.reports.recomputing import recomputed_parts, with_bounds
 from calib.reports.schema import SCHEMA_VERSION, upgraded
+from calib.reports.sealing import private_key, seal_of
 from calib.reports.tables import archive, table_files
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     from calib.reports.blocks import ReportDocument
 
-CONTAINS = "This report contains no individual records."
+CONTAINS = {
+    "guarded": "This report contains no individual records.",
+    "exact": "This report contains every distinct score with its numbers of rows and of positive "
+    "rows, and no other column.",
+}
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas")
 # Suffix of a file -> the method that writes it.
 FORMATS = {".html": "html", ".json": "json", ".md": "markdown", ".zip": "tables"}
@@ -43,6 +53,8 @@ class Report(Contents, Printable):
     settings_changed : tuple of str
     analysis : Analysis
     parts : Parts or None
+    evidence : Evidence or None
+    seal : Seal or None
         All of them as in `Contents`.
 
     Examples
@@ -72,6 +84,7 @@ class Report(Contents, Printable):
         author: str = "",
         note: str = "",
         held_out_declared: Declared = "unknown",
+        grade: Grade = "guarded",
         created: str | None = None,
     ) -> Report:
         """Make a report: rows are left out, and what fewer than ten rows share is merged.
@@ -85,32 +98,67 @@ class Report(Contents, Printable):
             Printed as they are, on top of the report.
         held_out_declared : {"unknown", "yes", "no"}
             Whether the predictions were made on rows that the model was not trained on.
+        grade : {"guarded", "exact"}
+            The counts that it carries, so that others can recompute it: cells of at least ten rows,
+            which give each number within a bound that is printed; or every distinct score with its
+            outcomes, which gives each number to the last bit.
         created : str, optional
             ISO 8601; now if None.
 
         Raises
         ------
         ValueError
-            If the analysis holds fewer than ten rows, or was itself read from a report.
+            If the analysis holds fewer than ten rows, or was itself read from a report; if the
+            grade is "exact" and there are more than 50,000 distinct scores.
         ReportError
             If `created` or `held_out_declared` is not allowed.
         """
         start = Settings(view=first_view(is_matrix=analysis.multiclass is not None))
+        without_rows = aggregated(analysis)
+        assert isinstance(analysis, LiveAnalysis)
+        evidence = evidence_of(analysis, parts, grade)
+        if grade == "exact" and parts is not None:
+            # Sums over counts round in another way than sums over rows.
+            parts = recomputed_parts(parts, evidence, analysis.data.n_rows)
         made = cls(
             schema_version=SCHEMA_VERSION,
-            contains=CONTAINS,
+            contains=CONTAINS[grade],
             title=title,
             author=author,
             note=note,
             created=created or _now(),
             held_out_declared=held_out_declared,
-            versions=_versions(),
+            versions=versions(),
             settings_changed=tuple(analysis.settings.changed(start)),
-            analysis=aggregated(analysis),
+            analysis=without_rows,
             parts=parts,
+            evidence=evidence,
         )
         # Read back what will be written: a fresh report and an opened one are then the same.
-        return cls._read(encode(made))
+        return cls._read(encode(cls._read(encode(made))._bounded()))._sealed()
+
+    def _bounded(self) -> Report:
+        """The same with the bounds within which its numbers can be recomputed."""
+        assert self.evidence is not None
+        return replace(self, evidence=with_bounds(self, self.evidence))
+
+    def _sealed(self, key: Ed25519PrivateKey | None = None) -> Report:
+        return replace(self, seal=seal_of(encode(self), key))
+
+    def signed(self, key: str | bytes | Path) -> Report:
+        """The same report, signed; `calib verify` says by whom.
+
+        Parameters
+        ----------
+        key : path, str or bytes
+            Private Ed25519 key without a passphrase, as PEM or OpenSSH writes it, or its file.
+
+        Raises
+        ------
+        ReportError
+            If it is no such key, or the package cryptography is not installed.
+        """
+        return self._sealed(private_key(key))
 
     @classmethod
     def open(cls, source: str | bytes | Path) -> Report:
@@ -126,11 +174,11 @@ class Report(Contents, Printable):
         ReportError
             If it is not a report, is damaged, or was written by a newer version.
         """
-        text = _text(source)
-        try:
-            data = json.loads(text, parse_constant=_refuse_constant)
-        except (ValueError, RecursionError) as error:
-            raise ReportError(f"This is not a report: it is not valid JSON ({error}).") from error
+        return cls.open_json(read_json(source))
+
+    @classmethod
+    def open_json(cls, data: Any) -> Report:
+        """The same of what `read_json` returned."""
         return cls._read(upgraded(data))
 
     @classmethod
@@ -149,7 +197,8 @@ class Report(Contents, Printable):
             ISO 8601; now if None.
         """
         created = created or _now()
-        return replace(self, title=title, author=author, note=note, created=created)
+        made = replace(self, title=title, author=author, note=note, created=created, seal=None)
+        return made._sealed()
 
     def json(self) -> str:
         """The report as strict JSON: the same report gives the same text."""
@@ -170,9 +219,26 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """What numbers are computed with here."""
     libraries = {name: metadata.version(name) for name in LIBRARIES}
     return {"calib": __version__, "python": platform.python_version(), **libraries}
+
+
+def read_json(source: str | bytes | Path) -> Any:
+    """The JSON of a report, as `Report.open` takes it, before anything in it is looked at.
+
+    Raises
+    ------
+    ReportError
+        If it is not strict JSON, or there is none.
+    """
+    try:
+        return json.loads(_text(source), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, ReportError):
+            raise
+        raise ReportError(f"This is not a report: it is not valid JSON ({error}).") from error
 
 
 def _text(source: str | bytes | Path) -> str:

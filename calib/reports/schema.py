@@ -45,6 +45,11 @@ def _without_rows(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "analysis": {**analysis, "multiclass": kept or None}}
 
 
+def _without_evidence(data: dict[str, Any]) -> dict[str, Any]:
+    """6 to 7: reports carried no counts to recompute them from, and had no seal."""
+    return {**data, "evidence": None, "seal": None}
+
+
 # A step that was released is never edited: a change is a new step.
 STEPS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: _without_parts,
@@ -52,6 +57,7 @@ STEPS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     3: _with_answers,
     4: _without_band,
     5: _without_rows,
+    6: _without_evidence,
 }
 SCHEMA_VERSION = len(STEPS) + 1
 

@@ -24,6 +24,7 @@ SECTIONS: tuple[Callable[[Contents], Section | None], ...] = (
     appendix.data,
     appendix.settings,
     appendix.reproduction,
+    appendix.verification,
 )
 
 

@@ -11,6 +11,8 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import calib
 from calib.cli.main import parser
@@ -18,6 +20,8 @@ from calib.crossfit.settings import Settings
 from calib.reports.command import option_of
 
 ROOT = Path(__file__).parents[2]
+PEM, PKCS8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+SUBJECT = serialization.PublicFormat.SubjectPublicKeyInfo
 KEPT = ROOT / "tests" / "reports" / "fixtures" / "schema_3.json"
 
 
@@ -188,14 +192,15 @@ def commands(text: str) -> list[str]:
     """Command lines of a page or a help text."""
     joined = text.replace("\\\n", " ")
     return re.findall(
-        r"^\s*(?:\$ )?calib ((?:report|check|compare|export|verify) .*)$",
+        r"^\s*(?:\$ )?calib ((?:report|check|compare|export|verify|pool) .*)$",
         joined,
         re.MULTILINE,
     )
 
 
 @pytest.mark.parametrize(
-    "source", ["report", "check", "compare", "export", "README.md", "docs/reports.md"]
+    "source",
+    ["report", "check", "compare", "export", "verify", "pool", "README.md", "docs/reports.md"],
 )
 def test_the_examples_of_help_and_pages_run(source, run, folder, tmp_path, monkeypatch):
     for name in ("predictions.parquet", "cal.csv", "test.csv", "scores.csv"):
@@ -205,6 +210,7 @@ def test_the_examples_of_help_and_pages_run(source, run, folder, tmp_path, monke
     for name in ("march.json", "april.json"):
         (tmp_path / name).write_bytes(KEPT.read_bytes())
     monkeypatch.chdir(tmp_path)
+    _write_carried(run, source)
     is_page = source.endswith(".md")
     text = (ROOT / source).read_text() if is_page else run(source, "--help").out
     found = commands(text)
@@ -212,6 +218,20 @@ def test_the_examples_of_help_and_pages_run(source, run, folder, tmp_path, monke
     for line in found:
         done = run(*shlex.split(line, comments=True))
         assert done.status in (0, 1), f"{line}: {done.err}"
+
+
+def _write_carried(run, source):
+    """Keys, and the reports that the examples of `verify` and `pool` read."""
+    key = Ed25519PrivateKey.generate()
+    Path("key.pem").write_bytes(key.private_bytes(PEM, PKCS8, serialization.NoEncryption()))
+    Path("key.pub").write_bytes(key.public_key().public_bytes(PEM, SUBJECT))
+    if source == "report":
+        return
+    named = ("--outcome", "y", "--score", "p", "--methods", "platt", "--grade", "exact")
+    for file, made in (("cal.csv", "north"), ("test.csv", "south"), ("cal.csv", "report")):
+        done = run("report", file, *named, "--sign", "key.pem", "-o", f"{made}.json")
+        assert done.status == 0, done.err
+    assert run("export", "cal.csv", *named[:4], "--method", "platt", "-o", "map.sql").status == 0
 
 
 def test_a_pipeline_sees_the_status_of_the_process(folder):

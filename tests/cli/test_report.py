@@ -21,7 +21,8 @@ FAST = ("--methods", "platt,isotonic")
 
 
 def undated(report: Report) -> str:
-    return replace(report, created="2026-03-01").json()
+    # The seal holds the date, too.
+    return replace(report, created="2026-03-01", seal=None).json()
 
 
 def written(path: Path) -> str:
@@ -116,11 +117,7 @@ def test_twice_the_same_bytes_in_two_processes(folder, run, tmp_path):
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, b"")
-    one, two = (
-        path.read_bytes().replace(json.loads(path.read_bytes())["created"].encode(), b"")
-        for path in (here, other)
-    )
-    assert one == two
+    assert written(here) == written(other)
 
 
 def test_the_suffix_decides_and_every_output_is_written(folder, run, tmp_path):

@@ -63,7 +63,9 @@ def test_the_answer_comes_first_and_the_settings_last(report):
     table = next(block for block in first.blocks if isinstance(block, Table))
     assert [row[0].text for row in table.rows] == [method.label for method in report.shown]
     titles = [each.title for each in sections(report)]
-    assert titles[-3:] == ["Data and model", "Settings", "How to reproduce this"]
+    assert titles[-4:] == [
+        "Data and model", "Settings", "How to reproduce this", "How to verify this"
+    ]  # fmt: skip
 
 
 def test_warnings_are_near_the_top_or_nowhere(report):

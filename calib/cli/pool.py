@@ -1,0 +1,67 @@
+"""``pool``: reports of several sites or days as one, from the counts that they carry."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from calib.cli.options import Commands, add_command, add_output, check_output
+from calib.reports import Report, ReportError
+from calib.reports.pooling import pool_reports
+from calib.reports.report import FORMATS
+
+EXAMPLES = """examples:
+  calib pool north.json south.json -o all.json
+  calib pool north.json south.json -o march.html -o march.json --title "March"
+
+exit status:
+  0  the report of all rows together was written
+  2  the reports cannot be added up; the sentence says why
+"""
+
+
+def add_pool(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands,
+        "pool",
+        run,
+        help="add reports of disjoint rows up, and analyse the sum",
+        description="Add the counts up that reports of disjoint rows carry, and analyse the sum: "
+        "of exact reports, the numbers are those of all rows together. Settings must be the same.",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument("reports", nargs="+", type=Path, help="report.json of each part")
+    for name in ("title", "author", "note"):
+        parser.add_argument(f"--{name}", metavar="TEXT", default="", help=f"{name} of the report")
+    parser.add_argument(
+        "--sign", metavar="KEY", type=Path, help="private Ed25519 key to sign the sum with"
+    )
+    add_output(
+        parser,
+        "file to write, ending in .html, .json, .md or .zip; may be repeated",
+        required=True,
+    )
+
+
+def run(given: argparse.Namespace) -> int:
+    """Write the pooled report; 0."""
+    for path in given.output:
+        check_output(path, FORMATS)
+    opened = {path.name: _opened(path) for path in given.reports}
+    if len(opened) < len(given.reports):
+        opened = {str(path): _opened(path) for path in given.reports}
+    words = {name: getattr(given, name) for name in ("title", "author", "note")}
+    report = pool_reports(opened, **words)
+    report = report.signed(given.sign) if given.sign else report
+    for path in given.output:
+        report.save(path)
+        print(path)
+    return 0
+
+
+def _opened(path: Path) -> Report:
+    try:
+        return Report.open(path)
+    except ReportError as error:
+        raise ReportError(f"{path.name}: {error}") from error

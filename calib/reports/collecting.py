@@ -1,0 +1,193 @@
+"""From an analysis to the evidence of its report: exact cells, or cells of at least ten rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from calib.analysis import LiveAnalysis
+from calib.analysis.periods import timed_rows
+from calib.analysis.slices import sliced_rows
+from calib.core.aggregate import Aggregate
+from calib.core.counting import aggregate_rows, joined_pieces
+from calib.core.predictions import Predictions
+from calib.core.strata import Part, Strata
+from calib.crossfit.cross_fitted import CrossFitted
+from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.cell_table import MAX_CELLS, CellTable, merge_entries
+from calib.reports.contents import Parts, shown_methods
+from calib.reports.evidence import CLUSTERS, GRADES, MATRIX, SLICE, TIME, Evidence, Grade
+from calib.reports.grouping import MIN_ROWS, merge_small, merged_periods, merged_slices
+from calib.reports.guarding import entry_table, guarded_table
+
+
+def evidence_of(analysis: LiveAnalysis, parts: Parts | None, grade: Grade) -> Evidence:
+    """Count what an analysis was made of, and what it gave.
+
+    Parameters
+    ----------
+    analysis : LiveAnalysis
+    parts : Parts or None
+        Slices and periods of the same report.
+    grade : {"guarded", "exact"}
+
+    Raises
+    ------
+    ValueError
+        If the grade is unknown, or is "exact" and there are more than 50,000 distinct scores.
+    """
+    if grade not in GRADES:
+        raise ValueError(f"grade must be 'guarded' or 'exact', got {grade!r}.")
+    cells = _exact_cells(analysis)
+    if grade == "guarded":
+        cells = _guarded_cells(analysis, cells)
+    elif not cells.exact:
+        raise ValueError(
+            f"An exact report holds at most {MAX_CELLS:,} distinct scores, got more. Make a "
+            "guarded one, grade='guarded'."
+        )
+    needs = [*_needs_rows(analysis)]
+    pieces: list[tuple[str, str, tuple[str, ...], Strata, CellTable]] = []
+    for key in analysis.methods:
+        table = entry_table(analysis.held_out.view(key))
+        if grade == "guarded":
+            table = guarded_table(table, _cuts(analysis, key))
+        pieces.append((key, "", ("",), _plain(1), table))
+    for column, names, codes, held_out in _columns(analysis, parts, needs):
+        kept = codes >= 0
+        for key in shown_methods(analysis):
+            rows = held_out.row_view(key).rows(kept)
+            table = entry_table(rows, codes[kept])
+            if grade == "guarded":
+                table = guarded_table(table)
+            pieces.append((key, column, names, _plain(len(names)), table))
+    return Evidence(
+        grade=grade,
+        cells=cells,
+        methods=_methods(analysis, pieces),
+        needs_rows=tuple(needs),
+    )
+
+
+def _needs_rows(analysis: LiveAnalysis) -> Iterator[str]:
+    if analysis.multiclass is not None:
+        yield MATRIX
+    elif analysis.held_out.rows.group is not None:
+        yield CLUSTERS
+
+
+def _plain(n: int) -> Strata:
+    """So many strata, each a part of its own."""
+    none = np.full(n, -1, dtype=np.int64)
+    return Strata(np.arange(n), none, none, none)
+
+
+def _cuts(analysis: LiveAnalysis, key: str) -> FloatArray:
+    """Scores that the cells of a method end at: edges of bins, and the ends of the largest gap."""
+    cells, bins = analysis.held_out.cells[key], analysis.methods[key].reliability
+    edges = [bins.high_edge[run][-1] for run in merge_small(bins.rows)]
+    gap = cells.cumulative_positive - cells.cumulative_score
+    ends = [int(at) - 1 for at in (gap.argmin(), gap.argmax()) if at]
+    return np.unique(np.concatenate([edges, cells.score[ends]]))
+
+
+Column = tuple[str, tuple[str, ...], IntArray, CrossFitted]
+
+
+def _columns(analysis: LiveAnalysis, parts: Parts | None, needs: list[str]) -> Iterator[Column]:
+    """Slices and periods as the report shows them; which of them each scored row lies in."""
+    if parts is None:
+        return
+    data, held_out = analysis.source, analysis.held_out
+    for number, part in enumerate(parts.slices):
+        if part.n_left_out:
+            named = " and ".join(part.columns)
+            needs.append(f"Of the slices of {named} only the hundred that are shown are known.")
+            continue
+        found = sliced_rows(data, held_out, part.columns, n_ranges=parts.n_ranges)
+        cut, _ = merged_slices(found.scored, found.held_out.given_rows.count)
+        yield SLICE.format(number), cut.names, cut.codes, found.held_out
+    if parts.periods is not None:
+        timed, whole = timed_rows(data, held_out, parts.periods.column, parts.unit or None)  # type: ignore[arg-type]
+        merged = merged_periods(whole, timed.given_rows.count)
+        assert merged is not None
+        yield TIME, merged.names, merged.codes, timed
+
+
+def _methods(analysis: LiveAnalysis, pieces: Sequence[Any]) -> Aggregate:
+    parts: list[Part] = []
+    counted = []
+    for key, column, names, strata, table in pieces:
+        counted.append((replace(strata, part=strata.part + len(parts)), table))
+        parts += [Part(key, column, name) for name in names]
+    weighted = analysis.data.weighted
+    return joined_pieces(parts, counted, **_named(analysis) | {"weighted": weighted})
+
+
+def _named(analysis: LiveAnalysis) -> dict[str, Any]:
+    source = analysis.source
+    return {
+        "view_key": analysis.settings.view,
+        "name": source.name,
+        "score_name": source.score_name,
+        "outcome_name": source.outcome_name,
+        "positive_name": analysis.data.positive_name,
+        "class_names": source.class_names,
+        "weighted": analysis.data.weighted,
+        "set_aside": dict(source.set_aside),
+        "sources": (source.fingerprint,) if isinstance(source, Predictions) else source.sources,
+        "max_scores": MAX_CELLS,
+    }
+
+
+def _exact_cells(analysis: LiveAnalysis) -> Aggregate:
+    """The very cells that the analysis read, without clusters."""
+    source, named = analysis.source, _named(analysis)
+    if isinstance(source, Predictions):
+        rows = replace(source.view(analysis.settings.view), group=None)
+        del named["weighted"]
+        return aggregate_rows(rows, {}, **named, fold_names=source.fold_names)
+    whole = np.array([not part.column for part in source.parts])
+    table = source.table.pick(whole[source.strata.part[source.table.stratum]])
+    if table.exact and table.n_cells > MAX_CELLS:
+        table = table.bounded()
+    return _without_clusters(source, table, named)
+
+
+def _without_clusters(source: Aggregate, table: CellTable, named: dict[str, Any]) -> Aggregate:
+    own = np.column_stack([source.strata.test, source.strata.fold])[table.stratum]
+    kinds, stratum = np.unique(own, axis=0, return_inverse=True)
+    none = np.full(len(kinds), -1, dtype=np.int64)
+    strata = Strata(
+        np.zeros(len(kinds), dtype=np.int64), kinds[:, 0].copy(), kinds[:, 1].copy(), none
+    )
+    table = merge_entries(replace(table, stratum=stratum.reshape(-1).astype(np.int64)))
+    return Aggregate((Part(),), strata, table, **named, fold_names=source.fold_names)
+
+
+def _guarded_cells(analysis: LiveAnalysis, exact: Aggregate) -> Aggregate:
+    """Cells of at least ten rows, each in the fold that its rows were held out in."""
+    held_out, fold_names = analysis.held_out, analysis.source.fold_names
+    if held_out.protocol == "test rows":
+        strata, table = exact.strata, exact.table
+        if fold_names:
+            none = np.full(2, -1, dtype=np.int64)
+            table = merge_entries(replace(table, stratum=strata.test[table.stratum]))
+            strata = Strata(np.zeros(2, dtype=np.int64), np.arange(2), none, none)
+        return Aggregate((Part(),), strata, guarded_table(table), **_named(analysis))
+    rows = held_out.view("uncalibrated")
+    fold = np.zeros(len(rows), dtype=np.int64) if rows.fold is None else rows.fold
+    if np.bincount(fold, rows.counts).min() < MIN_ROWS:
+        fold, fold_names = np.zeros(len(rows), dtype=np.int64), ()
+    else:
+        fold_names = fold_names or tuple(str(i + 1) for i in range(int(fold.max()) + 1))
+    numbers, stratum = np.unique(fold, return_inverse=True)
+    none = np.full(len(numbers), -1, dtype=np.int64)
+    strata = Strata(np.zeros_like(none), none, numbers if fold_names else none, none)
+    table = guarded_table(
+        entry_table(rows, stratum.astype(np.int64)), _cuts(analysis, "uncalibrated")
+    )
+    return Aggregate((Part(),), strata, table, **_named(analysis), fold_names=fold_names)

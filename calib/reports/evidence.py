@@ -1,0 +1,106 @@
+"""Evidence: the counts that a report carries, so that others can recompute its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from calib.analysis.slices import Slicing
+from calib.core.aggregate import Aggregate
+from calib.core.cells import ScoreCells
+from calib.core.views import BinaryView
+from calib.numerics.arrays import FloatArray
+from calib.numerics.cell_table import CellTable
+
+Grade = Literal["guarded", "exact"]
+GRADES: tuple[Grade, ...] = get_args(Grade)
+# What a column of `Evidence.methods` is called: the place of its table among the parts.
+TIME, SLICE = "time", "slice:{}"
+CLUSTERS = (
+    "Rows come in clusters. Fits, intervals, tests, bands and the verdict depend on which rows "
+    "belong together, and need the rows."
+)
+MATRIX = (
+    "The calibrators map all classes of a row together. Their fits, the metrics of all classes, "
+    "intervals, tests and the verdict need the rows."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """Counts of rows by score and outcome, from which a report is recomputed.
+
+    Attributes
+    ----------
+    grade : {"guarded", "exact"}
+        "guarded": every cell and every slice holds at least ten rows. "exact": each cell is one
+        score, and nothing is lost.
+    cells : Aggregate
+        The uncalibrated scores that the analysis was made of.
+    methods : Aggregate
+        Held-out scores of every method, whose key is the name of the model; those of before and
+        after also by the slices and periods of the report, whose columns are "slice:0", "slice:1"
+        ... and "time".
+    needs_rows : tuple of str
+        What cannot be recomputed from counts, and why, in sentences.
+    bounds : mapping of str to float
+        Of a guarded report: how far each number may be from the one that its cells give. Numbers
+        that are not named agree. Empty of an exact report.
+    others : tuple of str
+        Of a guarded report: places in it where its cells give another word or another list.
+    """
+
+    grade: Grade
+    cells: Aggregate
+    methods: Aggregate
+    needs_rows: tuple[str, ...] = ()
+    bounds: Mapping[str, float] = field(default_factory=dict)
+    others: tuple[str, ...] = ()
+
+    @property
+    def refits(self) -> bool:
+        """Whether the whole analysis can be made again from the cells."""
+        return CLUSTERS not in self.needs_rows and MATRIX not in self.needs_rows
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Slices and periods that were counted."""
+        return self.methods.columns
+
+    def table(self, method: str, column: str = "") -> tuple[tuple[str, ...], CellTable]:
+        """Held-out scores of a method; strata are the values of the column, which come first."""
+        parts = self.methods.parts
+        own = [i for i, part in enumerate(parts) if (part.model, part.column) == (method, column)]
+        place = np.full(len(parts), -1)
+        place[own] = np.arange(len(own))
+        at = place[self.methods.strata.part[self.methods.table.stratum]]
+        found = self.methods.table.pick(at >= 0)
+        return tuple(parts[i].value for i in own), replace(found, stratum=at[at >= 0])
+
+    def rows(self, method: str, column: str = "") -> tuple[BinaryView, Slicing]:
+        """The same as entries, and which value each has."""
+        names, table = self.table(method, column)
+        weighted = self.methods.weighted
+        rows = BinaryView(
+            outcome=table.outcome,
+            score=table.low if table.exact else _mean_scores(table),
+            weight=table.weight if weighted else None,
+            count=table.rows.astype(np.float64),
+            weight_sq=table.weight_sq if weighted else None,
+        )
+        return rows, Slicing((column,), names, table.stratum)
+
+    def scores(self, method: str) -> ScoreCells:
+        """Held-out scores of a method, counted."""
+        return self.rows(method)[0].cells()
+
+
+def _mean_scores(table: CellTable) -> FloatArray:
+    """Mean score of each entry's cell: one number for both outcomes, whatever sums round to."""
+    at = np.column_stack([table.stratum, table.key])
+    cell = np.unique(at, axis=0, return_inverse=True)[1].reshape(-1)
+    mean = np.bincount(cell, table.score_sum) / np.bincount(cell, table.weight)
+    return np.clip(mean[cell], table.low, table.high)

@@ -1,0 +1,190 @@
+"""The seal of a report: SHA-256 over its canonical JSON, and perhaps an Ed25519 signature of it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calib.reports.codec import ReportError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
+
+MISSING = "Signatures need the package cryptography: pip install 'calib[sign]'."
+SEAL = "seal"
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """What holds a report together.
+
+    Attributes
+    ----------
+    sha256 : str
+        Of the canonical JSON of everything else, as hexadecimal digits.
+    public_key, signature : str
+        32 and 64 bytes in base64: an Ed25519 key, and its signature of that JSON; empty where
+        nobody signed.
+    """
+
+    sha256: str
+    public_key: str = ""
+    signature: str = ""
+
+
+def canonical(data: Mapping[str, Any]) -> bytes:
+    """A report without its seal as canonical JSON: sorted names, no blanks, UTF-8.
+
+    Examples
+    --------
+    >>> canonical({"b": [1, 0.5], "a": None, "seal": "any"})
+    b'{"a":null,"b":[1,0.5]}'
+    """
+    rest = {name: value for name, value in data.items() if name != SEAL}
+    text = json.dumps(
+        rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    return text.encode("utf-8", "surrogatepass")
+
+
+def seal_of(data: Mapping[str, Any], key: Ed25519PrivateKey | None = None) -> Seal:
+    """The seal of a report, signed where a key is given."""
+    content = canonical(data)
+    digest = hashlib.sha256(content).hexdigest()
+    if key is None:
+        return Seal(digest)
+    return Seal(digest, _text(key.public_key().public_bytes_raw()), _text(key.sign(content)))
+
+
+def _text(raw: bytes) -> str:
+    return base64.b64encode(raw).decode("ascii")
+
+
+def broken(data: Mapping[str, Any], seal: Seal) -> str:
+    """Why a seal does not hold, in a sentence; "" where it does.
+
+    Raises
+    ------
+    ReportError
+        If it is signed and the package cryptography is not installed.
+    """
+    content = canonical(data)
+    if hashlib.sha256(content).hexdigest() != seal.sha256:
+        return "The seal is broken: the report was changed after it was made."
+    if not (seal.public_key or seal.signature):
+        return ""
+    _need()
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        signature = base64.b64decode(seal.signature, validate=True)
+        public = base64.b64decode(seal.public_key, validate=True)
+        Ed25519PublicKey.from_public_bytes(public).verify(signature, content)
+    except (InvalidSignature, ValueError):
+        return "The signature is not one of this report by the key that it names."
+    return ""
+
+
+def signer(seal: Seal | None) -> str:
+    """Who signed: the fingerprint of the public key, as OpenSSH prints it; "" where nobody did.
+
+    Examples
+    --------
+    >>> import base64
+    >>> signer(Seal("", base64.b64encode(bytes(32)).decode(), "signed"))
+    'SHA256:kmYcvdi2GkPeWxB6XLjrZB8JHsy2Hm8luHMFp9GMvqk'
+    """
+    if seal is None or not seal.public_key:
+        return ""
+    kind = b"ssh-ed25519"
+    try:
+        raw = base64.b64decode(seal.public_key, validate=True)
+    except ValueError:
+        return "a damaged key"
+    wire = b"".join(len(part).to_bytes(4, "big") + part for part in (kind, raw))
+    return "SHA256:" + _text(hashlib.sha256(wire).digest()).rstrip("=")
+
+
+def private_key(source: str | bytes | Path) -> Ed25519PrivateKey:
+    """An Ed25519 key that signs, from its PEM or OpenSSH text or a file of it.
+
+    Raises
+    ------
+    ReportError
+        If it is no such key, or the package cryptography is not installed.
+    """
+    _need()
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    content = _content(source)
+    ssh = b"OPENSSH PRIVATE KEY" in content
+    load = serialization.load_ssh_private_key if ssh else serialization.load_pem_private_key
+    found: Ed25519PrivateKey = _key(
+        lambda: load(content, password=None), Ed25519PrivateKey, "private"
+    )
+    return found
+
+
+def public_key(source: str | bytes | Path) -> str:
+    """A public Ed25519 key as a seal holds it, from its PEM or OpenSSH text or a file of it.
+
+    Raises
+    ------
+    ReportError
+        If it is no such key, or the package cryptography is not installed.
+    """
+    _need()
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    content = _content(source)
+    ssh = content.lstrip().startswith(b"ssh-")
+    load = serialization.load_ssh_public_key if ssh else serialization.load_pem_public_key
+    found: Ed25519PublicKey = _key(lambda: load(content), Ed25519PublicKey, "public")
+    return _text(found.public_bytes_raw())
+
+
+def _content(source: str | bytes | Path) -> bytes:
+    if isinstance(source, bytes):
+        return source
+    if isinstance(source, str) and ("BEGIN" in source or source.startswith("ssh-")):
+        return source.encode()
+    try:
+        return Path(source).read_bytes()
+    except OSError as error:
+        raise ReportError(f"There is no key to read at {str(source)[:200]!r}.") from error
+
+
+def _key(load: Any, kind: type[Any], called: str) -> Any:
+    from cryptography.exceptions import UnsupportedAlgorithm
+
+    made = "openssl genpkey -algorithm ed25519 -out key.pem, or ssh-keygen -t ed25519"
+    try:
+        found = load()
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise ReportError(
+            f"The {called} key must be an Ed25519 key without a passphrase, in PEM or OpenSSH's "
+            f"form ({made}): {error}"
+        ) from None
+    if not isinstance(found, kind):
+        raise ReportError(
+            f"The {called} key must be an Ed25519 key ({made}), got {type(found).__name__}."
+        )
+    return found
+
+
+def _need() -> None:
+    try:
+        import cryptography  # noqa: F401
+    except ImportError as error:
+        raise ReportError(MISSING) from error

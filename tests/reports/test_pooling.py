@@ -1,0 +1,99 @@
+"""Reports of parts, added up, against the report of the whole."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import calib
+from calib.analysis.decisions import Costs
+from calib.core.predictions import Predictions
+from calib.reports import Report, ReportError, parts_of
+from calib.reports.codec import encode
+from calib.reports.pooling import pool_reports
+from calib.reports.verifying import verify_report
+from tests.test_counts_alone import agree
+
+N = 2000
+SETTINGS = calib.Settings(methods=("platt", "isotonic", "spline"))
+RNG = np.random.default_rng(5)
+SCORE = RNG.beta(0.6, 0.8, N)
+OUTCOME = RNG.random(N) < SCORE**1.4
+WEIGHT = RNG.exponential(size=N) + 0.1
+TEST = RNG.random(N) < 0.5
+
+
+def report_of(rows: np.ndarray, kind: str = "plain", grade: str = "exact", **more) -> Report:
+    if kind == "weights":
+        more["sample_weight"] = WEIGHT[rows]
+    if kind == "test rows":
+        more["test"] = TEST[rows]
+    data = Predictions.from_arrays(OUTCOME[rows], SCORE[rows], name="site", **more)
+    found = calib.analyze(data, SETTINGS)
+    parts = parts_of(data, found, slices=[], costs=Costs(false_negative=3))
+    return Report.from_analysis(found, parts=parts, grade=grade, held_out_declared="yes")
+
+
+def parts(k: int, *given, **named) -> dict[str, Report]:
+    cut = np.array_split(np.random.default_rng(k).permutation(N), k)
+    return {f"{i}.json": report_of(rows, *given, **named) for i, rows in enumerate(cut)}
+
+
+@pytest.mark.parametrize(
+    ("k", "kind"),
+    [(2, "plain"), (5, "plain"), (20, "plain"), (2, "weights"), (20, "weights"), (5, "test rows")],
+)
+def test_the_sum_of_parts_is_the_whole(k: int, kind: str):
+    whole, pooled = report_of(np.arange(N), kind), pool_reports(parts(k, kind))
+    same = replace(
+        pooled.analysis,
+        data=whole.analysis.data,
+        warnings=whole.analysis.warnings,
+    )
+    if kind == "weights":
+        agree(same, whole.analysis)  # sums of weights round by their order
+    else:
+        assert encode(same) == encode(whole.analysis)
+        assert encode(pooled.parts.decisions) == encode(whole.parts.decisions)
+    assert pooled.held_out_declared == "yes"
+    assert pooled.analysis.data.n_rows == whole.analysis.data.n_rows
+    verify_report(pooled.json())
+
+
+def test_guarded_parts_are_near_the_whole():
+    whole, pooled = report_of(np.arange(N)), pool_reports(parts(5, grade="guarded"))
+    own, theirs = (each.analysis.uncalibrated.metrics for each in (pooled, whole))
+    for name, near in (("log_loss", 0.02), ("brier_score", 0.006), ("auc", 0.01)):
+        assert own[name].value == pytest.approx(theirs[name].value, abs=near)
+        # Cells of several reports overlap: no bound is claimed.
+        assert np.isnan(own[name].resolution)
+    assert "is not known" in pooled.warnings[0]
+    assert not any(each.startswith("Scores are grouped into") for each in pooled.warnings)
+    assert pooled.evidence.grade == "guarded"
+    assert pooled.analysis.data.n_rows == N
+    verify_report(pooled.json())
+
+
+def test_what_does_not_go_together_is_refused(texts):
+    rows = np.arange(N)
+    first, second = report_of(rows[:1000]), report_of(rows[1000:])
+    other = replace(second.analysis.settings, seed=9)
+    alone = {"a.json": first}
+    with texts.raises(ReportError):
+        pool_reports(alone)
+    with texts.raises(ReportError):
+        pool_reports(alone | {"b.json": first})
+    with texts.raises(ReportError):
+        pool_reports(alone | {"b.json": report_of(rows[1000:], grade="guarded")})
+    found = calib.analyze(Predictions.from_arrays(OUTCOME[1000:], SCORE[1000:]), other)
+    with texts.raises(ReportError):
+        pool_reports(alone | {"b.json": Report.from_analysis(found, grade="exact")})
+    grouped = report_of(rows[1000:], group=rows[1000:] // 10)
+    with texts.raises(ReportError):
+        pool_reports(alone | {"b.json": grouped})
+    changed = replace(second, title="Other")
+    with texts.raises(ReportError):
+        pool_reports(alone | {"b.json": changed})
+    split = report_of(rows[1000:], fold=rows[1000:] % 3)
+    with texts.raises(ReportError):
+        pool_reports(alone | {"b.json": split})

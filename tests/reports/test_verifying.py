@@ -1,0 +1,258 @@
+"""Reports recomputed from the counts that they carry, whole and tampered with."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import calib
+from calib.analysis.decisions import Costs
+from calib.core.predictions import Predictions
+from calib.metrics import expected_calibration_error, ks_error
+from calib.reports import Report, ReportError, parts_of
+from calib.reports.codec import encode
+from calib.reports.evidence import TIME
+from calib.reports.recomputing import WORDS, ranges_of
+from calib.reports.sealing import seal_of
+from calib.reports.verifying import NotVerified, verify_report
+from tests.rare import common_first
+from tests.reports.tampering import changed_leaf, leaves, random_predictions
+
+ROOT = Path(__file__).parents[2]
+N = 1200
+FAST = calib.Settings(methods=("platt", "isotonic"))
+KINDS = ["plain", "ties", "weights", "test rows", "folds", "clusters", "matrix", "counts"]
+
+
+def drawn(kind: str) -> Predictions:
+    rng = np.random.default_rng(7)
+    score = rng.beta(0.7, 0.9, N)
+    score = score.round(2) if kind in ("ties", "clusters") else score
+    outcome = rng.random(N) < 0.1 + 0.7 * score
+    if kind == "matrix":
+        given = rng.dirichlet(np.ones(3), N)
+        return Predictions.from_arrays((given.cumsum(1) < rng.random((N, 1))).sum(1), given)
+    columns = {
+        "site": rng.choice(["north", "south", "west", "isle"], N, p=[0.5, 0.3, 0.195, 0.005]),
+        "age": rng.normal(50.0, 15.0, N),
+        "day": np.datetime64("2024-01-01") + rng.integers(0, 200, N),
+    }
+    more = {
+        "weights": {"sample_weight": rng.exponential(size=N) + 0.1},
+        "test rows": {"test": rng.random(N) < 0.5},
+        "folds": {"fold": rng.choice(["a", "b", "c"], N)},
+        "clusters": {"group": rng.integers(0, 200, N)},
+    }.get(kind, {})
+    return replace(
+        Predictions.from_arrays(outcome, score, columns=columns, **more), time_name="day"
+    )
+
+
+def report_of(kind: str, grade: str) -> Report:
+    rows = drawn(kind)
+    settings = FAST
+    if kind == "matrix":
+        settings = calib.Settings(methods=("temperature",), view="top:1")
+    if kind == "counts":
+        rows = calib.aggregate(rows)
+    found = calib.analyze(rows, settings)
+    slices = [(name,) for name in rows.columns if name != rows.time_name]
+    if "site" in rows.columns and kind != "counts":
+        slices.append(("site", "age"))
+    parts = parts_of(rows, found, slices=slices, costs=Costs(false_negative=4))
+    return Report.from_analysis(found, parts=parts, grade=grade)
+
+
+@pytest.fixture(scope="module")
+def small() -> dict[str, Report]:
+    """Of each grade, quick to recompute."""
+    rng = np.random.default_rng(1)
+    score = rng.random(400)
+    columns = {"site": rng.choice(["north", "south"], 400)}
+    rows = Predictions.from_arrays(rng.random(400) < score**1.5, score, columns=columns)
+    found = calib.analyze(rows, calib.Settings(methods=("platt",)))
+    parts = parts_of(rows, found, costs=Costs(false_negative=2))
+    return {
+        grade: Report.from_analysis(found, parts=parts, grade=grade)
+        for grade in ("guarded", "exact")
+    }
+
+
+@pytest.mark.parametrize("grade", ["guarded", "exact"])
+@pytest.mark.parametrize("kind", common_first(KINDS, KINDS))
+def test_a_report_is_recomputed(kind: str, grade: str):
+    report = report_of(kind, grade)
+    found = verify_report(report.json())
+    needs_rows = {"clusters": "which rows belong together", "matrix": "all classes of a row"}
+    if kind in needs_rows:
+        assert needs_rows[kind] in found.not_recomputed[0]
+    else:
+        assert found.n_numbers > 2000
+        assert report.evidence.refits
+        assert grade == "guarded" or not found.not_recomputed
+    words = {"guarded": "within the printed bounds", "exact": "to the last bit"}
+    if report.evidence.refits:
+        assert words[grade] in found.sentence
+
+
+@pytest.mark.parametrize("kind", ["plain", "weights", "test rows", "folds", "counts"])
+def test_every_cell_of_a_guarded_report_holds_ten_rows(kind: str):
+    evidence = report_of(kind, "guarded").evidence
+    for table, strata in (
+        (evidence.cells.table, evidence.cells.strata),
+        (evidence.methods.table, evidence.methods.strata),
+    ):
+        key = np.column_stack([table.stratum, table.key])
+        _, cell = np.unique(key, axis=0, return_inverse=True)
+        assert np.bincount(cell.reshape(-1), table.rows).min() >= 10
+        assert len(strata.part) >= 1
+        # Both outcomes of a cell say nothing of their own but how many they are.
+        for name in ("low", "high"):
+            values = getattr(table, name)
+            assert len(np.unique(np.column_stack([cell.reshape(-1), values]), axis=0)) == (
+                cell.max() + 1
+            )
+    assert TIME in evidence.columns
+    assert evidence.methods.time_name == ""
+
+
+def test_a_guarded_report_has_at_most_8192_cells_per_method():
+    rng = np.random.default_rng(0)
+    score = rng.random(150_000)
+    rows = Predictions.from_arrays(rng.random(150_000) < score, score)
+    report = Report.from_analysis(calib.analyze(rows, calib.Settings(methods=("platt",))))
+    for key in report.analysis.methods:
+        assert 4000 < len(np.unique(report.evidence.table(key)[1].key)) <= 8192
+
+
+@pytest.mark.parametrize("kind", ["plain", "weights", "test rows"])
+def test_what_is_printed_lies_within_what_the_cells_allow(kind: str):
+    """The true numbers of the rows lie within ranges that are found from merged cells alone."""
+    report = report_of(kind, "guarded")
+    ranges = ranges_of(report, report.evidence)
+    metrics = report.analysis.uncalibrated.metrics
+    widths = {"log_loss": 0.1, "brier_score": 0.02, "ks_error": 0.02, "auc": 0.03}
+    for name, width in widths.items():
+        low, high = ranges[f"analysis.methods.uncalibrated.metrics.{name}.value"]
+        assert low - 1e-9 <= metrics[name].value <= high + 1e-9
+        assert high - low < width
+
+
+def test_merged_cells_end_where_the_bins_of_the_report_do():
+    report = report_of("plain", "guarded")
+    for key in ("uncalibrated", "platt"):
+        cells = report.evidence.scores(key)
+        printed = report.analysis.methods[key].metrics
+        assert ks_error(cells) == pytest.approx(printed["ks_error"].value, abs=1e-12)
+        ece = expected_calibration_error(cells, n_bins=15, strategy="quantile")
+        assert ece == pytest.approx(printed["ece_quantile"].value, abs=1e-12)
+
+
+def test_another_process_gives_the_same_to_the_last_bit(small, tmp_path):
+    small["exact"].save(tmp_path / "report.json")
+    command = [sys.executable, "-W", "error", "-m", "calib", "verify", tmp_path / "report.json"]
+    done = subprocess.run([*map(str, command)], cwd=ROOT, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"to the last bit; sealed, not signed" in done.stdout
+
+
+@pytest.mark.parametrize("grade", ["guarded", "exact"])
+def test_any_single_change_breaks_the_seal(small, grade: str):
+    data, rng = json.loads(small[grade].json()), np.random.default_rng(3)
+    places = [place for place in leaves(data) if place[0] != "seal"]
+    for at in rng.choice(len(places), 25, replace=False):
+        changed = changed_leaf(data, places[at], rng)
+        with pytest.raises(ReportError):
+            verify_report(json.dumps(changed))
+
+
+def resealed(data: dict) -> str:
+    seal = seal_of(data)
+    return json.dumps(data | {"seal": encode(seal)})
+
+
+def test_a_change_under_a_new_seal_is_found_by_the_cells(small):
+    """Whoever seals again must still have cells that give the numbers."""
+    data, rng = json.loads(small["exact"].json()), np.random.default_rng(4)
+    places = [
+        place
+        for place in leaves({"analysis": data["analysis"], "parts": data["parts"]})
+        if not WORDS.match(".".join(map(str, place)).replace("slices.0", "slices[0]"))
+    ]
+    for at in rng.choice(len(places), 20, replace=False):
+        changed = changed_leaf(data, places[at], rng)
+        with pytest.raises(ReportError) as caught:
+            verify_report(resealed(changed))
+        assert "seal" not in str(caught.value)
+
+
+def test_a_changed_cell_under_a_new_seal_is_found(small):
+    report = small["exact"]
+    for name in ("cells", "methods"):
+        counted = getattr(report.evidence, name)
+        rows = counted.table.rows.copy()
+        rows[5] += 1
+        table = replace(
+            counted.table, rows=rows, weight=rows.astype(float), weight_sq=rows.astype(float)
+        )
+        evidence = replace(report.evidence, **{name: replace(counted, table=table)})
+        changed = replace(report, evidence=evidence, seal=None)
+        with pytest.raises(NotVerified, match="the cells give"):
+            verify_report(resealed(json.loads(changed.json())))
+
+
+def test_counts_that_no_rows_have_are_refused(small):
+    data = json.loads(small["exact"].json())
+    parts = data["evidence"]["methods"]["parts"]
+    parts[[part[0] for part in parts].index("platt")][0] = "beta"
+    with pytest.raises(NotVerified, match="contradict each other"):
+        verify_report(resealed(data))
+
+
+def test_the_first_number_that_differs_is_named(small):
+    data = json.loads(small["exact"].json())
+    data["analysis"]["methods"]["platt"]["metrics"]["auc"]["high"] += 1e-15
+    named = r"methods\.platt\.metrics\.auc\.high is 0\.\d+; the cells give 0\.\d+"
+    with pytest.raises(NotVerified, match=named):
+        verify_report(resealed(data))
+
+
+def test_a_guarded_number_is_found_beyond_its_bound_and_within_it_by_the_seal(small):
+    report = small["guarded"]
+    place = "analysis.methods.platt.metrics.slope.value"
+    for share, seal in ((2.5, "resealed"), (0.0, "broken")):
+        data = json.loads(report.json())
+        slope = data["analysis"]["methods"]["platt"]["metrics"]["slope"]
+        slope["value"] += share * report.evidence.bounds[place] + 1e-12
+        text = resealed(data) if seal == "resealed" else json.dumps(data)
+        with pytest.raises(NotVerified, match=place if seal == "resealed" else "seal is broken"):
+            verify_report(text)
+
+
+def test_a_report_of_an_earlier_schema_says_that_it_carries_no_counts(texts):
+    with texts.raises(ReportError):
+        verify_report(Path(__file__).parent / "fixtures" / "schema_6.json")
+
+
+def test_more_distinct_scores_than_an_exact_report_holds_are_refused(texts):
+    rng = np.random.default_rng(0)
+    score = rng.random(51_000)
+    rows = Predictions.from_arrays(rng.random(51_000) < score, score)
+    found = calib.analyze(rows, calib.Settings(methods=()))
+    with texts.raises(ValueError):
+        Report.from_analysis(found, grade="exact")
+    with texts.raises(ValueError):
+        Report.from_analysis(found, grade="none")
+
+
+@pytest.mark.parametrize("seed", common_first(range(25), range(3)))
+def test_random_analyses_verify(seed: int):
+    rows, settings, costs = random_predictions(np.random.default_rng(seed))
+    found = calib.analyze(rows, settings)
+    parts = parts_of(rows, found, costs=costs)
+    for grade in ("exact", "guarded"):
+        verify_report(Report.from_analysis(found, parts=parts, grade=grade).json())
