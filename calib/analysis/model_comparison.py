@@ -160,12 +160,12 @@ def compare_models(
     reference: _Scored | None = None
     for number, (name, predictions) in enumerate(models.items()):
         try:
-            scored = _scored(predictions, wanted, _told(progress, number, len(models), name))
+            scored = _scored(predictions, wanted, _progress_of(progress, number, len(models), name))
         except ValueError as error:
             failures[name] = str(error)
             continue
         reference = reference or scored
-        found[name] = _against(scored, reference)
+        found[name] = _relative_to(scored, reference)
     if reference is None:
         raise ValueError(f"No model can be analysed: {next(iter(failures.values()))}")
     columns = _columns(reference.analysis)
@@ -181,11 +181,11 @@ def _check(models: Mapping[str, Predictions]) -> None:
         raise ValueError(f"models must all have the same number of score columns, got {counts}.")
 
 
-def _told(progress: Progress, number: int, total: int, name: str) -> Progress:
-    def of_this_model(share: float, text: str) -> None:
+def _progress_of(progress: Progress, number: int, total: int, name: str) -> Progress:
+    def report(share: float, text: str) -> None:
         progress((number + share) / total, f"{name}: {text}")
 
-    return of_this_model
+    return report
 
 
 def _scored(predictions: Predictions, settings: Settings, progress: Progress) -> _Scored:
@@ -229,7 +229,7 @@ def _metrics(analysis: Analysis) -> ByMethod:
     return {key: result.metrics for key, result in found.items()}
 
 
-def _against(scored: _Scored, reference: _Scored) -> ModelScores:
+def _relative_to(scored: _Scored, reference: _Scored) -> ModelScores:
     """One model's numbers, and how far they are from those of the first."""
     paired = _same_rows(reference.predictions, scored.predictions)
     metrics, keys = _metrics(scored.analysis), [c.key for c in _columns(scored.analysis)]

@@ -12,7 +12,7 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.binning import Strategy, bin_between, bin_edges
 from calib.uncertainty import Replicates
 
-FEWEST, MOST = 5, 50
+MIN_BINS, MAX_BINS = 5, 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,8 +97,8 @@ def ece_sensitivity(
     cells: ScoreCells,
     replicates: Replicates,
     *,
-    fewest: int = FEWEST,
-    most: int = MOST,
+    fewest: int = MIN_BINS,
+    most: int = MAX_BINS,
     confidence_level: float = 0.95,
 ) -> Sensitivity:
     """ECE with its interval, from `fewest` to `most` bins, uniform and quantile.

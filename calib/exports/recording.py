@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calib.calibrators.forms import Form, RowsForm, clip, sum_of, within
-from calib.numerics.elementary import LEAST, LOG2_E, MOST, reduced_exp, reduced_log
+from calib.numerics.elementary import LOG2_E, MAX_POWER, MIN_POWER, reduced_exp, reduced_log
 from calib.numerics.pieces import Pieces
 
 # Operations by the name of a node.
@@ -103,7 +103,7 @@ class Recorder:
 
     def exp(self, x: Node) -> Node:
         """e^x by basic operations, as `calib.numerics.elementary.exp` takes it."""
-        inner: Node = clip(self, x, LEAST, MOST)
+        inner: Node = clip(self, x, MIN_POWER, MAX_POWER)
         exponent = self.node("floor", inner * LOG2_E + 0.5)
         power: Node = reduced_exp(inner, exponent) * self.node("power", exponent)
         return power

@@ -39,7 +39,7 @@ EXP_SERIES = (
     -2.77777777770155933842e-03,
     1.66666666666666019037e-01,
 )
-LEAST, MOST = -745.0, 709.0  # e^x is above 0, and finite
+MIN_POWER, MAX_POWER = -745.0, 709.0  # e^x is above 0, and finite
 PART = 1 << 14  # numbers whose temporaries stay in the processor's cache
 
 
@@ -103,7 +103,7 @@ def _log(x: FloatArray) -> FloatArray:
 
 
 def _exp(x: FloatArray) -> FloatArray:
-    x = np.clip(x, LEAST, MOST)
+    x = np.clip(x, MIN_POWER, MAX_POWER)
     exponent = np.floor(x * LOG2_E + 0.5)
     result: FloatArray = reduced_exp(x, exponent) * np.ldexp(1.0, exponent.astype(np.int32))
     return result

@@ -14,7 +14,7 @@ import pandas as pd
 from calib.loading.labels import Labels
 from calib.numerics.arrays import IntArray
 
-FEWEST = 3
+MIN_COLUMNS = 3
 LOOK_ROWS = 1_000
 SEPARATORS = " _.-:/([{"
 CLOSING = ")]}"
@@ -128,7 +128,7 @@ def find_class_columns(frame: pd.DataFrame, taken: set[str], labels: Labels | No
         and pd.api.types.is_numeric_dtype(dtype)
         and not pd.api.types.is_bool_dtype(dtype)
     ]
-    groups = [group for group in _groups(frame, numeric) if len(group) >= FEWEST]
+    groups = [group for group in _groups(frame, numeric) if len(group) >= MIN_COLUMNS]
     for group in groups:
         if rows_sum(frame[group]):
             return group
@@ -180,6 +180,6 @@ def shortened(columns: Sequence[str]) -> str:
     >>> shortened(["p_0", "p_1"]), shortened([f"p_{i}" for i in range(1000)])
     ('p_0, p_1', 'p_0 … p_999')
     """
-    if len(columns) <= FEWEST:
+    if len(columns) <= MIN_COLUMNS:
         return ", ".join(columns)
     return f"{columns[0]} … {columns[-1]}"
