@@ -160,6 +160,8 @@ def measure(browser: Browser, app: str, bare: str, path: Path) -> Found:
     other = browser.new_context(base_url=bare, viewport=size).new_page()
     first, progress = load(page, path)
     harness.settle(page)
+    # The page's own slider stands beside the static diagram.
+    harness.open_static(page)
     harness.visit(other)
     presses: dict[str, list[float]] = {"app": [], "bare": [], "explorer": []}
     for number in range(BLOCKS):

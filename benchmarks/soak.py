@@ -62,8 +62,8 @@ def move(person: Person, seed: int, seconds: float) -> list[float]:
     rng = np.random.default_rng(seed)
     waited, end = [], time.perf_counter() + seconds
     while time.perf_counter() < end:
-        bins = float(rng.integers(5, 60))
-        waited.append(person.set("n_bins", "double_array_value", [bins], until=CHART))
+        sent = {"n_bins": int(rng.integers(5, 60)), "range": None, "edit": len(waited) + 1}
+        waited.append(person.set(CHART, "json_value", json.dumps({"sent": sent}), until=CHART))
         time.sleep(rng.uniform(*PAUSE))
     return waited
 

@@ -32,6 +32,9 @@ def body(model: Model) -> None:
     first.markdown(how_to_read.epsilon_matters(analysis, (), is_known=not used))
     if session.is_matrix:
         st.info(how_to_read.MAPS_OF_A_VIEW)
+    if reason := words.too_few(analysis):
+        first.info(reason)
+        return
     functions(analysis)
     beside = epsilons(analysis)
     st.markdown("### Fitted parameters")

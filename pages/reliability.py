@@ -23,7 +23,6 @@ with st.sidebar:
     binning = st.container()
     below = st.container()
     lines = widgets.lines(session)
-    widgets.control(session, choices.AXIS)
     widgets.control(session, choices.CONFIDENCE_LEVEL)
     widgets.changed(session)
 
@@ -33,7 +32,7 @@ def body(model: Model) -> None:
     shown = tuple(key for key in chosen if key in analysis.methods) or ("uncalibrated",)
     st.markdown("## Reliability diagram")
     st.markdown("  \n".join(words.errors_sentence(analysis.methods[key]) for key in shown))
-    if explorer.can_show(session, model):
+    if explored:
         explorer.hold(session, model, shown)
     live.at_once(session, model, binning, controls, partial(diagrams, shown=shown))
     reading(model, shown)
@@ -44,7 +43,10 @@ def body(model: Model) -> None:
 
 
 def controls(session: Session) -> None:
-    widgets.binning(session)
+    # The explorer has bins, methods and axes of its own.
+    if not explored:
+        widgets.bins(session)
+    widgets.control(session, choices.AUTO_BINS)
     widgets.control(session, choices.BAND)
 
 
@@ -52,7 +54,6 @@ def diagrams(model: Model, shown: tuple[str, ...]) -> None:
     if reason := words.undrawn(model.analysis.methods[shown[0]].reliability):
         st.info(reason)
         return
-    explored = explorer.can_show(session, model)
     if explored:
         explorer.show(session, model, shown)
     # Lines, and a panel per method, are drawn in the static charts alone.
@@ -63,7 +64,18 @@ def diagrams(model: Model, shown: tuple[str, ...]) -> None:
     static = st.expander("Static chart", key="static_diagram", on_change="rerun")
     if static.open:
         with static:
+            static_controls(model)
             static_diagrams(model, shown)
+
+
+def static_controls(model: Model) -> None:
+    """What the explorer has beside it, for those who cannot use the explorer."""
+    left, right = st.columns(2, gap="medium")
+    with left:
+        widgets.bins(session)
+    with right:
+        widgets.shown_methods(session, model.analysis)
+        widgets.control(session, choices.AXIS)
 
 
 def static_diagrams(model: Model, shown: tuple[str, ...]) -> None:
@@ -121,6 +133,12 @@ def bins_table(model: Model, shown: tuple[str, ...]) -> None:
 
 
 models = frame.models(session)
-with below:
-    chosen = widgets.shown_methods(session, models[0].analysis)
+chosen = widgets.methods_shown(session, models[0].analysis)
+# Fewer bins must be in reach where there are too many to draw.
+first = models[0].analysis.methods[chosen[0]].reliability
+explored = explorer.can_show(models) and not words.undrawn(first)
+if not explored:
+    with below:
+        chosen = widgets.shown_methods(session, models[0].analysis)
+        widgets.control(session, choices.AXIS)
 frame.show(session, models, body)

@@ -161,9 +161,15 @@ def draw(
 
 
 def _below(panels: Panels, bottom: int) -> dict[str, Any]:
-    """Where the legend lies: under the axis; where panels grow, at the bottom of the chart."""
+    """Where the legend lies: under the axis, as many pixels below the panels as the axis takes.
+
+    Where panels grow, a share of their height is not a fixed number of pixels. The height of an
+    empty title of the legend is: 1.3 times its font size.
+    """
     if "scaleanchor" in panels.layout["yaxis"]:
-        return {"yref": "container", "y": 0.0, "yanchor": "bottom"}
+        gap = {"text": "\u00a0", "side": "top", "font": {"size": (bottom - 4) / 1.3}}
+        # It lies on the labels of the axis.
+        return {"y": 0.0, "yanchor": "top", "title": gap, "bgcolor": "rgba(0, 0, 0, 0)"}
     return {"y": -(bottom - 4) / panels.height, "yanchor": "top"}
 
 

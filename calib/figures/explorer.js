@@ -192,6 +192,7 @@ class Drawn {
         const own = { stroke: color, fill: "none" };
         const path = (panel, kind, more = {}) => shape("path", { class: kind, ...own, ...more }, panel.marks);
         this.symbol = symbol;
+        this.cap = symbol === "circle" ? 0 : 4;
         this.bars = path(panels.diagram, "bars");
         this.line = path(panels.diagram, "line", { "stroke-dasharray": DASHES[dash] ?? "" });
         this.dots = path(panels.diagram, "dots", { fill: color });
@@ -211,7 +212,10 @@ class Drawn {
             else full += drawn;
             if (intervals) {
                 const [low, high] = wilson(bin, level);
-                bars += `M${at(x(bin.meanScore))} ${at(y(low))}V${at(y(high))}`;
+                const [across, bottom, top] = [x(bin.meanScore), y(low), y(high)];
+                bars += `M${at(across)} ${at(bottom)}V${at(top)}`;
+                // Ends tell the bars of methods apart without their colour.
+                if (this.cap) for (const end of [bottom, top]) bars += `M${at(across - this.cap)} ${at(end)}h${at(2 * this.cap)}`;
             }
         }
         this.line.setAttribute("d", line(bins.map(bin => [x(bin.meanScore), y(bin.observed)])));

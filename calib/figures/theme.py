@@ -39,6 +39,11 @@ class MethodStyle:
     symbol: str
 
     @property
+    def cap(self) -> int:
+        """Half the width of the ends of its error bars: a solid line's bars have none."""
+        return 0 if self.symbol == "circle" else 4
+
+    @property
     def hollow(self) -> str:
         """The marker without its fill."""
         return f"{self.symbol}-open"

@@ -5,7 +5,7 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page
 
 from calib.text import JOINER
-from tests.browser.harness import by_key, settle
+from tests.browser.harness import by_key, open_static, settle
 
 
 def go(page: Page, label: str) -> None:
@@ -24,6 +24,7 @@ def upload(page: Page, *files: Path, key: str = "data_file") -> None:
 
 def press_slider(page: Page, key: str, keys: str) -> None:
     """Move a slider by keyboard."""
+    open_static(page)
     slider = by_key(page, key).get_by_role("slider")
     slider.focus()
     slider.press(keys)

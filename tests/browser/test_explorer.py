@@ -198,8 +198,11 @@ def test_the_bin_slider_draws_at_once_and_the_page_follows(page: Page):
     assert line.get_attribute("d").count(" ") == 18
     settle(page)
     assert address(page)["bins"] == "18"
+    # One control for one thing: the page has a slider only where the static diagram is open.
+    expect(by_key(page, "n_bins")).to_have_count(0)
+    open_static(page)
     assert by_key(page, "n_bins").get_by_role("slider").input_value() == "18"
-    # The other way: the page's own slider moves it.
+    # The other way: that slider moves the explorer.
     own = by_key(page, "n_bins").get_by_role("slider")
     own.focus()
     own.press("ArrowLeft")

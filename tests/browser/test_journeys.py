@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.actions import go, press_slider, upload
-from tests.browser.harness import by_key, settle, traces, visit
+from tests.browser.harness import by_key, open_static, settle, traces, visit
 from tests.rare import common_first, rare
 
 PAGES = ["Overview", "Data", "Reliability", "Cumulative", "Functions", "Compare", "Slices"]
@@ -22,6 +22,7 @@ def points(page: Page, key: str, name: str = "") -> list[list[float]]:
 
 
 def value(page: Page, key: str) -> str:
+    open_static(page)
     return by_key(page, key).get_by_role("slider").input_value()
 
 
@@ -131,6 +132,7 @@ def test_nothing_is_lost_by_changing_page_or_setting(page: Page, odd_file):
 @rare
 def test_a_link_restores_the_settings(page: Page):
     visit(page, "/reliability")
+    open_static(page)
     by_key(page, "strategy").get_by_text("Uniform").click()
     settle(page)
     press_slider(page, "n_bins", "ArrowRight")

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from calib.ui.session.choices import LINK_NAMES
 from calib.ui.session.pages import OF_A_MATRIX, PAGES
 from tests.browser.actions import go, press_slider
-from tests.browser.harness import by_key, settle, traces, visit
+from tests.browser.harness import by_key, open_static, settle, traces, visit
 from tests.rare import common_first, rare
 
 LABELS = [label for label in PAGES if label not in OF_A_MATRIX]
@@ -180,6 +180,7 @@ def test_each_chip_resets_its_setting_and_one_resets_all(page: Page):
     by_key(page, "reset_all").get_by_role("button").click()
     settle(page)
     assert address(page) == {}
+    open_static(page)
     expect(by_key(page, "n_bins").get_by_role("slider")).to_have_value("15")
     expect(by_key(page, "changed")).to_have_count(0)
 

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from calib.calibrators import score_methods
 from calib.metrics import METRICS
-from tests.browser.harness import by_key, settle, traces, visit
+from tests.browser.harness import by_key, open_static, settle, traces, visit
 
 
 def named(page: Page, chart: str, name: str) -> list[dict]:
@@ -51,6 +51,7 @@ def test_auto_takes_the_slider_over(page: Page):
     visit(page, "/reliability")
     by_key(page, "auto_bins").locator("label").click()
     settle(page)
+    open_static(page)
     expect(by_key(page, "n_bins").get_by_role("slider")).to_be_disabled()
     n_bins = int(by_key(page, "n_bins").get_by_role("slider").input_value())
     assert len(named(page, "chart_reliability", "Uncalibrated")[0]["x"]) == n_bins

@@ -111,7 +111,14 @@ def test_a_chart_of_square_panels_is_as_high_as_its_width_asks_for(analysis):
         height = eval(css.replace("100cqw", str(width)))
         grown = (width - margin.l - margin.r) / inner[0]
         assert height - margin.t - margin.b == pytest.approx(inner[1] * grown, abs=0.1)
-    assert chart.figure.layout.legend.yref == "container"
+
+
+def test_the_legend_of_a_square_lies_as_far_below_it_at_any_width(analysis):
+    """A share of the panel's height would grow with it; the legend's empty title does not."""
+    legend = reliability_chart(analysis, histogram=False).figure.layout.legend
+    assert (legend.y, legend.yanchor, legend.title.side) == (0.0, "top", "top")
+    assert legend.bgcolor == "rgba(0, 0, 0, 0)"  # it lies on the labels of the axis
+    assert legend.title.text.strip("\u00a0") == ""
 
 
 def test_panel_is_square_and_both_axes_are_alike(analysis):
@@ -227,3 +234,9 @@ def test_few_rows_are_counted_without_a_prefix(analysis):
     many = np.full(3_000, 0.3)
     large = analyze(Predictions.from_arrays(np.arange(3_000) < 900, many), Settings(methods=()))
     assert reliability_chart(large).figure.layout.yaxis2.tickformat == "~s"
+
+
+def test_error_bars_of_two_methods_differ_without_colour(analysis, trace):
+    figure = reliability_chart(analysis, ("uncalibrated", "beta")).figure
+    ends = [trace(figure, f"dots {key}").error_y.width for key in ("uncalibrated", "beta")]
+    assert ends == [0, 4]

@@ -50,8 +50,8 @@ def test_one_chosen_model_is_a_page_as_it_is_without_others(texts):
     app = go(start(ex="rounds", model="round 10"), "reliability")
     assert names(app) == []
     texts.shown(said(app))
-    # The sensitivity; the explorer draws the diagram.
-    assert len(app.get("plotly_chart")) == 1
+    # The static diagram, below the explorer, and the sensitivity.
+    assert len(app.get("plotly_chart")) == 2
 
 
 def test_what_a_link_asks_for_and_is_not_there_is_told(texts):

@@ -35,6 +35,14 @@ def start(**named: str) -> AppTest:
 def go(app: AppTest, page: str) -> AppTest:
     app.switch_page(f"pages/{page}.py" if page else "app.py").run()
     assert not app.exception
+    return open_static(app)
+
+
+def open_static(app: AppTest) -> AppTest:
+    """Have the static diagram drawn with its controls, where the explorer stands above it."""
+    if "static_diagram" in app.session_state and not app.session_state["static_diagram"]:
+        app.session_state["static_diagram"] = True
+        app.run()
     return app
 
 
@@ -111,7 +119,7 @@ def test_a_dropped_file_restores_the_view_of_its_link():
     app.file_uploader[0].upload("clean.csv", rows().encode(), "text/csv").run()
     assert not app.exception
     assert "This link is for" not in said(app)
-    assert app.slider(key="n_bins").value == 7
+    assert open_static(app).slider(key="n_bins").value == 7
     assert app.segmented_control(key="axis").value == "logit"
     assert dict(app.query_params) == link
 
@@ -124,7 +132,7 @@ def test_another_file_than_that_of_the_link_is_opened_only_on_request(texts):
     assert not app.get("plotly_chart")
     button(app, "open_offered").click().run()
     assert app.get("plotly_chart")
-    assert app.slider(key="n_bins").value == 7
+    assert open_static(app).slider(key="n_bins").value == 7
     assert app.query_params["file"] == "other.csv"
 
 

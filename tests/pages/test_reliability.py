@@ -3,20 +3,18 @@
 import json
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import increasing_bins
-from tests.pages.test_pages import button, go, rows, said, start, upload
+from tests.pages.test_pages import ROOT, button, go, open_static, rows, said, start, upload
 
 SWEPT = {key: increasing_bins(example.load().view().cells()) for key, example in EXAMPLES.items()}
 
 
 def traces(app, chart):
     """Traces of a chart by their name (the app sends no uids)."""
-    if "static_diagram" in app.session_state and not app.session_state["static_diagram"]:
-        app.session_state["static_diagram"] = True
-        app.run()
-    (found,) = [c for c in app.get("plotly_chart") if chart in c.proto.id]
+    (found,) = [c for c in open_static(app).get("plotly_chart") if chart in c.proto.id]
     return {trace.get("name"): trace for trace in json.loads(found.proto.spec)["data"]}
 
 
@@ -82,6 +80,9 @@ def test_few_rows_and_bands_that_leave_no_dot_outside_are_not_drawn():
     few = upload(start(), rows(8), "few.csv")
     go(few, "reliability")
     assert "No diagram: 8 rows cannot show a pattern." in [box.value for box in few.info]
+    go(few, "functions")
+    assert "No chart: 8 rows cannot show a pattern." in [box.value for box in few.info]
+    assert not few.get("plotly_chart")
     wide = go(upload(start(bins="30"), rows(60), "wide.csv"), "reliability")
     assert "with about 2 rows per bin" in " ".join(box.value for box in wide.info)
     assert not [c for c in wide.get("plotly_chart") if "chart_reliability" in c.proto.id]
@@ -93,6 +94,20 @@ def test_the_strip_marks_the_bins_in_use():
     assert "The conclusion" in said(app)
     app.slider(key="n_bins").set_value(9).run()
     assert traces(app, "chart_sensitivity")["Current choice"]["x"] == [9]
+
+
+def test_a_control_of_the_explorer_has_no_double_beside_it():
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    app.switch_page("pages/reliability.py").run()
+    own = {"n_bins", "strategy", "shown", "axis"}
+    drawn = {found.key for kind in (app.slider, app.segmented_control, app.pills) for found in kind}
+    assert not own & drawn
+    drawn = {
+        found.key
+        for kind in (open_static(app).slider, app.segmented_control, app.pills)
+        for found in kind
+    }
+    assert own <= drawn
 
 
 def test_auto_follows_the_data_and_the_slider_shows_its_choice():

@@ -12,11 +12,10 @@ from streamlit.testing.v1 import AppTest
 import calib
 from calib.analysis.decisions import Costs
 from calib.cli import main
-from calib.figures.images import missing
 from calib.reports import Report, compare_reports, parts_of
 from calib.reports.command import command_line, library_call
 from calib.store import Store
-from calib.ui.reports import downloads
+from calib.ui.reports.downloads import IMAGES
 from calib.ui.reports.sharing import who_can_open
 from tests.pages.test_pages import ROOT, button, go, said, start, upload
 
@@ -365,21 +364,11 @@ def test_hostile_words_stay_text(store, report):
     assert ":gray-badge[:red[tag]]" not in said(listed)
 
 
-@pytest.mark.skipif(bool(missing()), reason=missing())
-def test_charts_are_drawn_when_asked(store, report):
+def test_images_are_made_in_the_browser_and_no_button_is_dead(store, report):
     app = opened(report=store.save(report))
-    button(app, "draw_svg").click().run(timeout=120)
-    assert not app.exception
-    labels = [found.proto.label for found in app.get("download_button")]
-    n_charts = report.html().count('class="plot"')
-    assert f"Take {n_charts} charts" in labels
-
-
-def test_what_images_need_is_said(store, report, monkeypatch, texts):
-    monkeypatch.setattr(downloads, "missing", lambda: "Images need the package kaleido.")
-    app = opened(report=store.save(report))
-    assert button(app, "draw_png").disabled
-    texts.shown(said(app))
+    assert not [button for button in app.button if button.disabled]
+    assert not [b.key for b in app.button if (b.key or "").startswith("draw_")]
+    assert IMAGES in [found.value for found in app.caption]
 
 
 def test_what_a_saved_report_prints_makes_it_again(store, tmp_path, monkeypatch):

@@ -102,10 +102,15 @@ def by_simplicity(session: Session) -> list[str]:
 
 
 def binning(session: Session) -> None:
+    """Strategy and number of bins, and whether the data choose it."""
+    bins(session)
+    control(session, choices.AUTO_BINS)
+
+
+def bins(session: Session) -> None:
     """Strategy and number of bins."""
     control(session, choices.STRATEGY)
     control(session, choices.N_BINS, disabled=session[choices.AUTO_BINS])
-    control(session, choices.AUTO_BINS)
 
 
 def lines(session: Session) -> tuple[RateKind, ...]:
@@ -123,10 +128,15 @@ def methods(session: Session) -> None:
 
 
 def shown_methods(session: Session, analysis: Analysis) -> tuple[str, ...]:
-    """The methods to draw, uncalibrated and recommended at first; returns them in a fixed order."""
-    options, choice = session.settings.methods, choices.SHOWN
-    chosen = choice.among(session[choice], options)
-    return control(session, choice, options, value=chosen or shown_at_first(analysis))
+    """Pick the methods to draw; returns them in a fixed order."""
+    value = methods_shown(session, analysis)
+    return control(session, choices.SHOWN, session.settings.methods, value=value)
+
+
+def methods_shown(session: Session, analysis: Analysis) -> tuple[str, ...]:
+    """The methods to draw, uncalibrated and recommended at first."""
+    found = choices.SHOWN.among(session[choices.SHOWN], session.settings.methods)
+    return found or shown_at_first(analysis)
 
 
 def after(session: Session, analysis: Analysis) -> str:

@@ -29,9 +29,9 @@ SENT: tuple[Choice[Any], ...] = (
 )
 
 
-def can_show(session: Session, model: Model) -> bool:
+def can_show(found: Sequence[Model]) -> bool:
     """Whether the browser can draw it all: one model, whose rows are independent."""
-    return session.pending is None and model.analysis.held_out.rows.group is None
+    return len(found) == 1 and found[0].analysis.held_out.rows.group is None
 
 
 def hold(session: Session, model: Model, shown: Sequence[str]) -> None:

@@ -76,7 +76,6 @@ def form(session: Session, model: Model, store: Store | None) -> None:
         return
     st.markdown("### Download")
     downloads.files(report, "calibration-report")
-    downloads.images(report, "calibration-report")
     if store is not None:
         st.markdown("### Share with the team")
         _saving(session, store, report)

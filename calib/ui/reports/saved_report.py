@@ -59,7 +59,6 @@ def _saved(session: Session, store: Store) -> None:
         st.caption("Link to this report")
         sharing.link(entry.id)
         downloads.files(report, "calibration-report")
-        downloads.images(report, "calibration-report")
         report_comparison.offer(session, store)
         _acts(session, store, report, entry)
     _draw(report.document())
@@ -74,7 +73,6 @@ def _file(session: Session, report: Report, store: Store | None) -> None:
         return
     with st.sidebar:
         downloads.files(report, "calibration-report")
-        downloads.images(report, "calibration-report")
         report_comparison.offer(session, store)
     _draw(report.document())
 

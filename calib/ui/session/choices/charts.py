@@ -215,7 +215,7 @@ AUTO_BINS = Choice[bool](
     link="auto",
     default=False,
     values=flag(),
-    label="Auto",
+    label="Automatic number of bins",
     help="The largest number of bins for which observed frequencies still increase monotonically "
     "(ECE-sweep, Roelofs et al. 2022).",
     chip="Auto bins",
