@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from calib.calibrators.forms import ON_ARRAYS, within
 from calib.calibrators.histogram import Histogram
 
 
@@ -40,3 +41,11 @@ def test_certain_bins_are_shrunk_toward_the_base_rate():
 def test_refuses_parameters(parameters, texts):
     with texts.raises(ValueError):
         Histogram(**parameters).fit([0.2, 0.8], [0, 1])
+
+
+def test_the_function_as_data_is_the_one_that_predicts():
+    rng = np.random.default_rng(5)
+    scores = rng.random(300)
+    fitted = Histogram(7).fit(scores, rng.random(300) < scores)
+    drawn = np.concatenate([fitted.edges_, rng.random(50), [0.0, 1.0]])
+    assert within(ON_ARRAYS, fitted.to_map(), drawn).tolist() == fitted.predict(drawn).tolist()

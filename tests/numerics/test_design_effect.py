@@ -56,3 +56,14 @@ def test_an_uneven_effect_is_taken_back_to_the_mean_and_variance_of_independent_
     # All of it in one of four directions: 8 chi-square(1), as 8 + 4 (chi-square(4) - 4).
     effect = DesignEffect(2.0, 1.0, 4, 100)
     assert effect.of_independent_rows(8.0 + 2.0 * 2.0 * 3.0) == pytest.approx(4.0 + 3.0)
+
+
+def test_freedom_of_a_few_clusters_is_that_of_their_pairs():
+    rng = np.random.default_rng(4)
+    sums = rng.normal([2.0, 0.0, 0.0], size=(4, 3))
+    pairs = [(one, two) for one in range(4) for two in range(4) if one != two]
+    between = sum(sums[i] @ sums[i] * (sums[j] @ sums[j]) for i, j in pairs)
+    aligned = sum((sums[i] @ sums[j]) ** 2 for i, j in pairs)
+    found = design_effect(sums, np.eye(3), np.eye(3), 4)
+    assert 1.0 < found.freedom < 3.0
+    assert found.freedom == pytest.approx(between / aligned, rel=1e-12)

@@ -82,3 +82,16 @@ def test_pulls_add():
 
 def test_zeros_are_raised_to_machine_epsilon():
     assert log_scores(np.array([[0.0, 1.0]])).tolist() == [[np.log(2.0**-52), 0.0]]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_some_rows_are_a_problem_of_their_own(weighted):
+    x, label, weight = rows()
+    weight = weight if weighted else None
+    chosen = np.arange(0, 400, 3)
+    some = SoftmaxRegression(Full(), x, label, weight).rows(chosen)
+    own = weight[chosen] if weighted else None
+    alone = SoftmaxRegression(Full(), x[chosen], label[chosen], own)
+    theta = Full().identity(4)
+    assert some.log_loss(theta) == alone.log_loss(theta)
+    assert some.total_weight == alone.total_weight

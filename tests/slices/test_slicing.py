@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from calib.analysis.slices import slice_by
+from calib.analysis.slices.slicing import _quantiles, range_levels, range_names
 
 
 def test_numbers_are_ordered_by_size_also_as_text():
@@ -79,3 +80,16 @@ def test_names_of_close_edges_differ():
 def test_refusals(names, n_ranges, texts):
     with texts.raises(ValueError):
         slice_by({"a": np.array(["u", "v"])}, names, n_ranges=n_ranges)
+
+
+@pytest.mark.parametrize("n_ranges", [2, 3, 5, 7])
+def test_counted_numbers_are_cut_where_numpy_cuts_their_rows(n_ranges):
+    rng = np.random.default_rng(3)
+    values, counts = rng.normal(size=40), rng.integers(1, 9, 40)
+    levels = range_levels(n_ranges)
+    expected = np.quantile(np.repeat(values, counts), levels)
+    np.testing.assert_array_equal(_quantiles(values, counts, levels), expected)
+
+
+def test_one_range_holds_all():
+    assert range_names(np.empty(0)) == ["all"]
