@@ -6,6 +6,10 @@ from calib.ui.controls import uploaders, widgets
 from calib.ui.data import example_view, mapping
 from calib.ui.layout import frame
 
+COUNTED = (
+    "The file holds counts, so there are no rows to show here. Its columns were named when the "
+    "rows were counted."
+)
 session = frame.begin("Data")
 
 with st.sidebar:
@@ -24,8 +28,12 @@ if session.upload is None:
     st.stop()
 
 upload = session.upload
-st.markdown("### What the columns mean")
-mapping.columns(upload)
+if upload.counted:
+    st.markdown("### What was counted")
+    st.markdown(COUNTED)
+else:
+    st.markdown("### What the columns mean")
+    mapping.columns(upload)
 uploaders.problems(session)
 if upload.checklist:
     with st.container(key="checklist", gap="xxsmall"):
@@ -36,5 +44,6 @@ uploaders.unseen(session)
 if upload.models:
     st.page_link("app.py", label="**See the result**", icon=":material/arrow_forward:")
 
-st.markdown("### First rows")
-mapping.preview(session)
+if not upload.counted:
+    st.markdown("### First rows")
+    mapping.preview(session)

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from calib.core.predictions import Predictions
 from calib.figures.overlay import overlay_chart
 from calib.ui.controls import widgets
 from calib.ui.layout import charts, frame
@@ -16,7 +17,8 @@ columns: tuple[str, ...] = ()
 with st.sidebar:
     if named.columns:
         columns = slice_controls.columns_control(session, named)
-        widgets.control(session, choices.N_RANGES)
+        if isinstance(named, Predictions):
+            widgets.control(session, choices.N_RANGES)
     below = st.container()
     widgets.binning(session)
     widgets.control(session, choices.CONFIDENCE_LEVEL)
@@ -32,11 +34,11 @@ def body(model: Model) -> None:
         st.page_link("pages/data.py", label="**Go to Data**", query_params=session.link())
         return
     with st.spinner("Computing slices"):
-        cut = slicing.slicing(session, rows, columns)
-        own = slicing.scored(session, cut, rows)
-        gaps = slicing.gaps(session, analysis, own, shown)
+        cut = slicing.sliced(session, rows, analysis, columns)
+        own = slicing.scored(session, cut)
+        gaps = slicing.gaps(session, cut, own, shown)
         decided = decisions.decisions(session, analysis)
-        rates = slicing.error_rates(session, analysis, own, decided, shown)
+        rates = slicing.error_rates(session, cut, own, decided, shown)
     slice_view.forest(gaps)
     slice_view.table(gaps)
 
@@ -52,7 +54,7 @@ def body(model: Model) -> None:
     overlay, alone = st.columns(2, gap="large")
     with overlay:
         picked = slice_controls.picked_control(session, gaps["uncalibrated"])
-        curves = slicing.curves(session, analysis, own, picked)
+        curves = slicing.curves(session, cut, own, picked)
         charts.chart(overlay_chart(curves), "chart_overlay")
     with alone:
         number = slice_controls.slice_calibrator_control(session, gaps["uncalibrated"])

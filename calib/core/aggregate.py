@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from calib.numerics.cell_table import (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Aggregate:
     """Predictions counted into cells: per score, outcome and part of the data. No rows.
 
@@ -96,6 +96,11 @@ class Aggregate:
     def is_matrix(self) -> bool:
         """Never: one view of a matrix is one score per row."""
         return False
+
+    @property
+    def is_split(self) -> bool:
+        """Whether calibration and test rows are counted apart."""
+        return bool((self.strata.test != NONE).any())
 
     @property
     def origin(self) -> None:
@@ -279,29 +284,29 @@ class Aggregate:
         return cls(**aggregate_json.from_json(data))
 
     @staticmethod
-    def is_saved_at(path: str | Path) -> bool:
+    def is_saved_at(path: str | Path | BinaryIO) -> bool:
         """Whether a file says that it is an aggregate.
 
         Parameters
         ----------
-        path : str or Path
+        path : str, Path or binary file
         """
-        return aggregate_file.is_written_at(Path(path))
+        return aggregate_file.is_written_at(path)
 
     @classmethod
-    def load(cls, path: str | Path) -> Aggregate:
+    def load(cls, path: str | Path | BinaryIO) -> Aggregate:
         """Read what `save` wrote.
 
         Parameters
         ----------
-        path : str or Path
+        path : str, Path or binary file
 
         Raises
         ------
         ValueError
             If the file is none, is damaged, or is of a later version.
         """
-        return cls(**aggregate_file.read(Path(path)))
+        return cls(**aggregate_file.read(path))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,8 @@ COLUMN_TYPES: Mapping[str, type] = {
     "low": np.float64,
     "high": np.float64,
 }
+# A forged file of a few kilobytes may say that it holds any number of them.
+MAX_ENTRIES = 20_000_000
 
 
 def write(
@@ -52,7 +54,7 @@ def described(
     }
 
 
-def is_written_at(path: Path) -> bool:
+def is_written_at(path: str | Path | BinaryIO) -> bool:
     """Whether a file says that it is an aggregate."""
     try:
         return METADATA_KEY in (pq.read_schema(path).metadata or {})
@@ -60,7 +62,7 @@ def is_written_at(path: Path) -> bool:
         return False
 
 
-def read(path: Path) -> dict[str, Any]:
+def read(path: str | Path | BinaryIO) -> dict[str, Any]:
     """What was written, by name.
 
     Raises
@@ -68,18 +70,24 @@ def read(path: Path) -> dict[str, Any]:
     ValueError
         If the file is none, is damaged, or is of a later version.
     """
+    called = Path(path).name if isinstance(path, str | Path) else "The file"
     try:
-        table = pq.read_table(path)
+        if pq.read_metadata(path).num_rows > MAX_ENTRIES:
+            raise ValueError(f"more than {MAX_ENTRIES:,} entries")
+        schema = pq.read_schema(path)
+        if any(schema.field(k).type != pa.from_numpy_dtype(v) for k, v in COLUMN_TYPES.items()):
+            raise ValueError("columns of other types")
+        table = pq.read_table(path, columns=list(COLUMN_TYPES))
         known = json.loads((table.schema.metadata or {})[METADATA_KEY])
     except (pa.ArrowException, KeyError, ValueError) as error:
         raise ValueError(
-            f"{path.name} is not an aggregate that calib saved, or it is damaged. Count the "
+            f"{called} is not an aggregate that calib saved, or it is damaged. Count the "
             "predictions again with calib.aggregate."
         ) from error
     version = known.pop("schema_version", None) if isinstance(known, dict) else None
     if version != SCHEMA_VERSION:
         raise ValueError(
-            f"{path.name} has schema version {version!r}; this calib reads version "
+            f"{called} has schema version {version!r}; this calib reads version "
             f"{SCHEMA_VERSION}. Update calib, or count the predictions again."
         )
     try:
@@ -90,7 +98,7 @@ def read(path: Path) -> dict[str, Any]:
         return decoded(columns, known)
     except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
         raise ValueError(
-            f"{path.name} is damaged: its cells contradict each other. Count the predictions "
+            f"{called} is damaged: its cells contradict each other. Count the predictions "
             "again with calib.aggregate."
         ) from error
 

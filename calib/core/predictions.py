@@ -199,6 +199,11 @@ class Predictions:
         return () if self.origin is None else self.origin.remarks(n_rows)
 
     @property
+    def is_split(self) -> bool:
+        """Whether there are test rows beside the calibration rows."""
+        return self.test is not None
+
+    @property
     def is_matrix(self) -> bool:
         """Whether there is one score per class, and not one score per row."""
         return self.scores.ndim == 2

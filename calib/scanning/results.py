@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import BufferedIOBase
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -34,23 +35,30 @@ ENDS = {"low": "calib_low", "high": "calib_high"}
 
 def is_result(path: Any) -> bool:
     """Whether a file holds what the query of `scan_sql` gave."""
+    if isinstance(path, BufferedIOBase):
+        return _is_result(path)
     if not isinstance(path, str | Path) or not Path(path).is_file():
         return False
+    with open(path, "rb") as file:
+        return _is_result(file)
+
+
+def _is_result(file: BinaryIO | BufferedIOBase) -> bool:
     try:
-        names = pq.read_schema(path).names
+        names = pq.read_schema(file).names
     except (pa.ArrowException, OSError):
-        with open(path, "rb") as file:
-            first = file.readline(4096).decode("utf-8-sig", "replace")
+        file.seek(0)
+        first = file.readline(4096).decode("utf-8-sig", "replace")
         names = [name.strip(' "\r\n') for name in first.split(",")]
     return {name.casefold() for name in names} >= set(COLUMNS)
 
 
-def read_result(path: str | Path, positive: object = None) -> Aggregate:
+def read_result(path: str | Path | BufferedIOBase, positive: object = None) -> Aggregate:
     """An Aggregate of what the query of `scan_sql` gave.
 
     Parameters
     ----------
-    path : path
+    path : path or binary file
         CSV with commas and a header, or Parquet.
     positive : object, optional
         Label that counts as positive, or several; one that says so if None.
@@ -61,12 +69,13 @@ def read_result(path: str | Path, positive: object = None) -> Aggregate:
         If rows of the table are outside [0, 1], the labels are unclear, or the file is of another
         version.
     """
-    found = _frame(Path(path))
+    called = Path(path).name if isinstance(path, str | Path) else "The file"
+    found = _frame(path)
     versions = set(found["calib_version"])
     if versions != {VERSION}:
         raise refuse(
             "version",
-            f"{quoted(Path(path).name)} has version {sorted(versions)}; this calib reads version "
+            f"{quoted(called)} has version {sorted(versions)}; this calib reads version "
             f"{VERSION}. Print the query again by calib.scan_sql, and run it again.",
         )
     names = found[found["calib_role"] == "names"].iloc[0]
@@ -100,7 +109,7 @@ def read_result(path: str | Path, positive: object = None) -> Aggregate:
     return joined_pieces(
         parts,
         pieces,
-        name=stem(str(path)),
+        name=stem(called),
         score_name=names["calib_column"],
         outcome_name=names["calib_value"],
         positive_name=class_names[1],
@@ -112,11 +121,13 @@ def read_result(path: str | Path, positive: object = None) -> Aggregate:
     )
 
 
-def _frame(path: Path) -> pd.DataFrame:
+def _frame(path: str | Path | BufferedIOBase) -> pd.DataFrame:
     texts = ["calib_role", "calib_column", "calib_value", "calib_outcome"]
     try:
         found = pd.read_parquet(path)
     except (pa.ArrowException, OSError):
+        if isinstance(path, BufferedIOBase):
+            path.seek(0)
         # As text: a slice may be called 007, or NA.
         found = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     found.columns = found.columns.str.casefold()

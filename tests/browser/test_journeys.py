@@ -3,10 +3,12 @@
 import json
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+import calib
 from tests.browser.actions import go, press_slider, upload
 from tests.browser.harness import by_key, open_static, settle, traces, visit
 from tests.rare import common_first, rare
@@ -113,6 +115,21 @@ def test_adult_in_two_files_gives_the_published_table(page: Page, shared, tmp_pa
     assert losses["spline"] <= 0.3940
     # The textbook map has 0.3940; this one never says 0 or 1.
     assert losses["isotonic"] == pytest.approx(0.3923, abs=1e-4)
+
+
+def test_counts_of_a_query_are_shown_like_rows(page: Page, odd_file, tmp_path):
+    query = calib.scan_sql("duckdb", table="rows", outcome="left?", score="risk", slices=["region"])
+    cells = tmp_path / "cells.csv"
+    duckdb.connect().read_csv(str(odd_file)).query("rows", query).write_csv(str(cells), header=True)
+    visit(page, "/data")
+    upload(page, cells)
+    expect(by_key(page, "checklist")).to_contain_text("3,000 rows")
+    go(page, "Reliability")
+    assert len(points(page, "chart_reliability", "Uncalibrated")[0][0]) == 15
+    go(page, "Overview")
+    verdict = page.get_by_role("heading", level=2)
+    assert verdict.inner_text().startswith("✕ Not calibrated")
+    expect(page.get_by_text("File: cells (counts without rows)")).to_be_visible()
 
 
 @rare

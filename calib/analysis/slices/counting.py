@@ -116,7 +116,7 @@ def days_or_values(values: NDArray[Any]) -> tuple[tuple[str, ...], IntArray]:
     return tuple(names), rank[codes]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class SlicedRows:
     """Rows, or counts of them, by slice, and how every method scores them.
 

@@ -65,7 +65,7 @@ READING = """
 def table_of(session: Session, matrix: MatrixFits, model: Model, method: str) -> Classwise:
     """Every class under a method, computed once."""
     with st.spinner("Computing classes …"):
-        return session.memo.heavy(_classwise, matrix, method, model.rows)
+        return session.memo.heavy(_classwise, matrix, method, model.predictions)
 
 
 def _classwise(matrix: MatrixFits, method: str, rows: Predictions) -> Classwise:
@@ -95,7 +95,7 @@ def summary(table: Classwise, method: str) -> str:
 def show(model: Model, table: Classwise) -> int | None:
     """Draw the table; the class of the row that was selected, if one was."""
     frame = table.frame()
-    frame["class"] = [plain_name(model.rows, k) for k in table.index]
+    frame["class"] = [plain_name(model.predictions, k) for k in table.index]
     selected = st.dataframe(
         frame.style.apply(_shades, axis=None),
         column_order=list(COLUMNS),

@@ -9,6 +9,7 @@ from typing import Literal
 import streamlit as st
 
 from calib.loading import MAX_BYTES, Choice, InputError, Problem, Table, TextFormat, read
+from calib.loading.problems import refuse
 from calib.loading.reading.apart import FileReader, Limits, is_harmless
 from calib.text import plain, plural, sentence
 from calib.ui.controls.widgets import field
@@ -17,7 +18,7 @@ from calib.ui.session.choices import MODELS
 from calib.ui.session.pages import PAGES
 from calib.ui.session.session import Session, source_of
 from calib.ui.session.turns import FILES
-from calib.ui.session.upload import Upload
+from calib.ui.session.upload import Upload, read_counts
 
 Place = Literal["data", "test"]
 UNREADABLE = Problem(
@@ -26,6 +27,12 @@ UNREADABLE = Problem(
     "The file could not be read because of a program error; the server log has the details. "
     "Save the table as plain CSV with a header line and try again.",
 )
+COUNTS_ALONE = (
+    "One of these files holds counts, and counts cannot be shown together with rows. Drop the "
+    "files of counts alone. Test rows are counted together with the calibration rows, by a split "
+    "column."
+)
+TEST_HELP = "Give the calibration rows first. Counts include their test rows."
 FOUND = TextFormat()
 log = logging.getLogger(__name__)
 
@@ -41,7 +48,8 @@ def uploaders(session: Session) -> None:
         "CSV, TSV, Parquet, Feather or Arrow, plain or compressed: one row per prediction, with "
         "an outcome column and a score column, or one score column per class or model. NumPy: "
         "an .npz of `probs` or `logits` and `y`. Upload several files to compare models. "
-        "Files stay on the machine that runs this app."
+        "Counts without rows: a file of `Aggregate.save`, or the result of the query of "
+        "`calib sql` as CSV. Files stay on the machine that runs this app."
     )
 
 
@@ -107,8 +115,8 @@ def _uploader(session: Session, place: Place, label: str) -> None:
             key=f"{key}_{session.n_reads}",
             accept_multiple_files=place == "data",
             max_upload_size=MAX_BYTES // 2**20,
-            disabled=place == "test" and session.upload is None,
-            help=None if place == "data" else "Give the calibration rows first.",
+            disabled=place == "test" and not (session.upload and session.upload.tables),
+            help=None if place == "data" else TEST_HELP,
         )
     if not found:
         return
@@ -152,15 +160,21 @@ def receive(
     files: Sequence[tuple[str, bytes]],
     place: Place,
     written: TextFormat = FOUND,
+    *,
+    add: bool = False,
 ) -> None:
     """Read files and show them; what was shown stays where one cannot be read."""
     session.unread = None
     try:
-        tables = _tables(files, written)
+        counts = [(name, found) for name, data in files if (found := read_counts(data, name))]
+        if counts and (place == "test" or len(counts) < len(files)):
+            raise refuse("counts-and-rows", COUNTS_ALONE)
+        tables = [] if counts else _tables(files, written)
         if place == "data":
+            upload = Upload.of_counts(counts, add=add) if counts else Upload.of(*tables)
             if session.upload is not None:
                 session.reset(MODELS)
-            session.receive(Upload.of(*tables))
+            session.receive(upload)
             session.unseen = "unknown"
         elif session.upload is not None:
             session.take(session.upload.with_test(tables[0]))
@@ -250,7 +264,10 @@ def _read_anew(session: Session, choice: Choice) -> None:
     if session.unread is not None:
         files, place = session.unread
         with st.spinner("Reading the file"):
-            receive(session, files, place, TextFormat(**choice.arguments))
+            if "add" in choice.arguments:
+                receive(session, files, place, add=True)
+            else:
+                receive(session, files, place, TextFormat(**choice.arguments))
 
 
 def _map_anew(session: Session, choice: Choice) -> None:

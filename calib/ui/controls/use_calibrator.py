@@ -13,6 +13,7 @@ from pyarrow import Table as ArrowTable
 from pyarrow import csv, parquet
 
 from calib.analysis import LiveAnalysis
+from calib.analysis.run import Data
 from calib.analysis.scored_rows import calibrated_scores
 from calib.calibrators import Calibrator, MatrixCalibrator
 from calib.core.predictions import Predictions
@@ -171,14 +172,14 @@ def _offer(
     )
 
 
-def _columns(session: Session, rows: Predictions) -> tuple[str, ...]:
+def _columns(session: Session, rows: Data) -> tuple[str, ...]:
     """The score columns of the file that the rows came from."""
     if not rows.is_matrix:
         return (rows.score_name,)
     return session.upload.mapping.score_columns if session.upload else rows.class_names
 
 
-def _classes(rows: Predictions) -> tuple[str, ...] | None:
+def _classes(rows: Data) -> tuple[str, ...] | None:
     return rows.class_names if rows.is_matrix else None
 
 
@@ -218,8 +219,21 @@ def _changed(mapping: ColumnMapping) -> str:
 
 
 def _scores(session: Session, model: Model, method: str) -> None:
+    if isinstance(model.rows, Predictions):
+        _own_scores(session, model, method)
+    else:
+        st.caption("These data are counts: there are no rows to put calibrated scores beside.")
+    st.markdown("##### New scores, without outcomes")
+    found = st.file_uploader(
+        "A file with the same score columns", key="use_new", help="CSV, Parquet, Feather or Arrow."
+    )
+    if found is not None:
+        _new_scores(session, model, method, found.name, found.getvalue())
+
+
+def _own_scores(session: Session, model: Model, method: str) -> None:
     st.markdown("##### The rows of this analysis")
-    test = model.rows.test is not None
+    test = model.rows.is_split
     st.caption(
         "Test rows are scored by a calibrator that was fitted on the other rows. Calibration rows "
         "are marked “fitted on this row”: do not evaluate on them."
@@ -228,12 +242,6 @@ def _scores(session: Session, model: Model, method: str) -> None:
     )
     stem = f"{model.analysis.data.name}-{method}"
     _downloads(partial(_own_file, session, model, method), stem, "own")
-    st.markdown("##### New scores, without outcomes")
-    found = st.file_uploader(
-        "A file with the same score columns", key="use_new", help="CSV, Parquet, Feather or Arrow."
-    )
-    if found is not None:
-        _new_scores(session, model, method, found.name, found.getvalue())
 
 
 def _new_scores(session: Session, model: Model, method: str, name: str, content: bytes) -> None:
@@ -278,10 +286,10 @@ def _downloads(make: Callable[[], CalibratedTable], stem: str, key: str) -> None
 
 
 def _own_file(session: Session, model: Model, method: str) -> CalibratedTable:
-    calibrated = calibrated_scores(model.analysis, model.rows, method)
+    calibrated = calibrated_scores(model.analysis, model.predictions, method)
     upload = session.upload
     if upload is None:
-        return CalibratedTable(pd.concat([_frame(model.rows), calibrated], axis=1), {})
+        return CalibratedTable(pd.concat([_frame(model.predictions), calibrated], axis=1), {})
     number = list(upload.models).index(model.name)
     return with_calibrated(upload.tables, upload.mapping, upload.test_table, calibrated, number)
 

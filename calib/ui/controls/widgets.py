@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from calib.analysis import Analysis
+from calib.analysis.run import Data
 from calib.calibrators import CALIBRATORS, score_methods
-from calib.core.predictions import Predictions
 from calib.curves.rate import RateKind
 from calib.loading.examples import EXAMPLES
 from calib.reports.contents import shown_methods as shown_at_first
@@ -200,11 +200,11 @@ def _change_rule(rule: float) -> None:
     state.current().change(choices.EPSILON, None if follows else rule)
 
 
-def folds(session: Session, rows: Predictions | None) -> None:
+def folds(session: Session, rows: Data | None) -> None:
     """Number of folds, where they are drawn, and seed, in an expander."""
-    split = rows is not None and rows.test is not None
+    split = rows is not None and rows.is_split
     with st.expander("Cross-fitting"):
-        if rows is not None and rows.fold is not None and not split:
+        if rows is not None and rows.fold_names and not split:
             st.caption(_in_named_folds(rows))
         else:
             st.caption(SPLIT if split else CROSS_FITTED)
@@ -212,7 +212,7 @@ def folds(session: Session, rows: Predictions | None) -> None:
         control(session, choices.SEED)
 
 
-def _in_named_folds(rows: Predictions) -> str:
+def _in_named_folds(rows: Data) -> str:
     return (
         f"Methods are cross-fitted in {named_folds(rows.origin)}: {len(rows.fold_names)} folds. "
         "Each fold is scored by calibrators fitted on the others, and their number is given by the "

@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from calib.analysis import LiveAnalysis
-from calib.core.predictions import Predictions
+from calib.analysis.run import Data
 from calib.core.progress import Progress
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.epsilon import (
@@ -56,9 +56,7 @@ def _by_rule(
     return by_rule(held_out, keys)
 
 
-def over_epsilon(
-    session: Session, rows: Predictions, analysis: LiveAnalysis
-) -> Sequence[EpsilonCurve]:
+def over_epsilon(session: Session, rows: Data, analysis: LiveAnalysis) -> Sequence[EpsilonCurve]:
     """Log loss over epsilon of the methods that a person picks; progress until it is there."""
     options = methods(analysis)
     if not options:
@@ -77,7 +75,7 @@ def over_epsilon(
 
 
 def curve(
-    session: Session, rows: Predictions, analysis: LiveAnalysis, key: str, progress: Progress
+    session: Session, rows: Data, analysis: LiveAnalysis, key: str, progress: Progress
 ) -> EpsilonCurve:
     """Held-out log loss of a method over epsilon.
 
@@ -116,7 +114,7 @@ def _log_loss(
 
 
 @keep(1)
-def _counted(_rows: Predictions, _folds: Settings, *, held_out: CrossFitted) -> CrossFitFolds:
+def _counted(_rows: Data, _folds: Settings, *, held_out: CrossFitted) -> CrossFitFolds:
     return cross_fit_folds(held_out)
 
 

@@ -13,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib.analysis import LiveAnalysis
 from calib.analysis.model_comparison import ModelComparison
+from calib.analysis.run import Data
 from calib.core.predictions import Predictions
 from calib.core.progress import Progress
 from calib.loading.examples import EXAMPLES
@@ -25,20 +26,28 @@ from calib.ui.session.pages import PAGES, WITHOUT_DATA
 from calib.ui.session.session import Pending, Session
 
 ICON = "⚖️"
+COUNTED = " (counts without rows)"
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One model's rows, and their analysis: what the body of a page draws."""
+    """One model's rows or counts, and their analysis: what the body of a page draws."""
 
-    rows: Predictions
+    rows: Data
     analysis: LiveAnalysis
     name: str = ""
 
+    @property
+    def predictions(self) -> Predictions:
+        """The rows, where a page has said why counts are not shown there."""
+        if not isinstance(self.rows, Predictions):
+            raise TypeError("These data are counts without rows.")
+        return self.rows
+
 
 Body = Callable[[Model], None]
-Analyse = Callable[[Session, Predictions, Progress], LiveAnalysis]
+Analyse = Callable[[Session, Data, Progress], LiveAnalysis]
 Found = TypeVar("Found")
 
 
@@ -61,7 +70,7 @@ def begin(title: str) -> Session:
     _notices(session)
     if session.waits and title not in WITHOUT_DATA:
         _wait(session)
-    if rows is not None and rows.is_matrix:
+    if isinstance(rows, Predictions) and rows.is_matrix:
         with st.sidebar:
             views.control(session, rows)
     return session
@@ -78,7 +87,7 @@ def _prepare_server() -> None:
 def has_classes(session: Session) -> bool:
     """Whether there are classes to compare: more than two."""
     rows = state.predictions(session)
-    return rows is not None and rows.is_matrix and rows.n_classes > 2
+    return isinstance(rows, Predictions) and rows.is_matrix and rows.n_classes > 2
 
 
 def _notices(session: Session) -> None:
@@ -108,7 +117,7 @@ def maps(session: Session) -> tuple[Model, ...]:
 
 
 def _models(
-    session: Session, prepare: Callable[[Predictions], Predictions], analyse: Analyse
+    session: Session, prepare: Callable[[Data], Data], analyse: Analyse
 ) -> tuple[Model, ...]:
     source(session)
     predictions(session)
@@ -179,7 +188,7 @@ def source(session: Session) -> None:
         _wait(session)
     _data(session)
     rows = state.predictions(session)
-    if rows is not None and rows.is_matrix:
+    if isinstance(rows, Predictions) and rows.is_matrix:
         st.caption(views.caption(rows, session.settings.view))
 
 
@@ -191,11 +200,12 @@ def _data(session: Session) -> None:
         return
     test = session.upload.test_table
     tested = f", tested on **{plain(test.name)}**" if test else ""
-    files = "File" if len(session.upload.tables) == 1 else "Files"
-    st.caption(f"{files}: **{plain(session.upload.name)}**{tested}")
+    files = "Files" if len(session.upload.tables or session.upload.counted) > 1 else "File"
+    counted = COUNTED if session.upload.counted else ""
+    st.caption(f"{files}: **{plain(session.upload.name)}**{tested}{counted}")
 
 
-def predictions(session: Session) -> Predictions:
+def predictions(session: Session) -> Data:
     """What is shown, or a sentence on what is missing and the end of the page."""
     rows = state.predictions(session)
     if rows is None:
@@ -215,7 +225,7 @@ def _stop_unmapped(session: Session) -> NoReturn:
 
 def analysis(
     session: Session,
-    rows: Predictions,
+    rows: Data,
     analyse: Analyse = state.analysis,
     name: str = "",
 ) -> LiveAnalysis:

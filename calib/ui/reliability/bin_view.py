@@ -9,6 +9,8 @@ import streamlit as st
 
 from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.slices import SliceMix, row_table, score_in
+from calib.core.predictions import Predictions
+from calib.crossfit.cross_fitted import CrossFitted
 from calib.reports.spreadsheet import to_csv
 from calib.text import count, level, percent, probability, signed, span
 from calib.ui.controls.widgets import control, show_value
@@ -19,6 +21,10 @@ from calib.ui.session import choices, slicing, state
 from calib.ui.session.session import Session
 
 PAGE = 50
+COUNTED = (
+    "These data are counts: there are no rows of the bin to list, and none to compare with the "
+    "others. Upload the rows to see them."
+)
 MAX_SLICES = 100
 HINT = "Select a range of scores above, or choose a bin here, to see its rows."
 EMPTY = "The bin around {:.3g} has no rows. Choose another."
@@ -54,9 +60,12 @@ def show(session: Session, model: Model, shown: Sequence[str]) -> None:
         st.caption(_missing(session, picked))
         return
     st.markdown(_sentence(picked, position))
+    if not isinstance(model.rows, Predictions):
+        st.caption(COUNTED)
+        return
     listed, mixed = st.columns([3, 2], gap="large")
     with listed:
-        _rows(session, model, picked, position)
+        _rows(session, model.rows, model.analysis.held_out, picked, position)
     with mixed:
         _mix(session, model, picked, position)
 
@@ -108,8 +117,9 @@ def _sentence(picked: ChosenBin, i: int) -> str:
     )
 
 
-def _rows(session: Session, model: Model, picked: ChosenBin, position: int) -> None:
-    held_out = model.analysis.held_out
+def _rows(
+    session: Session, rows: Predictions, held_out: CrossFitted, picked: ChosenBin, position: int
+) -> None:
     found = session.memo(bins.rows, held_out, picked.method, picked.curve, position)
     slot = st.container()
     page = st.pagination(
@@ -117,14 +127,14 @@ def _rows(session: Session, model: Model, picked: ChosenBin, position: int) -> N
     )
     shown = found[(page - 1) * PAGE : page * PAGE]
     slot.dataframe(
-        row_table(model.rows, held_out, picked.method, shown),
+        row_table(rows, held_out, picked.method, shown),
         hide_index=True,
         height=320,
         key=state.key("table_rows"),
         alt=f"Rows of the bin: {len(shown)} of {len(found):,}, one per line, with every column.",
     )
     # Made when it is asked for: a bin may hold all rows of a large file.
-    table = partial(row_table, model.rows, held_out, picked.method, found)
+    table = partial(row_table, rows, held_out, picked.method, found)
     st.download_button(
         f"Download {'this row' if len(found) == 1 else f'these {len(found):,} rows'} (CSV)",
         lambda: to_csv(table()),
@@ -148,7 +158,7 @@ def _mix(session: Session, model: Model, picked: ChosenBin, position: int) -> No
         key=state.key("mix_by"),
         label="Compare this bin with all other rows by",
     )
-    cut = slicing.scored(session, slicing.slicing(session, model.rows, (column,)), model.rows)
+    cut = slicing.scored(session, slicing.sliced(session, model.rows, model.analysis, (column,)))
     if picked.curve.rows[position] == len(cut.codes):
         st.caption("All rows are in this bin, so there are no other rows to compare it with.")
         return

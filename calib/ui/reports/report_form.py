@@ -7,6 +7,7 @@ import streamlit as st
 from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import Costs
 from calib.analysis.periods.cutting import Unit
+from calib.analysis.run import Data
 from calib.core.predictions import Predictions
 from calib.reports import Declared, Report, parts_of
 from calib.store import Store, StoreError
@@ -91,7 +92,7 @@ def report_of(session: Session, model: Model) -> Report:
     slices: list[tuple[str, ...]] = [
         (name,) for name in dict.fromkeys((first, *known)) if name and name != time
     ]
-    if cross in known and cross != first:
+    if cross in known and cross != first and isinstance(rows, Predictions):
         slices.append((first, cross))
     made = session.memo.heavy(
         _report,
@@ -108,7 +109,7 @@ def report_of(session: Session, model: Model) -> Report:
 
 
 def _report(
-    rows: Predictions,
+    rows: Data,
     analysis: LiveAnalysis,
     declared: Declared,
     slices: tuple[tuple[str, ...], ...],

@@ -13,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.model_comparison import compare_models
+from calib.analysis.run import Data
 from calib.calibrators import CALIBRATORS
 from calib.core.predictions import Predictions
 from calib.core.views import check_view
@@ -224,7 +225,7 @@ class Session:
         self.chosen, self.start = link.chosen, Settings()
         self.named = set(link.chosen.changed(self.start)) | link.named
 
-    def adapt_to_data(self, rows: Predictions) -> None:
+    def adapt_to_data(self, rows: Data) -> None:
         """Begin where these rows begin, but for what was chosen and fits them."""
         start = default_settings(rows)
         if start != self.start:
@@ -237,9 +238,12 @@ class Session:
             settings = one_score_settings(self.settings, self.settings.view)
             self.chosen = replace(self.chosen, settings=settings)
 
-    def _adapt_view(self, rows: Predictions) -> None:
+    def _adapt_view(self, rows: Data) -> None:
         try:
-            check_view(self.settings.view, rows.n_classes)
+            if isinstance(rows, Predictions):
+                check_view(self.settings.view, rows.n_classes)
+            elif self.settings.view != rows.view_key:
+                raise ValueError(f"They were counted in the view {rows.view_key} alone.")
         except ValueError as error:
             sentence = (
                 f"These data do not have this view: {error} The view {self.start.view} is shown "
@@ -258,6 +262,9 @@ class Session:
 
     def take(self, upload: Upload) -> None:
         """Show a person's own data, as they are mapped now."""
+        if upload.counted:
+            # Rows and their counts have one fingerprint, and analyses of different entries.
+            self.latest.clear()
         self.upload, self.file_problems, self.unread = upload, (), None
         self.awaited, self.offered = Source(), None
 
@@ -266,7 +273,13 @@ def source_of(upload: Upload) -> Source:
     """What a link says of a person's own data."""
     rows = upload.predictions
     fingerprint = upload.fingerprint[:FINGERPRINT_SHOWN]
-    return Source(fingerprint, upload.files, None if rows is None else len(rows))
+    return Source(fingerprint, upload.files, _n_rows(rows))
+
+
+def _n_rows(rows: Data | None) -> int | None:
+    if isinstance(rows, Predictions):
+        return len(rows)
+    return None if rows is None else rows.n_rows
 
 
 def one_score_settings(settings: Settings, view: str) -> Settings:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
 
 from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import DecisionTable
-from calib.analysis.periods import Periods, PeriodTable, cut_periods, period_table
+from calib.analysis.periods import Periods, PeriodTable, period_table
 from calib.analysis.periods.cutting import Unit
+from calib.analysis.periods.table import timed_rows
+from calib.analysis.run import Data
 from calib.analysis.slices import (
     SliceCalibration,
+    SlicedRows,
     SliceErrorRates,
     SliceGaps,
     Slicing,
     calibrate_matrix_slices,
     calibrate_slices,
-    slice_by,
     slice_error_rates,
     slice_gaps,
     slice_reliability,
+    sliced_rows,
 )
 from calib.core.predictions import Predictions
 from calib.crossfit.cross_fitted import CrossFitted
@@ -30,36 +32,39 @@ from calib.ui.session.choices import N_RANGES, UNIT
 from calib.ui.session.memo import keep
 from calib.ui.session.session import Session
 
-Cut = TypeVar("Cut", Slicing, Periods)
 # A slice has fewer rows than all have: its bins must not become too small to trust.
 ROWS_A_BIN = 50
 
 
-def slicing(session: Session, rows: Predictions, columns: tuple[str, ...]) -> Slicing:
-    """Every row's slice."""
-    return session.memo(_slicing, rows, columns, session[N_RANGES])
+def sliced(
+    session: Session, rows: Data, analysis: LiveAnalysis, columns: tuple[str, ...]
+) -> SlicedRows:
+    """Every row's slice, or every count's, and how the methods score them."""
+    return session.memo(_sliced, rows, analysis.held_out, columns, session[N_RANGES])
 
 
 @keep(4)
-def _slicing(rows: Predictions, columns: tuple[str, ...], n_ranges: int) -> Slicing:
-    return slice_by(rows.columns, columns, n_ranges=n_ranges)
+def _sliced(
+    rows: Data, held_out: CrossFitted, columns: tuple[str, ...], n_ranges: int
+) -> SlicedRows:
+    return sliced_rows(rows, held_out, columns, n_ranges=n_ranges)
 
 
-def scored(session: Session, cut: Cut, rows: Predictions) -> Cut:
-    """The slices or periods of the rows that are scored."""
-    return cut if rows.test is None else session.memo(_scored, cut, rows)
+def scored(session: Session, cut: SlicedRows) -> Slicing:
+    """The slices of the rows that are scored."""
+    return session.memo(_scored, cut)
 
 
 @keep(4)
-def _scored(cut: Cut, rows: Predictions) -> Cut:
-    return cut if rows.test is None else cut.rows(rows.test)
+def _scored(cut: SlicedRows) -> Slicing:
+    return cut.scored
 
 
 def gaps(
-    session: Session, analysis: LiveAnalysis, own: Slicing, methods: Sequence[str]
+    session: Session, cut: SlicedRows, own: Slicing, methods: Sequence[str]
 ) -> dict[str, SliceGaps]:
     """Observed minus predicted of each slice, by method."""
-    held_out, at = analysis.held_out, session.settings.confidence_level
+    held_out, at = cut.held_out, session.settings.confidence_level
     return {m: session.memo(_gaps, held_out, m, own, at) for m in methods}
 
 
@@ -70,13 +75,13 @@ def _gaps(held_out: CrossFitted, method: str, own: Slicing, at: float) -> SliceG
 
 def error_rates(
     session: Session,
-    analysis: LiveAnalysis,
+    cut: SlicedRows,
     own: Slicing,
     table: DecisionTable,
     methods: Sequence[str],
 ) -> dict[str, tuple[SliceErrorRates, SliceErrorRates]]:
     """Error rates of the slices, and of all rows, by method."""
-    held_out, at = analysis.held_out, session.settings.confidence_level
+    held_out, at = cut.held_out, session.settings.confidence_level
     return {m: session.memo(_error_rates, held_out, m, own, table, at) for m in methods}
 
 
@@ -92,10 +97,10 @@ def _error_rates(
 
 
 def curves(
-    session: Session, analysis: LiveAnalysis, own: Slicing, picked: Sequence[int]
+    session: Session, cut: SlicedRows, own: Slicing, picked: Sequence[int]
 ) -> Mapping[str, ReliabilityCurve]:
     """Reliability curves of the uncalibrated scores of some slices, by name."""
-    held_out, settings = analysis.held_out, session.settings
+    held_out, settings = cut.held_out, session.settings
     chosen = (settings.n_bins, settings.strategy, settings.confidence_level)
     return {own.names[n]: session.memo(_curve, held_out, own, n, *chosen) for n in picked}
 
@@ -108,7 +113,7 @@ def _curve(
         view,
         view.score,
         member,
-        n_bins=min(n_bins, max(2, int(member.sum()) // ROWS_A_BIN)),
+        n_bins=min(n_bins, max(2, int(view.counts[member].sum()) // ROWS_A_BIN)),
         strategy=strategy,
         confidence_level=at,
     )
@@ -117,25 +122,24 @@ def _curve(
 def slice_calibration(
     session: Session,
     analysis: LiveAnalysis,
-    rows: Predictions,
-    cut: Slicing,
+    rows: Data,
+    cut: SlicedRows,
     number: int,
     method: str,
 ) -> SliceCalibration:
     """A slice calibrated by a map of its own, against the map of all rows."""
     matrix, at = analysis.multiclass, session.settings.confidence_level
-    if matrix is not None:
+    if matrix is not None and isinstance(rows, Predictions):
+        whole = cut.slicing
         return session.memo.heavy(
-            _matrix_slice_calibration, rows, cut, number, matrix.held_out, method, at
+            _matrix_slice_calibration, rows, whole, number, matrix.held_out, method, at
         )
-    return session.memo.heavy(_slice_calibration, rows, cut, number, analysis.held_out, method, at)
+    return session.memo.heavy(_slice_calibration, cut, number, method, at)
 
 
-def _slice_calibration(
-    rows: Predictions, cut: Slicing, number: int, held_out: CrossFitted, method: str, at: float
-) -> SliceCalibration:
-    view = rows.view(held_out.settings.view)
-    return calibrate_slices(view, cut.member(number), held_out, method, confidence_level=at)
+def _slice_calibration(cut: SlicedRows, number: int, method: str, at: float) -> SliceCalibration:
+    member = cut.slicing.member(number)
+    return calibrate_slices(cut.rows, member, cut.held_out, method, confidence_level=at)
 
 
 def _matrix_slice_calibration(
@@ -144,23 +148,21 @@ def _matrix_slice_calibration(
     return calibrate_matrix_slices(rows, cut.member(number), matrix, method, confidence_level=at)
 
 
-def periods(session: Session, rows: Predictions, column: str) -> Periods:
-    """Every row's period."""
-    unit = session[UNIT] if rows.columns[column].dtype.kind == "M" else ""
-    return session.memo(_periods, rows, column, unit or None)
+def period_tables(
+    session: Session, rows: Data, analysis: LiveAnalysis, column: str, methods: Sequence[str]
+) -> dict[str, PeriodTable]:
+    """Calibration of each period, by method."""
+    unit = session[UNIT] or None
+    held_out, own = session.memo(_timed, rows, analysis.held_out, column, unit)
+    at = session.settings.confidence_level
+    return {m: session.memo.heavy(_period_table, held_out, m, own, at) for m in methods}
 
 
 @keep(4)
-def _periods(rows: Predictions, column: str, unit: Unit | None) -> Periods:
-    return cut_periods(rows.columns[column], unit)
-
-
-def period_tables(
-    session: Session, analysis: LiveAnalysis, own: Periods, methods: Sequence[str]
-) -> dict[str, PeriodTable]:
-    """Calibration of each period, by method."""
-    held_out, at = analysis.held_out, session.settings.confidence_level
-    return {m: session.memo.heavy(_period_table, held_out, m, own, at) for m in methods}
+def _timed(
+    rows: Data, held_out: CrossFitted, column: str, unit: Unit | None
+) -> tuple[CrossFitted, Periods]:
+    return timed_rows(rows, held_out, column, unit)
 
 
 def _period_table(held_out: CrossFitted, method: str, own: Periods, at: float) -> PeriodTable:

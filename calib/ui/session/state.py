@@ -11,6 +11,8 @@ import streamlit as st
 
 from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.model_comparison import ModelComparison, compare_models
+from calib.analysis.run import Data
+from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
 from calib.crossfit.cross_fitted import CrossFitted
@@ -127,14 +129,14 @@ def map_anew(session: Session, mapping: ColumnMapping) -> None:
             session.take(session.upload.mapped(mapping))
 
 
-def models(session: Session) -> Mapping[str, Predictions]:
+def models(session: Session) -> Mapping[str, Data]:
     """All models of the data; none while a person's own data have errors or are awaited."""
     if session.waits:
         return {}
     return load_example(session.example) if session.upload is None else session.upload.models
 
 
-def shown_models(session: Session) -> dict[str, Predictions]:
+def shown_models(session: Session) -> dict[str, Data]:
     """The models that stand side by side: those chosen, else the first and the last."""
     known = models(session)
     names = [name for name in known if name in session[MODELS]]
@@ -143,12 +145,12 @@ def shown_models(session: Session) -> dict[str, Predictions]:
     return {name: known[name] for name in names[:MAX_SHOWN]}
 
 
-def predictions(session: Session) -> Predictions | None:
+def predictions(session: Session) -> Data | None:
     """What is shown, of several models the first; None where there is none."""
     return next(iter(shown_models(session).values()), None)
 
 
-def analysis(session: Session, rows: Predictions, progress: Progress = no_progress) -> LiveAnalysis:
+def analysis(session: Session, rows: Data, progress: Progress = no_progress) -> LiveAnalysis:
     """The analysis of these rows under the session's settings; only what changed is computed."""
     latest = session.latest
     # A person's own rows are kept by their session alone and go with it.
@@ -164,7 +166,7 @@ def analysis(session: Session, rows: Predictions, progress: Progress = no_progre
 
 @keep(MAX_SHOWN)
 def _fit(
-    rows: Predictions,
+    rows: Data,
     settings: Settings,
     *,
     earlier: LiveAnalysis | None = None,
@@ -180,14 +182,14 @@ def _fitting(settings: Settings) -> Settings:
     return replace(settings.fitting(), confidence_level=settings.confidence_level)
 
 
-def one_score(session: Session, rows: Predictions) -> Predictions:
+def one_score(session: Session, rows: Data) -> Data:
     """The session's view of a matrix, as predictions of one score per row; such as they are."""
-    if not rows.is_matrix:
+    if isinstance(rows, Aggregate) or not rows.is_matrix:
         return rows
     return session.memo(Predictions.one_score, rows, session.settings.view)
 
 
-def maps(session: Session, rows: Predictions, progress: Progress) -> LiveAnalysis:
+def maps(session: Session, rows: Data, progress: Progress) -> LiveAnalysis:
     """The analysis of one score, whose methods are maps of that score alone."""
     if not session.is_matrix:
         return analysis(session, rows, progress)
@@ -229,7 +231,7 @@ def situation(session: Session) -> Situation:
     return Situation(
         in_a_bin=session[BIN_AT] is not None or bool(session[SCORE_RANGE]),
         of_several=len(models(session)) > 1,
-        draws_folds=rows is None or (rows.fold is None and rows.test is None),
+        draws_folds=rows is None or not (rows.fold_names or rows.is_split),
         sets_bins=not session[AUTO_BINS],
     )
 

@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 
-from calib.core.predictions import Predictions
-from calib.loading import ColumnMapping, Problem, Table, assess, for_test_file, guess
+from calib.analysis.run import Data
+from calib.core.aggregate import Aggregate
+from calib.core.aggregate_file import METADATA_KEY
+from calib.loading import (
+    Choice,
+    ColumnMapping,
+    InputError,
+    Problem,
+    Table,
+    assess,
+    for_test_file,
+    guess,
+)
+from calib.loading.problems import refuse
+from calib.loading.reading.reader import stem
+from calib.text import plain, plural, quoted
+
+# A text of cells takes many times its size while it is read.
+MAX_RESULT = 2**26
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -17,23 +36,27 @@ class Upload:
     Attributes
     ----------
     tables : tuple of Table
-        As read: the mapping can be changed at any time. Several are one model each.
+        As read: the mapping can be changed at any time. Several are one model each. Empty where the
+        files hold counts, whose columns were named when they were counted.
     mapping : ColumnMapping
     test_table : Table or None
         Rows to score, where they came in a file of their own.
     problems : tuple of Problem
-    models : mapping of str to Predictions
+    models : mapping of str to Predictions or Aggregate
         One entry a model; empty while a problem is an error.
     checklist : tuple of str
         Short sentences of what is fine.
+    counted : tuple of str
+        Names of the files of counts.
     """
 
     tables: tuple[Table, ...]
     mapping: ColumnMapping
     test_table: Table | None
     problems: tuple[Problem, ...]
-    models: Mapping[str, Predictions]
+    models: Mapping[str, Data]
     checklist: tuple[str, ...]
+    counted: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -48,13 +71,41 @@ class Upload:
         found = assess(tables, mapping, test_table)
         return cls(tables, mapping, test_table, found.problems, found.models, found.checklist)
 
+    @classmethod
+    def of_counts(cls, counts: Sequence[tuple[str, Aggregate]], *, add: bool = False) -> Upload:
+        """Counts, each with the name of its file; of several their sum, if they are to be added.
+
+        Raises
+        ------
+        InputError
+            If it is not known whether several are to be added, or they cannot be.
+        """
+        files = tuple(name for name, _ in counts)
+        first, *others = (each for _, each in counts)
+        if others and not add:
+            raise InputError([_ask(files)])
+        sources = [source for _, each in counts for source in each.sources]
+        if len(set(sources)) < len(sources):
+            raise refuse(
+                "counted-twice", "Two of these files count the same rows. Drop one of them."
+            )
+        try:
+            for other in others:
+                first += other
+        except ValueError as error:
+            raise refuse("not-added", f"These files cannot be added. {error}") from None
+        mapping = ColumnMapping(
+            outcome=first.outcome_name, score=first.score_name, time=first.time_name or None
+        )
+        return cls((), mapping, None, (), {first.name: first}, _counted(first), files)
+
     @property
     def table(self) -> Table:
         """The only table, or the first."""
         return self.tables[0]
 
     @property
-    def predictions(self) -> Predictions | None:
+    def predictions(self) -> Data | None:
         """Of the only model, or the first; None while a problem is an error."""
         return next(iter(self.models.values()), None)
 
@@ -69,12 +120,12 @@ class Upload:
     @property
     def name(self) -> str:
         """What the files are called."""
-        return named([table.name for table in self.tables])
+        return named([stem(file) for file in self.counted] or [t.name for t in self.tables])
 
     @property
     def files(self) -> str:
         """Names of the files as they were dropped, their endings included."""
-        return named([table.file or table.name for table in self.tables])
+        return named(self.counted or [table.file or table.name for table in self.tables])
 
     def mapped(self, mapping: ColumnMapping) -> Upload:
         """The same tables under another mapping."""
@@ -97,3 +148,79 @@ def named(names: Sequence[str]) -> str:
     if len(names) < 4:
         return ", ".join(names)
     return f"{names[0]}, {names[1]} and {len(names) - 2} more"
+
+
+def read_counts(content: bytes, file: str) -> Aggregate | None:
+    """The counts that a file holds: of `Aggregate.save`, or of the query of `calib sql` as CSV.
+
+    None where it holds anything else. Other Parquet files are not opened here: what reads them may
+    be limited in memory and time.
+
+    Raises
+    ------
+    InputError
+        If it is damaged or of another version, or counts several models.
+    """
+    opened = io.BytesIO(content)
+    try:
+        if content.startswith(b"PAR1"):
+            if METADATA_KEY not in content or not Aggregate.is_saved_at(opened):
+                return None
+            found = Aggregate.load(opened)
+        elif find_spec("duckdb") and (made := _of_query(opened, file)) is not None:
+            found = made
+        else:
+            return None
+    except InputError:
+        raise
+    except ValueError as error:
+        raise refuse("counts", f"{quoted(file)} cannot be read. {error}") from None
+    if len(found.models) > 1:
+        raise refuse(
+            "counted-models",
+            f"{quoted(file)} counts {len(found.models)} models. Save each of them in a file.",
+        )
+    return found
+
+
+def _of_query(opened: io.BytesIO, file: str) -> Aggregate | None:
+    from calib.scanning import is_result, scan
+
+    if not is_result(opened):
+        return None
+    if len(opened.getbuffer()) > MAX_RESULT:
+        raise refuse(
+            "counts",
+            f"{quoted(file)} is larger than {MAX_RESULT // 2**20} MB. Read it in Python with "
+            "calib.scan, save it with Aggregate.save, and upload that file.",
+        )
+    return scan(opened, name=stem(file))
+
+
+def _ask(files: Sequence[str]) -> Problem:
+    return Problem(
+        "several-counts",
+        "error",
+        f"{named([quoted(file) for file in files])} hold counts. If they count different rows of "
+        "one model, add them. If they are different models, drop one file at a time: models are "
+        "compared row by row, and counts have no rows.",
+        choices=(Choice("Add them", {"add": True}),),
+    )
+
+
+def _counted(found: Aggregate) -> tuple[str, ...]:
+    """What was counted, in short sentences."""
+    cells = "one per score" if found.exact else "on a grid of scores"
+    sentences = [
+        f"{plural(found.n_rows, 'row')}, counted in {plural(found.table.n_cells, 'cell')}, {cells}",
+        f"Outcome: {plain(found.outcome_name)}, positive: {plain(found.positive_name)}",
+        f"Score: {plain(found.score_name)}",
+    ]
+    if slices := [plain(name) for name in found.columns if name != found.time_name]:
+        sentences.append(f"Counted by {', '.join(slices)}")
+    if found.time_name:
+        sentences.append(f"Time: {plain(found.time_name)}")
+    sentences += [
+        f"{plural(n, 'row')} not counted: {plain(reason)}" for reason, n in found.set_aside.items()
+    ]
+    return tuple(sentences)

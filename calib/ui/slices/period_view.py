@@ -8,9 +8,9 @@ import streamlit as st
 
 from calib.analysis import LiveAnalysis
 from calib.analysis.periods import PeriodTable
+from calib.analysis.run import Data
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.core.estimate import Estimate
-from calib.core.predictions import Predictions
 from calib.figures.periods import period_chart
 from calib.text import number, p_value, plain, with_interval
 from calib.ui.layout import charts
@@ -35,14 +35,12 @@ UNITS_SAID = {
 
 
 def over_time(
-    session: Session, analysis: LiveAnalysis, rows: Predictions, column: str, methods: Sequence[str]
+    session: Session, analysis: LiveAnalysis, rows: Data, column: str, methods: Sequence[str]
 ) -> None:
     """Calibration over the periods of a column: chart, what is set aside, table."""
     try:
         with st.spinner("Computing periods"):
-            cut = slicing.periods(session, rows, column)
-            own = slicing.scored(session, cut, rows)
-            tables = slicing.period_tables(session, analysis, own, methods)
+            tables = slicing.period_tables(session, rows, analysis, column, methods)
     except ValueError as error:
         st.info(plain(str(error)))
         return

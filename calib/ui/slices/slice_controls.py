@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from calib.analysis.run import Data
 from calib.analysis.slices import SliceGaps
-from calib.core.predictions import Predictions
+from calib.core.aggregate import Aggregate
 from calib.ui.controls.widgets import control
 from calib.ui.session import choices, state
 from calib.ui.session.session import Session
@@ -15,16 +16,17 @@ MAX_PICKED = 6
 MAX_OFFERED = 200
 
 
-def columns_control(session: Session, rows: Predictions) -> tuple[str, ...]:
+def columns_control(session: Session, rows: Data) -> tuple[str, ...]:
     """Pick one column, or two to cross; returns them."""
     names = list(rows.columns)
     first = control(session, choices.SLICE_BY, names)
-    others = [name for name in names if name != first]
+    # Counts know no two columns together.
+    others = [] if isinstance(rows, Aggregate) else [name for name in names if name != first]
     crossed = control(session, choices.CROSS, ["", *others]) if others else ""
     return (first, crossed) if crossed else (first,)
 
 
-def missing_columns(session: Session, rows: Predictions) -> list[str]:
+def missing_columns(session: Session, rows: Data) -> list[str]:
     """Columns that the link asks for and these data do not have."""
     wanted = (session[choices.SLICE_BY], session[choices.CROSS], session[choices.TIME])
     return [name for name in dict.fromkeys(wanted) if name and name not in rows.columns]
@@ -62,7 +64,7 @@ def _namer(gaps: SliceGaps) -> Any:
     return lambda number: names.get(number, str(number))
 
 
-def time_control(session: Session, rows: Predictions) -> str:
+def time_control(session: Session, rows: Data) -> str:
     """Pick the time column; returns it, "" where none is chosen."""
     names = list(rows.columns)
     mapped = session.upload.mapping.time if session.upload else None
@@ -71,8 +73,14 @@ def time_control(session: Session, rows: Predictions) -> str:
     return control(session, choices.TIME, names, value=chosen, key=state.key("time"))
 
 
-def unit_control(session: Session, rows: Predictions, column: str) -> None:
+def unit_control(session: Session, rows: Data, column: str) -> None:
     """Pick the length of a period, where the column holds dates."""
-    if not column or rows.columns[column].dtype.kind != "M":
+    if not column:
+        return
+    if isinstance(rows, Aggregate):
+        of_dates = column == rows.time_name and rows.time_kind == "M"
+    else:
+        of_dates = rows.columns[column].dtype.kind == "M"
+    if not of_dates:
         return
     control(session, choices.UNIT, key=state.key("unit"))

@@ -8,9 +8,9 @@ import streamlit as st
 
 from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import DecisionTable
-from calib.analysis.slices import SliceCalibration, SliceErrorRates, SliceGaps, Slicing
+from calib.analysis.run import Data
+from calib.analysis.slices import SliceCalibration, SlicedRows, SliceErrorRates, SliceGaps
 from calib.analysis.verdict import SIGNIFICANCE
-from calib.core.predictions import Predictions
 from calib.curves.reliability import FEW_ROWS
 from calib.figures.slices import MAX_ROWS, slice_chart
 from calib.text import interval, level, number, p_value, percent, plain, signed, significant
@@ -183,8 +183,8 @@ def rates_title(decided: DecisionTable) -> str:
 def own_map(
     session: Session,
     analysis: LiveAnalysis,
-    rows: Predictions,
-    cut: Slicing,
+    rows: Data,
+    cut: SlicedRows,
     number: int,
     method: str,
 ) -> None:
@@ -195,7 +195,7 @@ def own_map(
     except ValueError as error:
         st.info(plain(str(error)))
         return
-    _slice_calibrator(found, cut.names[number], matrix=analysis.multiclass is not None)
+    _slice_calibrator(found, cut.slicing.names[number], matrix=analysis.multiclass is not None)
 
 
 def _slice_calibrator(found: SliceCalibration, name: str, *, matrix: bool) -> None:
