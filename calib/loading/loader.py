@@ -112,7 +112,9 @@ def _takes(
         called.__signature__ = signature.replace(  # type: ignore[attr-defined]
             parameters=[first, *known.values()]
         )
-        called.__doc__ = (function.__doc__ or "").replace("    {options}\n", _described(options))
+        # Python 3.13 takes the indentation off docstrings, earlier ones leave it.
+        words = inspect.cleandoc(function.__doc__ or "")
+        called.__doc__ = words.replace("{options}\n", _described(options))
         return called
 
     return decorate
@@ -120,9 +122,9 @@ def _takes(
 
 def _described(options: Any) -> str:
     """The options as the parameters of a docstring."""
-    indent = " " * 8
+    indent = " " * 4
     return "".join(
-        f"    {each.name} : {each.type}\n"
+        f"{each.name} : {each.type}\n"
         f"{fill(each.metadata['meaning'], 100, initial_indent=indent, subsequent_indent=indent)}\n"
         for each in fields(options)
     )

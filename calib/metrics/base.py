@@ -102,21 +102,21 @@ class Metric:
 
 DOCS: Mapping[Of, tuple[str, str]] = {
     "scores": (
-        "    cells : ScoreCells\n",
-        """    y_true : array-like of shape (n,), or ScoreCells
-        Outcomes, 0 or 1; or the rows as cells, and no further arrays.
-    y_prob : array-like of shape (n,)
-        Scores in [0, 1].
-    sample_weight : array-like of shape (n,), optional
+        "cells : ScoreCells\n",
+        """y_true : array-like of shape (n,), or ScoreCells
+    Outcomes, 0 or 1; or the rows as cells, and no further arrays.
+y_prob : array-like of shape (n,)
+    Scores in [0, 1].
+sample_weight : array-like of shape (n,), optional
 """,
     ),
     "matrix": (
-        "    rows : ScoreMatrix\n",
-        """    y_true : array-like of shape (n,), or ScoreMatrix
-        Class indices 0..m-1; or the rows as a matrix, and no further arrays.
-    y_prob : array-like of shape (n, m)
-        Scores in [0, 1]; rows sum to 1 within 1e-3.
-    sample_weight : array-like of shape (n,), optional
+        "rows : ScoreMatrix\n",
+        """y_true : array-like of shape (n,), or ScoreMatrix
+    Class indices 0..m-1; or the rows as a matrix, and no further arrays.
+y_prob : array-like of shape (n, m)
+    Scores in [0, 1]; rows sum to 1 within 1e-3.
+sample_weight : array-like of shape (n,), optional
 """,
     ),
 }
@@ -208,7 +208,8 @@ def _as_problem(
 
 
 def _facade_doc(compute: Callable[..., Any], of: Of) -> str:
-    doc, (problem, arrays) = compute.__doc__ or "", DOCS[of]
+    # Python 3.13 takes the indentation off docstrings, earlier ones leave it.
+    doc, (problem, arrays) = inspect.cleandoc(compute.__doc__ or ""), DOCS[of]
     if problem not in doc:
         raise TypeError(f"{compute.__name__}'s docstring must list `{problem.strip()}` first.")
     return doc.replace(problem, arrays)

@@ -102,6 +102,9 @@ def decode(kind: type[Result], data: Any, where: str = "the report") -> Result:
 
 def _decode(kind: Any, data: Any, where: str) -> Any:
     origin, args = get_origin(kind), get_args(kind)
+    # From NumPy 2.5 on, which needs Python 3.12, NDArray is an alias that must be looked through.
+    if hasattr(origin, "__value__"):
+        return _decode(origin.__value__[args], data, where)
     if origin in (Union, types.UnionType):
         inner = next(arg for arg in args if arg is not type(None))
         return None if data is None else _decode(inner, data, where)

@@ -21,7 +21,7 @@ def test_signature_and_docstring_hold_every_option(function, options) -> None:
     assert [each.name for each in parameters] == ["data", *(f.name for f in fields(options))]
     assert all(each.kind is inspect.Parameter.KEYWORD_ONLY for each in parameters[1:])
     for option in fields(options):
-        assert f"    {option.name} : {option.type}\n        " in function.__doc__
+        assert f"\n{option.name} : {option.type}\n    " in function.__doc__
         assert option.metadata["meaning"].endswith(".")
 
 

@@ -1,10 +1,11 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pytest
+from typing_extensions import TypeAliasType
 
 from calib.curves.functions import CalibrationFunction, LambdaPath
 from calib.numerics.arrays import FloatArray
@@ -107,3 +108,15 @@ def test_a_lambda_path_comes_back_and_one_that_does_not_fit_is_refused(texts):
     data["path"]["losses"].pop()
     with texts.raises(ReportError):
         decode(CalibrationFunction, data)
+
+
+Kind = TypeVar("Kind", bound=np.generic)
+# As NumPy declares NDArray from 2.5 on.
+Alias = TypeAliasType("Alias", np.ndarray[tuple[Any, ...], np.dtype[Kind]], type_params=(Kind,))
+
+
+@pytest.mark.parametrize("kind", [Alias[np.float64], Alias[np.float64] | None])
+def test_arrays_are_read_by_the_alias_of_a_newer_numpy(kind):
+    found = decode(kind, [1.5, None])
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, [1.5, np.nan])
