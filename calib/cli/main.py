@@ -19,6 +19,7 @@ from calib.cli.options import complete_files, standard_input
 from calib.cli.pool import add_pool
 from calib.cli.report import add_report
 from calib.cli.scan import add_scan
+from calib.cli.serve import add_serve
 from calib.cli.verify import add_verify
 
 BAD_INPUT, FAULT, INTERRUPTED = 2, 3, 130
@@ -32,6 +33,8 @@ DESCRIPTION = """Can these probabilities be trusted? The numbers of the dashboar
   calib export predictions.parquet --outcome y --score p --method beta -o map.sql
   calib verify report.json
   calib pool north.json south.json -o all.json
+  calib verify map.sql
+  calib serve predictions.parquet --outcome y --score p
 """
 
 
@@ -53,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
     add_export(commands)
     add_verify(commands)
     add_pool(commands)
+    add_serve(commands)
     complete_files(made)
     return made
 

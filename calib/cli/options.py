@@ -261,19 +261,30 @@ def predictions_of(given: argparse.Namespace) -> Predictions | Aggregate:
     if given.predictions.startswith(EXAMPLE):
         model = getattr(given, "model_value", None)
         return _example(given.predictions.removeprefix(EXAMPLE), model)
-    named = {name: value for name, value in vars(given).items() if name in DATA}
+    named = named_of(given)
     if Aggregate.is_saved_at(given.predictions):
         return _counted(given.predictions, named)
     if find_spec("duckdb") and (found := _of_query(given.predictions, named)) is not None:
         return found
-    # One column is a score, and no matrix of one class.
-    if len(named.get("score", ())) == 1:
-        (named["score"],) = named["score"]
     try:
         return load(given.predictions, **named)
     except InputError as error:
-        sentences = " ".join(_with_options(problem, error.mapping) for problem in error.problems)
-        raise InputError(error.problems, sentences) from None
+        raise with_options(error) from None
+
+
+def named_of(given: argparse.Namespace) -> dict[str, Any]:
+    """What was given for the rows, as arguments of `calib.load`."""
+    named = {name: value for name, value in vars(given).items() if name in DATA}
+    # One column is a score, and no matrix of one class.
+    if len(named.get("score", ())) == 1:
+        (named["score"],) = named["score"]
+    return named
+
+
+def with_options(error: InputError) -> InputError:
+    """The same error in words that name the options which repair it."""
+    sentences = " ".join(_with_options(problem, error.mapping) for problem in error.problems)
+    return InputError(error.problems, sentences)
 
 
 def _of_query(path: str, named: dict[str, Any]) -> Aggregate | None:
@@ -334,7 +345,8 @@ def _option(name: str, value: object) -> str:
 @contextmanager
 def standard_input(given: argparse.Namespace) -> Iterator[None]:
     """Keep what comes on standard input in a file for the while, where it is named as ``-``."""
-    named = [name for name in INPUTS if str(getattr(given, name, "")) == "-"]
+    names = {name: getattr(given, name, "") for name in INPUTS}
+    named = [name for name, value in names.items() if str(value) in ("-", "['-']")]
     if len(named) > 1:
         raise ValueError(f"Standard input can be read once, got - for {' and '.join(named)}.")
     with TemporaryDirectory(prefix="calib-") as folder:
@@ -342,7 +354,8 @@ def standard_input(given: argparse.Namespace) -> Iterator[None]:
             path = Path(folder) / "standard-input"
             with path.open("wb") as file:
                 shutil.copyfileobj(sys.stdin.buffer, file)
-            setattr(given, name, type(getattr(given, name))(path))
+            value = names[name]
+            setattr(given, name, [str(path)] if isinstance(value, list) else type(value)(path))
         yield
 
 

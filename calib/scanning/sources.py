@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from calib.loading.problems import refuse
+from calib.loading.reading.budget import Budget
 from calib.loading.reading.reader import stem
 from calib.text import joined, quoted
 
@@ -57,6 +58,26 @@ def opened(source: Any, table: str | None = None) -> Iterator[tuple[nw.LazyFrame
             raise refuse("engine", _said(error, source)) from error
         finally:
             connection.close()
+
+
+def is_file_of_rows(path: str) -> bool:
+    """Whether a path is one file and not a database; it need not exist."""
+    several = os.path.isdir(path) or (not os.path.exists(path) and bool(set(path) & set("*?[")))
+    return not several and Path(path).suffix.lower() not in DATABASES
+
+
+def rows_of(source: str, table: str | None = None) -> tuple[pa.Table, str]:
+    """All rows of a folder, a glob or a table of a database, in memory, and what they are called.
+
+    Raises
+    ------
+    InputError
+        If they cannot be opened, or are too many.
+    """
+    with opened(source, table) as (rows, called):
+        n_rows = int(rows.select(nw.len()).collect().item())
+        Budget().check_cells(n_rows, len(rows.collect_schema()))
+        return rows.collect(backend="pyarrow").to_native(), called
 
 
 def _frame(

@@ -33,6 +33,7 @@ from calib.ui.session.choices import (
 from calib.ui.session.links import FINGERPRINT_SHOWN, Link, Source, decode, encode
 from calib.ui.session.memo import Memo
 from calib.ui.session.report_browser import ReportBrowser
+from calib.ui.session.serving import of_server
 from calib.ui.session.upload import Upload
 
 T = TypeVar("T")
@@ -163,7 +164,9 @@ class Session:
     def link(self) -> dict[str, str]:
         """The address that restores this session, all but a person's own data."""
         if self.upload is None:
-            example = None if self.example == FIRST_EXAMPLE else self.example
+            # Where the server has data of its own, an address without an example opens them.
+            first = self.example == FIRST_EXAMPLE and of_server() is None
+            example = None if first else self.example
             return encode(Link(self.chosen, example, self.awaited, self.start))
         source = source_of(self.upload)
         return encode(Link(self.chosen, source=source, start=self.start))

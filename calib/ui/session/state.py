@@ -31,6 +31,7 @@ from calib.ui.session.choices import (
 from calib.ui.session.links import Source
 from calib.ui.session.memo import Memo, Unkeyed, keep
 from calib.ui.session.memory import give_back, trim
+from calib.ui.session.serving import of_server
 from calib.ui.session.session import MAX_SHOWN, SESSION, Session, one_score_settings, source_of
 
 TOKEN = "_streamlit_xsrf"
@@ -55,7 +56,16 @@ def _begun(named: dict[str, str]) -> Session:
     # What it shows may have changed since it was left there.
     if earlier is not None and earlier.upload and _place(source_of(earlier.upload)) == place:
         session.resume(earlier)
+    elif "ex" not in named:
+        _open_served(session)
     return session
+
+
+def _open_served(session: Session) -> None:
+    """Show what the operator named, unless the address is for other data."""
+    upload = of_server()
+    if upload is not None and (not session.waits or source_of(upload) == session.awaited):
+        session.take(upload)
 
 
 @st.cache_resource

@@ -1,0 +1,64 @@
+"""``serve``: the dashboard on a file."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import fields
+from importlib.util import find_spec
+
+from calib.cli.options import Commands, add_columns, add_command, named_of, with_options
+from calib.loading import InputError
+from calib.loading.loader import LoadOptions
+
+EXAMPLES = """examples:
+  calib serve
+  calib serve predictions.parquet --outcome y --score p
+  calib serve cal.csv --test test.csv --port 8600
+  calib serve scores.duckdb --table scores --outcome y --score p
+
+The data are open in every session: who reaches the server sees them. It listens on this machine
+only, unless --address says otherwise. Every other option of Streamlit can be set as a variable of
+the environment, such as STREAMLIT_SERVER_MAX_UPLOAD_SIZE.
+"""
+# The Data page asks instead.
+LEFT_OUT = ("strict", "exact", "model_value", "name")
+
+
+def add_serve(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands,
+        "serve",
+        run,
+        help="open the dashboard, on a file if one is named",
+        description="Start the dashboard and print its address. Named data open as if they were "
+        "dropped on the first page; several files are one model each.",
+        epilog=EXAMPLES,
+    )
+    parser.add_argument(
+        "predictions",
+        nargs="*",
+        metavar="FILE",
+        help="file, - for standard input, folder, glob, or DuckDB database",
+    )
+    parser.add_argument("--table", metavar="NAME", help="table of a DuckDB database")
+    add_columns(parser, [f.name for f in fields(LoadOptions) if f.name not in LEFT_OUT])
+    server = parser.add_argument_group("server")
+    server.add_argument(
+        "--port", type=int, metavar="NUMBER", help="default: 8501, or the next one that is free"
+    )
+    server.add_argument("--address", metavar="NAME", help="default: localhost, this machine only")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Serve until a person stops the server; 0."""
+    if find_spec("streamlit") is None or find_spec("plotly") is None:
+        raise ValueError('The dashboard needs more packages: pip install "calib[app]".')
+    from calib.ui.session import serving
+
+    try:
+        serving.hold(given.predictions, given.table, named_of(given))
+    except InputError as error:
+        raise with_options(error) from None
+    serving.serve(given.port, given.address)
+    return 0

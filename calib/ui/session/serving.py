@@ -1,0 +1,119 @@
+"""The dashboard as a command: the server, and the data that its operator named."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from calib.loading import Table, TextFormat, for_test_file, guess, read
+from calib.loading.loader import LoadOptions
+from calib.ui.session.upload import Upload
+
+# JSON: the sources, perhaps a table, and options of `calib.load`.
+VARIABLE = "CALIB_SERVE"
+
+
+def app_file() -> Path:
+    """The first page: in calib/ui/app/ where the app is installed, else that of the checkout."""
+    installed = Path(__file__).parents[1] / "app" / "app.py"
+    return installed if installed.is_file() else Path(__file__).parents[3] / "app.py"
+
+
+def configuration(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Every option of the app's config.toml, and those that the environment names.
+
+    `streamlit run` looks for them itself. A server that a program starts reads no variables, and
+    looks for the file in the working directory, which may be any: without these options it would
+    listen on every interface.
+    """
+    text = (app_file().parent / ".streamlit" / "config.toml").read_text(encoding="utf-8")
+    return _flat(tomllib.loads(text)) | _of_environment(environ)
+
+
+def _flat(options: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in options.items():
+        nested = isinstance(value, dict)
+        found |= _flat(value, f"{before}{name}.") if nested else {before + name: value}
+    return found
+
+
+def _of_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Options by variables such as STREAMLIT_SERVER_PORT; Streamlit itself reads what is secret."""
+    import click
+    from streamlit.config import get_config_options
+
+    found: dict[str, Any] = {}
+    for name, option in get_config_options().items():
+        if option.env_var in environ and not option.sensitive:
+            kind, text = click.types.convert_type(option.type), environ[option.env_var]
+            found[name] = list(map(kind, text.split())) if option.multiple else kind(text)
+    return found
+
+
+def hold(sources: Sequence[str], table: str | None, named: Mapping[str, Any]) -> None:
+    """Open data for every session of this process; nothing where no source is named.
+
+    Raises
+    ------
+    InputError
+        If they cannot be read. How their columns are meant can be changed on the Data page.
+    """
+    if sources:
+        places = [os.path.abspath(source) for source in sources]
+        of_server.cache_clear()
+        os.environ[VARIABLE] = json.dumps({"sources": places, "table": table, **named})
+        of_server()
+
+
+@cache
+def of_server() -> Upload | None:
+    """The data that the operator named, read once; all sessions share them."""
+    named = json.loads(os.environ.get(VARIABLE) or "{}")
+    sources, table = named.pop("sources", ()), named.pop("table", None)
+    return _upload(sources, table, LoadOptions(**named)) if sources else None
+
+
+def _upload(sources: Sequence[str], table: str | None, options: LoadOptions) -> Upload:
+    known = options.mapping()
+    tables = [_table(source, table, options.format()) for source in sources]
+    mapping = guess(tables[0], known, models=len(tables) == 1)
+    if options.test is None:
+        return Upload.of(*tables, mapping=mapping)
+    test_table = read(options.test, given=options.format())
+    mapping = for_test_file(mapping, test_table, known)
+    return Upload.of(*tables, mapping=mapping, test_table=test_table)
+
+
+def _table(source: str, table: str | None, written: TextFormat) -> Table:
+    from calib.scanning.sources import is_file_of_rows, rows_of
+
+    if is_file_of_rows(source):
+        return read(source, given=written)
+    return read(*rows_of(source, table))
+
+
+def serve(port: int | None = None, address: str | None = None) -> None:
+    """Run the server until it is stopped; it prints its address.
+
+    Parameters
+    ----------
+    port : int, optional
+        8501 if None, or the next one that is free.
+    address : str, optional
+        Where to listen; this machine only if None.
+    """
+    import streamlit as st
+
+    chosen = {"server.port": port, "server.address": address}
+    named = {name: value for name, value in chosen.items() if value is not None}
+    script = str(app_file())
+    # Streamlit takes the program for the script, and looks for files beside it.
+    sys.argv = [script]
+    st.App(script).run(config=configuration(os.environ) | named)

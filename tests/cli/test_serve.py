@@ -1,0 +1,223 @@
+"""The dashboard as a command, from a folder that is not the project's."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+import urllib.request
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calib.ui.session import serving
+from calib.ui.session.session import SESSION
+
+ROOT = Path(__file__).parents[2]
+# Of another project, in the folder that the command is called in.
+FOREIGN = '[server]\naddress = "0.0.0.0"\n[browser]\ngatherUsageStats = true\n[theme]\nfont = "x"\n'
+SHOW_OPTIONS = """
+import json, sys
+from streamlit import config
+from streamlit.web.server.starlette import starlette_server
+names = json.loads(sys.argv.pop(1))
+starlette_server.UvicornRunner.run = lambda self: print(
+    json.dumps({name: config.get_option(name) for name in names})
+)
+from calib.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    (tmp_path / ".streamlit").mkdir()
+    (tmp_path / ".streamlit" / "config.toml").write_text(FOREIGN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    return tmp_path
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """Data as `calib serve` holds them, for this test."""
+
+    def hold(*sources, table=None, **named):
+        serving.hold([str(source) for source in sources], table, named)
+        return serving.of_server()
+
+    monkeypatch.setenv(serving.VARIABLE, "")
+    serving.of_server.cache_clear()
+    yield hold
+    monkeypatch.undo()
+    serving.of_server.cache_clear()
+
+
+def declared():
+    found = {}
+    for section, options in tomllib.loads((ROOT / ".streamlit/config.toml").read_text()).items():
+        for name, value in options.items():
+            inner = value if isinstance(value, dict) else {None: value}
+            found |= {".".join(filter(None, (section, name, key))): v for key, v in inner.items()}
+    return found
+
+
+def options_of_server(*arguments, **environ):
+    names = json.dumps([*declared(), "server.port"])
+    done = subprocess.run(
+        [sys.executable, "-c", SHOW_OPTIONS, names, "serve", *arguments],
+        env=os.environ | environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_every_option_of_the_app_holds_in_any_folder(elsewhere):
+    found = options_of_server()
+    assert found == declared() | {"server.port": 8501}
+    assert found["server.address"] == "localhost"
+    assert found["browser.gatherUsageStats"] is False
+
+
+def test_the_command_line_and_the_environment_change_options(elsewhere):
+    variables = {
+        "STREAMLIT_SERVER_MAX_UPLOAD_SIZE": "7",
+        "STREAMLIT_RUNNER_MAGIC_ENABLED": "true",
+        "STREAMLIT_SERVER_PORT": "8612",
+    }
+    changed = {"server.maxUploadSize": 7, "runner.magicEnabled": True}
+    found = options_of_server(**variables)
+    assert found == declared() | changed | {"server.port": 8612}
+    found = options_of_server("--port", "8613", **variables)
+    assert found == declared() | changed | {"server.port": 8613}
+    assert options_of_server("--address", "0.0.0.0")["server.address"] == "0.0.0.0"
+
+
+def listening(port):
+    """Local addresses of sockets that listen on a port, from /proc as hexadecimal digits."""
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            local, state = line.split()[1], line.split()[3]
+            if state == "0A" and local.endswith(f":{port:04X}"):
+                found.add(local.rpartition(":")[0])
+    return found
+
+
+def test_it_answers_on_this_machine_only_and_stops_quietly(elsewhere, folder):
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "calib", "serve", folder / "scores.csv", "--port", str(port)]
+    log = elsewhere / "log"
+    with log.open("wb") as output:
+        server = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        url = f"http://localhost:{port}"
+        deadline = time.monotonic() + 60
+        while url not in log.read_text():
+            assert server.poll() is None, log.read_text()
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        # The address is printed when the socket is bound, just before the first answer.
+        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=60) as answer:
+            assert answer.read() == b"ok"
+        assert listening(port) <= {"0100007F", "00000000000000000000000001000000"}
+        server.send_signal(signal.SIGINT)
+        assert server.wait(30) == 130
+    finally:
+        server.kill()
+    assert "Traceback" not in log.read_text()
+
+
+def opened(**named):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in named.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app, app.session_state[SESSION]
+
+
+def test_a_named_file_opens_as_if_it_were_dropped(served, folder):
+    upload = served(folder / "scores.csv", outcome="y", score="p")
+    app, session = opened()
+    assert session.upload is upload
+    assert len(upload.predictions) == 600
+    assert "scores" in " ".join(caption.value for caption in app.caption)
+    # Its own link opens it again, for a colleague too; another link gets what it asks for.
+    assert opened(**session.link())[1].upload is upload
+    other = session.link() | {"data": "0" * 12}
+    assert opened(**other)[1].waits
+    assert opened(ex="naive_bayes")[1].upload is None
+
+
+def test_an_example_keeps_its_link_beside_named_data(served, folder):
+    served(folder / "scores.csv")
+    _, session = opened(ex="naive_bayes")
+    assert session.link()["ex"] == "naive_bayes"
+
+
+def test_without_data_the_first_example_opens(served):
+    assert served() is None
+    assert opened()[1].upload is None
+
+
+def test_test_rows_and_several_models(served, folder):
+    tested = served(folder / "scores.csv", test=str(folder / "more.csv"))
+    assert int(tested.predictions.test.sum()) == 400
+    models = served(folder / "scores.csv", folder / "more.csv")
+    assert list(models.models) == ["scores", "more"]
+
+
+@pytest.mark.parametrize("kind", ["folder", "glob", "database"])
+def test_a_folder_a_glob_and_a_table_are_read(kind, served, folder, tmp_path):
+    rows = pd.read_csv(folder / "scores.csv")
+    table = None
+    if kind == "database":
+        table = "scored"
+        with duckdb.connect(str(tmp_path / "team.duckdb")) as database:
+            database.execute("CREATE TABLE scored AS SELECT * FROM rows")
+    else:
+        rows[:300].to_parquet(tmp_path / "a.parquet")
+        rows[300:].to_parquet(tmp_path / "b.parquet")
+    source = {"folder": "", "glob": "*.parquet", "database": "team.duckdb"}[kind]
+    found = served(tmp_path / source, table=table, outcome="y", score="p").predictions
+    assert len(found) == 600
+    assert sorted(found.scores) == sorted(rows["p"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("none.csv",), r"There is no readable file"),
+        (("empty",), r"holds no Parquet and no CSV file"),
+        (("team.duckdb", "--table", "x"), r"There is no file"),
+    ],
+)
+def test_what_cannot_be_read_is_said_before_the_server_starts(
+    arguments, sentence, run, tmp_path, served, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(serving, "serve", lambda *_: pytest.fail("The server was started."))
+    (tmp_path / "empty").mkdir()
+    done = run("serve", *arguments)
+    assert (done.status, done.out) == (2, "")
+    assert re.search(sentence, done.err), done.err
+
+
+def test_the_library_alone_says_what_the_dashboard_needs(run, monkeypatch):
+    monkeypatch.setattr("calib.cli.serve.find_spec", lambda _: None)
+    done = run("serve")
+    assert (done.status, done.out) == (2, "")
+    assert done.err == 'calib: The dashboard needs more packages: pip install "calib[app]".\n'
