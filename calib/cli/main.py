@@ -18,6 +18,7 @@ from calib.cli.export import add_export
 from calib.cli.options import complete_files, standard_input
 from calib.cli.pool import add_pool
 from calib.cli.report import add_report
+from calib.cli.reports import add_reports
 from calib.cli.scan import add_scan
 from calib.cli.serve import add_serve
 from calib.cli.verify import add_verify
@@ -54,6 +55,7 @@ def parser() -> argparse.ArgumentParser:
     add_compare(commands)
     add_scan(commands)
     add_export(commands)
+    add_reports(commands)
     add_verify(commands)
     add_pool(commands)
     add_serve(commands)

@@ -4,9 +4,20 @@ A program that has a report calls `Store.from_environment().save(report)`; a pag
 deletes. Nothing here changes a saved report.
 """
 
-from calib.store.entries import Deletion, Entry, moment_words
+from calib.store.entries import Change, Deletion, Entry, moment_words
 from calib.store.errors import StoreError, place
 from calib.store.location import database_url
 from calib.store.store import Store
+from calib.store.verifying import Verification
 
-__all__ = ["Deletion", "Entry", "Store", "StoreError", "database_url", "moment_words", "place"]
+__all__ = [
+    "Change",
+    "Deletion",
+    "Entry",
+    "Store",
+    "StoreError",
+    "Verification",
+    "database_url",
+    "moment_words",
+    "place",
+]

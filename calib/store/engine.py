@@ -7,13 +7,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
+from sqlalchemy.exc import DisconnectionError
 
 from calib.store.errors import StoreError
 
 
-def make_engine(url: URL, patience: float) -> Engine:
+def make_engine(url: URL, patience: float, *, read_only: bool = False) -> Engine:
     """An engine whose commits survive a killed process and a lost power supply.
 
     Parameters
@@ -21,23 +23,88 @@ def make_engine(url: URL, patience: float) -> Engine:
     url : URL
     patience : float
         Seconds to wait for others that write, or for a server that does not answer.
+    read_only : bool
+        Whether a file of SQLite lies where nothing can be written, not even its locks.
     """
     if url.get_backend_name() == "sqlite":
-        return _sqlite(url, patience)
+        return _read_only(url) if read_only else _sqlite(url, patience)
     try:
-        # A server may have been restarted since a connection was last used: asked before use.
-        return create_engine(
-            url,
-            hide_parameters=True,
-            pool_pre_ping=True,
-            pool_timeout=patience,
-            connect_args={"connect_timeout": max(2, round(patience))},
-        )
+        return _postgresql(url, patience)
     except ModuleNotFoundError as error:
         raise StoreError(
             f"PostgreSQL needs the package {error.name}, which is not installed: "
             "pip install 'psycopg[binary]'."
         ) from error
+
+
+def _postgresql(url: URL, patience: float) -> Engine:
+    engine = create_engine(
+        url,
+        hide_parameters=True,
+        pool_size=5,
+        max_overflow=5,
+        pool_timeout=patience,
+        pool_recycle=1800,
+        connect_args=_limits(url, patience),
+    )
+    # Imported here: the package is needed by those alone who keep reports in PostgreSQL.
+    from calib.store.impatient import ImpatientConnection
+
+    @event.listens_for(engine, "do_connect")
+    def connect(
+        _dialect: object, _record: object, given: list[Any], named: dict[str, Any]
+    ) -> ImpatientConnection:
+        made = ImpatientConnection.connect(*given, **named)
+        made.patience = patience
+        return made
+
+    @event.listens_for(engine, "checkout")
+    def look(connection: ImpatientConnection, _record: object, _proxy: object) -> None:
+        # A server may have been restarted, or frozen, since a connection was last used.
+        try:
+            connection.glance()
+        except Exception as error:
+            raise DisconnectionError(str(error)) from error
+
+    return engine
+
+
+def _limits(url: URL, patience: float) -> dict[str, object]:
+    """What the server and the network are told of our patience."""
+    thousandths = max(1, round(1000 * patience))
+    limits = {
+        "statement_timeout": thousandths,
+        "lock_timeout": thousandths * 3 // 4,
+        "idle_in_transaction_session_timeout": 10 * thousandths,
+    }
+    given = url.query.get("options", "")
+    ours = " ".join(f"-c {name}={value}" for name, value in limits.items())
+    return {
+        "options": f"{given if isinstance(given, str) else ' '.join(given)} {ours}".strip(),
+        "connect_timeout": max(2, min(round(patience), 10)),
+        "keepalives": 1,
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 2,
+        "tcp_user_timeout": thousandths,
+    }
+
+
+def _read_only(url: URL) -> Engine:
+    """An engine that writes nothing beside the file, where a WAL would be."""
+    place = URL.create(
+        "sqlite",
+        database=f"file:{quote(str(url.database))}",
+        query={"mode": "ro", "immutable": "1", "uri": "true"},
+    )
+    # A new connection each time: none knows of what others wrote since it was made.
+    engine = create_engine(place, hide_parameters=True, poolclass=NullPool)
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: sqlite3.Connection, _record: object) -> None:
+        connection.text_factory = _text
+
+    return engine
 
 
 @contextmanager
@@ -76,8 +143,7 @@ def _sqlite(url: URL, patience: float) -> Engine:
 def _make_durable(connection: sqlite3.Connection, patience: float) -> None:
     # Python's own transactions commit before a table is made: SQLAlchemy says BEGIN instead.
     connection.isolation_level = None
-    # A damaged letter must not keep a whole list from opening.
-    connection.text_factory = lambda content: content.decode("utf-8", "replace")
+    connection.text_factory = _text
     _use_wal(connection, patience)
     # FULL: a commit returns when it is on the disk. NORMAL may lose the last commits of a WAL.
     connection.execute("PRAGMA synchronous=FULL")
@@ -97,3 +163,8 @@ def _use_wal(connection: sqlite3.Connection, patience: float) -> None:
             if not busy or time.monotonic() > until:
                 raise
             time.sleep(0.02)
+
+
+def _text(content: bytes) -> str:
+    # A damaged letter must not keep a whole list from opening.
+    return content.decode("utf-8", "replace")

@@ -33,6 +33,8 @@ class Entry:
         The verdict in a word or two, and in a sentence.
     tags : tuple of str
         Sorted.
+    owner : str
+        Who saved it, as a sign-in verified it; "" if nobody was signed in.
     created, saved : datetime or None
         Moments of the analysis and of the saving, in UTC; None where the database is damaged there.
     """
@@ -46,6 +48,7 @@ class Entry:
     verdict: str
     sentence: str
     tags: tuple[str, ...]
+    owner: str
     created: datetime | None
     saved: datetime | None
 
@@ -58,10 +61,32 @@ class Entry:
         moments = {name: _moment(row[name]) for name in ("created", "saved")}
         return cls(**(values | moments), tags=tuple(sorted(map(_text, tags))))
 
+    @classmethod
+    def damaged(cls, report_id: str) -> Entry:
+        """The entry of a report of which nothing else can be read."""
+        return cls.of({f.name: None for f in fields(cls)} | {"id": report_id, "owner": ""}, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A line of the log: what was done with which report, when and by whom."""
+
+    report_id: str
+    moment: datetime | None
+    change: str
+    title: str
+    person: str
+
+    @classmethod
+    def of(cls, row: Mapping[Any, Any]) -> Change:
+        """The line of a database row, whatever the row holds."""
+        values: dict[str, Any] = {f.name: _text(row[f.name]) for f in fields(cls)}
+        return cls(**(values | {"moment": _moment(row["moment"])}))
+
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """A line of the log: which report was deleted, when and by whom."""
+    """Which report was deleted, when and by whom."""
 
     report_id: str
     title: str

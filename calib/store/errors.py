@@ -11,6 +11,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 BUSY = "is busy: other processes keep writing to it. Try again in a moment"
+SLOW = "did not answer in time: it is overloaded, or others lock its tables. Try again in a moment"
 DISK_FULL = "is full: no disk space is left. Free some space, then try again"
 READ_ONLY = (
     "cannot be written to. Allow writing, or set CALIB_HOME to another folder or "
@@ -33,10 +34,13 @@ SQLITE = {
     sqlite3.SQLITE_NOTADB: BROKEN,
 }
 
+NO_ROOM_TO_SHARE = sqlite3.SQLITE_IOERR_SHMSIZE
+
 # By the first characters of SQLSTATE, https://www.postgresql.org/docs/current/errcodes-appendix.html.
 POSTGRESQL = {
     "55P03": BUSY,
     "40": BUSY,
+    "57014": SLOW,
     "53100": DISK_FULL,
     "25006": "is read-only. Set CALIB_DATABASE_URL to a database that accepts writes",
     "42501": NOT_GRANTED,
@@ -50,13 +54,29 @@ class StoreError(Exception):
     """Saved reports that cannot be read or written; the message says why and what to do."""
 
 
+class DiskFullError(StoreError):
+    """There is no space left, not even for a deletion."""
+
+
+class ReadOnlyError(StoreError):
+    """Nothing can be written there."""
+
+
+class DamagedError(StoreError):
+    """The database is damaged, or is none."""
+
+
+KINDS = {DISK_FULL: DiskFullError, READ_ONLY: ReadOnlyError, BROKEN: DamagedError}
+
+
 @contextmanager
 def translate_errors(url: URL) -> Iterator[None]:
     """Turn errors of the database into sentences."""
     try:
         yield
     except SQLAlchemyError as error:
-        raise StoreError(_sentence(error, url)) from error
+        kind = KINDS.get(_known(error) or "", StoreError)
+        raise kind(_sentence(error, url)) from error
 
 
 def place(url: URL) -> str:
@@ -91,7 +111,9 @@ def _known(error: SQLAlchemyError) -> str | None:
         return BUSY
     cause = error.orig if isinstance(error, DBAPIError) else None
     if isinstance(cause, sqlite3.Error):
-        return SQLITE.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF)
+        code = getattr(cause, "sqlite_errorcode", 0)
+        # The memory that connections share lies on the disk too.
+        return DISK_FULL if code == NO_ROOM_TO_SHARE else SQLITE.get(code & 0xFF)
     state = str(getattr(cause, "sqlstate", None) or _state_in_words(str(cause)))
     return next((POSTGRESQL[start] for start in POSTGRESQL if state.startswith(start)), None)
 

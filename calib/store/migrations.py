@@ -82,7 +82,26 @@ NO_CHANGE: Step = (
     },
 )
 
-STEPS: tuple[Step, ...] = (REPORTS_AND_TAGS, LOG_OF_DELETIONS, NO_CHANGE)
+OWNERS_AND_CHANGES: Step = (
+    """
+    CREATE TABLE calib_owners (
+        report_id TEXT PRIMARY KEY REFERENCES calib_reports (id),
+        owner TEXT NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE calib_changes (
+        report_id TEXT NOT NULL,
+        moment TEXT NOT NULL,
+        change TEXT NOT NULL,
+        title TEXT NOT NULL,
+        person TEXT NOT NULL,
+        PRIMARY KEY (report_id, moment, change)
+    )
+    """,
+)
+
+STEPS: tuple[Step, ...] = (REPORTS_AND_TAGS, LOG_OF_DELETIONS, NO_CHANGE, OWNERS_AND_CHANGES)
 
 
 def migrate(engine: Engine, steps: Sequence[Step] = STEPS) -> None:
@@ -121,7 +140,6 @@ def _version(connection: Connection) -> int:
 def _wait_for_turn(connection: Connection) -> None:
     # In SQLite a transaction that writes has the file to itself.
     if connection.dialect.name == "postgresql":
-        connection.execute(text("SET LOCAL lock_timeout = '60s'"))
         connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
 
 

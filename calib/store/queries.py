@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, insert, select
+from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, select
 
-from calib.store.entries import Deletion, Entry, moment_words
+from calib.store.entries import Deletion, Entry, moment, moment_words, now
 from calib.store.errors import StoreError
 from calib.store.search import plain
-from calib.store.tables import deletions, report_tags, reports
+from calib.store.tables import changes, deletions, owners, report_tags, reports
 
-LISTED = [column for column in reports.columns if column.name not in ("content", "searched")]
+_OWNER = select(owners.c.owner).where(owners.c.report_id == reports.c.id).scalar_subquery()
+LISTED = [
+    *(column for column in reports.columns if column.name not in ("content", "searched")),
+    func.coalesce(_OWNER, "").label("owner"),
+]
+# Reports that were not deleted.
+THERE = ~reports.c.id.in_(select(deletions.c.report_id))
 
 
 def known_as(report_id: str) -> ColumnElement[bool]:
@@ -38,6 +45,35 @@ def insert_tags(connection: Connection, report_id: str, names: tuple[str, ...]) 
         connection.execute(insert(report_tags), rows)
 
 
+def log(connection: Connection, report_id: str, change: str, title: str, person: str) -> None:
+    """Write a line of the log."""
+    line = {"report_id": report_id, "title": title, "person": person}
+    connection.execute(insert(changes).values(line | {"moment": now(), "change": change}))
+
+
+def title_of(connection: Connection, report_id: str, *conditions: ColumnElement[bool]) -> str:
+    """The title of a report that is about to be changed, which then nobody else changes."""
+    known = select(reports.c.title).where(known_as(report_id), *conditions).with_for_update()
+    title = connection.scalar(known)
+    if title is None:
+        raise unknown(connection, report_id)
+    return plain(str(title))
+
+
+def remove(connection: Connection, ids: Select[Any]) -> None:
+    """Remove reports for good, with all that belongs to them."""
+    for column in (report_tags.c.report_id, owners.c.report_id, reports.c.id):
+        connection.execute(delete(column.table).where(column.in_(ids)))
+
+
+def remove_rested(connection: Connection, rest: timedelta) -> None:
+    """Remove reports whose time to be restored is over."""
+    # A damaged moment is none.
+    over = deletions.c.deleted < moment(datetime.now(UTC) - rest)
+    rested = select(deletions.c.report_id).where(over, deletions.c.deleted.like("20%"))
+    remove(connection, rested)
+
+
 def unknown(connection: Connection, report_id: str) -> StoreError:
     """Why an id has no report."""
     query = select(deletions).where(deletions.c.report_id == plain(report_id))
@@ -46,4 +82,6 @@ def unknown(connection: Connection, report_id: str) -> StoreError:
         return StoreError(f"There is no saved report with the id {report_id[:60]!r}.")
     line = Deletion.of(row)
     when = f"on {line.deleted:%Y-%m-%d}" if line.deleted else moment_words(None)
-    return StoreError(f"The report {report_id!r} was deleted {when} by {line.deleted_by}.")
+    rests = connection.scalar(select(reports.c.id).where(known_as(report_id))) is not None
+    again = " It can still be restored." if rests else ""
+    return StoreError(f"The report {report_id!r} was deleted {when} by {line.deleted_by}.{again}")

@@ -1,23 +1,49 @@
-"""Store: saved reports, listed, opened and deleted; never changed."""
+"""Store: saved reports, listed, opened, deleted and restored; never changed."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
 from types import TracebackType
+from typing import Any
 
-from sqlalchemy import URL, Column, Connection, delete, func, insert, select
+from sqlalchemy import URL, Column, Connection, Select, delete, func, insert, select
 
 from calib.reports import Report
 from calib.store.engine import make_engine, writing
-from calib.store.entries import Deletion, Entry, checked_tags, now, report_of, row_of
-from calib.store.errors import StoreError, translate_errors
+from calib.store.entries import Change, Deletion, Entry, checked_tags, now, report_of, row_of
+from calib.store.errors import (
+    DamagedError,
+    DiskFullError,
+    ReadOnlyError,
+    StoreError,
+    translate_errors,
+)
 from calib.store.location import checked_url, database_url, make_folder
 from calib.store.migrations import migrate
-from calib.store.queries import LISTED, entries, insert_tags, known_as, unknown
+from calib.store.queries import (
+    LISTED,
+    THERE,
+    entries,
+    insert_tags,
+    known_as,
+    log,
+    remove,
+    remove_rested,
+    title_of,
+    unknown,
+)
+from calib.store.reserve import Reserve
 from calib.store.search import conditions, plain
-from calib.store.tables import deletions, report_tags, reports
+from calib.store.tables import changes, deletions, owners, report_tags, reports
+from calib.store.verifying import Verification, readable, verified
+
+REST = timedelta(days=30)
+# Who saved a report while nobody was signed in.
+ANONYMOUS = "nobody signed in"
 
 
 class Store:
@@ -30,6 +56,8 @@ class Store:
         made, or brought up to date, on construction.
     patience : float
         Seconds to wait for others that write, or for a server that does not answer.
+    rest : timedelta
+        How long a deleted report can be restored.
 
     Raises
     ------
@@ -51,16 +79,36 @@ class Store:
     March [('credit',)]
     """
 
-    def __init__(self, url: str | URL, *, patience: float = 30.0) -> None:
+    def __init__(self, url: str | URL, *, patience: float = 30.0, rest: timedelta = REST) -> None:
         self.url = checked_url(url)
+        self.rest = rest
+        self.read_only = False
+        self._reserve = Reserve.of(self.url)
         make_folder(self.url)
         self._engine = make_engine(self.url, patience)
         try:
-            with translate_errors(self.url):
-                migrate(self._engine)
+            self._in_need(self._migrate)
+        except ReadOnlyError:
+            self._open_read_only(patience)
         except BaseException:
             self.close()
             raise
+        else:
+            self._reserve.keep()
+
+    def _migrate(self) -> None:
+        with translate_errors(self.url):
+            migrate(self._engine)
+
+    def _open_read_only(self, patience: float) -> None:
+        """Read a file where nothing can be written, if it is whole without the log beside it."""
+        self.close()
+        path = Path(str(self.url.database))
+        log = Path(f"{path}-wal")
+        if not path.is_file() or (log.exists() and log.stat().st_size):
+            raise
+        self._engine, self.read_only = make_engine(self.url, patience, read_only=True), True
+        self._migrate()
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Store:
@@ -82,7 +130,7 @@ class Store:
     ) -> None:
         self.close()
 
-    def save(self, report: Report, *, tags: Iterable[str] = ()) -> str:
+    def save(self, report: Report, *, tags: Iterable[str] = (), owner: str = "") -> str:
         """Keep a report.
 
         Parameters
@@ -90,6 +138,8 @@ class Store:
         report : Report
         tags : iterable of str
             At most 20, of at most 60 characters each.
+        owner : str
+            Who saves it, as a sign-in verified it; "" if nobody is signed in.
 
         Returns
         -------
@@ -101,8 +151,13 @@ class Store:
         names = checked_tags(tags)
         row = row_of(report, report_id, names)
         with self._writing() as connection:
+            remove_rested(connection, self.rest)
             connection.execute(insert(reports).values(row))
             insert_tags(connection, report_id, names)
+            if owner:
+                whose = {"report_id": report_id, "owner": plain(owner)}
+                connection.execute(insert(owners).values(whose))
+            log(connection, report_id, "saved", str(row["title"]), plain(owner) or ANONYMOUS)
         return report_id
 
     def open(self, report_id: str) -> Report:
@@ -114,7 +169,7 @@ class Store:
             If there is none, or if it was deleted: then the message says when and by whom.
         """
         with self._reading() as connection:
-            query = select(reports.c.content).where(known_as(report_id))
+            query = select(reports.c.content).where(known_as(report_id), THERE)
             content = connection.scalar(query)
             if content is None:
                 raise unknown(connection, report_id)
@@ -123,7 +178,7 @@ class Store:
     def entry(self, report_id: str) -> Entry:
         """What a list shows of one report."""
         with self._reading() as connection:
-            found = entries(connection, select(*LISTED).where(known_as(report_id)))
+            found = entries(connection, select(*LISTED).where(known_as(report_id), THERE))
             if not found:
                 raise unknown(connection, report_id)
         return found[0]
@@ -150,10 +205,14 @@ class Store:
         limit, offset : int
             At most so many, after leaving out so many: a page.
         """
-        query = select(*LISTED).where(*conditions(search, tag, author, verdict))
+        query = select(*LISTED).where(THERE, *conditions(search, tag, author, verdict))
         newest = query.order_by(reports.c.saved.desc(), reports.c.id).limit(limit).offset(offset)
-        with self._reading() as connection:
-            return entries(connection, newest)
+        try:
+            with self._reading() as connection:
+                return entries(connection, newest)
+        except DamagedError:
+            with self._reading() as connection:
+                return readable(connection, query)[offset : offset + limit]
 
     def count(
         self,
@@ -166,52 +225,92 @@ class Store:
         """How many reports `list` would show on all its pages."""
         fulfilled = conditions(search, tag, author, verdict)
         with self._reading() as connection:
-            return connection.scalar(select(func.count(reports.c.id)).where(*fulfilled)) or 0
+            return connection.scalar(select(func.count(reports.c.id)).where(THERE, *fulfilled)) or 0
 
     def tags(self) -> tuple[str, ...]:
         """Every tag that some report has, sorted."""
-        return self._different(report_tags.c.tag)
+        return self._different(report_tags.c.tag, report_tags.c.report_id)
 
     def authors(self) -> tuple[str, ...]:
         """Every author of some report, sorted."""
-        return self._different(reports.c.author)
+        return self._different(reports.c.author, reports.c.id)
 
     def verdicts(self) -> tuple[str, ...]:
         """Every verdict of some report, sorted."""
-        return self._different(reports.c.verdict)
+        return self._different(reports.c.verdict, reports.c.id)
 
-    def delete(self, report_id: str, *, by: str) -> None:
-        """Delete a report for good; the log keeps its title, when it was, and who it was.
+    def delete(self, report_id: str, *, by: str, for_good: bool = False) -> None:
+        """Delete a report; it rests for a while, in which it can be restored.
 
         Parameters
         ----------
         report_id : str
         by : str
-            Name of the person who deletes it.
+            Who deletes it; the log keeps it, with the title and the moment.
+        for_good : bool
+            Whether it is removed at once, also where it rests already.
         """
-        name = " ".join(plain(by).split())
-        if not name:
-            raise StoreError(f"by must name the person who deletes the report, got {by!r}.")
+        name = _person(by)
+
+        def work() -> None:
+            with self._writing() as connection:
+                remove_rested(connection, self.rest)
+                here = [] if for_good else [THERE]
+                title = title_of(connection, report_id, *here)
+                line = {"report_id": report_id, "title": title, "deleted": now()}
+                connection.execute(delete(deletions).where(deletions.c.report_id == report_id))
+                connection.execute(insert(deletions).values(line | {"deleted_by": name}))
+                log(connection, report_id, "deleted", title, name)
+                if for_good:
+                    remove(connection, select(reports.c.id).where(known_as(report_id)))
+
+        self._in_need(work)
+
+    def restore(self, report_id: str, *, by: str) -> None:
+        """Take back a deletion while the report rests."""
+        name = _person(by)
         with self._writing() as connection:
-            found = select(reports.c.title).where(known_as(report_id)).with_for_update()
-            title = connection.scalar(found)
-            if title is None:
-                raise unknown(connection, report_id)
-            line = {"report_id": report_id, "title": title, "deleted": now(), "deleted_by": name}
-            connection.execute(insert(deletions).values(line))
-            connection.execute(delete(report_tags).where(report_tags.c.report_id == report_id))
-            connection.execute(delete(reports).where(known_as(report_id)))
+            title = title_of(connection, report_id, ~THERE)
+            connection.execute(delete(deletions).where(deletions.c.report_id == report_id))
+            log(connection, report_id, "restored", title, name)
+
+    def resting(self) -> tuple[Deletion, ...]:
+        """Deleted reports that can be restored, the newest deletion first."""
+        there = deletions.c.report_id.in_(select(reports.c.id))
+        return self._deletions(select(deletions).where(there))
+
+    def changes(self, limit: int = 200) -> tuple[Change, ...]:
+        """The log: what was saved, deleted and restored, when and by whom; the newest first."""
+        query = select(changes).order_by(changes.c.moment.desc()).limit(limit)
+        with self._reading() as connection:
+            return tuple(Change.of(row) for row in connection.execute(query).mappings())
 
     def deletions(self) -> tuple[Deletion, ...]:
-        """The log of deleted reports, the newest first."""
+        """All deleted reports, the newest deletion first."""
+        return self._deletions(select(deletions))
+
+    def verify(self) -> Verification:
+        """Read the whole database: is it whole, and does every report open?"""
         with self._reading() as connection:
-            rows = connection.execute(select(deletions).order_by(deletions.c.deleted.desc()))
+            return verified(connection)
+
+    def export(self, folder: str | Path) -> Verification:
+        """Write every report that opens into a folder, as ID.json; those that do not are named."""
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        with self._reading() as connection:
+            return verified(connection, lambda key, report: report.save(place / f"{key}.json"))
+
+    def _deletions(self, query: Select[Any]) -> tuple[Deletion, ...]:
+        with self._reading() as connection:
+            rows = connection.execute(query.order_by(deletions.c.deleted.desc()))
             return tuple(Deletion.of(row) for row in rows.mappings())
 
-    def _different(self, column: Column[str]) -> tuple[str, ...]:
+    def _different(self, column: Column[str], whose: Column[str]) -> tuple[str, ...]:
         # Sorted here: databases differ in the order of letters.
         with self._reading() as connection:
-            found = connection.scalars(select(column).distinct())
+            gone = whose.in_(select(deletions.c.report_id))
+            found = connection.scalars(select(column).where(~gone).distinct())
             return tuple(sorted(text for text in found if text and isinstance(text, str)))
 
     @contextmanager
@@ -223,3 +322,23 @@ class Store:
     def _writing(self) -> Iterator[Connection]:
         with translate_errors(self.url), writing(self._engine) as connection:
             yield connection
+
+    def _in_need(self, work: Callable[[], None]) -> None:
+        """Do it with the reserve, if the disk is full without it."""
+        try:
+            work()
+        except DiskFullError:
+            if not self._reserve.give():
+                raise
+            work()
+            with suppress(StoreError), self._reading() as connection:
+                connection.exec_driver_sql("ROLLBACK")
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._reserve.keep()
+
+
+def _person(by: str) -> str:
+    name = " ".join(plain(by).split())
+    if not name:
+        raise StoreError(f"by must name who changes the report, got {by!r}.")
+    return name

@@ -31,6 +31,7 @@ report_tags = Table(
     Column("tag", Text, primary_key=True),
 )
 
+# A report that is named here and still there rests: it can be restored.
 deletions = Table(
     "calib_deletions",
     metadata,
@@ -38,6 +39,24 @@ deletions = Table(
     Column("title", Text, nullable=False),
     Column("deleted", Text, nullable=False),
     Column("deleted_by", Text, nullable=False),
+)
+
+# Who saved a report, as a sign-in verified it; anonymous reports have none.
+owners = Table(
+    "calib_owners",
+    metadata,
+    Column("report_id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+)
+
+changes = Table(
+    "calib_changes",
+    metadata,
+    Column("report_id", Text, primary_key=True),
+    Column("moment", Text, primary_key=True),
+    Column("change", Text, primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("person", Text, nullable=False),
 )
 
 schema = Table(

@@ -83,5 +83,5 @@ def test_a_commit_is_on_the_disk_before_it_is_confirmed(sqlite_url):
 
 def test_a_saver_that_fails_is_seen(report, tmp_path):
     (tmp_path / "reports.db").write_bytes(b"no database" * 1000)
-    with pytest.raises(AssertionError, match="StoreError"):
+    with pytest.raises(AssertionError, match="DamagedError"):
         savers("together", f"sqlite:///{tmp_path / 'reports.db'}", report, tmp_path, 1, 1)

@@ -1,6 +1,6 @@
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import create_engine, text
@@ -193,3 +193,48 @@ def test_two_stores_on_one_database_show_the_same_reports(store, report, url):
         other.delete(report_id, by="Ada")
         assert store.list() == ()
         assert store.deletions() == other.deletions()
+
+
+def test_a_deleted_report_rests_and_can_be_restored(store, report):
+    saved = store.save(report, tags=["q1"], owner="ada@example.org")
+    store.delete(saved, by="ada@example.org")
+    assert store.list() == store.tags() == store.authors() == ()
+    assert store.count() == 0
+    (line,) = store.resting()
+    assert (line.report_id, line.title, line.deleted_by) == (saved, "March", "ada@example.org")
+    with pytest.raises(StoreError, match="It can still be restored"):
+        store.open(saved)
+    with pytest.raises(StoreError, match="was deleted"):
+        store.delete(saved, by="Bob")
+    store.restore(saved, by="Grace")
+    assert store.open(saved).json() == report.json()
+    assert (store.entry(saved).owner, store.entry(saved).tags) == ("ada@example.org", ("q1",))
+    assert store.resting() == store.deletions() == ()
+    assert [(each.change, each.person) for each in store.changes()] == [
+        ("restored", "Grace"),
+        ("deleted", "ada@example.org"),
+        ("saved", "ada@example.org"),
+    ]
+    with pytest.raises(StoreError, match="no saved report"):
+        store.restore("nothing", by="Grace")
+
+
+def test_what_rested_long_enough_is_removed(url, report):
+    with Store(url, rest=timedelta(0)) as store:
+        gone, kept = store.save(report, tags=["a"], owner="ada"), store.save(report)
+        store.delete(gone, by="Ada")
+        store.save(report)
+        with pytest.raises(StoreError, match="was deleted"):
+            store.restore(gone, by="Ada")
+        assert store.resting() == ()
+        assert store.deletions()[0].report_id == gone
+        assert store.open(kept).title == "March"
+
+
+def test_an_operator_removes_for_good(store, report):
+    first, second = store.save(report, owner="ada"), store.save(report)
+    store.delete(first, by="the operator", for_good=True)
+    store.delete(second, by="Ada")
+    store.delete(second, by="the operator", for_good=True)
+    assert store.resting() == ()
+    assert len(store.deletions()) == 2

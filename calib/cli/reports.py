@@ -1,0 +1,112 @@
+"""``reports``: what an operator does with saved reports: list, delete, restore, verify, export."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from calib.cli.options import Commands, add_command
+from calib.text import plural
+
+if TYPE_CHECKING:
+    from calib.store import Store, Verification
+
+REPORTS = """examples:
+  calib reports list
+  calib reports delete ID
+  calib reports restore ID
+  calib reports verify --export copies/
+CALIB_HOME or CALIB_DATABASE_URL says where the reports are, as for the dashboard.
+"""
+DAMAGED = 1
+
+
+def add_reports(commands: Commands) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands,
+        "reports",
+        run_reports,
+        help="list, delete, restore, verify and export saved reports",
+        description="Look after the reports that were saved in the dashboard. A deleted report "
+        "rests for 30 days, in which it can be restored.",
+        epilog=REPORTS,
+    )
+    acts = parser.add_subparsers(dest="act", metavar="ACT", required=True)
+    acts.add_parser("list", help="the saved reports, and those that can be restored")
+    delete = acts.add_parser("delete", help="delete reports; they rest for 30 days")
+    delete.add_argument("--for-good", action="store_true", help="remove them at once")
+    restore = acts.add_parser("restore", help="take back a deletion")
+    for changing in (delete, restore):
+        changing.add_argument("ids", nargs="+", metavar="ID", help="of a report")
+        changing.add_argument(
+            "--by", metavar="NAME", default="", help="for the log (who is logged in here)"
+        )
+    acts.add_parser("log", help="who saved, deleted and restored what")
+    verify = acts.add_parser("verify", help="check that every report can be read")
+    verify.add_argument(
+        "--export", metavar="FOLDER", help="write every report that opens into it, as ID.json"
+    )
+
+
+def run_reports(given: argparse.Namespace) -> int:
+    """Do it; 0, or 1 where `verify` found damage."""
+    if find_spec("sqlalchemy") is None:
+        raise ValueError("Saved reports need SQLAlchemy: pip install 'calib[app]'.")
+    from calib.store import Store, StoreError
+
+    try:
+        with Store.from_environment() as store:
+            return _act(store, given)
+    except StoreError as error:
+        raise ValueError(str(error)) from error
+
+
+def _act(store: Store, given: argparse.Namespace) -> int:
+    if given.act == "list":
+        _list(store)
+    elif given.act == "log":
+        _log(store)
+    elif given.act == "verify":
+        return _verify(store.export(given.export) if given.export else store.verify())
+    else:
+        by = given.by or f"the operator ({getpass.getuser()})"
+        for report_id in given.ids:
+            if given.act == "delete":
+                store.delete(report_id, by=by, for_good=given.for_good)
+            else:
+                store.restore(report_id, by=by)
+            print(f"{report_id} {given.act}d")
+    return 0
+
+
+def _list(store: Store) -> None:
+    from calib.store import moment_words
+
+    for entry in store.list(limit=sys.maxsize):
+        _row(entry.id, moment_words(entry.saved), entry.owner or entry.author, entry.title)
+    for line in store.resting():
+        _row(line.report_id, f"deleted {moment_words(line.deleted)}", line.deleted_by, line.title)
+
+
+def _log(store: Store) -> None:
+    from calib.store import moment_words
+
+    for line in store.changes():
+        _row(moment_words(line.moment), line.change, line.report_id, line.person, line.title)
+
+
+def _row(*cells: str) -> None:
+    # What a person wrote may hold what steers a terminal.
+    print("\t".join("".join(c if c.isprintable() else " " for c in cell) for cell in cells))
+
+
+def _verify(found: Verification) -> int:
+    for problem in found.problems:
+        print(problem)
+    damage = "no damage" if not found.problems else plural(len(found.problems), "problem")
+    print(f"{plural(found.n_reports, 'report')} read, {damage}.", file=sys.stderr)
+    return DAMAGED if found.problems else 0

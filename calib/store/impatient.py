@@ -1,0 +1,48 @@
+"""A connection to PostgreSQL that waits for no answer longer than it was told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg.errors import _WaitTimeout
+
+# Seconds for a question that is only to show that the server is there.
+GLANCE = 1.5
+
+
+class ImpatientConnection(psycopg.Connection[Any]):
+    """A server that is frozen, or behind a network that lost it, keeps its sockets open: neither
+    its own time-outs nor those of the network end the waiting.
+
+    Attributes
+    ----------
+    patience : float
+        Seconds.
+    """
+
+    patience: float = 30.0
+
+    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+        """The result of an exchange with the server."""
+        try:
+            return super().wait(gen, interval, self.patience if timeout is None else timeout)
+        except _WaitTimeout:
+            # What was asked may still be answered: nothing else can be asked here.
+            self.pgconn.finish()
+            raise psycopg.OperationalError(f"no answer within {self.patience:g} seconds") from None
+
+    def glance(self) -> None:
+        """Ask whether the server is there.
+
+        Raises
+        ------
+        psycopg.OperationalError
+            If it does not answer at once.
+        """
+        patience, self.patience = self.patience, min(GLANCE, self.patience)
+        try:
+            self.execute("SELECT 1")
+            self.rollback()
+        finally:
+            self.patience = patience

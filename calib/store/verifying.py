@@ -1,0 +1,122 @@
+"""Is the database whole, and does every report open? Damaged rows are named and skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Select, select
+from sqlalchemy.exc import DatabaseError
+
+from calib.reports import Report
+from calib.store.entries import Entry, report_of, row_of
+from calib.store.errors import StoreError
+from calib.store.queries import entries, known_as
+from calib.store.tables import report_tags, reports
+
+SAME = ("title", "data_name", "fingerprint", "author", "note", "verdict", "sentence", "created")
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was found in a database.
+
+    Attributes
+    ----------
+    n_reports : int
+        Reports that were read, deleted ones that rest included.
+    problems : tuple of str
+        What is damaged, a sentence each; none where all is well.
+    """
+
+    n_reports: int
+    problems: tuple[str, ...]
+
+
+def verified(
+    connection: Connection, keep: Callable[[str, Report], object] | None = None
+) -> Verification:
+    """Read everything.
+
+    Parameters
+    ----------
+    connection : Connection
+    keep : callable, optional
+        Given the id and the report of each row that opens.
+    """
+    problems = list(_of_the_file(connection))
+    ids = _ids(connection)
+    for report_id in ids:
+        try:
+            report = _report(connection, report_id)
+        except StoreError as error:
+            problems.append(str(error))
+            continue
+        problems += _of_the_row(connection, report_id, report)
+        if keep is not None:
+            keep(report_id, report)
+    return Verification(len(ids), tuple(problems))
+
+
+def readable(connection: Connection, query: Select[Any]) -> tuple[Entry, ...]:
+    """The entries of a query, one by one, where together they cannot be read; the newest first."""
+    found: list[Entry] = []
+    for report_id in _ids(connection):
+        try:
+            found += entries(connection, query.where(known_as(report_id)))
+        except DatabaseError:
+            found.append(Entry.damaged(report_id))
+    return tuple(sorted(found, key=_saved, reverse=True))
+
+
+def _saved(entry: Entry) -> str:
+    return entry.saved.isoformat() if entry.saved else ""
+
+
+def _ids(connection: Connection) -> list[str]:
+    """The ids of all reports; of a damaged table those that its index still knows."""
+    try:
+        return [str(each) for each in connection.scalars(select(reports.c.id))]
+    except DatabaseError:
+        return [
+            str(each) for each in connection.scalars(select(report_tags.c.report_id).distinct())
+        ]
+
+
+def _of_the_file(connection: Connection) -> Iterator[str]:
+    if connection.dialect.name != "sqlite":
+        return
+    for check, meaning in (
+        ("integrity_check(20)", "The file of the database is damaged"),
+        ("foreign_key_check", "A row of the database belongs to no report"),
+    ):
+        try:
+            for row in connection.exec_driver_sql(f"PRAGMA {check}"):
+                if row[0] != "ok":
+                    yield f"{meaning}: {' '.join(str(row[0]).split())}."
+        except DatabaseError:
+            yield f"{meaning}: it cannot be read."
+
+
+def _report(connection: Connection, report_id: str) -> Report:
+    try:
+        content = connection.scalar(select(reports.c.content).where(known_as(report_id)))
+    except DatabaseError:
+        content = None
+    if not isinstance(content, bytes):
+        raise StoreError(f"The saved report {report_id!r} cannot be read: it is damaged.")
+    return report_of(content, report_id)
+
+
+def _of_the_row(connection: Connection, report_id: str, report: Report) -> Iterator[str]:
+    """Where the list says something else than the report."""
+    try:
+        (row,) = connection.execute(select(reports).where(known_as(report_id))).mappings()
+    except DatabaseError:
+        yield f"The entry of the report {report_id!r} cannot be read: it is damaged."
+        return
+    expected = row_of(report, report_id, ())
+    wrong = [name for name in SAME if row[name] != expected[name]]
+    if wrong:
+        yield f"The entry of the report {report_id!r} is damaged: {', '.join(wrong)}."

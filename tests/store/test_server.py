@@ -1,0 +1,219 @@
+"""A server that freezes or is locked, a disk that is full, a folder that is read-only."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from calib.reports import Report
+from calib.store import Store, StoreError
+from calib.store.location import checked_url
+
+ROOT = Path(__file__).parents[2]
+NOBODY = 65534
+# Promised for a page: PATIENCE of the app's store is 4 seconds.
+PATIENCE, PROMISED = 3.0, 5.0
+
+
+@contextmanager
+def promptly() -> Iterator[None]:
+    start = time.monotonic()
+    with pytest.raises(StoreError) as caught:
+        yield
+    assert time.monotonic() - start < PROMISED
+    assert str(caught.value).endswith(("Is it running?", "Try again in a moment."))
+
+
+def postmaster(socket: str) -> list[int]:
+    """The server's processes, the first of them and those of its connections."""
+    first = int((Path(socket) / "data" / "postmaster.pid").read_text().split()[0])
+    listed = subprocess.run(
+        ["ps", "--ppid", str(first), "-o", "pid="], capture_output=True, text=True, check=True
+    )
+    return [first, *map(int, listed.stdout.split())]
+
+
+@contextmanager
+def frozen(socket: str) -> Iterator[None]:
+    stopped = postmaster(socket)
+    for process in stopped:
+        os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in stopped:
+            os.kill(process, signal.SIGCONT)
+
+
+def test_a_frozen_server_is_told_within_five_seconds_and_used_again_when_it_goes_on(
+    postgres_url, socket, report
+):
+    with Store(postgres_url, patience=PATIENCE) as store:
+        saved = store.save(report)
+        with frozen(socket):
+            with promptly():
+                store.list()
+            with promptly():
+                store.save(report)
+            with promptly():
+                Store(postgres_url, patience=PATIENCE)
+        assert store.open(saved).title == "March"
+
+
+def test_locked_tables_are_told_within_five_seconds(postgres_url, report):
+    with Store(postgres_url, patience=PATIENCE) as store:
+        saved = store.save(report)
+        plain = checked_url(postgres_url).set(drivername="postgresql")
+        with psycopg.connect(plain.render_as_string(hide_password=False)) as other:
+            other.execute("LOCK TABLE calib_reports IN ACCESS EXCLUSIVE MODE")
+            with promptly():
+                store.list()
+            with promptly():
+                store.delete(saved, by="Ada")
+        assert store.count() == 1
+
+
+def test_the_server_is_told_to_give_up_too(postgres_url):
+    with Store(postgres_url, patience=PATIENCE) as store, store._engine.connect() as connection:
+        settings = {
+            name: connection.exec_driver_sql(f"SHOW {name}").scalar()
+            for name in (
+                "statement_timeout",
+                "lock_timeout",
+                "idle_in_transaction_session_timeout",
+                "search_path",
+            )
+        }
+    assert settings.pop("search_path").startswith("calib_")
+    assert settings == {
+        "statement_timeout": "3s",
+        "lock_timeout": "2250ms",
+        "idle_in_transaction_session_timeout": "30s",
+    }
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Path]:
+    """A disk of 4 MB."""
+    folder = Path(tempfile.mkdtemp(prefix="calib-disk-"))
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", folder], capture_output=True, check=False
+    )
+    if made.returncode:
+        folder.rmdir()
+        pytest.skip("Only root may make a small disk: skipped")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+    folder.rmdir()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="makes a disk by Linux's mount: skipped")
+@pytest.mark.parametrize("again", [False, True], ids=["open", "opened again"])
+def test_a_full_disk_still_allows_deletion(small_disk, report, again):
+    url = f"sqlite:///{small_disk}/reports.db"
+    store = Store(url)
+    saved = store.save(report)
+    if again:
+        store.close()
+    fill(small_disk)
+    if again:
+        store = Store(url)
+    with store:
+        with pytest.raises(StoreError, match="is full: no disk space is left"):
+            save_until_it_fails(store, report)
+        assert store.open(saved).title == "March"
+        before = store.count()
+        store.delete(saved, by="Ada")
+        assert store.count() == before - 1
+        store.delete(saved, by="Ada", for_good=True)
+        with pytest.raises(StoreError, match="was deleted"):
+            store.restore(saved, by="Ada")
+
+
+def fill(folder: Path) -> None:
+    with (folder / "other").open("wb", buffering=0) as other, suppress(OSError):
+        while other.write(bytes(1024)):
+            pass
+
+
+def save_until_it_fails(store: Store, report: Report) -> None:
+    while True:
+        store.save(report)
+
+
+@pytest.mark.skipif(not hasattr(os, "setuid"), reason="file modes are Unix's: skipped")
+def test_a_read_only_folder_still_lists_and_opens(report):
+    # Not in tmp_path, which only its owner can enter, and root may write everywhere.
+    folder = Path(tempfile.mkdtemp())
+    try:
+        with Store(f"sqlite:///{folder / 'reports.db'}") as store:
+            store.save(report)
+        folder.chmod(0o555)
+        code = (
+            "import os, encodings.utf_8_sig\nfrom calib.store import Store, StoreError\n"
+            f"if os.getuid() == 0: os.setuid({NOBODY})\n"
+            f"store = Store('sqlite:///{folder}/reports.db')\n"
+            "entry = store.list()[0]\n"
+            "print(store.read_only, store.count(), store.open(entry.id).title)\n"
+            "try: store.delete(entry.id, by='Ada')\n"
+            "except StoreError as error: print(error)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert done.stdout.startswith("True 1 March\n"), done.stderr
+        assert f"{folder}/reports.db cannot be written to. Allow" in done.stdout
+    finally:
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+def damage(path: Path, report_id: str) -> None:
+    """Write garbage over the page that holds one report's row."""
+    whole = bytearray(path.read_bytes())
+    # Its id stands there before two moments; in indexes and in the log before one or none.
+    found = re.search(re.escape(report_id.encode()) + rb"20.{30}20", whole, re.DOTALL)
+    assert found is not None
+    page = found.start() // 4096 * 4096
+    whole[page : page + 4096] = b"\xff" * 4096
+    path.write_bytes(bytes(whole))
+
+
+def test_damaged_rows_are_named_and_skipped(tmp_path, report):
+    path = tmp_path / "reports.db"
+    with Store(f"sqlite:///{path}") as store:
+        ids = [store.save(report) for _ in range(12)]
+        assert store.verify().problems == ()
+    damage(path, ids[5])
+    with Store(f"sqlite:///{path}") as store:
+        listed = {entry.id: entry.title for entry in store.list()}
+        assert set(listed) == set(ids)
+        assert list(listed.values()).count("March") >= 8
+        found = store.verify()
+        assert found.n_reports == 12
+        assert any(ids[5] in problem for problem in found.problems)
+        exported = store.export(tmp_path / "copy")
+    written = {each.stem for each in (tmp_path / "copy").iterdir()}
+    assert exported.problems == found.problems
+    assert ids[5] not in written
+    assert len(written) >= 8
+
+
+def test_an_entry_that_says_something_else_than_its_report_is_named(sqlite_url, report):
+    with Store(sqlite_url) as store:
+        saved = store.save(report)
+        with store._engine.begin() as connection:
+            connection.exec_driver_sql("DROP TRIGGER calib_reports_stay")
+            connection.exec_driver_sql("UPDATE calib_reports SET title = 'April'")
+        (problem,) = store.verify().problems
+        assert problem == f"The entry of the report {saved!r} is damaged: title."
