@@ -134,7 +134,8 @@ STUDIES = (
         tell_resnet,
         {
             "ks_resnet110": "Four panels of ResNet-110 on CIFAR-10: cumulative score and outcome, "
-            "the same straightened, by fractile, and by score. Confidence is above accuracy "
+            "the same against the cumulative score, by share of rows, and by score. "
+            "Confidence is above accuracy "
             "throughout."
         },
     ),

@@ -14,7 +14,7 @@ WIDTH = 118
 WHOLE = {"break_long_words": False, "break_on_hyphens": False}
 HEAD = """# Reproductions
 
-What the papers printed, and what this project makes of it. `make reproduce` writes this page, its
+Published results and our reproductions of them. `make reproduce` writes this page, its
 tables (docs/reproductions/*.csv: every number with its protocol) and its pictures. Data are read
 from ../shared/data; the six UCI sets come from OpenML where they are not there and a network is. A
 part whose data are absent keeps what stands here. Tests hold the numbers to their tolerances.

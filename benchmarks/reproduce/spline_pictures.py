@@ -22,7 +22,7 @@ COLORS = ("#56B4E9", "#0072B2", "#D55E00")
 DASHES = ("dot", "dash", "solid")
 SPLINE = METHOD_STYLES["spline"].color
 TITLES = (
-    "(a) Rows that fit the map",
+    "(a) Rows used for fitting",
     "(b) New rows",
     "(c) New rows, calibrated",
     "(d) Scores of new rows",
@@ -70,7 +70,7 @@ def _reliability(
     traces = [band(curve, LINEAR, **shared), diagonal(LINEAR, **shared)]
     if function is not None:
         line = {"color": SPLINE, "width": LINE_WIDTH}
-        drawn = {"name": "Spline map", "line": line, **shared}
+        drawn = {"name": "Spline", "line": line, **shared}
         traces.append(layer("", function.score, function.calibrated, **drawn))
     of = Subject(key, "", METHOD_STYLES[key])
     return [*traces, dots(of, curve, LINEAR, joined=False, **place)]

@@ -76,6 +76,9 @@ def _reading(report: Contents) -> list[str]:
     first = []
     if not origin.file:
         file, first = "file", [f'file = "..."  # the data called {data.name!r}']
+    if data.origin is None:
+        # Whether these were rows in memory or counts is not known.
+        first.append("# of counts: predictions = calib.Aggregate.load(file); add several by +")
     named = origin.arguments() | ({"exact": True} if data.origin else {}) | _named(report)
     return [*first, _call("predictions = calib.load", (file,), _literals(named))]
 

@@ -15,7 +15,7 @@ from calib.ui.session import state
 from calib.ui.session.choice import Choice, Situation, on
 from calib.ui.session.choices import AXIS, CHOICES, COST_FN
 from calib.ui.session.pages import PAGES
-from tests.pages.test_pages import ROOT
+from tests.pages.test_pages import ROOT, start, upload
 from tests.rare import common_first
 
 # Each a change that these rows can show.
@@ -177,3 +177,20 @@ def test_a_choice_changes_the_pages_on_which_it_has_a_chip_and_no_others(title):
     assert with_changes(app, idle) == before
     for name in CHANGED.keys() - idle.keys():
         assert with_changes(app, {name: CHANGED[name]}) != before, name
+
+
+@pytest.mark.parametrize(
+    ("link", "reset", "acts"),
+    [
+        ({"eps": "0.01", "m": "platt.beta"}, "reset_epsilon", ["functions"]),
+        ({"slice": "site", "ranges": "3"}, "reset_slice_by", []),
+        ({"slice": "site", "ranges": "3"}, "reset_n_ranges", []),
+    ],
+)
+def test_a_choice_has_no_chip_where_the_data_or_methods_do_not_use_it(link, reset, acts):
+    plain = pd.read_csv(io.BytesIO(rows()))[["outcome", "score"]].to_csv(index=False)
+    app, found = upload(start(**link), plain), []
+    for page in ("compare", "functions", "reports"):
+        app.switch_page(f"pages/{page}.py").run()
+        found += [page for button in app.button if button.key == reset]
+    assert found == acts

@@ -133,12 +133,18 @@ class Situation:
         The data name neither folds nor test rows.
     sets_bins : bool
         The data do not choose the number of bins.
+    uses_epsilon : bool
+        A chosen method is fitted on the compact logit.
+    has_columns : bool
+        The data have columns to slice by.
     """
 
     in_a_bin: bool = False
     of_several: bool = False
     draws_folds: bool = True
     sets_bins: bool = True
+    uses_epsilon: bool = True
+    has_columns: bool = True
 
 
 Condition = Callable[[Situation], bool]

@@ -16,6 +16,7 @@ from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
 from calib.crossfit.cross_fitted import CrossFitted
+from calib.crossfit.epsilon import takes_epsilon
 from calib.crossfit.settings import Settings, Strategy
 from calib.loading import ColumnMapping
 from calib.loading.examples import EXAMPLES
@@ -243,6 +244,8 @@ def situation(session: Session) -> Situation:
         of_several=len(models(session)) > 1,
         draws_folds=rows is None or not (rows.fold_names or rows.is_split),
         sets_bins=not session[AUTO_BINS],
+        uses_epsilon=any(map(takes_epsilon, session.settings.methods)),
+        has_columns=rows is None or bool(rows.columns),
     )
 
 

@@ -42,6 +42,10 @@ def _sets_bins(now: Situation) -> bool:
     return now.sets_bins
 
 
+def _uses_epsilon(now: Situation) -> bool:
+    return now.uses_epsilon
+
+
 def _view(text: str) -> str:
     try:
         parse_view(text)
@@ -126,7 +130,8 @@ EPSILON = Choice[float | None](
     label="ε (log scale)",
     help="Scores outside [ε, 1 − ε] are left unchanged. A smaller ε spreads out the ends more.",
     chip=lambda value: f"ε = {significant(value or 0.0)}",
-    acts_on=on(*WITH_ANALYSIS),
+    # Functions draws the compact logit itself.
+    acts_on=on(*WITH_ANALYSIS, when=_uses_epsilon) | on("Functions"),
     widget=partial(st.slider, step=0.1, format="10^%.1f"),
     shown=lambda value: float(np.clip(round(math.log10(value or 1.0), 1), *LOG_EPSILON)),
     taken=lambda exponent: 10.0**exponent,

@@ -15,6 +15,11 @@ SEGMENTED = partial(st.segmented_control, required=True)
 PILLS = partial(st.pills, selection_mode="multi")
 
 
+def has_columns(now: Situation) -> bool:
+    """Whether the data have columns to slice by."""
+    return now.has_columns
+
+
 def in_a_bin(now: Situation) -> bool:
     return now.in_a_bin
 

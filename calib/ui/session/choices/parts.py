@@ -10,7 +10,7 @@ import streamlit as st
 from calib.analysis.periods.cutting import UNITS, Unit
 from calib.text import percent, plain
 from calib.ui.session.choice import Choice, Values, number, on, one_of, several, whole
-from calib.ui.session.choices.common import in_a_bin
+from calib.ui.session.choices.common import has_columns, in_a_bin
 
 DECIDING = ("Slices", "Decisions", "Reports")
 MAX_SLICES = 1_000_000
@@ -36,7 +36,7 @@ SLICE_BY = Choice[str](
     label="Slice by",
     help=None,
     chip=lambda name: f"Slice by {plain(name)}",
-    acts_on=on("Slices", "Reports") | on("Reliability", when=in_a_bin),
+    acts_on=on("Slices", "Reports", when=has_columns) | on("Reliability", when=in_a_bin),
     widget=COLUMN,
     option=_column,
     forgets=("picked", "apart"),
@@ -50,7 +50,7 @@ CROSS = Choice[str](
     label="Crossed with",
     help=None,
     chip=lambda name: f"Crossed with {plain(name)}",
-    acts_on=on("Slices", "Reports"),
+    acts_on=on("Slices", "Reports", when=has_columns),
     widget=COLUMN,
     option=_column,
     shown=_none_for_empty,
@@ -65,7 +65,7 @@ N_RANGES = Choice[int](
     label="Ranges of a numeric column",
     help="A numeric column with more than 12 values is cut into ranges of about equal counts.",
     chip="{} ranges",
-    acts_on=on("Slices", "Reports") | on("Reliability", when=in_a_bin),
+    acts_on=on("Slices", "Reports", when=has_columns) | on("Reliability", when=in_a_bin),
     widget=st.slider,
     forgets=("picked", "apart"),
 )
@@ -102,7 +102,7 @@ TIME = Choice[str](
     label="Time column",
     help="Dates, seasons, or any column whose order is that of time.",
     chip=lambda name: f"Time: {plain(name)}",
-    acts_on=on("Slices", "Reports"),
+    acts_on=on("Slices", "Reports", when=has_columns),
     widget=partial(COLUMN, index=None),
     shown=_none_for_empty,
 )
@@ -115,7 +115,7 @@ UNIT = Choice[Unit | Literal[""]](
     label="Period",
     help="Automatic: the shortest period that gives at most 36 periods with a median of 100 rows.",
     chip="Periods: {}",
-    acts_on=on("Slices", "Reports"),
+    acts_on=on("Slices", "Reports", when=has_columns),
     widget=st.selectbox,
     option=str.capitalize,
     shown=lambda unit: unit or AUTOMATIC,
