@@ -1,6 +1,6 @@
 # make run          the app on http://localhost:8501 (another port: make run PORT=8600)
 # make test         all tests, doctests and browser tests included (some of them: make test ARGS="-k spline")
-# make test-engines  the counting query in PostgreSQL; skipped with the reason where it is not installed
+# make test-engines  the counting query in every engine, PostgreSQL and a Spark cluster included; these two are skipped with the reason where PostgreSQL or Java is not installed
 # make test-all     the rare combinations too, as CI does
 # make mutate       one changed operator or number at a time: does a test notice?
 # make fuzz         20,000 odd, damaged and forged inputs: read right, or refused in words (more: make fuzz ARGS="--inputs 200000")
@@ -33,8 +33,9 @@ test: .venv/dev.stamp browsers
 test-all: test
 	$(TEST) -m rare $(ARGS)
 
-test-engines: .venv/dev.stamp
-	$(TEST) -m engines tests/scanning $(ARGS)
+# One process: its servers have their own.
+test-engines: .venv/engines.stamp
+	$(TEST) -n 0 -m engines tests/scanning $(ARGS)
 
 mutate: .venv/dev.stamp
 	$(VENV) -m tests.mutate $(ARGS)
@@ -79,6 +80,11 @@ clean:
 .venv/dev.stamp: requirements-dev.txt .venv/app.stamp
 	@echo "Installing requirements-dev.txt into .venv"
 	$(PIP) -r requirements-dev.txt
+	@touch $@
+
+.venv/engines.stamp: requirements-engines.txt .venv/dev.stamp
+	@echo "Installing requirements-engines.txt into .venv (Spark, about 450 MB)"
+	$(PIP) -r requirements-engines.txt
 	@touch $@
 
 $(VENV):

@@ -286,18 +286,24 @@ def moment(date: datetime) -> str:
     return f"{date.day} {MONTHS[date.month - 1]} {date.year}, {date:%H:%M} UTC"
 
 
-def quoted(value: object) -> str:
+def quoted(value: object, longest: int = LONGEST_QUOTE) -> str:
     """A name or cell of a file, fit to stand in a sentence.
+
+    Parameters
+    ----------
+    value : object
+    longest : int
+        Characters that are shown.
 
     Examples
     --------
     >>> quoted("a`b"), quoted("x" * 99) == "`" + "x" * 59 + "…`"
     ("`a'b`", True)
     """
-    text = str(value)[: LONGEST_QUOTE + 1].replace("`", "'")
+    text = str(value)[: longest + 1].replace("`", "'")
     text = "".join(c if c.isprintable() else " " for c in text).strip()
-    if len(text) > LONGEST_QUOTE:
-        text = text[: LONGEST_QUOTE - 1] + "…"
+    if len(text) > longest:
+        text = text[: longest - 1] + "…"
     return f"`{text}`" if text else "(blank)"
 
 

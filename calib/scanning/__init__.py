@@ -6,7 +6,7 @@ The only place that imports engines.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
@@ -14,14 +14,16 @@ import numpy as np
 
 from calib.core.aggregate import Aggregate
 from calib.core.counting import joined_pieces
+from calib.core.progress import Progress
 from calib.loading.loader import as_label_text, as_label_texts
 from calib.loading.options import ColumnMapping, Transform
 from calib.numerics.cell_table import MAX_SCORES
-from calib.scanning.counting import Counter
-from calib.scanning.describing import describe
+from calib.scanning.counting import Counter, Pieces
+from calib.scanning.describing import Description, describe
 from calib.scanning.query import scan_sql
 from calib.scanning.results import is_result, read_result
 from calib.scanning.sources import opened
+from calib.scanning.watching import Steps, watched
 
 __all__ = ["is_result", "read_result", "scan", "scan_sql"]
 
@@ -46,6 +48,8 @@ def scan(
     name: str | None = None,
     n_ranges: int = 5,
     max_scores: int = MAX_SCORES,
+    progress: Progress | None = None,
+    cancel: Callable[[], bool] | None = None,
 ) -> Aggregate:
     """Count predictions where they lie; no rows come back, whatever their number.
 
@@ -83,7 +87,8 @@ def scan(
     fold : str, optional
         Column of cross-validation folds.
     group : str, optional
-        Column of clusters, at most 1,000 of them.
+        Column of clusters. More than 1,000 are put together at random, by a hash, into 512 groups
+        of whole clusters, which intervals and folds then take as the clusters.
     table : str, optional
         Table of a DuckDB database.
     name : str, optional
@@ -92,6 +97,11 @@ def scan(
         Ranges of a slice column of many numbers.
     max_scores : int
         Up to so many distinct scores every cell is one score, and nothing is lost.
+    progress : callable, optional
+        Called with the share of the work that is done and what is being done, ten times a second.
+    cancel : callable, optional
+        Called as often, without arguments; once it returns True the running query is interrupted
+        (DuckDB of files, Spark) or is the last one (other engines), and an InputError is raised.
 
     Returns
     -------
@@ -135,9 +145,16 @@ def scan(
         swap=swap,
         drop_missing=drop_missing,
     )
-    with opened(source, table) as (rows, called):
-        found = describe(rows, mapping, max_scores)
-        counted = Counter(found, mapping, n_ranges).count()
+    steps = Steps()
+    names = [*mapping.slices, *(each for each in (outcome, split, fold, group) if each)]
+    with opened(source, table, names) as (rows, called, engine):
+
+        def count() -> tuple[Description, Pieces]:
+            steps(0.0, 0.1, "Checking the columns")
+            found = describe(rows, mapping, max_scores)
+            return found, Counter(found, mapping, n_ranges, steps).count()
+
+        found, counted = watched(count, engine, steps, progress, cancel)
     made = joined_pieces(
         counted.parts,
         counted.pieces,

@@ -23,7 +23,7 @@ from calib.loading.numbers import as_times
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import refuse
 from calib.numerics.arrays import IntArray
-from calib.numerics.cell_table import CellTable, heavy_cells
+from calib.numerics.cell_table import STRIDE, CellTable, heavy_cells
 from calib.numerics.sorting import run_starts
 from calib.scanning.describing import (
     FOLD_NAME,
@@ -33,14 +33,14 @@ from calib.scanning.describing import (
     SPLIT,
     Description,
     collected,
-    first,
+    n_distinct,
+    whether,
 )
 from calib.scanning.expressions import KEY, SCORE, sums_of, with_keys, with_whole_numbers
 from calib.scanning.quantiles import VALUE, quantiles
+from calib.scanning.watching import Steps
 from calib.text import quoted
 
-# Clusters of rows, made of the groups of the data at random.
-MAX_CLUSTERS = 1000
 MAX_TIMES = 100_000
 TEST_WORDS = ("test", "testing", "holdout", "true", "1")
 
@@ -112,27 +112,32 @@ class Counter:
     mapping : ColumnMapping
     n_ranges : int
         Ranges of a column of many numbers.
+    steps : Steps
+        Is told how far the work is.
     """
 
-    def __init__(self, found: Description, mapping: ColumnMapping, n_ranges: int) -> None:
-        self.found, self.mapping, self.n_ranges = found, mapping, n_ranges
+    def __init__(
+        self, found: Description, mapping: ColumnMapping, n_ranges: int, steps: Steps
+    ) -> None:
+        self.found, self.mapping, self.n_ranges, self.steps = found, mapping, n_ranges, steps
 
     def count(self) -> Pieces:
         """Ask for all that was named, part by part."""
         mapping = self.mapping
         columns = [*mapping.slices, *([mapping.time] if mapping.time else [])]
         queries = [_Query.of(self, number, column) for number, column in enumerate(columns)]
-        counted = [query.run() for query in queries]
+        queries = queries or [_Query(self, None, None)]
+        answers = self._asked(queries, 0.2, 0.8)
         # Cells add up without rounding: all rows need no query where a column has been counted.
-        whole = counted[0].of_all() if counted else _Query(self, None, None).run()
+        whole = answers[0].of_all()
+        counted = answers if columns else []
         cells = self._table(whole)
         if not self.found.exact and len(cut := heavy_cells(cells)):
-            asked = [q.run(cut, one) for q, one in zip(queries, counted, strict=True)]
-            fine = asked[0].of_all() if asked else _Query(self, None, None).run(cut, whole)
-            whole = _merged(whole.without(cut).and_also(fine))
+            asked = self._asked(queries, 0.8, 1.0, cut, answers)
+            whole = _merged(whole.without(cut).and_also(asked[0].of_all()))
             counted = [
                 _merged(one.without(cut).and_also(more))
-                for one, more in zip(counted, asked, strict=True)
+                for one, more in zip(counted, asked, strict=False)
             ]
         parts, pieces = [Part()], [self._piece(whole, 0)]
         for column, one in zip(columns, counted, strict=True):
@@ -140,6 +145,23 @@ class Counter:
             parts += [Part("", column, name) for name in one.names]
         time_kind = counted[-1].kind if mapping.time else ""
         return Pieces(parts, pieces, whole.fold_names, time_kind)
+
+    def _asked(
+        self,
+        queries: Sequence[_Query],
+        low: float,
+        high: float,
+        cut: IntArray | None = None,
+        like: Sequence[Counted] | None = None,
+    ) -> list[Counted]:
+        """The answers of all queries, which take the work from one share to another."""
+        answers, each = [], (high - low) / len(queries)
+        for i, query in enumerate(queries):
+            by = f" by {query.column}" if query.column else ""
+            text = f"Counting{by}" if cut is None else f"Counting crowded cells{by}"
+            self.steps(low + i * each, low + (i + 1) * each, text)
+            answers.append(query.run(cut, like[i] if like else None))
+        return answers
 
     def _piece(self, counted: Counted, first_part: int) -> tuple[Strata, CellTable]:
         kept = [counted.keys[name] for name in (VALUE, SPLIT, FOLD_NAME, GROUP)]
@@ -180,8 +202,7 @@ class _Query:
         query = cls(counter, number, column)
         if column == counter.mapping.time:
             return query
-        seen = rows.select(name).head(PROBED).select(nw.col(name).n_unique())
-        distinct = int(first(seen)[name] or 0)
+        distinct = n_distinct(rows, name, PROBED)
         if distinct <= MAX_VALUES:
             return query
         if not rows.collect_schema()[name].is_numeric():
@@ -210,7 +231,7 @@ class _Query:
             # DuckDB's sums have 128 bits, Polars' counts 32.
             .with_columns(*(nw.col(name).cast(nw.Int64) for name in ("rows", *sums)))
         )
-        return self._read(answer, sums, like)
+        return self._read(answer, sums, like, 1 if cut is not None else STRIDE)
 
     def _with_value(self) -> nw.LazyFrame[Any]:
         rows = self.counter.found.rows
@@ -222,16 +243,18 @@ class _Query:
         value = nw.col(name).cast(nw.Float64)
         code = nw.lit(0)
         for edge in self.edges:
-            code = code + (value > edge).cast(nw.Int64)
+            code = code + whether(value > edge)
         missing = value.is_null() | value.is_nan()
         none = nw.lit(len(self.edges) + 1)
         return rows.with_columns(nw.when(missing).then(none).otherwise(code).alias(VALUE))
 
-    def _read(self, answer: pa.Table, sums: Sequence[str], like: Counted | None) -> Counted:
+    def _read(
+        self, answer: pa.Table, sums: Sequence[str], like: Counted | None, stride: int
+    ) -> Counted:
         n = answer.num_rows
         low, high = (answer[name].to_numpy().astype(np.float64) + 0.0 for name in ("low", "high"))
         values = {name: _numbers(answer[name]) for name in ("rows", *sums)}
-        key = low.view(np.int64) if self.counter.found.exact else _numbers(answer[KEY])
+        key = low.view(np.int64) if self.counter.found.exact else _numbers(answer[KEY]) * stride
         none = np.full(n, NONE, dtype=np.int64)
         keys = {VALUE: np.zeros(n, dtype=np.int64), SPLIT: none, FOLD_NAME: none, GROUP: none}
         keys |= {KEY: key, POSITIVE: _numbers(answer[POSITIVE])}
@@ -257,7 +280,7 @@ class _Query:
         if name == SPLIT:
             return made, _test(distinct, mapping)
         if name == GROUP:
-            return made, _clusters(distinct, mapping)
+            return made, as_labels(distinct).codes
         if name == FOLD_NAME:
             folds, codes = _folds(distinct, mapping)
             return replace(made, fold_names=folds), codes
@@ -353,18 +376,6 @@ def _folds(distinct: pd.Series, mapping: ColumnMapping) -> tuple[tuple[str, ...]
     names = np.array(labels.names)
     order = np.argsort(names, kind="stable")
     return tuple(names[order].tolist()), np.argsort(order)[labels.codes]
-
-
-def _clusters(distinct: pd.Series, mapping: ColumnMapping) -> IntArray:
-    labels = as_labels(distinct)
-    if len(labels) > MAX_CLUSTERS:
-        raise refuse(
-            "many-groups",
-            f"The group column {quoted(mapping.group)} holds {len(labels):,} different values; "
-            f"at most {MAX_CLUSTERS:,} clusters are counted. Make a column of so many random "
-            "groups of groups, such as a hash of the group modulo 1,000, and name that.",
-        )
-    return labels.codes
 
 
 def _packed(columns: Sequence[IntArray]) -> IntArray:

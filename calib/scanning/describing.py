@@ -21,10 +21,12 @@ from calib.loading.loader import with_arguments
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, Problem, error, refuse
 from calib.scanning.expressions import SCORE, WEIGHT, probability
+from calib.scanning.hashing import hashed
 from calib.text import joined, plural, quoted, significant
 
 # Distinct values are counted among so many rows first.
 PROBED = 1_000_000
+MAX_CLUSTERS = 1000
 OUTCOME, POSITIVE = "calib_outcome", "calib_positive"
 SPLIT, FOLD_NAME, GROUP = "calib_split", "calib_fold", "calib_group"
 
@@ -86,14 +88,38 @@ def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -
     if near:
         usable = usable.with_columns(nw.col(SCORE).clip(0.0, 1.0).alias(SCORE))
     usable = usable.with_columns(
-        nw.col(OUTCOME).is_in(hits).cast(nw.Int8).alias(POSITIVE),
+        # The narrower what is grouped by, the faster.
+        whether(nw.col(OUTCOME).is_in(hits)).cast(nw.Int8).alias(POSITIVE),
     )
+    if mapping.group is not None:
+        usable = few_clusters(usable)
     return Description(
         usable,
         class_names_of(labels, positives),
         kept.set_aside,
         float(facts["largest"].max()) if mapping.weight else None,
         _few_scores(usable, max_scores, int(facts["rows"].sum())),
+    )
+
+
+def few_clusters(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Groups as they are, or put together at random where there are more than 1,000.
+
+    Intervals from random groups of groups are as valid (Wolter 2007,
+    doi:10.1007/978-0-387-35099-8, chapter 2).
+    """
+    if all(n_distinct(rows, GROUP, among) <= MAX_CLUSTERS for among in (PROBED, None)):
+        return rows
+    digits = hashed(rows.with_columns(nw.col(GROUP).cast(nw.String)), GROUP)
+    half = digits.with_columns(
+        nw.col(GROUP).str.slice(0, 2).alias(GROUP),
+        nw.col(GROUP).str.slice(2, 1).is_in(list("01234567")).alias("calib_half"),
+    )
+    # 512 clusters: two digits, and half of a third.
+    return half.with_columns(
+        nw.concat_str(
+            nw.col(GROUP), nw.when(nw.col("calib_half")).then(nw.lit("0")).otherwise(nw.lit("8"))
+        ).alias(GROUP)
     )
 
 
@@ -175,8 +201,7 @@ def _columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, nw.Ex
 
 
 def _check_outcomes(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
-    seen = rows.select(OUTCOME).head(PROBED).select(nw.col(OUTCOME).n_unique())
-    distinct = int(first(seen)[OUTCOME] or 0)
+    distinct = n_distinct(rows, OUTCOME, PROBED)
     if distinct > 2 * MAX_LABELS:
         raise refuse(
             "many-labels",
@@ -207,7 +232,7 @@ def _facts(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> pd.DataFrame:
         if getattr(mapping, role) is not None:
             sums[f"{role} missing"] = nw.col(column).is_null()
     rows = rows.with_columns(
-        *(found.cast(nw.Int64).alias(f"calib_n_{i}") for i, found in enumerate(sums.values())),
+        *(whether(found).alias(f"calib_n_{i}") for i, found in enumerate(sums.values())),
         *(value.alias(f"calib_v_{name}") for name, value in values.items()),
     )
     ends = {"low": nw.Expr.min}
@@ -240,6 +265,19 @@ def first(rows: nw.LazyFrame[Any]) -> dict[str, Any]:
     """The only row of a query's result."""
     found: dict[str, Any] = collected(rows).to_pylist()[0]
     return found
+
+
+def n_distinct(rows: nw.LazyFrame[Any], column: str, among: int | None = None) -> int:
+    """Distinct values of a column, missing ones counted as one, among the first rows or all."""
+    some = rows.select(column)
+    some = some if among is None else some.head(among)
+    # Not n_unique: what Ibis makes of it, PostgreSQL refuses.
+    return int(first(some.unique().select(nw.len().alias("values")))["values"])
+
+
+def whether(test: nw.Expr) -> nw.Expr:
+    """1 where a test holds, else 0: no engine refuses it, as some do a cast of a truth value."""
+    return nw.when(test).then(nw.lit(1)).otherwise(nw.lit(0)).cast(nw.Int64)
 
 
 def labels_of(
@@ -382,8 +420,8 @@ def _check_scores(rows: nw.LazyFrame[Any], mapping: ColumnMapping, facts: pd.Dat
         return
     score = nw.col(SCORE)
     counted = rows.with_columns(
-        ((score < 0.0) | (score > 1.0)).cast(nw.Int64).alias("calib_out"),
-        (score.floor() != score).cast(nw.Int64).alias("calib_odd"),
+        whether((score < 0.0) | (score > 1.0)).alias("calib_out"),
+        whether(score.floor() != score).alias("calib_odd"),
     ).select(nw.col("calib_out").sum(), nw.col("calib_odd").sum())
     found = first(counted)
     lead = (
@@ -399,8 +437,6 @@ def _few_scores(rows: nw.LazyFrame[Any], max_scores: int, total: int) -> bool:
     """Whether there are at most so many distinct scores; mostly the first rows tell."""
     sizes = (PROBED, total) if total > PROBED else (total,)
     for size in sizes:
-        some = rows.select(SCORE)
-        some = some.head(size) if size < total else some
-        if int(first(some.select(nw.col(SCORE).n_unique()))[SCORE] or 0) > max_scores:
+        if n_distinct(rows, SCORE, size if size < total else None) > max_scores:
             return False
     return True

@@ -72,7 +72,8 @@ def with_keys(
     exact : bool
         Whether each cell is one score.
     cut : ndarray of int, optional
-        Keys of the cells whose rows are wanted, cut in 64 parts; all cells, as a whole, if None.
+        Keys of the cells whose rows are wanted, cut in 64 parts. All cells, as a whole, if None:
+        their keys are then those of the grid, which are narrow, before they are times 65.
     """
     if exact:
         # What is added makes one zero of two.
@@ -85,15 +86,29 @@ def with_keys(
         nw.when(score > 0.5).then(1.0 - score).otherwise(score).alias("calib_near"),
     ).with_columns((down + nw.col("calib_up")).alias("calib_inner"))
     outer = (key < float(FIRST)) | (key > float(LAST))
-    rows = rows.with_columns(nw.when(outer).then(_e_folds()).otherwise(nw.lit(1.0)).alias(FOLD))
+    folds = nw.when(outer).then(_e_folds()).otherwise(nw.lit(1.0)).alias(FOLD)
+    rows = _computed_once(_computed_once(rows).with_columns(folds))
     rows = rows.with_columns(
         nw.when(outer).then(_outer_key()).otherwise(key).cast(nw.Int32).alias(KEY),
         nw.when(outer).then(_outer_place()).otherwise(steps - down).alias(PLACE),
     )
+    rows = _computed_once(rows)
     if cut is None:
-        return rows.with_columns((nw.col(KEY) * STRIDE).alias(KEY))
-    rows = rows.filter(nw.col(KEY).is_in((cut // STRIDE).tolist()))
+        return rows
+    rows = _computed_once(rows.filter(nw.col(KEY).is_in((cut // STRIDE).tolist())))
     return rows.with_columns((nw.col(KEY) * STRIDE + 1 + _part()).alias(KEY))
+
+
+def _computed_once(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """The same rows, whose columns PostgreSQL computes before it goes on.
+
+    It writes subqueries into each other, and so computes a column as often as others name it. A
+    limit, which keeps all rows, stops that.
+    """
+    if rows.implementation is not nw.Implementation.IBIS:
+        return rows
+    backend = rows.to_native().get_backend().name
+    return rows.head(2**62) if backend == "postgres" else rows
 
 
 def _e_folds() -> nw.Expr:
@@ -159,10 +174,11 @@ def with_whole_numbers(
     if not exact:
         parts = {**parts, "weight_place": share * nw.col(PLACE)}
     names = [f"{name}_{limb}" for name in parts for limb in (0, 1)]
-    rows = rows.with_columns(
+    rows = _computed_once(rows).with_columns(
         *((value * HALF).floor().alias(f"{name}_0") for name, value in parts.items()),
         *((value * HALF).alias(f"{name}_1") for name, value in parts.items()),
     )
+    rows = _computed_once(rows)
     rest = (_whole((nw.col(f"{n}_1") - nw.col(f"{n}_0")) * HALF).alias(f"{n}_1") for n in parts)
     return rows.with_columns(*rest, *(_whole(nw.col(f"{n}_0")).alias(f"{n}_0") for n in parts)), (
         names

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import pyarrow.dataset as ds
 from calib.loading.problems import refuse
 from calib.loading.reading.budget import Budget
 from calib.loading.reading.reader import stem
+from calib.scanning.watching import DuckEngine, Engine, engine_of
 from calib.text import joined, quoted
 
 # DuckDB writes to disk what does not fit.
@@ -26,18 +28,23 @@ PARQUET = (".parquet", ".pq", ".parq")
 ARROW = (".arrow", ".feather", ".ipc")
 DATABASES = (".duckdb", ".db", ".ddb")
 # Without Boolean: "yes" stays "yes".
+SPARK_SAYS = re.compile(r"\[[A-Z][A-Z_.]+\] .*")
 CSV_TYPES = ["NULL", "BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"]
 
 
 @contextmanager
-def opened(source: Any, table: str | None = None) -> Iterator[tuple[nw.LazyFrame[Any], str]]:
-    """Rows as a lazy frame, and what they are called; engine errors become sentences.
+def opened(
+    source: Any, table: str | None = None, names: Sequence[str] = ()
+) -> Iterator[tuple[nw.LazyFrame[Any], str, Engine]]:
+    """Rows as a lazy frame, what they are called, and their engine, whose errors become sentences.
 
     Parameters
     ----------
     source : path, glob, folder, several paths, or frame
     table : str, optional
         Table of a DuckDB database.
+    names : sequence of str
+        Columns whose values are names: those of a CSV file keep their leading zeros.
 
     Raises
     ------
@@ -51,7 +58,9 @@ def opened(source: Any, table: str | None = None) -> Iterator[tuple[nw.LazyFrame
                 connection.execute(f"SET {name} = {_text(value)}")
             connection.execute("SET preserve_insertion_order = false")
             connection.execute("SET enable_progress_bar = false")
-            yield _frame(connection, source, table), _name(source, table)
+            rows, own = _frame(connection, source, table, names)
+            engine = DuckEngine(connection) if own else engine_of(rows)
+            yield rows, _name(source, table), engine
         except ValueError:
             raise
         except Exception as error:
@@ -74,27 +83,27 @@ def rows_of(source: str, table: str | None = None) -> tuple[pa.Table, str]:
     InputError
         If they cannot be opened, or are too many.
     """
-    with opened(source, table) as (rows, called):
+    with opened(source, table) as (rows, called, _):
         n_rows = int(rows.select(nw.len()).collect().item())
         Budget().check_cells(n_rows, len(rows.collect_schema()))
         return rows.collect(backend="pyarrow").to_native(), called
 
 
 def _frame(
-    connection: duckdb.DuckDBPyConnection, source: Any, table: str | None
-) -> nw.LazyFrame[Any]:
-    if isinstance(source, list | tuple) and len(source) == 1:
-        (source,) = source
+    connection: duckdb.DuckDBPyConnection, source: Any, table: str | None, names: Sequence[str]
+) -> tuple[nw.LazyFrame[Any], bool]:
+    """Rows as a lazy frame, and whether the connection reads them."""
     if isinstance(source, str | Path):
-        return nw.from_native(_of_path(connection, str(source), table))
+        source = [source]
     if isinstance(source, list | tuple) and all(isinstance(one, str | Path) for one in source):
-        return nw.concat([nw.from_native(_of_path(connection, str(one), table)) for one in source])
+        found = [nw.from_native(_of_path(connection, str(one), table, names)) for one in source]
+        return found[0] if len(found) == 1 else nw.concat(found), True
     if isinstance(source, pd.DataFrame):
         source = pa.Table.from_pandas(source, preserve_index=False)
     if isinstance(source, pa.Table | pa.RecordBatchReader | ds.Dataset):
-        return nw.from_native(connection.from_arrow(source))
+        return nw.from_native(connection.from_arrow(source)), True
     try:
-        return nw.from_native(source).lazy()
+        return nw.from_native(source).lazy(), False
     except TypeError:
         raise refuse(
             "no-source",
@@ -104,7 +113,7 @@ def _frame(
 
 
 def _of_path(
-    connection: duckdb.DuckDBPyConnection, path: str, table: str | None
+    connection: duckdb.DuckDBPyConnection, path: str, table: str | None, names: Sequence[str]
 ) -> duckdb.DuckDBPyRelation:
     suffix = Path(path.removesuffix(".gz").removesuffix(".zst")).suffix.lower()
     if suffix in DATABASES:
@@ -119,9 +128,30 @@ def _of_path(
         return connection.sql(f"SELECT * FROM read_parquet({_text(path)})")
     if suffix in ARROW:
         return connection.from_arrow(ds.dataset(path, format="ipc"))
-    return connection.sql(
-        f"SELECT * FROM read_csv({_text(path)}, auto_type_candidates = {CSV_TYPES!r})"
+    return _of_csv(connection, path, names)
+
+
+def _of_csv(
+    connection: duckdb.DuckDBPyConnection, path: str, names: Sequence[str]
+) -> duckdb.DuckDBPyRelation:
+    """A CSV file; columns of names stay text where one of them begins with a zero, such as 007."""
+    query = f"SELECT * FROM read_csv({_text(path)}, auto_type_candidates = {CSV_TYPES!r}"
+    found = connection.sql(f"{query})")
+    types = dict(zip(found.columns, map(str, found.types), strict=True))
+    whole = [name for name in dict.fromkeys(names) if types.get(name) == "BIGINT"]
+    if not whole:
+        return found
+    text = dict.fromkeys(whole, "VARCHAR")
+    odd = ", ".join(
+        f"coalesce(bool_or(regexp_matches({_identifier(name)}, '^0[0-9]')), false)"
+        for name in whole
     )
+    asked = connection.execute(f"SELECT {odd} FROM ({query}, types = {_struct(text)}))").fetchall()[
+        0
+    ]
+    zeros = dict(zip(whole, asked, strict=True))
+    kept = {name: "VARCHAR" for name, zero in zeros.items() if zero}
+    return connection.sql(f"{query}, types = {_struct(kept)})") if kept else found
 
 
 def _of_database(
@@ -186,18 +216,17 @@ def _check_readable(path: str) -> None:
 
 def _said(error: Exception, source: Any) -> str:
     """What an engine says, in a sentence that says where."""
-    where = quoted(source) if isinstance(source, str | Path) else f"the {type(source).__name__}"
-    first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    if isinstance(error, duckdb.InterruptException):
-        return f"Scanning {where} was cancelled."
-    if "Permission denied" in str(error):
+    where = quoted(source) if isinstance(source, str | Path) else f"The {type(source).__name__}"
+    lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    # Spark puts where it was before what happened, which has a code.
+    coded = (found.group() for line in lines if (found := SPARK_SAYS.search(line)))
+    first = next(coded, lines[0])
+    if "permission denied" in str(error).lower():
         return f"{where} cannot be read: permission denied. Ask for the right to read it."
-    return (
-        f"{where} could not be scanned. The engine says {quoted(first[:300])}. All files must "
-        "have the same columns of the same types."
-        if isinstance(error, duckdb.Error)
-        else f"{where} could not be scanned. The engine says {quoted(first[:300])}."
-    )
+    told = f"{where} could not be scanned. The engine says {quoted(first, 200)}."
+    if isinstance(error, duckdb.Error) or "TYPE_MISMATCH" in first:
+        return f"{told} All files must have the same columns of the same types."
+    return told
 
 
 def _name(source: Any, table: str | None) -> str:
@@ -213,6 +242,10 @@ def _name(source: Any, table: str | None) -> str:
 
 def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
+
+
+def _struct(types: Mapping[str, str]) -> str:
+    return "{" + ", ".join(f"{_text(name)}: {_text(kind)}" for name, kind in types.items()) + "}"
 
 
 def _identifier(name: str) -> str:

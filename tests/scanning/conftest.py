@@ -1,4 +1,4 @@
-"""200,000 rows with whatever makes engines differ, counted once from the rows in memory."""
+"""Rows with whatever makes engines differ, counted once from the rows in memory."""
 
 from functools import cache
 
@@ -43,8 +43,10 @@ def drawn(n: int = 200_000) -> pd.DataFrame:
 
 
 @cache
-def in_memory(score: str, weight: str | None, max_scores: int, step: int = 1) -> Aggregate:
-    rows = drawn()[["outcome", score, "weight", "day", *SLICES]].iloc[::step]
+def in_memory(
+    score: str, weight: str | None, max_scores: int, *, step: int = 1, n: int = 200_000
+) -> Aggregate:
+    rows = drawn(n)[["outcome", score, "weight", "day", *SLICES]].iloc[::step]
     predictions = calib.load(
         rows,
         outcome="outcome",

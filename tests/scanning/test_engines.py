@@ -1,5 +1,6 @@
 """The same rows give the same cells, whichever engine counts them."""
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 import calib
 from calib.loading import InputError
 from calib.numerics.cell_table import MAX_SCORES
+from calib.scanning.watching import DuckEngine, Steps, watched
 from tests.scanning.conftest import SLICES, assert_same, drawn, in_memory
 
 
@@ -56,7 +58,7 @@ def test_every_engine_counts_the_cells_of_the_rows(
 ) -> None:
     frame = ENGINES[engine](drawn().iloc[::STEP].reset_index(drop=True))
     found = calib.scan(frame, score=score, weight=weight, max_scores=max_scores, **COLUMNS)
-    assert_same(found, in_memory(score, weight, max_scores, STEP))
+    assert_same(found, in_memory(score, weight, max_scores, step=STEP))
 
 
 def test_the_same_rows_in_another_order_give_the_same_bits(rows: pd.DataFrame) -> None:
@@ -113,8 +115,22 @@ def test_clusters_are_kept_apart(small: pd.DataFrame) -> None:
     rows = small.assign(person=small.index // 10)
     found = scanned(rows, group="person")
     assert len(np.unique(found.strata.group)) == 500
-    with pytest.raises(InputError, match="modulo 1,000"):
-        scanned(rows.assign(person=rows.index), group="person")
+
+
+@pytest.mark.filterwarnings(
+    "ignore:Dask support is moving:FutureWarning",
+    "ignore:The 'future.infer_string' option:DeprecationWarning",
+)
+@pytest.mark.parametrize("engine", ["duckdb", "polars lazy", "dask", "ibis"])
+def test_many_clusters_become_random_groups_of_whole_clusters(
+    small: pd.DataFrame, engine: str
+) -> None:
+    rows = small.assign(person=small.index // 2)
+    group = rows["person"].map(lambda person: hashlib.md5(str(person).encode()).hexdigest())
+    group = group.str[:2] + group.str[2].isin(list("01234567")).map({True: "0", False: "8"})
+    found = scanned(ENGINES[engine](rows), group="person")
+    assert_same(found, scanned(rows.assign(person=group), group="person"))
+    assert len(np.unique(found.strata.group)) == group.nunique() <= 512
 
 
 def test_transforms_are_those_of_load(small: pd.DataFrame) -> None:
@@ -141,3 +157,49 @@ def test_what_is_counted_can_be_analysed_saved_and_added(
     in_rows = calib.analyze(both, {"methods": ("platt",)}).table()
     whole = calib.analyze(scanned(small), {"methods": ("platt",)}).table()
     np.testing.assert_allclose(in_rows["log_loss"], whole["log_loss"], rtol=1e-9)
+
+
+def test_slices_of_a_csv_file_keep_leading_zeros(small: pd.DataFrame, tmp_path: Path) -> None:
+    rows = small.assign(site=small.index % 3).astype({"site": str})
+    rows["site"] = rows["site"].replace("2", "007")
+    rows.to_csv(path := tmp_path / "it's.csv", index=False, float_format="%.17g")
+    found = scanned(path, slices=["site", "visits"])
+    assert [part.value for part in found.parts if part.column == "site"] == ["0", "1", "007"]
+    assert_same(found, scanned(rows, slices=["site", "visits"]))
+
+
+def test_progress_is_told_and_a_scan_is_cancelled(tmp_path: Path) -> None:
+    drawn().to_parquet(tmp_path / "rows.parquet")
+    told: list[tuple[float, str]] = []
+
+    def scan(**more: Any) -> calib.Aggregate:
+        return calib.scan(
+            tmp_path / "rows.parquet",
+            score="score",
+            max_scores=100,
+            progress=lambda *each: told.append(each),
+            **COLUMNS,
+            **more,
+        )
+
+    assert_same(scan(), in_memory("score", None, 100))
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert told[-1][1].startswith("Counting")
+    with pytest.raises(InputError, match="was cancelled") as caught:
+        scan(cancel=lambda: len(told) > 1)
+    assert caught.value.problems[0].code == "cancelled"
+
+
+def test_a_running_query_of_duckdb_is_interrupted() -> None:
+    connection = duckdb.connect()
+    # Minutes of work, if it were not ended.
+    endless = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
+    with pytest.raises(InputError, match="was cancelled"):
+        watched(
+            lambda: connection.execute(endless),
+            DuckEngine(connection),
+            Steps(),
+            None,
+            lambda: True,
+        )

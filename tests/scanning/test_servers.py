@@ -1,16 +1,42 @@
-"""The counting query in servers that the tests start."""
+"""The counting query in servers that the tests start, and of two million rows."""
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
+import polars as pl
 import psycopg
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 
 import calib
-from tests.scanning.conftest import drawn
+from calib.loading import InputError
+from tests.scanning import spark
+from tests.scanning.conftest import SLICES, assert_same, drawn, in_memory
 from tests.scanning.test_query import NAMED, of_cells
 from tests.store import postgres
+
+pytestmark = [
+    pytest.mark.engines,
+    pytest.mark.filterwarnings(
+        "ignore:PySpark does not yet fully support pandas:FutureWarning",
+        "ignore:Dask support is moving:FutureWarning",
+        "ignore:The 'future.infer_string' option:DeprecationWarning",
+        "ignore:The inplace keyword in DataFrame:DeprecationWarning",
+        "ignore:fetch_arrow_table:DeprecationWarning",
+        # Sockets of PySpark's own, which it closes when the process ends.
+        "ignore::ResourceWarning",
+        "ignore::pytest.PytestUnraisableExceptionWarning",
+    ),
+]
+N_ROWS = 2_000_000
+MAX_SCORES = 100
+COLUMNS = {"outcome": "outcome", "score": "score", "slices": SLICES, "time": "day"}
+WEIGHTED = {**COLUMNS, "weight": "weight", "max_scores": MAX_SCORES}
 
 
 @pytest.fixture(scope="module")
@@ -25,27 +51,130 @@ def server() -> Iterator[psycopg.Connection]:
         yield made
 
 
-@pytest.mark.engines
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[spark.Cluster]:
+    if reason := spark.missing():
+        pytest.skip(reason)
+    with spark.cluster() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def connected(cluster: spark.Cluster) -> Iterator[Any]:
+    from pyspark.sql.connect.session import SparkSession
+
+    session = SparkSession.builder.remote(cluster.connect).create()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def classic(cluster: spark.Cluster) -> Iterator[Any]:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(cluster.master)
+    for name, value in spark.SETTINGS.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Path]:
+    """A folder that every user may read, which pytest's own are not."""
+    with tempfile.TemporaryDirectory(prefix="calib-rows-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def folder(shared: Path) -> Path:
+    """All rows as eight files."""
+    made = shared / "rows"
+    made.mkdir()
+    rows = drawn(N_ROWS)
+    for number, some in enumerate(np.array_split(np.arange(N_ROWS), 8)):
+        rows.iloc[some].to_parquet(made / f"{number}.parquet", index=False)
+    return made
+
+
+def as_table(server: psycopg.Connection, rows: pd.DataFrame) -> None:
+    columns = ["outcome", "score", "weight", "site", "plan", "age", "visits", "day"]
+    with server.cursor() as cursor:
+        cursor.execute("DROP TABLE IF EXISTS scores")
+        cursor.execute(
+            "CREATE TABLE scores (outcome text, score float8, weight float8, site text, plan text, "
+            "age float8, visits int, day timestamp)"
+        )
+        with cursor.copy(f"COPY scores ({', '.join(columns)}) FROM STDIN (FORMAT csv)") as copy:
+            copy.write(rows[columns].to_csv(index=False, header=False))
+
+
+def of_postgresql(request: pytest.FixtureRequest, n: int) -> Any:
+    ibis = pytest.importorskip("ibis")
+    server = request.getfixturevalue("server")
+    as_table(server, drawn(n))
+    found = ibis.postgres.connect(host=server.info.host, user="calib", database="postgres")
+    return found.table("scores")
+
+
+def of_spark(session: str) -> Callable[[pytest.FixtureRequest, Path], Any]:
+    return lambda request, folder: request.getfixturevalue(session).read.parquet(str(folder))
+
+
+ENGINES: dict[str, Callable[[pytest.FixtureRequest, Path], Any]] = {
+    "pandas": lambda *_: drawn(N_ROWS),
+    "polars": lambda _, folder: pl.scan_parquet(folder),
+    "pyarrow": lambda _, folder: pq.read_table(folder),
+    "pyarrow dataset": lambda _, folder: ds.dataset(folder),
+    "duckdb": lambda _, folder: folder,
+    "dask": lambda _, folder: pytest.importorskip("dask.dataframe").read_parquet(folder),
+    "ibis duckdb": lambda _, folder: pytest.importorskip("ibis").read_parquet(folder / "*.parquet"),
+    "spark connect": of_spark("connected"),
+    "spark classic": of_spark("classic"),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_two_million_rows_give_the_same_aggregate_from_every_engine(
+    engine: str, request: pytest.FixtureRequest, folder: Path
+) -> None:
+    found = calib.scan(ENGINES[engine](request, folder), **WEIGHTED)
+    assert_same(found, in_memory("score", "weight", MAX_SCORES, n=N_ROWS))
+
+
+def test_postgresql_gives_the_same_aggregate_through_ibis(request: pytest.FixtureRequest) -> None:
+    # A tenth of the rows: one process of PostgreSQL takes minutes for all of them.
+    found = calib.scan(of_postgresql(request, 200_000), **WEIGHTED)
+    assert_same(found, in_memory("score", "weight", MAX_SCORES))
+
+
+@pytest.mark.parametrize("engine", ["postgresql", "spark"])
 @pytest.mark.parametrize("weight", [None, "weight"])
-def test_postgresql_counts_the_cells_of_the_rows(
-    server: psycopg.Connection, tmp_path: Path, weight: str | None
+def test_the_query_as_text_counts_the_cells_of_the_rows(
+    engine: str,
+    weight: str | None,
+    request: pytest.FixtureRequest,
+    shared: Path,
+    tmp_path: Path,
 ) -> None:
     rows = drawn()
     if weight:
         # PostgreSQL refuses a product that underflows, of the smallest numbers and a weight.
         rows = rows[(rows["score"] == 0.0) | (rows["score"] > 1e-300)]
-    with server.cursor() as cursor:
-        cursor.execute("DROP TABLE IF EXISTS scores")
-        cursor.execute(
-            "CREATE TABLE scores (outcome text, score float8, weight float8, site text, plan text, "
-            "visits int, day timestamp)"
-        )
-        columns = ["outcome", "score", "weight", "site", "plan", "visits", "day"]
-        with cursor.copy(f"COPY scores ({', '.join(columns)}) FROM STDIN (FORMAT csv)") as copy:
-            copy.write(rows[columns].to_csv(index=False, header=False))
-        query = calib.scan_sql("postgres", table="scores", time="day", weight=weight, **NAMED)
-        cursor.execute(query)
-        result = pd.DataFrame(cursor.fetchall(), columns=[each.name for each in cursor.description])
+    asked = {"table": "scores", "time": "day", "weight": weight, **NAMED}
+    if engine == "postgresql":
+        as_table(server := request.getfixturevalue("server"), rows)
+        with server.cursor() as cursor:
+            cursor.execute(calib.scan_sql("postgres", **asked))
+            names = [each.name for each in cursor.description]
+            result = pd.DataFrame(cursor.fetchall(), columns=names)
+    else:
+        session = request.getfixturevalue("connected")
+        rows.to_parquet(shared / f"{weight}.parquet")
+        session.read.parquet(str(shared / f"{weight}.parquet")).createOrReplaceTempView("scores")
+        result = session.sql(calib.scan_sql("spark", **asked)).toArrow().to_pandas()
     result.to_csv(tmp_path / "cells.csv", index=False)
     found = calib.scan(tmp_path / "cells.csv")
     expected = calib.scan(rows, max_scores=100, time="day", weight=weight, **NAMED)
@@ -53,3 +182,84 @@ def test_postgresql_counts_the_cells_of_the_rows(
     pd.testing.assert_frame_equal(
         of_cells(found), of_cells(expected), check_exact=False, rtol=1e-11
     )
+
+
+def test_a_worker_that_is_killed_in_the_middle_changes_nothing(
+    cluster: spark.Cluster, connected: Any, folder: Path
+) -> None:
+    frame, killed = connected.read.parquet(str(folder)), []
+
+    def kill(share: float, text: str) -> None:
+        if text.startswith("Counting by plan") and not killed:
+            killed.append(share)
+            cluster.kill_worker()
+
+    try:
+        found = calib.scan(frame, progress=kill, **WEIGHTED)
+    finally:
+        cluster.add_worker()
+    assert killed
+    assert_same(found, in_memory("score", "weight", MAX_SCORES, n=N_ROWS))
+
+
+def test_a_query_of_spark_is_cancelled(connected: Any, folder: Path) -> None:
+    told: list[tuple[float, str]] = []
+    with pytest.raises(InputError, match="was cancelled") as caught:
+        calib.scan(
+            connected.read.parquet(str(folder)),
+            progress=lambda *each: told.append(each),
+            cancel=lambda: bool(told) and told[-1][1].startswith("Counting by site"),
+            **WEIGHTED,
+        )
+    assert caught.value.problems[0].code == "cancelled"
+    assert told[-1][0] < 0.5
+
+
+def small(**columns: Any) -> pd.DataFrame:
+    return drawn()[["outcome", "score"]].iloc[::1000].assign(**columns)
+
+
+def in_two_types(folder: Path) -> None:
+    small().to_parquet(folder / "a.parquet")
+    small(score="high").to_parquet(folder / "b.parquet")
+
+
+def unreadable(folder: Path) -> None:
+    small().to_parquet(folder / "a.parquet")
+    (folder / "a.parquet").chmod(0o000)
+
+
+FAILURES: dict[str, tuple[Callable[[Path], object], str, str]] = {
+    "wrong column": (
+        lambda folder: small().rename(columns={"score": "p"}).to_parquet(folder / "a.parquet"),
+        "no-column",
+        "`score` is not among",
+    ),
+    "scores as text": (
+        lambda folder: small(score="0.5").to_parquet(folder / "a.parquet"),
+        "text",
+        "not a number",
+    ),
+    "two types": (in_two_types, "engine", "the same columns of the same types"),
+    "empty": (lambda _: None, "no-rows", "no rows"),
+    "permission denied": (unreadable, "engine|permission", "permission denied"),
+}
+
+
+@pytest.mark.parametrize("session", ["connected", "classic"])
+@pytest.mark.parametrize("failure", FAILURES)
+def test_failures_are_told_in_words(
+    failure: str, session: str, request: pytest.FixtureRequest, shared: Path
+) -> None:
+    make, code, words = FAILURES[failure]
+    folder = shared / f"{failure} {session}"
+    folder.mkdir()
+    make(folder)
+    reader = request.getfixturevalue(session).read.schema("outcome string, score double")
+    if failure in ("wrong column", "scores as text"):
+        reader = request.getfixturevalue(session).read
+    with pytest.raises(InputError) as caught:
+        calib.scan(reader.parquet(str(folder)), outcome="outcome", score="score")
+    assert caught.value.problems[0].code in code.split("|")
+    assert any(word in str(caught.value) for word in words.split("|")), str(caught.value)
+    assert len(str(caught.value)) < 700

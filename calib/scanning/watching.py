@@ -1,0 +1,161 @@
+"""Watching a scan: how far it is, and ending its query when whoever waits no longer wants it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import duckdb
+import narwhals as nw
+
+from calib.core.progress import Progress
+from calib.loading.problems import InputError, refuse
+
+Result = TypeVar("Result")
+# Seconds between two looks.
+EVERY = 0.1
+
+
+class Steps:
+    """Which part of the work is being done; the thread that works tells, another one reads."""
+
+    def __init__(self) -> None:
+        self.low, self.high, self.text, self.ended = 0.0, 0.0, "", False
+
+    def __call__(self, low: float, high: float, text: str) -> None:
+        """Begin a step, which takes the work from one share to another.
+
+        Raises
+        ------
+        InputError
+            If the scan was cancelled.
+        """
+        if self.ended:
+            raise cancelled()
+        self.low, self.high, self.text = low, high, text
+
+
+def cancelled() -> InputError:
+    """What a scan that was cancelled raises."""
+    return refuse("cancelled", "The scan was cancelled. Nothing was kept.")
+
+
+class Engine:
+    """What runs the queries: tells how far the running one is, and ends it. This one cannot."""
+
+    def share(self) -> float:
+        """Share of the running query that is done, 0 where the engine does not tell."""
+        return 0.0
+
+    def interrupt(self) -> None:
+        """End the running query, if there is one."""
+
+    def run(self, work: Callable[[], Result]) -> Result:
+        """Do the work; called in the thread that works."""
+        return work()
+
+
+class DuckEngine(Engine):
+    """A connection of DuckDB that nobody else uses."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.connection = connection
+
+    def share(self) -> float:
+        """By DuckDB's own estimate; -1 where it has none."""
+        return max(0.0, float(self.connection.query_progress())) / 100.0
+
+    def interrupt(self) -> None:
+        """End the running query."""
+        self.connection.interrupt()
+
+
+class SparkEngine(Engine):
+    """A Spark session, whose jobs get a tag, so that nobody else's are ended."""
+
+    def __init__(self, session: Any, *, tells: bool) -> None:
+        self.session, self.tells = session, tells
+        self.tag = f"calib-{uuid.uuid4().hex}"
+        self.done = 0.0
+
+    def share(self) -> float:
+        """By tasks, which Spark Connect tells; 0 of classic PySpark."""
+        return self.done
+
+    def interrupt(self) -> None:
+        """End the jobs with this scan's tag."""
+        self.session.interruptTag(self.tag)
+
+    def run(self, work: Callable[[], Result]) -> Result:
+        """With the tag, and a listener where Spark has one."""
+        self.session.addTag(self.tag)
+        if self.tells:
+            self.session.registerProgressHandler(self._told)
+        try:
+            return work()
+        finally:
+            self.session.removeTag(self.tag)
+            if self.tells:
+                self.session.removeProgressHandler(self._told)
+
+    def _told(self, stages: Any, done: bool = False, **_: Any) -> None:
+        total = sum(stage.num_tasks for stage in stages or ())
+        finished = sum(stage.num_completed_tasks for stage in stages or ())
+        self.done = 0.0 if done or not total else finished / total
+
+
+def engine_of(rows: nw.LazyFrame[Any]) -> Engine:
+    """What runs the queries of a frame that a person holds."""
+    connect = rows.implementation.is_pyspark_connect()
+    if connect or rows.implementation.is_pyspark():
+        return SparkEngine(rows.to_native().sparkSession, tells=connect)
+    return Engine()
+
+
+def watched(
+    work: Callable[[], Result],
+    engine: Engine,
+    steps: Steps,
+    progress: Progress | None,
+    cancel: Callable[[], bool] | None,
+) -> Result:
+    """Work in a thread, while this one reports progress; or just work, where nobody watches.
+
+    Parameters
+    ----------
+    work : callable
+    engine : Engine
+    steps : Steps
+        What `work` tells how far it is.
+    progress : callable, optional
+        Called in this thread.
+    cancel : callable, optional
+        Called in this thread; True ends the work.
+
+    Raises
+    ------
+    InputError
+        If the work was cancelled.
+    """
+    if progress is None and cancel is None:
+        return work()
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(engine.run, work)
+        try:
+            while not wait([future], EVERY).done:
+                if progress is not None:
+                    share = steps.low + (steps.high - steps.low) * engine.share()
+                    progress(min(share, steps.high), steps.text)
+                if cancel is not None and cancel():
+                    raise cancelled()
+        except BaseException:
+            steps.ended = True
+            # Again and again: between two queries there is none to end.
+            while not wait([future], EVERY).done:
+                with suppress(Exception):
+                    engine.interrupt()
+            raise
+        return future.result()

@@ -1,0 +1,159 @@
+"""A Spark standalone cluster of the tests' own: a master, two workers and Spark Connect."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+
+from tests.store import postgres
+
+NO_JAVA = "Java is not here: skipped. On Debian: apt-get install default-jre-headless"
+NO_SPARK = "PySpark is not installed: skipped. `make test-engines` installs it"
+MASTER = "org.apache.spark.deploy.master.Master"
+WORKER = "org.apache.spark.deploy.worker.Worker"
+CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
+# What a worker's one core and an executor's 1 GB leave for the machine's other work.
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.executor.memory": "1g",
+    "spark.sql.shuffle.partitions": "4",
+    # A part of each worker: several of these run side by side.
+    "spark.cores.max": "2",
+}
+
+
+def missing() -> str | None:
+    """Why no cluster can be started here, if so."""
+    if find_spec("pyspark") is None:
+        return NO_SPARK
+    return None if shutil.which("java") else NO_JAVA
+
+
+@dataclass
+class Cluster:
+    """A running cluster.
+
+    Attributes
+    ----------
+    folder : Path
+        Logs and what Spark writes.
+    master, connect : str
+        Addresses, ``spark://`` and ``sc://``.
+    workers : list of Popen
+    """
+
+    folder: Path
+    master: str = ""
+    connect: str = ""
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def add_worker(self) -> None:
+        """Start one, and wait until the master knows it."""
+        name = f"worker-{len(self.started)}"
+        options = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+        own = ["--cores", "3", "--memory", "3g", "-d", str(self.folder / name)]
+        process = self._start(name, "spark-class", WORKER, *options, *own, self.master)
+        self.workers.append(process)
+        self._told(name, r"Successfully registered with master")
+
+    def kill_worker(self) -> None:
+        """End one and its executors at once, as a machine that fails does."""
+        worker = self.workers.pop()
+        children = subprocess.run(
+            ["ps", "--ppid", str(worker.pid), "-o", "pid="], capture_output=True, text=True
+        ).stdout.split()
+        for pid in (worker.pid, *map(int, children)):
+            os.kill(pid, signal.SIGKILL)
+        worker.wait()
+
+    def _start(self, name: str, program: str, *arguments: str) -> subprocess.Popen[bytes]:
+        home = Path(find_spec("pyspark").submodule_search_locations[0])  # type: ignore[union-attr, index]
+        known = {key: os.environ[key] for key in ("PATH", "JAVA_HOME", "LANG") if key in os.environ}
+        variables = known | {
+            "SPARK_HOME": str(home),
+            "HOME": str(self.folder),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_LOCAL_DIRS": str(self.folder / "local"),
+            "SPARK_DAEMON_MEMORY": "512m",
+            "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
+            "SPARK_WORKER_OPTS": "-Dspark.worker.timeout=10",
+        }
+        with (self.folder / f"{name}.log").open("wb") as log:
+            process = subprocess.Popen(
+                [str(home / "bin" / program), *arguments],
+                cwd=self.folder,
+                env=variables,
+                stdout=log,
+                stderr=log,
+                # Not as root, who may read everything.
+                user=postgres.user(),
+            )
+        self.started.append(process)
+        return process
+
+    def _told(self, name: str, pattern: str) -> str:
+        """What a program's log says once it runs."""
+        log, process = self.folder / f"{name}.log", self.started[-1]
+        for _ in range(600):
+            if found := re.search(pattern, log.read_text(errors="replace")):
+                return found.group(found.re.groups)
+            if process.poll() is not None:
+                break
+            time.sleep(0.1)
+        raise RuntimeError(f"{name} did not start:\n{log.read_text(errors='replace')[-3000:]}")
+
+    def start(self) -> None:
+        """Start the master, two workers, and Spark Connect on them."""
+        options = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+        self._start("master", "spark-class", MASTER, *options)
+        self.master = self._told("master", r"Starting Spark master at (spark://\S+)")
+        for _ in range(2):
+            self.add_worker()
+        self.connect = self.start_connect()
+
+    def start_connect(self) -> str:
+        """Start Spark Connect in front of the workers; its address."""
+        local = "spark.connect.grpc.binding"
+        settings = SETTINGS | {f"{local}.address": "127.0.0.1", f"{local}.port": "0"}
+        name, given = f"connect-{len(self.started)}", ["--master", self.master, "--class", CONNECT]
+        for setting, value in settings.items():
+            given += ["--conf", f"{setting}={value}"]
+        self._start(name, "spark-submit", *given, "spark-internal")
+        port = self._told(name, r"Spark Connect server started at: \S*?:(\d+)")
+        return f"sc://127.0.0.1:{port}"
+
+    def stop(self) -> None:
+        """End all that was started."""
+        for process in reversed(self.started):
+            if process.poll() is None:
+                process.terminate()
+        for process in self.started:
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+@contextmanager
+def cluster() -> Iterator[Cluster]:
+    """A cluster of two workers, in a folder of its own, that only this machine reaches."""
+    with tempfile.TemporaryDirectory(prefix="calib-spark-", ignore_cleanup_errors=True) as name:
+        made = Cluster(Path(name))
+        if account := postgres.user():
+            shutil.chown(name, account)
+        try:
+            made.start()
+            yield made
+        finally:
+            made.stop()
