@@ -4,7 +4,7 @@ A file draws a chart, and `@chart` registers it. What charts are made of lies in
 (where they lie), `layers` (lines, areas, points, legend), `chart` (size, words, name) and `theme`.
 """
 
-from calib.figures.chart import CHARTS, Chart, for_report, same_axes
+from calib.figures.chart import CHARTS, Chart, same_axes
 from calib.figures.theme import CONFIG, METHOD_STYLES
 
-__all__ = ["CHARTS", "CONFIG", "METHOD_STYLES", "Chart", "for_report", "same_axes"]
+__all__ = ["CHARTS", "CONFIG", "METHOD_STYLES", "Chart", "same_axes"]

@@ -204,11 +204,6 @@ def still(chart: Chart) -> Figure:
     return chart.figure.update_traces(uid=None)
 
 
-def for_report(chart: Chart) -> Figure:
-    """A figure that follows the width of what holds it, for a page of plain HTML."""
-    return still(chart).update_layout(width=None, autosize=True)
-
-
 def same_axes(charts: Sequence[Chart]) -> tuple[Chart, ...]:
     """The same charts with every axis as long as the longest among them.
 

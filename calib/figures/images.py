@@ -1,4 +1,4 @@
-"""Charts as images, drawn by kaleido in a Chrome where both are installed; and as scripts."""
+"""Charts as images, drawn by kaleido in a Chrome where both are installed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,6 @@ IMAGE_KINDS: tuple[ImageKind, ...] = get_args(ImageKind)
 SCALE = 2
 # Kaleido's server is one for the process.
 DRAWING = threading.Lock()
-
-
-def plotly_js() -> str:
-    """The source of plotly.js, as the installed plotly ships it."""
-    from plotly.offline import get_plotlyjs
-
-    return str(get_plotlyjs())
 
 
 def missing() -> str:

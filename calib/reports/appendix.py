@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from calib.analysis import MethodResult
+from calib.analysis import Column, MethodResult
 from calib.core.origin import Origin
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures.functions import functions_chart
 from calib.numerics.arrays import FloatArray
-from calib.reports.blocks import Bullets, Code, Drawing, Facts, Paragraph, Section, Table, Value
+from calib.reports.blocks import (
+    Block,
+    Bullets,
+    Code,
+    Drawing,
+    Facts,
+    Paragraph,
+    Section,
+    Table,
+    Value,
+)
 from calib.reports.command import by_rule, command_line, library_call
 from calib.reports.contents import Contents, written_setting
 from calib.reports.evidence import Evidence
@@ -17,6 +27,8 @@ from calib.reports.sealing import signer
 from calib.text import count, level, percent, probability, signed, significant, span
 
 MAX_KNOTS = 24
+# Whose bounds are printed; a page has no room for more.
+BOUNDED = ("log_loss", "brier_score", "ks_error", "auc")
 GRADES = {
     "guarded": "It is a guarded report: every cell and every slice holds at least ten rows, and "
     "each number is recomputed within a bound.",
@@ -190,38 +202,35 @@ def verification(report: Contents) -> Section | None:
         return None
     signed = signer(seal)
     by = f" It is signed with the key {signed}." if signed else " It is not signed."
-    needs = evidence.needs_rows
-    return Section(
-        "How to verify this",
-        (
-            Paragraph(
-                "The JSON file of this report carries counts that its numbers are recomputed from, "
-                f"without the rows. {GRADES[evidence.grade]}"
-            ),
-            *([Bullets(tuple(f"Not recomputed: {each}" for each in needs))] if needs else []),
-            *([_bounds(report, evidence)] if evidence.bounds else []),
-            Code("calib verify report.json"),
-            Paragraph(f"SHA-256 of the report's canonical JSON: {seal.sha256}.{by}"),
-        ),
+    blocks: list[Block] = [
+        Paragraph(
+            "calib verify report.json recomputes the numbers from the counts that the JSON file of "
+            f"this report carries. {GRADES[evidence.grade]}"
+        )
+    ]
+    if evidence.bounds:
+        blocks.append(Paragraph(_bounds(report, evidence)))
+    if evidence.needs_rows:
+        blocks.append(Bullets(tuple(f"Not recomputed: {each}" for each in evidence.needs_rows)))
+    blocks.append(Paragraph(f"SHA-256 of its canonical JSON: {seal.sha256}.{by}"))
+    return Section("How to verify this", tuple(blocks))
+
+
+def _bounds(report: Contents, evidence: Evidence) -> str:
+    """How far merged cells are from the rows, for the main metrics, in one sentence."""
+
+    def bound(method: MethodResult, column: Column) -> str:
+        place = f"analysis.methods.{method.key}.metrics.{column.key}.value"
+        return f"{column.label} {significant(evidence.bounds.get(place, 0.0), 2)}"
+
+    columns = [column for column in report.analysis.columns if column.key in BOUNDED]
+    said = "; ".join(
+        f"{method.label}: {', '.join(bound(method, column) for column in columns)}"
+        for method in report.shown
     )
-
-
-def _bounds(report: Contents, evidence: Evidence) -> Table:
-    """How far merged cells are from the rows, for the metrics of the table."""
-
-    def bound(method: MethodResult, key: str) -> Value:
-        place = f"analysis.methods.{method.key}.metrics.{key}.value"
-        return Value(significant(evidence.bounds.get(place, 0.0), 2))
-
-    columns = [column for column in report.analysis.columns if column.key != "distinct"]
-    return Table(
-        "How far each metric of the merged cells is at most from the one printed here. The JSON "
-        "file has this bound for every number.",
-        ("Method", *(column.label for column in columns)),
-        tuple(
-            (Value(method.label), *(bound(method, column.key) for column in columns))
-            for method in report.shown
-        ),
+    return (
+        f"Numbers of its cells differ from those printed here by at most: {said}. "
+        "The JSON file has the bound of every number."
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from calib.figures import Chart
 
@@ -115,6 +117,8 @@ class ReportDocument:
         Of calib, which made the numbers.
     contains : str
         What is known about records of single rows.
+    explorer : mapping or None
+        What the explorer draws, as `calib.figures.explorer` makes it; None where it has no cells.
     """
 
     heading: str
@@ -124,3 +128,4 @@ class ReportDocument:
     sections: tuple[Section, ...]
     version: str
     contains: str
+    explorer: Mapping[str, Any] | None = None

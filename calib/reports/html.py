@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import base64
-import gzip
+import hashlib
 import json
 import re
 from collections.abc import Mapping
-from functools import cache, singledispatch
+from functools import singledispatch
 from html import escape
 from importlib.resources import files
 from string import Template
+from typing import Any
 
-from calib.figures import CONFIG, for_report
-from calib.figures.images import plotly_js
+from calib.figures import explorer
+from calib.figures.svg import to_svg
 from calib.reports.blocks import (
     Beside,
     Block,
@@ -31,33 +32,56 @@ from calib.reports.blocks import (
 
 def to_html(document: ReportDocument) -> str:
     """The whole page."""
+    style, script = _file("style.css"), ""
+    first, *others = map(_section, document.sections)
+    if document.explorer is not None:
+        style += explorer.style()
+        script = explorer.script() + _file("explore.js")
+        others.insert(0, _explorer(document.explorer))
     parts = {
         "title": escape(document.heading),
-        "style": _file("style.css"),
+        "style": style,
         "header": _header(document),
-        "sections": "\n".join(map(_section, document.sections)),
-        "plotly": _plotly(),
-        "script": _file("charts.js"),
-        "config": _for_script(CONFIG),
+        "sections": "\n".join((first, *others)),
+        "script": f'<script type="module">{script}</script>' if script else "",
+        # Nothing runs and nothing is styled but these very texts.
+        "policy": f"script-src {_hash(script)}; style-src {_hash(style)}",
         "version": escape(document.version),
         "contains": escape(document.contains),
     }
     return Template(_file("page.html")).substitute(parts)
 
 
+def _hash(text: str) -> str:
+    """A text of script or style, as a content security policy names it."""
+    if not text:
+        return "'none'"
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def _explorer(data: Mapping[str, Any]) -> str:
+    """A section that a script unhides: without one, and on paper, it is not there."""
+    merged = (
+        "It counts groups of at least ten rows, so that numbers of other bins than the report's "
+        "own are approximate."
+    )
+    return (
+        '<section id="explore" hidden><h2>Explore</h2>'
+        "<p>Move the bins, choose methods and axes, or drag over a panel to select a range of "
+        f"scores. {merged if data['merged'] else ''}</p>"
+        '<div id="explorer"></div>'
+        f'<script type="application/json" id="cells">{_for_script(data)}</script></section>'
+    )
+
+
 def _file(name: str) -> str:
     return (files("calib.reports") / name).read_text(encoding="utf-8")
 
 
-@cache
-def _plotly() -> str:
-    # mtime=0: the same bytes every time.
-    return base64.b64encode(gzip.compress(plotly_js().encode(), 9, mtime=0)).decode("ascii")
-
-
-def _for_script(value: Mapping[str, object] | str) -> str:
+def _for_script(value: Mapping[str, object]) -> str:
     """JSON that cannot end the script element that holds it."""
-    text = value if isinstance(value, str) else json.dumps(dict(value), sort_keys=True)
+    text = json.dumps(dict(value), separators=(",", ":"))
     return re.sub("[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -152,14 +176,4 @@ def _(block: Beside) -> str:
 
 @_render.register
 def _(block: Drawing) -> str:
-    chart = block.chart
-    alt = escape(chart.alt)
-    drawn = _for_script(for_report(chart).to_json(engine="json"))
-    square = " data-square" if chart.is_square else ""
-    return (
-        f'<figure style="max-width: {chart.width}px">'
-        f'<div class="plot"{square} data-name="{escape(chart.name)}" role="group" '
-        f'aria-label="{alt}" style="height: {chart.height}px"></div>'
-        f'<script type="application/json">{drawn}</script>'
-        f"<figcaption>{alt}</figcaption></figure>"
-    )
+    return f"<figure>{to_svg(block.chart)}</figure>"

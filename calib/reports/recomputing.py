@@ -28,7 +28,7 @@ Json = dict[str, Any]
 # What a person wrote or the file is called, and what was left out before anything was counted. The
 # seal holds them; counts know nothing of them.
 WORDS = re.compile(
-    r"(analysis\.(warnings|columns|data\.(origin|name|score_name|outcome_name|set_aside)))"
+    r"(analysis\.(warnings|data\.(origin|name|score_name|outcome_name|set_aside)))"
     r"|parts\.(notes|unit|n_ranges|time|slices\[\d+\]\.n_(merged|left_out)|periods\.column)"
     r"|parts\.periods\.tables\.\w+\.(unit|position)"
 )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+from calib.figures.explorer import explorer_data
 from calib.reports import appendix, main_sections, part_sections
 from calib.reports.blocks import ReportDocument, Section
-from calib.reports.contents import Contents
+from calib.reports.contents import Contents, shown_methods
+from calib.reports.evidence import CLUSTERS
 from calib.text import moment
 
 SECTIONS: tuple[Callable[[Contents], Section | None], ...] = (
@@ -44,4 +47,32 @@ def document_of(report: Contents) -> ReportDocument:
         sections=sections(report),
         version=report.versions.get("calib", ""),
         contains=report.contains,
+        explorer=_explorer(report),
     )
+
+
+def _explorer(report: Contents) -> dict[str, Any] | None:
+    """The cells that the report carries, and its own settings to begin with.
+
+    Intervals by cluster need resamples of rows, which the explorer has not.
+    """
+    evidence, settings = report.evidence, report.analysis.settings
+    if evidence is None or CLUSTERS in evidence.needs_rows:
+        return None
+    cells = {key: evidence.scores(key) for key in report.analysis.methods}
+    chosen = {
+        "strategy": settings.strategy,
+        "n_bins": settings.n_bins,
+        "axis": "linear",
+        "hidden": [],
+        "shown": list(shown_methods(report.analysis)),
+        "range": None,
+    }
+    return {
+        **explorer_data(report.analysis, cells, list(cells)),
+        "chosen": chosen,
+        "auto": False,
+        "simultaneous": settings.band == "simultaneous",
+        "answered": 0,
+        "merged": evidence.grade == "guarded",
+    }

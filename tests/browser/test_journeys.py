@@ -89,7 +89,7 @@ def test_from_a_file_to_a_report_that_needs_no_network(page: Page, browser, odd_
     offline.on("pageerror", lambda error: problems.append(str(error)))
     offline.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
     offline.goto(saved.as_uri())
-    offline.locator(".js-plotly-plot .main-svg").first.wait_for()
+    offline.locator("svg.plot").first.wait_for()
     assert "customers" in offline.locator("body").inner_text()
     assert problems == []
     context.close()

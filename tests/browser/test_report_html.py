@@ -12,17 +12,16 @@ from playwright.sync_api import Browser, Page, expect
 
 from calib.analysis import analyze
 from calib.cli.main import main
+from calib.core.cells import ScoreCells
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
+from calib.loading.examples import EXAMPLES
+from calib.metrics import expected_calibration_error, ks_error
 from calib.reports import Report, parts_of
 from tests.rare import common_first
 
 HOSTILE = "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</script>"
 KEPT = Path(__file__).parents[1] / "reports" / "fixtures" / "schema_2.json"
-DRAWN = """
-() => [...document.querySelectorAll(".plot")].map(
-    plot => plot.querySelectorAll(".main-svg").length && plot._fullData ? plot._fullData.length : 0)
-"""
 WIDEST = "() => document.documentElement.scrollWidth"
 
 
@@ -53,15 +52,17 @@ def opened(browser: Browser, file: Path, **options: Any) -> Iterator[Page]:
     assert not outside, "\n".join(outside)
 
 
-def wait_until_drawn(page: Page) -> list[int]:
-    page.wait_for_function(f"() => ({DRAWN})().every(Boolean)")
-    return page.evaluate(DRAWN)
+def wait_until_drawn(page: Page) -> int:
+    """Number of charts, once the explorer stands, where the report has one."""
+    if page.locator("#explore").count():
+        page.wait_for_selector("#explorer svg.diagram path.line", state="attached")
+    return page.locator("svg.plot").count()
 
 
 @pytest.mark.parametrize("scheme", common_first(["light", "dark"], ["dark"]))
 def test_every_chart_is_drawn(browser: Browser, file: Path, scheme: str):
     with opened(browser, file, color_scheme=scheme) as page:
-        assert len(wait_until_drawn(page)) == 5
+        assert wait_until_drawn(page) == 5
         assert page.evaluate("window.hacked") is None
         expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
 
@@ -69,14 +70,14 @@ def test_every_chart_is_drawn(browser: Browser, file: Path, scheme: str):
 def test_text_on_charts_has_the_colour_of_the_page(browser: Browser, file: Path):
     with opened(browser, file, color_scheme="dark") as page:
         wait_until_drawn(page)
-        fill = page.locator(".plot .xtick text").first.evaluate("t => getComputedStyle(t).fill")
+        fill = page.locator("svg.plot text").first.evaluate("t => getComputedStyle(t).fill")
         assert fill == page.evaluate("getComputedStyle(document.body).color")
 
 
 def test_slices_time_and_decisions_are_drawn(browser: Browser, tmp_path: Path):
     Report.open(KEPT).save(tmp_path / "report.html")
     with opened(browser, tmp_path / "report.html") as page:
-        assert len(wait_until_drawn(page)) == 11
+        assert wait_until_drawn(page) == 11
 
 
 @pytest.mark.parametrize("width", common_first([320, 380, 1280], [320]))
@@ -93,7 +94,7 @@ def test_on_a_phone_before_and_after_lie_below_each_other(browser: Browser, file
             wait_until_drawn(page)
             pair = page.locator(".beside").first
             boxes[width] = [box.bounding_box() for box in pair.locator(".plot").all()]
-            square = pair.locator(".xy .bglayer, .xy").first.bounding_box()
+            square = pair.locator(".plot .frame").first.bounding_box()
             # No height is left empty above what shrank with the page.
             assert square["y"] - boxes[width][0]["y"] < 60
     above, below = boxes[380]
@@ -123,11 +124,11 @@ def test_long_names_of_slices_leave_the_numbers_in_sight(browser: Browser, tmp_p
 
 def test_it_reads_without_scripts(browser: Browser, file: Path):
     with opened(browser, file, java_script_enabled=False) as page:
-        expect(page.locator("figcaption")).to_have_count(5)
-        expect(page.locator("figcaption").first).to_be_visible()
+        expect(page.locator("svg.plot[role=img][aria-label]")).to_have_count(5)
         expect(page.get_by_role("heading", name="Verdict")).to_be_visible()
         expect(page.get_by_role("row", name="Isotonic").first).to_be_visible()
-        expect(page.locator(".plot").first).to_be_hidden()
+        expect(page.locator("svg.plot").first).to_be_visible()
+        expect(page.get_by_role("heading", name="Explore")).to_be_hidden()
 
 
 def test_charts_fit_on_paper(browser: Browser, file: Path):
@@ -170,3 +171,55 @@ def test_the_example_prints_on_six_pages_and_its_answer_on_the_first(
         assert last["y"] + last["height"] < 1032
         printed = page.pdf(prefer_css_page_size=True)
         assert len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 6
+
+
+def test_a_hand_moves_the_bins_offline_and_reads_the_numbers_of_the_library(
+    browser: Browser, tmp_path: Path
+):
+    analysis = analyze(EXAMPLES["naive_bayes"].load())
+    for grade in ("guarded", "exact"):
+        report = Report.from_analysis(analysis, grade=grade)
+        report.save(tmp_path / "report.html")
+        cells = report.evidence.scores("uncalibrated")
+        with opened(browser, tmp_path / "report.html") as page:
+            wait_until_drawn(page)
+            said = page.locator("#explorer .summary")
+            own = analysis.uncalibrated.metrics["ece_quantile"].value
+            expect(said).to_contain_text(f"Uncalibrated: ECE {own:.4f} over 15 quantile bins")
+            slider = page.locator("#explorer").get_by_role("slider")
+            slider.focus()
+            for _ in range(7):
+                slider.press("ArrowRight")
+            page.locator("#explorer").get_by_label("Uniform").check()
+            ece = expected_calibration_error(cells, n_bins=22, strategy="uniform")
+            numbers = f"ECE {ece:.4f} over 22 uniform bins, KS error {ks_error(cells):.4f}"
+            expect(said).to_contain_text(numbers)
+            page.locator("#explorer").get_by_label("Log-odds").check()
+            page.locator("#explorer").get_by_label("Isotonic").check()
+            expect(said).to_contain_text("Isotonic: ECE")
+            assert page.locator("#explorer svg.diagram path.line").count() == 3
+        if grade == "exact":
+            rows = ScoreCells.from_arrays(
+                *(getattr(EXAMPLES["naive_bayes"].load(), name) for name in ("outcome", "scores"))
+            )
+            whole = expected_calibration_error(rows, n_bins=22, strategy="uniform")
+            assert ece == pytest.approx(whole, abs=1e-12)
+
+
+def test_another_script_is_refused(browser: Browser, example: Path, tmp_path: Path):
+    text = example.read_text().replace("</main>", "<script>window.hacked = 1</script></main>")
+    (tmp_path / "changed.html").write_text(text)
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    page.goto((tmp_path / "changed.html").as_uri())
+    wait_until_drawn(page)
+    assert page.evaluate("window.hacked") is None
+    context.close()
+
+
+def test_the_explorer_is_not_printed(browser: Browser, example: Path):
+    with opened(browser, example) as page:
+        wait_until_drawn(page)
+        expect(page.get_by_role("heading", name="Explore")).to_be_visible()
+        page.emulate_media(media="print")
+        expect(page.locator("#explore")).to_be_hidden()

@@ -243,7 +243,7 @@ def stranger_offline(browser: Browser, file: Path) -> Iterator[Page]:
     context.on("request", lambda request: problems.append(request.url))
     page = context.new_page()
     page.goto(file.as_uri())
-    page.locator(".js-plotly-plot .main-svg").first.wait_for()
+    page.locator("svg.plot").first.wait_for()
     yield page
     context.close()
     assert not [text for text in problems if not text.startswith(("file:", "data:"))], problems

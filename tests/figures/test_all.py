@@ -5,6 +5,8 @@ import dataclasses
 import itertools
 import json
 import re
+from html import unescape
+from xml.etree import ElementTree
 
 import numpy as np
 import plotly.io as pio
@@ -14,12 +16,13 @@ from calib.analysis import analyze
 from calib.calibrators import CALIBRATORS
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import DEFAULT_METHODS, Settings
-from calib.figures import CHARTS, for_report
+from calib.figures import CHARTS
 from calib.figures.compact_logit import compact_logit_chart
 from calib.figures.cumulative import cumulative_chart
 from calib.figures.difference import difference_chart
 from calib.figures.overlay import STYLES
 from calib.figures.sensitivity import STRATEGIES
+from calib.figures.svg import to_svg
 from calib.figures.theme import FRAME, METHOD_STYLES, OTHER_STYLE, OUTCOME, style_of
 from tests.figures.drawn import ALL, BUILDERS, SAMPLES
 
@@ -229,13 +232,17 @@ def test_alternative_text_of_the_others_states_what_they_show(analysis):
 
 
 @every_figure
-def test_report_copy_follows_the_page_and_leaves_the_chart_alone(analysis, build):
+def test_a_chart_is_drawn_as_svg(analysis, build):
     chart = build(analysis)
-    copy = for_report(chart)
-    assert copy.layout.width is None
-    assert chart.figure.layout.width == chart.width
-    assert copy.layout.height == chart.height
-    assert copy.layout.template.layout.paper_bgcolor == "rgba(0, 0, 0, 0)"
+    drawn = ElementTree.fromstring(to_svg(chart))
+    assert drawn.get("aria-label") == chart.alt
+    text = " ".join(each.text or "" for each in drawn.iter("{http://www.w3.org/2000/svg}text"))
+    for trace in chart.spec["data"]:
+        if trace.get("showlegend"):
+            assert unescape(trace["name"]) in text
+    # No style attribute, which a page's policy would refuse.
+    assert not any(each.get("style") for each in drawn.iter())
+    assert "nan" not in "".join(each.get("d") or "" for each in drawn.iter())
 
 
 def test_every_method_has_a_colour_a_dash_and_a_marker_of_its_own():
