@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from typing import Any
 
 import pandas as pd
@@ -246,6 +247,15 @@ class LiveAnalysis(Analysis):
     held_out: CrossFitted
     source: Predictions | Aggregate
     multiclass: LiveMulticlassComparison | None = None
+
+    def _repr_html_(self) -> str | None:
+        """In a notebook: the report, as a page in a frame; None where there are too few rows."""
+        # Reports know the analysis, which must not know them: they are found by their name.
+        try:
+            shown: str = import_module("calib").report(self)._repr_html_()
+        except ValueError:
+            return None
+        return shown
 
     def aggregates(self, **changes: Any) -> Analysis:
         """The same without scores of rows, and with some parts exchanged."""

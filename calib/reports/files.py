@@ -25,10 +25,16 @@ class Printable:
 
     def html(self) -> str:
         """The document as one self-contained HTML page."""
-        # Pages draw with Plotly; the numbers alone must not need it.
+        # A pipeline that asks for numbers alone does not wait for charts.
         from calib.reports.html import to_html
 
         return to_html(self.document())
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the page in a frame of its own."""
+        from calib.reports.html import framed
+
+        return framed(self.html())
 
     def markdown(self) -> str:
         """The document as Markdown, without its charts."""

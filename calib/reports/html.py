@@ -52,6 +52,14 @@ def to_html(document: ReportDocument) -> str:
     return Template(_file("page.html")).substitute(parts)
 
 
+def framed(page: str) -> str:
+    """A page in a frame of its own, for notebooks: its script runs, and reaches nothing else."""
+    return (
+        f'<iframe sandbox="allow-scripts" srcdoc="{escape(page)}" title="Calibration report" '
+        'width="100%" height="900" style="border: 0"></iframe>'
+    )
+
+
 def _hash(text: str) -> str:
     """A text of script or style, as a content security policy names it."""
     if not text:

@@ -74,6 +74,12 @@ class Report(Contents, Printable):
     __slots__ = ()
     formats = FORMATS
 
+    def __repr__(self) -> str:
+        """What a person sees at a prompt: heading, date, verdict and recommendation."""
+        analysis = self.analysis
+        said = (analysis.verdict.sentence, analysis.recommendation.sentence)
+        return "\n".join((f"{self.heading}, {self.created}", *said))
+
     @classmethod
     def from_analysis(
         cls,

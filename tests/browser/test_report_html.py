@@ -223,3 +223,17 @@ def test_the_explorer_is_not_printed(browser: Browser, example: Path):
         expect(page.get_by_role("heading", name="Explore")).to_be_visible()
         page.emulate_media(media="print")
         expect(page.locator("#explore")).to_be_hidden()
+
+
+def test_in_a_notebook_the_page_is_alive_in_a_frame_that_reaches_nothing(
+    browser: Browser, tmp_path: Path
+):
+    rng = np.random.default_rng(0)
+    score = rng.random(1000)
+    analysis = analyze(Predictions.from_arrays(rng.random(1000) < score**2, score))
+    (tmp_path / "notebook.html").write_text(f"<!DOCTYPE html>{analysis._repr_html_()}")
+    with opened(browser, tmp_path / "notebook.html") as page:
+        frame = page.frame_locator("iframe")
+        expect(frame.locator("#explorer .summary")).to_contain_text("over 15 quantile bins")
+        frame.locator("#explorer").get_by_role("slider").press("ArrowRight")
+        expect(frame.locator("#explorer .summary")).to_contain_text("over 16 quantile bins")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from calib.analysis import LiveAnalysis
@@ -9,7 +11,7 @@ from calib.analysis.decisions import Costs
 from calib.analysis.periods.cutting import Unit
 from calib.analysis.run import Data
 from calib.core.predictions import Predictions
-from calib.reports import Declared, Report, parts_of
+from calib.reports import Declared, Grade, Report, parts_of
 from calib.store import Store, StoreError
 from calib.text import plain
 from calib.ui.controls.widgets import field, show_value
@@ -26,10 +28,19 @@ CONTENTS = """
 - slices and time if the data have columns for them, decisions if costs were set
 - settings (defaults included), versions, and the fingerprint of the data
 
-Reports contain only aggregates over at least 10 rows, and **no rows**. The HTML file is
-self-contained and works offline. The JSON file has the same numbers for programs, and this page can
-open it.
+A guarded report contains only aggregates over at least 10 rows, and **no rows**. The HTML file is
+self-contained and works offline: its reader can move the bins. The JSON file has the same numbers
+for programs, and this page can open it. `calib verify report.json` recomputes every number from the
+counts that it carries.
 """
+GRADES: Mapping[Grade, str] = {
+    "guarded": "Guarded: cells of at least 10 rows",
+    "exact": "Exact: every distinct score",
+}
+EXACT = (
+    "Every score with its numbers of rows and positive rows can be read from the files of an exact "
+    "report. It contains no other column."
+)
 
 
 def chosen_model(session: Session, found: tuple[Model, ...]) -> Model:
@@ -69,6 +80,7 @@ def fields(session: Session) -> None:
 def form(session: Session, model: Model, store: Store | None) -> None:
     """The report of what is shown: its words, its files, and saving it."""
     fields(session)
+    _grade(session)
     try:
         with st.spinner("Making the report"):
             report = report_of(session, model)
@@ -80,6 +92,24 @@ def form(session: Session, model: Model, store: Store | None) -> None:
     if store is not None:
         st.markdown("### Share with the team")
         _saving(session, store, report)
+
+
+def _grade(session: Session) -> None:
+    """From which counts the report can be recomputed, and what its reader then sees."""
+    browser = session.report_browser
+    field(
+        browser,
+        "grade",
+        "Recomputed from",
+        st.radio,
+        options=list(GRADES),
+        format_func=GRADES.__getitem__,
+        horizontal=True,
+        help="Numbers of a guarded report are recomputed within printed bounds, those of an exact "
+        "one to the last bit.",
+    )
+    if browser.grade == "exact":
+        st.warning(EXACT)
 
 
 def report_of(session: Session, model: Model) -> Report:
@@ -104,6 +134,7 @@ def report_of(session: Session, model: Model) -> Report:
         time,
         unit or None,
         costs(session),
+        session.report_browser.grade,
     )
     return made.edited(title=session.title, author=session.author, note=session.note)
 
@@ -117,11 +148,12 @@ def _report(
     time: str,
     unit: Unit | None,
     costs: Costs | None,
+    grade: Grade,
 ) -> Report:
     parts = parts_of(
         rows, analysis, slices=slices, n_ranges=n_ranges, time=time, unit=unit, costs=costs
     )
-    return Report.from_analysis(analysis, parts=parts, held_out_declared=declared)
+    return Report.from_analysis(analysis, parts=parts, held_out_declared=declared, grade=grade)
 
 
 def costs(session: Session) -> Costs | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from calib.reports import Report
+from calib.reports import Grade, Report
 
 # Names in the address: whoever has the id finds the report.
 REPORT, COMPARED = "report", "against"
@@ -30,6 +30,8 @@ class ReportBrowser:
         Of the next report that is saved, with commas between them.
     model : str
         Of several models, the one that is reported on.
+    grade : {"guarded", "exact"}
+        Counts that the next report carries, to be recomputed from.
     search, tag, author, verdict : str
         What is looked for in the list; "" is anything.
     page : int
@@ -56,6 +58,7 @@ class ReportBrowser:
     other: Report | None = None
     tags: str = ""
     model: str = ""
+    grade: Grade = "guarded"
     search: str = ""
     tag: str = ""
     author: str = ""
