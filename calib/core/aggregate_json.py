@@ -27,7 +27,7 @@ KINDS: Mapping[str, type] = {
     "max_scores": int,
 }
 # It must not unpack to more than a machine holds.
-MOST_ENTRIES = 20_000_000
+MOST_ENTRIES = 5_000_000
 
 
 def to_json(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 CONTAINS = {
     "guarded": "This report contains no individual records.",
     "exact": "This report contains every distinct score with its numbers of rows and of positive "
-    "rows, and no other column.",
+    "rows, also within each slice and period that it shows, and no other column.",
 }
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas")
 # Suffix of a file -> the method that writes it.

@@ -130,9 +130,9 @@ def test_the_settings_of_the_pages_go_into_all_three_alike(store, tmp_path):
 
 def test_the_grade_is_chosen_and_what_an_exact_report_shows_is_said(store):
     app = go(upload(start(), rows()), "reports")
-    assert not [each for each in app.warning if "can be read from the files" in each.value]
+    assert not [each for each in app.warning if "from the files of an exact report" in each.value]
     app.radio(key="grade").set_value("exact").run()
-    assert [each for each in app.warning if "can be read from the files" in each.value]
+    assert [each for each in app.warning if "from the files of an exact report" in each.value]
     save(app)
     (entry,) = store.list()
     assert store.open(entry.id).evidence.grade == "exact"

@@ -38,8 +38,8 @@ GRADES: Mapping[Grade, str] = {
     "exact": "Exact: every distinct score",
 }
 EXACT = (
-    "Every score with its numbers of rows and positive rows can be read from the files of an exact "
-    "report. It contains no other column."
+    "Every score with its numbers of rows and positive rows, also within each slice, can be read "
+    "from the files of an exact report. It contains no other column."
 )
 
 
