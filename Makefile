@@ -1,6 +1,7 @@
 # make run          the app on http://localhost:8501 (another port: make run PORT=8600)
 # make test         all tests, doctests and browser tests included (some of them: make test ARGS="-k spline")
 # make test-engines  the counting query in every engine, PostgreSQL and a Spark cluster included; these two are skipped with the reason where PostgreSQL or Java is not installed
+# make test-mlflow  reports and metrics in the newest MLflow, in an environment of its own
 # make test-all     the rare combinations too, as CI does
 # make mutate       one changed operator or number at a time: does a test notice?
 # make fuzz         20,000 odd, damaged and forged inputs: read right, or refused in words (more: make fuzz ARGS="--inputs 200000")
@@ -18,7 +19,7 @@ VENV := .venv/bin/python
 PIP := $(VENV) -m pip --disable-pip-version-check install --quiet
 
 .DELETE_ON_ERROR:
-.PHONY: run test test-all test-engines mutate fuzz check wheel bench reproduce picture browsers screenshots clean
+.PHONY: run test test-all test-engines test-mlflow mutate fuzz check wheel bench reproduce picture browsers screenshots clean
 
 run: .venv/app.stamp
 	$(VENV) -m streamlit run app.py --server.port=$(PORT)
@@ -36,6 +37,10 @@ test-all: test
 # One process: its servers have their own.
 test-engines: .venv/engines.stamp
 	$(TEST) -n 0 -m engines tests/scanning $(ARGS)
+
+test-mlflow: .venv/dev.stamp
+	$(VENV) -m uv run --quiet --no-project --isolated --with ".[mlflow,app]" --with pytest --with hypothesis \
+	    python -m pytest -p no:cacheprovider tests/integrations $(ARGS)
 
 mutate: .venv/dev.stamp
 	$(VENV) -m tests.mutate $(ARGS)

@@ -1,0 +1,1 @@
+"""Calibration where people already work; each module needs the package that it is named after."""

@@ -1,0 +1,88 @@
+"""MLflow: a report among a run's artifacts, and calibration metrics for its evaluation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from calib.analysis import Analysis
+from calib.core.cells import ScoreCells
+from calib.metrics import brier_score, expected_calibration_error, ks_error, log_loss
+from calib.reports import Report
+
+MEASURES: Mapping[str, Any] = {
+    "ks_error": ks_error,
+    "ece_quantile": lambda cells: expected_calibration_error(cells, n_bins=15, strategy="quantile"),
+    "brier_score": brier_score,
+    "log_loss": log_loss,
+}
+
+
+def log_report(
+    found: Report | Analysis, *, run_id: str | None = None, artifact_path: str = "calib"
+) -> None:
+    """Log a report to an MLflow run: its files, its metrics and its answer.
+
+    Artifacts are report.html and report.json. Metrics are those of the uncalibrated scores, as
+    ``calib/uncalibrated/ks_error``, and of the recommended calibrator. The tags ``calib.verdict``
+    and ``calib.recommended`` say the answer, ``calib.fingerprint`` which data it is about.
+
+    Parameters
+    ----------
+    found : Report or Analysis
+    run_id : str, optional
+        The active run if None; one is started where there is none.
+    artifact_path : str
+        Folder of the files, and the first part of the metrics' names.
+    """
+    import mlflow
+
+    report = found if isinstance(found, Report) else Report.from_analysis(found)
+    analysis = report.analysis
+    run_id = run_id or (mlflow.active_run() or mlflow.start_run()).info.run_id
+    recommended = analysis.recommendation.method
+    metrics = {
+        f"{artifact_path}/{method}/{key}": float(estimate.value)
+        for method in dict.fromkeys(("uncalibrated", recommended or "uncalibrated"))
+        if method in analysis.methods
+        for key, estimate in analysis.methods[method].metrics.items()
+        if math.isfinite(estimate.value)
+    }
+    mlflow.log_metrics(metrics, run_id=run_id)
+    client = mlflow.MlflowClient()
+    for name, text in _tags(analysis).items():
+        client.set_tag(run_id, f"calib.{name}", text)
+    with TemporaryDirectory(prefix="calib-") as folder:
+        for name in ("report.html", "report.json"):
+            report.save(Path(folder) / name)
+        mlflow.log_artifacts(folder, artifact_path, run_id=run_id)
+
+
+def _tags(analysis: Analysis) -> dict[str, str]:
+    return {
+        "verdict": analysis.verdict.sentence,
+        "recommended": analysis.recommendation.method or "",
+        "fingerprint": analysis.data.fingerprint,
+    }
+
+
+def metrics() -> list[Any]:
+    """Calibration metrics for ``mlflow.models.evaluate(..., extra_metrics=metrics())``.
+
+    The evaluated column must hold probabilities of the positive class, and targets 0 and 1: leave
+    `model_type` out, since a classifier's predictions are labels to MLflow.
+    """
+    return [_metric(name, measure) for name, measure in MEASURES.items()]
+
+
+def _metric(name: str, measure: Any) -> Any:
+    from mlflow.models import make_metric
+
+    # MLflow passes arguments by these names.
+    def evaluated(predictions: Any, targets: Any) -> float:
+        return float(measure(ScoreCells.from_arrays(targets, predictions)))
+
+    return make_metric(eval_fn=evaluated, greater_is_better=False, name=name)

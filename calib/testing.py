@@ -1,0 +1,89 @@
+"""Assertions for tests: probabilities that must stay calibrated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from numpy.typing import ArrayLike
+
+from calib.core.cells import ScoreCells
+from calib.metrics import expected_calibration_error, ks_error, ks_test, log_loss
+from calib.text import significant
+
+LIMITS: Mapping[str, tuple[str, Callable[[ScoreCells], float]]] = {
+    "max_ks": ("KS error", ks_error),
+    "max_ece": (
+        "ECE",
+        lambda cells: expected_calibration_error(cells, n_bins=15, strategy="quantile"),
+    ),
+    "max_log_loss": ("log loss", log_loss),
+    "min_p": ("p of the KS test", lambda cells: ks_test(cells).p_value),
+}
+
+
+def assert_calibrated(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    max_ks: float | None = None,
+    max_ece: float | None = None,
+    max_log_loss: float | None = None,
+    min_p: float | None = None,
+) -> None:
+    """Fail where probabilities are further from calibration than a limit, as `calib check` does.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Outcomes, 0 or 1.
+    y_prob : array-like of shape (n,)
+        Probabilities in [0, 1].
+    sample_weight : array-like of shape (n,), optional
+    max_ks, max_ece, max_log_loss : float, optional
+        Largest KS error, expected calibration error (15 bins of equal counts) and log loss that
+        pass.
+    min_p : float, optional
+        Smallest p-value of the KS test that passes.
+
+    Raises
+    ------
+    AssertionError
+        With every limit that is broken, and by how much.
+    ValueError
+        If no limit is given, or one is not a number of at least 0.
+
+    Examples
+    --------
+    >>> y, p = [0, 1, 0, 0] * 100, [0.25] * 400
+    >>> assert_calibrated(y, p, max_ks=0.02)
+    >>> assert_calibrated(y, [0.5] * 400, max_ks=0.02)
+    Traceback (most recent call last):
+    ...
+    AssertionError: Not calibrated (400 rows): KS error 0.25 is above 0.02.
+    """
+    __tracebackhide__ = True
+    named = {"max_ks": max_ks, "max_ece": max_ece, "max_log_loss": max_log_loss, "min_p": min_p}
+    given = {name: bound for name, bound in named.items() if bound is not None}
+    if not given:
+        raise ValueError(f"assert_calibrated must be given one of {', '.join(named)}, got none.")
+    for name, bound in given.items():
+        if not 0.0 <= bound < math.inf:
+            raise ValueError(f"{name} must be a number of at least 0, got {bound!r}.")
+    cells = ScoreCells.from_arrays(y_true, y_prob, sample_weight)
+    broken = [said for name, bound in given.items() if (said := _broken(name, bound, cells))]
+    if broken:
+        raise AssertionError(f"Not calibrated ({cells.n_rows:,} rows): {'; '.join(broken)}.")
+
+
+def _broken(name: str, bound: float, cells: ScoreCells) -> str:
+    """The sentence of a limit that is exceeded, "" where it is kept."""
+    label, measure = LIMITS[name]
+    value, at_most = float(measure(cells)), name.startswith("max")
+    # A value that is not a number keeps no limit.
+    if value <= bound if at_most else value >= bound:
+        return ""
+    shown = significant(value, 6)
+    relation = "above" if at_most else "below"
+    return f"{label} {shown} is {relation} {significant(bound, 6)}"
