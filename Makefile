@@ -6,6 +6,7 @@
 # make mutate       one changed operator or number at a time: does a test notice?
 # make fuzz         20,000 odd, damaged and forged inputs: read right, or refused in words (more: make fuzz ARGS="--inputs 200000")
 # make check        lint, format, types, who may import whom
+# make docs         the documentation site, into site/ (no network needed)
 # make wheel        the wheel, installed and used in a clean environment of each Python from 3.11 to 3.13 that is here
 # make bench        speed and quality benchmarks
 # make picture      the picture of README.md, into docs/
@@ -19,7 +20,7 @@ VENV := .venv/bin/python
 PIP := $(VENV) -m pip --disable-pip-version-check install --quiet
 
 .DELETE_ON_ERROR:
-.PHONY: run test test-all test-engines test-mlflow mutate fuzz check wheel bench reproduce picture browsers screenshots clean
+.PHONY: run test test-all test-engines test-mlflow mutate fuzz check docs wheel bench reproduce picture browsers screenshots clean
 
 run: .venv/app.stamp
 	$(VENV) -m streamlit run app.py --server.port=$(PORT)
@@ -54,6 +55,9 @@ check: .venv/dev.stamp
 	$(VENV) -m mypy
 	.venv/bin/lint-imports
 
+docs: .venv/dev.stamp
+	NO_MKDOCS_2_WARNING=1 $(VENV) -m mkdocs build --quiet
+
 wheel: .venv/dev.stamp
 	.ci/wheel $(ARGS)
 
@@ -73,7 +77,7 @@ screenshots: .venv/dev.stamp browsers
 	$(VENV) -m tests.browser.screenshots
 
 clean:
-	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache build dist *.egg-info screenshots test-results
+	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache build dist site *.egg-info screenshots test-results
 	find . -path ./.venv -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
 # The stamps make a second call instant; a changed requirements file installs again.

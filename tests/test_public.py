@@ -1,6 +1,7 @@
 """The contract with those who call the library."""
 
 import graphlib
+import json
 import re
 import subprocess
 import sys
@@ -60,12 +61,34 @@ def python_blocks(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/contributing.md", "docs/scale.md"])
+PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
+# The blocks of docs/reports.md are one program, which tests/store/test_docs.py runs.
+WITH_CODE = [page for page in PAGES if page != "docs/reports.md" and python_blocks(page)]
+
+
+@pytest.mark.parametrize("page", WITH_CODE)
 def test_the_pages_of_the_project_show_code_that_runs(page, tmp_path):
-    blocks = python_blocks(page)
-    assert blocks
     # One process, each block with names of its own.
-    run(f"for block in {blocks!r}: exec(block, {{'__name__': 'block'}})", tmp_path)
+    code = f"for block in {python_blocks(page)!r}: exec(block, {{'__name__': 'block'}})"
+    run(code, tmp_path)
+
+
+def test_the_notebook_runs_from_top_to_bottom_and_holds_no_outputs(tmp_path):
+    cells = json.loads((ROOT / "docs/notebook.ipynb").read_text())["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
+    run("\n".join("".join(cell["source"]) for cell in code), tmp_path)
+    assert {file.name for file in tmp_path.iterdir()} == {"map.json", "report.html"}
+
+
+def test_the_site_has_every_page_and_its_api_every_public_name():
+    site = (ROOT / "mkdocs.yml").read_text()
+    assert [page for page in PAGES[1:] if f" {page.removeprefix('docs/')}\n" not in site] == []
+    api = (ROOT / "docs/api.md").read_text()
+    listed = set(re.findall(r"^::: calib\.(?:.*\.)?(\w+)$", api, re.MULTILINE))
+    modules = {"decisions", "examples", "metrics", "periods", "plot", "slices"}
+    assert set(calib.__all__) - modules - listed == set()
+    assert set(calib.metrics.METRICS) - listed == set()
 
 
 def test_every_public_name_is_there():

@@ -200,7 +200,16 @@ def commands(text: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "source",
-    ["report", "check", "compare", "export", "verify", "pool", "README.md", "docs/reports.md"],
+    [
+        "report",
+        "check",
+        "compare",
+        "export",
+        "verify",
+        "pool",
+        "README.md",
+        *(f"docs/{page}.md" for page in ("index", "share", "gate", "production", "reports")),
+    ],
 )
 def test_the_examples_of_help_and_pages_run(source, run, folder, tmp_path, monkeypatch):
     for name in ("predictions.parquet", "cal.csv", "test.csv", "scores.csv"):

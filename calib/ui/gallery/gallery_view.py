@@ -11,9 +11,9 @@ import streamlit as st
 from calib.text import plain
 from calib.ui.gallery.gallery_entries import GalleryEntry, Opening
 from calib.ui.layout.words import linked
+from calib.ui.session.serving import app_file
 
-# Of the repository; an installed package has no documents beside it.
-FOLDER = Path(__file__).resolve().parents[3] / "docs" / "reproductions"
+FOLDER = app_file().parent / "docs" / "reproductions"
 MAX_HEIGHT, MANY_ROWS = 320, 8
 
 
