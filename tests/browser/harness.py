@@ -1,12 +1,13 @@
 """Start the app, drive it in a real browser, read what it drew."""
 
 import json
+import os
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -50,18 +51,26 @@ TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnima
 
 @contextmanager
 def serve(
-    log: Path, script: str = "app.py", module: str = "streamlit", *arguments: str
+    log: Path,
+    script: str = "app.py",
+    module: str = "streamlit",
+    *arguments: str,
+    port: int | None = None,
+    others: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     """Run the app, or another script, on a free port, all its output in `log`; yield its address.
 
     `module` starts the server: Streamlit, or what starts it in its own way after `arguments`.
+    `others` are more of Streamlit's options.
     """
-    port = _free_port()
+    port = port or free_port()
     url = f"http://localhost:{port}"
     options = {
         "server.port": port,
         "server.headless": "true",  # open no browser window
         "logger.enableRich": "false",  # tracebacks as plain text
+        **(others or {}),
     }
     command = [sys.executable, "-m", module, *arguments, "run", script]
     command += [f"--{name}={value}" for name, value in options.items()]
@@ -69,6 +78,7 @@ def serve(
         server = subprocess.Popen(
             command,
             cwd=ROOT,
+            env=os.environ | dict(environment or {}),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -122,7 +132,7 @@ def open_static(page: Page) -> None:
         settle(page)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("localhost", 0))
         return probe.getsockname()[1]

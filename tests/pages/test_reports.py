@@ -196,21 +196,47 @@ def test_a_list_with_a_damaged_entry_names_it_and_shows_the_others(store, report
     texts.shown(error.value)
 
 
-def test_a_deleted_report_says_so_at_its_address(store, report, texts):
+def own(app: AppTest, report_id: str) -> AppTest:
+    """As if this session had saved the report."""
+    app.session_state["calib"].report_browser.own.add(report_id)
+    return app.run()
+
+
+def test_a_deleted_report_says_so_at_its_address_and_can_be_restored(store, report, texts):
     report_id = store.save(report)
-    app = opened(report=report_id)
+    app = own(opened(report=report_id), report_id)
     button(app, "delete").click().run()
     assert store.count() == 1
-    app.text_input(key="delete_by").set_value("  ").run()
-    button(app, "delete_confirmed").click().run()
-    texts.shown(said(app))
-    assert store.count() == 1
-    app.text_input(key="delete_by").set_value("Ada").run()
     button(app, "delete_confirmed").click().run()
     assert store.count() == 0
     (line,) = store.deletions()
-    assert (line.title, line.deleted_by) == ("Loans, with slices", "Ada")
+    assert (line.title, line.deleted_by) == ("Loans, with slices", "the session that saved it")
     texts.shown(opened(report=report_id).error[0].value)
+    assert not [each for each in opened().button if each.key == "restore_0"]
+    button(app, "restore_0").click().run()
+    assert store.count() == 1
+    assert [each.change for each in store.changes()] == ["restored", "deleted", "saved"]
+
+
+def test_another_session_cannot_delete_an_anonymous_report(store, report):
+    report_id = store.save(report)
+    app = opened(report=report_id)
+    assert not [each for each in app.button if each.key == "delete"]
+    # Not even by the dialog of before.
+    app.session_state["calib"].report_browser.asking = "delete"
+    app.run()
+    assert not [each for each in app.button if each.key == "delete_confirmed"]
+
+
+def test_a_read_only_server_shows_reports_and_saves_none(store, report, monkeypatch):
+    report_id = store.save(report)
+    monkeypatch.setenv("CALIB_READ_ONLY", "1")
+    app = own(opened(report=report_id), report_id)
+    assert "Loans, with slices" in said(app)
+    assert not {"edit", "delete"} & {each.key for each in app.button}
+    app = opened()
+    assert "the server is read-only" in said(app)
+    assert "save" not in {each.key for each in app.button}
 
 
 def test_editing_makes_a_new_report_and_leaves_the_old(store, report):

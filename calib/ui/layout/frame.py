@@ -20,7 +20,7 @@ from calib.loading.examples import EXAMPLES
 from calib.text import plain, sentence
 from calib.ui.controls import uploaders, views
 from calib.ui.layout import charts, navigation, side_by_side, style
-from calib.ui.session import cancelling, state
+from calib.ui.session import cancelling, identity, state
 from calib.ui.session.memory import share_heaps
 from calib.ui.session.pages import PAGES, WITHOUT_DATA
 from calib.ui.session.session import Pending, Session
@@ -55,6 +55,7 @@ def begin(title: str) -> Session:
     """Start a page: its configuration, the navigation row, and what the link was refused."""
     st.set_page_config(page_title=f"{title} · {navigation.PRODUCT}", page_icon=ICON, layout="wide")
     _prepare_server()
+    identity.gate()
     session = state.current()
     # A page may have ended in the middle of several models.
     session.pending, session.drawn = None, 0
@@ -67,6 +68,7 @@ def begin(title: str) -> Session:
     state.write_address(session)
     session.answered = session.chosen
     navigation.draw(title, has_classes(session))
+    identity.badge()
     _notices(session)
     if session.waits and title not in WITHOUT_DATA:
         _wait(session)

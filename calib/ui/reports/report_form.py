@@ -17,7 +17,7 @@ from calib.text import plain
 from calib.ui.controls.widgets import field, show_value
 from calib.ui.layout.frame import Model
 from calib.ui.reports import downloads, sharing
-from calib.ui.session import decisions, state
+from calib.ui.session import decisions, identity, state
 from calib.ui.session.choices import CROSS, N_RANGES, SLICE_BY, TIME, UNIT, Chosen
 from calib.ui.session.session import Session
 
@@ -67,7 +67,17 @@ def fields(session: Session) -> None:
         st.text_input,
         placeholder=f"Calibration of {state.name(session)}",
     )
-    field(session, "author", "Author", st.text_input, placeholder="Who made it")
+    here = identity.person()
+    if here is not None:
+        session.author = here.name
+    field(
+        session,
+        "author",
+        "Author",
+        st.text_input,
+        placeholder="Who made it",
+        disabled=here is not None,
+    )
     field(
         session,
         "note",
@@ -168,6 +178,9 @@ def _declared(session: Session) -> Declared:
 
 
 def _saving(session: Session, store: Store, report: Report) -> None:
+    if identity.is_read_only() or store.read_only:
+        st.caption("Reports are shown here and none is saved: the server is read-only.")
+        return
     browser = session.report_browser
     field(browser, "tags", "Tags", st.text_input, placeholder="Separated by commas")
     if st.button("Save", key="save", type="primary", icon=":material/save:"):

@@ -13,7 +13,7 @@ from calib.text import plain
 from calib.ui.reports import downloads, report_comparison, report_file, sharing
 from calib.ui.reports.document_view import show_document
 from calib.ui.reports.saved_reports import PAGE
-from calib.ui.session import state
+from calib.ui.session import identity, state
 from calib.ui.session.report_browser import REPORT
 from calib.ui.session.session import Session
 
@@ -101,20 +101,27 @@ def _draw(document: ReportDocument) -> None:
 
 
 def _acts(session: Session, store: Store, report: Report, entry: Entry) -> None:
+    if identity.is_read_only():
+        return
+    acts = [
+        (
+            "Edit",
+            "edit",
+            ":material/edit:",
+            "A saved report does not change: editing saves a new one.",
+        )
+    ]
+    if identity.may_delete(session, entry):
+        acts.append(("Delete", "delete", ":material/delete:", "You are asked to confirm."))
     with st.container(horizontal=True):
-        for label, act, icon, why in (
-            (
-                "Edit",
-                "edit",
-                ":material/edit:",
-                "A saved report does not change: editing saves a new one.",
-            ),
-            ("Delete", "delete", ":material/delete:", "You are asked to confirm."),
-        ):
+        for label, act, icon, why in acts:
             st.button(label, key=act, icon=icon, help=why, on_click=_ask, args=(act,))
+    if len(acts) == 1:
+        whose = plain(entry.owner) or "the session that saved it"
+        st.caption(f"It can be deleted by {whose}, or by an operator of this server.")
     if session.report_browser.asking == "edit":
         _edit(session, store, report, entry)
-    if session.report_browser.asking == "delete":
+    if session.report_browser.asking == "delete" and len(acts) == 2:
         _delete(session, store, entry)
 
 
@@ -126,7 +133,9 @@ def _ask(act: str = "") -> None:
 def _edit(session: Session, store: Store, report: Report, entry: Entry) -> None:
     st.caption("A saved report never changes. This saves a new one with the same numbers.")
     title = st.text_input("Title", report.title, key="edit_title")
-    author = st.text_input("Author", report.author, key="edit_author")
+    here = identity.person()
+    name = report.author if here is None else here.name
+    author = st.text_input("Author", name, key="edit_author", disabled=here is not None)
     note = st.text_area("Note", report.note, key="edit_note")
     tags = st.text_input("Tags", ", ".join(entry.tags), key="edit_tags")
     if not st.button("Save as a new report", key="save_edited", type="primary"):
@@ -145,17 +154,18 @@ def _edit(session: Session, store: Store, report: Report, entry: Entry) -> None:
 @st.dialog("Delete this report?", on_dismiss=_ask)
 def _delete(session: Session, store: Store, entry: Entry) -> None:
     st.markdown(
-        f"**{plain(entry.title)}** will be deleted permanently, for everyone. The log keeps its "
-        "title, the time, and who deleted it."
+        f"**{plain(entry.title)}** will be deleted for everyone. It rests for "
+        f"{store.rest.days} days, in which it can be restored; the log keeps its title, the time, "
+        "and who deleted it."
     )
-    name = st.text_input("Your name", session.author, key="delete_by")
-    if not st.button("Delete permanently", key="delete_confirmed", type="primary"):
+    if not st.button("Delete", key="delete_confirmed", type="primary"):
         return
-    if not name.strip():
-        st.error("Enter your name: the log records who deleted the report.")
+    # The dialog may have stood open while the right was lost.
+    if not identity.may_delete(session, entry):
+        st.error("This report is another person's.")
         return
     try:
-        store.delete(entry.id, by=name)
+        store.delete(entry.id, by=identity.actor())
     except StoreError as error:
         st.error(plain(str(error)))
         return

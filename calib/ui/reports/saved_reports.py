@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from calib.store import Entry, Store, database_url, moment_words, place
+from calib.store import Deletion, Entry, Store, StoreError, database_url, moment_words, place
 from calib.text import plain
 from calib.ui.controls.widgets import show_value
-from calib.ui.session import state
+from calib.ui.session import identity, state
 from calib.ui.session.report_browser import COMPARED, REPORT, ReportBrowser
 from calib.ui.session.session import Session
 
@@ -60,7 +60,7 @@ def saved(session: Session, store: Store) -> None:
     )
     if not store.count():
         st.caption("No reports are saved yet.")
-        _deleted(store)
+        _deleted(session, store)
         return
     browser = session.report_browser
     _filters(session, store)
@@ -76,7 +76,7 @@ def saved(session: Session, store: Store) -> None:
     if not found:
         st.caption("No saved report matches.")
     _turning(session, total)
-    _deleted(store)
+    _deleted(session, store)
 
 
 def _filters(session: Session, store: Store) -> None:
@@ -170,21 +170,47 @@ def _turn(step: int) -> None:
     state.current().report_browser.page += step
 
 
-def _deleted(store: Store) -> None:
-    found = store.deletions()[:MAX_DELETIONS]
+def _deleted(session: Session, store: Store) -> None:
+    """Reports that rest, with a way back; and the log."""
+    resting = [line for line in store.resting() if identity.may_restore(session, line)]
+    if resting:
+        with st.expander("Deleted reports that you can restore"):
+            for number, line in enumerate(resting[:MAX_DELETIONS]):
+                st.button(
+                    f"Restore {plain(line.title)}, deleted {moment_words(line.deleted)}",
+                    key=f"restore_{number}",
+                    icon=":material/undo:",
+                    on_click=_restore,
+                    args=(store, line),
+                )
+    found = store.changes(MAX_DELETIONS)
     if not found:
         return
-    with st.expander("Deleted reports"):
+    with st.expander("Log"):
         st.dataframe(
             [
                 {
+                    "Time": moment_words(line.moment),
+                    "Change": line.change,
                     "Title": line.title,
-                    "Deleted": moment_words(line.deleted),
-                    "By": line.deleted_by,
+                    "By": line.person,
                 }
                 for line in found
             ],
             hide_index=True,
-            key="table_deleted",
-            alt="One row per deleted report: its title, the moment, and who deleted it.",
+            key="table_log",
+            alt="One row per report that was saved, deleted or restored: the moment, its title, "
+            "and who did it.",
         )
+
+
+def _restore(store: Store, line: Deletion) -> None:
+    session = state.current()
+    if not identity.may_restore(session, line):
+        return
+    try:
+        store.restore(line.report_id, by=identity.actor())
+    except StoreError as error:
+        session.report_browser.message = str(error)
+        return
+    session.report_browser.message = f"Restored: {line.title}."

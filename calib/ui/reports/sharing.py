@@ -9,6 +9,7 @@ import streamlit as st
 from calib.reports import Report
 from calib.store import Store
 from calib.ui.reports.saved_reports import PAGE
+from calib.ui.session import identity
 from calib.ui.session.report_browser import REPORT
 from calib.ui.session.session import Session
 
@@ -57,10 +58,16 @@ def save(session: Session, store: Store, report: Report, tags: str) -> str:
     StoreError
         If it cannot be kept, or a tag is not allowed.
     """
-    words = {"title": report.title, "author": report.author, "note": report.note}
+    here = identity.person()
+    # Whoever is signed in is the author: nobody writes under another name.
+    author = report.author if here is None else here.name
+    words = {"title": report.title, "author": author, "note": report.note}
     content = hash((report.edited(**words, created=ONCE).json(), tags))
     if session.report_browser.saved[0] != content:
-        session.report_browser.saved = (content, store.save(report, tags=tags.split(",")))
+        owner = "" if here is None else here.identity
+        report_id = store.save(report.edited(**words), tags=tags.split(","), owner=owner)
+        session.report_browser.saved = (content, report_id)
+        session.report_browser.own.add(report_id)
     return session.report_browser.saved[1]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from calib.reports import Grade, Report
 
@@ -48,6 +48,8 @@ class ReportBrowser:
         What was done; shown once.
     n_reads : int
         Files read so far; part of the uploader's key.
+    own : set of str
+        Ids of the reports that this session saved.
     """
 
     report: str = ""
@@ -70,6 +72,7 @@ class ReportBrowser:
     moved: bool = False
     message: str = ""
     n_reads: int = 0
+    own: set[str] = field(default_factory=set)
 
     def read(self, named: Mapping[str, str], *, again: bool) -> None:
         """Open what an address names: of reports the address alone decides, so that Back works.

@@ -1,0 +1,107 @@
+"""Who is here, where a sign-in is configured, and what that person may change."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import streamlit as st
+
+from calib.store import Deletion, Entry
+from calib.text import plain
+from calib.ui.session.session import Session
+
+# Names of the log, for what nobody signed in did.
+SESSION = "the session that saved it"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Someone who signed in.
+
+    Attributes
+    ----------
+    identity : str
+        What the provider vouches for: the address it has verified, else its own name for the
+        person.
+    name : str
+        What the person is called.
+    """
+
+    identity: str
+    name: str
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether CALIB_ADMINS names this person."""
+        return self.identity in {
+            each.strip() for each in os.environ.get("CALIB_ADMINS", "").split(",") if each.strip()
+        }
+
+
+def is_read_only() -> bool:
+    """Whether reports are shown and none is saved or deleted: CALIB_READ_ONLY=1."""
+    return os.environ.get("CALIB_READ_ONLY", "").strip() not in ("", "0")
+
+
+def is_configured() -> bool:
+    """Whether people sign in: secrets.toml has a part [auth]."""
+    return bool(st.secrets.load_if_toml_exists()) and "auth" in st.secrets
+
+
+def person() -> Person | None:
+    """Who is signed in; None where nobody is."""
+    if not is_configured() or not st.user.get("is_logged_in"):
+        return None
+    known = st.user.to_dict()
+    vouched = f"{known.get('sub')} at {known.get('iss')}"
+    email = known.get("email")
+    identity = str(email) if email and known.get("email_verified") is True else vouched
+    return Person(identity, str(known.get("name") or identity))
+
+
+def gate() -> None:
+    """Let nobody in who is not signed in, where a sign-in is configured."""
+    if not is_configured():
+        return
+    here = person()
+    if here is None:
+        st.markdown("## Sign in")
+        st.markdown("This dashboard is for people of its team.")
+        st.button("Sign in", key="sign_in", type="primary", on_click=st.login)
+        st.stop()
+
+
+def badge() -> None:
+    """Who is signed in, and the way out."""
+    here = person()
+    if here is not None:
+        with st.sidebar, st.container(key="person"):
+            st.caption(plain(f"Signed in as {here.name} ({here.identity})"))
+            st.button("Sign out", key="sign_out", on_click=st.logout)
+
+
+def actor() -> str:
+    """Who the log says did something."""
+    here = person()
+    return SESSION if here is None else here.identity
+
+
+def may_delete(session: Session, entry: Entry) -> bool:
+    """Owners and admins; an anonymous report, the session that saved it."""
+    here = person()
+    if is_read_only():
+        return False
+    if here is None:
+        return entry.id in session.report_browser.own
+    return here.is_admin or (bool(entry.owner) and entry.owner == here.identity)
+
+
+def may_restore(session: Session, line: Deletion) -> bool:
+    """Admins, and who deleted it."""
+    here = person()
+    if is_read_only():
+        return False
+    if here is None:
+        return line.report_id in session.report_browser.own
+    return here.is_admin or line.deleted_by == here.identity
