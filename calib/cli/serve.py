@@ -48,6 +48,14 @@ def add_serve(commands: Commands) -> None:
         "--port", type=int, metavar="NUMBER", help="default: 8501, or the next one that is free"
     )
     server.add_argument("--address", metavar="NAME", help="default: localhost, this machine only")
+    server.add_argument(
+        "--allow-host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="one more name under which browsers know the server (*.example.org: all below it); "
+        "other names are refused",
+    )
 
 
 def run(given: argparse.Namespace) -> int:
@@ -60,5 +68,5 @@ def run(given: argparse.Namespace) -> int:
         serving.hold(given.predictions, given.table, named_of(given))
     except InputError as error:
         raise with_options(error) from None
-    serving.serve(given.port, given.address)
+    serving.serve(given.port, given.address, given.allow_host)
     return 0

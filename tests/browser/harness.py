@@ -74,18 +74,27 @@ def serve(
     }
     command = [sys.executable, "-m", module, *arguments, "run", script]
     command += [f"--{name}={value}" for name, value in options.items()]
+    with running(command, url, log, environment or {}):
+        yield url
+
+
+@contextmanager
+def running(
+    command: list[str], url: str, log: Path, environment: Mapping[str, str]
+) -> Iterator[None]:
+    """Run a command that serves the app at an address, all its output in `log`."""
     with log.open("wb") as output:
         server = subprocess.Popen(
             command,
             cwd=ROOT,
-            env=os.environ | dict(environment or {}),
+            env=os.environ | dict(environment),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
         )
         try:
             _wait_healthy(url, server, log)
-            yield url
+            yield
         finally:
             _stop(server)
 

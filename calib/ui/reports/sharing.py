@@ -18,7 +18,7 @@ ONCE = "2000-01-01"
 LOCAL = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 ONLY_HERE = (
     "Only this computer can open this link. To let others open it, start the app with "
-    "`--server.address 0.0.0.0` and open it under this computer's name in the network."
+    "`calib serve --address 0.0.0.0` and open it under this computer's name in the network."
 )
 EVERYONE = "Everyone who can open this app can open this link."
 # Browsers lend the clipboard to https and localhost alone; the old command works anywhere.

@@ -99,7 +99,7 @@ def _table(source: str, table: str | None, written: TextFormat) -> Table:
     return read(*rows_of(source, table))
 
 
-def serve(port: int | None = None, address: str | None = None) -> None:
+def serve(port: int | None = None, address: str | None = None, hosts: Sequence[str] = ()) -> None:
     """Run the server until it is stopped; it prints its address.
 
     Parameters
@@ -108,12 +108,19 @@ def serve(port: int | None = None, address: str | None = None) -> None:
         8501 if None, or the next one that is free.
     address : str, optional
         Where to listen; this machine only if None.
+    hosts : sequence of str
+        More names under which browsers know this server; others are refused.
     """
     import streamlit as st
 
+    from calib.ui.session.shield import names, shield
+
     chosen = {"server.port": port, "server.address": address}
     named = {name: value for name, value in chosen.items() if value is not None}
+    options = configuration(os.environ) | named
+    known = [*options.get("server.allowedHosts", ()), *hosts]
+    options["server.allowedHosts"] = names(options.get("server.address"), known)
     script = str(app_file())
     # Streamlit takes the program for the script, and looks for files beside it.
     sys.argv = [script]
-    st.App(script).run(config=configuration(os.environ) | named)
+    st.App(script, middleware=shield(options["server.allowedHosts"])).run(config=options)
