@@ -3,7 +3,7 @@
 import streamlit as st
 
 from calib.ui.controls import uploaders, widgets
-from calib.ui.data import example_view, mapping
+from calib.ui.data import connect, example_view, mapping
 from calib.ui.layout import frame
 
 COUNTED = (
@@ -21,6 +21,7 @@ if session.upload is not None:
     frame.source(session)
 uploaders.uploaders(session)
 uploaders.paste(session)
+connect.show(session)
 
 if session.upload is None:
     uploaders.problems(session)
@@ -31,6 +32,7 @@ upload = session.upload
 if upload.counted:
     st.markdown("### What was counted")
     st.markdown(COUNTED)
+    connect.refresh(session)
 else:
     st.markdown("### What the columns mean")
     mapping.columns(upload)

@@ -416,3 +416,12 @@ def test_a_range_is_not_stretched_over_rows_that_err_the_other_way(texts):
 def test_a_single_row_of_an_outcome_is_said_in_the_singular(texts):
     one = ScoreCells.from_arrays([1, 0, 0, 0], [0.4, 0.3, 0.2, 0.1])
     texts(judge(one).sentence)
+
+
+def test_an_interval_whose_ends_read_the_same_has_more_digits():
+    losses = {"uncalibrated": Estimate(0.4901), "spline": Estimate(0.4834)}
+    change = Estimate(-0.0067123, -0.0067318, -0.0066931)
+    changes = {"uncalibrated": Estimate(0.0), "spline": change}
+    to_best = {"uncalibrated": Estimate(0.0067), "spline": Estimate(0.0)}
+    sentence = recommend(losses, to_best, changes, cells(same, n=5000)).sentence
+    assert "change −0.006712, 95% CI −0.006732 to −0.006693" in sentence

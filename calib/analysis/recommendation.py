@@ -101,7 +101,7 @@ def recommend(
     if chosen == "uncalibrated":
         sentence = f"Keep the uncalibrated scores: no calibrator lowers {loss} significantly."
         return Recommendation(chosen, sentence, tuple(reasons))
-    digits = decimals(changes[chosen])
+    digits = _digits(changes[chosen])
     sentence = (
         f"Recommended: {CALIBRATORS[chosen].label}. {loss.capitalize()} "
         f"{number(losses['uncalibrated'].value, digits)} → "
@@ -128,7 +128,15 @@ def _runner_up(
     return [f"Runner-up: {next_one.label} ({_interval(difference, level)}), {finding}."]
 
 
-def _interval(change: Estimate, confidence: float) -> str:
+def _digits(change: Estimate) -> int:
+    """Those of the table; more where both ends of the interval would read the same."""
     digits = decimals(change)
+    if number(change.low, digits) != number(change.high, digits):
+        return digits
+    return decimals(change, most=8)
+
+
+def _interval(change: Estimate, confidence: float) -> str:
+    digits = _digits(change)
     bounds = interval(change, digits, sign=True)
     return f"{signed(change.value, digits)}, {level(confidence)} CI {bounds}"

@@ -76,6 +76,7 @@ def _range(low: float, high: float) -> str:
 
 def data(report: Contents) -> Section:
     data = report.analysis.data
+    grouped = report.analysis.uncalibrated.metrics["log_loss"].resolution > 0.0
     items = [
         ("Model", f"scores in column {data.score_name}"),
         ("Data", data.name),
@@ -86,7 +87,7 @@ def data(report: Contents) -> Section:
         ("Rows scored", count(data.n_rows)),
         ("Rows fitted on", count(data.n_calibration)),
         ("Positive rows", f"{count(data.n_positive)} ({percent(data.base_rate)})"),
-        ("Distinct scores", count(data.n_distinct)),
+        ("Score cells" if grouped else "Distinct scores", count(data.n_distinct)),
         ("Row weights", "yes" if data.weighted else "none"),
         *_read_as(data.origin),
         *((f"Rows set aside: {reason}", count(rows)) for reason, rows in data.set_aside.items()),

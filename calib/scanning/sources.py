@@ -159,13 +159,7 @@ def _of_database(
 ) -> duckdb.DuckDBPyRelation:
     _check_readable(path)
     connection.execute(f"ATTACH {_text(path)} AS source (READ_ONLY)")
-    known = connection.execute(
-        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' "
-        "UNION ALL SELECT schema_name, view_name FROM duckdb_views() "
-        "WHERE database_name = 'source' AND NOT internal ORDER BY ALL"
-    ).fetchall()
-    names = {f"{schema}.{name}": (schema, name) for schema, name in known}
-    names = {name: (schema, name) for schema, name in known if schema == "main"} | names
+    names = _tables_in(connection)
     if table is None or table not in names:
         shown = [quoted(name) for name in names if not name.startswith("main.")]
         got = "none was named" if table is None else f"got {quoted(table)}"
@@ -176,6 +170,31 @@ def _of_database(
         )
     schema, name = names[table]
     return connection.sql(f"SELECT * FROM source.{_identifier(schema)}.{_identifier(name)}")
+
+
+def _tables_in(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
+    """Tables and views of the database that is attached, by the names that may be given."""
+    known = connection.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' "
+        "UNION ALL SELECT schema_name, view_name FROM duckdb_views() "
+        "WHERE database_name = 'source' AND NOT internal ORDER BY ALL"
+    ).fetchall()
+    names = {f"{schema}.{name}": (schema, name) for schema, name in known}
+    return {name: (schema, name) for schema, name in known if schema == "main"} | names
+
+
+def tables_of_database(path: str) -> tuple[str, ...]:
+    """Names of the tables and views of a DuckDB database.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it must not be read.
+    """
+    _check_readable(path)
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH {_text(path)} AS source (READ_ONLY)")
+        return tuple(name for name in _tables_in(connection) if not name.startswith("main."))
 
 
 def _pattern_of_folder(path: str) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from calib.loading import ColumnMapping, Table, as_labels, column_ranges, folded, guess
+from calib.loading.options import Transform
 from calib.ui.controls.widgets import show_value
 from calib.ui.session import state
 from calib.ui.session.session import Session
@@ -17,14 +18,14 @@ from calib.ui.session.upload import Upload
 MAX_LABELS = 200
 MAX_COLUMNS, MAX_SCORES = 40, 12
 ONE, BY_CLASS, BY_MODEL = "One column", "By class", "By model"
-TRANSFORMS = {
+TRANSFORMS: dict[Transform, str] = {
     "none": "Probabilities",
     "percent": "Percentages (divide by 100)",
     "tenths": "Ratings from 0 to 10 (divide by 10)",
     "logit": "Log-odds or raw scores (apply the sigmoid)",
     "clip": "Rounded probabilities (clip to 0 and 1)",
 }
-OF_CLASSES = {
+OF_CLASSES: dict[Transform, str] = {
     "none": "Probabilities",
     "softmax": "Logits (apply the softmax to each row)",
     "normalize": "One-vs-rest probabilities (divide each row by its sum)",
@@ -182,7 +183,7 @@ def _slices(names: Sequence[str], mapping: ColumnMapping) -> None:
 
 
 def _transform(mapping: ColumnMapping) -> None:
-    known: Mapping[str, str] = OF_CLASSES if isinstance(mapping.score, tuple) else TRANSFORMS
+    known: Mapping[Transform, str] = OF_CLASSES if isinstance(mapping.score, tuple) else TRANSFORMS
     # What fits no more is still shown: a problem above says so.
     words = {**known, mapping.transform: known.get(mapping.transform, mapping.transform)}
     show_value("map_transform", mapping.transform)

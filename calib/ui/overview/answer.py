@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib import text
-from calib.analysis import Analysis
+from calib.analysis import Analysis, MethodResult
 from calib.figures.before_after import before_after_panel
 from calib.figures.words import band_meaning
 from calib.ui.controls import use_calibrator
@@ -22,6 +22,11 @@ LOOKS = {
     "inconclusive": ("?", "orange"),
 }
 PAIR = 290
+
+
+def is_grouped(scores: MethodResult) -> bool:
+    """Whether a cell holds several scores."""
+    return scores.metrics["log_loss"].resolution > 0.0
 
 
 def means(session: Session, analysis: Analysis) -> tuple[str, str]:
@@ -87,7 +92,7 @@ def four_numbers(session: Session, analysis: Analysis) -> None:
         left.metric(
             "Rows",
             f"{data.n_rows:,}",
-            text.plural(data.n_distinct, "distinct score"),
+            text.plural(data.n_distinct, "score cell" if is_grouped(scores) else "distinct score"),
             delta_color="off",
             delta_arrow="off",
             help=words.set_aside(data) or "Rows that are scored.",

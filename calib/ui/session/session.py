@@ -34,7 +34,7 @@ from calib.ui.session.links import FINGERPRINT_SHOWN, Link, Source, decode, enco
 from calib.ui.session.memo import Memo
 from calib.ui.session.report_browser import ReportBrowser
 from calib.ui.session.serving import of_server
-from calib.ui.session.upload import Upload
+from calib.ui.session.upload import Connected, Upload
 
 T = TypeVar("T")
 SESSION = "calib"
@@ -119,6 +119,10 @@ class Session:
         Results on what is shown.
     cancelled : tuple or None
         What was shown, and the choices, when a computation was cancelled: it is not begun again.
+    refused_scan : (Connected, tuple of Problem) or None
+        The table of a source that was not counted, and why.
+    changed_since : str
+        What a refresh of the source has changed.
     latest : dict of str to LiveAnalysis
         The last result of each model, by fingerprint: the next takes from it what did not change.
     """
@@ -147,6 +151,8 @@ class Session:
     pending: Pending | None = None
     memo: Memo = field(default_factory=lambda: Memo(limits=LARGE))
     cancelled: tuple[object, ...] | None = None
+    refused_scan: tuple[Connected, tuple[Problem, ...]] | None = None
+    changed_since: str = ""
     latest: dict[str, LiveAnalysis] = field(default_factory=dict)
 
     @classmethod
@@ -269,7 +275,7 @@ class Session:
             # Rows and their counts have one fingerprint, and analyses of different entries.
             self.latest.clear()
         self.upload, self.file_problems, self.unread = upload, (), None
-        self.awaited, self.offered = Source(), None
+        self.awaited, self.offered, self.changed_since = Source(), None, ""
 
 
 def source_of(upload: Upload) -> Source:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from calib.analysis.run import Data
 from calib.core.aggregate import Aggregate
@@ -25,8 +26,25 @@ from calib.loading.problems import refuse
 from calib.loading.reading.reader import stem
 from calib.text import plain, plural, quoted
 
+if TYPE_CHECKING:
+    from calib.scanning.connections import Connection
+
 # A text of cells takes many times its size while it is read.
 MAX_RESULT = 2**26
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """A table of a source that the operator named, and what its columns mean."""
+
+    source: Connection
+    table: str
+    mapping: ColumnMapping
+
+    @property
+    def label(self) -> str:
+        """What the data are called."""
+        return f"{self.source.name}: {self.table}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +66,8 @@ class Upload:
         Short sentences of what is fine.
     counted : tuple of str
         Names of the files of counts.
+    source : Connected or None
+        Where the rows of the counts lie, so that they can be counted again.
     """
 
     tables: tuple[Table, ...]
@@ -57,6 +77,7 @@ class Upload:
     models: Mapping[str, Data]
     checklist: tuple[str, ...]
     counted: tuple[str, ...] = ()
+    source: Connected | None = None
 
     @classmethod
     def of(
@@ -98,6 +119,10 @@ class Upload:
             outcome=first.outcome_name, score=first.score_name, time=first.time_name or None
         )
         return cls((), mapping, None, (), {first.name: first}, _counted(first), files)
+
+    def of_source(self, source: Connected) -> Upload:
+        """The same, with where it came from."""
+        return replace(self, source=source)
 
     @property
     def table(self) -> Table:

@@ -1,0 +1,182 @@
+"""Sources that an operator named: their tables, their first rows, and the rows to scan."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import narwhals as nw
+import pandas as pd
+
+from calib.loading.problems import InputError, refuse
+from calib.loading.table import Table, make_table
+from calib.scanning.sources import ARROW, PARQUET, opened, tables_of_database
+from calib.text import joined, quoted
+
+Kind = Literal["files", "duckdb", "spark", "ibis"]
+KINDS: tuple[str, ...] = get_args(Kind)
+FILES = (*PARQUET, *ARROW, ".csv")
+ALL_FILES = "(all files)"
+FIRST_ROWS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """One source.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"files", "duckdb", "spark", "ibis"}
+        A folder, a glob or a file; a DuckDB database; Spark Connect; or any database that Ibis
+        connects to by an address.
+    where : str
+        Path or address.
+    """
+
+    name: str
+    kind: str
+    where: str
+
+    @classmethod
+    def of(cls, name: str, options: Mapping[str, Any]) -> Connection:
+        """The source of one section of secrets.toml.
+
+        Raises
+        ------
+        ValueError
+            If it names another kind, or no path or address.
+
+        Examples
+        --------
+        >>> Connection.of("march", {"type": "files", "path": "/srv/march"})
+        Connection(name='march', kind='files', where='/srv/march')
+        """
+        kind = str(options.get("type", ""))
+        if kind not in KINDS:
+            raise ValueError(
+                f"type of [connections.{name}] must be one of {', '.join(KINDS)}, got {kind!r}."
+            )
+        needed = "path" if kind in ("files", "duckdb") else "url"
+        where = str(options.get(needed, ""))
+        if not where:
+            raise ValueError(f"[connections.{name}] must name its {needed}.")
+        return cls(name, kind, where)
+
+    def tables(self) -> tuple[str, ...]:
+        """Names of what can be scanned.
+
+        Raises
+        ------
+        InputError
+            If the source does not answer.
+        """
+        try:
+            return self._tables()
+        except InputError:
+            raise
+        except Exception as error:
+            raise self._refused(error) from error
+
+    def _tables(self) -> tuple[str, ...]:
+        if self.kind == "files":
+            return _entries(self.where)
+        if self.kind == "duckdb":
+            return tables_of_database(self.where)
+        if self.kind == "spark":
+            return tuple(table.name for table in self._spark().catalog.listTables())
+        return tuple(self._ibis().list_tables())
+
+    def source(self, table: str) -> tuple[Any, str | None]:
+        """What `calib.scan` is given for a table: its source, and `table`.
+
+        Raises
+        ------
+        InputError
+            If the source has no such table: nothing else of the server is ever opened.
+        """
+        known = self.tables()
+        if table not in known:
+            shown = joined([quoted(name) for name in known[:10]], len(known)) or "none"
+            raise refuse(
+                "no-table", f"{quoted(self.name)} has no table {quoted(table)}: it has {shown}."
+            )
+        if self.kind == "files":
+            whole = table == ALL_FILES or not os.path.isdir(self.where)
+            return (self.where if whole else os.path.join(self.where, table)), None
+        if self.kind == "duckdb":
+            return self.where, table
+        try:
+            return (
+                self._spark().table(table) if self.kind == "spark" else self._ibis().table(table)
+            ), None
+        except Exception as error:
+            raise self._refused(error) from error
+
+    def first_rows(self, table: str) -> Table:
+        """At most 1,000 rows, to see the columns by.
+
+        Raises
+        ------
+        InputError
+            If the table cannot be read.
+        """
+        source, named = self.source(table)
+        with opened(source, named) as (rows, *_):
+            found = rows.head(FIRST_ROWS).collect(backend="pyarrow").to_native()
+        frame: pd.DataFrame = found.to_pandas()
+        return make_table(frame, list(frame.columns), name=f"{self.name}: {table}")
+
+    def rows(self, table: str, where: nw.Expr, n_rows: int) -> pd.DataFrame:
+        """At most so many rows that fulfil a condition, fetched from the source."""
+        source, named = self.source(table)
+        with opened(source, named) as (rows, *_):
+            found = rows.filter(where).head(n_rows).collect(backend="pyarrow").to_native()
+        frame: pd.DataFrame = found.to_pandas()
+        return frame
+
+    def _spark(self) -> Any:
+        try:
+            from pyspark.sql import SparkSession
+        except ModuleNotFoundError:
+            raise refuse(
+                "no-spark", 'Spark Connect needs a client. Install it: pip install "calib[spark]"'
+            ) from None
+        return SparkSession.builder.remote(self.where).getOrCreate()
+
+    def _ibis(self) -> Any:
+        try:
+            import ibis
+        except ModuleNotFoundError:
+            raise refuse(
+                "no-ibis", 'This database needs Ibis. Install it: pip install "calib[ibis]"'
+            ) from None
+        return ibis.connect(self.where)
+
+    def _refused(self, error: Exception) -> InputError:
+        # Addresses may hold a password, and the engine may repeat them.
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        reason = reason.replace(self.where, self.name)[:300]
+        return refuse("connection", f"{quoted(self.name)} does not answer: {quoted(reason)}.")
+
+
+def _entries(where: str) -> tuple[str, ...]:
+    """The whole of a folder, and its own files and folders one by one."""
+    if not os.path.isdir(where):
+        return (Path(where).name,)
+    inside = sorted(os.scandir(where), key=lambda entry: entry.name)
+    # Folders such as day=2026-11-01 are parts of one table.
+    named = [
+        entry.name
+        for entry in inside
+        if not entry.name.startswith((".", "_"))
+        and ("=" not in entry.name if entry.is_dir() else _suffix(entry.name) in FILES)
+    ]
+    return (ALL_FILES, *named)
+
+
+def _suffix(name: str) -> str:
+    return Path(name.removesuffix(".gz").removesuffix(".zst")).suffix.lower()
