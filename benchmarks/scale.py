@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.scale`` writes Parquet of 1e6 and 1e7 rows with eight slice columns into a
 folder that it removes; ``--rows 1e8`` takes about 1 GB and some minutes. Each step runs in a
-process of its own, so that its memory is its own.
+process of its own, so that its memory is its own. ``--spark`` compares Spark Connect in front of a
+cluster of two workers with the same GROUP BY by hand, by the processor time of the cluster.
 """
 
 from __future__ import annotations
@@ -106,13 +107,57 @@ def compare(rows: int) -> None:
     )
 
 
+def compare_in_spark(rows: int) -> None:
+    """Print one row of the table of Spark Connect."""
+    from pyspark.sql.connect.session import SparkSession
+
+    import calib
+    from tests.scanning import spark
+
+    with tempfile.TemporaryDirectory(prefix="calib-scale-") as name, spark.cluster() as cluster:
+        folder = Path(name)
+        folder.chmod(0o755)
+        write(folder, rows)
+        frame = SparkSession.builder.remote(cluster.connect).create().read.parquet(name)
+        sums = ("count(*)", "sum(score)", "min(score)", "max(score)")
+
+        def by_hand() -> None:
+            frame.createOrReplaceTempView("scores")
+            for column in SLICES:
+                key = f"{column}, bucket, outcome"
+                query = f"SELECT {key}, {', '.join(sums)} FROM scores GROUP BY {key}"
+                frame.sparkSession.sql(query).toArrow()
+
+        def by_scan() -> None:
+            calib.scan(frame, outcome="outcome", score="score", slices=SLICES)
+
+        by_hand()  # The first query compiles, and starts the executors.
+        found = []
+        for step in (by_hand, by_scan):
+            before, start = cluster.processor_seconds(), time.perf_counter()
+            step()
+            found += [cluster.processor_seconds() - before, time.perf_counter() - start]
+    own, own_wall, ours, wall = found
+    print(
+        f"| {rows:.0e} | {own:.1f} | {ours:.1f} | {ours / own:.2f} | {own_wall:.1f} | {wall:.1f} |",
+        flush=True,
+    )
+
+
 def main() -> None:
     """Compare, or run one step."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=float, nargs="+", default=[1e6, 1e7])
     parser.add_argument("--step", choices=STEPS)
     parser.add_argument("--folder", type=str)
+    parser.add_argument("--spark", action="store_true")
     given = parser.parse_args()
+    if given.spark:
+        print("| rows | GROUP BY CPU s | scan CPU s | ratio | GROUP BY s | scan s |")
+        print("| --- | --- | --- | --- | --- | --- |")
+        for rows in given.rows:
+            compare_in_spark(int(rows))
+        return
     if given.step is None:
         head = ("rows", "GB", "GROUP BY CPU s", "scan CPU s", "ratio", "scan s", "GB resident")
         print(f"| {' | '.join((*head, 'analysis s'))} |")

@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
+import narwhals as nw
 import numpy as np
+import pandas as pd
 
 from calib.core.aggregate import Aggregate
 from calib.core.counting import joined_pieces
@@ -19,13 +21,14 @@ from calib.loading.loader import as_label_text, as_label_texts
 from calib.loading.options import ColumnMapping, Transform
 from calib.numerics.cell_table import MAX_SCORES
 from calib.scanning.counting import Counter, Pieces
-from calib.scanning.describing import Description, describe
+from calib.scanning.describing import Description, check_columns, collected, describe
+from calib.scanning.expressions import SCORE, probability
 from calib.scanning.query import scan_sql
 from calib.scanning.results import is_result, read_result
 from calib.scanning.sources import opened
 from calib.scanning.watching import Steps, watched
 
-__all__ = ["is_result", "read_result", "scan", "scan_sql"]
+__all__ = ["is_result", "read_result", "rows_between", "scan", "scan_sql"]
 
 
 def scan(
@@ -171,6 +174,61 @@ def scan(
         max_scores=max_scores,
     )
     return replace(made, sources=(_fingerprint(made),))
+
+
+def rows_between(
+    source: Any,
+    low: float,
+    high: float,
+    *,
+    outcome: str,
+    score: str,
+    transform: Transform = "none",
+    swap: bool = False,
+    table: str | None = None,
+    limit: int = 100,
+) -> pd.DataFrame:
+    """Some rows of a range of scores, such as a bin, fetched from the source on demand.
+
+    Which ones, where there are more, is up to the engine: it stops as soon as it has enough.
+
+    Parameters
+    ----------
+    source : path, glob, folder or frame
+    low, high : float
+        Least and largest probability.
+    outcome, score, transform, swap, table
+        As for `scan`.
+    limit : int
+        At most so many rows, 1 to 10,000.
+
+    Returns
+    -------
+    DataFrame
+        With all columns of the source.
+
+    Raises
+    ------
+    ValueError
+        If the range or the limit is no such thing, or the source cannot be read.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"y": [0, 1, 1], "p": [0.2, 0.7, 0.8], "name": ["a", "b", "c"]})
+    >>> rows_between(rows, 0.6, 0.75, outcome="y", score="p")
+       y    p name
+    0  1  0.7    b
+    """
+    if not 0.0 <= low <= high <= 1.0:
+        raise ValueError(f"low and high must fulfil 0 <= low <= high <= 1, got {low} and {high}.")
+    if not 1 <= limit <= 10_000:
+        raise ValueError(f"limit must be from 1 to 10,000, got {limit}.")
+    mapping = ColumnMapping(outcome=outcome, score=score, transform=transform, swap=swap)
+    with opened(source, table, [outcome]) as (rows, _, _):
+        check_columns(rows, mapping)
+        inside = nw.col(SCORE).is_between(low, high)
+        rows = rows.with_columns(probability(mapping, rounded=True).alias(SCORE)).filter(inside)
+        return collected(rows.drop(SCORE).head(limit)).to_pandas()
 
 
 def _fingerprint(aggregate: Aggregate) -> str:

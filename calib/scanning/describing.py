@@ -72,7 +72,7 @@ def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -
     InputError
         With the problems of the Data page, and their repairs.
     """
-    _check_columns(rows, mapping)
+    check_columns(rows, mapping)
     plain = rows.with_columns(**_columns(rows, mapping))
     _check_outcomes(plain, mapping)
     facts = _facts(plain, mapping)
@@ -123,7 +123,8 @@ def few_clusters(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     )
 
 
-def _check_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
+def check_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
+    """Refuse columns that are not there, or are none of numbers where numbers are needed."""
     schema = rows.collect_schema()
     for role in ("outcome", "score"):
         if not getattr(mapping, role):

@@ -13,10 +13,12 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import calib
 from calib.loading import InputError
 from calib.numerics.cell_table import MAX_SCORES
+from calib.scanning import rows_between
 from calib.scanning.watching import DuckEngine, Steps, watched
 from tests.scanning.conftest import SLICES, assert_same, drawn, in_memory
 
@@ -203,3 +205,40 @@ def test_a_running_query_of_duckdb_is_interrupted() -> None:
             None,
             lambda: True,
         )
+
+
+def test_a_million_rows_of_a_file_give_metrics_within_their_certified_bounds(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(0)
+    score = rng.beta(0.3, 0.6, 1_000_000)
+    outcome = rng.random(len(score)) < score**1.2
+    pd.DataFrame({"y": outcome.astype(int), "p": score}).to_parquet(tmp_path / "rows.parquet")
+    counted = calib.scan(tmp_path / "rows.parquet", outcome="y", score="p")
+    found = calib.analyze(counted, {"methods": ("platt",)}).table().iloc[0]
+    gaps = np.cumsum((outcome - score)[np.argsort(score, kind="stable")])
+    exact = {
+        "log_loss": log_loss(outcome, score),
+        "brier_score": brier_score_loss(outcome, score),
+        "auc": roc_auc_score(outcome, score),
+        "ks_error": np.abs(gaps).max() / len(score),
+    }
+    for name, value in exact.items():
+        resolution = found[f"{name}_resolution"]
+        assert 0.0 < resolution < 1e-5
+        assert abs(found[name] - value) <= resolution
+
+
+@pytest.mark.filterwarnings("ignore:The 'future.infer_string' option:DeprecationWarning")
+@pytest.mark.parametrize("engine", ["duckdb", "polars lazy", "ibis"])
+def test_rows_of_a_bin_are_fetched_from_the_source(small: pd.DataFrame, engine: str) -> None:
+    frame, columns = ENGINES[engine](small), {"outcome": "outcome", "score": "score"}
+    found = rows_between(frame, 0.5, 0.6, limit=10_000, **columns)
+    inside = small[small["score"].between(0.5, 0.6)]
+    assert sorted(found["weight"]) == sorted(inside["weight"])
+    assert list(found.columns) == list(small.columns)
+    few = rows_between(frame, 0.4, 0.5, limit=7, swap=True, **columns)
+    assert len(few) == 7
+    assert few["score"].between(0.5, 0.6).all()
+    with pytest.raises(ValueError, match="0 <= low <= high <= 1"):
+        rows_between(frame, 0.6, 0.5, **columns)
