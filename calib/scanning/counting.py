@@ -156,11 +156,12 @@ class Counter:
     ) -> list[Counted]:
         """The answers of all queries, which take the work from one share to another."""
         answers, each = [], (high - low) / len(queries)
+        keyed = _Keyed.of(self.found, cut)
         for i, query in enumerate(queries):
             by = f" by {query.column}" if query.column else ""
             text = f"Counting{by}" if cut is None else f"Counting crowded cells{by}"
             self.steps(low + i * each, low + (i + 1) * each, text)
-            answers.append(query.run(cut, like[i] if like else None))
+            answers.append(query.run(keyed, like[i] if like else None))
         return answers
 
     def _piece(self, counted: Counted, first_part: int) -> tuple[Strata, CellTable]:
@@ -184,6 +185,23 @@ class Counter:
             high=counted.sums["high"],
             **sums_of(counted.sums, key, exact=exact, largest=self.found.largest),
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Keyed:
+    """Rows with their cells and what is summed, made once for the queries of all columns."""
+
+    rows: nw.LazyFrame[Any]
+    sums: tuple[str, ...]
+    stride: int
+
+    @classmethod
+    def of(cls, found: Description, cut: IntArray | None) -> _Keyed:
+        """Of all cells, or of those that are cut in parts."""
+        rows = with_keys(found.rows, exact=found.exact, cut=cut)
+        rows, sums = with_whole_numbers(rows, exact=found.exact, largest=found.largest)
+        rows = rows.with_columns(nw.col(SCORE).alias("low"), nw.col(SCORE).alias("high"))
+        return cls(rows, tuple(sums), STRIDE if cut is None else 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,30 +229,27 @@ class _Query:
         edges = quantiles(known, range_levels(counter.n_ranges).tolist())
         return replace(query, edges=tuple(sorted(set(edges))))
 
-    def run(self, cut: IntArray | None = None, like: Counted | None = None) -> Counted:
+    def run(self, keyed: _Keyed, like: Counted | None) -> Counted:
         """Ask, and read the answer; values have the codes that an earlier answer gave them."""
-        found, mapping = self.counter.found, self.counter.mapping
-        rows = with_keys(self._with_value(), exact=found.exact, cut=cut)
-        rows, sums = with_whole_numbers(rows, exact=found.exact, largest=found.largest)
+        mapping = self.counter.mapping
         kept = {"split": SPLIT, "fold": FOLD_NAME, "group": GROUP}
         apart = [name for role, name in kept.items() if getattr(mapping, role) is not None]
         by = [*([VALUE] if self.column else []), *apart, KEY, POSITIVE]
         answer = collected(
-            rows.with_columns(nw.col(SCORE).alias("low"), nw.col(SCORE).alias("high"))
+            self._with_value(keyed.rows)
             .group_by(*by)
             .agg(
                 nw.len().alias("rows"),
-                *(nw.col(name).sum() for name in sums),
+                *(nw.col(name).sum() for name in keyed.sums),
                 nw.col("low").min(),
                 nw.col("high").max(),
             )
             # DuckDB's sums have 128 bits, Polars' counts 32.
-            .with_columns(*(nw.col(name).cast(nw.Int64) for name in ("rows", *sums)))
+            .with_columns(*(nw.col(name).cast(nw.Int64) for name in ("rows", *keyed.sums)))
         )
-        return self._read(answer, sums, like, 1 if cut is not None else STRIDE)
+        return self._read(answer, keyed, like)
 
-    def _with_value(self) -> nw.LazyFrame[Any]:
-        rows = self.counter.found.rows
+    def _with_value(self, rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
         if self.number is None:
             return rows
         name = f"calib_by_{self.number}"
@@ -248,13 +263,13 @@ class _Query:
         none = nw.lit(len(self.edges) + 1)
         return rows.with_columns(nw.when(missing).then(none).otherwise(code).alias(VALUE))
 
-    def _read(
-        self, answer: pa.Table, sums: Sequence[str], like: Counted | None, stride: int
-    ) -> Counted:
+    def _read(self, answer: pa.Table, keyed: _Keyed, like: Counted | None) -> Counted:
         n = answer.num_rows
         low, high = (answer[name].to_numpy().astype(np.float64) + 0.0 for name in ("low", "high"))
-        values = {name: _numbers(answer[name]) for name in ("rows", *sums)}
-        key = low.view(np.int64) if self.counter.found.exact else _numbers(answer[KEY]) * stride
+        values = {name: _numbers(answer[name]) for name in ("rows", *keyed.sums)}
+        key = (
+            low.view(np.int64) if self.counter.found.exact else _numbers(answer[KEY]) * keyed.stride
+        )
         none = np.full(n, NONE, dtype=np.int64)
         keys = {VALUE: np.zeros(n, dtype=np.int64), SPLIT: none, FOLD_NAME: none, GROUP: none}
         keys |= {KEY: key, POSITIVE: _numbers(answer[POSITIVE])}
