@@ -201,18 +201,18 @@ class Drawn {
         this.curve = path(panels.difference, "line", { "stroke-dasharray": DASHES[dash] ?? "" });
     }
 
-    drawBins(panel, bins, level, intervals) {
+    // `intervals` has the bounds of each bin, or is null.
+    drawBins(panel, bins, intervals) {
         const { x, y } = placesOf(panel);
         const total = bins.reduce((sum, bin) => sum + bin.weight, 0);
         let [full, few, bars] = ["", "", ""];
-        for (const bin of bins) {
+        for (const [i, bin] of bins.entries()) {
             const r = Math.max(SMALLEST_DOT, Math.sqrt((FULL_AREA * bin.weight) / total)) / 2;
             const drawn = dot(this.symbol, x(bin.meanScore), y(bin.observed), r);
             if (bin.rows < FEW_ROWS) few += drawn;
             else full += drawn;
             if (intervals) {
-                const [low, high] = wilson(bin, level);
-                const [across, bottom, top] = [x(bin.meanScore), y(low), y(high)];
+                const [across, bottom, top] = [x(bin.meanScore), ...intervals[i].map(y)];
                 bars += `M${at(across)} ${at(bottom)}V${at(top)}`;
                 // Ends tell the bars of methods apart without their colour.
                 if (this.cap) for (const end of [bottom, top]) bars += `M${at(across - this.cap)} ${at(end)}h${at(2 * this.cap)}`;
@@ -411,8 +411,10 @@ class Explorer {
         const probe = element("div", { class: "row" }, box);
         this.probeAt = this.numberInput(probe, "Calibrated values at score", () => {
             this.probe(this.probeAt.value === "" ? null : clip(Number(this.probeAt.value)));
+            this.speak([...this.probed.rows].map(row => [...row.cells].map(cell => cell.textContent).join(" ").trim()).join(". "));
         });
-        this.probed = element("div", { class: "said" }, box);
+        this.probed = element("table", { class: "probed" }, box);
+        this.meaning = element("p", { class: "summary" }, box);
         this.summary = element("p", { class: "summary" }, box);
         this.live = element("p", { class: "spoken", "aria-live": "polite" }, box);
     }
@@ -436,7 +438,10 @@ class Explorer {
             } else if (!method.cells) this.cells.delete(key);
         }
         this.functions = Object.values(data.methods).filter(method => method.function)
-            .map(method => ({ label: method.label, xs: decode(method.function.score), ys: decode(method.function.calibrated) }));
+            .map(({ label, function: { score, ...curves } }) => ({
+                label, xs: decode(score), ...Object.fromEntries(Object.entries(curves).map(([name, values]) => [name, decode(values)])),
+            }));
+        this.listFunctions();
         this.controls.list(data.methods);
         // What a hand has moved since this answer was asked for stays.
         if (!this.chosen || data.answered >= this.edit) {
@@ -475,7 +480,7 @@ class Explorer {
         }
         const binned = new Map(this.shown.map(key => [key, binCells(this.cells.get(key).cells, this.chosen.n_bins, this.chosen.strategy)]));
         this.paintFrames(binned);
-        binned.forEach((bins, key) => this.drawn.get(key).drawBins(this.panels.diagram, bins, this.data.level, !this.chosen.hidden.includes("intervals")));
+        binned.forEach((bins, key) => this.drawn.get(key).drawBins(this.panels.diagram, bins, this.intervalsOf(key, bins)));
         this.paintBand(binned);
         this.paintRange();
         this.paintProbe();
@@ -524,10 +529,22 @@ class Explorer {
         this.zero.setAttribute("d", `M${LEFT} ${at(difference.y(0))}H${end}`);
     }
 
+    intervalsOf(key, bins) {
+        if (this.chosen.hidden.includes("intervals")) return null;
+        return this.data.clusters ? this.ofClusters(key, bins, "intervals") : bins.map(bin => wilson(bin, this.data.level));
+    }
+
+    // What clusters do to bins needs the rows: it comes with the answer, for the bins asked about.
+    ofClusters(key, bins, name) {
+        const { n_bins, strategy, methods } = this.data.clusters;
+        const known = n_bins === this.chosen.n_bins && strategy === this.chosen.strategy && methods[key]?.[name];
+        return known && known.length === bins.length ? known : null;
+    }
+
     paintBand(binned) {
         const [key] = this.shown;
-        const hidden = this.chosen.hidden.includes("band") || !key;
-        const band = hidden ? [] : this.bandOf(this.cells.get(key), binned.get(key));
+        const band = this.chosen.hidden.includes("band") || !key ? null : this.bandOf(key, binned.get(key));
+        const hidden = !band;
         const { x, y } = placesOf(this.panels.diagram);
         const places = hidden ? [] : binned.get(key).map(bin => x(bin.meanScore));
         const low = places.map((place, i) => [place, y(band[i][0])]);
@@ -537,7 +554,9 @@ class Explorer {
     }
 
     // Of one binning it takes some milliseconds, and is the same at every visit.
-    bandOf({ cells, bands }, bins) {
+    bandOf(key, bins) {
+        if (this.data.clusters) return this.ofClusters(key, bins, "band");
+        const { cells, bands } = this.cells.get(key);
         const { level, simultaneous } = this.data;
         const name = [this.chosen.n_bins, this.chosen.strategy, level, simultaneous].join();
         if (!bands.has(name)) bands.set(name, consistencyBand(cells, bins, level, simultaneous));
@@ -560,11 +579,21 @@ class Explorer {
         const name = this.shown.length > 1 ? `${this.data.methods[key].label}: ` : "";
         const found = between(this.cells.get(key).cells, range, this.data.level);
         if (!found) return `${name}no rows from ${probability(range[0])} to ${probability(range[1])}.`;
-        const [low, high] = found.interval;
         const span = `${probability(found.lowEdge)} to ${probability(found.highEdge)}`;
         const rows = `${whole(found.rows)} ${found.rows === 1 ? "row" : "rows"}`;
+        const interval = this.data.clusters ? this.ofClustersIn(key, range) : found.interval;
+        const ends = interval ? `${this.ci} ${interval.map(points).join(" to ")}` : `${this.ci} when you let go`;
         return `${name}${rows} from ${span}: predicted ${percent(found.meanScore)}, observed ${percent(found.observed)}, ` +
-            `difference ${points(found.difference)} points (${Number((100 * this.data.level).toPrecision(6))}% CI ${points(low)} to ${points(high)}).`;
+            `difference ${points(found.difference)} points (${ends}).`;
+    }
+
+    ofClustersIn(key, range) {
+        const { range: known, methods } = this.data.clusters;
+        return known?.every((end, i) => end === range[i]) ? methods[key]?.difference : null;
+    }
+
+    get ci() {
+        return `${Number((100 * this.data.level).toPrecision(6))}% CI`;
     }
 
     probe(score) {
@@ -574,13 +603,27 @@ class Explorer {
 
     paintProbe() {
         for (const panel of Object.values(this.panels)) panel.showProbe(this.score);
-        if (this.score === null) {
-            this.probed.textContent = "Point at a score to read its calibrated probabilities.";
-            return;
-        }
-        if (document.activeElement !== this.probeAt) this.probeAt.value = probability(this.score);
-        const read = this.functions.map(({ label, xs, ys }) => `${label} ${probability(interpolate(xs, ys, this.score))}`);
-        this.probed.textContent = read.join(" · ");
+        if (this.score !== null && this.root.getRootNode().activeElement !== this.probeAt) this.probeAt.value = probability(this.score);
+        this.functions.forEach((read, i) => {
+            const value = curve => interpolate(read.xs, curve, this.score);
+            const [, calibrated, interval] = this.probed.rows[i].cells;
+            calibrated.textContent = this.score === null ? "" : probability(value(read.calibrated));
+            const bounds = this.score === null || !read.low ? [NaN] : [read.low, read.high].map(value);
+            interval.textContent = bounds.some(isNaN) ? "" : `${this.ci} ${bounds.map(probability).join(" to ")}`;
+        });
+    }
+
+    // A row for each calibrator, filled or not: nothing moves while a hand points.
+    listFunctions() {
+        const known = this.functions.some(read => read.low);
+        this.probed.replaceChildren(...this.functions.map(({ label }) => {
+            const row = element("tr");
+            element("th", { scope: "row" }, row, label);
+            row.append(element("td"), element("td"));
+            return row;
+        }));
+        this.meaning.textContent = "Point at a score in a chart, or enter one." + (known
+            ? " The interval is a jackknife over the folds: it shows how far a calibrator moves when it is fitted on other rows of the same source." : "");
     }
 
     typed() {

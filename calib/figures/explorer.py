@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from html import unescape
@@ -21,7 +21,9 @@ from calib.analysis import Analysis, MethodResult
 from calib.core.cells import ScoreCells
 from calib.figures.theme import OUTCOME, style_of
 from calib.figures.words import axis_titles, verdicts
+from calib.numerics.arrays import FloatArray
 from calib.numerics.cell_runs import cell_runs
+from calib.uncertainty import FoldScores, function_interval
 
 HERE = Path(__file__).parent
 # What a single cell says by its score and its weights, a run of several cells does not.
@@ -51,7 +53,10 @@ def _file(name: str) -> str:
 
 
 def explorer_data(
-    analysis: Analysis, cells: Mapping[str, ScoreCells], methods: Sequence[str]
+    analysis: Analysis,
+    cells: Mapping[str, ScoreCells],
+    methods: Sequence[str],
+    folds: Mapping[str, FoldScores] | None = None,
 ) -> dict[str, Any]:
     """What `mount` of the script draws, without the choices: as JSON.
 
@@ -62,6 +67,8 @@ def explorer_data(
         Held-out scores by method.
     methods : sequence of str
         Keys of the methods whose cells are among the data; any other is only named.
+    folds : mapping of str to FoldScores, optional
+        Of the calibrators of the folds: calibrated values get the interval that these show.
 
     Examples
     --------
@@ -73,12 +80,16 @@ def explorer_data(
     """
     # The script writes text as it is; plotly's must be escaped.
     across, upward = map(unescape, axis_titles(analysis))
+    level = analysis.settings.confidence_level
+    drawn = {
+        key: _method(result, cells[key] if key in methods else None)
+        for key, result in analysis.methods.items()
+    }
+    for key, low, high in _function_intervals(analysis, folds or {}):
+        drawn[key]["function"] |= {"low": packed(low), "high": packed(high)}
     return {
-        "methods": {
-            key: _method(result, cells[key] if key in methods else None)
-            for key, result in analysis.methods.items()
-        },
-        "level": analysis.settings.confidence_level,
+        "methods": drawn,
+        "level": level,
         "across": across,
         "upward": upward,
         "unit": "Weight" if analysis.data.weighted else "Rows",
@@ -116,6 +127,18 @@ def _method(result: MethodResult, cells: ScoreCells | None) -> dict[str, Any]:
     if cells is not None:
         found["cells"] = packed_cells(cells)
     return found
+
+
+def _function_intervals(
+    analysis: Analysis, folds: Mapping[str, FoldScores]
+) -> Iterator[tuple[str, FloatArray, FloatArray]]:
+    """Of every calibrator of one score; the scores as they came have none."""
+    for key, result in analysis.methods.items():
+        if key != "uncalibrated" and key in folds and result.function.has_curve:
+            own, points = result.function, folds["uncalibrated"].score[0]
+            level = analysis.settings.confidence_level
+            low, high = function_interval(own.score, own.calibrated, folds[key], points, level)
+            yield key, low, high
 
 
 def packed_cells(cells: ScoreCells) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from calib.core.estimate import Estimate
 from calib.uncertainty.bootstrap import Bootstrap
-from calib.uncertainty.fold_noise import FoldScores, fold_variance
+from calib.uncertainty.fold_noise import FoldScores, fold_variance, function_interval
 from calib.uncertainty.replicates import Errors, Replicates, replicate, replicate_clusters
 from calib.uncertainty.rows import RowResamples, resample_rows
 from calib.uncertainty.slope import calibration_slope, fit_line, slope_estimate
@@ -17,6 +17,7 @@ __all__ = [
     "calibration_slope",
     "fit_line",
     "fold_variance",
+    "function_interval",
     "replicate",
     "replicate_clusters",
     "resample_rows",

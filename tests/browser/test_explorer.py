@@ -1,20 +1,25 @@
 """The explorer: its numbers against Python's, and a hand on it, in a real browser."""
 
 import re
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
+import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from scipy.special import ndtri
 
+import calib
 from calib.core.cells import ScoreCells
+from calib.core.predictions import Predictions
 from calib.curves.reliability import reliability_between, reliability_curve
 from calib.figures.explorer import packed, packed_cells, script
 from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import expected_calibration_error
 from calib.metrics.cumulative import ks_error, kuiper_error
 from calib.numerics.intervals import normal_quantile
+from tests.browser.actions import go, upload
 from tests.browser.harness import by_key, open_static, settle, visit
 
 EXAMPLE = EXAMPLES["naive_bayes"].load()
@@ -237,7 +242,45 @@ def test_keys_move_the_range_and_the_probe_reads_the_calibrators(page: Page):
     probe = explorer(page).get_by_role("spinbutton", name="Calibrated values at score")
     probe.fill("0.5")
     probe.press("Enter")
-    expect(explorer(page)).to_contain_text(re.compile(r"Uncalibrated 0\.5 · Platt 0\.\d+"))
+    read = explorer(page).locator(".probed tr")
+    # The scores as they came are no calibrator that other rows would change.
+    expect(read.nth(0)).to_have_text("Uncalibrated0.5")
+    calibrated = calib.analyze(EXAMPLE).held_out.maps["platt"].predict(np.array([0.5]))[0]
+    expect(read.nth(1)).to_have_text(re.compile(r"Platt0\.\d+95% CI 0\.\d+ to 0\.\d+"))
+    value, low, high = map(float, re.findall(r"0\.\d+", read.nth(1).inner_text()))
+    assert value == pytest.approx(calibrated, abs=6e-4)
+    assert low < value < high
+    expect(explorer(page).locator("[aria-live=polite]")).to_contain_text("Platt 0.")
+    panel(page, "difference").hover()
+    expect(read.nth(0)).not_to_have_text("Uncalibrated0.5")
+
+
+def test_rows_in_clusters_have_the_intervals_that_count_clusters(page: Page, tmp_path: Path):
+    rng = np.random.default_rng(5)
+    score, cluster = rng.beta(1, 2, 400).round(3), np.repeat(np.arange(400), 8)
+    positive = (rng.random(400) < score).astype(int)
+    rows = pd.DataFrame({"outcome": positive, "score": score}).iloc[cluster]
+    rows.assign(group=cluster).to_csv(tmp_path / "clusters.csv", index=False)
+    visit(page, "/data")
+    upload(page, tmp_path / "clusters.csv")
+    go(page, "Reliability")
+    bars = panel(page, "diagram").locator("path.bars").first
+    side = float(panel(page, "diagram").locator(".frame").get_attribute("height") or 0)
+    ends = re.findall(r"M[\d.]+ ([\d.]+)V([\d.]+)", bars.get_attribute("d") or "")
+    heights = [(float(low) - float(high)) * 1.04 / side for low, high in ends]
+    analysis = calib.analyze(Predictions(positive[cluster], score[cluster], group=cluster))
+    curve = analysis.uncalibrated.reliability
+    assert heights == pytest.approx(curve.high - curve.low, abs=1e-3)
+    by_row = reliability_curve(ScoreCells.from_arrays(positive[cluster], score[cluster]), n_bins=15)
+    assert np.mean(heights) > 1.5 * np.mean(by_row.high - by_row.low)
+    expect(panel(page, "diagram").locator("path.band")).to_have_attribute("d", re.compile("M.*L"))
+    # Of other bins they come when the server has answered.
+    drag(page, "histogram", 0.2, 0.6)
+    said = explorer(page).locator(".said").first
+    expect(said).to_contain_text("95% CI when you let go")
+    page.mouse.up()
+    settle(page)
+    expect(said).to_contain_text(re.compile(r"95% CI [+−]\d.\d to"))
 
 
 def test_axes_layers_and_methods_are_chosen_in_it(page: Page):

@@ -6,10 +6,13 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from calib.analysis import LiveAnalysis
+from calib.analysis.slices import bin_of
 from calib.crossfit.cross_fitted import CrossFitted
+from calib.curves.reliability import ReliabilityCurve
 from calib.figures.explorer import cells_script, explorer_bytes, explorer_data, script, style
 from calib.ui.layout.frame import Model
 from calib.ui.reliability import bins
@@ -30,8 +33,8 @@ SENT: tuple[Choice[Any], ...] = (
 
 
 def can_show(found: Sequence[Model]) -> bool:
-    """Whether the browser can draw it all: one model, whose rows are independent."""
-    return len(found) == 1 and found[0].analysis.held_out.rows.group is None
+    """Whether the browser can draw it all: one model."""
+    return len(found) == 1
 
 
 def hold(session: Session, model: Model, shown: Sequence[str]) -> None:
@@ -69,7 +72,8 @@ def _held(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> tup
 def _data(
     held_out: CrossFitted, shown: tuple[str, ...], *_of: Hashable, analysis: LiveAnalysis
 ) -> tuple[str, bytes]:
-    return explorer_bytes(explorer_data(analysis, held_out.cells, shown))
+    folds = held_out.fold_scores
+    return explorer_bytes(explorer_data(analysis, held_out.cells, shown, folds))
 
 
 def _chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> dict[str, Any]:
@@ -84,7 +88,42 @@ def _chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> d
         "chosen": {**values, "shown": list(shown), "range": list(ends) or None},
         "auto": session[choices.AUTO_BINS],
         "simultaneous": session[choices.BAND] == "simultaneous",
+        "clusters": _of_clusters(session, analysis, shown, ends),
     }
+
+
+def _of_clusters(
+    session: Session, analysis: LiveAnalysis, shown: Sequence[str], ends: tuple[float, ...]
+) -> dict[str, Any] | None:
+    """Intervals and bands that need the rows of each cluster, of these bins and this range."""
+    if analysis.held_out.rows.group is None:
+        return None
+    found = {key: _bounds(analysis.methods[key].reliability) for key in shown}
+    if ends:
+        level, held_out = session.settings.confidence_level, analysis.held_out
+        for key in shown:
+            of_range = session.memo(bins.range_curve, held_out, key, ends, level)
+            found[key]["difference"] = _difference(of_range, bin_of(of_range, ends[1]))
+    return {
+        "n_bins": analysis.settings.n_bins,
+        "strategy": analysis.settings.strategy,
+        "range": list(ends) or None,
+        "methods": found,
+    }
+
+
+def _bounds(curve: ReliabilityCurve) -> dict[str, Any]:
+    """Both bounds of each bin's interval, and of the band."""
+    return {
+        "intervals": np.column_stack([curve.low, curve.high]).tolist(),
+        "band": np.column_stack([curve.band_low, curve.band_high]).tolist(),
+    }
+
+
+def _difference(curve: ReliabilityCurve, i: int | None) -> list[float] | None:
+    if i is None:
+        return None
+    return [float(bound[i] - curve.mean_score[i]) for bound in (curve.low, curve.high)]
 
 
 def _take(session: Session, analysis: LiveAnalysis, shown: tuple[str, ...]) -> None:
