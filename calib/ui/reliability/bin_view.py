@@ -11,8 +11,9 @@ from calib.analysis import Analysis, LiveAnalysis
 from calib.analysis.slices import SliceMix, row_table, score_in
 from calib.core.predictions import Predictions
 from calib.crossfit.cross_fitted import CrossFitted
+from calib.loading import InputError
 from calib.reports.spreadsheet import to_csv
-from calib.text import count, level, percent, probability, signed, span
+from calib.text import count, level, percent, plain, probability, signed, span
 from calib.ui.controls.widgets import control, show_value
 from calib.ui.layout.frame import Model
 from calib.ui.reliability import bins
@@ -24,6 +25,10 @@ PAGE = 50
 COUNTED = (
     "These data are counts: there are no rows of the bin to list, and none to compare with the "
     "others. Upload the rows to see them."
+)
+OF_SCORES = (
+    "Rows are fetched from the source by their uncalibrated scores: choose Uncalibrated to see "
+    "rows of its bins."
 )
 MAX_SLICES = 100
 HINT = "Select a range of scores above, or choose a bin here, to see its rows."
@@ -61,13 +66,37 @@ def show(session: Session, model: Model, shown: Sequence[str]) -> None:
         return
     st.markdown(_sentence(picked, position))
     if not isinstance(model.rows, Predictions):
-        st.caption(COUNTED)
+        _counted(session, picked, position)
         return
     listed, mixed = st.columns([3, 2], gap="large")
     with listed:
         _rows(session, model.rows, model.analysis.held_out, picked, position)
     with mixed:
         _mix(session, model, picked, position)
+
+
+def _counted(session: Session, picked: ChosenBin, i: int) -> None:
+    """Some rows of the bin, from the source where the counts come from one."""
+    connected = None if session.upload is None else session.upload.source
+    if connected is None:
+        st.caption(COUNTED)
+        return
+    if picked.method != "uncalibrated":
+        st.caption(OF_SCORES)
+        return
+    low, high = float(picked.curve.low_edge[i]), float(picked.curve.high_edge[i])
+    label = f"Fetch up to {PAGE} rows with scores {span(low, high)}"
+    if not st.button(label, key=state.key("fetch_rows"), icon=":material/download:"):
+        return
+    try:
+        with st.spinner("Asking the source"):
+            found = connected.source.rows_between(
+                connected.table, connected.mapping, low, high, PAGE
+            )
+    except InputError as error:
+        st.error(plain(str(error)))
+        return
+    st.dataframe(found, hide_index=True, height=320, alt=f"{len(found)} rows of the bin.")
 
 
 def _missing(session: Session, picked: ChosenBin) -> str:
