@@ -2,6 +2,7 @@
 
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -10,7 +11,6 @@ from pathlib import Path
 
 HERE = Path.cwd()
 COMMAND = Path(sys.executable).with_name("calib")
-PORT = "8589"
 
 
 def main(what: str) -> None:
@@ -39,11 +39,14 @@ def dashboard() -> None:
 
 
 def answers() -> None:
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = str(free.getsockname()[1])
     with (HERE / "log").open("wb") as log:
-        arguments = [COMMAND, "serve", "scores.csv", "--port", PORT]
+        arguments = [COMMAND, "serve", "scores.csv", "--port", port]
         server = subprocess.Popen(arguments, stdout=log, stderr=subprocess.STDOUT)
     try:
-        while not healthy():
+        while not healthy(port):
             assert server.poll() is None, (HERE / "log").read_text()
             time.sleep(0.2)
         server.send_signal(signal.SIGINT)
@@ -52,9 +55,9 @@ def answers() -> None:
         server.kill()
 
 
-def healthy() -> bool:
+def healthy(port: str) -> bool:
     try:
-        with urllib.request.urlopen(f"http://localhost:{PORT}/_stcore/health", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=5) as answer:
             return answer.read() == b"ok"
     except OSError:
         return False
