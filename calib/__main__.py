@@ -9,7 +9,7 @@ INTERRUPTED = 130
 
 
 def main() -> int:
-    """Run the command line; a person may interrupt its imports, too, which take a second."""
+    """Run the command line; a person may interrupt its imports and its end, too."""
     # A shell starts background jobs with interrupts ignored.
     watched = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if watched:
@@ -19,7 +19,12 @@ def main() -> int:
     if watched:
         # From here on an interrupt is raised, so that unfinished files are removed.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    return run()
+    try:
+        return run()
+    finally:
+        if watched:
+            # Python waits for threads. A person who interrupts again waits no longer.
+            signal.signal(signal.SIGINT, _leave)
 
 
 def _leave(*_: object) -> NoReturn:

@@ -93,6 +93,13 @@ def test_a_person_may_interrupt(run, folder, monkeypatch):
     assert run("check", folder / "scores.csv", "--max-ks", "1").status == 130
 
 
+INTERRUPTED_AT_THE_END = """
+import atexit, os, signal, sys
+
+atexit.register(os.kill, os.getpid(), signal.SIGINT)
+from calib.__main__ import main
+sys.exit(main())
+"""
 INTERRUPTED_WHILE_IMPORTING = """
 import os, signal, sys
 
@@ -107,10 +114,11 @@ sys.exit(main())
 """
 
 
-def test_an_interrupt_is_quiet_while_libraries_are_imported():
-    command = [sys.executable, "-c", INTERRUPTED_WHILE_IMPORTING, "--version"]
+@pytest.mark.parametrize("code", [INTERRUPTED_WHILE_IMPORTING, INTERRUPTED_AT_THE_END])
+def test_an_interrupt_is_quiet_while_libraries_are_imported_and_at_the_end(code):
+    command = [sys.executable, "-c", code, "--version"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+    assert (done.returncode, done.stderr) == (130, b"")
 
 
 def piped(monkeypatch, content: bytes) -> None:

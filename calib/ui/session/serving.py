@@ -50,7 +50,9 @@ def _of_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     from streamlit.config import get_config_options
 
     found: dict[str, Any] = {}
-    for name, option in get_config_options().items():
+    # Streamlit logs that options were read twice: only where there is something to read.
+    named = any(variable.startswith("STREAMLIT_") for variable in environ)
+    for name, option in get_config_options().items() if named else ():
         if option.env_var in environ and not option.sensitive:
             kind, text = click.types.convert_type(option.type), environ[option.env_var]
             found[name] = list(map(kind, text.split())) if option.multiple else kind(text)
