@@ -66,7 +66,7 @@ def merged_periods(cut: Periods, count: FloatArray | None = None) -> Periods | N
     missing, *rows_of = np.bincount(cut.codes + 1, count, minlength=len(cut) + 1)
     rows = np.array(rows_of, dtype=np.float64)
     present = np.flatnonzero(rows)
-    if not len(present):
+    if rows.sum() < MIN_ROWS:
         return None
     runs = [present[run] for run in merge_small(rows[present])]
     if 0 < missing < MIN_ROWS:

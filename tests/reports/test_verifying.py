@@ -120,6 +120,19 @@ def test_every_cell_of_a_guarded_report_holds_ten_rows(kind: str):
     assert evidence.methods.time_name == ""
 
 
+def test_a_time_that_fewer_than_ten_rows_have_is_in_no_report():
+    rng = np.random.default_rng(2)
+    score, days = rng.random(300), np.full(300, np.datetime64("NaT"), dtype="datetime64[D]")
+    days[:6] = np.datetime64("2024-01-01")
+    rows = Predictions.from_arrays(rng.random(300) < score, score, columns={"day": days})
+    rows = replace(rows, time_name="day")
+    found = calib.analyze(rows, calib.Settings(methods=()))
+    report = Report.from_analysis(found, parts=parts_of(rows, found))
+    assert report.parts.periods is None
+    assert "too few rows have a time" in report.parts.notes[0]
+    verify_report(report.json())
+
+
 def test_a_guarded_report_has_at_most_8192_cells_per_method():
     rng = np.random.default_rng(0)
     score = rng.random(150_000)
