@@ -56,7 +56,7 @@ check: .venv/dev.stamp
 	.venv/bin/lint-imports
 
 docs: .venv/dev.stamp
-	NO_MKDOCS_2_WARNING=1 $(VENV) -m mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(VENV) -m mkdocs build # with --quiet no warning would count
 
 wheel: .venv/dev.stamp
 	.ci/wheel $(ARGS)
