@@ -12,6 +12,7 @@
 # make picture      the picture of README.md, into docs/
 # make reproduce    the published tables and figures, into docs/ (some: make reproduce ARGS="ks corp")
 # make screenshots  every page, light and dark, three widths, into screenshots/
+# make lock         container/requirements.lock, every package of the server with its hashes, and the bill of materials beside it
 # make clean        remove caches and test artefacts; .venv stays
 
 PYTHON ?= python3
@@ -20,7 +21,7 @@ VENV := .venv/bin/python
 PIP := $(VENV) -m pip --disable-pip-version-check install --quiet
 
 .DELETE_ON_ERROR:
-.PHONY: run test test-all test-engines test-mlflow mutate fuzz check docs wheel bench reproduce picture browsers screenshots clean
+.PHONY: run test test-all test-engines test-mlflow mutate fuzz check docs wheel bench reproduce picture browsers screenshots lock clean
 
 run: .venv/app.stamp
 	$(VENV) -m streamlit run app.py --server.port=$(PORT)
@@ -75,6 +76,11 @@ browsers: .venv/dev.stamp
 
 screenshots: .venv/dev.stamp browsers
 	$(VENV) -m tests.browser.screenshots
+
+# A newer version of a package: change requirements.txt, then this.
+lock: .venv/dev.stamp
+	cd container && ../.venv/bin/uv pip compile requirements.in --quiet --no-header --generate-hashes --universal --python-version 3.11 --output-file requirements.lock
+	cd container && ../.venv/bin/cyclonedx-py requirements --output-reproducible --output-format JSON --output-file bom.json requirements.lock
 
 clean:
 	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache build dist site *.egg-info screenshots test-results

@@ -55,26 +55,21 @@ def serve(
     script: str = "app.py",
     module: str = "streamlit",
     *arguments: str,
-    port: int | None = None,
-    others: Mapping[str, str] | None = None,
-    environment: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     """Run the app, or another script, on a free port, all its output in `log`; yield its address.
 
     `module` starts the server: Streamlit, or what starts it in its own way after `arguments`.
-    `others` are more of Streamlit's options.
     """
-    port = port or free_port()
+    port = free_port()
     url = f"http://localhost:{port}"
     options = {
         "server.port": port,
         "server.headless": "true",  # open no browser window
         "logger.enableRich": "false",  # tracebacks as plain text
-        **(others or {}),
     }
     command = [sys.executable, "-m", module, *arguments, "run", script]
     command += [f"--{name}={value}" for name, value in options.items()]
-    with running(command, url, log, environment or {}):
+    with running(command, url, log, {}):
         yield url
 
 

@@ -101,12 +101,13 @@ def team(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with provider(home / "provider.log") as where:
         secrets = home / "secrets.toml"
         secrets.write_text(SECRETS.format(url=url, provider=where))
-        with harness.serve(
-            home / "log",
-            port=port,
-            others={"secrets.files": str(secrets)},
-            environment={"CALIB_HOME": str(home), "CALIB_ADMINS": "root@example.org"},
-        ):
+        known = {
+            "CALIB_HOME": str(home),
+            "CALIB_ADMINS": "root@example.org",
+            "STREAMLIT_SECRETS_FILES": str(secrets),
+        }
+        command = [sys.executable, "-m", "calib", "serve", "--port", str(port)]
+        with harness.running(command, url, home / "log", known):
             yield Team(url, home, browser)
 
 

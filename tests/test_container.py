@@ -1,0 +1,110 @@
+"""The container: its files say what they should, and its steps work where there is no engine."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.browser import harness
+from tests.rare import rare
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "container"
+PIN = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^]]*\])?==([^ ;\\]+)", re.MULTILINE)
+
+
+def pins(path: Path) -> dict[str, str]:
+    found = PIN.findall(path.read_text())
+    return {re.sub(r"[._]", "-", name).lower(): version for name, version in found}
+
+
+def instructions() -> list[tuple[str, str]]:
+    """Instructions of the Dockerfile, continued lines joined."""
+    text = (FOLDER / "Dockerfile").read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    return [(line.split()[0], line.split(maxsplit=1)[1]) for line in lines]
+
+
+def test_the_image_runs_as_nobody_in_particular_and_tells_its_health():
+    last = dict(instructions())
+    assert last["USER"] == "10001:10001"
+    assert "health.py" in last["HEALTHCHECK"]
+    assert json.loads(last["ENTRYPOINT"])[:2] == ["/opt/calib/bin/calib", "serve"]
+    known = {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK"}
+    assert set(last) <= known | {"ENTRYPOINT"}
+    assert all(":" in value for name, value in instructions() if name == "FROM")
+
+
+def test_the_example_reads_only_and_asks_for_a_password():
+    yaml = pytest.importorskip("yaml")
+    services = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]
+    app = services["calib"]
+    assert app["read_only"] is True
+    assert app["cap_drop"] == ["ALL"]
+    assert app["security_opt"] == ["no-new-privileges:true"]
+    assert "POSTGRES_PASSWORD:?" in app["environment"]["CALIB_DATABASE_URL"]
+    for service in services.values():
+        # No service is reached from other machines before someone decides so.
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
+        assert "build" in service or re.search(r":v?\d", service["image"])
+    dex = yaml.safe_load((FOLDER / "dex.yaml").read_text())
+    secrets = (FOLDER / "secrets.example.toml").read_text()
+    (client,) = dex["staticClients"]
+    assert all(f'"{text}"' in secrets for text in (client["id"], *client["redirectURIs"]))
+    assert f"{dex['issuer']}/.well-known/openid-configuration" in secrets
+
+
+def test_every_package_is_locked_with_its_hash_and_listed():
+    lock = FOLDER / "requirements.lock"
+    locked = pins(lock)
+    assert pins(ROOT / "requirements.txt").items() <= locked.items()
+    blocks = re.split(r"\n(?=[a-z0-9])", lock.read_text())
+    assert all("--hash=sha256:" in block for block in blocks if PIN.match(block))
+    bill = json.loads((FOLDER / "bom.json").read_text())
+    assert bill["bomFormat"] == "CycloneDX"
+    listed = {
+        re.sub(r"[._]", "-", each["name"]).lower(): each["version"] for each in bill["components"]
+    }
+    assert listed == locked
+
+
+# The disk is read-only but for /tmp and the folder of reports, as in compose.yaml.
+READ_ONLY = """
+mount --bind {home} {home} && mount -o remount,bind,ro / && mount -t tmpfs tmpfs /tmp &&
+cd /tmp && exec env -i PATH=/usr/bin:/bin HOME=/tmp CALIB_HOME={home} PYTHONDONTWRITEBYTECODE=1 \
+    {target}/bin/calib serve --address 0.0.0.0 --port {port}
+"""
+
+
+@rare
+def test_the_steps_of_the_image_make_a_server_on_a_read_only_disk():
+    if sys.platform != "linux" or subprocess.run(["unshare", "-m", "true"], check=False).returncode:
+        pytest.skip("A read-only disk needs Linux's unshare, and root: skipped")
+    # Not in /tmp, which is another one there.
+    folder = Path(tempfile.mkdtemp(prefix="calib-image-", dir="/var/tmp"))
+    try:
+        source, target, home = folder / "source", folder / "calib", folder / "data"
+        shutil.copytree(
+            ROOT, source, ignore=shutil.ignore_patterns(".venv", ".git", "build", "*.egg-info")
+        )
+        home.mkdir()
+        subprocess.run(["sh", source / "container" / "install.sh", target], check=True, timeout=600)
+        port = harness.free_port()
+        script = READ_ONLY.format(home=home, target=target, port=port)
+        url = f"http://localhost:{port}"
+        command = ["unshare", "-m", "sh", "-c", script]
+        with harness.running(command, url, folder / "log", dict(os.environ)):
+            health = [target / "bin" / "python", FOLDER / "health.py", str(port)]
+            subprocess.run(health, check=True, timeout=10)
+            assert b"<title>" in urllib.request.urlopen(url, timeout=10).read()
+            assert (home / "reports.db").exists() or not list(home.iterdir())
+        assert "Traceback" not in (folder / "log").read_text()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
