@@ -165,7 +165,10 @@ def main() -> None:
         for rows in given.rows:
             compare(int(rows))
         return
-    import calib  # noqa: F401 -- imports are no part of a step
+    # Imports are no part of a step.
+    import duckdb  # noqa: F401
+
+    import calib.scanning  # noqa: F401
 
     start, before = time.perf_counter(), time.process_time()
     STEPS[given.step](given.folder)

@@ -34,7 +34,7 @@ CSV_TYPES = ["NULL", "BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"]
 
 @contextmanager
 def opened(
-    source: Any, table: str | None = None, names: Sequence[str] = ()
+    source: Any, table: str | None = None, names: Sequence[str] | None = None
 ) -> Iterator[tuple[nw.LazyFrame[Any], str, Engine]]:
     """Rows as a lazy frame, what they are called, and their engine, whose errors become sentences.
 
@@ -43,8 +43,8 @@ def opened(
     source : path, glob, folder, several paths, or frame
     table : str, optional
         Table of a DuckDB database.
-    names : sequence of str
-        Columns whose values are names: those of a CSV file keep their leading zeros.
+    names : sequence of str, optional
+        Columns whose values are names: those of a CSV file keep their leading zeros. All if None.
 
     Raises
     ------
@@ -90,7 +90,10 @@ def rows_of(source: str, table: str | None = None) -> tuple[pa.Table, str]:
 
 
 def _frame(
-    connection: duckdb.DuckDBPyConnection, source: Any, table: str | None, names: Sequence[str]
+    connection: duckdb.DuckDBPyConnection,
+    source: Any,
+    table: str | None,
+    names: Sequence[str] | None,
 ) -> tuple[nw.LazyFrame[Any], bool]:
     """Rows as a lazy frame, and whether the connection reads them."""
     if isinstance(source, str | Path):
@@ -113,7 +116,7 @@ def _frame(
 
 
 def _of_path(
-    connection: duckdb.DuckDBPyConnection, path: str, table: str | None, names: Sequence[str]
+    connection: duckdb.DuckDBPyConnection, path: str, table: str | None, names: Sequence[str] | None
 ) -> duckdb.DuckDBPyRelation:
     suffix = Path(path.removesuffix(".gz").removesuffix(".zst")).suffix.lower()
     if suffix in DATABASES:
@@ -132,13 +135,14 @@ def _of_path(
 
 
 def _of_csv(
-    connection: duckdb.DuckDBPyConnection, path: str, names: Sequence[str]
+    connection: duckdb.DuckDBPyConnection, path: str, names: Sequence[str] | None
 ) -> duckdb.DuckDBPyRelation:
     """A CSV file; columns of names stay text where one of them begins with a zero, such as 007."""
     query = f"SELECT * FROM read_csv({_text(path)}, auto_type_candidates = {CSV_TYPES!r}"
     found = connection.sql(f"{query})")
     types = dict(zip(found.columns, map(str, found.types), strict=True))
-    whole = [name for name in dict.fromkeys(names) if types.get(name) == "BIGINT"]
+    named = found.columns if names is None else dict.fromkeys(names)
+    whole = [name for name in named if types.get(name) == "BIGINT"]
     if not whole:
         return found
     text = dict.fromkeys(whole, "VARCHAR")

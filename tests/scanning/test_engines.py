@@ -19,6 +19,7 @@ import calib
 from calib.loading import InputError
 from calib.numerics.cell_table import MAX_SCORES
 from calib.scanning import rows_between
+from calib.scanning.sources import rows_of
 from calib.scanning.watching import DuckEngine, Steps, watched
 from tests.scanning.conftest import SLICES, assert_same, drawn, in_memory
 
@@ -168,6 +169,8 @@ def test_slices_of_a_csv_file_keep_leading_zeros(small: pd.DataFrame, tmp_path: 
     found = scanned(path, slices=["site", "visits"])
     assert [part.value for part in found.parts if part.column == "site"] == ["0", "1", "007"]
     assert_same(found, scanned(rows, slices=["site", "visits"]))
+    fetched = rows_of(str(tmp_path))[0].to_pandas()
+    pd.testing.assert_frame_equal(fetched[["site", "visits"]], rows[["site", "visits"]])
 
 
 def test_progress_is_told_and_a_scan_is_cancelled(tmp_path: Path) -> None:
