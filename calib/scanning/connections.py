@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import narwhals as nw
 import pandas as pd
 
-from calib.loading.checking.mapped_rows import DIVISORS
-from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, refuse
 from calib.loading.table import Table, make_table
 from calib.scanning.sources import ARROW, PARQUET, opened, tables_of_database
@@ -133,35 +129,6 @@ class Connection:
         frame: pd.DataFrame = found.to_pandas()
         return make_table(frame, list(frame.columns), name=f"{self.name}: {table}")
 
-    def rows_between(
-        self, table: str, mapping: ColumnMapping, low: float, high: float, n_rows: int
-    ) -> pd.DataFrame:
-        """Some rows whose score is in a range: fetched now, never all of them.
-
-        Parameters
-        ----------
-        table : str
-        mapping : ColumnMapping
-            Of a single score.
-        low, high : float
-            Probabilities, both included.
-        n_rows : int
-            At most so many.
-
-        Raises
-        ------
-        InputError
-            If the source does not answer.
-        """
-        first, last = as_written(mapping, low, high)
-        score = nw.col(mapping.score_columns[0]).cast(nw.Float64)
-        source, named = self.source(table)
-        with opened(source, named) as (rows, *_):
-            chosen = rows.filter(score >= first, score <= last).head(n_rows)
-            found = chosen.collect(backend="pyarrow").to_native()
-        frame: pd.DataFrame = found.to_pandas()
-        return frame
-
     def _spark(self) -> Any:
         try:
             from pyspark.sql import SparkSession
@@ -185,32 +152,6 @@ class Connection:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         reason = reason.replace(self.where, self.name)[:300]
         return refuse("connection", f"{quoted(self.name)} does not answer: {quoted(reason)}.")
-
-
-def as_written(mapping: ColumnMapping, low: float, high: float) -> tuple[float, float]:
-    """A range of probabilities as the column holds them, before the mapping's conversions.
-
-    Examples
-    --------
-    >>> as_written(ColumnMapping(score="p", transform="percent"), 0.25, 0.5)
-    (25.0, 50.0)
-    >>> as_written(ColumnMapping(score="p", swap=True), 0.25, 0.5)
-    (0.5, 0.75)
-    """
-    if mapping.swap:
-        low, high = 1.0 - high, 1.0 - low
-    if mapping.transform == "logit":
-        return _log_odds(low), _log_odds(high)
-    if mapping.transform == "clip":
-        return (low if low > 0.0 else -math.inf), (high if high < 1.0 else math.inf)
-    divisor = DIVISORS.get(mapping.transform, 1.0)
-    return low * divisor, high * divisor
-
-
-def _log_odds(p: float) -> float:
-    if p <= 0.0 or p >= 1.0:
-        return math.copysign(math.inf, p - 0.5)
-    return math.log(p / (1.0 - p))
 
 
 def _entries(where: str) -> tuple[str, ...]:

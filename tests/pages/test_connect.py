@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.loading import ColumnMapping, InputError
+from calib.loading import InputError
 from calib.scanning.connections import ALL_FILES, Connection
 from calib.text import plain
 from tests.pages.test_pages import button, go, start
@@ -113,22 +113,6 @@ def test_an_address_with_a_password_is_not_repeated():
     with pytest.raises(InputError) as caught:
         source.tables()
     assert "secret" not in str(caught.value)
-
-
-def test_rows_of_a_range_are_fetched_and_never_all(folder):
-    source = Connection("team", "files", str(folder))
-    mapping = ColumnMapping(outcome="y", score="p", positive="1")
-    found = source.rows_between(ALL_FILES, mapping, 0.25, 0.5, 20)
-    assert len(found) == 20
-    assert found["p"].between(0.25, 0.5).all()
-    # As the column has them: 1 - p of percentages.
-    frame = rows(300)
-    percents = frame.assign(p=100.0 * (1.0 - frame["p"]))
-    percents.to_parquet(folder / "percents.parquet")
-    swapped = ColumnMapping(outcome="y", score="p", transform="percent", swap=True)
-    found = source.rows_between("percents.parquet", swapped, 0.25, 0.5, 1000)
-    expected = frame[frame["p"].between(0.25, 0.5)]
-    np.testing.assert_allclose(np.sort(1.0 - found["p"] / 100.0), np.sort(expected["p"]))
 
 
 def test_a_bin_shows_rows_of_the_source(folder):

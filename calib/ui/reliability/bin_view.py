@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
 from calib.analysis import Analysis, LiveAnalysis
@@ -13,6 +14,7 @@ from calib.core.predictions import Predictions
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.loading import InputError
 from calib.reports.spreadsheet import to_csv
+from calib.scanning import rows_between
 from calib.text import count, level, percent, plain, probability, signed, span
 from calib.ui.controls.widgets import control, show_value
 from calib.ui.layout.frame import Model
@@ -20,6 +22,7 @@ from calib.ui.reliability import bins
 from calib.ui.reliability.bins import ChosenBin
 from calib.ui.session import choices, slicing, state
 from calib.ui.session.session import Session
+from calib.ui.session.upload import Connected
 
 PAGE = 50
 COUNTED = (
@@ -90,13 +93,28 @@ def _counted(session: Session, picked: ChosenBin, i: int) -> None:
         return
     try:
         with st.spinner("Asking the source"):
-            found = connected.source.rows_between(
-                connected.table, connected.mapping, low, high, PAGE
-            )
+            found = fetched(connected, low, high)
     except InputError as error:
         st.error(plain(str(error)))
         return
     st.dataframe(found, hide_index=True, height=320, alt=f"{len(found)} rows of the bin.")
+
+
+def fetched(connected: Connected, low: float, high: float) -> pd.DataFrame:
+    """Some rows of a range of scores, both ends included."""
+    mapping = connected.mapping
+    rows, table = connected.source.source(connected.table)
+    return rows_between(
+        rows,
+        low,
+        high,
+        outcome=mapping.outcome or "",
+        score=mapping.score_columns[0],
+        transform=mapping.transform,
+        swap=mapping.swap,
+        table=table,
+        limit=PAGE,
+    )
 
 
 def _missing(session: Session, picked: ChosenBin) -> str:
