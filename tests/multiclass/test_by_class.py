@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from calib.core.predictions import Predictions
 from calib.metrics import expected_calibration_error, ks_error
-from calib.metrics.by_class import classwise
+from calib.metrics.by_class import class_table, classwise
 from calib.metrics.class_errors import class_errors
 
 
@@ -148,3 +148,81 @@ def test_few_rows_have_no_p_value():
 def test_n_bins_must_be_positive(texts):
     with texts.raises(ValueError):
         classwise(Predictions.from_arrays([0, 1], [0.5, 0.8]), n_bins=0)
+
+
+def constant(n, score, positives, **more):
+    """Binary rows of one score, the first of which are positive."""
+    return Predictions.from_arrays(np.arange(n) < positives, np.full(n, score), **more)
+
+
+def p_value_of(rows):
+    found = classwise(rows)
+    # The classes of a binary problem miss each other's rows.
+    assert found.p_value[0] == pytest.approx(found.p_value[1], rel=1e-9)
+    return found.p_value[0]
+
+
+def beyond(x):
+    """P(sup |B| > x) of Brownian motion on [0, 1], by reflection."""
+    return 4 * sum((-1) ** k * norm.cdf(-(2 * k + 1) * x) for k in range(20))
+
+
+def freedman(gap, variance, largest):
+    return min(1.0, 2 * np.exp(-(gap**2) / (2 * (variance + largest * gap / 3))))
+
+
+@pytest.mark.parametrize(
+    ("score", "variance", "by_limit"), [(0.5, 25.5, True), (0.425, 24.9262, False)]
+)
+def test_rows_in_doubt_worth_25_coin_flips_have_the_limit_and_fewer_the_bound(
+    score, variance, by_limit
+):
+    n, positives = 102, 61
+    gap = (positives - n * score) / n
+    sigma = np.sqrt(n * score * (1 - score)) / n
+    assert (n * sigma) ** 2 == pytest.approx(variance, abs=1e-3)
+    expected = beyond(gap / sigma) if by_limit else freedman(gap, sigma**2, 1 / n)
+    assert p_value_of(constant(n, score, positives)) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_bound_on_a_p_value_is_at_most_1():
+    assert p_value_of(constant(102, 0.425, 43)) == 1.0
+
+
+def test_classes_have_15_bins_unless_another_number_is_asked_for():
+    rows = constant(20, 0.5, 10)
+    assert (classwise(rows).n_bins, classwise(rows, n_bins=4).n_bins) == (15, 4)
+    table = class_table(rows.score_matrix, rows.outcome, None, rows.class_names)
+    assert table.n_bins == 15
+
+
+def test_a_heavy_row_is_a_large_step():
+    weight = np.where(np.arange(400) == 0, 10.0, 1.0)
+    share = weight / 409.0
+    gap = share[:244].sum() - 0.5
+    expected = freedman(gap, 0.25 * (share**2).sum(), 10.0 / 409.0)
+    assert 0.01 < expected < 0.1
+    found = p_value_of(constant(400, 0.5, 244, sample_weight=weight))
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_hundred_rows_have_a_p_value_and_99_have_none():
+    assert p_value_of(constant(100, 0.4, 60)) < 0.01
+    assert np.isnan(classwise(constant(99, 0.4, 60)).p_value).all()
+
+
+@pytest.mark.parametrize(("n_clusters", "judged"), [(102, True), (98, False)])
+def test_clusters_in_doubt_count_as_25_coin_flips_too(n_clusters, judged):
+    # Three equal rows each, half of the clusters positive: 3 times the variance, and no gap.
+    group = np.repeat(np.arange(n_clusters), 3)
+    rows = constant(3 * n_clusters, 0.5, 3 * n_clusters // 2, group=group)
+    assert np.isfinite(classwise(rows).p_value).tolist() == [judged, judged]
+
+
+@pytest.mark.parametrize(
+    ("came", "expected", "few"), [(30, 5, False), (5, 30, False), (29, 29, True)]
+)
+def test_a_class_of_which_30_rows_came_or_were_expected_is_judged(came, expected, few):
+    # Of 256 rows; a little more than expected, as sums of shares are rounded.
+    found = classwise(constant(256, (expected + 1e-6) / 256, came))
+    assert dict(zip(found.index.tolist(), found.few.tolist(), strict=True)) == {0: False, 1: few}

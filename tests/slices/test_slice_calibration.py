@@ -65,3 +65,81 @@ def test_a_slice_that_cannot_be_fitted_says_so(texts):
         calibrate_slices(view, ~view.outcome, held_out, "platt")
     with texts.raises(ValueError):
         calibrate_slices(view, view.outcome, held_out, "beta")
+
+
+def weighted_sites(n: int = 4000, digits: int = 16):
+    weight = np.random.default_rng(5).exponential(size=n) + 0.1
+    view, south = two_sites(n, sample_weight=weight)
+    score = view.score.round(digits)
+    return Predictions.from_arrays(view.outcome, score, weight).view(), south, weight
+
+
+@pytest.mark.parametrize("digits", [2, 16])
+def test_a_slice_of_all_rows_has_the_calibrator_of_all_rows(digits):
+    """Every row in its own fold again, with its own weight: also where rows share a score."""
+    view, _, _ = weighted_sites(digits=digits)
+    held_out = cross_fit(view, SETTINGS)
+    found = calibrate_slices(view, np.ones(len(view), dtype=bool), held_out, "platt")
+    rows = held_out.view("platt")
+    loss = np.average(row_log_loss(rows.outcome, rows.score), weights=rows.weights)
+    assert found.difference.value == pytest.approx(0.0, abs=1e-9)
+    assert found.together.value == pytest.approx(loss, rel=1e-9)
+    assert (found.rows, found.positives) == (4000, view.outcome.sum())
+
+
+def test_rows_of_a_slice_keep_their_weights_in_its_folds():
+    view, south, weight = weighted_sites()
+    held_out = cross_fit(view, SETTINGS)
+    found = calibrate_slices(view, south, held_out, "platt")
+    loss = row_log_loss(view.outcome, held_out.row_scores("platt"))[south]
+    own = weight[south]
+    mean = own @ loss / own.sum()
+    assert found.together.value == pytest.approx(mean, rel=1e-9)
+    # The sandwich: as 1.96 times the root of the sum of squared contributions.
+    half = 1.96 * np.sqrt(((own * (loss - mean)) ** 2).sum()) / own.sum()
+    assert found.together.high - found.together.low == pytest.approx(2 * half, rel=0.02)
+
+
+def test_rows_that_share_a_score_weigh_as_much_in_a_slice_as_they_do():
+    """Two of three rows of each score and outcome are the slice's: they weigh 2 each, others 5."""
+    score, outcome = np.meshgrid([0.2, 0.4, 0.7], [0, 0, 1, 1, 1])
+    view = Predictions.from_arrays(
+        np.tile(outcome.ravel(), 30),
+        np.tile(score.ravel(), 30),
+        np.tile(np.repeat([2.0, 2.0, 5.0], 15), 10),
+    ).view()
+    south = view.weights == 2.0
+    held_out = cross_fit(view, Settings(methods=("uncalibrated", "platt"), n_folds=4))
+    found = calibrate_slices(view, south, held_out, "uncalibrated")
+    alone = Predictions.from_arrays(view.outcome[south], view.score[south]).view()
+    loss = row_log_loss(alone.outcome, alone.score)
+    assert found.rows == south.sum()
+    assert found.together.value == pytest.approx(loss.mean(), rel=1e-9)
+    half = 1.96 * loss.std() / np.sqrt(len(loss))
+    assert found.together.high - found.together.low == pytest.approx(2 * half, rel=0.02)
+
+
+def test_one_training_row_of_the_rarer_outcome_is_enough():
+    test = np.arange(400) % 2 == 0
+    outcome = np.arange(400) % 4 < 2
+    score = np.linspace(0.1, 0.9, 400)
+    view = Predictions.from_arrays(outcome, score, test=test).view()
+    held_out = cross_fit(view, SETTINGS)
+    for rare in (True, False):
+        first = np.flatnonzero(~test & (outcome == rare))[0]
+        member = test | (outcome != rare)
+        member[first] = True
+        found = calibrate_slices(view, member, held_out, "platt")
+        assert found.rows == 200
+        assert found.apart.value > 0.0
+
+
+def test_intervals_have_95_percent_unless_another_level_is_asked_for():
+    view, south = two_sites()
+    held_out = cross_fit(view, SETTINGS)
+    found = calibrate_slices(view, south, held_out, "platt")
+    narrow = calibrate_slices(view, south, held_out, "platt", confidence_level=0.5)
+    assert (found.confidence_level, narrow.confidence_level) == (0.95, 0.5)
+    wide, short = (each.together.high - each.together.low for each in (found, narrow))
+    # Quantiles of the normal distribution: 1.9600 and 0.6745.
+    assert wide / short == pytest.approx(1.9600 / 0.6745, rel=0.02)
