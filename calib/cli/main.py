@@ -24,7 +24,7 @@ from calib.cli.serve import add_serve
 from calib.cli.verify import add_verify
 
 BAD_INPUT, FAULT, INTERRUPTED = 2, 3, 130
-DESCRIPTION = """Can these probabilities be trusted? The numbers of the dashboard, for pipelines.
+DESCRIPTION = """Can these probabilities be trusted? Without a command, the dashboard is opened.
 
   calib report predictions.parquet --outcome y --score p -o report.html
   calib check predictions.parquet --outcome y --score p --max-ks 0.02
@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--version", action="version", version=f"calib {calib.__version__}")
     shtab.add_argument_to(made, help="print a script that completes commands and options")
-    commands = made.add_subparsers(metavar="COMMAND", required=True)
+    commands = made.add_subparsers(metavar="COMMAND")
     add_report(commands)
     add_check(commands)
     add_compare(commands)
@@ -77,8 +77,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit status: 0, 1 where `check` found a limit broken, 2 for input that cannot be used, 3
         for a fault of calib, 130 where a person interrupted.
     """
+    named = sys.argv[1:] if arguments is None else arguments
     try:
-        given = parser().parse_args(arguments)
+        # The command alone opens the dashboard.
+        given = parser().parse_args(named or ("serve",))
         return _run(given)
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -12,7 +12,7 @@ import pandas as pd
 
 from calib.loading.problems import InputError, refuse
 from calib.loading.table import Table, make_table
-from calib.scanning.sources import ARROW, PARQUET, opened, tables_of_database
+from calib.scanning.sources import ARROW, DATABASES, PARQUET, opened, tables_of_database
 from calib.text import joined, quoted
 
 Kind = Literal["files", "duckdb", "spark", "ibis"]
@@ -64,6 +64,12 @@ class Connection:
         if not where:
             raise ValueError(f"[connections.{name}] must name its {needed}.")
         return cls(name, kind, where)
+
+    @classmethod
+    def of_path(cls, path: str) -> Connection:
+        """A folder, a glob, a file or a DuckDB database that is named by its path."""
+        database = Path(path).suffix.lower() in DATABASES
+        return cls(Path(path).name, "duckdb" if database else "files", path)
 
     def tables(self) -> tuple[str, ...]:
         """Names of what can be scanned.

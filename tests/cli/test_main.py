@@ -51,7 +51,6 @@ def test_bad_input_is_a_sentence_and_status_2(run, folder, tmp_path, file, optio
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "the following arguments are required: COMMAND"),
         (("fly",), "invalid choice: 'fly'"),
         (("report", "x.csv"), "the following arguments are required: -o"),
         (("check", "x.csv", "--max-ks", "nan"), "must be a number of at least 0, got 'nan'."),

@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from calib.loading.reading import budget
 from calib.ui.session import serving
 from calib.ui.session.session import SESSION
 
@@ -221,3 +222,22 @@ def test_the_library_alone_says_what_the_dashboard_needs(run, monkeypatch):
     done = run("serve")
     assert (done.status, done.out) == (2, "")
     assert done.err == 'calib: The dashboard needs more packages: pip install "calib[app]".\n'
+
+
+def test_rows_that_do_not_fit_in_memory_are_counted(served, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("calib.scanning.sources.Budget", lambda: budget.Budget(cells=1000))
+    pd.read_csv(folder / "scores.csv").to_parquet(tmp_path / "a.parquet")
+    upload = served(tmp_path, outcome="y", score="p")
+    assert upload.counted
+    assert upload.predictions.n_rows == 600
+    assert upload.source.table == "(all files)"
+
+
+def test_the_command_alone_opens_the_dashboard(monkeypatch):
+    from calib.cli import main
+    from calib.ui.session import serving
+
+    started = []
+    monkeypatch.setattr(serving, "serve", lambda *named: started.append(named))
+    assert main([]) == 0
+    assert started == [(None, None, [])]

@@ -9,10 +9,9 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from calib.core.aggregate import Aggregate
+from calib.analysis.run import Data
 from calib.core.progress import Progress
 from calib.loading import ColumnMapping, InputError, Table, as_labels, guess
-from calib.scanning import scan
 from calib.scanning.connections import Connection
 from calib.text import number, p_value, percent, plain
 from calib.ui.data.mapping import TRANSFORMS
@@ -142,13 +141,12 @@ def _scan(session: Session, connected: Connected) -> None:
     st.button("Cancel", key="connect_cancel")
     try:
         with HEAVY.turn():
-            counted = count(connected, shown_in(slot))
-        upload = Upload.of_counts([(connected.label, counted)])
+            upload = Upload.of_source(connected, shown_in(slot))
     except InputError as error:
         session.refused_scan = connected, error.problems
         st.rerun()
     session.refused_scan = None
-    session.receive(upload.of_source(connected))
+    session.receive(upload)
     st.rerun()
 
 
@@ -159,37 +157,6 @@ def shown_in(slot: DeltaGenerator) -> Progress:
         slot.progress(share, f"{text} …")
 
     return progress
-
-
-def count(connected: Connected, progress: Progress) -> Aggregate:
-    """The counts of all rows of a table.
-
-    Raises
-    ------
-    InputError
-        If the columns are not as they are meant, or the source does not answer.
-    """
-    mapping = connected.mapping
-    rows, table = connected.source.source(connected.table)
-    return scan(
-        rows,
-        table=table,
-        outcome=mapping.outcome or "",
-        score=mapping.score if isinstance(mapping.score, str) else "",
-        positive=mapping.positive,
-        slices=mapping.slices,
-        time=mapping.time,
-        weight=mapping.weight,
-        group=mapping.group,
-        fold=mapping.fold,
-        split=mapping.split,
-        test_value=mapping.test_value,
-        transform=mapping.transform,
-        swap=mapping.swap,
-        drop_missing=mapping.drop_missing,
-        name=connected.label,
-        progress=progress,
-    )
 
 
 def _refused(session: Session) -> None:
@@ -219,18 +186,19 @@ def refresh(session: Session) -> None:
     slot = st.empty()
     try:
         with HEAVY.turn():
-            counted = count(connected, shown_in(slot))
-        made = Upload.of_counts([(connected.label, counted)])
+            made = Upload.of_source(connected, shown_in(slot))
     except InputError as error:
         slot.error(plain(str(error)))
         return
-    assert isinstance(before, Aggregate)
-    session.receive(made.of_source(connected))
-    session.changed_since = changes(session, before, counted)
+    after = made.predictions
+    assert before is not None
+    assert after is not None
+    session.receive(made)
+    session.changed_since = changes(session, before, after)
     st.rerun()
 
 
-def changes(session: Session, before: Aggregate, after: Aggregate) -> str:
+def changes(session: Session, before: Data, after: Data) -> str:
     """What is different, in a sentence or two."""
     if before.fingerprint == after.fingerprint:
         return "Nothing changed: the source has the same counts."

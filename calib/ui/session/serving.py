@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from calib.loading import Table, TextFormat, for_test_file, guess, read
+from calib.loading import ColumnMapping, InputError, Table, TextFormat, for_test_file, guess, read
 from calib.loading.loader import LoadOptions
-from calib.ui.session.upload import Upload
+from calib.ui.session.upload import Connected, Upload
 
 # JSON: the sources, perhaps a table, and options of `calib.load`.
 VARIABLE = "CALIB_SERVE"
@@ -84,6 +84,23 @@ def of_server() -> Upload | None:
 
 def _upload(sources: Sequence[str], table: str | None, options: LoadOptions) -> Upload:
     known = options.mapping()
+    try:
+        return _of_rows(sources, table, options, known)
+    except InputError as error:
+        large = any(problem.code == "too-large" for problem in error.problems)
+        if not large or len(sources) > 1 or options.test is not None:
+            raise
+    from calib.scanning.connections import Connection
+
+    # More rows than fit in memory are counted where they lie.
+    source = Connection.of_path(sources[0])
+    name = table or source.tables()[0]
+    return Upload.of_source(Connected(source, name, guess(source.first_rows(name), known)))
+
+
+def _of_rows(
+    sources: Sequence[str], table: str | None, options: LoadOptions, known: ColumnMapping
+) -> Upload:
     tables = [_table(source, table, options.format()) for source in sources]
     mapping = guess(tables[0], known, models=len(tables) == 1)
     if options.test is None:

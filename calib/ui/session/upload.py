@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from calib.analysis.run import Data
 from calib.core.aggregate import Aggregate
 from calib.core.aggregate_file import METADATA_KEY
+from calib.core.progress import Progress
 from calib.loading import (
     Choice,
     ColumnMapping,
@@ -45,6 +46,38 @@ class Connected:
     def label(self) -> str:
         """What the data are called."""
         return f"{self.source.name}: {self.table}"
+
+    def counted(self, progress: Progress | None = None) -> Aggregate:
+        """The counts of all rows of the table.
+
+        Raises
+        ------
+        InputError
+            If the columns are not as they are meant, or the source does not answer.
+        """
+        from calib.scanning import scan
+
+        mapping = self.mapping
+        rows, table = self.source.source(self.table)
+        return scan(
+            rows,
+            table=table,
+            outcome=mapping.outcome or "",
+            score=mapping.score if isinstance(mapping.score, str) else "",
+            positive=mapping.positive,
+            slices=mapping.slices,
+            time=mapping.time,
+            weight=mapping.weight,
+            group=mapping.group,
+            fold=mapping.fold,
+            split=mapping.split,
+            test_value=mapping.test_value,
+            transform=mapping.transform,
+            swap=mapping.swap,
+            drop_missing=mapping.drop_missing,
+            name=self.label,
+            progress=progress,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,9 +153,16 @@ class Upload:
         )
         return cls((), mapping, None, (), {first.name: first}, _counted(first), files)
 
-    def of_source(self, source: Connected) -> Upload:
-        """The same, with where it came from."""
-        return replace(self, source=source)
+    @classmethod
+    def of_source(cls, source: Connected, progress: Progress | None = None) -> Upload:
+        """The counts of a table, which can be counted again.
+
+        Raises
+        ------
+        InputError
+            As `Connected.counted` does.
+        """
+        return replace(cls.of_counts([(source.label, source.counted(progress))]), source=source)
 
     @property
     def table(self) -> Table:
