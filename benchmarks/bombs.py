@@ -6,6 +6,7 @@ of the process that read it and of the server, and how long the others' moved sl
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import sys
 import tempfile
@@ -21,13 +22,14 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from benchmarks._person import Person
-from benchmarks.soak import CHART, arrive
+from benchmarks.soak import arrive, step
 from tests.browser import harness
 from tests.loading.bombs import BOMBS
 
 # Promised: times the usual median of a moved slider, and seconds until health is answered.
 RATIO, HEALTH = 3.0, 1.0
 PAUSE = 0.2
+EDITS = itertools.count(1)
 USUAL, LEAST = 15.0, 3.0  # seconds without a bomb, and at least with each
 
 
@@ -102,8 +104,8 @@ def _weigh(process: int, seen: Seen, done: threading.Event) -> None:
 def _move(neighbour: Person, seen: Seen, done: threading.Event) -> None:
     rng = np.random.default_rng(0)
     while not done.wait(PAUSE):
-        bins = float(rng.integers(5, 60))
-        seen.moves.append(neighbour.set("n_bins", "double_array_value", [bins], until=CHART))
+        edit = next(EDITS)
+        seen.moves.append(step(neighbour, int(rng.integers(5, 60)), edit))
 
 
 def main() -> int:

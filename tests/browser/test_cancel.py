@@ -1,0 +1,56 @@
+"""What takes long can be cancelled, and whoever waits sees the place in line."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.harness import by_key, settle, visit
+from tests.loading.bombs import BOMBS
+
+# Seconds of a reader's time.
+SLOW = BOMBS["Arrow: 100,000 views of one word"]
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("slow") / "slow.arrow"
+    path.write_bytes(SLOW())
+    return path
+
+
+def drop(page: Page, path: Path) -> None:
+    by_key(page, "data_file").locator("input[type=file]").set_input_files(path)
+
+
+def test_a_reading_is_cancelled_and_another_file_is_read(
+    page: Page, slow: Path, tmp_path: Path
+) -> None:
+    visit(page, "/data")
+    drop(page, slow)
+    by_key(page, "cancel_reading").get_by_role("button").click(timeout=20_000)
+    settle(page)
+    assert page.get_by_text("Not read").count() == 0
+    expect(page.get_by_text("slow.arrow")).to_have_count(0)
+    path = tmp_path / "mine.csv"
+    path.write_text("outcome,score\n" + "1,0.9\n0,0.2\n" * 60)
+    drop(page, path)
+    expect(page.get_by_text("File: mine")).to_be_visible(timeout=20_000)
+
+
+def test_the_third_who_comes_sees_the_place_in_line(
+    browser: Browser, app_url: str, slow: Path
+) -> None:
+    context = browser.new_context(base_url=app_url)
+    tabs = [context.new_page() for _ in range(3)]
+    for tab in tabs:
+        visit(tab, "/data")
+    for tab in tabs:
+        drop(tab, slow)
+    waiting = tabs[2].get_by_text("The server is busy with 2 other requests. Yours is next.")
+    expect(waiting).to_be_visible(timeout=20_000)
+    for tab in tabs:
+        expect(tab.get_by_text("Not read: The words of the Arrow file")).to_be_visible(
+            timeout=60_000
+        )
+    context.close()
