@@ -129,8 +129,11 @@ class FileReader:
     def prepare(self) -> None:
         """Have a process ready."""
         with self._lock:
-            if self._spare is None or self._spare.poll() is not None:
-                self._spare = _started()
+            if self._spare is not None and self._spare.poll() is not None:
+                # It waited long, and the system ended it.
+                _end(self._spare)
+                self._spare = None
+            self._spare = self._spare or _started()
 
     def read(
         self,
@@ -175,6 +178,7 @@ class FileReader:
 
     def _work(self, job: bytes, watch: Callable[[], None]) -> int | None:
         """Exit status of a process that does the job; None where its time was up."""
+        self.prepare()
         with self._lock:
             worker, self._spare = self._spare or _started(), None
         try:
