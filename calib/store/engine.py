@@ -14,6 +14,9 @@ from sqlalchemy.exc import DisconnectionError
 
 from calib.store.errors import StoreError
 
+# Seconds for a question that is only to show that the server is there.
+GLANCE = 1.5
+
 
 def make_engine(url: URL, patience: float, *, read_only: bool = False) -> Engine:
     """An engine whose commits survive a killed process and a lost power supply.
@@ -81,7 +84,8 @@ def _limits(url: URL, patience: float) -> dict[str, object]:
     ours = " ".join(f"-c {name}={value}" for name, value in limits.items())
     return {
         "options": f"{given if isinstance(given, str) else ' '.join(given)} {ours}".strip(),
-        "connect_timeout": max(2, min(round(patience), 10)),
+        # A pooled connection is looked at first: both together must not outlast our patience.
+        "connect_timeout": max(2, min(int(patience - GLANCE), 10)),
         "keepalives": 1,
         "keepalives_idle": 10,
         "keepalives_interval": 5,

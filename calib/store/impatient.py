@@ -7,8 +7,7 @@ from typing import Any
 import psycopg
 from psycopg.errors import _WaitTimeout
 
-# Seconds for a question that is only to show that the server is there.
-GLANCE = 1.5
+from calib.store.engine import GLANCE
 
 
 class ImpatientConnection(psycopg.Connection[Any]):

@@ -66,7 +66,7 @@ def gate() -> None:
         return
     here = person()
     if here is None:
-        st.markdown("## Sign in")
+        st.markdown("## Sign in to calib")
         st.markdown("This dashboard is for people of its team.")
         st.button("Sign in", key="sign_in", type="primary", on_click=st.login)
         st.stop()
