@@ -26,7 +26,7 @@ from calib.crossfit.defaults import default_settings
 from calib.crossfit.settings import Settings
 from calib.loading import ColumnMapping, InputError, Problem, load
 from calib.loading.examples import EXAMPLES
-from calib.loading.loader import LoadOptions
+from calib.loading.loader import LoadOptions, ModelOptions
 from calib.reports import Parts
 from calib.reports.command import option_of
 from calib.text import level
@@ -65,11 +65,15 @@ def _of_load(hint: Any, words: Mapping[str, Any]) -> Mapping[str, Any]:
     return declared
 
 
+def _declared(options: type[LoadOptions] | type[ModelOptions]) -> Declared:
+    hints = get_type_hints(options)
+    return {each.name: _of_load(hints[each.name], each.metadata) for each in fields(options)}
+
+
 # By the argument of `calib.load`.
-DATA: Declared = {
-    option.name: _of_load(get_type_hints(LoadOptions)[option.name], option.metadata)
-    for option in fields(LoadOptions)
-}
+DATA = _declared(LoadOptions)
+# And by those of `calib.load_models`.
+COLUMNS = {**_declared(ModelOptions), **DATA}
 # By the argument of `parts_of`, or of `Costs`.
 PARTS: Declared = {
     "cross": {
@@ -144,8 +148,8 @@ def _add(group: argparse._ArgumentGroup, declared: Declared) -> None:
 
 
 def add_columns(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
-    """Options of `calib.load` that say which columns, those of these names."""
-    _add(parser.add_argument_group("columns"), {name: DATA[name] for name in names})
+    """Options of `calib.load` and `load_models` that say which columns, those of these names."""
+    _add(parser.add_argument_group("columns"), {name: COLUMNS[name] for name in names})
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
@@ -303,13 +307,19 @@ def _of_query(path: str, named: dict[str, Any]) -> Aggregate | None:
 
 
 def _counted(path: str, named: dict[str, Any]) -> Aggregate:
-    odd = [name for name in named if name != "name"]
+    odd = [name for name in named if name not in ("name", "model_value")]
     if odd:
         raise ValueError(
             f"{path} holds counts, whose columns were named when they were counted: "
             f"leave out {option_of(odd[0])}."
         )
-    return replace(Aggregate.load(path), **named)
+    found, model = Aggregate.load(path), named.pop("model_value", None)
+    if model is None and found.models == ("",):
+        return replace(found, **named)
+    if model not in found.models:
+        names = ", ".join(map(repr, found.models))
+        raise ValueError(f"{path} counts the models {names}: name one by --model-value.")
+    return replace(found.of_model(model), **named)
 
 
 def _example(key: str, model: str | None) -> Predictions:

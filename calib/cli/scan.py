@@ -13,6 +13,8 @@ SCAN = """examples:
   calib scan predictions/ --outcome y --score p --slice region -o cells.parquet
   calib scan scores.duckdb --table scores --outcome y --score p -o cells.parquet
   calib report cells.parquet -o report.html
+  calib scan predictions/ --outcome y --models p_old --models p_new -o cells.parquet
+  calib report cells.parquet --model-value p_new -o report.html
 """
 SQL = """examples:
   calib sql --dialect snowflake --table scores --outcome y --score p --slice region
@@ -25,6 +27,7 @@ DIALECTS = (
 OF_QUERY = ("outcome", "score", "slices", "time", "weight")
 OF_SCAN = (
     *OF_QUERY,
+    *("models", "model"),
     *("positive", "transform", "swap", "drop_missing", "split", "test_value", "fold", "group"),
     "name",
 )
@@ -90,9 +93,12 @@ def run_sql(given: argparse.Namespace) -> int:
 
 def _named(given: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
     named = {name: value for name, value in vars(given).items() if name in names}
-    for role in ("outcome", "score"):
-        if not named.get(role):
-            raise ValueError(f"--{role} must name the column of the {role}.")
+    if not named.get("outcome"):
+        raise ValueError("--outcome must name the column of the outcome.")
+    if named.get("models"):
+        return named
+    if not named.get("score"):
+        raise ValueError("--score must name the column of the score.")
     if len(named["score"]) != 1:
         raise ValueError(f"--score must name one column, got {len(named['score'])}.")
     return named | {"score": named["score"][0]}

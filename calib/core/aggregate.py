@@ -40,6 +40,7 @@ class Aggregate:
     view_key : str
         Binary view of the predictions that was counted.
     name, score_name, outcome_name, positive_name : str
+        With a score column per model, `score_name` is "".
     class_names : tuple of str
     time_name : str
         Which column is time, "" where none is.
@@ -48,7 +49,7 @@ class Aggregate:
     weighted : bool
         Whether rows have weights.
     set_aside : mapping of str to int
-        Reason -> number of rows that are not counted.
+        Reason -> number of rows that are not counted; of several models "model: reason".
     sources : tuple of str
         Fingerprints of the data that were counted, in order.
     fold_names : tuple of str
@@ -81,7 +82,7 @@ class Aggregate:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows that were counted, of all models."""
+        """Number of rows that were counted; with several models, of all of them together."""
         whole = np.array([not part.column for part in self.parts])
         return int(self.table.rows[whole[self.strata.part[self.table.stratum]]].sum())
 
@@ -160,6 +161,71 @@ class Aggregate:
             max_scores=most,
         )
 
+    def of_model(self, model: str) -> Aggregate:
+        """The counts of one model of several, as if it had been counted alone.
+
+        Parameters
+        ----------
+        model : str
+            One of `models`.
+
+        Raises
+        ------
+        ValueError
+            If nothing was counted for that model.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import calib
+        >>> rows = pd.DataFrame({"y": [0, 1], "p_old": [0.2, 0.7], "p_new": [0.1, 0.8]})
+        >>> counted = calib.scan(rows, outcome="y", models=["p_old", "p_new"])
+        >>> counted.models, counted.of_model("p_new").frame()["score"].tolist()
+        (('p_old', 'p_new'), [0.1, 0.8])
+        """
+        self._check_model(model)
+        chosen = [i for i, part in enumerate(self.parts) if part.model == model]
+        place = np.full(len(self.parts), -1, dtype=np.int64)
+        place[chosen] = np.arange(len(chosen))
+        kept = np.flatnonzero(place[self.strata.part] >= 0)
+        stratum = np.full(len(self.strata.part), -1, dtype=np.int64)
+        stratum[kept] = np.arange(len(kept))
+        part, *apart = (codes[kept] for codes in self.strata.columns().values())
+        entries = self.table.pick(stratum[self.table.stratum] >= 0)
+        return replace(
+            self,
+            parts=tuple(replace(self.parts[i], model="") for i in chosen),
+            strata=Strata(place[part], *apart),
+            table=replace(entries, stratum=stratum[entries.stratum]),
+            name=f"{self.name}: {model}" if model else self.name,
+            score_name=self.score_name or model,
+            set_aside=self._set_aside_of(model),
+            sources=tuple(sorted(_source_of(source, model) for source in self.sources)),
+        )
+
+    def _set_aside_of(self, model: str) -> dict[str, int]:
+        """Rows of a model that were not counted, by reason."""
+        if not model:
+            return dict(self.set_aside)
+
+        def owner(reason: str) -> str:
+            fitting = (name for name in self.models if reason.startswith(f"{name}: "))
+            return max(fitting, key=len, default="")
+
+        return {
+            reason.removeprefix(f"{model}: "): n
+            for reason, n in self.set_aside.items()
+            if owner(reason) == model
+        }
+
+    def _check_model(self, model: str) -> None:
+        if model not in self.models:
+            known = ", ".join(map(repr, self.models[:10]))
+            raise ValueError(
+                f"model must be one of those that were counted ({known}), got {model!r}. "
+                "Aggregate.of_model gives the counts of one model."
+            )
+
     def rows(self, model: str = "") -> CountedRows:
         """All rows of a model, counted.
 
@@ -192,12 +258,12 @@ class Aggregate:
         ValueError
             If nothing was counted by that column, or for that model.
         """
+        self._check_model(model)
         chosen = [i for i, p in enumerate(self.parts) if (p.model, p.column) == (model, column)]
         if not chosen:
             known = ", ".join(sorted({part.column for part in self.parts} - {""})) or "none"
             raise ValueError(
-                f"column must be among those that were counted ({known}) for one of the models "
-                f"({', '.join(map(repr, self.models))}), got {column!r} and {model!r}."
+                f"column must be among those that were counted ({known}), got {column!r}."
             )
         position = np.full(len(self.parts), -1)
         position[chosen] = np.arange(len(chosen))
@@ -325,6 +391,11 @@ class CountedColumn(Locked):
     rows: CountedRows
     names: tuple[str, ...]
     codes: IntArray
+
+
+def _source_of(source: str, model: str) -> str:
+    """Fingerprint of one model's rows."""
+    return hashlib.sha256(f"{source}\n{model}".encode()).hexdigest() if model else source
 
 
 def _check_addable(one: Aggregate, other: Aggregate) -> None:

@@ -83,6 +83,50 @@ def joined_pieces(
     )
 
 
+def join_models(found: Mapping[str, Aggregate]) -> Aggregate:
+    """Counts of several models as one aggregate; `Aggregate.of_model` takes one out of it.
+
+    Parameters
+    ----------
+    found : mapping of str to Aggregate
+        By the models' names, counted alike. Where one is on the grid, all are put on it.
+
+    Raises
+    ------
+    ValueError
+        If two have other classes, folds or times.
+    """
+    first_name, first = next(iter(found.items()))
+    exact = all(each.exact for each in found.values())
+    parts: list[Part] = []
+    pieces = []
+    for model, one in found.items():
+        for name in ("class_names", "positive_name", "fold_names", "time_kind"):
+            if getattr(one, name) != getattr(first, name):
+                raise ValueError(
+                    f"Models that are counted together must have the same {name}, got "
+                    f"{getattr(first, name)!r} of {first_name!r} and {getattr(one, name)!r} of "
+                    f"{model!r}. Count them one at a time."
+                )
+        table = one.table if exact else one.table.bounded()
+        pieces.append((replace(one.strata, part=one.strata.part + len(parts)), table))
+        parts += [replace(part, model=model) for part in one.parts]
+    joined = joined_pieces(parts, pieces)
+    own_scores = len({one.score_name for one in found.values()}) > 1
+    return replace(
+        first,
+        parts=joined.parts,
+        strata=joined.strata,
+        table=joined.table,
+        score_name="" if own_scores else first.score_name,
+        set_aside={
+            f"{model}: {reason}": n
+            for model, one in found.items()
+            for reason, n in one.set_aside.items()
+        },
+    )
+
+
 def _kept_apart(view: BinaryView) -> dict[str, IntArray]:
     found = {"test": view.test, "fold": view.fold}
     kept = {name: own.astype(np.int64) for name, own in found.items() if own is not None}

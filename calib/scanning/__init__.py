@@ -23,6 +23,7 @@ from calib.numerics.cell_table import MAX_SCORES
 from calib.scanning.counting import Counter, Pieces
 from calib.scanning.describing import Description, check_columns, collected, describe
 from calib.scanning.expressions import SCORE, probability
+from calib.scanning.models import ModelRows, count_models
 from calib.scanning.query import scan_sql
 from calib.scanning.results import is_result, read_result
 from calib.scanning.sources import opened
@@ -36,6 +37,8 @@ def scan(
     *,
     outcome: str = "",
     score: str = "",
+    models: Sequence[str] = (),
+    model: str | None = None,
     slices: Sequence[str] = (),
     time: str | None = None,
     weight: str | None = None,
@@ -68,6 +71,12 @@ def scan(
         `calib.scan_sql` prints, as CSV or Parquet: of what follows it needs `positive` only.
     outcome, score : str
         Columns of the labels, and of the scores of the positive class.
+    models : sequence of str
+        Instead of `score`, the score columns of several models, each of which is counted by itself:
+        `Aggregate.of_model` takes one out of the result.
+    model : str, optional
+        Column that names the model of each row, 1 to 100 models; rows without a name are left out
+        or are an error, as `drop_missing` says.
     slices : sequence of str
         Columns to count by. Numbers are cut in ranges as `calib.load` and `calib.aggregate` do.
     time : str, optional
@@ -136,6 +145,8 @@ def scan(
     mapping = ColumnMapping(
         outcome=outcome,
         score=score,
+        models=tuple(models),
+        model=model,
         positive=as_label_texts(positive),
         weight=weight,
         group=group,
@@ -149,31 +160,39 @@ def scan(
         drop_missing=drop_missing,
     )
     steps = Steps()
-    names = [*mapping.slices, *(each for each in (outcome, split, fold, group) if each)]
+    names = [*mapping.slices, *(each for each in (outcome, split, fold, group, model) if each)]
     with opened(source, table, names) as (rows, called, engine):
 
-        def count() -> tuple[Description, Pieces]:
+        def count(one: ModelRows) -> Aggregate:
             steps(0.0, 0.1, "Checking the columns")
-            found = describe(rows, mapping, max_scores)
-            return found, Counter(found, mapping, n_ranges, steps).count()
+            found = describe(one.rows, one.mapping, max_scores)
+            counted = Counter(found, one.mapping, n_ranges, steps).count()
+            return _aggregate(found, counted, one.mapping, name or called, max_scores)
 
-        found, counted = watched(count, engine, steps, progress, cancel)
-    made = joined_pieces(
+        made = watched(
+            lambda: count_models(rows, mapping, count, steps), engine, steps, progress, cancel
+        )
+    return replace(made, sources=(_fingerprint(made),))
+
+
+def _aggregate(
+    found: Description, counted: Pieces, mapping: ColumnMapping, name: str, max_scores: int
+) -> Aggregate:
+    return joined_pieces(
         counted.parts,
         counted.pieces,
-        name=name or called,
-        score_name=score,
-        outcome_name=outcome,
+        name=name,
+        score_name=str(mapping.score),
+        outcome_name=str(mapping.outcome),
         positive_name=found.class_names[1],
         class_names=found.class_names,
-        time_name=time or "",
+        time_name=mapping.time or "",
         time_kind=counted.time_kind,
-        weighted=weight is not None,
+        weighted=mapping.weight is not None,
         set_aside=dict(found.set_aside),
         fold_names=counted.fold_names,
         max_scores=max_scores,
     )
-    return replace(made, sources=(_fingerprint(made),))
 
 
 def rows_between(

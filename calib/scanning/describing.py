@@ -375,7 +375,7 @@ def _usable(
     set_aside = {name: by_reason[name] for name in _order(tests) if name in by_reason}
     if not mapping.drop_missing:
         total = int(facts["rows"].sum())
-        problems = [_unusable(mapping, why, n, total) for why, n in set_aside.items()]
+        problems = [unusable(mapping, why, n, total) for why, n in set_aside.items()]
         raise with_arguments(InputError(problems), mapping)
     if "" not in by_reason:
         raise refuse("no-rows", "No row is left that can be used.")
@@ -404,7 +404,8 @@ def _reasons(mapping: ColumnMapping) -> dict[str, nw.Expr]:
     return tests
 
 
-def _unusable(mapping: ColumnMapping, reason: str, count: int, total: int) -> Problem:
+def unusable(mapping: ColumnMapping, reason: str, count: int, total: int) -> Problem:
+    """Rows that cannot be used for a reason, and that they may be left out."""
     role, _, state = reason.partition(" ")
     return error(
         {"infinite": "infinite", "not positive": "weights"}.get(state, "missing"),

@@ -24,6 +24,12 @@ class Steps:
 
     def __init__(self) -> None:
         self.low, self.high, self.text, self.ended = 0.0, 0.0, "", False
+        self.start, self.width, self.part = 0.0, 1.0, ""
+
+    def begin(self, number: int, total: int, part: str) -> None:
+        """Begin one of several equal parts of the work; shares of its steps are of that part."""
+        self.start, self.width = number / total, 1.0 / total
+        self.part = f"{part}: " if part else ""
 
     def __call__(self, low: float, high: float, text: str) -> None:
         """Begin a step, which takes the work from one share to another.
@@ -35,7 +41,8 @@ class Steps:
         """
         if self.ended:
             raise cancelled()
-        self.low, self.high, self.text = low, high, text
+        self.low, self.high = (self.start + self.width * share for share in (low, high))
+        self.text = f"{self.part}{text}"
 
 
 def cancelled() -> InputError:

@@ -1,0 +1,160 @@
+"""Several models of one source: each is counted as if it were alone."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import calib
+from calib.cli.main import main
+from calib.core.aggregate import Aggregate
+from calib.loading import InputError
+from tests.scanning.conftest import assert_same, drawn
+
+GIVEN = {"outcome": "outcome", "slices": ["site", "age"], "time": "day", "weight": "weight"}
+ENGINES: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "duckdb": lambda frame: frame,
+    "polars": lambda frame: pl.from_pandas(frame).lazy(),
+}
+
+
+@pytest.fixture
+def wide() -> pd.DataFrame:
+    rows = drawn().iloc[::40].reset_index(drop=True)
+    return rows.assign(p_old=rows["score"], p_new=rows["score"] ** 1.5)
+
+
+@pytest.fixture
+def long(wide: pd.DataFrame) -> pd.DataFrame:
+    """Models below each other, in a column of their own; the second lacks some rows."""
+    others = wide.iloc[500:].assign(score=wide["p_new"])
+    return pd.concat([wide.assign(version=9), others.assign(version=10)], ignore_index=True)
+
+
+def alone(rows: pd.DataFrame, score: str, max_scores: int) -> Aggregate:
+    """Counts of one model, made from its rows in memory."""
+    columns = [*dict.fromkeys(["outcome", score, "site", "age", "day", "weight"])]
+    given = GIVEN | {"score": score, "positive": "yes", "exact": True}
+    return calib.aggregate(calib.load(rows[columns], **given), max_scores=max_scores)
+
+
+# All are exact, or all are on the grid.
+@pytest.mark.parametrize("max_scores", [100, 100_000])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_score_column_per_model_gives_the_counts_of_each(
+    wide: pd.DataFrame, engine: str, max_scores: int
+) -> None:
+    models = ["p_old", "p_new"]
+    found = calib.scan(ENGINES[engine](wide), models=models, max_scores=max_scores, **GIVEN)
+    assert found.models == tuple(models)
+    assert found.n_rows == 2 * len(wide)
+    for model in models:
+        own = found.of_model(model)
+        assert (own.models, own.score_name) == (("",), model)
+        assert_same(own, alone(wide, model, max_scores))
+
+
+@pytest.mark.parametrize("max_scores", [100, 100_000])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_column_that_names_the_model_gives_the_counts_of_each(
+    long: pd.DataFrame, engine: str, max_scores: int
+) -> None:
+    given = GIVEN | {"score": "score", "model": "version", "max_scores": max_scores}
+    found = calib.scan(ENGINES[engine](long), **given)
+    # Numbers, as checkpoints have them, in increasing order.
+    assert found.models == ("9", "10")
+    for model, rows in long.groupby("version"):
+        assert_same(found.of_model(str(model)), alone(rows, "score", max_scores))
+
+
+def test_one_model_on_the_grid_puts_all_on_it(wide: pd.DataFrame) -> None:
+    rows = wide.assign(p_new=wide["p_new"].round(2))
+    found = calib.scan(rows, models=["p_old", "p_new"], max_scores=200, **GIVEN)
+    assert not found.exact
+    for model in found.models:
+        table = calib.analyze(found.of_model(model), {"methods": ("platt",)}).table()
+        expected = calib.analyze(alone(rows, model, 200), {"methods": ("platt",)}).table()
+        np.testing.assert_allclose(table["log_loss"], expected["log_loss"], atol=1e-5)
+
+
+def test_rows_that_are_set_aside_are_counted_by_model(wide: pd.DataFrame) -> None:
+    rows = wide.copy()
+    rows.loc[:9, "p_old"] = np.nan
+    rows.loc[5:7, "p_new"] = np.inf
+    found = calib.scan(rows, outcome="outcome", models=["p_old", "p_new"], drop_missing=True)
+    assert found.set_aside == {"p_old: score missing": 10, "p_new: score infinite": 3}
+    assert found.of_model("p_old").set_aside == {"score missing": 10}
+    assert found.of_model("p_new").set_aside == {"score infinite": 3}
+
+
+def test_rows_of_no_model_are_an_error_or_are_counted(long: pd.DataFrame) -> None:
+    rows = long.astype({"version": object})
+    rows.loc[:4, "version"] = None
+    rows["version"] = rows["version"].map(str, na_action="ignore")
+    given = {"outcome": "outcome", "score": "score", "model": "version"}
+    with pytest.raises(InputError, match=r"model `version` is missing in 5 rows.*drop_missing"):
+        calib.scan(rows, **given)
+    found = calib.scan(rows, drop_missing=True, **given)
+    assert found.set_aside == {"model missing": 5}
+    assert found.of_model("10").set_aside == {}
+    assert found.n_rows == len(rows) - 5
+
+
+def test_what_is_wrong_says_of_which_model(wide: pd.DataFrame, long: pd.DataFrame) -> None:
+    rows = wide.assign(p_new=100.0 * wide["p_new"])
+    with pytest.raises(InputError, match=r"Model `p_new`: Column `p_new`.*transform='percent'"):
+        calib.scan(rows, outcome="outcome", models=["p_old", "p_new"])
+    with pytest.raises(InputError, match="leave out `score`"):
+        calib.scan(rows, outcome="outcome", score="p_old", models=["p_old", "p_new"])
+    named = {"outcome": "outcome", "score": "score"}
+    with pytest.raises(InputError, match="names more than 100 models"):
+        calib.scan(wide, model="weight", **named)
+    one = long.loc[(long["version"] == 9) | (long["outcome"] == "no")]
+    with pytest.raises(InputError, match="Model `10`: All of the rows"):
+        calib.scan(one, model="version", **named)
+    both = calib.scan(long, model="version", **named)
+    with pytest.raises(ValueError, match=r"model must be one of .*'9', '10'.*of_model"):
+        calib.analyze(both)
+
+
+def test_counts_of_several_models_are_saved_and_added(long: pd.DataFrame, tmp_path: Path) -> None:
+    given = GIVEN | {"score": "score", "model": "version"}
+    first, second = (calib.scan(part, **given) for part in (long[::2], long[1::2]))
+    first.save(tmp_path / "cells.parquet")
+    both = Aggregate.load(tmp_path / "cells.parquet") + second
+    for model in ("9", "10"):
+        own = both.of_model(model)
+        expected = first.of_model(model) + second.of_model(model)
+        assert own.sources == expected.sources
+        assert own.n_rows == (long["version"] == int(model)).sum()
+
+
+def test_progress_of_models_never_goes_back(wide: pd.DataFrame) -> None:
+    told: list[tuple[float, str]] = []
+    calib.scan(
+        ENGINES["duckdb"](drawn().assign(other=drawn()["score"])),
+        outcome="outcome",
+        models=["score", "other"],
+        slices=["site", "plan"],
+        progress=lambda *each: told.append(each),
+    )
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert told[-1][1].startswith("other: ")
+
+
+def test_the_command_line_counts_models_and_reports_one(
+    wide: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wide.to_parquet(tmp_path / "rows.parquet")
+    cells = str(tmp_path / "cells.parquet")
+    models = ["--models", "p_old", "--models", "p_new", "-o", cells]
+    assert main(["scan", str(tmp_path / "rows.parquet"), "--outcome=outcome", *models]) == 0
+    assert Aggregate.load(cells).models == ("p_old", "p_new")
+    assert main(["check", cells, "--max-ks=0.5"]) == 2
+    assert "'p_old', 'p_new': name one by --model-value" in capsys.readouterr().err
+    assert main(["check", cells, "--max-ks=0.5", "--model-value=p_new"]) == 0
