@@ -24,7 +24,7 @@ PIP := $(VENV) -m pip --disable-pip-version-check install --quiet
 .PHONY: run test test-all test-engines test-mlflow mutate fuzz check docs wheel bench reproduce picture browsers screenshots lock clean
 
 run: .venv/app.stamp
-	$(VENV) -m streamlit run app.py --server.port=$(PORT)
+	$(VENV) -m calib serve --port $(PORT)
 
 # loadfile: a file's tests stay on one core, so its browser tests share one server. Each core has
 # its tests: threads of BLAS beside them would only wait for each other.

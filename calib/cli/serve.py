@@ -62,11 +62,12 @@ def run(given: argparse.Namespace) -> int:
     """Serve until a person stops the server; 0."""
     if find_spec("streamlit") is None or find_spec("plotly") is None:
         raise ValueError('The dashboard needs more packages: pip install "calib[app]".')
+    from calib.ui.layout import style
     from calib.ui.session import serving
 
     try:
         serving.hold(given.predictions, given.table, named_of(given))
     except InputError as error:
         raise with_options(error) from None
-    serving.serve(given.port, given.address, given.allow_host)
+    serving.serve(given.port, given.address, given.allow_host, style.css())
     return 0

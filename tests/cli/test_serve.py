@@ -240,4 +240,4 @@ def test_the_command_alone_opens_the_dashboard(monkeypatch):
     started = []
     monkeypatch.setattr(serving, "serve", lambda *named: started.append(named))
     assert main([]) == 0
-    assert started == [(None, None, [])]
+    assert [(*named, bool(css)) for *named, css in started] == [(None, None, [], True)]

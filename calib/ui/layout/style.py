@@ -78,7 +78,7 @@ PAGE = """
 [data-variant][data-selected=true], [data-variant][data-selected=true] * {
     color: inherit !important; font-weight: 600;
 }
-.st-key-explorer_cells { display: none; }
+.st-key-explorer_cells, .st-key-scripts { display: none; }
 [data-testid=stMetricLabel] *, [data-testid=stMetricDelta] * { white-space: normal; }
 [data-testid=stSliderThumbValue], [data-testid=stSliderThumbValue] * { color: inherit !important; }
 [data-testid=stTab], [data-testid=stTab] * { color: inherit !important; }
@@ -108,7 +108,8 @@ SQUARES = """
 [class*=st-key-square_] { container-type: inline-size; }
 [class*=st-key-pair] > [class*=st-key-square_] { min-width: min(100%, 16rem); }
 [class*=st-key-square_] > [class*=st-key-chart_] {
-    height: min(var(--by-width), max(26rem, 100vh - 5.5rem)) !important; flex: none !important;
+    height: min(var(--by-width, 110cqw), max(26rem, 100vh - 5.5rem)) !important;
+    flex: none !important;
 }
 /* Panels: as many beside each other as there is room for, small ones two on a phone. */
 [class*=st-key-panels], [class*=st-key-before_after], [class*=st-key-small_multiples] {
@@ -124,6 +125,40 @@ SQUARES = """
     grid-template-columns: repeat(auto-fill, minmax(min(48%, 216px), 1fr));
 }
 """
+# What arrives late keeps its place free, so that nothing that is read moves: the sidebar of a page
+# that has one, and what is higher than the grey bar that Streamlit draws for it.
+RESERVED = """
+@media (min-width: 768px) {
+    .with-sidebar:not(:has([data-testid=stSidebar], h2)) [data-testid=stAppViewContainer] {
+        padding-left: 300px;
+    }
+}
+.st-key-explorer { min-height: 44.5rem; }
+[class*=st-key-data_file], [class*=st-key-data_test_file],
+[data-testid=stMain]:has(.st-key-landing) .st-key-example { min-height: 6rem; }
+:is(.st-key-methods_filter, .st-key-title, .st-key-author, .st-key-tags, .st-key-grade),
+[data-testid=stSidebar] :is(
+    .st-key-confidence_level, .st-key-n_bins, .st-key-n_ranges, .st-key-after, .st-key-cost_fn,
+    .st-key-cost_fp
+) { min-height: 4.25rem; }
+.st-key-note { min-height: 7.6rem; }
+/* A drop zone is drawn once as on a phone before it knows its width. */
+@media (min-width: 641px) {
+    [class*=st-key-data_file]:not(:has([data-testid=stFileUploaderFile])) { height: 6rem; }
+}
+@media (max-width: 1160px) {
+    .st-key-explorer { min-height: 78rem; }
+    .st-key-landing { min-height: 6.625rem; }
+    [data-testid=stMain]:has(.st-key-landing) .st-key-example { min-height: 8.25rem; }
+}
+@media (max-width: 640px) {
+    [class*=st-key-data_file], [class*=st-key-data_test_file] { min-height: 8rem; }
+    [data-testid=stMain]:has(.st-key-landing) .st-key-example { min-height: 3.75rem; }
+    .st-key-grade { min-height: 5.5rem; }
+}
+""" + "".join(
+    f"[class*=st-key-rows_{n}_] {{ min-height: {2 + 4.875 * n}rem; }}\n" for n in range(1, 16)
+)
 # On paper only the results: no controls.
 PRINT = """
 @media print {
@@ -133,12 +168,16 @@ PRINT = """
 """
 
 
-def apply() -> None:
-    """Give the page the house's look."""
+def css() -> str:
+    """The house's look: the same on every page."""
     labels = "".join(
         f'.st-key-pages_{name.lower()}::before {{ content: "{name}"; }}\n'
         for name in GROUPS
         if name not in ("", "Data")
     )
-    house = f"{NAVIGATION}{labels}{LANDING}{PAGE}{CHARTS}{FOCUS}{TABLES}{SQUARES}{PRINT}"
-    st.html(f"<style>{house}</style>")
+    return f"{NAVIGATION}{labels}{LANDING}{PAGE}{CHARTS}{FOCUS}{TABLES}{SQUARES}{RESERVED}{PRINT}"
+
+
+def apply() -> None:
+    """Give the page the house's look, where the server did not write it into the document."""
+    st.html(f"<style>{css()}</style>")

@@ -98,10 +98,12 @@ def metric_table(columns: Iterable[MetricColumn], methods: Mapping[str, str], ma
         f"{''.join(_cell(column.cells.get(key, ())) for column in shown)}</tr>"
         for key, label in methods.items()
     )
-    st.html(
-        f'<div class="metric-table" tabindex="0" role="region" aria-label="Metrics"><table><thead>'
-        f"<tr><th scope=col>Method</th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    with st.container(key=state.key(f"rows_{len(methods)}_metrics")):
+        st.html(
+            '<div class="metric-table" tabindex="0" role="region" aria-label="Metrics"><table>'
+            f"<thead><tr><th scope=col>Method</th>{head}</tr></thead><tbody>{body}</tbody></table>"
+            "</div>"
+        )
 
 
 def _cell(lines: Sequence[str]) -> str:

@@ -118,7 +118,12 @@ def _table(source: str, table: str | None, written: TextFormat) -> Table:
     return read(*rows_of(source, table))
 
 
-def serve(port: int | None = None, address: str | None = None, hosts: Sequence[str] = ()) -> None:
+def serve(
+    port: int | None = None,
+    address: str | None = None,
+    hosts: Sequence[str] = (),
+    css: str = "",
+) -> None:
     """Run the server until it is stopped; it prints its address.
 
     Parameters
@@ -129,9 +134,13 @@ def serve(port: int | None = None, address: str | None = None, hosts: Sequence[s
         Where to listen; this machine only if None.
     hosts : sequence of str
         More names under which browsers know this server; others are refused.
+    css : str
+        The look of the pages.
     """
     import streamlit as st
+    from starlette.middleware import Middleware
 
+    from calib.ui.session.document import Styled
     from calib.ui.session.shield import names, shield
 
     chosen = {"server.port": port, "server.address": address}
@@ -142,4 +151,5 @@ def serve(port: int | None = None, address: str | None = None, hosts: Sequence[s
     script = str(app_file())
     # Streamlit takes the program for the script, and looks for files beside it.
     sys.argv = [script]
-    st.App(script, middleware=shield(options["server.allowedHosts"])).run(config=options)
+    before = [*shield(options["server.allowedHosts"]), Middleware(Styled, css=css)]
+    st.App(script, middleware=before).run(config=options)
