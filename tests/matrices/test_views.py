@@ -184,7 +184,8 @@ def numbers_of(found, into):
             numbers_of(own, into)
     elif is_dataclass(found):
         for own in fields(found):
-            if own.name not in ("held_out", "fingerprint", "settings", "columns"):
+            # The source: the rows in the order that they were given in.
+            if own.name not in ("held_out", "fingerprint", "settings", "columns", "source"):
                 numbers_of(getattr(found, own.name), into)
     return into
 
