@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from scipy.stats import norm
 
 import calib
 from calib.analysis import Analysis
-from calib.analysis.recommendation import Recommendation, recommend
+from calib.analysis.recommendation import Recommendation, recommend, too_few
 from calib.analysis.verdict import (
     SIGNIFICANCE,
     Verdict,
@@ -425,3 +426,176 @@ def test_an_interval_whose_ends_read_the_same_has_more_digits():
     to_best = {"uncalibrated": Estimate(0.0067), "spline": Estimate(0.0)}
     sentence = recommend(losses, to_best, changes, cells(same, n=5000)).sentence
     assert "change −0.006712, 95% CI −0.006732 to −0.006693" in sentence
+
+
+def counted(*parts: tuple[float, int, int]) -> ScoreCells:
+    """Cells of a score, its rows and its positive rows. Sums of eighths are exact."""
+    score, n, positive = zip(*parts, strict=True)
+    outcome = np.concatenate([np.arange(a) < b for a, b in zip(n, positive, strict=True)])
+    return ScoreCells.from_arrays(outcome, np.repeat(score, n))
+
+
+def p_values(**found: float) -> dict[str, TestResult]:
+    return {key: TestResult(5.0, p, "") for key, p in found.items()}
+
+
+# Positive rows less expected ones: -400, then +100 or +101.
+@pytest.mark.parametrize(("positive", "kind"), [(700, "too high"), (701, "underconfident")])
+def test_scores_are_too_high_where_three_quarters_of_the_swing_remain(positive, kind):
+    assert judge(counted((0.5, 1600, 400), (0.75, 800, positive))).kind == kind
+
+
+@pytest.mark.parametrize(("positive", "kind"), [(500, "too low"), (499, "overconfident")])
+def test_scores_are_too_low_where_three_quarters_of_the_swing_remain(positive, kind):
+    assert judge(counted((0.5, 1600, 1200), (0.75, 800, positive))).kind == kind
+
+
+def said_of(*parts: tuple[float, int, int]) -> str:
+    return judge(counted(*parts)).finding
+
+
+def test_a_twentieth_of_the_rows_and_of_the_swing_is_not_worth_a_range_of_its_own():
+    # +10, then -200: 64 rows are 5% of 1280, and 10 is 5% of 200.
+    assert said_of((0.25, 64, 26), (0.5, 1216, 408)).startswith("Predictions average ")
+    assert said_of((0.25, 64, 27), (0.5, 1216, 408)).startswith("Predictions from 0.50 up average ")
+    assert said_of((0.25, 68, 27), (0.5, 1216, 408)).startswith("Predictions from 0.50 up average ")
+    # -200, then +9.
+    assert said_of((0.5, 1216, 408), (0.75, 64, 57)).startswith("Predictions average ")
+    assert said_of((0.5, 1216, 408), (0.75, 64, 59)).startswith("Predictions up to 0.50 average ")
+    assert said_of((0.5, 1216, 408), (0.75, 68, 60)).startswith("Predictions up to 0.50 average ")
+
+
+def test_a_range_in_the_middle_is_named_with_its_own_averages():
+    ends = (0.125, 400, 70), (0.875, 400, 370)
+    # 300 of 800 instead of 425; 100 of 400 instead of 200.
+    assert said_of(ends[0], (0.5, 600, 200), (0.625, 200, 100), ends[1]) == (
+        "Predictions between 0.50 and 0.62 average 53.1%, but 37.5% of those rows were positive."
+    )
+    assert said_of(ends[0], (0.5, 400, 100), ends[1]) == (
+        "Predictions of 0.50 average 50.0%, but 25.0% of those rows were positive."
+    )
+
+
+@pytest.mark.parametrize(("p", "answer"), [(0.05, "no evidence"), (0.0499, "not calibrated")])
+def test_a_p_value_of_5_percent_is_no_rejection(p, answer):
+    rows = counted((0.5, 800, 300))
+    found = judge(rows, p_values(ks=p, line=0.5), slope=Estimate(1.0))
+    assert found.answer == "no evidence"  # Holm doubles the smaller one
+    found = judge(rows, p_values(ks=p), slope=Estimate(1.0))
+    assert found.answer == answer
+    assert found.rejected == (("ks",) if p < 0.05 else ())
+
+
+def test_the_evidence_is_a_test_that_rejects():
+    tests = p_values(ks=0.05, line=0.001)
+    found = judge(counted((0.5, 800, 300)), tests, slope=Estimate(0.5, 0.4, 0.6))
+    assert (found.rejected, found.evidence) == (("line",), "slope and intercept χ² 5.0, p = 0.002")
+    # Gaps of groups have no direction, so that the line's test is not cited for them.
+    tests = p_values(hosmer_lemeshow=0.001, line=0.01)
+    found = judge(counted((0.5, 800, 400)), tests, slope=Estimate(0.5, 0.4, 0.6))
+    assert (found.kind, found.evidence) == ("uneven", "Hosmer-Lemeshow χ² 5.0, p = 0.002")
+    assert found.finding == "Predictions are too high in some ranges and too low in others."
+    found = judge(counted((0.5, 800, 300)), p_values(kuiper=0.001), slope=Estimate(1.0))
+    assert found.evidence == "Kuiper error 5.000, p = 0.001"
+
+
+@pytest.mark.parametrize(
+    ("slope", "kind", "finding"),
+    [
+        (Estimate(0.95, 0.92, 0.98), "overconfident", "are too extreme: .* 0.95 instead"),
+        (Estimate(0.995, 0.991, 0.999), "overconfident", "are too extreme: .* 0.9950 instead"),
+        (Estimate(1.2, 1.1, 1.3), "underconfident", "are not extreme enough: .* 1.20 instead"),
+        (Estimate(0.9, 0.8, 1.0), "uneven", "are too high in some ranges"),
+        (Estimate(1.1, 1.0, 1.2), "uneven", "are too high in some ranges"),
+    ],
+)
+def test_a_slope_is_said_where_its_interval_leaves_1(slope, kind, finding):
+    rows = counted((0.25, 800, 240), (0.75, 800, 560))
+    found = judge(rows, p_values(line=0.001), slope=slope)
+    assert found.kind == kind
+    assert re.search(finding, found.finding)
+
+
+@pytest.mark.parametrize(
+    ("tests", "said"),
+    [
+        (p_values(ks=0.001), "a test rejects calibration"),
+        (p_values(ks=0.001, line=0.001), "2 tests reject calibration"),
+    ],
+)
+def test_tests_that_reject_are_counted_where_no_calibrator_helps(tests, said):
+    found = judge(counted((0.5, 800, 300)), tests, KEEP, slope=Estimate(1.0))
+    assert (found.answer, found.kind) == ("inconclusive", "too high")
+    assert said in found.sentence
+
+
+@pytest.mark.parametrize("rarer", ["positives", "negatives"])
+def test_a_hundred_rows_of_an_outcome_are_enough_and_99_are_not(rarer):
+    outcome = np.arange(1000) < (100 if rarer == "positives" else 900)
+    enough = ScoreCells.from_arrays(outcome, np.full(1000, 0.5))
+    fewer = ScoreCells.from_arrays(outcome[1:999], np.full(998, 0.5))
+    calm = p_values(ks=0.5)
+    assert judge(enough, calm).answer == "no evidence"
+    found = judge(fewer, calm).sentence
+    assert found == f"Inconclusive: 99 {rarer} are too few to detect typical miscalibration."
+    assert recommend(LOSSES, TO_BEST, CHANGES, enough).method == "beta"
+    assert recommend(LOSSES, TO_BEST, CHANGES, fewer).reasons == (
+        f"Only 99 {rarer}; at least 100 are needed.",
+    )
+
+
+def test_the_number_of_rows_that_tell_is_kish_s_by_the_design_effect():
+    # 300 positives of weight 1 and 100 of weight 3: 600^2 / 1200 = 300 rows of equal weight.
+    weight = np.where(np.arange(4000) % 400 < 100, 3.0, 1.0)
+    rows = ScoreCells.from_arrays(np.arange(4000) < 400, np.full(4000, 0.1), weight)
+    names = ("positives", "negatives")
+    assert too_few(rows, names) == ""
+    assert too_few(replace(rows, design_effect=3.0), names) == ""
+    assert too_few(replace(rows, design_effect=4.0), names) == "75 positives (effective number)"
+    # Groups whose rows are more unlike than independent ones do not tell more.
+    few = counted((0.5, 1000, 80))
+    assert too_few(replace(few, design_effect=0.5), names) == "80 positives"
+    assert too_few(replace(few, design_effect=1.25), names) == "64 positives (effective number)"
+    assert too_few(counted((0.5, 200, 0)), names) == "0 positives"
+    assert too_few(counted((0.5, 200, 200)), names) == "0 negatives"
+
+
+def test_the_reasons_say_why_not_the_method_of_the_lowest_loss():
+    rows = cells(same)
+    unsure = CHANGES | {"isotonic": Estimate(-0.1, -0.2, 0.0)}
+    found = recommend(LOSSES, TO_BEST, unsure, rows)
+    assert found.reasons[1].startswith("Its gain is not significant (−0.10, 95% CI ")
+    losses = estimates(uncalibrated=0.5, platt=0.6)
+    to_best = {"uncalibrated": Estimate(0.0), "platt": Estimate(0.1, 0.05, 0.15)}
+    assert len(recommend(losses, to_best, to_best, rows).reasons) == 1
+    losses = estimates(uncalibrated=0.6, platt=0.5)
+    to_best = {"uncalibrated": Estimate(0.1, 0.05, 0.15), "platt": Estimate(0.0)}
+    changes = {"uncalibrated": Estimate(0.0), "platt": Estimate(-0.1, -0.15, -0.05)}
+    found = recommend(losses, to_best, changes, rows, level=0.9)
+    assert (found.method, len(found.reasons)) == ("platt", 1)
+    assert "90% CI" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("second", "low", "said"),
+    [
+        ("isotonic", 0.0, "not significantly different; Platt"),
+        ("isotonic", 1e-4, "significantly worse."),
+        ("logistic", 0.0, "not significantly different."),
+    ],
+)
+def test_a_runner_up_differs_where_its_interval_lies_above_0(second, low, said):
+    losses = {"uncalibrated": Estimate(0.6), "platt": Estimate(0.5), second: Estimate(0.501)}
+    to_best = {key: Estimate(0.001, low, 0.002) for key in losses} | {"platt": Estimate(0.0)}
+    changes = dict.fromkeys(losses, Estimate(-0.1, -0.12, -0.08)) | {"uncalibrated": Estimate(0.0)}
+    found = recommend(losses, to_best, changes, cells(same))
+    assert found.method == "platt"
+    assert said in found.reasons[1]
+
+
+def test_the_runner_up_is_the_next_best_of_all():
+    losses = estimates(uncalibrated=0.6, platt=0.5, isotonic=0.503, beta=0.502, spline=0.504)
+    to_best = {key: Estimate(loss.value - 0.5, -0.01, 0.01) for key, loss in losses.items()}
+    changes = dict.fromkeys(losses, Estimate(-0.1, -0.12, -0.08)) | {"uncalibrated": Estimate(0.0)}
+    reason = recommend(losses, to_best, changes, cells(same)).reasons[1]
+    assert reason.startswith(f"Runner-up: {CALIBRATORS['beta'].label} (")

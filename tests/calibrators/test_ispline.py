@@ -90,3 +90,41 @@ def test_hard_data_give_probabilities(scores, y, loss):
 def test_parameters_are_checked(parameters, texts):
     with texts.raises(ValueError):
         ISpline(**parameters).fit([0.1, 0.2], [0, 1])
+
+
+def test_knots_lie_at_the_quantiles_of_the_rows():
+    scores = np.arange(1, 60) / 60.0
+    y = np.arange(59) % 3 == 0
+    for n in (1, 5, 9):
+        levels = np.arange(1, n + 1) / (n + 1)
+        expected = np.quantile(scores, levels, method="inverted_cdf")
+        assert ISpline(n_knots=n).fit(scores, y).knots_.tolist() == expected.tolist()
+    # Nine of ten rows have one score, which is one knot.
+    scores = np.r_[np.full(90, 0.5), np.linspace(0.6, 0.9, 10)]
+    assert ISpline(n_knots=5).fit(scores, np.arange(100) % 3 == 0).knots_.tolist() == [0.5]
+
+
+@pytest.mark.parametrize("end", [5e-5, 1.0 - 5e-5])
+def test_no_knot_lies_at_an_end_of_the_axis(end):
+    # Beyond epsilon a score is its own place on the axis: half a ten thousandth from its end.
+    scores = np.r_[np.full(50, end), np.linspace(0.3, 0.7, 50)]
+    knots = ISpline(n_knots=3, epsilon=0.01).fit(scores, np.arange(100) % 3 == 0).knots_
+    inside = np.quantile(scores, [0.25, 0.5, 0.75], method="inverted_cdf")
+    assert knots.tolist() == [score for score in inside.tolist() if score != end]
+
+
+def test_knots_are_a_ten_thousandth_of_the_axis_apart():
+    near, far = 0.5 + 1e-4, 0.5 + 1e-2
+    for other, knots in ((near, [0.5]), (far, [0.5, far])):
+        scores = np.r_[np.full(50, 0.5), np.full(50, other), 0.2, 0.8]
+        gap = np.diff(compact_logit(np.array([0.5, other]), 0.01))[0]
+        assert (gap < 1e-4) == (other == near)
+        fitted = ISpline(n_knots=2, epsilon=0.01).fit(scores, np.arange(102) % 3 == 0)
+        assert fitted.knots_.tolist() == knots
+
+
+def test_five_knots_unless_another_number_is_asked_for():
+    fitted = ISpline(epsilon=0.01).fit(*draw())
+    assert len(fitted.knots()) == 5
+    # Cubic: three more curves than knots.
+    assert "8 rising I-splines" in fitted.formula()

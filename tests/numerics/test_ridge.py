@@ -58,3 +58,79 @@ def test_repeated_columns_do_no_harm():
     one = choose_ridge(columns, np.ones(60), y, np.array([1.0]), logistic=True)
     two = choose_ridge(twice, np.ones(60), y, np.array([2.0]), logistic=True)
     assert twice @ two.coefficients == pytest.approx(columns @ one.coefficients, abs=1e-8)
+
+
+def by_itself(columns, y, lam):
+    return choose_ridge(columns, np.ones(len(y)), y, np.array([lam]), logistic=True).losses[0]
+
+
+def test_smaller_lambdas_are_tried_while_the_loss_falls():
+    columns, y = rows()
+    lambdas, further = np.array([300.0, 100.0]), np.geomspace(30.0, 1e-3, 12)
+    alone = np.array([by_itself(columns, y, lam) for lam in (*lambdas, *further)])
+    best = int(alone.argmin())
+    assert 2 < best < 8  # among the further ones, four of which have not lowered it
+    found = choose_ridge(columns, np.ones(60), y, lambdas, logistic=True, further=further)
+    assert found.chosen == best
+    assert len(found.losses) == len(found.lambdas) == best + 1 + 4
+    assert found.losses == pytest.approx(alone[: best + 5], abs=1e-6)
+    # The last of those that are always tried is not the best one: no further one is.
+    enough = np.append(lambdas, further[:7])
+    found = choose_ridge(columns, np.ones(60), y, enough, logistic=True, further=further[7:])
+    assert (found.chosen, len(found.losses)) == (best, 9)
+    found = choose_ridge(columns, np.ones(60), y, enough, logistic=True)
+    assert (found.chosen, len(found.losses)) == (best, 9)
+
+
+@pytest.mark.parametrize("logistic", [False, True])
+def test_one_row_of_a_cell_is_left_out_at_once(logistic):
+    columns, _ = rows()
+    rng = np.random.default_rng(2)
+    weight = rng.integers(1, 5, 60)
+    positive = rng.binomial(weight, 0.4)
+    lambdas = np.array([3.0])
+    cells = choose_ridge(columns, weight, positive, lambdas, logistic=logistic)
+    each = np.repeat(np.arange(60), weight)
+    y = np.concatenate([np.arange(n) < k for n, k in zip(weight, positive, strict=True)])
+    expanded = choose_ridge(
+        columns[each], np.ones(len(y)), y.astype(float), lambdas, logistic=logistic
+    )
+    assert cells.losses == pytest.approx(expanded.losses, rel=1e-9)
+    # Rows of weight 2, or of 0.5 each.
+    for size in (2.0, 0.5):
+        scaled = choose_ridge(
+            columns, size * weight, size * positive, size * lambdas, logistic=logistic, row=size
+        )
+        assert scaled.losses == pytest.approx(cells.losses, rel=1e-9)
+
+
+@pytest.mark.parametrize("logistic", [False, True])
+def test_a_cell_that_weighs_less_than_a_row_is_left_out_whole(logistic):
+    """Its own part of the Hessian is its weight's, and what it is judged by a row's."""
+    columns, y = rows()
+    weight = np.where(np.arange(60) < 30, 0.5, 1.0)
+    found = choose_ridge(columns, weight, weight * y, np.array([2.0]), logistic=logistic, row=1.0)
+    named = choose_ridge(
+        columns, weight, weight * y, np.array([2.0]), logistic=logistic, row=np.ones(60)
+    )
+    assert found.losses == pytest.approx(named.losses, rel=1e-12)
+    own = choose_ridge(columns, weight, weight * y, np.array([2.0]), logistic=logistic, row=weight)
+    assert own.losses[0] < found.losses[0]
+
+
+def test_a_direction_in_which_the_columns_hardly_differ_is_left_out():
+    columns, y = rows()
+    tiny = 1e-9 * np.random.default_rng(3).normal(size=(60, 1))
+    more = choose_ridge(np.hstack([columns, tiny]), np.ones(60), y, np.array([1.0]), logistic=True)
+    one = choose_ridge(columns, np.ones(60), y, np.array([1.0]), logistic=True)
+    assert more.coefficients[:4] == pytest.approx(one.coefficients, abs=1e-6)
+    assert more.losses == pytest.approx(one.losses, abs=1e-8)
+
+
+def test_rows_that_a_line_separates_have_a_finite_fit():
+    x = np.linspace(-1.0, 1.0, 40)[:, None]
+    y = (x[:, 0] > 0).astype(float)
+    ours = choose_ridge(x, np.ones(40), y, np.array([1e-4]), logistic=True)
+    theirs = LogisticRegression(C=1e4, tol=1e-12, max_iter=10_000).fit(x, y)
+    assert ours.coefficients == pytest.approx(theirs.coef_[0], rel=1e-3)
+    assert ours.intercept == pytest.approx(0.0, abs=1e-6)

@@ -102,3 +102,30 @@ def test_what_cannot_be_estimated_is_nan():
 
 def width(estimate):
     return estimate.high - estimate.low
+
+
+X, TEN = np.array([0.0, 1.0]), np.array([10.0, 10.0])
+
+
+def test_the_likelihood_of_separated_rows_never_falls_towards_steeper_slopes():
+    """Ten negatives, then ten positives: of slope b it is 20 log(expit(b / 2))."""
+    low, high = profile_bounds(X, np.array([0.0, 10.0]), TEN, 60.0, 1.0, 1.92)
+    assert low == pytest.approx(-2.0 * math.log(math.expm1(1.92 / 20.0)), rel=1e-8)
+    assert high == math.inf
+    low, high = profile_bounds(X, np.array([10.0, 0.0]), TEN, -60.0, 1.0, 1.92)
+    assert high == pytest.approx(2.0 * math.log(math.expm1(1.92 / 20.0)), rel=1e-8)
+    assert low == -math.inf
+
+
+@pytest.mark.parametrize("error", [1e-6, 1.1, 40.0])
+def test_bounds_are_found_from_any_first_step(error):
+    low, high = profile_bounds(X, np.array([2.0, 8.0]), TEN, 2.0 * math.log(4.0), error, 1.92)
+
+    def height(b):
+        # By symmetry the intercept is -b / 2.
+        return 16.0 * log_expit(b / 2.0) + 4.0 * log_expit(-b / 2.0)
+
+    top = height(2.0 * math.log(4.0))
+    assert top - height(low) == pytest.approx(1.92, rel=1e-7)
+    assert top - height(high) == pytest.approx(1.92, rel=1e-7)
+    assert low < 2.0 * math.log(4.0) < high
