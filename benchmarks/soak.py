@@ -112,8 +112,10 @@ def soak(
         came = list(pool.map(lambda seed: arrive(url, seed), range(1, n_people + 1)))
         people = [person for person, _ in came]
         dropped = pool.submit(explode, url, done) if bombs else None
-        moves = list(pool.map(lambda p: move(p, id(p) % 1000, seconds), people))
-        done.set()
+        try:
+            moves = list(pool.map(lambda p: move(p, id(p) % 1000, seconds), people))
+        finally:
+            done.set()
     found = {
         "first_alone": first_alone,
         "first": max(seconds for _, seconds in came),
