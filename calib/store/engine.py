@@ -65,7 +65,7 @@ def _postgresql(url: URL, patience: float) -> Engine:
     def look(connection: ImpatientConnection, _record: object, _proxy: object) -> None:
         # A server may have been restarted, or frozen, since a connection was last used.
         try:
-            connection.glance()
+            connection.glance(GLANCE)
         except Exception as error:
             raise DisconnectionError(str(error)) from error
 

@@ -7,8 +7,6 @@ from typing import Any
 import psycopg
 from psycopg.errors import _WaitTimeout
 
-from calib.store.engine import GLANCE
-
 
 class ImpatientConnection(psycopg.Connection[Any]):
     """A server that is frozen, or behind a network that lost it, keeps its sockets open: neither
@@ -31,15 +29,15 @@ class ImpatientConnection(psycopg.Connection[Any]):
             self.pgconn.finish()
             raise psycopg.OperationalError(f"no answer within {self.patience:g} seconds") from None
 
-    def glance(self) -> None:
-        """Ask whether the server is there.
+    def glance(self, at_most: float) -> None:
+        """Ask whether the server is there, and wait for so many seconds at most.
 
         Raises
         ------
         psycopg.OperationalError
             If it does not answer at once.
         """
-        patience, self.patience = self.patience, min(GLANCE, self.patience)
+        patience, self.patience = self.patience, min(at_most, self.patience)
         try:
             self.execute("SELECT 1")
             self.rollback()
