@@ -14,6 +14,7 @@ from calib.numerics.cell_table import STRIDE, CellTable, merge_entries
 from calib.numerics.score_grid import grid_keys, refined_keys
 from calib.reports.disclosure import SCORE_DIGITS
 from calib.reports.grouping import MIN_ROWS, merge_small
+from calib.text import count
 
 MOST_CELLS = 8192
 
@@ -102,7 +103,7 @@ def groups(rows: FloatArray, cuts: IntArray, most: int = MOST_CELLS) -> IntArray
     """
     total = np.concatenate([[0.0], np.cumsum(rows)])
     if total[-1] < MIN_ROWS:
-        raise ValueError(f"Guarded cells need at least {MIN_ROWS} rows, got {total[-1]:.0f}.")
+        raise ValueError(f"Guarded cells need at least {MIN_ROWS} rows, got {count(total[-1])}.")
     firsts = np.union1d([0], cuts[(cuts > 0) & (cuts < len(rows))]).astype(np.int64)
     runs = merge_small(np.diff(total[firsts], append=total[-1]))
     ends = [*(int(firsts[run.start]) for run in runs), len(rows)]
