@@ -25,9 +25,9 @@ class Turns:
     Examples
     --------
     >>> turns = Turns(2)
-    >>> with turns.turn(), turns.turn():
+    >>> with turns.turn(), turns.turn():  # work within work has its turn already
     ...     len(turns)
-    2
+    1
     """
 
     def __init__(self, most: int) -> None:
@@ -35,6 +35,8 @@ class Turns:
         # Those who work stand first.
         self._line: list[object] = []
         self._moved = threading.Condition()
+        # Two that both wait for a second turn within their first would wait for ever.
+        self._own = threading.local()
 
     def __len__(self) -> int:
         return len(self._line)
@@ -49,13 +51,18 @@ class Turns:
             Called while waiting, several times a second, with the place in line; 1 is next. What it
             raises gives the place up. By default the page shows the place.
         """
+        if getattr(self._own, "working", False):
+            yield
+            return
         ticket = object()
         with self._moved:
             self._line.append(ticket)
         try:
             self._wait(ticket, told)
+            self._own.working = True
             yield
         finally:
+            self._own.working = False
             with self._moved:
                 self._line.remove(ticket)
                 self._moved.notify_all()

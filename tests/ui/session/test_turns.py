@@ -59,9 +59,38 @@ def test_who_gives_up_leaves_the_line() -> None:
     def give_up(place: int) -> None:
         raise KeyboardInterrupt
 
+    release = threading.Event()
+
+    def hold() -> None:
+        with turns.turn():
+            release.wait(5.0)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    while not len(turns):
+        time.sleep(0.001)
+    with pytest.raises(KeyboardInterrupt), turns.turn(give_up):
+        raise AssertionError("It was not its turn.")
+    assert len(turns) == 1
+    release.set()
+    holder.join()
     with turns.turn():
-        with pytest.raises(KeyboardInterrupt), turns.turn(give_up):
-            raise AssertionError("It was not its turn.")
         assert len(turns) == 1
-    with turns.turn():
-        assert len(turns) == 1
+
+
+def test_work_within_work_waits_for_no_second_turn() -> None:
+    turns, both, done = Turns(2), threading.Barrier(2), []
+
+    def work() -> None:
+        with turns.turn():
+            both.wait(5.0)
+            with turns.turn():
+                done.append(len(turns))
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(5.0)
+    assert len(done) == 2
+    assert len(turns) == 0
