@@ -48,6 +48,11 @@ def add_scan(commands: Commands) -> None:
     parser.add_argument("sources", nargs="+", metavar="FILE", help="file, glob or folder")
     parser.add_argument("--table", metavar="NAME", help="table of a DuckDB database")
     add_columns(parser, OF_SCAN)
+    parser.add_argument(
+        "--view",
+        default="",
+        help="with one score column per class: top:1 (the default) or class:k",
+    )
     add_output(parser, "file of cells to write, ending in .parquet", required=True)
     query = add_command(
         commands,
@@ -71,7 +76,7 @@ def run_scan(given: argparse.Namespace) -> int:
 
     for path in given.output:
         check_output(path, (".parquet",))
-    counted = scan(given.sources, table=given.table, **_named(given, OF_SCAN))
+    counted = scan(given.sources, table=given.table, view=given.view, **_named(given, OF_SCAN))
     for path in given.output:
         counted.save(path)
         print(path)
@@ -86,7 +91,11 @@ def run_sql(given: argparse.Namespace) -> int:
     _check_engine()
     from calib.scanning import scan_sql
 
-    query = scan_sql(given.dialect, table=given.table, **_named(given, OF_QUERY))
+    named = _named(given, OF_QUERY)
+    if len(named["score"]) != 1:
+        raise ValueError(f"--score must name one column, got {len(named['score'])}.")
+    (named["score"],) = named["score"]
+    query = scan_sql(given.dialect, table=given.table, **named)
     print(query, end="")
     return 0
 
@@ -99,9 +108,7 @@ def _named(given: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
         return named
     if not named.get("score"):
         raise ValueError("--score must name the column of the score.")
-    if len(named["score"]) != 1:
-        raise ValueError(f"--score must name one column, got {len(named['score'])}.")
-    return named | {"score": named["score"][0]}
+    return named
 
 
 def _check_engine() -> None:

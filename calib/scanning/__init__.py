@@ -17,12 +17,15 @@ import pandas as pd
 from calib.core.aggregate import Aggregate
 from calib.core.counting import joined_pieces
 from calib.core.progress import Progress
+from calib.loading.guessing.class_columns import shortened
 from calib.loading.loader import as_label_text, as_label_texts
 from calib.loading.options import ColumnMapping, Transform
+from calib.loading.problems import refuse
 from calib.numerics.cell_table import MAX_SCORES
 from calib.scanning.counting import Counter, Pieces
 from calib.scanning.describing import Description, check_columns, collected, describe
 from calib.scanning.expressions import SCORE, probability
+from calib.scanning.matrix import describe_view
 from calib.scanning.models import ModelRows, count_models
 from calib.scanning.query import scan_sql
 from calib.scanning.results import is_result, read_result
@@ -36,7 +39,8 @@ def scan(
     source: Any,
     *,
     outcome: str = "",
-    score: str = "",
+    score: str | Sequence[str] = "",
+    view: str = "",
     models: Sequence[str] = (),
     model: str | None = None,
     slices: Sequence[str] = (),
@@ -70,7 +74,11 @@ def scan(
         dataset, or a frame of pandas, Dask, Ibis or PySpark. Or the result of the query that
         `calib.scan_sql` prints, as CSV or Parquet: of what follows it needs `positive` only.
     outcome, score : str
-        Columns of the labels, and of the scores of the positive class.
+        Columns of the labels, and of the scores of the positive class; or one score column per
+        class, of which a view is counted. Labels are matched to columns as `calib.load` does it.
+    view : str
+        Of one score column per class: "top:1" (the default), the largest score against "is it that
+        class", or "class:k", the score of class k against "is it k".
     models : sequence of str
         Instead of `score`, the score columns of several models, each of which is counted by itself:
         `Aggregate.of_model` takes one out of the result.
@@ -86,7 +94,8 @@ def scan(
     positive : object, optional
         Label that counts as positive, or several. If None, one that says so, such as 1 or "yes".
     transform : str
-        What makes the scores probabilities: "percent", "tenths", "logit" or "clip".
+        What makes the scores probabilities: "percent", "tenths", "logit" or "clip"; of one column
+        per class also "softmax" or "normalize".
     swap : bool
         Use 1 - score.
     drop_missing : bool
@@ -142,9 +151,10 @@ def scan(
     if is_result(source):
         made = read_result(source, positive)
         return replace(made, name=name or made.name, sources=(_fingerprint(made),))
+    scores = score if isinstance(score, str) else tuple(score)
     mapping = ColumnMapping(
         outcome=outcome,
-        score=score,
+        score=scores[0] if len(scores) == 1 else scores,
         models=tuple(models),
         model=model,
         positive=as_label_texts(positive),
@@ -159,15 +169,23 @@ def scan(
         swap=swap,
         drop_missing=drop_missing,
     )
+    one_score = not isinstance(mapping.score, tuple)
+    chosen = view or ("class:1" if one_score else "top:1")
+    if one_score and chosen != "class:1":
+        raise refuse("view", f"view={view!r} needs one score column per class: `score`.")
     steps = Steps()
     names = [*mapping.slices, *(each for each in (outcome, split, fold, group, model) if each)]
     with opened(source, table, names) as (rows, called, engine):
 
         def count(one: ModelRows) -> Aggregate:
             steps(0.0, 0.1, "Checking the columns")
-            found = describe(one.rows, one.mapping, max_scores)
+            if isinstance(one.mapping.score, tuple):
+                found = describe_view(one.rows, one.mapping, chosen, max_scores)
+            else:
+                found = describe(one.rows, one.mapping, max_scores)
             counted = Counter(found, one.mapping, n_ranges, steps).count()
-            return _aggregate(found, counted, one.mapping, name or called, max_scores)
+            made = _aggregate(found, counted, one.mapping, name or called, max_scores)
+            return replace(made, view_key=chosen)
 
         made = watched(
             lambda: count_models(rows, mapping, count, steps), engine, steps, progress, cancel
@@ -182,9 +200,9 @@ def _aggregate(
         counted.parts,
         counted.pieces,
         name=name,
-        score_name=str(mapping.score),
+        score_name=shortened(mapping.score_columns),
         outcome_name=str(mapping.outcome),
-        positive_name=found.class_names[1],
+        positive_name=found.positive_name,
         class_names=found.class_names,
         time_name=mapping.time or "",
         time_kind=counted.time_kind,

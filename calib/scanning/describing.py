@@ -11,10 +11,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from calib.loading.checking.inspection import class_structure
 from calib.loading.checking.mapped_rows import ROUNDING
 from calib.loading.checking.outcomes import MAX_LABELS, count_as_positive
 from calib.loading.checking.rows import LEAVE_OUT
 from calib.loading.checking.scores import outside_problem
+from calib.loading.guessing.class_columns import shortened
 from calib.loading.guessing.roles import telling_labels
 from calib.loading.labels import Labels, as_outcome
 from calib.loading.loader import with_arguments
@@ -27,6 +29,12 @@ from calib.text import joined, plural, quoted, significant
 # Distinct values are counted among so many rows first.
 PROBED = 1_000_000
 MAX_CLUSTERS = 1000
+# What is wrong with a cell -> code of the problem.
+CODES = {
+    "infinite": "infinite",
+    "not positive": "weights",
+    "none of the classes": "outside-classes",
+}
 OUTCOME, POSITIVE = "calib_outcome", "calib_positive"
 SPLIT, FOLD_NAME, GROUP = "calib_split", "calib_fold", "calib_group"
 
@@ -40,7 +48,8 @@ class Description:
     rows : LazyFrame
         Usable rows with score, outcome and weight as the analysis takes them.
     class_names : tuple of str
-        Negative and positive.
+        Negative and positive; of one score per class all classes.
+    positive_name : str
     set_aside : mapping of str to int
     largest : float or None
         Largest weight; None where rows have none.
@@ -49,7 +58,8 @@ class Description:
     """
 
     rows: nw.LazyFrame[Any]
-    class_names: tuple[str, str]
+    class_names: tuple[str, ...]
+    positive_name: str
     set_aside: Mapping[str, int]
     largest: float | None
     exact: bool
@@ -73,14 +83,14 @@ def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -
         With the problems of the Data page, and their repairs.
     """
     check_columns(rows, mapping)
-    plain = rows.with_columns(**_columns(rows, mapping))
-    _check_outcomes(plain, mapping)
-    facts = _facts(plain, mapping)
+    plain = rows.with_columns(**named_columns(rows, mapping))
+    check_outcomes(plain, mapping)
+    facts = facts_of(plain, mapping)
     labels, of_value, unknown = labels_of(facts[OUTCOME], facts["rows"], mapping)
     positives = positives_of(labels, mapping, facts["rows"], of_value)
     codes = [labels.find(name) for name in positives]
     known = [value for value, code in zip(facts[OUTCOME], of_value, strict=True) if code >= 0]
-    kept = _usable(plain, mapping, known, unknown, facts)
+    kept = usable_rows(plain, mapping, known, unknown, facts)
     hits = [v for v, c in zip(facts[OUTCOME], of_value, strict=True) if c >= 0 and c in codes]
     _check_scores(kept.rows, mapping, facts)
     near = float(facts["low"].min()) < 0.0 or float(facts["high"].max()) > 1.0
@@ -91,14 +101,29 @@ def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -
         # The narrower what is grouped by, the faster.
         whether(nw.col(OUTCOME).is_in(hits)).cast(nw.Int8).alias(POSITIVE),
     )
+    class_names = class_names_of(labels, positives)
+    return described(usable, mapping, facts, kept, class_names, class_names[1], max_scores)
+
+
+def described(
+    rows: nw.LazyFrame[Any],
+    mapping: ColumnMapping,
+    facts: pd.DataFrame,
+    kept: Kept,
+    class_names: tuple[str, ...],
+    positive_name: str,
+    max_scores: int,
+) -> Description:
+    """What is known of rows whose score and outcome are those of the analysis."""
     if mapping.group is not None:
-        usable = few_clusters(usable)
+        rows = few_clusters(rows)
     return Description(
-        usable,
-        class_names_of(labels, positives),
+        rows,
+        class_names,
+        positive_name,
         kept.set_aside,
         float(facts["largest"].max()) if mapping.weight else None,
-        _few_scores(usable, max_scores, int(facts["rows"].sum())),
+        few_scores(rows, max_scores, int(facts["rows"].sum())),
     )
 
 
@@ -139,7 +164,7 @@ def check_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
         for column, role in mapping.columns().items()
         if column not in schema
     ]
-    if mapping.outcome == mapping.score:
+    if mapping.outcome in mapping.score_columns:
         problems.append(
             error(
                 "same-column",
@@ -158,9 +183,10 @@ def check_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
                 "Use no folds of the file",
             )
         )
+    problems += class_structure(mapping)
     if not problems:
-        for role in ("score", "weight"):
-            column = getattr(mapping, role)
+        numbers = [("score", name) for name in mapping.score_columns]
+        for role, column in (*numbers, ("weight", mapping.weight)):
             if column is not None and not schema[column].is_numeric():
                 problems.append(
                     error(
@@ -174,7 +200,7 @@ def check_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
         raise with_arguments(InputError(problems), mapping)
 
 
-def _columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, nw.Expr]:
+def named_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, nw.Expr]:
     """Every named column as a column of ours, so that no name of the data is in the way."""
     schema = rows.collect_schema()
 
@@ -184,10 +210,9 @@ def _columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, nw.Ex
             return own.cast(nw.String)
         return own
 
-    named: dict[str, nw.Expr] = {
-        OUTCOME: text(str(mapping.outcome)),
-        SCORE: probability(mapping),
-    }
+    named: dict[str, nw.Expr] = {OUTCOME: text(str(mapping.outcome))}
+    if isinstance(mapping.score, str):
+        named[SCORE] = probability(mapping)
     if mapping.weight is not None:
         named[WEIGHT] = nw.col(mapping.weight).cast(nw.Float64)
     for name, column in ((SPLIT, mapping.split), (FOLD_NAME, mapping.fold), (GROUP, mapping.group)):
@@ -201,9 +226,10 @@ def _columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, nw.Ex
     return named
 
 
-def _check_outcomes(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
+def check_outcomes(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
+    """Refuse an outcome of so many values that it is no label, and no rows."""
     distinct = n_distinct(rows, OUTCOME, PROBED)
-    if distinct > 2 * MAX_LABELS:
+    if distinct > 2 * max(MAX_LABELS, len(mapping.score_columns)):
         raise refuse(
             "many-labels",
             f"The outcome column {quoted(mapping.outcome)} holds {distinct:,} different values, so "
@@ -213,15 +239,31 @@ def _check_outcomes(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
         raise refuse("no-rows", "There are no rows. Choose another source.")
 
 
-def _facts(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> pd.DataFrame:
-    """By outcome: rows, least and largest score and weight, and cells that cannot be used."""
+def facts_of(
+    rows: nw.LazyFrame[Any], mapping: ColumnMapping, least: nw.Expr | None = None, **tests: nw.Expr
+) -> pd.DataFrame:
+    """By outcome: rows, least and largest score and weight, and cells that cannot be used.
+
+    Parameters
+    ----------
+    rows : LazyFrame
+    mapping : ColumnMapping
+    least : Expr, optional
+        Of rows of several scores, the least one.
+    **tests : Expr
+        Of how many rows these hold, too.
+    """
     score = nw.col(SCORE)
     finite = score.is_finite()
     sums = {
         "score missing": score.is_null() | score.is_nan(),
         "score infinite": ~(score.is_null() | score.is_nan()) & ~finite,
     }
-    values = {"low": nw.when(finite).then(score), "high": nw.when(finite).then(score)}
+    sums |= {name: finite & test for name, test in tests.items()}
+    values = {
+        "low": nw.when(finite).then(score if least is None else least),
+        "high": nw.when(finite).then(score),
+    }
     if mapping.weight is not None:
         weight = nw.col(WEIGHT)
         sums["weight missing"] = weight.is_null() | weight.is_nan()
@@ -337,19 +379,35 @@ def class_names_of(labels: Labels, positives: tuple[str, ...]) -> tuple[str, str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Kept:
+class Kept:
+    """Rows that can be used, and how many others there are by reason."""
+
     rows: nw.LazyFrame[Any]
     set_aside: dict[str, int]
 
 
-def _usable(
+def usable_rows(
     rows: nw.LazyFrame[Any],
     mapping: ColumnMapping,
     known: list[Any],
     unknown: list[bool],
     facts: pd.DataFrame,
-) -> _Kept:
-    """Rows without those that cannot be used; refuse these unless they are to be left out."""
+    unclear_is: str = "outcome unknown",
+) -> Kept:
+    """Rows without those that cannot be used; refuse these unless they are to be left out.
+
+    Parameters
+    ----------
+    rows : LazyFrame
+    mapping : ColumnMapping
+    known : list
+        Values of the outcome that can be used.
+    unknown : list of bool
+        Which values of the outcome are set aside for a reason of their own.
+    facts : DataFrame
+    unclear_is : str
+        That reason.
+    """
     unclear = [value for value, odd in zip(facts[OUTCOME], unknown, strict=True) if odd]
     found = _reasons(mapping)
     named = {
@@ -359,9 +417,9 @@ def _usable(
     }
     n_known = int(facts["rows"][[v in known for v in facts[OUTCOME]]].sum())
     if n_known == int(facts["rows"].sum()) and not named:
-        return _Kept(rows, {})
+        return Kept(rows, {})
     tests = {
-        "outcome unknown": nw.col(OUTCOME).is_in(unclear) if unclear else None,
+        unclear_is: nw.col(OUTCOME).is_in(unclear) if unclear else None,
         "outcome missing": ~nw.col(OUTCOME).is_in(known) | nw.col(OUTCOME).is_null(),
         **found,
     }
@@ -372,20 +430,15 @@ def _usable(
     marked = rows.with_columns(reason.alias("calib_reason"))
     counts = collected(marked.group_by("calib_reason").agg(nw.len().alias("rows")))
     by_reason = {row["calib_reason"]: int(row["rows"]) for row in counts.to_pylist()}
-    set_aside = {name: by_reason[name] for name in _order(tests) if name in by_reason}
+    order = ["outcome missing", unclear_is, *found]
+    set_aside = {name: by_reason[name] for name in order if name in by_reason}
     if not mapping.drop_missing:
         total = int(facts["rows"].sum())
         problems = [unusable(mapping, why, n, total) for why, n in set_aside.items()]
         raise with_arguments(InputError(problems), mapping)
     if "" not in by_reason:
         raise refuse("no-rows", "No row is left that can be used.")
-    return _Kept(marked.filter(nw.col("calib_reason") == ""), set_aside)
-
-
-def _order(tests: Mapping[str, Any]) -> list[str]:
-    """Reasons as a file's rows are set aside for them."""
-    rest = [name for name in tests if not name.startswith("outcome")]
-    return ["outcome missing", "outcome unknown", *rest]
+    return Kept(marked.filter(nw.col("calib_reason") == ""), set_aside)
 
 
 def _reasons(mapping: ColumnMapping) -> dict[str, nw.Expr]:
@@ -407,10 +460,12 @@ def _reasons(mapping: ColumnMapping) -> dict[str, nw.Expr]:
 def unusable(mapping: ColumnMapping, reason: str, count: int, total: int) -> Problem:
     """Rows that cannot be used for a reason, and that they may be left out."""
     role, _, state = reason.partition(" ")
+    named = getattr(mapping, role)
+    column = quoted(named if isinstance(named, str) else shortened(named))
     return error(
-        {"infinite": "infinite", "not positive": "weights"}.get(state, "missing"),
-        f"The {role} {quoted(getattr(mapping, role))} is {state} in {plural(count, 'row')} of "
-        f"{total:,}. Leave these rows out, or fill them in the source.",
+        CODES.get(state, "missing"),
+        f"The {role} {column} is {state} in {plural(count, 'row')} of {total:,}. Leave these rows "
+        "out, or fill them in the source.",
         replace(mapping, drop_missing=True),
         LEAVE_OUT,
     )
@@ -435,7 +490,7 @@ def _check_scores(rows: nw.LazyFrame[Any], mapping: ColumnMapping, facts: pd.Dat
     raise with_arguments(InputError([problem]), mapping)
 
 
-def _few_scores(rows: nw.LazyFrame[Any], max_scores: int, total: int) -> bool:
+def few_scores(rows: nw.LazyFrame[Any], max_scores: int, total: int) -> bool:
     """Whether there are at most so many distinct scores; mostly the first rows tell."""
     sizes = (PROBED, total) if total > PROBED else (total,)
     for size in sizes:

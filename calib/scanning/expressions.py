@@ -7,7 +7,9 @@ are sums of whole numbers: of a score, its place within its cell; of a weight, i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 import narwhals as nw
@@ -15,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib.loading.checking.mapped_rows import DIVISORS
-from calib.loading.options import ColumnMapping
+from calib.loading.options import OF_ROWS, ColumnMapping, Transform
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.cell_table import STRIDE
 from calib.numerics.score_grid import (
@@ -58,6 +60,48 @@ def probability(mapping: ColumnMapping, *, rounded: bool = False) -> nw.Expr:
     if rounded:
         score = score.clip(0.0, 1.0)
     return 1.0 - score if mapping.swap else score
+
+
+def class_scores(
+    rows: nw.LazyFrame[Any], names: Sequence[str], transform: Transform
+) -> nw.LazyFrame[Any]:
+    """Columns of class scores as probabilities, by a transform.
+
+    Parameters
+    ----------
+    rows : LazyFrame
+    names : sequence of str
+        Columns of numbers, one per class, which are replaced.
+    transform : str
+    """
+    scores = [nw.col(name) for name in names]
+    if transform == "softmax":
+        rows = rows.with_columns(nw.max_horizontal(*scores).alias("calib_most"))
+        rows = rows.with_columns(*((own - nw.col("calib_most")).exp() for own in scores))
+    if transform in OF_ROWS:
+        rows = rows.with_columns(total(scores).alias("calib_whole"))
+        whole = nw.col("calib_whole")
+        shares = (nw.when(whole != 0.0).then(own / whole).otherwise(nw.lit(0.0)) for own in scores)
+        return rows.with_columns(
+            *(share.alias(name) for share, name in zip(shares, names, strict=True))
+        )
+    found = (probability(ColumnMapping(score=name, transform=transform)) for name in names)
+    return rows.with_columns(*(own.alias(name) for own, name in zip(found, names, strict=True)))
+
+
+def total(values: Sequence[nw.Expr]) -> nw.Expr:
+    """Sum of columns in the order in which NumPy adds a row, so that it rounds in the same way."""
+    n = len(values)
+    if n < 8:
+        return reduce(add, values)
+    if n > 128:
+        half = n // 2 - n // 2 % 8
+        return total(values[:half]) + total(values[half:])
+    whole = n - n % 8
+    eight = [reduce(add, values[i:whole:8]) for i in range(8)]
+    while len(eight) > 1:
+        eight = [one + other for one, other in zip(eight[::2], eight[1::2], strict=True)]
+    return reduce(add, values[whole:], eight[0])
 
 
 def with_keys(

@@ -88,7 +88,7 @@ def _structure(table: Table, mapping: ColumnMapping, test_table: Table | None) -
             f"Outcome and score are the same column, {quoted(mapping.outcome)}. Choose another "
             "column for one of them.",
         )
-    yield from _class_structure(mapping)
+    yield from class_structure(mapping)
     for column, role in mapping.columns().items():
         if column not in table.frame.columns:
             yield _absent(column, role, "the table")
@@ -116,7 +116,8 @@ def _folds_and_test(mapping: ColumnMapping, test_table: Table | None) -> Iterato
     )
 
 
-def _class_structure(mapping: ColumnMapping) -> Iterator[Problem]:
+def class_structure(mapping: ColumnMapping) -> Iterator[Problem]:
+    """What does not fit the number of score columns."""
     if isinstance(mapping.score, tuple) and len(mapping.score) == 1:
         (column,) = mapping.score
         yield error(

@@ -14,7 +14,8 @@ from calib.core.checks import ROW_SUM_TOLERANCE
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.outcomes import positive_question
 from calib.loading.checking.rows import LEAVE_OUT, parts
-from calib.loading.guessing.class_columns import shortened
+from calib.loading.guessing.class_columns import Classes, shortened
+from calib.loading.labels import Labels
 from calib.loading.options import ColumnMapping, Transform
 from calib.loading.problems import Problem, error, warning
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks
@@ -202,25 +203,35 @@ def _class_labels(rows: Rows) -> Iterator[Problem]:
     assert classes is not None
     outside = (labels.codes >= 0) & (rows.outcome < 0)
     if 2 * outside.sum() > (labels.codes >= 0).sum():
-        yield _other_classes(rows)
+        yield other_classes(classes, labels)
         return
     if outside.any() and not rows.mapping.drop_missing:
         yield _outside_classes(rows, outside)
+    yield from matched_in_order(rows.mapping, classes)
+    for part, chosen in parts(rows).items():
+        counts = np.bincount(rows.outcome[chosen], minlength=len(classes.names))
+        if counts.any():
+            yield from seen_classes(classes, counts, part)
+        elif rows.test is None:
+            yield error("no-rows", "No row is left that can be used.")
+
+
+def matched_in_order(mapping: ColumnMapping, classes: Classes) -> Iterator[Problem]:
+    """Warn where nothing but their order says which column is which label's."""
     if classes.match == "order":
         yield warning(
             "class-order",
             "The labels do not show which score column belongs to which class. They were "
             f"matched in sorted order: {quoted(classes.names[0])} is "
-            f"{quoted(rows.mapping.score_columns[0])}, {quoted(classes.names[-1])} is "
-            f"{quoted(rows.mapping.score_columns[-1])}. Name each column after its label if that "
+            f"{quoted(mapping.score_columns[0])}, {quoted(classes.names[-1])} is "
+            f"{quoted(mapping.score_columns[-1])}. Name each column after its label if that "
             "is wrong.",
         )
-    yield from _seen(rows)
 
 
-def _other_classes(rows: Rows) -> Problem:
-    assert rows.classes is not None
-    names, labels = rows.classes.names, rows.labels
+def other_classes(classes: Classes, labels: Labels) -> Problem:
+    """Most labels are not the classes of the score columns."""
+    names = classes.names
     return error(
         "class-columns",
         f"The labels {joined([quoted(name) for name in labels.names[:MAX_NAMED]], len(labels))} "
@@ -246,31 +257,35 @@ def _outside_classes(rows: Rows, outside: BoolArray) -> Problem:
     )
 
 
-def _seen(rows: Rows) -> Iterator[Problem]:
-    assert rows.classes is not None
-    names = rows.classes.names
-    for part, chosen in parts(rows).items():
-        counts = np.bincount(rows.outcome[chosen], minlength=len(names))
-        absent = np.flatnonzero(counts == 0)
-        if len(absent) == len(names):
-            if rows.test is None:
-                yield error("no-rows", "No row is left that can be used.")
-        elif len(absent) == len(names) - 1:
-            yield error(
-                "one-class",
-                f"All of {part} ({int(counts.sum()):,}) have the label "
-                f"{quoted(names[int(counts.argmax())])}. Calibration compares classes: upload "
-                "rows of others as well, or choose another outcome column.",
-            )
-        elif len(absent):
-            shown = [quoted(names[i]) for i in absent[:MAX_NAMED]]
-            verb = "has" if len(absent) == 1 else "have"
-            yield warning(
-                "unseen-classes",
-                f"{plural(len(absent), 'class')} of {len(names):,} {verb} no row among {part}: "
-                f"{joined(shown, len(absent))}. {'Its' if len(absent) == 1 else 'Their'} scores "
-                "cannot be fitted or tested on these rows.",
-            )
+def seen_classes(classes: Classes, counts: IntArray, part: str) -> Iterator[Problem]:
+    """What classes without a row mean.
+
+    Parameters
+    ----------
+    classes : Classes
+    counts : ndarray of int, shape (m,)
+        Rows of each class; some are not zero.
+    part : str
+        Which rows these are, such as "the rows".
+    """
+    names = classes.names
+    absent = np.flatnonzero(counts == 0)
+    if len(absent) == len(names) - 1:
+        yield error(
+            "one-class",
+            f"All of {part} ({int(counts.sum()):,}) have the label "
+            f"{quoted(names[int(counts.argmax())])}. Calibration compares classes: upload "
+            "rows of others as well, or choose another outcome column.",
+        )
+    elif len(absent):
+        shown = [quoted(names[i]) for i in absent[:MAX_NAMED]]
+        verb = "has" if len(absent) == 1 else "have"
+        yield warning(
+            "unseen-classes",
+            f"{plural(len(absent), 'class')} of {len(names):,} {verb} no row among {part}: "
+            f"{joined(shown, len(absent))}. {'Its' if len(absent) == 1 else 'Their'} scores "
+            "cannot be fitted or tested on these rows.",
+        )
 
 
 def _matrix_scores(rows: Rows) -> Iterator[Problem]:
@@ -298,34 +313,71 @@ def _all_certain(matrix: NDArray[np.floating]) -> bool:
 
 
 def _matrix_outside(rows: Rows, low: float, high: float, sums: FloatArray) -> Problem:
+    near = bool(np.abs(sums - 1.0).max() <= LITTLE)
+    percents = float(np.mean(np.abs(sums - 100.0) < 1.0)) > 0.5
+    return matrix_outside(rows.mapping, low, high, near=near, percents=percents)
+
+
+def matrix_outside(
+    mapping: ColumnMapping, low: float, high: float, *, near: bool, percents: bool
+) -> Problem:
+    """What class scores outside [0, 1] look like, and the conversion that repairs them.
+
+    Parameters
+    ----------
+    mapping : ColumnMapping
+    low, high : float
+        Least and largest score.
+    near : bool
+        Whether all rows sum nearly to 1.
+    percents : bool
+        Whether most rows sum to 100.
+    """
     lead = (
-        f"The class scores {quoted(shortened(rows.mapping.score_columns))} go from "
+        f"The class scores {quoted(shortened(mapping.score_columns))} go from "
         f"{significant(low, 4)} to {significant(high, 4)}, so they are not probabilities. "
     )
-    near = low >= -LITTLE and high <= 1.0 + LITTLE and np.abs(sums - 1.0).max() <= LITTLE
-    if unfit := _of_any_form(rows.mapping, lead, near=bool(near)):
+    near = near and low >= -LITTLE and high <= 1.0 + LITTLE
+    if unfit := _of_any_form(mapping, lead, near=near):
         return unfit
-    if low >= 0.0 and float(np.mean(np.abs(sums - 100.0) < 1.0)) > 0.5:
+    if low >= 0.0 and percents:
         text = "Their rows sum to 100, as percentages do: divide them by 100."
-        return _converted(rows.mapping, "percent", lead + text)
+        return _converted(mapping, "percent", lead + text)
     form = "logarithms of probabilities" if high <= 0.0 else "logits (a network's last layer)"
-    return _converted(rows.mapping, "logits", f"{lead}They look like {form}")
+    return _converted(mapping, "logits", f"{lead}They look like {form}")
 
 
 def _row_sums(rows: Rows, off: BoolArray, sums: FloatArray) -> Problem:
     found = np.flatnonzero(rows.usable)[off]
     examples = joined([f"{significant(total, 4)}" for total in sums[off][:3]])
+    where = f"first in {rows.where(found)} (sums {examples})"
+    least = float(sums[off].min())
+    return row_sums(rows.mapping, len(found), len(sums), least, where)
+
+
+def row_sums(mapping: ColumnMapping, n_off: int, n_rows: int, least: float, where: str) -> Problem:
+    """Rows of class scores that do not sum to 1, and what may repair them.
+
+    Parameters
+    ----------
+    mapping : ColumnMapping
+    n_off, n_rows : int
+        How many do not, out of how many.
+    least : float
+        The least sum of these.
+    where : str
+        Where they are, or what they sum to.
+    """
     lead = (
-        f"The class scores of {plural(len(found), 'row')} of {len(sums):,} do not sum to 1 within "
-        f"{ROW_SUM_TOLERANCE}, first in {rows.where(found)} (sums {examples}). "
+        f"The class scores of {plural(n_off, 'row')} of {n_rows:,} do not sum to 1 within "
+        f"{ROW_SUM_TOLERANCE}, {where}. "
     )
-    untouched = rows.mapping.transform == "none"
-    if 2 * len(found) <= len(sums) or not untouched or float(sums[off].min()) <= 0.0:
+    if 2 * n_off <= n_rows or mapping.transform != "none" or least <= 0.0:
         text = lead + "Name the columns of all classes, or repair these rows in the file."
         return error("row-sums", text)
     text = lead + (
         "Name the columns of all classes; or, if each score is one-vs-rest, divide each row by "
         "its sum."
     )
-    divided = replace(rows.mapping, transform="normalize")
+    divided = replace(mapping, transform="normalize")
     return error("row-sums", text, divided, "Divide each row by its sum")
