@@ -37,25 +37,25 @@ def body(model: Model) -> None:
     if analysis.multiclass:
         st.markdown("### All classes, held-out rows")
         compared = analysis.multiclass
-        table(analysis, matrix_view.columns(compared), compared.results)
+        table("all_classes", analysis, matrix_view.columns(compared), compared.results)
         if len(analysis.methods) > 1:
             matrix_view.forest(analysis)
         matrix_view.clipped(session, compared)
         st.markdown(f"### This view: {text.plain(analysis.data.positive_name)}")
     else:
         st.markdown("### Metrics on held-out rows")
-    table(analysis, tables.metric_columns(analysis), analysis.methods)
+    table("metrics", analysis, tables.metric_columns(analysis), analysis.methods)
     if len(analysis.methods) > 1:
         changes(analysis)
 
 
 def table(
-    analysis: Analysis, columns: Sequence[MetricColumn], methods: Mapping[str, Labelled]
+    name: str, analysis: Analysis, columns: Sequence[MetricColumn], methods: Mapping[str, Labelled]
 ) -> None:
     known = shown + analysis.settings.metrics
     labels = {key: method.label for key, method in methods.items()}
     kept = [column for column in columns if column.key in known]
-    tables.metric_table(kept or columns[:1], labels, analysis.recommendation.method)
+    tables.metric_table(name, kept or columns[:1], labels, analysis.recommendation.method)
     frame.once("stars", lambda: st.caption(how_to_read.TABLE.format(at(analysis))))
 
 

@@ -85,8 +85,13 @@ class MetricColumn:
     cells: Mapping[str, tuple[str, ...]]
 
 
-def metric_table(columns: Iterable[MetricColumn], methods: Mapping[str, str], marked: str) -> None:
-    """One row per method with the intervals below the values; one row is marked as recommended."""
+def metric_table(
+    name: str, columns: Iterable[MetricColumn], methods: Mapping[str, str], marked: str
+) -> None:
+    """One row per method with the intervals below the values; one row is marked as recommended.
+
+    A page that shows several tables gives each a name of its own.
+    """
     shown = list(columns)
     head = "".join(
         f'<th scope="col" title="{escape(column.help)}">{escape(column.label)}</th>'
@@ -98,7 +103,7 @@ def metric_table(columns: Iterable[MetricColumn], methods: Mapping[str, str], ma
         f"{''.join(_cell(column.cells.get(key, ())) for column in shown)}</tr>"
         for key, label in methods.items()
     )
-    with st.container(key=state.key(f"rows_{len(methods)}_metrics")):
+    with st.container(key=state.key(f"rows_{len(methods)}_{name}")):
         st.html(
             '<div class="metric-table" tabindex="0" role="region" aria-label="Metrics"><table>'
             f"<thead><tr><th scope=col>Method</th>{head}</tr></thead><tbody>{body}</tbody></table>"
