@@ -97,6 +97,9 @@ class Person:
     def _run(self, message: BackMsg, until: str = "") -> float:
         """Send, and read until the script has ended; seconds until `until` came."""
         start, seen = time.perf_counter(), 0.0
+        # None is dropped while a run goes on: the server counts on those that were named.
+        while len(self._kept) > MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
         message.rerun_script.cached_message_hashes.extend(self._kept)
         self._socket.send(message.SerializeToString())
         while True:
@@ -113,8 +116,6 @@ class Person:
         elif not answer.metadata.cacheable:
             return answer
         self._kept[answer.hash] = answer
-        while len(self._kept) > MOST_KEPT:
-            del self._kept[next(iter(self._kept))]
         return answer
 
     def _note(self, answer: ForwardMsg) -> str:
