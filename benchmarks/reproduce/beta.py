@@ -148,19 +148,21 @@ def tell(rows: Rows) -> str:
     nb, ada = largest(rows, "nb"), largest(rows, "ada")
     return (
         "In brackets the paper's means, which it calls uncal, sigmoid, isotonic, beta, beta2 and "
-        "beta05; Spline is ours alone. The seeds of its folds are not known: over ten draws of the "
+        "beta05; Spline is not in the paper. "
+        "The seeds of its folds are not known: over ten draws of the "
         "folds the mean loss of Platt has a standard deviation of 0.0013 (german) to 0.0024 "
         "(ionosphere). With naive Bayes the log losses of Platt and beta differ from the paper's "
         f"by at most {abs(nb.difference):.4f} ({nb.name}, which agrees with the rerun below), "
         f"{_within(rows, 'nb')} of 12 by at most 0.005. With AdaBoost {_within(rows, 'ada')} of 12 "
         f"do, and the largest difference is {ada.difference:+.4f} ({ada.name}): the paper's tables "
-        "do not say how its boosted trees were grown, and another model has other losses. "
-        "Isotonic regression of 2017 averaged the weights of ties, and a certain score that is "
-        "wrong can cost it 36: its mean log loss is a lottery. Features are standardised, since "
-        "today's naive Bayes blurs small ones by a share of the largest variance: as they are, "
-        "Platt's loss on wdbc would be 0.01 lower. scikit-learn's SAMME divides the votes by their "
-        "weight: its uncalibrated scores lie around one half and lose most, while calibrated ones "
-        "do better, Platt's most of all."
+        "do not say how its boosted trees were fitted, and another model has other losses. "
+        "Isotonic regression of 2017 averaged the weights of ties, and one wrong score of "
+        "exactly 0 or 1 can have a loss of 36: its mean log loss depends on few rows. "
+        "Features are standardised, because today's naive Bayes adds a share of the largest "
+        "variance to all features. Without this, Platt's loss on wdbc would be 0.01 lower. "
+        "scikit-learn's SAMME divides the votes by their "
+        "weight: its uncalibrated scores lie around one half and have the largest loss, while "
+        "calibrated scores improve, most of all with Platt."
     )
 
 
@@ -168,9 +170,9 @@ def tell_rerun(rows: Rows) -> str:
     """Where the losses differ from the rerun's."""
     nb, ada = largest(rows, "nb"), largest(rows, "ada")
     return (
-        "In brackets a rerun of the paper's study with scikit-learn 1.9.1, made apart from this "
-        "project, on other folds. Largest difference of a log loss of Platt or beta: "
-        f"{abs(nb.difference):.4f} with naive Bayes ({nb.name}), {abs(ada.difference):.4f} with "
+        "In brackets is a rerun of the paper's study with scikit-learn 1.9.1, independent of "
+        "this project, on other folds. The largest difference of a log loss of Platt or beta "
+        f"is {abs(nb.difference):.4f} with naive Bayes ({nb.name}), {abs(ada.difference):.4f} with "
         f"AdaBoost ({ada.name})."
     )
 
@@ -184,9 +186,10 @@ def tell_ranks(rows: Rows) -> str:
     return (
         "The paper's claim holds: by log loss, beta calibration ranks first among uncalibrated, "
         f"Platt, isotonic and beta (mean rank {of('nb'):.2f} with naive Bayes, {of('ada'):.2f} "
-        f"with AdaBoost, {of('samme'):.2f} with SAMME's scores). With boosted trees its variants "
-        "of two parameters are as good or better, in the paper too. Six sets are few: the "
-        "critical difference is large, and the bars of the picture join all methods that do not "
+        f"with AdaBoost, {of('samme'):.2f} with SAMME's scores). With boosted trees its "
+        "variants with two parameters are as good or better, also in the paper. With only six "
+        "data sets the critical difference is large, "
+        "and the bars of the picture join all methods that do not "
         "differ significantly in Nemenyi's test."
     )
 
@@ -201,7 +204,7 @@ STUDIES = (
         measure_ranks,
         tell_ranks,
         {
-            "beta_ranks": "Mean ranks of six methods by log loss over six UCI sets, a strip per "
+            "beta_ranks": "Mean ranks of six methods by log loss over six UCI sets, one strip per "
             "model, with bars that join methods that do not differ significantly "
             "in the Nemenyi test."
         },

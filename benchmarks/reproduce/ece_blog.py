@@ -11,7 +11,7 @@ from calib.figures.reliability import reliability_chart
 TITLE = "The expected calibration error, a worked example"
 SOURCE = "A blog post on the expected calibration error, with two worked examples and a listing."
 TEN = (
-    "Ten rows whose bins have the counts and gaps of the blog: its own ten scores are not given. "
+    "Ten rows whose bins have the counts and gaps of the blog: its ten scores are not published. "
     "Three right-closed bins of equal width."
 )
 EXAMPLES = {
@@ -56,12 +56,13 @@ def tell(rows: Rows) -> str:
     fewer = rows["binary, listing with num_bins = 3"].ours
     return (
         "B bins have B + 1 edges. The blog's listing takes `linspace(0, 1, num=num_bins)` for its "
-        "edges, which are num_bins edges and so num_bins - 1 bins: asked for three it would make "
-        f"two, and the binary example {fewer:.3f} instead of 0.241, for gaps of opposite sign "
-        "cancel in a wider bin. Beside its rows stands this project's ECE with one bin fewer, "
-        "which is the same. The worked numbers are right: they were made with three bins. "
-        "The second comes from the unrounded gaps; from those printed (0.39, 0.17, 0.06) it "
-        "would be 0.192. And ten rows prove nothing: the bars of the picture reach the diagonal."
+        "edges, which gives num_bins edges and so num_bins - 1 bins. Asked for three bins it "
+        f"would make two, and the result of the binary example would be "
+        f"{fewer:.3f} instead of 0.241, because gaps of opposite sign cancel in a wider bin. "
+        "This project's ECE with one bin fewer is the same number. The worked numbers are "
+        "correct: they were made with three bins. The second uses the unrounded gaps; from the "
+        "printed ones (0.39, 0.17, 0.06) it would be 0.192. Ten rows are too few for a "
+        "conclusion: the intervals in the picture reach the diagonal."
     )
 
 

@@ -142,18 +142,20 @@ def tell(rows: Rows) -> str:
         return rows[named(key, name)].ours
 
     return (
-        "The article shows no data and no numbers that could be met; its argument can be "
-        "repeated. Re-weighting leaves the ranking alone and moves every score: of the log loss "
+        "The article has no data and no numbers to compare with, but its argument can be "
+        "reproduced. Re-weighting keeps the ranking and changes every score: of the log loss "
         f"{ours('uncalibrated', 'log_loss'):.3f} no less than "
         f"{ours('uncalibrated', 'calibration'):.3f} is miscalibration, which a calibrator can "
-        "remove. Sharpness belongs to the ranking and irreducible to the outcomes: no rising "
-        "calibrator adds to either. Dividing the odds by the weight needs no data and takes out "
-        f"nearly all (calibration {ours('prior_shift', 'calibration'):.5f}); what is left is "
-        "what the model does not see, and the I-spline finds it "
+        "remove. Sharpness depends on the ranking and irreducible on the outcomes: no "
+        "increasing calibrator changes either. Dividing the odds by the weight needs no data "
+        f"and removes nearly all of it "
+        f"(calibration {ours('prior_shift', 'calibration'):.5f}); the rest is an error of the "
+        "model itself, and the I-spline removes a part of it "
         f"({ours('ispline', 'calibration'):.5f}). Platt's curve of the score itself has the "
         f"wrong shape for odds that are off by a factor ({ours('platt', 'calibration'):.5f}). "
-        "Inverse weights, Platt and the I-spline rise strictly and keep AUC to its eighth digit "
-        "and beyond; isotonic regression and flat pieces of the piecewise-linear calibrator "
+        "Inverse weights, Platt and the I-spline are strictly increasing and leave AUC "
+        "unchanged (to 8 digits and more); "
+        "isotonic regression and flat pieces of the piecewise-linear calibrator "
         "make ties and change it."
     )
 
@@ -165,9 +167,9 @@ STUDIES = (
         measure,
         tell,
         {
-            "google_rare_event": "Reliability in ten quantile buckets on log-odds axes, a panel "
-            "a method: the scores of the re-weighted model lie far below the diagonal and in "
-            "parallel to it, those of every repair on it."
+            "google_rare_event": "Reliability in ten quantile buckets on log-odds axes, one panel "
+            "per method: the scores of the re-weighted model lie far below the diagonal and "
+            "parallel to it, those of every calibrator on it."
         },
         table,
     ),

@@ -61,12 +61,14 @@ def tell_resnet(_rows: Rows) -> str:
     """How to read Figure 1."""
     return (
         "(a) Cumulative predicted and observed positives along the scores; their largest gap is "
-        "the KS error. (b) The same with the axis warped so that the prediction is a straight "
-        "line. (c) Score and recalibrated probability by fractile: their difference is the slope "
-        "of the gap. (d) The recalibrated probability against the score is a reliability diagram "
-        "without bins. The network is overconfident nearly everywhere: the gap grows to the end, "
-        "so that the KS error is the whole difference of mean confidence and accuracy, and the "
-        "ECE the same number."
+        "the KS error. (b) The same against the cumulative score, so that the prediction is a "
+        "straight line. "
+        "(c) Score and recalibrated probability by fractile: their difference is the slope of "
+        "the cumulative difference. "
+        "(d) The recalibrated probability against the score is a reliability diagram "
+        "without bins. The network is overconfident nearly everywhere: the cumulative "
+        "difference grows to the end, so the KS error is the difference of mean confidence and "
+        "accuracy, and the ECE is the same number."
     )
 
 
@@ -115,14 +117,15 @@ def tell_wide(rows: Rows) -> str:
         return rows[named(key, "ks_top_1")].ours
 
     return (
-        "The paper's networks are not public as probabilities; this one is, and the numbers in "
-        "brackets are a reference computed apart from this project. The uncalibrated scores, "
-        "temperature and vector scaling agree to as many digits as their optimisers; splines "
-        "differ in their knots' details, by less than 0.1 %. The paper's finding holds: the KS "
+        "The probabilities of the paper's networks are not public. Those of this network are, "
+        "and the numbers in brackets are a reference computed independently of this project. "
+        "The uncalibrated scores, "
+        "temperature and vector scaling agree within the accuracy of their optimisers. Splines "
+        "differ by less than 0.1 %, because their knots differ. The paper's finding holds: the KS "
         "error falls from "
         f"{ks('uncalibrated'):.2f} % to {ks('temperature'):.2f} % by temperature and to "
         f"{ks('ks_spline'):.2f} % by the spline, at unchanged accuracy; vector scaling and "
-        "Dirichlet calibration change which class is first, and here they gain accuracy by it."
+        "Dirichlet calibration change which class is first, and here this increases the accuracy."
     )
 
 

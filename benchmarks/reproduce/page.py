@@ -16,11 +16,11 @@ HEAD = """# Reproductions
 
 Published results and our reproductions of them. `make reproduce` writes this page, its
 tables (docs/reproductions/*.csv: every number with its protocol) and its pictures. Data are read
-from ../shared/data; the six UCI sets come from OpenML where they are not there and a network is. A
-part whose data are absent keeps what stands here. Tests hold the numbers to their tolerances.
+from ../shared/data; the six UCI sets are downloaded from OpenML if they are not there. If the data
+of a part are missing, the part stays as it is. Tests check the numbers against their tolerances.
 
-"Allowed" is how far ours may lie from the published number; ≤ means that a loss may also be lower
-by any distance. An empty cell was not published, or need not agree: the text says why.
+"Allowed" is the largest accepted difference from the published number; ≤ means that a loss may also
+be lower by any amount. An empty cell was not published, or need not agree: the text says why.
 """
 
 

@@ -92,14 +92,16 @@ def tell_table_1(rows: Rows) -> str:
     return (
         "The paper's isotonic regression came from a scikit-learn that averaged the weights of "
         "tied scores instead of adding them; naive Bayes on one-hot features makes many ties. "
-        f"With every row counted it comes to {rows['isotonic, clipped at 1e-15'].ours:.4f}, or to "
-        f"{rows['isotonic'].ours:.4f} by this project's definition: isotonic regression gives one "
-        "positive row the probability 0, and what that costs is only where the logarithm is "
-        "clipped (1e-15 in the scikit-learn of then, 2.2e-16 here and in that of today). "
+        f"With all weights added it is {rows['isotonic, clipped at 1e-15'].ours:.4f}, or "
+        f"{rows['isotonic'].ours:.4f} by this project's definition: isotonic regression gives "
+        "one positive row the probability 0, and the loss of this row depends on where the "
+        "logarithm is clipped (1e-15 in scikit-learn at that time, 2.2e-16 here and in "
+        "scikit-learn today). "
         "SplineCalib draws its knots and folds at random: reruns of the author's package spread "
         "from 0.4012 to 0.4029 (untransformed) and from 0.3932 to 0.3940 (compact logit), and "
-        "ours, which draws nothing, is held to be no worse. The order is the paper's: calibrated "
-        "by Platt better than not at all, and the compact logit best. With its exact curvature "
+        "ours, which draws nothing at random, must not be worse. The order is that of the "
+        "paper: Platt is better than uncalibrated, and the compact logit is best. "
+        "With its exact curvature "
         f"penalty, `spline` reaches {rows['spline'].ours:.4f}."
     )
 
@@ -121,8 +123,8 @@ def tell_clipping(rows: Rows) -> str:
     saved = rows["uncalibrated"].ours - best.ours
     whole = rows["uncalibrated"].ours - rows["splinecalib"].ours
     return (
-        "Scores of 0.9999 that are wrong make a log loss large, and the simplest cure is to "
-        f"allow none. The best bound ({best.name}) saves {saved:.3f} of the {whole:.3f} that "
+        "Wrong scores of 0.9999 make the log loss large. The simplest correction is to clip "
+        f"such scores. The best bound ({best.name}) saves {saved:.3f} of the {whole:.3f} that "
         "calibration saves: the model is overconfident over its whole range, not only at the "
         "ends."
     )

@@ -63,10 +63,10 @@ def by_hand(s: float, epsilon: float) -> float:
 def tell_figure_1(_rows: Rows) -> str:
     """How to read Figure 1."""
     return (
-        "The smaller epsilon, the more room the scale gives to scores near 0 and 1, and the "
-        "steeper it is there. At 0.1 the curve is nearly straight; at 0.0001 half of the scale "
-        "belongs to scores below 0.01 and above 0.99, where the scores of naive Bayes, of boosted "
-        "trees and of deep networks crowd. The published column is the paper's formula."
+        "A smaller epsilon spreads out the scores near 0 and 1 more: the curve is steeper "
+        "there. At 0.1 the curve is nearly straight; at 0.0001 half of the scale "
+        "belongs to scores below 0.01 and above 0.99, where many scores of naive Bayes, "
+        "boosted trees and deep networks lie. The published column is the paper's formula."
     )
 
 
@@ -107,10 +107,10 @@ def measure_figure_4() -> Measured:
 def tell_figure_4(rows: Rows) -> str:
     """The reading of Figure 4.1."""
     return (
-        "The paper reads the calibration function of a random forest; here the reading is "
-        "repeated on data that scikit-learn ships, with panels of our own, so there is no "
-        "published number to compare with. A forest averages its trees, and an average comes "
-        "near 0 or 1 only if all trees agree: its scores are drawn to the middle. For scores "
+        "The paper interprets the calibration function of a random forest. Here this is "
+        "repeated on data that come with scikit-learn, so there is no published number to "
+        "compare with. A forest averages its trees, and an average comes "
+        "near 0 or 1 only if all trees agree: its scores are too close to 1/2. For scores "
         "above 0.5 the observed rate is higher than the score, for scores below it is lower; "
         "the calibration function is an S that is steeper than the diagonal (slope "
         f"{rows['slope, uncalibrated'].ours:.2f} instead of 1), and panel (d) shows how "
@@ -169,9 +169,9 @@ def tell_algorithm_4(rows: Rows) -> str:
         return 100 * rows[f"{way}, accuracy"].ours
 
     return (
-        "A calibration set takes a quarter of the rows away from the model and leaves the "
-        "calibrator with few; Algorithm 4 fits the calibrator on predictions out of fold and "
-        "the model on everything. From the same rows it reaches a log loss of "
+        "With a calibration set, the model has a quarter fewer rows, and the calibrator has "
+        "few. Algorithm 4 fits the calibrator on out-of-fold predictions, and the model on all "
+        "rows. From the same rows it reaches a log loss of "
         f"{loss('Algorithm 4'):.3f} instead of {loss('calibration set'):.3f} "
         f"({loss('not calibrated'):.3f} without calibration), and {hits('Algorithm 4'):.1f} % "
         f"instead of {hits('calibration set'):.1f} % of the digits right. "
@@ -199,7 +199,7 @@ STUDIES = (
         tell_figure_1,
         {
             "splinecalib_compact_logit": "The compact logit for epsilon 0.1, 0.01 and 0.0001: the "
-            "smaller epsilon, the steeper at both ends and the flatter in the middle."
+            "smaller epsilon, the steeper the curve at both ends, and the flatter in the middle."
         },
     ),
     Study(
