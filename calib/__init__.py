@@ -108,7 +108,7 @@ def analyze(
     Raises
     ------
     InputError
-        If the columns of a DataFrame are unclear.
+        If the columns of a DataFrame are ambiguous.
     ValueError, TypeError
         As `calib.analysis.analyze` does.
 
@@ -132,7 +132,9 @@ def analyze(
         try:
             predictions = load(predictions)
         except InputError as error:
-            message = f"{error} Name what is unclear in calib.load, and analyze what it returns."
+            message = (
+                f"{error} Call calib.load with the arguments that it needs, and analyze the result."
+            )
             raise InputError(error.problems, message, error.mapping) from None
     progress = progress or no_progress
     return analysis.analyze(predictions, settings, earlier=earlier, progress=progress)

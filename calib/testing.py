@@ -1,4 +1,4 @@
-"""Assertions for tests: probabilities that must stay calibrated."""
+"""Assertions for tests of probabilities."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def assert_calibrated(
     max_log_loss: float | None = None,
     min_p: float | None = None,
 ) -> None:
-    """Fail where probabilities are further from calibration than a limit, as `calib check` does.
+    """Fail if probabilities exceed a limit of calibration, as `calib check` does.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def assert_calibrated(
     Raises
     ------
     AssertionError
-        With every limit that is broken, and by how much.
+        With every limit that is exceeded, and the value.
     ValueError
         If no limit is given, or one is not a number of at least 0.
 

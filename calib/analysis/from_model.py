@@ -54,7 +54,7 @@ def from_predictions(
     group : array-like of shape (n,), optional
         Cluster of each row, where rows are not independent.
     name : str
-        What reports and charts call the data.
+        Name of the data in reports and charts.
     settings : Settings, optional
         `calib.default_settings` if None.
 

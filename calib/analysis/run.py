@@ -45,7 +45,7 @@ def analyze(
     Parameters
     ----------
     predictions : Predictions or Aggregate
-        A matrix is calibrated as a whole, and looked at in the view of the settings. The analysis
+        A matrix is calibrated as a whole, and shown in the view of the settings. The analysis
         does not depend on the order of the rows: their counts give the same.
     settings : Settings or mapping of str to object, optional
         `default_settings` of the predictions if None; a mapping names those that are different.
@@ -58,7 +58,7 @@ def analyze(
     Raises
     ------
     ValueError
-        If the rows hold one class only, or too few rows to cross-fit; if the view is not one of
+        If the rows have one class only, or too few rows to cross-fit; if the view is not one of
         these classes, or not the one that was counted; if a setting is unknown or out of range.
     TypeError
         If the predictions or the settings are something else.

@@ -1,4 +1,4 @@
-"""Calibrated scores of rows, each labelled by whether its calibrator has seen the row."""
+"""Calibrated scores of rows, each labelled by whether its calibrator was fitted on the row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def calibrated_scores(
     """Calibrated scores of the rows of an analysis, in their order.
 
     Where methods were cross-fitted, each row has the score of the calibrator that was fitted
-    without the row's fold. With calibration and test rows the one calibrator has seen the former.
+    without the row's fold. With calibration and test rows, the calibrator was fitted on the former.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def calibrated_scores(
     Raises
     ------
     ValueError
-        If the predictions are others than those of the analysis, or the method is none of it.
+        If the predictions are not those of the analysis, or the method is not one of it.
 
     Examples
     --------

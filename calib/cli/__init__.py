@@ -1,4 +1,4 @@
-"""The command line: reports and checks for pipelines, by the numbers of the library."""
+"""The command line: reports and checks for pipelines, with the numbers of the library."""
 
 from calib.cli.main import main
 

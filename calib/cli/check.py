@@ -1,4 +1,4 @@
-"""``check``: hold predictions to limits; the exit status tells a pipeline."""
+"""``check``: compare predictions with limits; the exit status is the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``compare``: two reports held together."""
+"""``compare``: what differs between two reports."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ EXAMPLES = """examples:
   calib export map.json -o map.sql --dialect snowflake --table scored --column p
 
 exit status:
-  0  the files were written, each after it gave the calibrator's numbers
-  2  the input cannot be used, or a form missed a test score
+  0  the files were written and give the calibrator's numbers
+  2  the input cannot be used, or a file gave another value at a test score
 """
 
 
@@ -40,7 +40,7 @@ def add_export(commands: Commands) -> None:
         run,
         help="write a fitted calibrator as JSON, SQL, Python, JavaScript or ONNX",
         description="Fit a calibrator and write it to files that give the same numbers elsewhere. "
-        "The paths of what was written go to standard output, one per line.",
+        "The paths of the written files are printed, one per line.",
         epilog=EXAMPLES,
     )
     add_data(parser)
@@ -52,7 +52,7 @@ def add_export(commands: Commands) -> None:
         metavar="KEY",
         help=f"the calibrator: {', '.join(CALIBRATORS)} (default: the recommended one)",
     )
-    made.add_argument("--dialect", choices=DIALECTS, help="of SQL (default: duckdb)")
+    made.add_argument("--dialect", choices=DIALECTS, help="SQL dialect (default: duckdb)")
     made.add_argument("--table", default="scores", help="table of the query (default: %(default)s)")
     made.add_argument(
         "--column",

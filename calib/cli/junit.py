@@ -15,7 +15,7 @@ SUITE = "calib check"
 def write(
     path: Path, cases: Sequence[tuple[str, str, bool]], properties: Mapping[str, str]
 ) -> None:
-    """Write one test case a limit.
+    """Write one test case per limit.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def write(
 
 
 def write_error(path: Path, message: str) -> None:
-    """Write that nothing could be checked: the file of an earlier run must not speak for this."""
+    """Write that nothing could be checked, in place of the result of an earlier run."""
     suites, suite = _suite(tests=1, failures=0, errors=1)
     case = ElementTree.SubElement(suite, "testcase", classname=SUITE, name="input")
     ElementTree.SubElement(case, "error", message=_clean(message)).text = _clean(message)

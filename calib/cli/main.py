@@ -1,4 +1,4 @@
-"""The parser, and exit statuses: what went wrong in a sentence, never a traceback for bad input."""
+"""The parser, and exit statuses: an error of the input is a sentence, never a traceback."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0, 1 where `check` found a limit broken, 2 for input that cannot be used, 3
-        for a fault of calib, 130 where a person interrupted.
+        Exit status: 0; 1 if `check` found that a limit is exceeded; 2 for input that cannot be
+        used; 3 for an internal error of calib; 130 if a person interrupted it.
     """
     named = sys.argv[1:] if arguments is None else arguments
     try:

@@ -108,7 +108,8 @@ MEANING = {
     "view": "binary view: class:k, top:r or within:r (default: class:1 for one score, top:1 for "
     "a matrix)",
     "methods": "calibrators to compare, as keys separated by commas",
-    "strategy": "how the rows are binned",
+    "metrics": "metrics to add to the table, as keys separated by commas",
+    "strategy": "how the rows are binned: equal counts per bin, or equal widths",
     "n_bins": "number of bins",
     "epsilon": "epsilon of the compact logit; automatic if not given (Lucena 2018)",
     "n_folds": "number of cross-fitting folds, if neither test rows nor folds are given",
@@ -166,7 +167,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def add_settings(parser: argparse.ArgumentParser, leave_out: Iterable[str] = ()) -> None:
-    """One option a field of Settings; what is not given has its default there."""
+    """One option per field of Settings, with the default of the field."""
     group = parser.add_argument_group("settings")
     hints, defaults = get_type_hints(Settings), Settings.defaults()
     for field in fields(Settings):
@@ -193,7 +194,7 @@ def add_parts(parser: argparse.ArgumentParser) -> None:
 
 
 def _meaning(name: str, default: Any) -> str:
-    if default is None or default == "":
+    if default is None or default in ("", ()):
         return MEANING.get(name, "")
     shown = ",".join(default) if isinstance(default, tuple) else default
     return f"{MEANING.get(name, '')} (default: {shown})"
@@ -221,7 +222,7 @@ def add_output(group: argparse._ActionsContainer, meaning: str, **more: Any) -> 
 
 
 def check_output(path: Path, formats: Iterable[str]) -> None:
-    """Refuse before the work what could not be written after it."""
+    """Refuse before the analysis what could not be written after it."""
     suffix = path.suffix.lower()
     if suffix not in formats:
         raise ValueError(f"--output must end in one of {', '.join(formats)}, got {path.name!r}.")
@@ -235,7 +236,7 @@ def check_output(path: Path, formats: Iterable[str]) -> None:
 
 
 def costs_of(given: argparse.Namespace) -> Costs | None:
-    """The costs that the options name; None where they name none."""
+    """The costs of the options; None if none is given."""
     named = {
         "false_positive": given.cost_fp,
         "false_negative": given.cost_fn,
@@ -354,7 +355,7 @@ def _option(name: str, value: object) -> str:
 
 @contextmanager
 def standard_input(given: argparse.Namespace) -> Iterator[None]:
-    """Keep what comes on standard input in a file for the while, where it is named as ``-``."""
+    """Keep standard input, named ``-``, in a temporary file."""
     names = {name: getattr(given, name, "") for name in INPUTS}
     named = [name for name, value in names.items() if str(value) in ("-", "['-']")]
     if len(named) > 1:

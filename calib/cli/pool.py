@@ -1,4 +1,4 @@
-"""``pool``: reports of several sites or days as one, from the counts that they carry."""
+"""``pool``: one report of several sites or days, from the counts that their reports contain."""
 
 from __future__ import annotations
 
@@ -26,16 +26,19 @@ def add_pool(commands: Commands) -> None:
         commands,
         "pool",
         run,
-        help="add reports of disjoint rows up, and analyse the sum",
-        description="Add the counts up that reports of disjoint rows carry, and analyse the sum: "
-        "of exact reports, the numbers are those of all rows together. Settings must be the same.",
+        help="add up reports of disjoint rows, and analyse the sum",
+        description="Add up the counts of reports of disjoint rows, and analyse the sum. For exact "
+        "reports, the numbers are those of all rows together. Settings must be the same.",
         epilog=EXAMPLES,
     )
     parser.add_argument("reports", nargs="+", type=Path, help="report.json of each part")
     for name in ("title", "author", "note"):
         parser.add_argument(f"--{name}", metavar="TEXT", default="", help=f"{name} of the report")
     parser.add_argument(
-        "--sign", metavar="KEY", type=Path, help="private Ed25519 key to sign the sum with"
+        "--sign",
+        metavar="KEY",
+        type=Path,
+        help="private Ed25519 key to sign the pooled report with",
     )
     add_output(
         parser,

@@ -71,9 +71,9 @@ def add_report(commands: Commands) -> None:
         "--grade",
         choices=GRADES,
         default="guarded",
-        help="counts that the report carries to be recomputed from: cells of at least ten rows, "
-        "which give its numbers within printed bounds; or every distinct score with its outcomes, "
-        "which gives them to the last bit and can be read from the file (default: %(default)s)",
+        help="counts in the report, from which it can be recomputed. guarded: cells of at least "
+        "ten rows; numbers agree within printed bounds. exact: every distinct score with its "
+        "outcomes, readable in the file; numbers agree to the last bit (default: %(default)s)",
     )
     words.add_argument(
         "--sign",
@@ -91,7 +91,7 @@ def add_report(commands: Commands) -> None:
     words.add_argument(
         "--images",
         choices=("png", "svg"),
-        help="draw every chart into the .zip, too; needs kaleido and a Chrome or Chromium",
+        help="also draw every chart into the .zip; needs kaleido and a Chrome or Chromium",
     )
 
 

@@ -19,7 +19,7 @@ REPORTS = """examples:
   calib reports delete ID
   calib reports restore ID
   calib reports verify --export copies/
-CALIB_HOME or CALIB_DATABASE_URL says where the reports are, as for the dashboard.
+CALIB_HOME or CALIB_DATABASE_URL names where the reports are kept, as for the dashboard.
 """
 DAMAGED = 1
 
@@ -31,24 +31,29 @@ def add_reports(commands: Commands) -> None:
         "reports",
         run_reports,
         help="list, delete, restore, verify and export saved reports",
-        description="Look after the reports that were saved in the dashboard. A deleted report "
-        "rests for 30 days, in which it can be restored.",
+        description="Manage the reports that were saved in the dashboard. A deleted report can be "
+        "restored for 30 days.",
         epilog=REPORTS,
     )
     acts = parser.add_subparsers(dest="act", metavar="ACT", required=True)
     acts.add_parser("list", help="the saved reports, and those that can be restored")
-    delete = acts.add_parser("delete", help="delete reports; they rest for 30 days")
-    delete.add_argument("--for-good", action="store_true", help="remove them at once")
-    restore = acts.add_parser("restore", help="take back a deletion")
+    delete = acts.add_parser("delete", help="delete reports; they can be restored for 30 days")
+    delete.add_argument("--for-good", action="store_true", help="remove them permanently, at once")
+    restore = acts.add_parser("restore", help="restore deleted reports")
     for changing in (delete, restore):
-        changing.add_argument("ids", nargs="+", metavar="ID", help="of a report")
+        changing.add_argument("ids", nargs="+", metavar="ID", help="id of a report")
         changing.add_argument(
-            "--by", metavar="NAME", default="", help="for the log (who is logged in here)"
+            "--by",
+            metavar="NAME",
+            default="",
+            help="name for the log (default: the user who is logged in)",
         )
-    acts.add_parser("log", help="who saved, deleted and restored what")
+    acts.add_parser("log", help="who saved, deleted and restored which report")
     verify = acts.add_parser("verify", help="check that every report can be read")
     verify.add_argument(
-        "--export", metavar="FOLDER", help="write every report that opens into it, as ID.json"
+        "--export",
+        metavar="FOLDER",
+        help="write every report that can be opened into this folder, as ID.json",
     )
 
 

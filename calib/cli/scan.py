@@ -1,4 +1,4 @@
-"""``scan`` and ``sql``: count predictions where they lie, or print the query that counts them."""
+"""``scan`` and ``sql``: count predictions where they are stored, or print the query for it."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def add_scan(commands: Commands) -> None:
         "scan",
         run_scan,
         help="count predictions of any size into a small file of cells",
-        description="Count predictions where they lie, in bounded memory: Parquet, CSV or Arrow "
-        "files, a folder of them, or a table of a DuckDB database. The cells, which hold no rows, "
-        "are written to a file that report and check read.",
+        description="Count predictions where they are stored, in bounded memory: Parquet, CSV or "
+        "Arrow files, a folder of them, or a table of a DuckDB database. The cells, without "
+        "rows, are written to a file that report and check read.",
         epilog=SCAN,
     )
     parser.add_argument("sources", nargs="+", metavar="FILE", help="file, glob or folder")
@@ -59,12 +59,14 @@ def add_scan(commands: Commands) -> None:
         "sql",
         run_sql,
         help="print the query that counts predictions in a warehouse",
-        description="Print the query that counts predictions into cells. Run it where they are, "
+        description="Print the query that counts predictions into cells. Run it in the warehouse, "
         "save its result as CSV or Parquet, and give that to report or check. No row leaves the "
         "warehouse.",
         epilog=SQL,
     )
-    query.add_argument("--dialect", choices=DIALECTS, required=True, help="of the engine")
+    query.add_argument(
+        "--dialect", choices=DIALECTS, required=True, help="SQL dialect of the warehouse"
+    )
     query.add_argument("--table", metavar="NAME", required=True, help="table, with its schema")
     add_columns(query, OF_QUERY)
 

@@ -16,9 +16,9 @@ EXAMPLES = """examples:
   calib serve cal.csv --test test.csv --port 8600
   calib serve scores.duckdb --table scores --outcome y --score p
 
-The data are open in every session: who reaches the server sees them. It listens on this machine
-only, unless --address says otherwise. Every other option of Streamlit can be set as a variable of
-the environment, such as STREAMLIT_SERVER_MAX_UPLOAD_SIZE.
+The data are open in every session: everybody who can open the dashboard sees them. It listens on
+this machine only, unless --address is given. Other options of Streamlit are set as environment
+variables, such as STREAMLIT_SERVER_MAX_UPLOAD_SIZE.
 """
 # The Data page asks instead.
 LEFT_OUT = ("strict", "exact", "model_value", "name")
@@ -45,7 +45,7 @@ def add_serve(commands: Commands) -> None:
     add_columns(parser, [f.name for f in fields(LoadOptions) if f.name not in LEFT_OUT])
     server = parser.add_argument_group("server")
     server.add_argument(
-        "--port", type=int, metavar="NUMBER", help="default: 8501, or the next one that is free"
+        "--port", type=int, metavar="NUMBER", help="default: 8501, or the next free port"
     )
     server.add_argument("--address", metavar="NAME", help="default: localhost, this machine only")
     server.add_argument(

@@ -1,4 +1,4 @@
-"""``verify``: whether a report, or an exported calibrator, gives the numbers that it says."""
+"""``verify``: whether the numbers of a report or an exported calibrator can be reproduced."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ EXAMPLES = """examples:
   calib verify map.sql
 
 exit status:
-  0  the file gives the numbers that it says
-  1  it does not, or was changed, or another key signed: the first number that differs is named
-  2  it is neither a report nor an exported calibrator
+  0  all numbers were reproduced
+  1  a number differs (the first one is named), the file was changed, or another key signed it
+  2  the file is neither a report nor an exported calibrator
 """
 
 
@@ -31,8 +31,8 @@ def add_verify(commands: Commands) -> None:
         run,
         help="recompute a report, or run an exported calibrator at its test scores",
         description="Recompute every number, band and verdict of a report from the counts that it "
-        "carries, or run an exported calibrator at the test scores that it carries. One line on "
-        "standard output says what was found; what cannot be recomputed goes to standard error.",
+        "contains, or run an exported calibrator at its test scores. One line on standard output "
+        "gives the result; standard error lists what cannot be recomputed.",
         epilog=EXAMPLES,
     )
     parser.add_argument(
@@ -55,7 +55,7 @@ def run(given: argparse.Namespace) -> int:
                 print(f"calib: not recomputed: {sentence}", file=sys.stderr)
             print(found.sentence)
         elif given.signed_by:
-            raise ValueError("--signed-by is for reports; exported calibrators have no signature.")
+            raise ValueError("--signed-by is for reports; leave it out for exported calibrators.")
         else:
             print(verify(given.file).sentence)
     except (ExportError, NotVerified) as error:

@@ -50,8 +50,8 @@ def export(
     """Write a fitted calibrator to a file that gives the same numbers elsewhere.
 
     The form is that of the suffix: .json (which `load_calibrator` reads), .sql, .py, .js or .onnx.
-    Every file carries its test scores and was run at them before it was written, where its engine
-    is here.
+    Every file contains test scores, and is run at them before it is written if its engine is
+    installed.
 
     Parameters
     ----------
@@ -77,9 +77,9 @@ def export(
     Raises
     ------
     ExportError
-        If the form misses a test value by more than 2 units in the last place; the score is
-        named, and nothing is written. All engines do the same basic operations, so that none of
-        those that are tested differs in the last bit.
+        If a value is off by more than 2 units in the last place at a test score, which is named;
+        nothing is written. All engines use the same basic operations, so none of those that are
+        tested differs in the last bit.
     ValueError
         If the suffix, the dialect or the columns are unknown.
 

@@ -30,5 +30,5 @@ def values(
     choices = choices_for(made, dialect, "scores", None)
     engine, run = engine_of(target, choices)
     if run is None:
-        raise ExportError(f"{engine} is not here.")
+        raise ExportError(f"{engine} is not installed.")
     return run(body_of(made, target, choices), scores)

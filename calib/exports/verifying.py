@@ -23,7 +23,7 @@ from calib.exports.targets import (
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A file that gives its calibrator's numbers.
+    """A file that gives the numbers of its calibrator.
 
     Attributes
     ----------
@@ -33,9 +33,9 @@ class Verified:
     ulps : int
         How far off it is at most at the test scores.
     here : bool
-        False where the engine of this form is not here.
+        False if the engine of this format is not installed.
     edited : bool
-        Whether the text is another than calib writes, though its numbers are right.
+        Whether the text differs from what calib writes, although its numbers are correct.
     """
 
     made: ExportedCalibrator
@@ -71,7 +71,7 @@ def load_calibrator(path: str | Path) -> ExportedCalibrator:
     Raises
     ------
     ExportError
-        If it is no such file, was changed, or does not give its own test values.
+        If it is not such a file, was changed, or does not give its own test values.
     """
     path = Path(path)
     if path.suffix.lower() != ".json":
@@ -136,7 +136,10 @@ def _text(content: bytes, target: Target) -> Verified:
     if target.key != "sql":
         lines = zip(fresh.splitlines(), text.splitlines(), strict=False)
         line = next((i for i, (a, b) in enumerate(lines, 1) if a != b), len(text.splitlines()))
-        raise ExportError(f"Line {line} was changed: calib writes another one for this calibrator.")
+        raise ExportError(
+            f"Line {line} was changed: calib writes another line for this calibrator. "
+            "Export it again."
+        )
     try:
         again = tried(made, target, choices, body.encode())
     except ValueError as error:

@@ -1,1 +1,1 @@
-"""Calibration where people already work; each module needs the package that it is named after."""
+"""Calibration in other tools; each module needs the package of its name."""

@@ -28,7 +28,7 @@ def log_report(
 
     Artifacts are report.html and report.json. Metrics are those of the uncalibrated scores, as
     ``calib/uncalibrated/ks_error``, and of the recommended calibrator. The tags ``calib.verdict``
-    and ``calib.recommended`` say the answer, ``calib.fingerprint`` which data it is about.
+    and ``calib.recommended`` contain the answer, and ``calib.fingerprint`` identifies the data.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Metrics of scores and of matrices, each with a scikit-learn-style facade (y_true, y_prob)."""
+"""Metrics of scores and of matrices, each a function of (y_true, y_prob), as in scikit-learn."""
 
 import sys
 from typing import Any

@@ -70,9 +70,9 @@ def _named(report: Contents) -> dict[str, str]:
 
 
 def compare_reports(first: Contents, second: Contents) -> ReportComparison:
-    """Hold one report against another: data, settings, verdict, and every number of both.
+    """Compare two reports: data, settings, verdict, and every number of both.
 
-    A difference is taken only under settings that both share where they matter to the number: view;
+    A difference is computed only if both reports share the settings that affect the number: view;
     bins, for binned errors; protocol, folds and epsilon, for calibrated scores. Intervals are
     unpaired, from those of the two reports.
 

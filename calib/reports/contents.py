@@ -114,7 +114,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contents:
-    """What a report holds; how it is made, read and written stands in `Report`.
+    """What a report holds; `Report` makes, reads and writes it.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class Contents:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to know before believing the numbers, and which part is missing and why."""
+        """What to know before using the numbers, and which part is missing and why."""
         return (*self.analysis.warnings, *(self.parts.notes if self.parts else ()))
 
     @property

@@ -1,4 +1,4 @@
-"""Evidence: the counts that a report carries, so that others can recompute its numbers."""
+"""Evidence: the counts that a report contains, so that others can recompute its numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLUSTERS = (
     "belong together, and need the rows."
 )
 MATRIX = (
-    "The calibrators map all classes of a row together. Their fits, the metrics of all classes, "
+    "The calibrators use all classes of a row together. Their fits, the metrics of all classes, "
     "intervals, tests and the verdict need the rows."
 )
 

@@ -1,4 +1,4 @@
-"""Cells of at least ten rows each: what a guarded report carries to be recomputed from."""
+"""Cells of at least ten rows each, from which a guarded report is recomputed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def entry_table(view: BinaryView, stratum: IntArray | None = None) -> CellTable:
 
 
 def guarded_table(table: CellTable, cuts: FloatArray | None = None) -> CellTable:
-    """Neighbouring cells of each stratum joined until each holds at least ten rows.
+    """Merge neighbouring cells of each stratum until each has at least ten rows.
 
     Both outcomes of a cell get its mean score and its bounds, which have three digits: nothing of
     it is a single row's. Cells are those of the grid that their mean scores lie in, so that tables

@@ -1,4 +1,4 @@
-"""Reports of disjoint rows as one: their counts are added up, and the sum is analysed."""
+"""One report of disjoint rows: the counts of several reports are added up and analysed."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ MOST_NAMES = 3
 
 
 def pool_reports(reports: Mapping[str, Report], **words: Any) -> Report:
-    """Add up the counts that reports carry, and analyse the sum.
+    """Add up the counts of reports of disjoint rows, and analyse the sum.
 
-    Of exact reports the numbers are those of all rows together, to rounding; of guarded ones those
-    of the merged cells. Decisions are taken along where all reports have the same costs. Slices and
-    time are not: they are counted by scores that each report calibrated by itself.
+    For exact reports the numbers are those of all rows together, up to rounding; for guarded ones
+    those of the merged cells. Decisions are included if all reports have the same costs. Slices and
+    time are left out: each report counts them by its own calibrated scores.
 
     Parameters
     ----------
     reports : mapping of str to Report
-        By a name for messages, such as the file's. Rows must be in one of them only.
+        By a name for messages, such as that of the file. Each row must be in one report only.
     **words
         Title, author and note, as of `Report.from_analysis`.
 
     Raises
     ------
     ReportError
-        If there are fewer than two, one is broken or carries no counts, two have the same data,
+        If there are fewer than two, one is damaged or has no counts, two have the same data,
         other settings or another grade, or the counts cannot be added up.
 
     Examples
@@ -81,8 +81,8 @@ def pool_reports(reports: Mapping[str, Report], **words: Any) -> Report:
 def _evidence(name: str, report: Report) -> Evidence:
     if report.evidence is None or report.seal is None:
         raise ReportError(
-            f"{name} carries no counts: it is of an earlier schema. Make it again from the "
-            "predictions."
+            f"{name} has no counts, because it is of an earlier schema. Make it again from "
+            "the predictions."
         )
     if trouble := broken(encode(report), report.seal):
         raise ReportError(f"{name}: {trouble}")
@@ -96,7 +96,7 @@ def _check_alike(first: str, one: Contents, name: str, other: Contents) -> None:
     assert other.evidence is not None
     if one.evidence.grade != other.evidence.grade:
         raise ReportError(
-            "Reports must have one grade to be pooled: "
+            "Reports must have the same grade to be pooled: "
             f"{first} is {one.evidence.grade} and {name} is {other.evidence.grade}."
         )
     for field in fields(one.analysis.settings):
@@ -114,7 +114,8 @@ def _check_disjoint(evidence: Mapping[str, Evidence]) -> None:
         for source in each.cells.sources:
             if source in seen:
                 raise ReportError(
-                    f"{seen[source]} and {name} are of the same data, whose rows would count twice."
+                    f"{seen[source]} and {name} are of the same data, so rows would count twice. "
+                    "Leave one out."
                 )
             seen[source] = name
 
@@ -131,7 +132,7 @@ def _sum(evidence: Mapping[str, Evidence]) -> Aggregate:
 
 
 def _without_resolution(analysis: LiveAnalysis, n: int) -> LiveAnalysis:
-    """Merged cells of several reports overlap: bounds that take them for separate do not hold."""
+    """Merged cells of several reports overlap, so bounds for separate cells are not valid."""
     unknown = {
         key: replace(
             method,

@@ -1,4 +1,4 @@
-"""A report made again from the counts that it carries, and where the two differ."""
+"""A report recomputed from the counts that it contains, and where the two differ."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A place in a report whose value is another than its counts give.
+    """A place in a report whose value differs from that of its counts.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Difference:
 
     @property
     def distance(self) -> float:
-        """How far two numbers are apart; infinite of anything else."""
+        """Distance of two numbers; infinite for other values."""
         both = (self.printed, self.recomputed)
         if not all(type(value) in (int, float) for value in both):
             return math.inf

@@ -93,7 +93,7 @@ class Report(Contents, Printable):
         grade: Grade = "guarded",
         created: str | None = None,
     ) -> Report:
-        """Make a report: rows are left out, and what fewer than ten rows share is merged.
+        """Make a report without rows; groups of fewer than ten rows are merged.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Report(Contents, Printable):
         held_out_declared : {"unknown", "yes", "no"}
             Whether the predictions were made on rows that the model was not trained on.
         grade : {"guarded", "exact"}
-            The counts that it carries, so that others can recompute it: cells of at least ten rows,
+            The counts in it, from which others can recompute it: cells of at least ten rows,
             which give each number within a bound that is printed; or every distinct score with its
             outcomes, which gives each number to the last bit.
         created : str, optional
@@ -162,7 +162,7 @@ class Report(Contents, Printable):
         Raises
         ------
         ReportError
-            If it is no such key, or the package cryptography is not installed.
+            If it is not such a key, or the package cryptography is not installed.
         """
         return self._sealed(private_key(key))
 
@@ -194,7 +194,7 @@ class Report(Contents, Printable):
         return report
 
     def edited(self, *, title: str, author: str, note: str, created: str | None = None) -> Report:
-        """A new report with the same numbers under other words; this one stays as it is.
+        """A new report with the same numbers and other texts; this one does not change.
 
         Parameters
         ----------
@@ -256,7 +256,9 @@ def _text(source: str | bytes | Path) -> str:
     except UnicodeDecodeError as error:
         raise ReportError("This is not a report: it is not UTF-8 text.") from error
     except (OSError, ValueError) as error:
-        raise ReportError(f"There is no report to read at {str(source)[:200]!r}.") from error
+        raise ReportError(
+            f"No report can be read from {str(source)[:200]!r}. Check the path."
+        ) from error
 
 
 def _refuse_constant(name: str) -> None:

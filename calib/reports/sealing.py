@@ -1,4 +1,4 @@
-"""The seal of a report: SHA-256 over its canonical JSON, and perhaps an Ed25519 signature of it."""
+"""The seal of a report: SHA-256 of its canonical JSON, and an Ed25519 signature if it is signed."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ SEAL = "seal"
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """What holds a report together.
+    """The seal of a report, by which a change is detected.
 
     Attributes
     ----------
     sha256 : str
         Of the canonical JSON of everything else, as hexadecimal digits.
     public_key, signature : str
-        32 and 64 bytes in base64: an Ed25519 key, and its signature of that JSON; empty where
-        nobody signed.
+        32 and 64 bytes in base64: an Ed25519 key, and its signature of that JSON; empty if
+        it is not signed.
     """
 
     sha256: str
@@ -69,7 +69,7 @@ def _text(raw: bytes) -> str:
 
 
 def broken(data: Mapping[str, Any], seal: Seal) -> str:
-    """Why a seal does not hold, in a sentence; "" where it does.
+    """What is wrong with a seal, in a sentence; "" if it is valid.
 
     Raises
     ------
@@ -90,12 +90,12 @@ def broken(data: Mapping[str, Any], seal: Seal) -> str:
         public = base64.b64decode(seal.public_key, validate=True)
         Ed25519PublicKey.from_public_bytes(public).verify(signature, content)
     except (InvalidSignature, ValueError):
-        return "The signature is not one of this report by the key that it names."
+        return "The signature is not valid for this report and its public key."
     return ""
 
 
 def signer(seal: Seal | None) -> str:
-    """Who signed: the fingerprint of the public key, as OpenSSH prints it; "" where nobody did.
+    """Who signed: the fingerprint of the public key, as OpenSSH prints it; "" if nobody did.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def private_key(source: str | bytes | Path) -> Ed25519PrivateKey:
     Raises
     ------
     ReportError
-        If it is no such key, or the package cryptography is not installed.
+        If it is not such a key, or the package cryptography is not installed.
     """
     _need()
     from cryptography.hazmat.primitives import serialization
@@ -141,7 +141,7 @@ def public_key(source: str | bytes | Path) -> str:
     Raises
     ------
     ReportError
-        If it is no such key, or the package cryptography is not installed.
+        If it is not such a key, or the package cryptography is not installed.
     """
     _need()
     from cryptography.hazmat.primitives import serialization
@@ -162,7 +162,9 @@ def _content(source: str | bytes | Path) -> bytes:
     try:
         return Path(source).read_bytes()
     except OSError as error:
-        raise ReportError(f"There is no key to read at {str(source)[:200]!r}.") from error
+        raise ReportError(
+            f"No key can be read from {str(source)[:200]!r}. Check the path."
+        ) from error
 
 
 def _key(load: Any, kind: type[Any], called: str) -> Any:

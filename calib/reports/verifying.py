@@ -1,4 +1,4 @@
-"""Whether a report's numbers are those of the counts that it carries; the file is not trusted."""
+"""Whether a report's numbers follow from the counts that it contains; the file is not trusted."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ COUNTED = ("rows", "weight", "positive", "mean_score", "observed")
 
 
 class NotVerified(ReportError):
-    """A report that does not hold what it says; the message names the first thing."""
+    """A report whose numbers do not follow from its counts; the message names the first one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VerifiedReport:
-    """A report whose numbers were made again from its counts.
+    """A report whose numbers were recomputed from its counts.
 
     Attributes
     ----------
     report : Report
     signer : str
-        Fingerprint of the key that signed it; "" where nobody did.
+        Fingerprint of the key that signed it; "" if nobody did.
     n_numbers : int
         Numbers and words that were compared.
     not_recomputed : tuple of str
-        What was not, in sentences.
+        What was not recomputed, in sentences.
     same_versions : bool
-        Whether it was made by the very versions that are installed here.
+        Whether it was made by exactly the versions that are installed here.
     """
 
     report: Report
@@ -80,14 +80,14 @@ class VerifiedReport:
 def verify_report(
     source: str | bytes | Path, *, signed_by: str | bytes | Path | None = None
 ) -> VerifiedReport:
-    """Recompute a report from the counts that it carries, and compare every number and word.
+    """Recompute a report from the counts that it contains, and compare every number and text.
 
     Parameters
     ----------
     source : path, str or bytes
         report.json, as `Report.open` takes it.
     signed_by : path, str or bytes, optional
-        Public Ed25519 key, or its file, that must have signed.
+        Public Ed25519 key, or its file, that must have signed it.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def verify_report(
         If a number, a band or the verdict differs, which is named; if the seal is broken; or if
         another key signed.
     ReportError
-        If it cannot be read, or is of a schema that carried no counts.
+        If it cannot be read, or has an earlier schema, without counts.
 
     Examples
     --------
@@ -115,8 +115,8 @@ made. analysis.data.n_positive is 890; the cells give 891.
     evidence = report.evidence
     if evidence is None or report.seal is None:
         raise ReportError(
-            f"This report has schema {data.get('schema_version')}, which carried no counts to "
-            "recompute it from. Make it again from the predictions."
+            f"This report has schema {data.get('schema_version')}, which has no counts to "
+            "recompute it from. Make the report again from the predictions."
         )
     sentences = [broken(upgraded(data), report.seal), _other_signer(report, signed_by)]
     printed = encode(report)
@@ -141,7 +141,7 @@ def _other_signer(report: Report, wanted: str | bytes | Path | None) -> str:
     if wanted is None or (report.seal and report.seal.public_key == public_key(wanted)):
         return ""
     found = signer(report.seal)
-    return f"The report must be signed by that key, got {found or 'no signature'}."
+    return f"The report must be signed by the given key, got {found or 'no signature'}."
 
 
 def _wrong(report: Report, evidence: Evidence, printed: Json) -> Iterator[Difference]:

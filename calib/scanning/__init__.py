@@ -61,7 +61,7 @@ def scan(
     progress: Progress | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> Aggregate:
-    """Count predictions where they lie; no rows come back, whatever their number.
+    """Count predictions where they are stored; no rows are returned.
 
     It gives the cells that `calib.aggregate` gives of the same rows. A path is read by DuckDB, in
     bounded memory; a frame by its own engine, with one lazy query per slice column.
@@ -92,19 +92,19 @@ def scan(
     weight : str, optional
         Column of row weights.
     positive : object, optional
-        Label that counts as positive, or several. If None, one that says so, such as 1 or "yes".
+        Label that counts as positive, or several. If None, a label such as 1 or "yes".
     transform : str
-        What makes the scores probabilities: "percent", "tenths", "logit" or "clip"; of one column
-        per class also "softmax" or "normalize".
+        How scores are converted to probabilities: "percent", "tenths", "logit" or "clip"; with one
+        column per class also "softmax" or "normalize".
     swap : bool
         Use 1 - score.
     drop_missing : bool
         Leave out rows whose outcome, score, weight, split, fold or group is missing; they are
         counted in `Aggregate.set_aside`. Otherwise such rows are an error.
     split : str, optional
-        Column that tells test rows from calibration rows.
+        Column that marks test rows and calibration rows.
     test_value : object, optional
-        Its value that means test.
+        Its value that marks test rows.
     fold : str, optional
         Column of cross-validation folds.
     group : str, optional
@@ -117,7 +117,7 @@ def scan(
     n_ranges : int
         Ranges of a slice column of many numbers.
     max_scores : int
-        Up to so many distinct scores every cell is one score, and nothing is lost.
+        With at most this many distinct scores each cell is one score, and counts are lossless.
     progress : callable, optional
         Called with the share of the work that is done and what is being done, ten times a second.
     cancel : callable, optional
@@ -227,7 +227,7 @@ def rows_between(
 ) -> pd.DataFrame:
     """Some rows of a range of scores, such as a bin, fetched from the source on demand.
 
-    Which ones, where there are more, is up to the engine: it stops as soon as it has enough.
+    If there are more, the engine decides which ones: it stops as soon as it has enough.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def rows_between(
     Raises
     ------
     ValueError
-        If the range or the limit is no such thing, or the source cannot be read.
+        If the range or the limit is invalid, or the source cannot be read.
 
     Examples
     --------

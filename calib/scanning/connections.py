@@ -101,7 +101,7 @@ class Connection:
         Raises
         ------
         InputError
-            If the source has no such table: nothing else of the server is ever opened.
+            If the source has no such table: nothing else on the server can be opened.
         """
         known = self.tables()
         if table not in known:

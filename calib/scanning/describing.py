@@ -191,7 +191,7 @@ def check_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
                 problems.append(
                     error(
                         "text",
-                        f"Column {quoted(column)} is to be the {role}, but its type is "
+                        f"Column {quoted(column)} was chosen as the {role}, but its type is "
                         f"{schema[column]}, not a number. Choose another column for the {role}, or "
                         "cast it to a number first.",
                     )
@@ -236,7 +236,7 @@ def check_outcomes(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
             "it is not a label. Choose a column of two labels.",
         )
     if not distinct:
-        raise refuse("no-rows", "There are no rows. Choose another source.")
+        raise refuse("no-rows", "The source has no rows. Choose another source.")
 
 
 def facts_of(
@@ -437,7 +437,7 @@ def usable_rows(
         problems = [unusable(mapping, why, n, total) for why, n in set_aside.items()]
         raise with_arguments(InputError(problems), mapping)
     if "" not in by_reason:
-        raise refuse("no-rows", "No row is left that can be used.")
+        raise refuse("no-rows", "No usable row is left.")
     return Kept(marked.filter(nw.col("calib_reason") == ""), set_aside)
 
 

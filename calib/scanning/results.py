@@ -143,7 +143,7 @@ def _with_outcomes(
     """Cells of known outcomes, what the classes are called, and rows whose outcome is unknown."""
     cells = found[found["calib_key"].notna()]
     if cells.empty:
-        raise refuse("no-rows", "The query has counted no row. Choose another table.")
+        raise refuse("no-rows", "The query counted no rows. Choose another table.")
     whole = cells[cells["calib_role"] == "all"]
     counts = whole.groupby("calib_outcome")["calib_rows"].sum().sort_values(kind="stable")
     labels, codes, _ = labels_of(counts.index.to_series(), counts, mapping)

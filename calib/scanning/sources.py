@@ -1,4 +1,4 @@
-"""Where rows lie: files and databases, which DuckDB reads, and frames, which their engine reads."""
+"""Where rows are stored: files and databases, read by DuckDB, and frames, read by their engine."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _of_path(
     if suffix in DATABASES:
         return _of_database(connection, path, table)
     if table is not None:
-        raise refuse("no-table", f"{quoted(path)} is no DuckDB database: leave out `table`.")
+        raise refuse("no-table", f"{quoted(path)} is not a DuckDB database: leave out `table`.")
     if os.path.isdir(path):
         path, suffix = _pattern_of_folder(path)
     elif not any(mark in path for mark in "*?["):
@@ -232,7 +232,7 @@ def _check_readable(path: str) -> None:
     if not os.access(path, os.R_OK):
         raise refuse(
             "permission",
-            f"{quoted(path)} must not be read by this user: permission denied. Ask its owner for "
+            f"{quoted(path)} cannot be read by this user: permission denied. Ask its owner for "
             "the right to read it.",
         )
 

@@ -1,4 +1,4 @@
-"""Watching a scan: how far it is, and ending its query when whoever waits no longer wants it."""
+"""Progress of a scan, and how to interrupt its query when it is cancelled."""
 
 from __future__ import annotations
 

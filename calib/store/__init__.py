@@ -1,4 +1,4 @@
-"""The store: saved reports of a team, in a file of SQLite or in PostgreSQL.
+"""The store: saved reports of a team, in a SQLite file or in PostgreSQL.
 
 A program that has a report calls `Store.from_environment().save(report)`; a page lists, opens and
 deletes. Nothing here changes a saved report.

@@ -1,4 +1,4 @@
-"""Connections: what each database needs to keep a promise that was made."""
+"""Connections: the settings that each database needs so that committed reports are safe."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _postgresql(url: URL, patience: float) -> Engine:
 
 
 def _limits(url: URL, patience: float) -> dict[str, object]:
-    """What the server and the network are told of our patience."""
+    """The time-outs of the server and of the network."""
     thousandths = max(1, round(1000 * patience))
     limits = {
         "statement_timeout": thousandths,
@@ -113,7 +113,7 @@ def _read_only(url: URL) -> Engine:
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
-    """A transaction that writes: in SQLite it has the file's only pen from its first moment."""
+    """A transaction that writes: in SQLite it has the write lock from its beginning."""
     # A transaction that first reads and then wants to write is refused at once if another wrote in
     # between, however long it would be ready to wait.
     with engine.execution_options(sqlite_begin="IMMEDIATE").begin() as connection:

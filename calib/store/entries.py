@@ -26,7 +26,7 @@ class Entry:
     Attributes
     ----------
     id : str
-        Unguessable; the report's address ends in ``?report=ID``.
+        Cannot be guessed; the report's address ends in ``?report=ID``.
     title, data_name, fingerprint, author, note : str
         Of the report; as a person wrote them, so never HTML or Markdown.
     verdict, sentence : str

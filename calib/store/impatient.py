@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL that waits for no answer longer than it was told."""
+"""A connection to PostgreSQL with a limit on the wait for every answer."""
 
 from __future__ import annotations
 

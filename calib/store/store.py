@@ -240,7 +240,7 @@ class Store:
         return self._different(reports.c.verdict, reports.c.id)
 
     def delete(self, report_id: str, *, by: str, for_good: bool = False) -> None:
-        """Delete a report; it rests for a while, in which it can be restored.
+        """Delete a report; for some time it can be restored.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ class Store:
         by : str
             Who deletes it; the log keeps it, with the title and the moment.
         for_good : bool
-            Whether it is removed at once, also where it rests already.
+            Whether it is removed at once, also if it was deleted before.
         """
         name = _person(by)
 
@@ -267,7 +267,7 @@ class Store:
         self._in_need(work)
 
     def restore(self, report_id: str, *, by: str) -> None:
-        """Take back a deletion while the report rests."""
+        """Restore a deleted report, while this is possible."""
         name = _person(by)
         with self._writing() as connection:
             title = title_of(connection, report_id, ~THERE)

@@ -1,4 +1,4 @@
-"""Is the database whole, and does every report open? Damaged rows are named and skipped."""
+"""Is the database undamaged, and does every report open? Damaged rows are named and skipped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Verification:
     Attributes
     ----------
     n_reports : int
-        Reports that were read, deleted ones that rest included.
+        Reports that were read, including deleted ones that can be restored.
     problems : tuple of str
         What is damaged, a sentence each; none where all is well.
     """

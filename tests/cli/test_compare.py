@@ -58,7 +58,7 @@ def test_the_json_holds_every_number_and_every_refusal(two):
     [
         (b"{", "broken.json: This is not a report: it is not valid JSON"),
         (b'{"schema_version": 99}', "broken.json: This report was written by a newer version"),
-        (None, "broken.json: There is no report to read at"),
+        (None, "broken.json: No report can be read from"),
     ],
 )
 def test_what_is_no_report_is_a_sentence_and_status_2(run, two, tmp_path, content, sentence):

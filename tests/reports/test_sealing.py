@@ -72,11 +72,11 @@ def test_another_key_or_none_is_refused(report: Report, key):
     pem = key.private_bytes(PEM, PKCS8, PLAIN)
     other = public_of(Ed25519PrivateKey.from_private_bytes(bytes(32)), "pem")
     for made in (report.signed(pem), report):
-        with pytest.raises(NotVerified, match="must be signed by that key"):
+        with pytest.raises(NotVerified, match="must be signed by the given key"):
             verify_report(made.json(), signed_by=other)
     data = json.loads(report.signed(pem).json())
     data["seal"]["signature"] = data["seal"]["signature"][::-1]
-    with pytest.raises(NotVerified, match="signature is not one of this report"):
+    with pytest.raises(NotVerified, match="signature is not valid for this report"):
         verify_report(json.dumps(data))
 
 

@@ -1,4 +1,4 @@
-"""Reading files of strangers in processes of their own, with limits of memory and time.
+"""Reading untrusted files in processes of their own, with limits of memory and time.
 
 A file of 2 kB can hold 10 GB, and a reader written in C can crash: neither may take along the
 program that serves everybody else.

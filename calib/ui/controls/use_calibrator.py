@@ -188,7 +188,7 @@ def _verified(made: Offer) -> str:
     if made.run is not None and not made.run.here:
         return (
             f":material/info: **Not executed here**: no {plain(made.label)} engine is installed. "
-            "The text was read back, and what was read gives the same numbers in DuckDB."
+            "The text was parsed, and the parsed query gives the same numbers in DuckDB."
         )
     off = row["largest ulp"]
     exact = "exactly the same numbers" if not off else f"the same numbers within {off} ulp"
@@ -222,7 +222,7 @@ def _scores(session: Session, model: Model, method: str) -> None:
     if isinstance(model.rows, Predictions):
         _own_scores(session, model, method)
     else:
-        st.caption("These data are counts: there are no rows to put calibrated scores beside.")
+        st.caption("These data are counts, so there are no rows to calibrate.")
     st.markdown("##### New scores, without outcomes")
     found = st.file_uploader(
         "A file with the same score columns", key="use_new", help="CSV, Parquet, Feather or Arrow."

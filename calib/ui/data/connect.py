@@ -1,4 +1,4 @@
-"""Connect: sources that the operator named; their rows are counted where they lie."""
+"""Connect: sources that the operator named; their rows are counted where they are stored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_LABELS = 50
 OPTIONAL = {
     "weight": "Weight",
     "time": "Time",
-    "group": "Group (rows that belong together)",
+    "group": "Cluster ID (rows that are not independent)",
     "fold": "Fold",
     "split": "Split (calibration or test)",
 }
@@ -70,7 +70,7 @@ def show(session: Session) -> None:
         return
     source = found.sources[name]
     try:
-        with st.spinner("Asking for its tables"):
+        with st.spinner("Listing the tables"):
             tables = session.memo(Connection.tables, source)
         with right:
             table = st.selectbox("Table", tables, index=None, key=f"connect_table_{name}")

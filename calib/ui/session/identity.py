@@ -67,7 +67,7 @@ def gate() -> None:
     here = person()
     if here is None:
         st.markdown("## Sign in to calib")
-        st.markdown("This dashboard is for people of its team.")
+        st.markdown("Sign in to use this dashboard.")
         st.button("Sign in", key="sign_in", type="primary", on_click=st.login)
         st.stop()
 

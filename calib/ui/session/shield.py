@@ -1,4 +1,4 @@
-"""What the server refuses, and what it tells browsers: names, frames of other sites, metrics."""
+"""Which requests the server refuses, and the security headers of its answers."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def slice_calibration(
     number: int,
     method: str,
 ) -> SliceCalibration:
-    """A slice calibrated by a map of its own, against the map of all rows."""
+    """A slice-specific calibrator, compared with the calibrator of all rows."""
     matrix, at = analysis.multiclass, session.settings.confidence_level
     if matrix is not None and isinstance(rows, Predictions):
         whole = cut.slicing

@@ -201,7 +201,7 @@ def one_score(session: Session, rows: Data) -> Data:
 
 
 def maps(session: Session, rows: Data, progress: Progress) -> LiveAnalysis:
-    """The analysis of one score, whose methods are maps of that score alone."""
+    """The analysis of one score, whose methods are functions of that score alone."""
     if not session.is_matrix:
         return analysis(session, rows, progress)
     settings = one_score_settings(session.settings, Settings().view)

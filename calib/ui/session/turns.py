@@ -1,4 +1,4 @@
-"""Turns: who works, and who waits for how many others; first come, first served."""
+"""Turns: the queue of sessions that compute or read; first come, first served."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMPUTING, READING = 2, 2
 
 
 class Turns:
-    """At most so many work at once, in the order in which they came.
+    """At most this many sessions work at once, in the order of arrival.
 
     Parameters
     ----------
