@@ -11,7 +11,7 @@
 # make bench        speed and quality benchmarks
 # make picture      the picture of README.md, into docs/
 # make reproduce    the published tables and figures, into docs/ (some: make reproduce ARGS="ks corp")
-# make screenshots  every page, light and dark, three widths, into screenshots/
+# make screenshots  every page, light and dark, four widths, into screenshots/
 # make lock         container/requirements.lock, every package of the server with its hashes, and the bill of materials beside it
 # make clean        remove caches and test artefacts; .venv stays
 

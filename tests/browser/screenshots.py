@@ -1,4 +1,4 @@
-"""Photograph every page in light and dark at three widths, into screenshots/.
+"""Photograph every page in light and dark at four widths, into screenshots/.
 
 Some pages only: python -m tests.browser.screenshots data reliability
 """
@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.browser import chromium, harness
 
 FOLDER = harness.ROOT / "screenshots"
-WIDTHS = (380, 1280, 1920)
+WIDTHS = (390, 1024, 1440, 2560)
 SCHEMES = ("light", "dark")
 
 

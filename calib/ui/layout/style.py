@@ -23,7 +23,7 @@ FOCUS = """
 NAVIGATION = """
 .st-key-navigation {
     position: fixed; z-index: 999980; top: 0; left: 0; right: 0; width: auto; height: 3.5rem;
-    padding-left: 3rem; border-right: 3rem solid light-dark(#FFFFFF, #14181D);
+    border: 0 solid light-dark(#FFFFFF, #14181D); border-width: 0 3rem;
     flex-wrap: nowrap; align-items: flex-end; overflow-x: auto; scrollbar-width: none;
     background: light-dark(#FFFFFF, #14181D); box-shadow: 0 1px rgba(127, 127, 127, .3);
 }
@@ -67,6 +67,7 @@ LANDING = """
     .purpose { font-size: 1.1875rem; margin: 0; }
     .purpose + p { display: none; }
     .st-key-landing [data-testid=stHorizontalBlock] { gap: .5rem; }
+    [class*=st-key-pair] .xtitle { font-size: 9.5px !important; }
     .st-key-example, .st-key-example * { max-width: 100%; }
     .st-key-example [role=radiogroup] { flex-wrap: nowrap; overflow-x: auto; }
     .st-key-example button { flex: 0 0 auto; max-width: none; }
@@ -79,6 +80,9 @@ PAGE = """
     color: inherit !important; font-weight: 600;
 }
 .st-key-explorer_cells, .st-key-scripts { display: none; }
+[data-testid=stSidebar] .st-key-example :is(button, button *) {
+    height: auto; max-width: 100%; white-space: normal; text-align: left;
+}
 [data-testid=stMetricLabel] *, [data-testid=stMetricDelta] * { white-space: normal; }
 [data-testid=stSliderThumbValue], [data-testid=stSliderThumbValue] * { color: inherit !important; }
 [data-testid=stTab], [data-testid=stTab] * { color: inherit !important; }
