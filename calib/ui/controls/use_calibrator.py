@@ -147,7 +147,9 @@ def _code(session: Session, model: Model, method: str) -> None:
         on_click="ignore",
     )
     if made.code:
-        st.code(made.code[:MAX_SHOWN], language=LANGUAGES[suffix], height=320, wrap_lines=True)
+        # The code has no height of its own: then it would scroll, and no key could reach it.
+        with st.container(height=320, border=False, key="use_code"):
+            st.code(made.code[:MAX_SHOWN], language=LANGUAGES[suffix], wrap_lines=True)
         if len(made.code) > MAX_SHOWN:
             st.caption(f"The first {MAX_SHOWN:,} of {len(made.code):,} characters.")
 
