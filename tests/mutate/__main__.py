@@ -32,9 +32,13 @@ MUTATED = (
     "calib/reports/grouping.py",
 )
 # Whole pages and pictures show a changed number late.
-NOT_ASKED = ("browser", "pages", "fuzz", "reproduce", "mutate", "figures", "ui", "golden", "store")
-# Scores and matrices share a package of the library; tests of matrices stand beside.
-MATRICES = {"calibrators": "multiclass", "metrics": "multiclass"}
+NOT_ASKED = (
+    *("browser", "pages", "fuzz", "reproduce", "mutate", "figures", "ui", "golden", "store"),
+    "test_postgresql.py",  # it starts a server
+)
+# Scores and matrices share a package of the library; tests of matrices stand beside. Exports are
+# tested calibrator by calibrator, which they take from the registry.
+BESIDE = {"calibrators": ("multiclass", "exports"), "metrics": ("multiclass",)}
 CPU_SECONDS = 240  # an endless loop is noticed too
 BROKEN = 70  # no exit code of pytest
 NO_TESTS = 5  # of pytest: a module without examples has none
@@ -79,7 +83,7 @@ def tests_of(path: str) -> tuple[list[str], list[str]]:
     def distance(test: Path) -> int:
         if test.stem.startswith(f"test_{module.stem}"):
             return 0
-        if test.parent.name in {module.parent.name, MATRICES.get(module.parent.name)}:
+        if test.parent.name in (module.parent.name, *BESIDE.get(module.parent.name, ())):
             return 1
         text = test.read_text(encoding="utf-8")
         return 2 if f"{name} import" in text else 3
