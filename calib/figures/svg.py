@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.figures.chart import Chart, legend_height
+from calib.figures.chart import Chart
 from calib.figures.layers import Trace
 
 Axis = Mapping[str, Any]
@@ -386,8 +386,9 @@ def _legend(chart: Chart) -> Iterator[str]:
     columns = max(1, int((chart.width - margin["l"]) // column))
     inner = chart.height - margin["t"] - margin["b"]
     top = chart.height - margin["b"] - legend["y"] * inner + 4
-    if legend.get("yref") == "container":
-        top = chart.height - legend_height(chart.spec["data"], chart.width - margin["l"])
+    if gap := legend.get("title"):
+        # Of a square it is the height of an empty title that keeps it below the axis.
+        top += 1.3 * gap["font"]["size"]
     for i, (trace, name) in enumerate(zip(shown, names, strict=True)):
         x, y = margin["l"] + (i % columns) * column, top + ROW * (i // columns) + ROW / 2
         yield from _sample(trace, x, y)
