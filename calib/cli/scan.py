@@ -85,6 +85,9 @@ def run_scan(given: argparse.Namespace) -> int:
     rows = f"{counted.n_rows:,} rows in {len(counted.table):,} entries"
     aside = "".join(f"; set aside: {why}, {n:,}" for why, n in counted.set_aside.items())
     print(f"{rows}{aside}", file=sys.stderr)
+    for model, remarks in counted.noticed.items():
+        for remark in remarks:
+            print(f"{model}: {remark}" if model else remark, file=sys.stderr)
     return 0
 
 

@@ -56,6 +56,9 @@ class Aggregate:
         Of the named folds; empty where there are none.
     max_scores : int
         Up to so many distinct scores every cell is one score.
+    noticed : mapping of str to tuple of str
+        By model, what a reader should know of the rows that `calib.scan` counted. A saved file and
+        a sum of aggregates have none.
     """
 
     parts: tuple[Part, ...]
@@ -74,6 +77,7 @@ class Aggregate:
     sources: tuple[str, ...] = ()
     fold_names: tuple[str, ...] = ()
     max_scores: int = MAX_SCORES
+    noticed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def exact(self) -> bool:
@@ -110,8 +114,8 @@ class Aggregate:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """None: what was noticed about the rows is not kept."""
-        return ()
+        """What a reader should know of the rows, of all models."""
+        return tuple(remark for own in self.noticed.values() for remark in own)
 
     def view_label(self, _view: str) -> str:
         """What a positive row is, in words."""
@@ -159,6 +163,7 @@ class Aggregate:
             },
             sources=tuple(sorted((*self.sources, *other.sources))),
             max_scores=most,
+            noticed={},
         )
 
     def of_model(self, model: str) -> Aggregate:
@@ -200,6 +205,7 @@ class Aggregate:
             name=f"{self.name}: {model}" if model else self.name,
             score_name=self.score_name or model,
             set_aside=self._set_aside_of(model),
+            noticed={"": self.noticed[model]} if model in self.noticed else {},
             sources=tuple(sorted(_source_of(source, model) for source in self.sources)),
         )
 
@@ -320,8 +326,8 @@ class Aggregate:
         aggregate_file.write(Path(path), self.parts, self.strata, self.table, self._others())
 
     def _others(self) -> dict[str, Any]:
-        """All attributes but what was counted."""
-        counted = ("parts", "strata", "table")
+        """All attributes but what was counted, and sentences, which a file could forge."""
+        counted = ("parts", "strata", "table", "noticed")
         others = [each.name for each in fields(self) if each.name not in counted]
         return {name: getattr(self, name) for name in others}
 

@@ -124,6 +124,7 @@ def join_models(found: Mapping[str, Aggregate]) -> Aggregate:
             for model, one in found.items()
             for reason, n in one.set_aside.items()
         },
+        noticed={model: one.remarks for model, one in found.items() if one.remarks},
     )
 
 

@@ -28,6 +28,7 @@ from calib.scanning.expressions import SCORE, probability
 from calib.scanning.matrix import describe_view
 from calib.scanning.models import ModelRows, count_models
 from calib.scanning.query import scan_sql
+from calib.scanning.remarks import remarks_of
 from calib.scanning.results import is_result, read_result
 from calib.scanning.sources import opened
 from calib.scanning.watching import Steps, watched
@@ -185,7 +186,8 @@ def scan(
                 found = describe(one.rows, one.mapping, max_scores)
             counted = Counter(found, one.mapping, n_ranges, steps).count()
             made = _aggregate(found, counted, one.mapping, name or called, max_scores)
-            return replace(made, view_key=chosen)
+            remarks = remarks_of(made, found, one.mapping, counted.warnings)
+            return replace(made, view_key=chosen, noticed={"": remarks} if remarks else {})
 
         made = watched(
             lambda: count_models(rows, mapping, count, steps), engine, steps, progress, cancel

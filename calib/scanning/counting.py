@@ -18,10 +18,11 @@ from calib.analysis.slices.slicing import MISSING, cut_distinct, range_levels, r
 from calib.core.predictions import MAX_FOLDS
 from calib.core.strata import NONE, Part, Strata
 from calib.loading.building.predictions import slice_values, time_values
+from calib.loading.checking.rows import no_dates, split_values
 from calib.loading.labels import as_labels, folded
 from calib.loading.numbers import as_times
 from calib.loading.options import ColumnMapping
-from calib.loading.problems import refuse
+from calib.loading.problems import Problem, refuse
 from calib.numerics.arrays import IntArray
 from calib.numerics.cell_table import STRIDE, CellTable, heavy_cells
 from calib.numerics.sorting import run_starts
@@ -101,6 +102,7 @@ class Pieces:
     pieces: list[tuple[Strata, CellTable]]
     fold_names: tuple[str, ...]
     time_kind: str
+    warnings: tuple[Problem, ...]
 
 
 class Counter:
@@ -120,6 +122,8 @@ class Counter:
         self, found: Description, mapping: ColumnMapping, n_ranges: int, steps: Steps
     ) -> None:
         self.found, self.mapping, self.n_ranges, self.steps = found, mapping, n_ranges, steps
+        # By code: the split is met in the query of every column.
+        self.warnings: dict[str, Problem] = {}
 
     def count(self) -> Pieces:
         """Ask for all that was named, part by part."""
@@ -144,7 +148,7 @@ class Counter:
             pieces.append(self._piece(one, len(parts)))
             parts += [Part("", column, name) for name in one.names]
         time_kind = counted[-1].kind if mapping.time else ""
-        return Pieces(parts, pieces, whole.fold_names, time_kind)
+        return Pieces(parts, pieces, whole.fold_names, time_kind, tuple(self.warnings.values()))
 
     def _asked(
         self,
@@ -293,7 +297,9 @@ class _Query:
         """The code of each distinct value of a column of the answer, and what codes are called."""
         mapping = self.counter.mapping
         if name == SPLIT:
-            return made, _test(distinct, mapping)
+            codes, noticed = _test(distinct, mapping)
+            self.counter.warnings |= {problem.code: problem for problem in noticed}
+            return made, codes
         if name == GROUP:
             return made, as_labels(distinct).codes
         if name == FOLD_NAME:
@@ -315,7 +321,12 @@ class _Query:
                     f"The time column {quoted(column)} holds {len(distinct):,} different values; "
                     f"at most {MAX_TIMES:,} are counted. Use a column of dates.",
                 )
-            times = time_values(distinct, as_times(distinct), slice(None))
+            read = as_times(distinct)
+            if len(read.unread):
+                odd = quoted(str(distinct.iloc[int(read.unread[0])]))
+                problem = no_dates(counter.mapping, int(counts[read.unread].sum()), odd)
+                counter.warnings[problem.code] = problem
+            times = time_values(distinct, read, slice(None))
             return *days_or_values(times), times.dtype.kind
         if self.edges is not None:
             names = (*range_names(np.array(self.edges)), MISSING)
@@ -358,8 +369,8 @@ def _hashable(values: pd.Series) -> list[Any]:
     return [None if pd.isna(value) else value for value in values]
 
 
-def _test(distinct: pd.Series, mapping: ColumnMapping) -> IntArray:
-    """1 for test rows, 0 for calibration rows."""
+def _test(distinct: pd.Series, mapping: ColumnMapping) -> tuple[IntArray, tuple[Problem, ...]]:
+    """1 for test rows, 0 for calibration rows; and what may mislead."""
     labels = folded(as_labels(distinct))
     words = TEST_WORDS if mapping.test_value is None else (mapping.test_value,)
     code = next((found for word in words if (found := labels.find(word)) is not None), None)
@@ -377,7 +388,8 @@ def _test(distinct: pd.Series, mapping: ColumnMapping) -> IntArray:
             f"Every usable row is a test row by the split column {quoted(mapping.split)}. Both "
             "parts need rows: choose another value or no split.",
         )
-    return test
+    named = replace(mapping, test_value=labels.name(code))
+    return test, tuple(split_values(named, labels.names))
 
 
 def _folds(distinct: pd.Series, mapping: ColumnMapping) -> tuple[tuple[str, ...], IntArray]:

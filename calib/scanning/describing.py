@@ -17,7 +17,7 @@ from calib.loading.checking.outcomes import MAX_LABELS, count_as_positive
 from calib.loading.checking.rows import LEAVE_OUT
 from calib.loading.checking.scores import outside_problem
 from calib.loading.guessing.class_columns import shortened
-from calib.loading.guessing.roles import telling_labels
+from calib.loading.guessing.roles import is_plain_pair, telling_labels
 from calib.loading.labels import Labels, as_outcome
 from calib.loading.loader import with_arguments
 from calib.loading.options import ColumnMapping
@@ -55,6 +55,10 @@ class Description:
         Largest weight; None where rows have none.
     exact : bool
         Whether there are few distinct scores, so that each can be a cell.
+    warnings : tuple of Problem
+        What may mislead although the rows can be used.
+    sure : bool
+        Whether the labels leave no doubt which class is positive.
     """
 
     rows: nw.LazyFrame[Any]
@@ -63,6 +67,8 @@ class Description:
     set_aside: Mapping[str, int]
     largest: float | None
     exact: bool
+    warnings: tuple[Problem, ...] = ()
+    sure: bool = True
 
 
 def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -> Description:
@@ -102,7 +108,9 @@ def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -
         whether(nw.col(OUTCOME).is_in(hits)).cast(nw.Int8).alias(POSITIVE),
     )
     class_names = class_names_of(labels, positives)
-    return described(usable, mapping, facts, kept, class_names, class_names[1], max_scores)
+    made = described(usable, mapping, facts, kept, class_names, class_names[1], max_scores)
+    repaired = mapping.transform != "none" or mapping.swap or mapping.drop_missing
+    return replace(made, sure=not repaired and is_plain_pair(labels))
 
 
 def described(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -14,6 +15,7 @@ from calib.core.views import check_view
 from calib.loading.checking.mapped_rows import ROUNDING
 from calib.loading.checking.scores import (
     LITTLE,
+    matched_in_order,
     matrix_outside,
     other_classes,
     row_sums,
@@ -85,9 +87,9 @@ def describe_view(
     known = facts[OUTCOME][of_value >= 0].tolist()
     odd = ((labels.codes >= 0) & (of_value < 0)).tolist()
     kept = usable_rows(plain, mapping, known, odd, facts, "outcome none of the classes")
-    for problem in seen_classes(classes, counts, "the rows"):
-        if problem.severity == "error":
-            raise InputError([problem])
+    warnings = (*matched_in_order(mapping, classes), *seen_classes(classes, counts, "the rows"))
+    if errors := [problem for problem in warnings if problem.severity == "error"]:
+        raise InputError(errors)
     low, high = float(facts["low"].min()), float(facts["high"].max())
     if low < 0.0 or high > 1.0 or facts["off"].sum():
         _check_scores(kept.rows, mapping)
@@ -95,7 +97,8 @@ def describe_view(
     values = [facts[OUTCOME][of_value == k].tolist() for k in range(len(names))]
     usable = _top(usable, names, values) if kind == "top" else _class(usable, names, values, place)
     positive = classes.names[place] if kind == "class" else "the predicted class"
-    return described(usable, mapping, facts, kept, classes.names, positive, max_scores)
+    made = described(usable, mapping, facts, kept, classes.names, positive, max_scores)
+    return replace(made, warnings=warnings)
 
 
 def _checked(view: str, mapping: ColumnMapping) -> tuple[str, int]:

@@ -11,6 +11,7 @@ from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.rows import parts
 from calib.loading.guessing.roles import higher_label, is_plain_pair, telling_labels
 from calib.loading.labels import Labels, label_text
+from calib.loading.options import ColumnMapping
 from calib.loading.problems import Problem, error, note, warning
 from calib.text import joined, percent, plural, quoted
 
@@ -121,17 +122,25 @@ def positive_question(rows: Rows, mean_score: float) -> Iterator[Problem]:
     if not repaired and is_plain_pair(labels):
         return
     rate = float(rows.of_usable(rows.outcome).mean())
-    if not 0.0 < rate < 1.0 or rate / FACTOR <= mean_score <= rate * FACTOR:
-        return
     others = [name for name in labels.names if labels.find(name) not in _codes(rows)]
     swap = len(others) == 1
-    yield warning(
-        "positive-class",
-        f"{percent(rate)} of the rows are positive, but the mean score is {percent(mean_score)}. "
-        f"Is {_named(mapping.positives)} the positive class? If not, choose another.",
-        replace(mapping, positive=others[0]) if swap else None,
-        count_as_positive(labels, others) if swap else "",
-    )
+    for question in other_rate(mapping, rate, mean_score):
+        yield replace(
+            question,
+            repair=replace(mapping, positive=others[0]) if swap else None,
+            repair_label=count_as_positive(labels, others) if swap else "",
+        )
+
+
+def other_rate(mapping: ColumnMapping, rate: float, mean_score: float) -> Iterator[Problem]:
+    """Ask whether the right class is positive, where rate and mean score are far apart."""
+    if 0.0 < rate < 1.0 and not rate / FACTOR <= mean_score <= rate * FACTOR:
+        yield warning(
+            "positive-class",
+            f"{percent(rate)} of the rows are positive, but the mean score is "
+            f"{percent(mean_score)}. Is {_named(mapping.positives)} the positive class? If not, "
+            "choose another.",
+        )
 
 
 def _codes(rows: Rows) -> set[int | None]:
@@ -149,18 +158,32 @@ def _classes(rows: Rows) -> Iterator[Problem]:
                 yield error("no-rows", "No row is left that can be used.")
         elif rarer == 0:
             yield _one_class(rows, part, total, n_positive)
-        elif rarer < 2:
-            yield error(
-                "too-few",
-                f"One class has a single row among {part} ({total:,}). At least 2 rows per class "
-                f"are needed, and {FEW} for a verdict. Upload more rows.",
-            )
-        elif rarer < FEW:
-            yield warning(
-                "few",
-                f"The rarer class has only {rarer} rows among {part} ({total:,}). With fewer "
-                f"than {FEW}, intervals are wide and most results are inconclusive.",
-            )
+        else:
+            yield from few_rows(part, total, rarer)
+
+
+def few_rows(part: str, total: int, rarer: int) -> Iterator[Problem]:
+    """Say where one class is rare.
+
+    Parameters
+    ----------
+    part : str
+        Which rows these are, such as "the rows".
+    total, rarer : int
+        All of them, and those of the rarer class.
+    """
+    if rarer < 2:
+        yield error(
+            "too-few",
+            f"One class has a single row among {part} ({total:,}). At least 2 rows per class "
+            f"are needed, and {FEW} for a verdict. Upload more rows.",
+        )
+    elif rarer < FEW:
+        yield warning(
+            "few",
+            f"The rarer class has only {rarer} rows among {part} ({total:,}). With fewer "
+            f"than {FEW}, intervals are wide and most results are inconclusive.",
+        )
 
 
 def _one_class(rows: Rows, part: str, total: int, n_positive: int) -> Problem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from calib.core.predictions import MAX_FOLDS
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.numbers import MISSING_WORDS, Numbers
+from calib.loading.options import ColumnMapping
 from calib.loading.problems import Choice, Problem, error, note, warning
 from calib.numerics.arrays import BoolArray, IntArray
 from calib.text import joined, plural, quoted
@@ -152,13 +153,18 @@ def _dates(rows: Rows) -> Iterator[Problem]:
         return
     found = np.flatnonzero(rows.usable)[rows.times.unread]
     cell = quoted(rows.frame[rows.mapping.time].iloc[int(found[0])])
-    verb = "is" if len(found) == 1 else "are"
-    yield warning(
+    yield no_dates(rows.mapping, len(found), f"{cell}: {rows.where(found)}")
+
+
+def no_dates(mapping: ColumnMapping, count: int, example: str) -> Problem:
+    """So many cells of the time column are no dates."""
+    verb = "is" if count == 1 else "are"
+    return warning(
         "dates",
-        f"{plural(len(found), 'cell')} of the time column {quoted(rows.mapping.time)} {verb} not a "
-        f"date, such as {cell}: {rows.where(found)}. These rows count as rows without a time. "
+        f"{plural(count, 'cell')} of the time column {quoted(mapping.time)} {verb} not a "
+        f"date, such as {example}. These rows count as rows without a time. "
         "Write dates as 2024-12-31, or use no time column.",
-        replace(rows.mapping, time=None),
+        replace(mapping, time=None),
         "Ignore the time column",
     )
 
@@ -221,6 +227,12 @@ def _split(rows: Rows) -> Iterator[Problem]:
         )
         return
     yield from _uneven_split(rows, column)
+    yield from split_values(mapping, names)
+
+
+def split_values(mapping: ColumnMapping, names: Sequence[str]) -> Iterator[Problem]:
+    """Say what the values of a split column leave open; `names` are all of them."""
+    column, none = quoted(mapping.split), replace(mapping, split=None, test_value=None)
     if len(names) > 2:
         others = _shown([name for name in names if name != mapping.test_value])
         yield warning(

@@ -59,7 +59,7 @@ def score_problems(rows: Rows) -> Iterator[Problem]:
     if low < 0.0 or high > 1.0:
         yield _outside(rows, low, high)
     elif low == high:
-        yield _constant(rows, low)
+        yield constant(rows.mapping, low)
     else:
         yield from _labels_only(rows, score)
         yield from _swapped(rows, score)
@@ -123,10 +123,11 @@ def _converted(mapping: ColumnMapping, code: str, lead: str) -> Problem:
     return error(code, lead + text, replace(mapping, transform=transform), label)
 
 
-def _constant(rows: Rows, value: float) -> Problem:
+def constant(mapping: ColumnMapping, value: float) -> Problem:
+    """All scores are one value."""
     return warning(
         "constant",
-        f"All scores of {quoted(rows.mapping.score)} are {significant(value, 4)}. Only their "
+        f"All scores of {quoted(mapping.score)} are {significant(value, 4)}. Only their "
         "mean can be compared with the outcome; choose another column if this is not intended.",
     )
 
@@ -134,13 +135,18 @@ def _constant(rows: Rows, value: float) -> Problem:
 def _labels_only(rows: Rows, score: FloatArray) -> Iterator[Problem]:
     if ((score != 0.0) & (score != 1.0)).any():
         return
-    name = quoted(rows.mapping.score)
     copy = bool((rows.of_usable(rows.outcome) == score).all())
+    yield labels_only(rows.mapping, copy=copy)
+
+
+def labels_only(mapping: ColumnMapping, *, copy: bool) -> Problem:
+    """All scores are 0 or 1; `copy` where they are the outcomes."""
+    name = quoted(mapping.score)
     if copy:
         text = f"Column {name} equals the outcome in every row: it is the label, not a score."
     else:
         text = f"Column {name} holds only 0 and 1: predicted labels, not probabilities."
-    yield warning(
+    return warning(
         "labels-only",
         f"{text} Choose the column of probabilities (predict_proba in scikit-learn).",
     )
@@ -154,13 +160,21 @@ def _swapped(rows: Rows, score: FloatArray) -> Iterator[Problem]:
     pairs = n_positive * (len(outcome) - n_positive)
     if not pairs:
         return
-    limit = 0.5 - CLEARLY * math.sqrt((len(outcome) + 1.0) / (12.0 * pairs))
     # Most scores need not be sorted: a bound says that they are not the other class's.
-    if _least_auc(outcome, score, pairs) >= limit:
-        return
-    auc = _auc(ScoreCells.from_arrays(outcome, score))
-    if auc < limit:
-        mapping = rows.mapping
+    if _least_auc(outcome, score, pairs) < clearly_low(len(outcome), pairs):
+        yield from swapped(rows.mapping, ScoreCells.from_arrays(outcome, score), len(outcome))
+
+
+def clearly_low(n_rows: int, pairs: int) -> float:
+    """An AUC below this is too low for chance."""
+    return 0.5 - CLEARLY * math.sqrt((n_rows + 1.0) / (12.0 * pairs))
+
+
+def swapped(mapping: ColumnMapping, cells: ScoreCells, n_rows: int) -> Iterator[Problem]:
+    """Say where positive rows have the lower scores; `cells` count rows, whatever they weigh."""
+    auc = _auc(cells)
+    n_positive = int(cells.total_positive)
+    if auc < clearly_low(n_rows, n_positive * (n_rows - n_positive)):
         other = "of the negative class" if mapping.predicted is None else "that it is wrong"
         yield warning(
             "swapped",

@@ -1,0 +1,106 @@
+"""What may mislead is told in the sentences of the Data page."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import calib
+from calib.core.aggregate import Aggregate
+from calib.loading import InputError
+from calib.loading.checking.inspection import inspect
+from calib.loading.options import ColumnMapping
+from calib.loading.reading.reader import read
+from tests.scanning.conftest import assert_same
+
+
+def rows(n: int = 1000) -> pd.DataFrame:
+    rng = np.random.default_rng(2)
+    score = rng.random(n)
+    return pd.DataFrame({"y": (rng.random(n) < score).astype(int), "p": score})
+
+
+Change = Callable[[pd.DataFrame], pd.DataFrame]
+CASES: dict[str, tuple[Change, dict[str, Any]]] = {
+    "few": (lambda d: d.assign(y=(d["p"] > 0.95) * 1), {}),
+    "constant": (lambda d: d.assign(p=0.3), {}),
+    "labels-only": (lambda d: d.assign(p=(d["p"] > 0.5) * 1.0), {}),
+    "swapped": (lambda d: d.assign(p=1.0 - d["p"]), {}),
+    "positive-class": (
+        lambda d: d.assign(y=np.where(d["y"], "bad", "good"), p=0.3 * d["p"]),
+        {"positive": "bad"},
+    ),
+    "train-rows": (
+        lambda d: d.assign(part=np.where(d.index % 2, "test", "train")),
+        {"split": "part", "test_value": "test"},
+    ),
+    "split-values": (
+        lambda d: d.assign(part=np.array(["test", "a", "b"])[d.index % 3]),
+        {"split": "part", "test_value": "test"},
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("code", CASES)
+def test_warnings_have_the_words_of_the_data_page(code: str, engine: str) -> None:
+    change, more = CASES[code]
+    data = change(rows())
+    mapping = ColumnMapping(**({"outcome": "y", "score": "p", "positive": "1"} | more))
+    expected = [each for each in inspect(read(data), mapping) if each.severity == "warning"]
+    assert code in {problem.code for problem in expected}
+    source = data if engine == "duckdb" else pl.from_pandas(data).lazy()
+    found = calib.scan(source, outcome="y", score="p", **more)
+    assert sorted(found.remarks) == sorted(problem.sentence for problem in expected)
+
+
+def test_scores_without_a_fault_have_no_remarks() -> None:
+    assert calib.scan(rows(), outcome="y", score="p", slices=[]).remarks == ()
+
+
+def test_times_that_are_no_dates_are_told() -> None:
+    days = pd.Series(["2024-03-01", "2024-03-02"] * 500)
+    days[:7] = "someday"
+    found = calib.scan(rows().assign(day=days), outcome="y", score="p", time="day")
+    (remark,) = found.remarks
+    assert remark.startswith("7 cells of the time column `day` are not a date, such as `someday`.")
+
+
+def test_a_class_of_one_row_is_told_since_other_rows_may_be_added() -> None:
+    data = rows().assign(y=0)
+    data.loc[3, "y"] = 1
+    with pytest.raises(InputError) as expected:
+        calib.load(data, outcome="y", score="p")
+    found = calib.scan(data, outcome="y", score="p")
+    assert expected.value.problems[0].sentence in found.remarks
+    assert (found + calib.scan(rows(), outcome="y", score="p")).remarks == ()
+
+
+def test_classes_without_rows_are_told() -> None:
+    rng = np.random.default_rng(0)
+    score = pd.DataFrame(rng.dirichlet(np.ones(3), 500), columns=["p_0", "p_1", "p_2"])
+    data = score.assign(y=rng.integers(0, 2, 500))
+    mapping = ColumnMapping(outcome="y", score=("p_0", "p_1", "p_2"))
+    expected = [each for each in inspect(read(data), mapping) if each.severity == "warning"]
+    found = calib.scan(data, outcome="y", score=["p_0", "p_1", "p_2"])
+    assert [problem.code for problem in expected] == ["unseen-classes"]
+    assert found.remarks == tuple(problem.sentence for problem in expected)
+
+
+def test_remarks_are_warnings_of_the_analysis_and_of_one_model(tmp_path: Any) -> None:
+    data = rows().assign(other=1.0 - rows()["p"])
+    found = calib.scan(data, outcome="y", models=["p", "other"])
+    ((remark,),) = found.noticed.values()
+    assert list(found.noticed) == ["other"]
+    assert remark.startswith("Positive rows have lower scores")
+    assert found.of_model("p").remarks == ()
+    (own,) = found.of_model("other").remarks
+    assert own in calib.analyze(found.of_model("other"), {"methods": ("platt",)}).warnings
+    # A file of strangers could say anything there.
+    found.save(tmp_path / "cells.parquet")
+    kept = Aggregate.load(tmp_path / "cells.parquet")
+    assert_same(kept, found)
+    assert kept.remarks == ()
