@@ -56,6 +56,8 @@ def group_by(folder: str) -> None:
 
     connection = duckdb.connect()
     connection.execute(f"SET memory_limit = '{MEMORY}'")
+    # Not below the working directory, where it would be committed.
+    connection.execute(f"SET temp_directory = '{folder}/spilled'")
     for column in SLICES:
         connection.sql(
             f"SELECT {column}, bucket, outcome, count(*), sum(score), min(score), max(score) "
