@@ -87,7 +87,7 @@ def _read(known: dict[str, Any]) -> dict[str, Any]:
 def _packed(values: NDArray[Any]) -> str:
     """Bytes of an array, little-endian, compressed, in base64."""
     little = values.astype(values.dtype.newbyteorder("<"), copy=False)
-    return base64.b64encode(zlib.compress(little.tobytes(), 9)).decode("ascii")
+    return base64.b64encode(zlib.compress(little.tobytes(), 6)).decode("ascii")
 
 
 def _unpacked(text: str, kind: type) -> NDArray[Any]:
