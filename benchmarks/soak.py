@@ -130,6 +130,8 @@ def soak(
     for person in people:
         person.close()
     errors = float(sum(len(person.errors) for person in people))
+    for said in sorted({error[:300] for person in people for error in person.errors}):
+        print(f"error: {said}")
     return found | {"errors": errors, **({} if stay else {"after": emptied(url, runs)})}
 
 
