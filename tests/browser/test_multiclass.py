@@ -81,7 +81,7 @@ def test_a_link_restores_the_view_and_the_methods(page: Page):
 @rare
 def test_a_view_that_these_classes_do_not_have_is_refused_in_words(page: Page):
     visit(page, "/?ex=digits&view=class:10")
-    notice = page.get_by_role("alert").filter(has_text="no such view")
+    notice = page.get_by_role("alert").filter(has_text="do not have this view")
     expect(notice).to_contain_text("with 10 classes, got 'class:10'")
     assert axis_title(page, "chart_before").endswith("Top-label accuracy")
 
