@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from calib.analysis import LiveAnalysis, analyze
+from calib.analysis import Analysis, LiveAnalysis, analyze
+from calib.calibrators import CALIBRATORS
 from calib.curves.reliability import reliability_curve
 from calib.numerics.cell_table import CellTable
 from calib.reports.codec import ReportError, encode
@@ -80,7 +81,7 @@ class VerifiedReport:
 def verify_report(
     source: str | bytes | Path, *, signed_by: str | bytes | Path | None = None
 ) -> VerifiedReport:
-    """Recompute a report from the counts that it contains, and compare every number and text.
+    """Recompute a report from the counts that it contains, and compare its numbers and texts.
 
     Parameters
     ----------
@@ -146,6 +147,7 @@ def _other_signer(report: Report, wanted: str | bytes | Path | None) -> str:
 
 def _wrong(report: Report, evidence: Evidence, printed: Json) -> Iterator[Difference]:
     """Everything that the counts do not give, the report's own numbers first."""
+    yield from _contradicted(report.analysis)
     yield from outside(printed, ranges_of(report, evidence))
     if not evidence.refits:
         if evidence.grade == "exact":
@@ -160,6 +162,19 @@ def _wrong(report: Report, evidence: Evidence, printed: Json) -> Iterator[Differ
             yield found
     if exact:
         yield from _wrong_cells(analysis, evidence)
+
+
+def _contradicted(analysis: Analysis) -> Iterator[Difference]:
+    """Sentences that say another thing than the verdict and the method beside them.
+
+    Merged cells give other numbers in a sentence, so that it is not compared as a whole.
+    """
+    verdict, advice = analysis.verdict, analysis.recommendation
+    if not verdict.sentence.startswith(verdict.heading):
+        yield Difference("analysis.verdict.sentence", verdict.sentence, f"{verdict.heading} ...")
+    label = CALIBRATORS[advice.method].label if advice.method in CALIBRATORS else ""
+    if label.lower() not in advice.sentence.lower():
+        yield Difference("analysis.recommendation.sentence", advice.sentence, f"... {label} ...")
 
 
 def _slack(found: Difference) -> float:

@@ -269,3 +269,19 @@ def test_random_analyses_verify(seed: int):
     parts = parts_of(rows, found, costs=costs)
     for grade in ("exact", "guarded"):
         verify_report(Report.from_analysis(found, parts=parts, grade=grade).json())
+
+
+@pytest.mark.parametrize("grade", ["guarded", "exact"])
+def test_a_sentence_that_contradicts_the_verdict_is_found_under_a_new_seal(grade):
+    analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    text = Report.from_analysis(analysis, grade=grade).json()
+    for part, sentence in (
+        ("verdict", "No evidence of miscalibration."),
+        ("recommendation", "Recommended: Isotonic. Held-out log loss 0.466 to 0.364."),
+    ):
+        changed = json.loads(text)
+        changed["analysis"][part]["sentence"] = sentence
+        del changed["seal"]
+        changed["seal"] = encode(seal_of(changed, None))
+        with pytest.raises(NotVerified, match=f"analysis.{part}.sentence"):
+            verify_report(json.dumps(changed))

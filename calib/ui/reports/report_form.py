@@ -30,8 +30,8 @@ CONTENTS = """
 
 A guarded report contains only aggregates over at least 10 rows, and **no rows**. The HTML file is
 self-contained and works offline: its reader can move the bins. The JSON file has the same numbers
-for programs, and this page can open it. `calib verify report.json` recomputes every number from the
-counts that it carries.
+for programs, and this page can open it. `calib verify report.json` recomputes its numbers from its
+counts (within printed bounds if guarded), and names what it could not recompute.
 """
 GRADES: Mapping[Grade, str] = {
     "guarded": "Guarded: cells of at least 10 rows",
