@@ -18,7 +18,7 @@ from calib.analysis.slices.slicing import MISSING, cut_distinct, range_levels, r
 from calib.core.predictions import MAX_FOLDS
 from calib.core.strata import NONE, Part, Strata
 from calib.loading.building.predictions import slice_values, time_values
-from calib.loading.checking.rows import no_dates, split_values
+from calib.loading.checking.rows import no_dates, split_values, unclear_dates
 from calib.loading.labels import as_labels, folded
 from calib.loading.numbers import as_times
 from calib.loading.options import ColumnMapping
@@ -322,6 +322,9 @@ class _Query:
                     f"at most {MAX_TIMES:,} are counted. Use a column of dates.",
                 )
             read = as_times(distinct)
+            if read.unclear:
+                problem = unclear_dates(counter.mapping, quoted(str(distinct.iloc[0])))
+                counter.warnings[problem.code] = problem
             if len(read.unread):
                 odd = quoted(str(distinct.iloc[int(read.unread[0])]))
                 problem = no_dates(counter.mapping, int(counts[read.unread].sum()), odd)

@@ -183,6 +183,40 @@ def test_dates_that_can_all_be_read_are_no_problem(odd: tuple[str, ...]) -> None
     assert "dates" not in {each.code for each in inspect(table, guess(table))}
 
 
+@pytest.mark.parametrize(
+    "written", ["%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y 18:30", "%d %b %Y", "%Y%m%d"]
+)
+@pytest.mark.parametrize("kind", ["text", "file"])
+def test_dates_are_read_as_they_are_written(written: str, kind: str) -> None:
+    days = pd.Series(pd.date_range("2024-01-01", periods=200))
+    frame = pd.DataFrame({"y": [0, 1] * 100, "p": np.linspace(0.1, 0.9, 200)})
+    frame["date"] = days.dt.strftime(written)
+    data = frame if kind == "text" else frame.to_csv(index=False).encode()
+    found = load(data, outcome="y", score="p", time="date")
+    np.testing.assert_array_equal(
+        found.columns["date"].astype("datetime64[D]"), days.to_numpy("datetime64[D]")
+    )
+
+
+def test_day_and_month_that_could_be_exchanged_are_a_problem(texts: Texts) -> None:
+    table = read(dated(*(f"{1 + i % 12:02d}/{1 + i % 7:02d}/2024" for i in range(200))))
+    mapping = guess(table)
+    (problem,) = [each for each in inspect(table, mapping) if each.code == "date-order"]
+    texts(problem.sentence)
+    assert problem.repair is not None
+    assert "date-order" not in {each.code for each in inspect(table, problem.repair)}
+    # Exchanged, 05/05 is the same day.
+    table = read(dated(*(f"{1 + i % 12:02d}/{1 + i % 12:02d}/2024" for i in range(200))))
+    assert "date-order" not in {each.code for each in inspect(table, guess(table))}
+
+
+def test_numbers_that_are_no_days_stay_numbers() -> None:
+    frame = pd.DataFrame({"y": [0, 1] * 100, "p": np.linspace(0.1, 0.9, 200)})
+    for numbers in (20241301 + np.arange(200), 2000 + np.arange(200) % 20):
+        found = load(frame.assign(time=numbers), outcome="y", score="p", time="time")
+        np.testing.assert_array_equal(found.columns["time"], numbers)
+
+
 SHORT = {
     "plain": ("y,p,note\n" + "0,0.2,a\n1,0.7\n" * 60, 60, "rows 3, 5, 7 and 57 more"),
     "quoted": ("y,p,note\n" + '0,0.2,"a, b"\n1,0.7,c\n' * 60 + "1,0.7\n", 1, "row 122"),

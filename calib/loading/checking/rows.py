@@ -149,6 +149,9 @@ def _weight_range(rows: Rows) -> Iterator[Problem]:
 
 def _dates(rows: Rows) -> Iterator[Problem]:
     """Say which cells are no dates beside others that are: their rows have no time."""
+    if rows.times is not None and rows.times.unclear:
+        first = rows.frame[rows.mapping.time].iloc[int(np.flatnonzero(rows.usable)[0])]
+        yield unclear_dates(rows.mapping, quoted(first))
     if rows.times is None or not len(rows.times.unread):
         return
     found = np.flatnonzero(rows.usable)[rows.times.unread]
@@ -164,6 +167,18 @@ def no_dates(mapping: ColumnMapping, count: int, example: str) -> Problem:
         f"{plural(count, 'cell')} of the time column {quoted(mapping.time)} {verb} not a "
         f"date, such as {example}. These rows count as rows without a time. "
         "Write dates as 2024-12-31, or use no time column.",
+        replace(mapping, time=None),
+        "Ignore the time column",
+    )
+
+
+def unclear_dates(mapping: ColumnMapping, example: str) -> Problem:
+    """Day and month of the time column could be exchanged."""
+    return warning(
+        "date-order",
+        f"The dates of the time column {quoted(mapping.time)} may be day and month or month and "
+        f"day, such as {example}. They are used as texts in alphabetical order. "
+        "Write dates as 2024-12-31.",
         replace(mapping, time=None),
         "Ignore the time column",
     )
