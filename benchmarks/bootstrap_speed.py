@@ -19,7 +19,7 @@ from calib.core.cells import ScoreCells
 from calib.crossfit.estimates import losses, mean_estimate
 from calib.curves.sensitivity import ece_sensitivity
 from calib.metrics import score_metrics
-from calib.metrics.ranking_intervals import auc_estimate
+from calib.metrics.ranking import auc_estimate
 from calib.numerics.threads import single_thread
 from calib.uncertainty import (
     Bootstrap,

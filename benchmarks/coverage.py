@@ -49,11 +49,10 @@ from calib.crossfit.settings import Settings
 from calib.curves.corp import corp_curve
 from calib.curves.reliability import Band, reliability_curve
 from calib.curves.smooth import smooth_curve
+from calib.metrics.base import TestResult
 from calib.metrics.by_cluster import clustered_tests, resampled_test
 from calib.metrics.proper import row_brier, row_log_loss
-from calib.metrics.ranking import row_auc
-from calib.metrics.ranking_intervals import auc_difference, auc_estimate
-from calib.metrics.results import TestResult
+from calib.metrics.ranking import auc_difference, auc_estimate, row_auc
 from calib.numerics.binning import bin_edges
 from calib.numerics.resampling import percentile_interval, reflected_interval
 from calib.numerics.threads import single_thread

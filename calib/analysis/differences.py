@@ -10,8 +10,7 @@ import numpy as np
 from calib.core.estimate import Estimate
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import LOSSES, losses, mean_estimate
-from calib.metrics.ranking import auc, row_auc, row_auc_within
-from calib.metrics.ranking_intervals import auc_difference, auc_estimate
+from calib.metrics.ranking import auc, auc_difference, auc_estimate, row_auc, row_auc_within
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.sorting import increasing_order
 

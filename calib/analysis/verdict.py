@@ -14,8 +14,8 @@ from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
 from calib.core.views import parse_view
 from calib.metrics import hosmer_lemeshow_test, ks_test, kuiper_test, spiegelhalter_test
+from calib.metrics.base import TestResult
 from calib.metrics.regression import calibration_slope_intercept, line_test
-from calib.metrics.results import TestResult
 from calib.numerics.multiplicity import holm
 from calib.text import number, p_value, percents, probability
 from calib.uncertainty import fit_line

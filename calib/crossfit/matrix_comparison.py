@@ -18,7 +18,7 @@ from calib.crossfit.matrix import MatrixFits, fit_matrix
 from calib.crossfit.matrix_views import replicate_view
 from calib.crossfit.settings import Settings
 from calib.metrics import ece_top_label, ks_top_1, ks_top_2, ks_within_2, matrix_metrics
-from calib.metrics.class_errors import class_errors
+from calib.metrics.by_class import class_errors
 from calib.metrics.matrix import ROW_METRICS
 from calib.numerics.arrays import FloatArray
 from calib.uncertainty import fold_variance

@@ -3,7 +3,17 @@
 import sys
 from typing import Any
 
-from calib.metrics.base import METRICS, Metric, matrix_metrics, score_metrics
+from calib.metrics.base import (
+    METRICS,
+    Decomposition,
+    Metric,
+    SlopeIntercept,
+    SmoothedErrors,
+    TestResult,
+    matrix_metrics,
+    score_metrics,
+    scorer,
+)
 from calib.metrics.binned import (
     adaptive_calibration_error,
     expected_calibration_error,
@@ -38,11 +48,8 @@ from calib.metrics.proper import (
     log_loss,
     log_loss_decomposition,
 )
-from calib.metrics.ranking import auc, distinct_scores
-from calib.metrics.ranking_intervals import auc_difference, auc_estimate
+from calib.metrics.ranking import auc, auc_difference, auc_estimate, distinct_scores
 from calib.metrics.regression import calibration_slope_intercept
-from calib.metrics.results import Decomposition, SlopeIntercept, SmoothedErrors, TestResult
-from calib.metrics.scoring import scorer
 from calib.metrics.smooth import integrated_calibration_index, smooth_calibration_error
 
 __all__ = [

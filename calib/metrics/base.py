@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -15,6 +16,106 @@ from calib.core.cells import ScoreCells
 from calib.core.registry import Registry
 from calib.core.views import ScoreMatrix
 from calib.uncertainty.bootstrap import Kind
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """Result of a significance test of "these scores are calibrated".
+
+    Attributes
+    ----------
+    statistic, p_value : float
+    null : str
+        The distribution that the p-value was read from.
+    """
+
+    __test__: ClassVar[bool] = False  # the name is the field's; it is nothing for pytest to collect
+
+    statistic: float
+    p_value: float
+    null: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """A mean score, split: score = miscalibration - discrimination + uncertainty.
+
+    Attributes
+    ----------
+    score : float
+        The mean score itself.
+    miscalibration : float
+        What recalibration by isotonic regression would save; at least 0. Google's "calibration".
+    discrimination : float
+        What the recalibrated scores gain over the base rate; at least 0. Google's "sharpness".
+    uncertainty : float
+        Score of the base rate given to every row. Google's "irreducible".
+    """
+
+    score: float
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothedErrors:
+    """Distances of the scores from a smooth calibration curve, over rows.
+
+    Attributes
+    ----------
+    ici : float
+        Mean: the integrated calibration index.
+    e50, e90, emax : float
+        Median, 90th percentile, and maximum.
+    penalty : float
+        How much the curve was smoothed: weight of its curvature a row; NaN where there is no curve.
+    """
+
+    ici: float
+    e50: float
+    e90: float
+    emax: float
+    penalty: float
+
+
+@dataclass(frozen=True, slots=True)
+class SlopeIntercept:
+    """Logistic regression of the outcome on the scores' log-odds: logit P(y = 1) = a + b logit s.
+
+    Calibrated scores have slope 1 and intercept 0. All numbers of a fit that has no maximum
+    (the scores separate the classes) are NaN, and the flag says so.
+
+    Attributes
+    ----------
+    slope, slope_error, slope_low, slope_high : float
+        b, its standard error, its Wald interval.
+    intercept, intercept_error, intercept_low, intercept_high : float
+        a, fitted together with b.
+    intercept_only, intercept_only_error, intercept_only_low, intercept_only_high : float
+        a with the slope fixed at 1: calibration in the large on the log-odds scale.
+    statistic, p_value : float
+        Likelihood-ratio test of a = 0 and b = 1, chi-square with 2 degrees of freedom.
+    estimable : bool
+        Whether slope, intercept and test exist.
+    """
+
+    slope: float
+    slope_error: float
+    slope_low: float
+    slope_high: float
+    intercept: float
+    intercept_error: float
+    intercept_low: float
+    intercept_high: float
+    intercept_only: float
+    intercept_only_error: float
+    intercept_only_low: float
+    intercept_only_high: float
+    statistic: float
+    p_value: float
+    estimable: bool
+
 
 Result = TypeVar("Result")
 Better = Literal["lower", "higher", "zero", "one", "none"]
@@ -100,26 +201,23 @@ class Metric:
         return found[self.part] if self.part else next(iter(found.values()))
 
 
-DOCS: Mapping[Of, tuple[str, str]] = {
-    "scores": (
-        "cells : ScoreCells\n",
-        """y_true : array-like of shape (n,), or ScoreCells
+# What every facade takes, in numpydoc's words.
+ARRAYS: Mapping[Of, str] = {
+    "scores": """y_true : array-like of shape (n,), or ScoreCells
     Outcomes, 0 or 1; or the rows as cells, and no further arrays.
 y_prob : array-like of shape (n,)
     Scores in [0, 1].
 sample_weight : array-like of shape (n,), optional
 """,
-    ),
-    "matrix": (
-        "rows : ScoreMatrix\n",
-        """y_true : array-like of shape (n,), or ScoreMatrix
+    "matrix": """y_true : array-like of shape (n,), or ScoreMatrix
     Class indices 0..m-1; or the rows as a matrix, and no further arrays.
 y_prob : array-like of shape (n, m)
     Scores in [0, 1]; rows sum to 1 within 1e-3.
 sample_weight : array-like of shape (n,), optional
 """,
-    ),
 }
+SECTIONS = ("Parameters", "Returns", "Raises", "See Also", "References", "Examples")
+SECTION = re.compile(rf"^({'|'.join(SECTIONS)})\n-+\n", re.MULTILINE)
 METRICS: Registry[Metric] = Registry("metric", "calib.metrics")
 
 
@@ -160,7 +258,8 @@ def metric(
     """Register a function of cells, or of a matrix, as a metric, and return its facade.
 
     The facade takes either one of these, or ``(y_true, y_prob, *, sample_weight=None)`` as
-    scikit-learn's metrics do; the function's own parameters stay keyword-only.
+    scikit-learn's metrics do; the function's own parameters stay keyword-only. Its docstring is the
+    function's, with these arrays, the bounds of a single number, and the source.
     """
 
     def register(compute: Callable[..., Result]) -> Callable[..., Result]:
@@ -179,11 +278,15 @@ def metric(
         ) -> Result:
             return compute(_as_problem(entry, y_true, y_prob, sample_weight), **parameters)
 
-        facade.__doc__ = _facade_doc(compute, of)
+        facade.__doc__ = _facade_doc(entry)
         facade.__signature__ = _facade_signature(compute)  # type: ignore[attr-defined]
         return facade
 
     return register
+
+
+# What calibration errors have in common.
+error_metric = functools.partial(metric, bounds=(0.0, 1.0), better="lower", interval="error")
 
 
 def _as_problem(
@@ -207,12 +310,22 @@ def _as_problem(
     return entry.problem.from_arrays(y_true, y_prob, sample_weight)
 
 
-def _facade_doc(compute: Callable[..., Any], of: Of) -> str:
+def _facade_doc(entry: Metric) -> str:
+    """The function's docstring with what its declaration says: arrays, bounds and source."""
     # Python 3.13 takes the indentation off docstrings, earlier ones leave it.
-    doc, (problem, arrays) = inspect.cleandoc(compute.__doc__ or ""), DOCS[of]
-    if problem not in doc:
-        raise TypeError(f"{compute.__name__}'s docstring must list `{problem.strip()}` first.")
-    return doc.replace(problem, arrays)
+    opening, *rest = SECTION.split(inspect.cleandoc(entry.compute.__doc__ or ""))
+    written = dict(zip(rest[::2], rest[1::2], strict=True))
+    returned = entry.compute.__annotations__.get("return", float)
+    declared = {"Returns": returned if isinstance(returned, str) else returned.__name__}
+    if declared["Returns"] == "float":
+        declared["Returns"] += "\n    In [{:.4g}, {:.4g}].".format(*entry.bounds)
+    if entry.source:
+        declared["References"] = f"{entry.source}."
+    own = {"Parameters": ARRAYS[entry.of] + written.pop("Parameters", "")}
+    found = declared | written | own
+    return f"{opening.strip()}\n\n" + "\n\n".join(
+        f"{name}\n{'-' * len(name)}\n{found[name].strip()}" for name in SECTIONS if name in found
+    )
 
 
 def _facade_signature(compute: Callable[..., Any]) -> inspect.Signature:
@@ -226,3 +339,69 @@ def _facade_signature(compute: Callable[..., Any]) -> inspect.Signature:
             *(p.replace(kind=kinds.KEYWORD_ONLY) for p in own),
         ]
     )
+
+
+def scorer(key: str, part: str | None = None, **parameters: Any) -> Any:
+    """A scorer of one metric for classifiers with ``predict_proba``; larger is better.
+
+    Parameters
+    ----------
+    key : str
+        Of a registered metric, such as "expected_calibration_error".
+    part : str, optional
+        Which number of a metric with several, such as "miscalibration" of "brier_decomposition";
+        the first if None. It is passed on as it is.
+    **parameters
+        Of the metric.
+
+    Returns
+    -------
+    callable
+        ``scorer(estimator, X, y_true, sample_weight=None)``. Of a metric whose lower values are
+        better the negative is scored, and of one that should be 0 or 1 the negative distance from
+        that.
+
+    Raises
+    ------
+    KeyError
+        If no metric has this key.
+    ValueError
+        If the metric has no such part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(400, 2))
+    >>> y = (x[:, 0] + rng.logistic(size=400) > 0).astype(int)
+    >>> scoring = scorer("expected_calibration_error", n_bins=5)
+    >>> (cross_val_score(LogisticRegression(), x, y, scoring=scoring) < 0).all()
+    np.True_
+    """
+    from sklearn.metrics import make_scorer  # takes longer to import than all metrics
+
+    entry = METRICS[key]
+
+    def score(y_true: Any, y_prob: Any, *, sample_weight: Any = None) -> float:
+        problem = entry.problem.from_arrays(y_true, y_prob, sample_weight)
+        numbers = entry.numbers(problem, **parameters)
+        if part is None:
+            return _larger_is_better(next(iter(numbers.values())), entry.better)
+        if part not in numbers:
+            known = ", ".join(filter(None, numbers)) or "none"
+            raise ValueError(f"part of {key} must be one of {known}, got {part!r}.")
+        return numbers[part]
+
+    return make_scorer(score, response_method="predict_proba")
+
+
+def _larger_is_better(value: float, better: Better) -> float:
+    if better == "lower":
+        return -value
+    if better == "zero":
+        return -abs(value)
+    if better == "one":
+        return -abs(value - 1.0)
+    return value

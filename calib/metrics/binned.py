@@ -8,22 +8,19 @@ from typing import Literal
 import numpy as np
 
 from calib.core.cells import ScoreCells
-from calib.metrics.base import metric
+from calib.metrics.base import error_metric
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import Bins, Strategy, bin_cells
 
 Norm = Literal["l1", "l2", "max"]
 
 
-@metric(
+@error_metric(
     "ECE",
     meaning="Mean gap between observed frequency and mean score over the bins.",
-    bounds=(0.0, 1.0),
-    better="lower",
     convention="Right-closed bins, the first closed on both sides; empty bins are skipped.",
     source="Guo et al. 2017, arXiv:1706.04599",
     aliases="ECE; maximum calibration error (MCE), root mean squared calibration error",
-    interval="error",
 )
 def expected_calibration_error(
     cells: ScoreCells,
@@ -40,7 +37,6 @@ def expected_calibration_error(
 
     Parameters
     ----------
-    cells : ScoreCells
     n_bins : int
         At least 1.
     strategy : {"uniform", "quantile", "fd"}
@@ -50,11 +46,6 @@ def expected_calibration_error(
     debiased : bool
         Subtract what sampling noise adds to each squared gap, as Kumar et al. do; for "l2" only.
         Bins of one row contribute nothing then.
-
-    Returns
-    -------
-    float
-        In [0, 1].
 
     Raises
     ------
@@ -108,27 +99,15 @@ MAX_BINS = 1_000
 ROUNDING = 1e-12  # of sums over bins
 
 
-@metric(
+@error_metric(
     "ECE-sweep",
     meaning="ECE with the largest number of bins that keeps observed frequencies monotone.",
-    bounds=(0.0, 1.0),
-    better="lower",
     convention="Quantile bins that never split ties; at most 1,000.",
     source="Roelofs et al. 2022, arXiv:2012.08668",
     aliases="ECE-sweep, monotonic sweep",
-    interval="error",
 )
 def sweep_calibration_error(cells: ScoreCells) -> float:
     """ECE with the largest number of quantile bins before observed frequencies first decrease.
-
-    Parameters
-    ----------
-    cells : ScoreCells
-
-    Returns
-    -------
-    float
-        In [0, 1].
 
     References
     ----------
@@ -172,33 +151,20 @@ def increasing_bins(
     return max(1, min(cells.n_rows, most))
 
 
-@metric(
+@error_metric(
     "ACE",
     meaning="ECE with equal counts per bin, averaged over both classes.",
-    bounds=(0.0, 1.0),
-    better="lower",
     convention="Quantile bins that never split ties, weighted by their count.",
     source="Nixon et al. 2019, arXiv:1904.01685",
     aliases="ACE",
-    interval="error",
 )
 def adaptive_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
     """Adaptive calibration error: class-averaged ECE with quantile bins.
 
     Parameters
     ----------
-    cells : ScoreCells
     n_bins : int
         At least 1.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    References
-    ----------
-    Nixon et al. 2019, arXiv:1904.01685.
 
     Examples
     --------
@@ -209,30 +175,21 @@ def adaptive_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
     return _class_average(cells, n_bins, "quantile")
 
 
-@metric(
+@error_metric(
     "SCE",
     meaning="ECE with equal-width bins, averaged over both classes (classwise ECE).",
-    bounds=(0.0, 1.0),
-    better="lower",
     convention="Bins are right-closed for each class, so a score on an edge may fall into "
     "different bins.",
     source="Nixon et al. 2019, arXiv:1904.01685",
     aliases="SCE",
-    interval="error",
 )
 def static_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
     """Static calibration error (classwise ECE): class-averaged ECE with uniform bins.
 
     Parameters
     ----------
-    cells : ScoreCells
     n_bins : int
         At least 1.
-
-    Returns
-    -------
-    float
-        In [0, 1].
 
     References
     ----------
@@ -247,15 +204,12 @@ def static_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
     return _class_average(cells, n_bins, "uniform")
 
 
-@metric(
+@error_metric(
     "TACE",
     meaning="ACE without scores near 0, which are frequent and easy to get right for rare classes.",
-    bounds=(0.0, 1.0),
-    better="lower",
     convention="Scores above the threshold only; each class divided by its own count.",
     source="Nixon et al. 2019, arXiv:1904.01685",
     aliases="TACE",
-    interval="error",
 )
 def thresholded_calibration_error(
     cells: ScoreCells, n_bins: int = 15, threshold: float = 1e-3
@@ -264,7 +218,6 @@ def thresholded_calibration_error(
 
     Parameters
     ----------
-    cells : ScoreCells
     n_bins : int
         At least 1.
     threshold : float
@@ -279,10 +232,6 @@ def thresholded_calibration_error(
     ------
     ValueError
         If the threshold is out of its range.
-
-    References
-    ----------
-    Nixon et al. 2019, arXiv:1904.01685.
 
     Examples
     --------

@@ -9,6 +9,7 @@ import numpy as np
 
 from calib.core.cells import ScoreCells
 from calib.core.views import BinaryView
+from calib.metrics.base import SlopeIntercept, TestResult
 from calib.metrics.goodness_of_fit import (
     FEW_EXPECTED,
     ROUNDING,
@@ -18,7 +19,6 @@ from calib.metrics.goodness_of_fit import (
     spiegelhalter_test,
 )
 from calib.metrics.regression import line_test
-from calib.metrics.results import SlopeIntercept, TestResult
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import bin_cells
 from calib.numerics.brownian import null_standard_deviation, supremum_by_cluster

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from calib.core.cells import ScoreCells
-from calib.metrics.base import metric
-from calib.metrics.results import TestResult
+from calib.metrics.base import TestResult, error_metric, metric
 from calib.numerics.arrays import FloatArray
 from calib.numerics.brownian import (
     null_standard_deviation,
@@ -35,30 +34,18 @@ def _range(difference: FloatArray) -> FloatArray:
     return np.asarray(np.ptp(difference, axis=0))
 
 
-@metric(
+@error_metric(
     "KS error",
     meaning="Largest gap between observed and predicted positives up to any score, as a share of "
     "all rows.",
-    bounds=(0.0, 1.0),
-    better="lower",
     convention="Evaluated between distinct scores: tied rows are never split.",
     source="Gupta et al. 2021, arXiv:2006.12800",
     aliases="Kolmogorov-Smirnov calibration error, ECCE-MAD",
-    interval="error",
 )
 def ks_error(cells: ScoreCells) -> float:
     """Kolmogorov-Smirnov calibration error: max over k of abs(C_k).
 
     C_k = (1/W) sum of w (y - s) over the rows with the k lowest distinct scores.
-
-    Parameters
-    ----------
-    cells : ScoreCells
-
-    Returns
-    -------
-    float
-        In [0, 1].
 
     References
     ----------
@@ -72,28 +59,16 @@ def ks_error(cells: ScoreCells) -> float:
     return float(_largest(_difference(cells)))
 
 
-@metric(
+@error_metric(
     "Kuiper error",
     meaning="Largest gap between observed and predicted positives over any interval of scores, "
     "as a share of all rows.",
-    bounds=(0.0, 1.0),
-    better="lower",
     convention="Evaluated between distinct scores: tied rows are never split.",
     source="Arrieta-Ibarra et al. 2022, arXiv:2205.09680",
     aliases="ECCE-R",
-    interval="error",
 )
 def kuiper_error(cells: ScoreCells) -> float:
     """Kuiper calibration error: max C_k - min C_k, with C_0 = 0 among them (see `ks_error`).
-
-    Parameters
-    ----------
-    cells : ScoreCells
-
-    Returns
-    -------
-    float
-        In [0, 1].
 
     References
     ----------
@@ -118,15 +93,6 @@ def kuiper_error(cells: ScoreCells) -> float:
 )
 def signed_calibration_error(cells: ScoreCells) -> float:
     """Weighted base rate minus weighted mean score; the end of the cumulative difference.
-
-    Parameters
-    ----------
-    cells : ScoreCells
-
-    Returns
-    -------
-    float
-        In [-1, 1].
 
     Examples
     --------
@@ -155,7 +121,6 @@ def ks_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
 
     Parameters
     ----------
-    cells : ScoreCells
     random_state : int
         Seed of the simulation.
 
@@ -163,10 +128,6 @@ def ks_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
     -------
     TestResult
         `statistic` is the KS error itself.
-
-    References
-    ----------
-    Arrieta-Ibarra et al. 2022, arXiv:2205.09680.
 
     Examples
     --------
@@ -193,7 +154,6 @@ def kuiper_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
 
     Parameters
     ----------
-    cells : ScoreCells
     random_state : int
         Seed of the simulation below 100 distinct scores.
 
@@ -201,10 +161,6 @@ def kuiper_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
     -------
     TestResult
         `statistic` is the Kuiper error itself.
-
-    References
-    ----------
-    Arrieta-Ibarra et al. 2022, arXiv:2205.09680.
 
     Examples
     --------

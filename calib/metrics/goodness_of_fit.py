@@ -8,8 +8,7 @@ import numpy as np
 from scipy.special import chdtrc, ndtr
 
 from calib.core.cells import ScoreCells
-from calib.metrics.base import metric
-from calib.metrics.results import TestResult
+from calib.metrics.base import TestResult, metric
 from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import Bins, bin_cells
@@ -37,18 +36,10 @@ MAX_RUNS = 64
 def spiegelhalter_test(cells: ScoreCells) -> TestResult:
     """Spiegelhalter's z: sum w (y - s)(1 - 2s) / sqrt(sum w^2 (1 - 2s)^2 s (1 - s)).
 
-    Parameters
-    ----------
-    cells : ScoreCells
-
     Returns
     -------
     TestResult
         `statistic` is z. Scores of 0, 1/2 and 1 alone leave no variance: z is 0 or infinite then.
-
-    References
-    ----------
-    Spiegelhalter 1986, doi:10.1002/sim.4780050506.
 
     Examples
     --------
@@ -92,7 +83,6 @@ def hosmer_lemeshow_test(
 
     Parameters
     ----------
-    cells : ScoreCells
     n_groups : int
         At least 1; tied scores may leave fewer, and as many fewer degrees of freedom.
     random_state : int
@@ -102,10 +92,6 @@ def hosmer_lemeshow_test(
     -------
     TestResult
         `statistic` is the chi-square; infinite where a group of certain scores is wrong.
-
-    References
-    ----------
-    Hosmer and Lemeshow 1980, doi:10.1080/03610928008827941.
 
     Examples
     --------

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calib.core.views import ScoreMatrix
-from calib.metrics.base import matrix_metrics, metric
+from calib.metrics.base import error_metric, matrix_metrics, metric
 from calib.metrics.binned import expected_calibration_error
-from calib.metrics.class_errors import class_errors
+from calib.metrics.by_class import class_errors
 from calib.metrics.cumulative import ks_error
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.transforms import MACHINE_EPSILON
@@ -65,15 +65,6 @@ def _mean(name: str, rows: ScoreMatrix) -> float:
 def multiclass_log_loss(rows: ScoreMatrix) -> float:
     """Mean negative log-likelihood of the true class.
 
-    Parameters
-    ----------
-    rows : ScoreMatrix
-
-    Returns
-    -------
-    float
-        In [0, 36.04].
-
     Examples
     --------
     >>> scores = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.5, 0.3, 0.2]]
@@ -95,15 +86,6 @@ def multiclass_log_loss(rows: ScoreMatrix) -> float:
 def multiclass_brier_score(rows: ScoreMatrix) -> float:
     """Mean over the rows of the sum over the classes of (score - outcome)^2.
 
-    Parameters
-    ----------
-    rows : ScoreMatrix
-
-    Returns
-    -------
-    float
-        In [0, 2].
-
     Examples
     --------
     >>> scores = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.5, 0.3, 0.2]]
@@ -124,15 +106,6 @@ def multiclass_brier_score(rows: ScoreMatrix) -> float:
 def accuracy(rows: ScoreMatrix) -> float:
     """Share of rows whose first class is the true one.
 
-    Parameters
-    ----------
-    rows : ScoreMatrix
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
     Examples
     --------
     >>> scores = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.5, 0.3, 0.2]]
@@ -142,29 +115,20 @@ def accuracy(rows: ScoreMatrix) -> float:
     return _mean("accuracy", rows)
 
 
-@metric(
+@error_metric(
     "ECE of the top label",
     of="matrix",
     meaning="Mean gap between accuracy and confidence over bins of the top score.",
-    bounds=(0.0, 1.0),
-    better="lower",
     source="Guo et al. 2017, arXiv:1706.04599",
     aliases="confidence ECE, top-1 ECE",
-    interval="error",
 )
 def ece_top_label(rows: ScoreMatrix, n_bins: int = 15) -> float:
     """ECE of the highest score of each row, and whether its class is the true one.
 
     Parameters
     ----------
-    rows : ScoreMatrix
     n_bins : int
         Uniform bins.
-
-    Returns
-    -------
-    float
-        In [0, 1].
 
     Examples
     --------
@@ -190,14 +154,8 @@ def ece_classwise(rows: ScoreMatrix, n_bins: int = 15) -> float:
 
     Parameters
     ----------
-    rows : ScoreMatrix
     n_bins : int
         Uniform bins.
-
-    Returns
-    -------
-    float
-        In [0, 1].
 
     Examples
     --------
@@ -208,27 +166,15 @@ def ece_classwise(rows: ScoreMatrix, n_bins: int = 15) -> float:
     return float(class_errors(rows.scores, rows.label, rows.weight, n_bins).ece.mean())
 
 
-@metric(
+@error_metric(
     "KS, top-1",
     of="matrix",
     meaning="Largest cumulative gap between the highest score and how often its class is the "
     "true one.",
-    bounds=(0.0, 1.0),
-    better="lower",
     source=_KS,
-    interval="error",
 )
 def ks_top_1(rows: ScoreMatrix) -> float:
     """KS error of the highest score of each row.
-
-    Parameters
-    ----------
-    rows : ScoreMatrix
-
-    Returns
-    -------
-    float
-        In [0, 1].
 
     Examples
     --------
@@ -239,27 +185,15 @@ def ks_top_1(rows: ScoreMatrix) -> float:
     return ks_error(rows.leading_cells["top:1"])
 
 
-@metric(
+@error_metric(
     "KS, top-2",
     of="matrix",
     meaning="Largest cumulative gap between the second-highest score and how often its class is "
     "the true one.",
-    bounds=(0.0, 1.0),
-    better="lower",
     source=_KS,
-    interval="error",
 )
 def ks_top_2(rows: ScoreMatrix) -> float:
     """KS error of the second-highest score of each row.
-
-    Parameters
-    ----------
-    rows : ScoreMatrix
-
-    Returns
-    -------
-    float
-        In [0, 1].
 
     Examples
     --------
@@ -270,27 +204,15 @@ def ks_top_2(rows: ScoreMatrix) -> float:
     return ks_error(rows.leading_cells["top:2"])
 
 
-@metric(
+@error_metric(
     "KS, within-top-2",
     of="matrix",
     meaning="Largest cumulative gap between the sum of the two highest scores and how often one "
     "of their classes is the true one.",
-    bounds=(0.0, 1.0),
-    better="lower",
     source=_KS,
-    interval="error",
 )
 def ks_within_2(rows: ScoreMatrix) -> float:
     """KS error of the sum of the two highest scores of each row.
-
-    Parameters
-    ----------
-    rows : ScoreMatrix
-
-    Returns
-    -------
-    float
-        In [0, 1].
 
     Examples
     --------

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from calib.core.cells import ScoreCells
-from calib.metrics.base import metric
-from calib.metrics.results import Decomposition
+from calib.metrics.base import Decomposition, metric
 from calib.numerics.arrays import BoolArray, FloatArray
 from calib.numerics.isotonic import pool_adjacent_violators
 from calib.numerics.transforms import clip_certain
@@ -89,15 +88,6 @@ def _mean(
 def log_loss(cells: ScoreCells) -> float:
     """Mean negative log-likelihood: -(1/W) sum w [y ln s + (1 - y) ln(1 - s)].
 
-    Parameters
-    ----------
-    cells : ScoreCells
-
-    Returns
-    -------
-    float
-        In [0, 36.04].
-
     See Also
     --------
     certain_and_wrong : Rows for which the clip decides the value.
@@ -121,15 +111,6 @@ def log_loss(cells: ScoreCells) -> float:
 )
 def brier_score(cells: ScoreCells) -> float:
     """Mean squared error of the scores: (1/W) sum w (s - y)^2.
-
-    Parameters
-    ----------
-    cells : ScoreCells
-
-    Returns
-    -------
-    float
-        In [0, 1].
 
     References
     ----------
@@ -158,14 +139,6 @@ def certain_and_wrong(cells: ScoreCells) -> int:
     """Number of rows whose score is exactly 0 or 1, on the wrong side.
 
     Where rows with the same score differ in weight, the number is shared out by weight.
-
-    Parameters
-    ----------
-    cells : ScoreCells
-
-    Returns
-    -------
-    int
 
     Examples
     --------
@@ -197,14 +170,6 @@ def brier_decomposition(cells: ScoreCells) -> Decomposition:
 
     With pi the isotonic fit of the outcome on the score, and the base rate r:
     miscalibration = S(s) - S(pi), discrimination = S(r) - S(pi), uncertainty = S(r).
-
-    Parameters
-    ----------
-    cells : ScoreCells
-
-    Returns
-    -------
-    Decomposition
 
     References
     ----------
@@ -239,18 +204,6 @@ def log_loss_decomposition(cells: ScoreCells) -> Decomposition:
 
     See `brier_decomposition`. Miscalibration is finite only because scores are clipped by
     float64's machine epsilon, where a score of exactly 0 or 1 is wrong.
-
-    Parameters
-    ----------
-    cells : ScoreCells
-
-    Returns
-    -------
-    Decomposition
-
-    References
-    ----------
-    Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118.
 
     Examples
     --------

@@ -9,9 +9,8 @@ from scipy.optimize import brentq
 from scipy.special import chdtrc, logit
 
 from calib.core.cells import ScoreCells
-from calib.metrics.base import metric
+from calib.metrics.base import SlopeIntercept, TestResult, metric
 from calib.metrics.proper import mean_log_loss
-from calib.metrics.results import SlopeIntercept, TestResult
 from calib.numerics.arrays import FloatArray
 from calib.numerics.intervals import normal_quantile
 from calib.numerics.logistic import LogisticFit, fit_logistic
@@ -39,7 +38,6 @@ def calibration_slope_intercept(
 
     Parameters
     ----------
-    cells : ScoreCells
     confidence_level : float
         Of the Wald intervals, in (0, 1).
 

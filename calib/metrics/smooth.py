@@ -8,8 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from calib.core.cells import ScoreCells
-from calib.metrics.base import metric
-from calib.metrics.results import SmoothedErrors
+from calib.metrics.base import SmoothedErrors, error_metric, metric
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import quantiles
 from calib.numerics.smoothed_rate import fit_smooth
@@ -35,15 +34,12 @@ TOLERANCE = 1e-9
 ROUNDING = 1e-12
 
 
-@metric(
+@error_metric(
     "smECE",
     meaning="Calibration error after kernel smoothing; the bandwidth equals the error itself.",
-    bounds=(0.0, 1.0),
-    better="lower",
     convention="Gaussian kernel reflected at 0 and 1, with all images.",
     source="Błasiok and Nakkiran 2023, arXiv:2309.12236",
     aliases="smECE, smooth ECE",
-    interval="error",
 )
 def smooth_calibration_error(cells: ScoreCells) -> float:
     """Smooth ECE at its self-consistent bandwidth.
@@ -52,19 +48,6 @@ def smooth_calibration_error(cells: ScoreCells) -> float:
     Gaussian kernel reflected at 0 and 1, all of its images counted. It falls as sigma grows; the
     smooth ECE is the sigma that equals it. It is never above the ECE of exact cells, and is
     the absolute mean gap where all residuals have one sign.
-
-    Parameters
-    ----------
-    cells : ScoreCells
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    References
-    ----------
-    Błasiok and Nakkiran 2023, arXiv:2309.12236.
 
     Examples
     --------
@@ -119,18 +102,9 @@ def integrated_calibration_index(cells: ScoreCells, penalty: float | None = None
 
     Parameters
     ----------
-    cells : ScoreCells
     penalty : float, optional
         Of the spline's curvature; chosen by leaving rows out if None. Resamples whose penalty is
         the ``penalty`` of the result of the rows take a third of the time.
-
-    Returns
-    -------
-    SmoothedErrors
-
-    References
-    ----------
-    Austin and Steyerberg 2019, doi:10.1002/sim.8281.
 
     Examples
     --------

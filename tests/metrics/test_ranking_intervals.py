@@ -9,8 +9,7 @@ from scipy.stats import t
 
 from calib.core.predictions import Predictions
 from calib.metrics import auc
-from calib.metrics.ranking import row_auc
-from calib.metrics.ranking_intervals import auc_difference, auc_estimate
+from calib.metrics.ranking import auc_difference, auc_estimate, row_auc
 
 
 def drawn(n, seed=0, mean=-0.5, **more):

@@ -8,8 +8,7 @@ from scipy.stats import norm
 
 from calib.core.predictions import Predictions
 from calib.metrics import expected_calibration_error, ks_error
-from calib.metrics.by_class import class_table, classwise
-from calib.metrics.class_errors import class_errors
+from calib.metrics.by_class import class_errors, class_table, classwise
 
 
 @given(st.data(), st.sampled_from([1, 2, 5, 15]))
