@@ -20,7 +20,9 @@ class Declared(griffe.Extension):
         if not any(str(each.value).startswith(DECLARING) for each in func.decorators):
             return
         called = getattr(import_module(func.module.path), func.name)
-        func.docstring = griffe.Docstring(inspect.cleandoc(called.__doc__), parent=func)
+        func.docstring = griffe.Docstring(
+            inspect.cleandoc(called.__doc__), parent=func, parser="numpy"
+        )
         func.parameters = griffe.Parameters(
             *map(_parameter, inspect.signature(called).parameters.values())
         )
