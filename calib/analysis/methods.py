@@ -36,8 +36,7 @@ from calib.metrics import (
 )
 from calib.metrics.by_cluster import clustered_tests, resampled_test
 from calib.metrics.regression import line_test
-from calib.numerics.binning import Strategy, bin_edges
-from calib.numerics.histogram import score_histogram
+from calib.numerics.binning import Strategy, bin_edges, score_histogram
 from calib.numerics.logistic import LogisticFit
 from calib.numerics.score_grid import edges_on_grid
 from calib.numerics.threads import over_cores

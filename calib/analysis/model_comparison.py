@@ -17,7 +17,7 @@ from calib.crossfit.estimates import LOSSES, losses, mean_estimate
 from calib.crossfit.settings import Settings
 from calib.metrics import matrix_metrics
 from calib.numerics.arrays import FloatArray
-from calib.numerics.numbered import numbers_of
+from calib.text import numbers_of
 from calib.uncertainty.unpaired import unpaired_difference
 
 # The paper's Figure 2 sets these two beside the calibrated scores.

@@ -16,7 +16,7 @@ from calib.core.views import parse_view
 from calib.metrics import hosmer_lemeshow_test, ks_test, kuiper_test, spiegelhalter_test
 from calib.metrics.base import TestResult
 from calib.metrics.regression import calibration_slope_intercept, line_test
-from calib.numerics.multiplicity import holm
+from calib.numerics.intervals import holm
 from calib.text import number, p_value, percents, probability
 from calib.uncertainty import fit_line
 

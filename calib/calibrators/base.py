@@ -21,7 +21,7 @@ from calib.core.checks import (
     effective_weights,
 )
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.ranking import binary_problem
+from calib.numerics.class_scores import binary_problem
 from calib.numerics.threads import single_thread
 
 

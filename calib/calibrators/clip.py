@@ -8,8 +8,7 @@ from calib.calibrators.base import Calibrator, MatrixCalibrator
 from calib.calibrators.forms import Clipped, RowsClipped
 from calib.calibrators.registry import register, register_matrix
 from calib.core.cells import ScoreCells
-from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.blocks import row_blocks
+from calib.numerics.arrays import FloatArray, IntArray, row_blocks
 from calib.numerics.transforms import clip_certain
 
 CANDIDATES = (1e-2, 1e-3, 1e-4, 1e-5)

@@ -14,7 +14,7 @@ import numpy as np
 
 from calib.numerics.arrays import FloatArray
 from calib.numerics.elementary import exp, log
-from calib.numerics.pieces import Pieces
+from calib.numerics.splines import Pieces
 from calib.numerics.transforms import MACHINE_EPSILON, compact_slope
 
 # An array of floats, or the record of a column: whatever has + - * / < >= and so on.

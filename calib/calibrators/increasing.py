@@ -8,7 +8,7 @@ from calib.calibrators.base import RowCalibrator
 from calib.calibrators.forms import Axis, Feature, Form, Piecewise, SigmoidOfFeatures
 from calib.numerics.arrays import FloatArray
 from calib.numerics.increasing_logistic import fit_increasing
-from calib.numerics.pieces import steps
+from calib.numerics.splines import steps
 from calib.numerics.transforms import sigmoid
 
 

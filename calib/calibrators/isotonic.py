@@ -11,7 +11,7 @@ from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.certain_rates import shrink_certain
 from calib.numerics.isotonic import isotonic_steps, steps_of_cells
-from calib.numerics.pieces import lines
+from calib.numerics.splines import lines
 
 
 @register(

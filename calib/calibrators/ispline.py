@@ -11,11 +11,11 @@ from calib.calibrators.base import Calibrator
 from calib.calibrators.forms import Axis, Piecewise
 from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
-from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import quantile_cells
 from calib.numerics.bounded_newton import fit_bounded, log_loss, squared_error
-from calib.numerics.pieces import constant_beyond, of_bspline
+from calib.numerics.few_cells import into_buckets
+from calib.numerics.splines import constant_beyond, of_bspline
 from calib.numerics.transforms import compact_logit, default_epsilon, sigmoid
 
 DEGREE = 3

@@ -12,9 +12,8 @@ from calib.calibrators.uncalibrated import Uncalibrated
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.certain_rates import shrink_certain
-from calib.numerics.cumulative_spline import fit_cumulative_spline
-from calib.numerics.pieces import lines, of_polynomials
-from calib.numerics.ranking import binary_problem, leading_classes
+from calib.numerics.class_scores import binary_problem, leading_classes
+from calib.numerics.splines import fit_cumulative_spline, lines, of_polynomials
 
 
 @register(

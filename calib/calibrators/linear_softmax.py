@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from calib.calibrators.base import MatrixCalibrator
-from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.blocks import row_blocks
-from calib.numerics.softmax import fit_inverse_temperature, log_scores, softmax
+from calib.numerics.arrays import FloatArray, IntArray, row_blocks
+from calib.numerics.class_scores import fit_inverse_temperature, log_scores, softmax
 from calib.numerics.softmax_regression import (
     Design,
     QuadraticPenalty,

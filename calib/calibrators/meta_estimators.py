@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 from calib.calibrators import Calibrator, calibrator
 from calib.core.checks import check_scores
 from calib.numerics.arrays import FloatArray
-from calib.numerics.row_sums import divide_by_sum
+from calib.numerics.class_scores import divide_by_sum
 from calib.numerics.transforms import sigmoid
 
 

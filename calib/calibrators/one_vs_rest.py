@@ -12,7 +12,7 @@ from calib.calibrators.base import Calibrator, MatrixCalibrator
 from calib.calibrators.forms import EachClass, Identity
 from calib.calibrators.registry import CALIBRATORS, calibrator
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.row_sums import divide_by_sum
+from calib.numerics.class_scores import divide_by_sum
 
 
 class OneVsRest(MatrixCalibrator):

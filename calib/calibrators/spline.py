@@ -8,12 +8,12 @@ from calib.calibrators.base import Calibrator
 from calib.calibrators.forms import Axis, Piecewise
 from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
-from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray
-from calib.numerics.increasing_spline import increasing_coefficients
-from calib.numerics.natural_spline import NaturalSpline, choose_knots
+from calib.numerics.bounded_newton import increasing_coefficients
+from calib.numerics.few_cells import into_buckets
 from calib.numerics.penalized_logistic import PenalizedLogistic
-from calib.numerics.smoothness import SmoothnessPath, choose_smoothness
+from calib.numerics.smoothed_rate import SmoothnessPath, choose_smoothness
+from calib.numerics.splines import NaturalSpline, choose_knots
 from calib.numerics.transforms import compact_logit, default_epsilon, sigmoid
 
 MAX_KNOTS = 100

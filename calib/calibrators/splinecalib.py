@@ -10,10 +10,10 @@ from calib.calibrators.base import Calibrator
 from calib.calibrators.forms import Axis, Link, Piecewise
 from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
-from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray
-from calib.numerics.natural_spline import NaturalSpline, choose_knots, truncated_powers
+from calib.numerics.few_cells import into_buckets
 from calib.numerics.ridge import choose_ridge
+from calib.numerics.splines import NaturalSpline, choose_knots, truncated_powers
 from calib.numerics.transforms import compact_logit, default_epsilon, log_odds
 
 # Scores that span less than this on the axis are one score: a slope between them means nothing.

@@ -10,9 +10,8 @@ from calib.calibrators.base import MatrixCalibrator
 from calib.calibrators.forms import Softmax
 from calib.calibrators.increasing import IncreasingSigmoid
 from calib.calibrators.registry import register, register_matrix
-from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.blocks import row_blocks
-from calib.numerics.softmax import fit_inverse_temperature, log_scores, softmax
+from calib.numerics.arrays import FloatArray, IntArray, row_blocks
+from calib.numerics.class_scores import fit_inverse_temperature, log_scores, softmax
 from calib.numerics.transforms import certain_logit
 
 

@@ -12,9 +12,8 @@ from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.core.checks import check_scores
 from calib.numerics.arrays import FloatArray
-from calib.numerics.isotonic import increasing_blocks
-from calib.numerics.pieces import steps
-from calib.numerics.venn_abers import upper_steps
+from calib.numerics.isotonic import increasing_blocks, upper_steps
+from calib.numerics.splines import steps
 
 
 @register(

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from calib.core.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray, Locked
-from calib.numerics.canonical import canonical_order
 from calib.numerics.cell_table import MAX_CELLS, STRIDE, CellTable, cell_scores, count_rows
 from calib.numerics.score_grid import grid_keys, refined_keys
+from calib.numerics.sorting import canonical_order
 
 
 @dataclass(frozen=True, slots=True, eq=False)

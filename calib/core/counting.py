@@ -12,8 +12,8 @@ from calib.core.aggregate import Aggregate
 from calib.core.strata import NONE, Part, Strata
 from calib.core.views import BinaryView
 from calib.numerics.arrays import IntArray
-from calib.numerics.canonical import canonical_order
 from calib.numerics.cell_table import MAX_SCORES, CellTable, count_rows, cut_cells
+from calib.numerics.sorting import canonical_order
 
 
 def aggregate_rows(

@@ -22,7 +22,7 @@ from calib.core.checks import (
 from calib.core.origin import Origin
 from calib.core.views import BinaryView, check_view
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
-from calib.numerics.ranking import binary_problem
+from calib.numerics.class_scores import binary_problem
 
 MAX_FOLDS = 100
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from calib.core.cells import ScoreCells
 from calib.core.checks import check_classes, check_same_length, check_score_matrix, check_weights
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
-from calib.numerics.ranking import leading_classes
+from calib.numerics.class_scores import leading_classes
 
 VIEW = re.compile(r"(?P<kind>class|top|within):(?P<index>[0-9]{1,6})")
 

@@ -17,8 +17,8 @@ from calib.crossfit.methods import create
 from calib.crossfit.settings import Settings
 from calib.curves.functions import CalibrationFunction, calibration_function
 from calib.metrics.proper import mean_log_loss
-from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, Locked
+from calib.numerics.few_cells import bucket_starts
 from calib.numerics.transforms import safe_logit, sigmoid
 from calib.text import significant
 

@@ -11,8 +11,8 @@ from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.metrics.proper import row_brier, row_log_loss
 from calib.numerics.arrays import FloatArray
+from calib.numerics.clusters import cluster_effect, unit_sums
 from calib.numerics.intervals import mean_interval, normal_quantile
-from calib.numerics.moderated import cluster_effect, unit_sums
 
 
 def mean_estimate(

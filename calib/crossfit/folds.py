@@ -12,7 +12,7 @@ from calib.core.cells import ScoreCells
 from calib.core.views import BinaryView, ScoreMatrix
 from calib.crossfit.settings import Settings
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.fold_counts import split_counts
+from calib.numerics.resampling import split_counts
 
 
 def n_positive(rows: BinaryView) -> int:

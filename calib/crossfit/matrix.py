@@ -19,8 +19,8 @@ from calib.crossfit.methods import create_multiclass, fit_all, merged, still_val
 from calib.crossfit.settings import Settings
 from calib.metrics.by_class import Classwise, class_table
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
-from calib.numerics.canonical import canonical_order, row_words
-from calib.numerics.ranking import binary_problem
+from calib.numerics.class_scores import binary_problem
+from calib.numerics.sorting import canonical_order, row_words
 
 Number = TypeVar("Number", bound=np.generic)
 # Rows of a matrix that every fold's calibrator transforms: a mean over 1,000 is known well enough.

@@ -16,7 +16,7 @@ from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix import MatrixFits
 from calib.crossfit.settings import Settings
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.ranking import binary_problem
+from calib.numerics.class_scores import binary_problem
 from calib.uncertainty import (
     FoldScores,
     Replicates,

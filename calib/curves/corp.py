@@ -6,8 +6,8 @@ import numpy as np
 
 from calib.core.cells import ScoreCells
 from calib.curves.rate import RateCurve, check_level, local_design_effect
-from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.few_cells import into_buckets
 from calib.numerics.intervals import wilson_interval
 from calib.numerics.isotonic import increasing_blocks, pool_adjacent_violators
 from calib.numerics.resampling import draw_sums

@@ -9,9 +9,13 @@ import pandas as pd
 
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, Locked, thin_indices
-from calib.numerics.brownian import null_standard_deviation, supremum_quantile
-from calib.numerics.calibrated_null import few_scores, simulated_differences
-from calib.numerics.cumulative_spline import recalibrated_probability
+from calib.numerics.calibrated_null import (
+    few_scores,
+    null_standard_deviation,
+    simulated_differences,
+    supremum_quantile,
+)
+from calib.numerics.splines import recalibrated_probability
 
 MAX_POINTS = 900
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from calib.core.cells import ScoreCells
 from calib.curves.rate import RateCurve, check_level, whole_design_effect
-from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray
+from calib.numerics.few_cells import bucket_starts
 from calib.numerics.intervals import normal_quantile, wilson_interval
 from calib.numerics.smoothed_rate import fit_smooth
 from calib.numerics.transforms import sigmoid

@@ -27,7 +27,7 @@ from calib.calibrators.forms import (
     Softmax,
 )
 from calib.numerics.arrays import FloatArray
-from calib.numerics.pieces import Pieces
+from calib.numerics.splines import Pieces
 
 MAX_CLASSES, MAX_NUMBERS = 10_000, 5_000_000
 Json = dict[str, Any]

@@ -9,7 +9,7 @@ import numpy as np
 from calib.exports.recording import Node, Program
 from calib.numerics.arrays import FloatArray
 from calib.numerics.elementary import LOG2_E
-from calib.numerics.pieces import Pieces
+from calib.numerics.splines import Pieces
 
 OPSET = 17
 IR_VERSION = 8

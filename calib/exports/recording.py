@@ -8,7 +8,7 @@ from typing import Any
 
 from calib.calibrators.forms import Form, RowsForm, clip, sum_of, within
 from calib.numerics.elementary import LOG2_E, MAX_POWER, MIN_POWER, reduced_exp, reduced_log
-from calib.numerics.pieces import Pieces
+from calib.numerics.splines import Pieces
 
 # Operations by the name of a node.
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "gt": ">"}

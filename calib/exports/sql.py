@@ -12,7 +12,7 @@ from calib.exports.expressions import Expressions
 from calib.exports.recording import Node, Program
 from calib.numerics.arrays import FloatArray
 from calib.numerics.elementary import LOG2_E
-from calib.numerics.pieces import Pieces
+from calib.numerics.splines import Pieces
 
 if TYPE_CHECKING:
     from sqlglot import exp

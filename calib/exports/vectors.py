@@ -10,7 +10,7 @@ import numpy as np
 from calib.calibrators import Calibrator, MatrixCalibrator
 from calib.calibrators.forms import Axis, Drift, EachClass, Form, Piecewise, RowsForm
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.pieces import Pieces
+from calib.numerics.splines import Pieces
 from calib.numerics.transforms import MACHINE_EPSILON
 
 ALWAYS = (0.0, 5e-324, 1e-300, 0.5, 1.0 - 2.0**-53, 1.0)

@@ -22,7 +22,7 @@ from calib.core.cells import ScoreCells
 from calib.figures.theme import OUTCOME, style_of
 from calib.figures.words import axis_titles, verdicts
 from calib.numerics.arrays import FloatArray
-from calib.numerics.cell_runs import cell_runs
+from calib.numerics.few_cells import cell_runs
 from calib.uncertainty import FoldScores, function_interval
 
 HERE = Path(__file__).parent

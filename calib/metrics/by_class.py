@@ -10,8 +10,8 @@ import pandas as pd
 
 from calib.core.predictions import Predictions
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
-from calib.numerics.brownian import supremum_by_cluster, supremum_survival
-from calib.numerics.multiplicity import holm
+from calib.numerics.calibrated_null import supremum_by_cluster, supremum_survival
+from calib.numerics.intervals import holm
 
 COLUMNS_AT_ONCE = 64
 
@@ -121,7 +121,7 @@ def _cluster_effect(
 ) -> float:
     """How many times as much the sum of one class varies as with independent rows.
 
-    As `calib.numerics.design_effect` has it, which takes several sums at once.
+    As `calib.numerics.clusters` has it, which takes several sums at once.
     """
     if sigma == 0.0:
         return 1.0

@@ -21,11 +21,14 @@ from calib.metrics.goodness_of_fit import (
 from calib.metrics.regression import line_test
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import bin_cells
-from calib.numerics.brownian import null_standard_deviation, supremum_by_cluster
-from calib.numerics.calibrated_null import N_SIMULATED, simulated_p
-from calib.numerics.design_effect import DesignEffect, design_effect
+from calib.numerics.calibrated_null import (
+    N_SIMULATED,
+    null_standard_deviation,
+    simulated_p,
+    supremum_by_cluster,
+)
+from calib.numerics.clusters import DesignEffect, cluster_effect, design_effect, unit_sums
 from calib.numerics.logistic import LogisticFit
-from calib.numerics.moderated import cluster_effect, unit_sums
 from calib.numerics.transforms import sigmoid
 from calib.uncertainty import Errors, fit_line
 from calib.uncertainty.slope import log_odds

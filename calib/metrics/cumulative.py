@@ -9,16 +9,14 @@ import numpy as np
 from calib.core.cells import ScoreCells
 from calib.metrics.base import TestResult, error_metric, metric
 from calib.numerics.arrays import FloatArray
-from calib.numerics.brownian import (
-    null_standard_deviation,
-    range_survival,
-    supremum_survival,
-)
 from calib.numerics.calibrated_null import (
     SIMULATED,
     few_scores,
+    null_standard_deviation,
+    range_survival,
     simulated_differences,
     simulated_p,
+    supremum_survival,
 )
 
 

@@ -9,10 +9,10 @@ from scipy.special import chdtrc, ndtr
 
 from calib.core.cells import ScoreCells
 from calib.metrics.base import TestResult, metric
-from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import Bins, bin_cells
 from calib.numerics.calibrated_null import N_SIMULATED, SIMULATED, simulated_p
+from calib.numerics.few_cells import bucket_starts
 from calib.numerics.resampling import draw_noise
 
 ROUNDING = 1e-12  # of sums over bins

@@ -13,8 +13,8 @@ from calib.core.cells import ScoreCells
 from calib.core.views import BinaryView
 from calib.metrics.base import metric
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
+from calib.numerics.clusters import cluster_effect, freedom, squared_half_width, unit_sums
 from calib.numerics.intervals import normal_quantile
-from calib.numerics.moderated import cluster_effect, freedom, squared_half_width, unit_sums
 from calib.numerics.sorting import increasing_order, run_starts
 from calib.uncertainty import Estimate
 

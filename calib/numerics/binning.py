@@ -253,3 +253,28 @@ def _freedman_diaconis(cells: Cells) -> FloatArray:
     width = 2.0 * (upper - lower) * cells.cumulative_rows[-1] ** (-1.0 / 3.0)
     n_bins = min(math.ceil((high - low) / width), MAX_FD_BINS) if width > 0.0 else 1
     return np.linspace(low, high, n_bins + 1)
+
+
+N_BARS = 50
+
+
+def score_histogram(score: FloatArray, weight: FloatArray) -> FloatArray:
+    """Weight of the scores in 50 equal, right-closed intervals of [0, 1].
+
+    Parameters
+    ----------
+    score : ndarray of shape (k,), increasing, in [0, 1]
+    weight : ndarray of shape (k,)
+
+    Returns
+    -------
+    ndarray of shape (50,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> score_histogram(np.array([0.0, 0.01, 0.99]), np.array([1.0, 2.0, 4.0]))[[0, 1, -1]]
+    array([3., 0., 4.])
+    """
+    prefix = np.concatenate([[0.0], np.cumsum(weight)])
+    return np.diff(prefix[bin_starts(score, np.linspace(0.0, 1.0, N_BARS + 1))])

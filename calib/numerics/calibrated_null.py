@@ -1,12 +1,110 @@
-"""What chance does to calibrated scores, by simulation: for tests whose limit is not reached."""
+"""What chance does to calibrated scores: Brownian motion in the limit, or a simulation."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri, stdtr
 
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import Cells
 from calib.numerics.resampling import draw_noise
+
+# Each law has two series: one converges for small arguments, one for large. At the switch both
+# need fewer than TERMS terms for full precision.
+SWITCH = 1.5
+TERMS = np.arange(12)
+
+
+def null_standard_deviation(cells: Cells) -> float:
+    """Standard deviation of mean outcome minus mean score under y ~ Bernoulli(s)."""
+    variance = float(cells.weight_sq @ (cells.score * (1.0 - cells.score)))
+    return math.sqrt(variance) / float(cells.weight.sum())
+
+
+def supremum_survival(x: float) -> float:
+    """P(sup |B| > x) for Brownian motion B on [0, 1].
+
+    References
+    ----------
+    Feller 1971, An Introduction to Probability Theory II, X.5.
+
+    Examples
+    --------
+    >>> round(supremum_survival(2.2414027276), 10)
+    0.05
+    """
+    if x <= 0.0:
+        return 1.0
+    odd, sign = 2.0 * TERMS + 1.0, (-1.0) ** TERMS
+    if x > SWITCH:
+        return min(1.0, 4.0 * float(sign @ ndtr(-odd * x)))
+    below = 4.0 / math.pi * float(sign / odd @ np.exp(-((odd * math.pi / x) ** 2) / 8.0))
+    return 1.0 - below
+
+
+def supremum_by_cluster(x: float, n_clusters: int) -> float:
+    """The same where the standard deviation was read from clusters: with Student's tails.
+
+    NaN of one cluster.
+
+    Examples
+    --------
+    >>> round(supremum_by_cluster(2.2414027276, 100_000), 3)
+    0.05
+    >>> round(supremum_by_cluster(2.2414027276, 10), 2)
+    0.1
+    """
+    if n_clusters < 2:
+        return math.nan
+    return supremum_survival(-float(ndtri(stdtr(n_clusters - 1.0, -x))))
+
+
+def range_survival(x: float) -> float:
+    """P(max B - min B > x) for Brownian motion B on [0, 1].
+
+    References
+    ----------
+    Feller 1951, doi:10.1214/aoms/1177729589.
+
+    Examples
+    --------
+    >>> round(range_survival(2.4977), 3)
+    0.05
+    """
+    if x <= 0.0:
+        return 1.0
+    if x > SWITCH:
+        k = TERMS + 1.0
+        return min(1.0, 8.0 * float((-1.0) ** TERMS * k @ ndtr(-k * x)))
+    half = ((TERMS + 0.5) * math.pi) ** 2
+    return 1.0 - float((8.0 / x**2 + 2.0 / half) @ np.exp(-2.0 * half / x**2))
+
+
+def supremum_quantile(level: float) -> float:
+    """x with P(sup |B| <= x) = level.
+
+    Examples
+    --------
+    >>> round(supremum_quantile(0.95), 4)
+    2.2414
+    """
+    return _invert(supremum_survival, level)
+
+
+def range_quantile(level: float) -> float:
+    """x with P(max B - min B <= x) = level."""
+    return _invert(range_survival, level)
+
+
+def _invert(survival: Callable[[float], float], level: float) -> float:
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must fulfil 0 < level < 1, got {level}.")
+    return float(brentq(lambda x: survival(x) - (1.0 - level), 1e-3, 40.0, xtol=1e-14))
+
 
 N_SIMULATED = 4_999
 SIMULATED = f"simulation, {N_SIMULATED:,} draws"

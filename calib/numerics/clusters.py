@@ -1,12 +1,16 @@
-"""Sums over the clusters that rows come in, part by part."""
+"""What rows that come in clusters change: their sums, design effects, and moderated variances."""
 
 from __future__ import annotations
 
-import numpy as np
+import math
+from dataclasses import dataclass
 
-from calib.numerics.aggregate import into_buckets
+import numpy as np
+from scipy.special import fdtrc, stdtrit
+
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.binning import Cells
+from calib.numerics.few_cells import into_buckets
 from calib.numerics.isotonic import pool_adjacent_violators
 
 STRETCHES = 10  # of scores, of equal weight
@@ -133,3 +137,180 @@ def curve_design_effect(
     )
     alone = (weight_sq * np.square(residual)) @ np.diag(BENDS)[stretch]
     return max(1.0, float(together / alone)) if alone > 0.0 else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class DesignEffect:
+    """Spread of a sum of d squares, against that of d independent standard normal ones.
+
+    Attributes
+    ----------
+    mean : float
+        How many times as large it is on average, at least 1.
+    freedom : float
+        Degrees of freedom of the chi-square that varies alike, from 1 to d.
+    n_squares, n_clusters : int
+        d, and the number of clusters.
+    """
+
+    mean: float
+    freedom: float
+    n_squares: int
+    n_clusters: int
+
+    def p_value(self, statistic: float) -> float:
+        """How often calibrated scores would give so large a sum of squares; NaN of one cluster."""
+        if self.n_clusters < 2:
+            return float("nan")
+        f = statistic / (self.mean * self.n_squares)
+        return float(fdtrc(self.freedom, self.freedom * (self.n_clusters - 1), f))
+
+    def of_independent_rows(self, statistic: float) -> float:
+        """The sum of squares that is as far out, in mean and variance, if rows are independent."""
+        d = self.n_squares
+        return float(d + (statistic / self.mean - d) * np.sqrt(self.freedom / d))
+
+
+def design_effect(
+    sums: FloatArray, products: FloatArray, scale: FloatArray, n_clusters: int
+) -> DesignEffect:
+    """Rao and Scott's correction of a chi-square z' inv(scale) z, where z is the sum of all rows.
+
+    What a row adds to z has mean 0 and a variance that is known, since scores are calibrated under
+    the null: only the products of different rows of one cluster are taken from the data. That holds
+    where few rows are positive, and the clusters' own spread would rest on those alone. Clusters
+    are taken to add spread, never to remove it; how evenly they add it to the d directions is
+    judged from pairs of different clusters, whose products are unbiased (Satterthwaite's second
+    order).
+
+    Parameters
+    ----------
+    sums : ndarray of shape (g, d)
+        Sum over the rows of each cluster; rows of zeros do no harm.
+    products : ndarray of shape (d, d)
+        Sum over the rows of z_i z_i'.
+    scale : ndarray of shape (d, d)
+        Covariance of z that the statistic takes for granted, positive definite.
+    n_clusters : int
+
+    References
+    ----------
+    Rao and Scott 1984, doi:10.1214/aos/1176346391; Thomas and Rao 1987, Journal of the American
+    Statistical Association 82, 630-636 (F in place of chi-square).
+
+    Examples
+    --------
+    Fifty pairs of equal rows vary twice as much as a hundred rows do.
+
+    >>> import numpy as np
+    >>> pairs = np.tile([[1.0], [-1.0]], (25, 1))
+    >>> two = design_effect(2.0 * pairs, np.array([[100.0]]), np.array([[100.0]]), 50)
+    >>> round(two.mean, 9), two.freedom
+    (2.0, 1.0)
+    """
+    root = np.linalg.cholesky(scale)
+    z = np.linalg.solve(root, sums.T).T
+    d = z.shape[1]
+    own = float(np.trace(np.linalg.solve(scale, products)))
+    square = np.einsum("gd,gd->g", z, z)
+    between = float(square.sum() ** 2 - square @ square)
+    aligned = float(np.sum(np.square(z.T @ z)) - square @ square)
+    freedom = float(np.clip(between / aligned, 1.0, d)) if aligned > 0.0 else float(d)
+    return DesignEffect(max(1.0, 1.0 + (float(square.sum()) - own) / d), freedom, d, n_clusters)
+
+
+# Degrees of freedom that the model's variance counts for. With 10 intervals of AUC and slope are
+# wider and hold no better, without any they hold 53 to 67% with two or three positive rows.
+PRIOR = 20.0
+
+
+def unit_sums(values: FloatArray, group: IntArray | None) -> FloatArray:
+    """Sum over each cluster of rows; the rows themselves where none are named.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unit_sums(np.array([1.0, 2.0, 4.0]), np.array([0, 0, 7]))
+    array([3., 4.])
+    """
+    if group is None:
+        return values
+    return np.asarray(np.bincount(group, values)[np.bincount(group) > 0], dtype=np.float64)
+
+
+def freedom(units: FloatArray, multiplicity: FloatArray | None = None) -> float:
+    """Degrees of freedom of the sum of squares of units, few where few of them are large.
+
+    One less than the number of equal squares that vary as much, (sum u^2)^2 / sum u^4.
+
+    Parameters
+    ----------
+    units : ndarray of shape (n,)
+    multiplicity : ndarray of shape (n,), optional
+        Rows that share each unit equally; 1 each if None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> freedom(np.array([1.0, -1.0, 1.0])), freedom(np.array([100.0, 1.0, -1.0])) < 0.01
+    (2.0, True)
+    """
+    times = np.ones(len(units)) if multiplicity is None else multiplicity
+    square = np.square(units / times)
+    total = float(times @ square)
+    if total == 0.0:
+        return float(times.sum()) - 1.0
+    share = square / total
+    return 1.0 / float(times @ (share * share)) - 1.0
+
+
+def cluster_effect(values: FloatArray, units: FloatArray) -> float:
+    """How many times as much as independent rows the clusters' sums vary.
+
+    Parameters
+    ----------
+    values, units : ndarray
+        Contributions of the rows, of mean 0, and their `unit_sums`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> values = np.repeat([1.0, -1.0], 50)
+    >>> round(cluster_effect(values, unit_sums(values, np.arange(100) // 2)), 2)
+    2.02
+    """
+    square, n = float(values @ values), len(units)
+    if square == 0.0 or n < 2:
+        return 1.0
+    return float(units @ units) / square * (n / (n - 1.0)) / (len(values) / (len(values) - 1.0))
+
+
+def squared_half_width(
+    ratio: float, effect: float, freedom: float, confidence_level: float
+) -> float:
+    """Of an interval, in units of the variance that a model of independent rows gives.
+
+    Parameters
+    ----------
+    ratio : float
+        Variance that the rows show, over that of the model.
+    effect : float
+        `cluster_effect`; clusters are taken to add spread, never to remove it.
+    freedom : float
+        Degrees of freedom that the data's variance has; the model's counts for 20.
+    confidence_level : float
+
+    References
+    ----------
+    Smyth 2004, doi:10.2202/1544-6115.1027 (moderated t).
+
+    Examples
+    --------
+    >>> round(squared_half_width(4.0, 1.0, 1e9, 0.95) ** 0.5, 2)
+    3.92
+    >>> round(squared_half_width(4.0, 1.0, 0.0, 0.95) ** 0.5, 2)
+    2.09
+    """
+    total = PRIOR + freedom
+    moderated = max(1.0, effect) * (PRIOR + freedom * ratio) / total
+    return moderated * math.pow(float(stdtrit(total, 0.5 + confidence_level / 2.0)), 2)

@@ -1,11 +1,13 @@
-"""Intervals of an observed frequency, and of a mean."""
+"""Intervals of a frequency, a mean and a slope, and p-values of many tests at once."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.optimize import brentq
+from scipy.special import expit, log_expit, logit, ndtri, stdtrit
 
 from calib.numerics.arrays import FloatArray
 
@@ -126,3 +128,103 @@ def _unskewed(t: float, skewness: float) -> float:
     # Near 0 the cube root of 1 + x would lose what is asked for.
     root = math.expm1(math.log1p(x) / 3.0) if x > -0.5 else math.cbrt(1.0 + x) - 1.0
     return 3.0 * root / skewness
+
+
+MAX_DOUBLINGS = 60
+
+
+def profile_bounds(
+    x: FloatArray, positive: FloatArray, weight: FloatArray, slope: float, error: float, drop: float
+) -> tuple[float, float]:
+    """The slopes at which the log-likelihood, highest over all intercepts, has fallen by `drop`.
+
+    Parameters
+    ----------
+    x, positive, weight : ndarray of shape (k,)
+        As of `calib.numerics.logistic.fit_logistic`, besides a constant.
+    slope, error : float
+        Where the likelihood is highest, and the slope's standard error.
+    drop : float
+        Greater than 0.
+
+    Returns
+    -------
+    low, high : float
+
+    References
+    ----------
+    Venzon and Moolgavkar 1988, doi:10.2307/2347496.
+
+    Examples
+    --------
+    Two cells: the slope is the log odds ratio, here of 8 in 10 against 2 in 10.
+
+    >>> import numpy as np
+    >>> positive, weight = np.array([2.0, 8.0]), np.array([10.0, 10.0])
+    >>> bounds = profile_bounds(
+    ...     np.array([0.0, 1.0]), positive, weight, 2.0 * np.log(4.0), 1.1, 3.8415 / 2.0
+    ... )
+    >>> np.round(bounds, 2).tolist()
+    [0.77, 5.27]
+    """
+
+    def height(b: float) -> float:
+        eta = _intercept(b * x, positive, weight) + b * x
+        return float(positive @ log_expit(eta) + (weight - positive) @ log_expit(-eta))
+
+    top = height(slope)
+
+    def fallen(b: float) -> float:
+        return top - drop - height(b)
+
+    step = math.sqrt(2.0 * drop) * error
+    return _beyond(fallen, slope, -step), _beyond(fallen, slope, step)
+
+
+def _intercept(offset: FloatArray, positive: FloatArray, weight: FloatArray) -> float:
+    """The best one: that at which the mean probability is the observed frequency."""
+    total = float(positive.sum())
+    # At the ends of the bracket every probability is at most, or at least, that frequency.
+    base = float(logit(total / weight.sum()))
+    low, high = base - float(offset.max()) - 1e-9, base - float(offset.min()) + 1e-9
+    return float(brentq(lambda a: float(weight @ expit(a + offset)) - total, low, high, xtol=1e-12))
+
+
+def _beyond(fallen: Callable[[float], float], start: float, step: float) -> float:
+    """Where a function that is below 0 at the start, and convex, reaches 0 in a direction."""
+    for _ in range(MAX_DOUBLINGS):
+        if fallen(start + step) >= 0.0:
+            return float(brentq(fallen, start, start + step, rtol=1e-9))
+        step *= 2.0
+    return math.copysign(math.inf, step)
+
+
+def holm(p_value: FloatArray) -> FloatArray:
+    """Holm's adjusted p-values: reject where they are below alpha, and the chance of even one false
+    rejection is at most alpha, however the tests depend on each other.
+
+    Parameters
+    ----------
+    p_value : ndarray of shape (m,)
+        NaN where there is no test; such entries stay NaN and do not count.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+
+    References
+    ----------
+    Holm 1979, https://www.jstor.org/stable/4615733.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> holm(np.array([0.01, 0.04, 0.03]))
+    array([0.03, 0.06, 0.06])
+    """
+    adjusted = np.full(len(p_value), np.nan)
+    tested = np.flatnonzero(~np.isnan(p_value))
+    order = tested[np.argsort(p_value[tested], kind="stable")]
+    steps = p_value[order] * np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted

@@ -10,9 +10,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
-from calib.numerics.arrays import FloatArray, IntArray, Locked
-from calib.numerics.blocks import row_blocks
-from calib.numerics.softmax import softmax
+from calib.numerics.arrays import FloatArray, IntArray, Locked, row_blocks
+from calib.numerics.class_scores import softmax
 
 # Above, the Hessian costs more than the hundred gradients that L-BFGS takes.
 MAX_NEWTON_PARAMETERS = 700
@@ -253,7 +252,7 @@ def fit_softmax(
     Two classes and a constant score: the calibrator can only learn the share of each class.
 
     >>> import numpy as np
-    >>> from calib.numerics.softmax import softmax
+    >>> from calib.numerics.class_scores import softmax
     >>> x, label = np.log(np.full((4, 2), 0.5)), np.array([0, 1, 1, 1])
     >>> weak = QuadraticPenalty(np.full(4, 1e-12), Diagonal().identity(2).ravel())
     >>> theta = fit_softmax(SoftmaxRegression(Diagonal(), x, label), weak, weak.centre)

@@ -20,7 +20,7 @@ from calib.core.estimate import Estimate
 from calib.curves.cumulative import CumulativeCurve
 from calib.curves.reliability import ReliabilityCurve, reliability_between
 from calib.numerics.arrays import FloatArray
-from calib.numerics.histogram import score_histogram
+from calib.numerics.binning import score_histogram
 from calib.reports.grouping import MIN_ROWS, merge_small
 from calib.uncertainty import Replicates
 

@@ -16,10 +16,9 @@ from calib.loading.labels import as_labels
 from calib.loading.loader import with_arguments
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, refuse
-from calib.numerics.numbered import numbers_of
 from calib.scanning.describing import check_columns, collected, unusable
 from calib.scanning.watching import Steps
-from calib.text import quoted
+from calib.text import numbers_of, quoted
 
 MODEL = "calib_model"
 # Several spellings may be one name.

@@ -13,8 +13,8 @@ from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
 from calib.core.views import BinaryView
-from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, SmallFloatArray
+from calib.numerics.few_cells import bucket_starts
 from calib.numerics.resampling import (
     draw_cluster_sums,
     draw_noise,

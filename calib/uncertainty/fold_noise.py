@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import expit, logit, stdtrit
 
 from calib.core.cells import ScoreCells
-from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import BoolArray, FloatArray, Locked
+from calib.numerics.few_cells import bucket_starts
 
 # A calibrator is smooth, or has fewer steps than this.
 MAX_BUCKETS = 512

@@ -8,8 +8,8 @@ import numpy as np
 
 from calib.core.cells import ScoreCells
 from calib.core.views import BinaryView
-from calib.numerics.aggregate import bucket_starts
 from calib.numerics.arrays import FloatArray, IntArray, Locked, SmallFloatArray
+from calib.numerics.few_cells import bucket_starts
 from calib.numerics.resampling import draw_cluster_sums, draw_sums
 
 N_REPLICATES = 1000

@@ -9,11 +9,11 @@ import numpy as np
 from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
 from calib.core.views import BinaryView
-from calib.numerics.aggregate import into_buckets
 from calib.numerics.arrays import FloatArray
+from calib.numerics.clusters import cluster_effect, freedom, squared_half_width, unit_sums
+from calib.numerics.few_cells import into_buckets
+from calib.numerics.intervals import profile_bounds
 from calib.numerics.logistic import LogisticFit, fit_logistic
-from calib.numerics.moderated import cluster_effect, freedom, squared_half_width, unit_sums
-from calib.numerics.profile_likelihood import profile_bounds
 from calib.numerics.transforms import certain_logit, sigmoid
 
 

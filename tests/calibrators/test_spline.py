@@ -11,7 +11,7 @@ from sklearn.metrics import log_loss
 
 from calib.calibrators.spline import Spline
 from calib.numerics.banded import dense
-from calib.numerics.natural_spline import NaturalSpline
+from calib.numerics.splines import NaturalSpline
 from calib.numerics.transforms import compact_logit
 
 GRID = np.linspace(0.0, 1.0, 1001)

@@ -15,7 +15,7 @@ from sklearn.metrics import log_loss
 
 from calib.calibrators.splinecalib import SplineCalib
 from calib.core.cells import ScoreCells
-from calib.numerics.natural_spline import truncated_powers
+from calib.numerics.splines import truncated_powers
 from calib.numerics.transforms import compact_logit
 
 GRID = np.linspace(0.0, 1.0, 21)

@@ -39,7 +39,7 @@ from calib.figures.periods import period_chart
 from calib.figures.reliability import reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
 from calib.figures.slices import slice_chart
-from calib.numerics.numbered import numbers_of
+from calib.text import numbers_of
 
 METHODS = ("uncalibrated", "beta")
 ALL = ("uncalibrated", "platt", "isotonic", "beta")

@@ -15,13 +15,13 @@ import pytest
 from calib import metrics
 from calib.core.cells import ScoreCells
 from calib.core.predictions import Predictions
-from calib.numerics.brownian import null_standard_deviation
-from calib.numerics.smoothing import (
+from calib.metrics.smooth import (
     absolute_integral,
     cosine_sums,
     smooth_reflected,
     spread_on_grid,
 )
+from calib.numerics.calibrated_null import null_standard_deviation
 
 ECE = metrics.expected_calibration_error
 BINARY = ("tiny10", "ties200", "imbalanced2000", "smooth1000")

@@ -5,7 +5,7 @@ import pytest
 
 from calib.calibrators import calibrator
 from calib.calibrators.ks_spline import TopSpline
-from calib.numerics.ranking import binary_problem, leading_classes
+from calib.numerics.class_scores import binary_problem, leading_classes
 
 
 @pytest.mark.parametrize("n_top", [1, 2, 3, 9])

@@ -6,7 +6,7 @@ from scipy.special import expit
 
 from calib.calibrators import calibrator
 from calib.calibrators.one_vs_rest import OneVsRest
-from calib.numerics.row_sums import divide_by_sum
+from calib.numerics.class_scores import divide_by_sum
 from tests.isotonic_peer import shrunken
 
 

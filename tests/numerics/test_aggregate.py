@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calib.numerics.aggregate import into_buckets
+from calib.numerics.few_cells import into_buckets
 
 
 @pytest.mark.parametrize("shape", [(1.0, 1.0), (0.05, 0.05), (20.0, 1.0)])

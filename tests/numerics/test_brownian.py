@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from calib.core.cells import ScoreCells
-from calib.numerics.brownian import (
+from calib.numerics.calibrated_null import (
     null_standard_deviation,
     range_quantile,
     range_survival,

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 
 from calib.core.cells import ScoreCells
-from calib.numerics.brownian import null_standard_deviation
-from calib.numerics.calibrated_null import few_scores, simulated_differences, simulated_p
+from calib.numerics.calibrated_null import (
+    few_scores,
+    null_standard_deviation,
+    simulated_differences,
+    simulated_p,
+)
 
 SCORE = np.repeat(np.linspace(0.05, 0.95, 10), 30)
 

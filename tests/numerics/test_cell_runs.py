@@ -6,7 +6,7 @@ import pytest
 from calib.core.cells import ScoreCells
 from calib.metrics.cumulative import ks_error, kuiper_error
 from calib.numerics.binning import bin_edges, bin_starts
-from calib.numerics.cell_runs import cell_runs
+from calib.numerics.few_cells import cell_runs
 
 RNG = np.random.default_rng(5)
 N = 60_000

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
-from calib.numerics.cumulative_spline import fit_cumulative_spline, recalibrated_probability
+from calib.numerics.splines import fit_cumulative_spline, recalibrated_probability
 
 AT = np.linspace(0.0, 1.0, 41)
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib.numerics import fold_counts
-from calib.numerics.fold_counts import split_counts
+from calib.numerics import resampling
+from calib.numerics.resampling import split_counts
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=30), st.integers(2, 20), st.integers(0, 5))
@@ -33,7 +33,7 @@ def test_a_cell_varies_over_folds_as_shuffled_rows_do(
     few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mean and variance of a hypergeometric number, from their textbook formulas."""
-    monkeypatch.setattr(fold_counts, "FEW_PER_CELL", few)
+    monkeypatch.setattr(resampling, "FEW_PER_CELL", few)
     count, n_folds, repeats = np.array([30, 70, 100]), 4, 4000
     rng = np.random.default_rng(1)
     drawn = np.array([split_counts(count, n_folds, rng) for _ in range(repeats)])
@@ -45,7 +45,7 @@ def test_a_cell_varies_over_folds_as_shuffled_rows_do(
 
 
 def test_more_rows_than_one_urn_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fold_counts, "MAX_URN", 100)
+    monkeypatch.setattr(resampling, "MAX_URN", 100)
     count = np.array([500, 3, 1001])
     parts = split_counts(count, 4, np.random.default_rng(0))
     assert (parts.sum(axis=0) == count).all()

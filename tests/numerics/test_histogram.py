@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from calib.numerics.histogram import score_histogram
+from calib.numerics.binning import score_histogram
 
 
 def test_numpys_counts_away_from_the_edges():

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib.numerics.multiplicity import holm
+from calib.numerics.intervals import holm
 
 
 def test_worked_by_hand():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calib.numerics.pieces import lines
+from calib.numerics.splines import lines
 
 
 @pytest.mark.parametrize("width", [0.1, 1.0, 7.0])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calib.numerics.ranking import FEW, binary_problem, leading_classes
+from calib.numerics.class_scores import FEW, binary_problem, leading_classes
 
 
 @pytest.mark.parametrize("n_first", [1, 2, FEW, FEW + 1, 9])

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import norm
 
-from calib.numerics.smoothing import (
+from calib.metrics.smooth import (
     absolute_integral,
     cosine_sums,
     smooth_reflected,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from calib.numerics.natural_spline import NaturalSpline
 from calib.numerics.penalized_logistic import PenalizedLogistic
-from calib.numerics.smoothness import choose_smoothness
+from calib.numerics.smoothed_rate import choose_smoothness
+from calib.numerics.splines import NaturalSpline
 
 X = np.linspace(0.0, 1.0, 60)
 

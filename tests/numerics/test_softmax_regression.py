@@ -6,7 +6,7 @@ from scipy.optimize import approx_fprime
 from sklearn.linear_model import LogisticRegression
 
 from calib.numerics import softmax_regression
-from calib.numerics.softmax import log_scores, softmax
+from calib.numerics.class_scores import log_scores, softmax
 from calib.numerics.softmax_regression import (
     Diagonal,
     Full,

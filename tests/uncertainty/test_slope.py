@@ -9,7 +9,7 @@ from scipy.special import expit, log_expit, logit
 
 from calib.core.predictions import Predictions
 from calib.metrics import calibration_slope_intercept
-from calib.numerics.profile_likelihood import profile_bounds
+from calib.numerics.intervals import profile_bounds
 from calib.uncertainty import calibration_slope, slope_estimate
 
 

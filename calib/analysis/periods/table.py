@@ -21,8 +21,7 @@ from calib.metrics.cumulative import ks_test
 from calib.metrics.regression import calibration_slope_intercept
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.clusters import mean_design_effects
-from calib.numerics.intervals import wilson_interval
-from calib.numerics.multiplicity import holm
+from calib.numerics.intervals import holm, wilson_interval
 from calib.numerics.threads import single_thread
 
 

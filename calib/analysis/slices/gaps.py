@@ -13,8 +13,7 @@ from calib.core.views import BinaryView
 from calib.curves.reliability import FEW_ROWS
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 from calib.numerics.clusters import cluster_squares
-from calib.numerics.intervals import normal_quantile
-from calib.numerics.multiplicity import holm
+from calib.numerics.intervals import holm, normal_quantile
 
 # With fewer rows of either class a slice's own spread says little about the next draw's.
 RARE = 10

@@ -22,8 +22,7 @@ from calib.loading.labels import Labels, as_labels
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, Problem, error, refuse
 from calib.loading.table import Table
-from calib.numerics.numbered import numbers_of
-from calib.text import joined, plural, quoted
+from calib.text import joined, numbers_of, plural, quoted
 
 MAX_MODELS = 100
 # Repairs that leave rows alone in which nothing is wrong.

@@ -16,7 +16,7 @@ from calib.loading.numbers import Numbers, Times, as_numbers, as_times
 from calib.loading.options import OF_ROWS, ColumnMapping, Transform
 from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, IntArray
-from calib.numerics.softmax import softmax
+from calib.numerics.class_scores import softmax
 from calib.numerics.transforms import sigmoid
 from calib.text import joined
 
