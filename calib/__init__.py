@@ -11,13 +11,16 @@ Examples
 
 # ruff: noqa: F401 -- the imports below are for type checkers and editors
 
-import importlib
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+# Names that are not public start with "_", or are known to type checkers alone.
+import typing as _typing
+from importlib import import_module as _import_module
 
 from calib.core import __version__ as __version__
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     import pandas as pd
 
     from calib import metrics, plot
@@ -72,17 +75,17 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = ["analyze", "report", *_HOME]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOME:
         raise AttributeError(f"module 'calib' has no attribute {name!r}")
-    home = importlib.import_module(_HOME[name])
+    home = _import_module(_HOME[name])
     found = home if home.__name__.endswith(f".{name}") else getattr(home, name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
 def analyze(
@@ -92,25 +95,33 @@ def analyze(
     earlier: "LiveAnalysis | None" = None,
     progress: "Progress | None" = None,
 ) -> "LiveAnalysis":
-    """Analyse predictions, as `calib.analysis.analyze` does, or a DataFrame of them.
+    """Measure how well predictions are calibrated, and compare calibrators.
 
     Parameters
     ----------
     predictions : Predictions, Aggregate or DataFrame
         The columns of a DataFrame are guessed as `calib.load` guesses them.
     settings : Settings or mapping of str to object, optional
-        `default_settings` of the predictions if None; a mapping names those that are different.
+        Default: `default_settings` of the predictions. A mapping names only the settings that
+        differ from the default.
     earlier : LiveAnalysis, optional
-        Of the same predictions: what does not change is taken from it.
+        An earlier analysis of the same predictions. Results that do not change are reused.
     progress : callable, optional
-        Called with (share done, what is being done).
+        Called as ``progress(share, step)``: the share that is done, 0 to 1, and the current step.
+
+    Returns
+    -------
+    LiveAnalysis
+        Metrics, verdict, recommendation and fitted calibrators.
 
     Raises
     ------
     InputError
         If the columns of a DataFrame are ambiguous.
-    ValueError, TypeError
-        As `calib.analysis.analyze` does.
+    ValueError
+        If all rows are of one class, there are too few rows, or a setting is not allowed.
+    TypeError
+        If the predictions or a setting are of a type that is not supported.
 
     Examples
     --------
@@ -141,7 +152,7 @@ def analyze(
 
 
 def report(analysis: "Analysis") -> "Report":
-    """A report of an analysis, to be saved as .html, .json or .md.
+    """Make a report of an analysis, which can be saved as .html, .json or .md.
 
     Parameters
     ----------
@@ -150,7 +161,17 @@ def report(analysis: "Analysis") -> "Report":
     Returns
     -------
     Report
-        ``report.save("report.html")``.
+        Its method ``save("report.html")`` writes the file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"score": np.linspace(0.01, 0.99, 500)})
+    >>> frame["outcome"] = np.random.default_rng(0).random(500) < frame["score"]
+    >>> made = report(analyze(frame, {"methods": ("platt",)}))
+    >>> made.analysis.verdict.kind, len(made.html()) > 1000
+    ('calibrated', True)
     """
     # Reports draw with Plotly; the numbers alone must not need it.
     from calib.reports import Report

@@ -1,4 +1,4 @@
-"""Charts of an analysis as Plotly figures, to be shown in a notebook, changed and saved.
+"""Charts of an analysis as Plotly figures, which a notebook can show, change and save.
 
 Examples
 --------
@@ -35,6 +35,27 @@ from calib.figures.reliability import reliability_chart
 from calib.figures.sensitivity import sensitivity_chart
 from calib.figures.slices import slice_chart
 
+__all__ = [
+    "before_after",
+    "checkpoints",
+    "clipping",
+    "compact_logit",
+    "cost",
+    "cumulative",
+    "cumulative_difference",
+    "differences",
+    "epsilon",
+    "functions",
+    "lambda_path",
+    "matrix_differences",
+    "net_benefit",
+    "overlay",
+    "periods",
+    "reliability",
+    "sensitivity",
+    "slices",
+]
+
 if TYPE_CHECKING:
     from calib.figures.chart import Figure
 
@@ -42,7 +63,7 @@ Arguments = ParamSpec("Arguments")
 
 
 def _figure(draw: Callable[Arguments, Chart]) -> Callable[Arguments, Figure]:
-    """The function that draws a chart, returning Plotly's figure."""
+    """Change a function that draws a chart so that it returns the Plotly figure."""
 
     @wraps(draw)
     def plot(*args: Arguments.args, **options: Arguments.kwargs) -> Figure:
@@ -71,3 +92,7 @@ periods = _figure(period_chart)
 reliability = _figure(reliability_chart)
 sensitivity = _figure(sensitivity_chart)
 slices = _figure(slice_chart)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -11,6 +11,8 @@ from calib.core.cells import ScoreCells
 from calib.metrics import expected_calibration_error, ks_error, ks_test, log_loss
 from calib.text import significant
 
+__all__ = ["assert_calibrated"]
+
 LIMITS: Mapping[str, tuple[str, Callable[[ScoreCells], float]]] = {
     "max_ks": ("KS error", ks_error),
     "max_ece": (
@@ -41,18 +43,19 @@ def assert_calibrated(
     y_prob : array-like of shape (n,)
         Probabilities in [0, 1].
     sample_weight : array-like of shape (n,), optional
+        Weights, all above 0. Default: every row has weight 1.
     max_ks, max_ece, max_log_loss : float, optional
-        Largest KS error, expected calibration error (15 bins of equal counts) and log loss that
-        pass.
+        Largest allowed KS error, ECE (15 bins of equal counts) and log loss.
     min_p : float, optional
-        Smallest p-value of the KS test that passes.
+        Smallest allowed p-value of the KS test.
 
     Raises
     ------
     AssertionError
-        With every limit that is exceeded, and the value.
+        If a limit is exceeded. The message lists each such limit and the value.
     ValueError
-        If no limit is given, or one is not a number of at least 0.
+        If no limit is given, a limit is not a number of at least 0, or an array contains a value
+        that is not allowed.
 
     Examples
     --------
@@ -78,12 +81,16 @@ def assert_calibrated(
 
 
 def _broken(name: str, bound: float, cells: ScoreCells) -> str:
-    """The sentence of a limit that is exceeded, "" where it is kept."""
+    """What to report of a limit that is exceeded, or "" if it is not exceeded."""
     label, measure = LIMITS[name]
     value, at_most = float(measure(cells)), name.startswith("max")
-    # A value that is not a number keeps no limit.
+    # NaN exceeds every limit, because it fails both comparisons.
     if value <= bound if at_most else value >= bound:
         return ""
     shown = significant(value, 6)
     relation = "above" if at_most else "below"
     return f"{label} {shown} is {relation} {significant(bound, 6)}"
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,6 +1,7 @@
 """The contract with those who call the library."""
 
 import graphlib
+import inspect
 import json
 import re
 import subprocess
@@ -11,6 +12,9 @@ import grimp
 import pytest
 
 import calib
+import calib.integrations.mlflow
+import calib.reports
+import calib.testing
 
 ROOT = Path(__file__).parents[1]
 
@@ -48,6 +52,26 @@ def test_a_name_that_does_not_exist_is_said_so():
     with pytest.raises(AttributeError, match="module 'calib' has no attribute 'analyse'"):
         _ = calib.analyse  # type: ignore[attr-defined]
     assert set(calib.__all__) <= set(dir(calib))
+
+
+PUBLIC = [
+    calib,
+    calib.metrics,
+    calib.plot,
+    calib.examples,
+    calib.testing,
+    calib.integrations.mlflow,
+]
+PUBLIC += [calib.decisions, calib.periods, calib.slices, calib.exports, calib.scanning]
+PUBLIC += [calib.analysis, calib.calibrators, calib.loading, calib.reports]
+
+
+@pytest.mark.parametrize("module", PUBLIC, ids=lambda module: module.__name__)
+def test_a_public_module_shows_its_own_names_alone(module):
+    shown = {name for name in dir(module) if not name.startswith("_")} - set(module.__all__)
+    foreign = [name for name in shown if not inspect.ismodule(getattr(module, name))]
+    assert not foreign
+    assert all(getattr(module, name).__name__ == f"{module.__name__}.{name}" for name in shown)
 
 
 def test_analysing_needs_neither_streamlit_nor_plotly():

@@ -1,4 +1,4 @@
-"""Aggregate: predictions counted into cells, without their rows."""
+"""Aggregate: predictions that were counted into cells, without the rows."""
 
 from __future__ import annotations
 
@@ -25,40 +25,43 @@ from calib.numerics.cell_table import (
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Aggregate:
-    """Predictions counted into cells: per score, outcome and part of the data. No rows.
+    """Predictions counted into cells by score, outcome and part of the data, without the rows.
 
-    Made by `calib.aggregate`. Aggregates of disjoint rows add up: ``march + april``. Where there
-    are at most 200,000 distinct scores every cell is one score and nothing is lost. Otherwise cells
-    are those of a fixed grid, which does not depend on the data.
+    `calib.aggregate` and `calib.scan` make it. Aggregates of disjoint rows can be added:
+    ``march + april``. With at most 200,000 distinct scores, every cell is one score and no
+    information about the scores is lost. With more, scores are grouped in the cells of a fixed
+    grid, which does not depend on the data.
 
     Attributes
     ----------
     parts : tuple of Part
     strata : Strata
     table : CellTable
-        Its `stratum` is a position in `strata`.
+        The counts. Its `stratum` is a position in `strata`.
     view_key : str
-        Binary view of the predictions that was counted.
+        The binary view of the predictions that was counted.
     name, score_name, outcome_name, positive_name : str
-        With a score column per model, `score_name` is "".
+        Names of the data, its columns and the positive class. `score_name` is "" if there is one
+        score column per model.
     class_names : tuple of str
     time_name : str
-        Which column is time, "" where none is.
+        Name of the time column, or "" if there is none.
     time_kind : str
-        Kind of its values, as NumPy's ``dtype.kind``: "M" of dates, which are counted by day.
+        ``dtype.kind`` of the time column in NumPy. Dates ("M") are counted by day.
     weighted : bool
         Whether rows have weights.
     set_aside : mapping of str to int
-        Reason -> number of rows that are not counted; of several models "model: reason".
+        Number of rows that were not counted, by reason. With several models the keys are
+        "model: reason".
     sources : tuple of str
         Fingerprints of the data that were counted, in order.
     fold_names : tuple of str
-        Of the named folds; empty where there are none.
+        Names of the named folds, empty if there are none.
     max_scores : int
-        Up to so many distinct scores every cell is one score.
+        If there are at most this many distinct scores, every cell is one score.
     noticed : mapping of str to tuple of str
-        By model, what a reader should know of the rows that `calib.scan` counted. A saved file and
-        a sum of aggregates have none.
+        Remarks about the rows that `calib.scan` counted, by model. A saved file and a sum of
+        aggregates have none.
     """
 
     parts: tuple[Part, ...]
@@ -81,30 +84,30 @@ class Aggregate:
 
     @property
     def exact(self) -> bool:
-        """Whether every cell is one score, so that nothing is lost."""
+        """Whether every cell is one score, so that metrics are exact."""
         return self.table.exact
 
     @property
     def n_rows(self) -> int:
-        """Number of rows that were counted; with several models, of all of them together."""
+        """Number of rows that were counted, summed over the models."""
         whole = np.array([not part.column for part in self.parts])
         return int(self.table.rows[whole[self.strata.part[self.table.stratum]]].sum())
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the sources, or the only source's own."""
+        """SHA-256 of the sources. If there is one source, its fingerprint."""
         if len(self.sources) == 1:
             return self.sources[0]
         return hashlib.sha256("\n".join(self.sources).encode()).hexdigest()
 
     @property
     def is_matrix(self) -> bool:
-        """Never: one view of a matrix is one score per row."""
+        """Always False: an aggregate holds one binary view, which has one score per row."""
         return False
 
     @property
     def is_split(self) -> bool:
-        """Whether calibration and test rows are counted apart."""
+        """Whether calibration and test rows are counted separately."""
         return bool((self.strata.test != NONE).any())
 
     @property
@@ -114,7 +117,7 @@ class Aggregate:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader should know of the rows, of all models."""
+        """Remarks about the rows of all models."""
         return tuple(remark for own in self.noticed.values() for remark in own)
 
     def view_label(self, _view: str) -> str:
@@ -123,22 +126,22 @@ class Aggregate:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Names of the models; one empty name where there is only one."""
+        """Names of the models. If there is only one model, its name is empty."""
         return tuple(dict.fromkeys(part.model for part in self.parts))
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Slice and time columns that were counted by."""
+        """Slice and time columns by which the rows were counted."""
         return tuple(dict.fromkeys(part.column for part in self.parts if part.column))
 
     def __add__(self, other: Aggregate) -> Aggregate:
-        """Both together: of rows that are in one of them only.
+        """Add the counts of two aggregates. No row may be counted in both.
 
         Raises
         ------
         ValueError
-            If the two count different things: another view, other columns, other folds, or
-            clusters, whose names an aggregate does not keep.
+            If views, columns or folds differ, or rows have clusters (an aggregate does not keep
+            their names).
         """
         _check_addable(self, other)
         joined = JoinedStrata.of(self, other)
@@ -167,7 +170,7 @@ class Aggregate:
         )
 
     def of_model(self, model: str) -> Aggregate:
-        """The counts of one model of several, as if it had been counted alone.
+        """The counts of one of several models, as if it had been counted alone.
 
         Parameters
         ----------
@@ -233,7 +236,7 @@ class Aggregate:
             )
 
     def rows(self, model: str = "") -> CountedRows:
-        """All rows of a model, counted.
+        """The counts of all rows of a model.
 
         Parameters
         ----------
@@ -248,9 +251,9 @@ class Aggregate:
         return self.by("", model).rows
 
     def by(self, column: str, model: str = "") -> CountedColumn:
-        """All rows of a model, counted apart by the values of a column.
+        """The counts of all rows of a model, separately for each value of a column.
 
-        More than 50,000 scores are put on the grid, which is all that an analysis reads.
+        More than 50,000 distinct scores are grouped on the grid, as in an analysis.
 
         Parameters
         ----------
@@ -295,7 +298,7 @@ class Aggregate:
         return None if (own == NONE).all() else own
 
     def frame(self) -> pd.DataFrame:
-        """One row per entry: its part, split, fold and cluster, its score, its outcome and sums."""
+        """One row per entry: part, split, fold, cluster, score, outcome, and sums over its rows."""
         at = self.table.stratum
         parts = [self.parts[i] for i in self.strata.part]
         return pd.DataFrame(
@@ -332,7 +335,7 @@ class Aggregate:
         return {name: getattr(self, name) for name in others}
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as values that JSON can write, to the last bit; `from_json` reads it.
+        """Return the aggregate as values that JSON can hold, without rounding; see `from_json`.
 
         Examples
         --------
@@ -346,7 +349,7 @@ class Aggregate:
 
     @classmethod
     def from_json(cls, data: Any) -> Aggregate:
-        """Read what `to_json` made; nothing in it is trusted.
+        """Read the result of `to_json`, and check every value.
 
         Raises
         ------
@@ -357,7 +360,7 @@ class Aggregate:
 
     @staticmethod
     def is_saved_at(path: str | Path | BinaryIO) -> bool:
-        """Whether a file says that it is an aggregate.
+        """Whether a file is a saved aggregate, according to its metadata.
 
         Parameters
         ----------
@@ -367,7 +370,7 @@ class Aggregate:
 
     @classmethod
     def load(cls, path: str | Path | BinaryIO) -> Aggregate:
-        """Read what `save` wrote.
+        """Read a file that `save` wrote.
 
         Parameters
         ----------
@@ -376,14 +379,14 @@ class Aggregate:
         Raises
         ------
         ValueError
-            If the file is none, is damaged, or is of a later version.
+            If the file is not an aggregate, is damaged, or is from a later version of calib.
         """
         return cls(**aggregate_file.read(path))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedColumn(Locked):
-    """Counted rows, and which value of a column each entry has.
+    """Counted rows, and the value of a column that each entry has.
 
     Attributes
     ----------
@@ -391,7 +394,7 @@ class CountedColumn(Locked):
     names : tuple of str
         Values of the column.
     codes : ndarray of int, shape (e,)
-        Position in `names` of each entry.
+        Position of each entry's value in `names`.
     """
 
     rows: CountedRows

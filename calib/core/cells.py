@@ -1,4 +1,4 @@
-"""ScoreCells: rows that share a score, sorted and counted. Metrics, curves and fits read these."""
+"""ScoreCells: rows counted by score. Metrics, curves and calibrators are computed from them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
 @dataclass(frozen=True, eq=False)
 class ScoreCells(Locked):
-    """The sorted cells of one binary problem; a cell is the set of all rows with one score.
+    """The cells of one binary problem, sorted by score. A cell is the set of rows with one score.
 
     Attributes
     ----------
@@ -31,11 +31,11 @@ class ScoreCells(Locked):
     weight, positive : ndarray of shape (k,)
         Total weight of each cell, and the weight of its positive rows.
     weight_sq, positive_sq : ndarray of shape (k,)
-        The same sums over squared row weights; variances need them. Equal to `weight` and
-        `positive` where every weight is 1.
+        The same sums over squared row weights, for variances. They equal `weight` and `positive`
+        if every weight is 1.
     design_effect : float
-        Rows that tell as much as one independent row, where rows come in groups; 1 where they do
-        not. Fits and smooth curves count evidence by it; sums and tests do not read it.
+        Number of rows that contain as much information as one independent row; 1 if rows have no
+        groups. Only fits and smooth curves use it.
 
     Examples
     --------
@@ -69,15 +69,15 @@ class ScoreCells(Locked):
         y_prob : array-like of shape (n,)
             Scores in [0, 1].
         sample_weight : array-like of shape (n,), optional
-            Positive, finite weights; 1 for every row if None.
+            Positive, finite weights. Default: every row has weight 1.
         groups : array-like of shape (n,), optional
-            Group of each row, any hashable values, where rows of a group are not independent.
+            Group (cluster) of each row, any hashable values. Rows of one group are not independent.
 
         Raises
         ------
         ValueError
-            If an array is empty, not one-dimensional, of another length, or holds a value that is
-            not allowed.
+            If an array is empty, is not one-dimensional, differs in length from the others, or
+            contains a value that is not allowed.
         """
         outcome = check_outcomes(y_true)
         score = check_scores(y_prob)
@@ -106,7 +106,7 @@ class ScoreCells(Locked):
         weight_sq: FloatArray,
         group: IntArray | None = None,
     ) -> ScoreCells:
-        """Add up entries that count several rows each; trusted arrays of shape (e,)."""
+        """Add up entries that count several rows each. Arrays of shape (e,) are not checked."""
         in_order = bool((score[1:] >= score[:-1]).all())
         order = slice(None) if in_order else np.argsort(score)
         ordered = score[order] + 0.0
@@ -134,7 +134,7 @@ class ScoreCells(Locked):
         return replace(cells, design_effect=effect)
 
     def on_grid(self) -> ScoreCells:
-        """Neighbouring cells added up on the fixed grid of scores, at their mean scores."""
+        """Group neighbouring cells on the fixed grid of scores, at their mean scores."""
         starts = run_starts(grid_keys(self.score))
 
         def total(values: FloatArray) -> FloatArray:
@@ -223,14 +223,15 @@ class ScoreCells(Locked):
 
     @property
     def weight_of_a_row(self) -> float:
-        """Weight that tells as much as one independent row of equal weight: effect * w^2 / w."""
+        """Weight with as much information as one independent row: effect * sum w^2 / sum w."""
         return self.design_effect * self.total_weight_sq / self.total_weight
 
     def in_effective_rows(self) -> ScoreCells:
-        """The same cells, with weights in effective rows: whatever weighs evidence reads these.
+        """The same cells with weights in effective rows, for everything that measures evidence.
 
-        They sum to (sum w)^2 / sum w^2 over the design effect [Kish], so that the unit of the
-        weights says nothing. Squares are those of that many independent rows.
+        The weights sum to (sum w)^2 / sum w^2, divided by the design effect [Kish]. The unit of
+        the original weights therefore has no effect. Squared weights are those of that many
+        independent rows.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""A number and its interval."""
+"""Estimate: a number and its interval."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number and its interval; the bounds are NaN where none is computed.
+    """A number and its interval. The bounds are NaN if there is no interval.
 
     Attributes
     ----------
     value, low, high : float
     noise_floor : float
-        Of a calibration error: what a calibrated model of this size, with these scores and bins,
-        shows on average. NaN of other numbers.
+        Mean of this calibration error if the model were calibrated, with the same scores, rows and
+        bins. NaN if the number is not a calibration error.
     resolution : float
-        How far the value may be from that of the scores themselves, where these are grouped in
-        cells; 0 where they are not.
+        Largest possible difference from the value of ungrouped scores; 0 if scores are not grouped.
 
     Examples
     --------
@@ -38,7 +37,7 @@ class Estimate:
     resolution: float = 0.0
 
     def columns(self, name: str) -> dict[str, float]:
-        """Columns of a table row: the number, and what else is known of it."""
+        """Columns of a table row: the number, its bounds and its noise floor, if they exist."""
         others = {"low": self.low, "high": self.high, "noise_floor": self.noise_floor}
         known = {f"{name}_{end}": value for end, value in others.items() if not math.isnan(value)}
         grouped = {f"{name}_resolution": self.resolution} if self.resolution > 0.0 else {}

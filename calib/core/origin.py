@@ -1,4 +1,4 @@
-"""Origin: which file rows came from, and how it was read."""
+"""Origin: the file from which rows were read, and how it was read."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ SINGULAR = {"scores": "score", "positives": "positive"}
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The arguments of `calib.load` that give the same rows again; empty where there is none.
+    """The arguments of `calib.load` that give the same rows again. Missing ones are empty.
 
     Attributes
     ----------
     file, test : str
-        Names of the files, without their folders; "" where the rows were in memory.
+        Names of the files without their folders, or "" if the rows were in memory.
     example : str
-        Key of the built-in example, which no file holds.
+        Key of the built-in example, if the rows are one.
     outcome, score, class_columns, positive, predicted, weight, group, split, test_value, fold, \
 time, model, model_value, transform : str
     scores, slices, positives : tuple of str
-        `scores` are class columns whose names `class_columns` cannot say; `positives` are labels
-        that count as positive, where there are several.
+        `scores` are class columns whose names `class_columns` cannot describe. `positives` are the
+        labels that count as positive if there are several.
     drop_missing, swap : bool
     delimiter, encoding, decimal : str
-        How the text is written, where a person stated it.
+        Format of the text, if a person stated it.
     header : bool or None
-        Whether its first line names the columns, where a person stated it.
+        Whether the first line names the columns, if a person stated it.
     guesses : tuple of str
-        Arguments that were not given, and the values that were guessed for them.
+        Arguments that were not given, with the values that were guessed.
     repeated_rows, repeated_ids : int
-        Rows of the file that equal an earlier row in all columns, and that have the id of an
-        earlier row.
+        Number of rows that equal an earlier row in all columns, and number of rows that have the id
+        of an earlier row.
 
     Examples
     --------
@@ -75,7 +75,7 @@ time, model, model_value, transform : str
     repeated_ids: int = 0
 
     def arguments(self) -> dict[str, Any]:
-        """What `calib.load` is given beside the file."""
+        """The arguments of `calib.load` other than the file."""
         named = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in NOT_GIVEN}
         return {
             SINGULAR.get(name, name): value
@@ -84,11 +84,11 @@ time, model, model_value, transform : str
         }
 
     def stated(self) -> Origin:
-        """The same as if all that was guessed had been named: the rows are the same."""
+        """The same origin with every guessed argument stated. The rows are the same."""
         return replace(self, guesses=())
 
     def remarks(self, n_rows: int) -> tuple[str, ...]:
-        """What a reader should know of a file of so many rows."""
+        """Remarks about a file with this number of rows."""
         found = []
         # Where most rows repeat others, their columns are few and rounded.
         if 0 < 2 * self.repeated_rows <= n_rows:
@@ -99,7 +99,7 @@ time, model, model_value, transform : str
 
 
 def repeated_rows(count: int) -> str:
-    """Say that rows equal others."""
+    """Remark that rows equal earlier rows."""
     verb = "row equals" if count == 1 else "rows equal"
     return (
         f"{count:,} {verb} an earlier row in all columns. With few, rounded columns this happens "
@@ -108,7 +108,7 @@ def repeated_rows(count: int) -> str:
 
 
 def repeated_ids(count: int) -> str:
-    """Say that ids stand in several rows."""
+    """Remark that ids appear in several rows."""
     verb = "row has" if count == 1 else "rows have"
     return (
         f"{count:,} {verb} the id of an earlier row. Check whether the file contains duplicates, "

@@ -1,4 +1,4 @@
-"""Predictions: the validated rows."""
+"""Predictions: the rows of outcomes and scores, checked."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ MAX_FOLDS = 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predictions:
-    """Rows of predictions and outcomes, validated once; trusted after.
+    """Rows of outcomes and scores, which were checked when they were made.
 
-    Made by `calib.load`, or by `Predictions.from_arrays`.
+    Make them with `calib.load` or `Predictions.from_arrays`.
 
     Attributes
     ----------
@@ -43,26 +43,27 @@ class Predictions:
         For a binary problem: (negative, positive).
     weight : ndarray of shape (n,) or None
     test : ndarray of bool, shape (n,), or None
-        True on test rows, False on calibration rows; None where the data name no split.
+        True for test rows, False for calibration rows. None if the data do not name test rows.
     group : ndarray of int, shape (n,), or None
+        Cluster of each row.
     fold : ndarray of int, shape (n,), or None
-        Cross-validation fold of each row, as the data name it: a position in `fold_names`.
+        Cross-validation fold of each row that the data name, as a position in `fold_names`.
     columns : mapping of str to ndarray of shape (n,)
         Slice and time columns, by name.
     name : str
-        What the data are called on pages and in reports.
+        Name of the data on pages and in reports.
     score_name, outcome_name : str
         Names of the columns that were read.
     set_aside : mapping of str to int
-        Reason -> number of rows of the file that are not among these rows.
+        Number of rows of the file that are not among these rows, by reason.
     time_name : str
-        Which of `columns` is time, "" where none is.
+        Name of the time column among `columns`, or "" if there is none.
     origin : Origin or None
-        How their file was read; None where the rows were arrays.
+        How the file was read. None if the rows came from arrays.
     fold_names : tuple of str
-        In alphabetical order; empty where the data name no folds.
+        Names of the named folds in alphabetical order, empty if the data name no folds.
     fingerprint : str
-        SHA-256 over all bytes of all columns; computed.
+        SHA-256 of all columns. It is computed from the data.
     """
 
     outcome: IntArray
@@ -105,37 +106,40 @@ class Predictions:
         time_name: str = "",
         origin: Origin | None = None,
     ) -> Predictions:
-        """Validate arrays.
+        """Check arrays and make predictions of them.
 
         Parameters
         ----------
         y_true : array-like of shape (n,)
-            0/1 (or booleans) for binary scores; class indices 0..m-1 for a matrix.
+            Outcomes 0 and 1 (or booleans) for binary scores, class indices 0..m-1 for a matrix.
         y_prob : array-like of shape (n,) or (n, m)
-            Scores in [0, 1]; rows of a matrix must sum to 1 within 1e-3.
+            Scores in [0, 1]. Each row of a matrix must sum to 1 within 1e-3.
         sample_weight : array-like of shape (n,), optional
+            Weights, all above 0. Default: every row has weight 1.
         test : array-like of bool, shape (n,), optional
-            True on test rows.
+            True for test rows.
         group : array-like of shape (n,), optional
             Cluster of each row, any hashable values.
         fold : array-like of shape (n,), optional
-            Cross-validation fold of each row, any hashable values: 2 to 100 different ones. Methods
-            are then cross-fitted in these folds. Not together with `test`.
+            Cross-validation fold of each row, 2 to 100 different hashable values. Calibrators are
+            then cross-fitted in these folds. It cannot be combined with `test`.
         columns : mapping of str to array-like of shape (n,), optional
             Slice and time columns.
         class_names : sequence of str, optional
+            Default: "0", "1", ...
         name, score_name, outcome_name : str
+            Names of the data and of the two columns.
         set_aside : mapping of str to int, optional
-            Reason -> number of rows that were left out.
+            Number of rows that were left out, by reason.
         time_name : str
-            Which of `columns` is time, "" where none is.
+            Name of the time column among `columns`, or "" if there is none.
         origin : Origin, optional
-            How their file was read.
+            How the file was read.
 
         Raises
         ------
         ValueError
-            If an array has another length, or holds a value that is not allowed.
+            If the arrays differ in length or contain a value that is not allowed.
 
         Examples
         --------
@@ -194,28 +198,28 @@ class Predictions:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader should know of the file that these rows come from."""
+        """Remarks about the file from which the rows were read."""
         n_rows = len(self) + sum(self.set_aside.values())
         return () if self.origin is None else self.origin.remarks(n_rows)
 
     @property
     def is_split(self) -> bool:
-        """Whether there are test rows beside the calibration rows."""
+        """Whether there are calibration rows and test rows."""
         return self.test is not None
 
     @property
     def is_matrix(self) -> bool:
-        """Whether there is one score per class, and not one score per row."""
+        """Whether there is one score per class instead of one score per row."""
         return self.scores.ndim == 2
 
     @property
     def score_matrix(self) -> FloatArray:
-        """One column per class, also of one score per row."""
+        """The scores with one column per class, also if there is one score per row."""
         return self.scores if self.is_matrix else np.column_stack([1.0 - self.scores, self.scores])
 
     @property
     def n_classes(self) -> int:
-        """Number of classes; 2 for one score column."""
+        """Number of classes, 2 if there is one score per row."""
         return len(self.class_names)
 
     def view(self, view: str = "class:1") -> BinaryView:
@@ -224,20 +228,22 @@ class Predictions:
         Parameters
         ----------
         view : str
-            "class:k" (score of class k against "is it k"), "top:r" (r-th largest score against "is
-            it that class") or "within:r" (sum of the r largest against "is it among them").
+            "class:k": the score of class k; the outcome is whether k is the true class.
+            "top:r": the r-th largest score; the outcome is whether its class is the true class.
+            "within:r": the sum of the r largest scores; the outcome is whether the true class is
+            one of these.
 
         Raises
         ------
         ValueError
-            If the view is not of that form, or its index is out of range.
+            If the view does not have one of these forms, or its index is out of range.
         """
         kind, index = check_view(view, self.n_classes)
         score, outcome = self._binary(kind, index)
         return BinaryView(outcome, score, self.weight, self.test, self.group, self.fold)
 
     def one_score(self, view: str) -> Predictions:
-        """The binary problem of a view, as predictions of one score per row.
+        """The binary problem of a view, as predictions with one score per row.
 
         Parameters
         ----------
@@ -246,7 +252,7 @@ class Predictions:
         Raises
         ------
         ValueError
-            As `view` does.
+            If the view does not exist; see `view`.
 
         Examples
         --------
@@ -264,7 +270,7 @@ class Predictions:
         )
 
     def view_label(self, view: str = "class:1") -> str:
-        """What a positive row is in a view, in words."""
+        """Description of the positive rows of a view."""
         kind, index = check_view(view, self.n_classes)
         if kind == "class":
             return self.class_names[index]
@@ -279,7 +285,7 @@ class Predictions:
 
 
 def _named_folds(fold: ArrayLike) -> tuple[IntArray, tuple[str, ...]]:
-    """Codes and names of folds; refuse missing ones, and too few or too many."""
+    """Codes and names of folds. Missing names, and too few or too many folds, are refused."""
     codes, values = pd.factorize(pd.Series(fold))
     if (codes < 0).any():
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Progress: how far a long computation is, told to whoever waits for it."""
+"""Progress: how a long computation reports what share of it is done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Problems: one of scores and outcomes, one of several classes, and the views from this to that."""
+"""Binary problems, multiclass problems, and the views that make the former of the latter."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ VIEW = re.compile(r"(?P<kind>class|top|within):(?P<index>[0-9]{1,6})")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinaryView(Locked):
-    """One binary problem: rows, or entries that each count several rows alike in all that is named.
+    """One binary problem: rows, or entries that each count several identical rows.
 
     Attributes
     ----------
     outcome : ndarray of bool, shape (n,)
     score : ndarray of shape (n,), in [0, 1]
     weight : ndarray of shape (n,) or None
-        Of each row; of an entry, the sum over its rows.
+        Weight of each row, or sum of the weights of an entry's rows.
     test : ndarray of bool, shape (n,), or None
-        True on the rows that a split named as test rows.
+        True for test rows.
     group : ndarray of int, shape (n,), or None
         Cluster code of each row.
     fold : ndarray of int, shape (n,), or None
         Named cross-validation fold of each row.
     count : ndarray of shape (n,), or None
-        Rows of each entry; None where each is one row.
+        Number of rows of each entry. None: each entry is one row.
     weight_sq : ndarray of shape (n,), or None
-        Sum of the squared weights of an entry's rows; None where each is one row, or all weights
+        Sum of the squared weights of an entry's rows. None: each entry is one row, or all weights
         are 1.
     """
 
@@ -55,7 +55,7 @@ class BinaryView(Locked):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows, however they are counted."""
+        """Number of rows, summed over the entries."""
         return len(self) if self.count is None else int(self.count.sum())
 
     @property
@@ -77,14 +77,14 @@ class BinaryView(Locked):
 
     @property
     def multiplicity(self) -> FloatArray | None:
-        """Equally weighted rows per entry; None where units are rows, or clusters."""
+        """Number of equally weighted rows per entry. None if entries are rows or have clusters."""
         if self.count is None or self.group is not None:
             return None
         # Of rows that weigh nothing it is their number, to the last bit.
         return self.count if self.weight is None else self.weight**2 / self.squared_weights
 
     def cells(self) -> ScoreCells:
-        """The rows counted into cells, with the design effect of their groups."""
+        """Count the rows into cells, with the design effect of their groups."""
         if self.count is None:
             return ScoreCells.from_arrays(self.outcome, self.score, self.weight, self.group)
         return ScoreCells.from_entries(
@@ -97,13 +97,13 @@ class BinaryView(Locked):
         )
 
     def rows(self, chosen: NDArray[Any]) -> BinaryView:
-        """Some rows or entries, chosen by a mask or by indices."""
+        """Select rows or entries by a mask or by indices."""
         return BinaryView(**_picked(self, chosen))
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreMatrix(Locked):
-    """Rows of a score matrix: one problem of several classes, which has binary views.
+    """A multiclass problem: one score per row and class.
 
     Attributes
     ----------
@@ -124,20 +124,21 @@ class ScoreMatrix(Locked):
     def from_arrays(
         cls, y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> ScoreMatrix:
-        """Check the rows.
+        """Check arrays and make a problem of them.
 
         Parameters
         ----------
         y_true : array-like of shape (n,)
             Class indices 0..m-1.
         y_prob : array-like of shape (n, m)
-            Scores in [0, 1]; rows sum to 1 within 1e-3.
+            Scores in [0, 1]. Each row must sum to 1 within 1e-3.
         sample_weight : array-like of shape (n,), optional
+            Weights, all above 0. Default: every row has weight 1.
 
         Raises
         ------
         ValueError
-            If an array holds a value that is not allowed.
+            If the arrays differ in length or contain a value that is not allowed.
         """
         scores = check_score_matrix(np.asarray(y_prob))
         label = check_classes(y_true, scores.shape[1])
@@ -148,17 +149,17 @@ class ScoreMatrix(Locked):
         return cls(scores, label, weight)
 
     def of(self, chosen: IntArray) -> ScoreMatrix:
-        """Some rows, by their positions."""
+        """Select rows by position."""
         return ScoreMatrix(**_picked(self, chosen))
 
     def unseen(self) -> set[int]:
-        """Classes without a row."""
+        """Classes that have no row."""
         counts = np.bincount(self.label, minlength=self.scores.shape[1])
         return set(np.flatnonzero(counts == 0).tolist())
 
     @cached_property
     def leading(self) -> dict[str, BinaryView]:
-        """Top-1, top-2 and within-top-2: one search for the leading classes serves all."""
+        """The views top-1, top-2 and within-top-2, from one search for the highest scores."""
         ranked = leading_classes(self.scores, 2)
         values = np.take_along_axis(self.scores, ranked, axis=1)
         hit = ranked == self.label[:, None]
@@ -174,7 +175,7 @@ class ScoreMatrix(Locked):
 
     @cached_property
     def leading_cells(self) -> dict[str, ScoreCells]:
-        """The same, counted."""
+        """The same views, counted into cells."""
         return {name: view.cells() for name, view in self.leading.items()}
 
 
@@ -186,7 +187,7 @@ def _picked(rows: BinaryView | ScoreMatrix, chosen: NDArray[Any]) -> dict[str, A
 
 
 def parse_view(view: str) -> tuple[str, int]:
-    """Return (kind, index) of a view's name; refuse what is none, whatever the classes are."""
+    """Return (kind, index) of a view. A name that is not a view is refused."""
     match = VIEW.fullmatch(view)
     if match is None:
         raise ValueError(f"view must look like 'class:1', 'top:1' or 'within:2', got {view!r}.")
@@ -194,7 +195,7 @@ def parse_view(view: str) -> tuple[str, int]:
 
 
 def check_view(view: str, n_classes: int) -> tuple[str, int]:
-    """Return (kind, index) of a view's name; refuse one that these classes do not have."""
+    """Return (kind, index) of a view. A view that these classes do not have is refused."""
     kind, index = parse_view(view)
     low, high = (0, n_classes - 1) if kind == "class" else (1, n_classes)
     if not low <= index <= high:

@@ -1,1 +1,1 @@
-"""Cross-fitting: every method on rows that it was not fitted on, and how the methods differ."""
+"""Cross-fitting: evaluate each method on rows on which it was not fitted."""

@@ -1,4 +1,4 @@
-"""Clipping against calibration: how much of the gain comes only from limiting extreme scores?"""
+"""Clipping compared with calibration: how much of the gain comes from limiting extreme scores?"""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class ClippedLoss:
     Attributes
     ----------
     p_min : float
-        No score is below it, before the row is divided by its sum.
+        Lower bound of the scores, before the row is divided by its sum.
     log_loss, change : Estimate
-        On held-out rows, and minus that of the uncalibrated scores, paired by row.
+        Log loss on held-out rows, and its difference from the uncalibrated scores, paired by row.
     """
 
     p_min: float
@@ -35,20 +35,22 @@ class ClippedLoss:
 
 @dataclass(frozen=True, slots=True)
 class Clipping:
-    """Log loss under each bound, beside no clipping and beside calibration.
+    """Log loss under each bound, without clipping, and with calibration.
 
     Attributes
     ----------
     bounds : tuple of ClippedLoss
         Largest bound first.
     best : ClippedLoss
-        Of the least log loss on these very rows: chosen in hindsight, so better than it will be.
+        The bound with the lowest log loss. It was chosen on the same rows, so its log loss is
+        optimistic.
     uncalibrated, calibrated : Estimate
         Log loss of the uncalibrated scores, and of the calibrator with the lowest log loss.
     calibrator : str
-        Its key; "uncalibrated" where none was compared.
+        Key of that calibrator, or "uncalibrated" if no calibrator was compared.
     gain : Estimate
-        Calibrator minus best clipping, paired by row: below 0 calibration does more than clip.
+        Log loss of the calibrator minus that of the best bound, paired by row. Below 0: calibration
+        lowers the log loss more than clipping does.
     """
 
     bounds: tuple[ClippedLoss, ...]
@@ -59,7 +61,7 @@ class Clipping:
     gain: Estimate
 
     def frame(self) -> pd.DataFrame:
-        """One row a bound."""
+        """One row per bound."""
         rows = [
             {
                 "p_min": one.p_min,
@@ -76,17 +78,21 @@ class Clipping:
 
 
 def compare_clipping(compared: LiveMulticlassComparison) -> Clipping:
-    """Clip the held-out scores at 1e-2, 1e-3, 1e-4 and 1e-5, and set the best of four against
-    calibration.
+    """Clip the held-out scores at 1e-2, 1e-3, 1e-4 and 1e-5, and compare the best with calibration.
 
     Parameters
     ----------
     compared : LiveMulticlassComparison
+        Result of `calib.compare_multiclass`.
+
+    Returns
+    -------
+    Clipping
 
     Raises
     ------
     ValueError
-        If there are too many classes for any bound.
+        If every bound is too large for this number of classes.
 
     References
     ----------

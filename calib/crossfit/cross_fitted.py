@@ -1,4 +1,4 @@
-"""What cross-fitting gives: every method's scores of rows that it was not fitted on."""
+"""The result of cross-fitting: held-out scores of every method."""
 
 from __future__ import annotations
 
@@ -25,52 +25,52 @@ from calib.uncertainty import (
 
 @dataclass(frozen=True, eq=False)
 class CrossFitted:
-    """Every method's scores on the same rows, none of which it was fitted on.
+    """Held-out scores of every method on the same rows.
 
     Attributes
     ----------
     rows : BinaryView
-        The rows that are scored: the test rows, or all rows where folds are used. Each entry counts
-        the rows of one score cell, outcome and fold, or, of a matrix, those that hold the same
-        scores; rows of clusters are entries of their own.
+        The rows that are scored: the test rows, or all rows if folds are used. Each entry counts
+        the rows of one score cell, outcome and fold. For a matrix, it counts rows with equal
+        scores. If rows have clusters, each row is an entry.
     scores : mapping of str to ndarray of shape (n,)
         Calibrated scores of these entries by method key, "uncalibrated" first.
     cells : mapping of str to ScoreCells
-        The same scores, counted.
+        The same scores, counted into cells.
     replicates : mapping of str to Replicates
-        The same scores on resampled rows, or clusters of rows; the same ones for all methods.
+        The same scores on resampled rows or clusters. All methods use the same resamples.
     maps : mapping of str to Calibrator or MatrixCalibrator
-        Calibrators for drawing and for use: fitted on the calibration rows, or on all rows. In a
-        view of a matrix they map whole rows.
+        Calibrators for plots and for use, fitted on the calibration rows or on all rows. In a view
+        of a matrix they calibrate whole rows.
     fitted_on : ScoreCells
-        The cells that `maps` were fitted on.
+        The cells on which `maps` were fitted.
     protocol : {"test rows", "folds"}
     failures : mapping of str to str
         Methods that could not be fitted, with the reason.
     settings : Settings
-        The settings that the methods were fitted with.
+        The settings with which the methods were fitted.
     counted : CountedRows
-        The rows that are scored, counted before they were split into folds; of a matrix, after.
-        Without their spread within cells.
+        The rows that are scored, counted before they were split into folds (for a matrix, after).
+        It does not contain the range of scores within cells.
     source : ndarray of int, shape (n,)
         Position in `counted` of each entry of `rows`.
     outcomes : mapping of str to ndarray of bool, shape (n,)
-        Outcomes of the methods whose outcomes are not those of `rows`: the class that comes r-th
-        is another where a method ranks the classes of a row otherwise.
+        Outcomes of the methods whose outcomes differ from `rows`. They can differ in a top-r view
+        if a method changes the ranking of the classes of a row.
     calibration : Replicates or None
-        Of the calibration rows' uncalibrated scores, where those come in clusters and are others
-        than the rows that are scored.
+        Resamples of the uncalibrated scores of the calibration rows, if these have clusters and
+        are not the rows that are scored.
     fold : ndarray of int, shape (n,), or None
-        Which fold each row was held out in; None where the rows that are scored are test rows.
+        The fold in which each row was held out. None if test rows are scored.
     fold_scores : mapping of str to FoldScores
-        Scores of the same points by every fold's calibrator; empty without folds.
+        Scores of the same points by the calibrator of every fold, empty without folds.
     given : BinaryView or None
-        The rows that are scored, as they came; None where only their counts are known.
+        The rows that are scored, in their original order. None if only their counts are known.
     resolution : mapping of str to mapping of str to float
-        By method and metric: how far it may be from that of the scores themselves, where scores are
-        grouped in cells; see `calib.metrics.resolution`. Empty where each cell is one score.
+        Largest possible difference from ungrouped scores by method and metric, see
+        `calib.metrics.resolution`. Empty if each cell is one score.
     matrix : MatrixFits or None
-        The fitted calibrators of the whole matrix, where the rows are a view of one.
+        The fitted calibrators of the whole matrix, if the rows are a view of one.
     """
 
     rows: BinaryView
@@ -93,22 +93,22 @@ class CrossFitted:
     matrix: MatrixFits | None = None
 
     def clusters(self, key: str) -> Replicates | None:
-        """One method's replicates where they are of clusters, as bars and bands take them."""
+        """The resamples of one method if they are of clusters, for error bars and bands."""
         return None if self.rows.group is None else self.replicates[key]
 
     @property
     def fitted_clusters(self) -> Replicates | None:
-        """The same of the rows that `maps` were fitted on."""
+        """The same for the rows on which `maps` were fitted."""
         return self.clusters("uncalibrated") if self.protocol == "folds" else self.calibration
 
     def view(self, key: str) -> BinaryView:
-        """The rows with one method's scores, and the outcomes that these are about."""
+        """The rows with the scores of one method and the outcomes that belong to them."""
         outcome = self.outcomes.get(key, self.rows.outcome)
         return replace(self.rows, outcome=outcome, score=self.scores[key])
 
     @cached_property
     def given_rows(self) -> BinaryView:
-        """The rows that are scored, as they came, with their uncalibrated scores.
+        """The rows that are scored, in their original order, with their uncalibrated scores.
 
         Raises
         ------
@@ -123,32 +123,32 @@ class CrossFitted:
         return self.given
 
     def on(self, rows: BinaryView) -> CrossFitted:
-        """The same, whose `given_rows` are the scored rows counted in another way.
+        """A copy in which `given_rows` are the scored rows, counted in another way.
 
         Parameters
         ----------
         rows : BinaryView
-            Such as those of a column of an `Aggregate`.
+            For example the rows of a column of an `Aggregate`.
         """
         return replace(self, given=rows)
 
     def row_values(self, values: FloatArray) -> FloatArray:
-        """What is known of entries, for each given row.
+        """Values of entries, for each given row.
 
-        Rows of one score and outcome are alike, so that no one fold is a row's own: it gets the
-        mean over the folds that such rows lie in.
+        Rows with the same score and outcome are interchangeable and belong to several folds. Each
+        of them gets the mean over these folds.
 
         Parameters
         ----------
         values : ndarray of shape (n,)
-            Of the entries.
+            One value per entry.
         """
         weight, n = self.rows.weights, len(self.counted.entries)
         mean = np.bincount(self.source, weight * values, n) / np.bincount(self.source, weight, n)
         return mean[self._counted_entry]
 
     def row_view(self, key: str) -> BinaryView:
-        """The given rows with one method's scores: means over folds, see `row_values`."""
+        """The given rows with the scores of one method: means over folds, see `row_values`."""
         rows = self.given_rows
         if key == "uncalibrated":
             return rows
@@ -157,9 +157,10 @@ class CrossFitted:
         return replace(rows, outcome=outcome, score=self.row_values(self.scores[key]))
 
     def row_scores(self, key: str) -> FloatArray:
-        """One method's score of each given row, in one of the folds that such rows lie in.
+        """The score of each given row by one method, from one of the folds of such rows.
 
-        As many rows have a score as entries count: bins hold as many rows as their curve says.
+        The number of rows per score equals the count of the entries, so that bins contain as many
+        rows as the curve shows.
         """
         own = self._counted_entry
         entry = np.empty(len(own), dtype=np.int64)
@@ -170,22 +171,22 @@ class CrossFitted:
 
     @cached_property
     def _counted_entry(self) -> IntArray:
-        """Which counted entry each given row belongs to."""
+        """The counted entry to which each given row belongs."""
         return self.counted.find(self.given_rows)
 
     def fold_variance(
         self, key: str, loss: Callable[..., FloatArray], reference: str = "uncalibrated"
     ) -> float:
-        """What the calibrators' own noise adds to the variance of a difference of mean losses.
+        """The variance of a difference of mean losses that comes from fitting the calibrators.
 
-        0 where calibrators were fitted on other rows than those that are scored: they are given.
+        It is 0 if the calibrators were fitted on calibration rows that are not scored.
 
         Parameters
         ----------
         key, reference : str
-            Methods.
+            Keys of the methods.
         loss : callable
-            Of outcomes and scores.
+            Loss of each row, as a function of outcomes and scores.
         """
         if not self.fold_scores:
             return 0.0
@@ -194,7 +195,7 @@ class CrossFitted:
         return fold_variance(change, own.share_sq)
 
     def fold_variance_of_auc(self, key: str) -> float:
-        """The same of the change of AUC; 0 where every fold's calibrator ranks alike."""
+        """The same for the change of AUC; 0 if the calibrators of all folds rank rows equally."""
         if not self.fold_scores:
             return 0.0
         points = self.fold_scores[key]

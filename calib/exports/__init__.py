@@ -186,3 +186,7 @@ def _target(suffix: str) -> Target:
     if suffix not in TARGETS:
         raise ValueError(f"path must end in one of {', '.join(TARGETS)}, got {suffix!r}.")
     return TARGETS[suffix]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -13,6 +13,8 @@ from calib.core.cells import ScoreCells
 from calib.metrics import brier_score, expected_calibration_error, ks_error, log_loss
 from calib.reports import Report
 
+__all__ = ["log_report", "metrics"]
+
 MEASURES: Mapping[str, Any] = {
     "ks_error": ks_error,
     "ece_quantile": lambda cells: expected_calibration_error(cells, n_bins=15, strategy="quantile"),
@@ -24,19 +26,25 @@ MEASURES: Mapping[str, Any] = {
 def log_report(
     found: Report | Analysis, *, run_id: str | None = None, artifact_path: str = "calib"
 ) -> None:
-    """Log a report to an MLflow run: its files, its metrics and its answer.
+    """Log a report to an MLflow run: files, metrics and tags.
 
-    Artifacts are report.html and report.json. Metrics are those of the uncalibrated scores, as
-    ``calib/uncalibrated/ks_error``, and of the recommended calibrator. The tags ``calib.verdict``
-    and ``calib.recommended`` contain the answer, and ``calib.fingerprint`` identifies the data.
+    The files are report.html and report.json. The metrics are those of the uncalibrated scores, for
+    example ``calib/uncalibrated/ks_error``, and those of the recommended calibrator. The tags
+    ``calib.verdict`` and ``calib.recommended`` contain the result, and ``calib.fingerprint``
+    identifies the data.
 
     Parameters
     ----------
     found : Report or Analysis
     run_id : str, optional
-        The active run if None; one is started where there is none.
+        Default: the active run. If no run is active, a new run is started.
     artifact_path : str
-        Folder of the files, and the first part of the metrics' names.
+        Folder of the files in the run, and prefix of the names of the metrics.
+
+    Raises
+    ------
+    ImportError
+        If MLflow is not installed.
     """
     import mlflow
 
@@ -72,8 +80,18 @@ def _tags(analysis: Analysis) -> dict[str, str]:
 def metrics() -> list[Any]:
     """Calibration metrics for ``mlflow.models.evaluate(..., extra_metrics=metrics())``.
 
-    The evaluated column must hold probabilities of the positive class, and targets 0 and 1: leave
-    `model_type` out, since a classifier's predictions are labels to MLflow.
+    The column of predictions must contain probabilities of the positive class, and the targets must
+    be 0 and 1. Do not pass `model_type="classifier"`: MLflow then expects labels as predictions.
+
+    Returns
+    -------
+    list of mlflow.models.EvaluationMetric
+        ks_error, ece_quantile (15 bins of equal counts), brier_score and log_loss.
+
+    Raises
+    ------
+    ImportError
+        If MLflow is not installed.
     """
     return [_metric(name, measure) for name, measure in MEASURES.items()]
 
@@ -86,3 +104,7 @@ def _metric(name: str, measure: Any) -> Any:
         return float(measure(ScoreCells.from_arrays(targets, predictions)))
 
     return make_metric(eval_fn=evaluated, greater_is_better=False, name=name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,6 +1,11 @@
 """Built-in examples: real out-of-fold predictions on data that scikit-learn ships.
 
-Each is deterministic, made in a fraction of a second, and kept once it is made.
+Each example is deterministic. It is made in a fraction of a second at first use and then cached.
+
+Examples
+--------
+>>> EXAMPLES["naive_bayes"].title, len(EXAMPLES["naive_bayes"].load())
+('Naive Bayes (overconfident)', 1797)
 """
 
 from __future__ import annotations
@@ -32,6 +37,8 @@ from calib.numerics.arrays import FloatArray
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import sigmoid
 
+__all__ = ["EXAMPLES", "Example"]
+
 N_FOLDS = 5
 EVENT_WEIGHT = 40.0
 ROUNDS = (1, 3, 10, 30, 100)
@@ -39,15 +46,16 @@ ROUNDS = (1, 3, 10, 30, 100)
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A data set to look at before there is one of one's own.
+    """A built-in data set with the predictions of one or more models.
 
     Attributes
     ----------
     key, title : str
+        Name in code, and name on the pages.
     story : str
-        What the model is, and what to look for.
+        Description of the model, and what to look for.
     load_models : callable
-        Makes the predictions of every model, by its name; the same objects each time.
+        Returns the predictions of each model by its name. Every call returns the same objects.
     """
 
     key: str
@@ -56,7 +64,7 @@ class Example:
     load_models: Callable[[], Mapping[str, Predictions]]
 
     def load(self) -> Predictions:
-        """The predictions; of several models those of the first."""
+        """Return the predictions. If there are several models, those of the first."""
         return next(iter(self.load_models().values()))
 
 
@@ -305,3 +313,7 @@ def _predictions(
     key: str, outcome: NDArray[np.bool_], score: FloatArray, **columns: NDArray[Any]
 ) -> Predictions:
     return Predictions.from_arrays(outcome, score, columns=columns, name=key)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,4 +1,4 @@
-"""Metrics of scores and of matrices, each a function of (y_true, y_prob), as in scikit-learn."""
+"""Metrics of scores and of score matrices: functions of (y_true, y_prob), as in scikit-learn."""
 
 import sys
 from typing import Any
@@ -104,3 +104,7 @@ def __getattr__(name: str) -> Any:
     if name in METRICS:
         return getattr(sys.modules[METRICS[name].compute.__module__], name)
     raise AttributeError(f"module 'calib.metrics' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

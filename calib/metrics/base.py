@@ -1,4 +1,4 @@
-"""What a metric is: a function of scores or of a matrix, with a facade (y_true, y_prob)."""
+"""The registry of metrics, and the public signature (y_true, y_prob) that they all share."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from calib.uncertainty.bootstrap import Kind
 
 @dataclass(frozen=True)
 class TestResult:
-    """Result of a significance test of "these scores are calibrated".
+    """Result of a significance test of the hypothesis that the scores are calibrated.
 
     Attributes
     ----------
     statistic, p_value : float
     null : str
-        The distribution that the p-value was read from.
+        Null distribution of the statistic.
     """
 
     __test__: ClassVar[bool] = False  # the name is the field's; it is nothing for pytest to collect
@@ -38,18 +38,20 @@ class TestResult:
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """A mean score, split: score = miscalibration - discrimination + uncertainty.
+    """Parts of a mean loss: score = miscalibration - discrimination + uncertainty.
 
     Attributes
     ----------
     score : float
-        The mean score itself.
+        The mean loss (log loss or Brier score) itself.
     miscalibration : float
-        What recalibration by isotonic regression would save; at least 0. Google's "calibration".
+        Reduction of the loss by isotonic recalibration on these rows, at least 0. Also called
+        "calibration".
     discrimination : float
-        What the recalibrated scores gain over the base rate; at least 0. Google's "sharpness".
+        Loss of the base rate minus loss of the recalibrated scores, at least 0. Also called
+        "sharpness".
     uncertainty : float
-        Score of the base rate given to every row. Google's "irreducible".
+        Loss if every row had the base rate as its score. Also called "irreducible".
     """
 
     score: float
@@ -60,16 +62,16 @@ class Decomposition:
 
 @dataclass(frozen=True, slots=True)
 class SmoothedErrors:
-    """Distances of the scores from a smooth calibration curve, over rows.
+    """Absolute distances of the scores from a smooth calibration curve.
 
     Attributes
     ----------
     ici : float
-        Mean: the integrated calibration index.
+        Mean over the rows, the integrated calibration index.
     e50, e90, emax : float
-        Median, 90th percentile, and maximum.
+        Median, 90th percentile and maximum over the rows.
     penalty : float
-        How much the curve was smoothed: weight of its curvature a row; NaN where there is no curve.
+        Smoothing of the curve: penalty on its curvature, per row. NaN if there is no curve.
     """
 
     ici: float
@@ -81,19 +83,19 @@ class SmoothedErrors:
 
 @dataclass(frozen=True, slots=True)
 class SlopeIntercept:
-    """Logistic regression of the outcome on the scores' log-odds: logit P(y = 1) = a + b logit s.
+    """Logistic regression of the outcome on the log-odds: logit P(y = 1) = a + b logit s.
 
-    Calibrated scores have slope 1 and intercept 0. All numbers of a fit that has no maximum
-    (the scores separate the classes) are NaN, and the flag says so.
+    Calibrated scores have slope 1 and intercept 0. If the likelihood has no maximum, because the
+    scores separate the classes, all numbers are NaN and `estimable` is False.
 
     Attributes
     ----------
     slope, slope_error, slope_low, slope_high : float
-        b, its standard error, its Wald interval.
+        b, its standard error and its Wald interval.
     intercept, intercept_error, intercept_low, intercept_high : float
-        a, fitted together with b.
+        a, its standard error and its Wald interval, fitted together with b.
     intercept_only, intercept_only_error, intercept_only_low, intercept_only_high : float
-        a with the slope fixed at 1: calibration in the large on the log-odds scale.
+        a with the slope fixed at 1 (calibration in the large, on the log-odds scale).
     statistic, p_value : float
         Likelihood-ratio test of a = 0 and b = 1, chi-square with 2 degrees of freedom.
     estimable : bool
@@ -128,32 +130,32 @@ PROBLEMS: Mapping[Of, type[ScoreCells] | type[ScoreMatrix]] = {
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One entry of the registry: how to compute a metric, and what to say about it.
+    """One entry of the registry: how to compute a metric, and how to describe it.
 
     Attributes
     ----------
     key, label : str
-        Name in code, and on the page.
+        Name in code, and name on the pages.
     compute : callable
-        ``compute(problem, **parameters)``, of ScoreCells, or of a ScoreMatrix.
+        ``compute(problem, **parameters)``. The problem is ScoreCells or a ScoreMatrix.
     meaning : str
-        One sentence for a reader who meets it for the first time.
+        One sentence for a reader who does not know the metric.
     bounds : tuple of float
         Smallest and largest possible value.
     better : {"lower", "higher", "zero", "one", "none"}
         Which direction, or which value, is good.
     convention, source : str
-        The choice made where the field has several, and the reference.
+        The definition that is used if the field has several, and the reference.
     interval : {"percentile", "reflected", "error"} or None
-        How `calib.uncertainty.Bootstrap` makes its interval; None where it has none.
+        How `calib.uncertainty.Bootstrap` computes its interval. None: it has no interval.
     digits : int
-        Decimals that a table shows.
+        Number of decimals in tables.
     aliases : str
-        Other names of it in the field, for the search on the Methods page.
+        Other names in the field, for the search on the Methods page.
     part : str
-        Which of several numbers a table shows; "" is the first, or the only one.
+        Which number tables show if the metric returns several; "" is the first.
     of : {"scores", "matrix"}
-        Whether it is of one score per row, or of one per class.
+        Whether the metric needs one score per row or one score per class.
     """
 
     key: str
@@ -172,7 +174,7 @@ class Metric:
 
     @property
     def problem(self) -> type[ScoreCells] | type[ScoreMatrix]:
-        """What it is computed of, and made of arrays by ``from_arrays``."""
+        """The class of data that the metric is computed from."""
         return PROBLEMS[self.of]
 
     def takes(self, parameter: str) -> bool:
@@ -180,7 +182,7 @@ class Metric:
         return parameter in inspect.signature(self.compute).parameters
 
     def numbers(self, problem: ScoreCells | ScoreMatrix, **parameters: Any) -> dict[str, float]:
-        """Its numbers by name; the name of one that stands alone is empty."""
+        """All numbers of the metric by name. If there is only one, its name is empty."""
         result = self.compute(problem, **parameters)
         if not dataclasses.is_dataclass(result):
             return {"": float(result)}
@@ -188,7 +190,7 @@ class Metric:
         return {name: float(value) for name, value in values.items() if not isinstance(value, str)}
 
     def number(self, problem: ScoreCells | ScoreMatrix, **parameters: Any) -> float:
-        """The number that tables show.
+        """The number that tables show; see the attribute `part`.
 
         Examples
         --------
@@ -204,30 +206,45 @@ class Metric:
 # What every facade takes, in numpydoc's words.
 ARRAYS: Mapping[Of, str] = {
     "scores": """y_true : array-like of shape (n,), or ScoreCells
-    Outcomes, 0 or 1; or the rows as cells, and no further arrays.
+    Outcomes, 0 or 1. If ScoreCells are given, `y_prob` and `sample_weight` must not be given.
 y_prob : array-like of shape (n,)
     Scores in [0, 1].
 sample_weight : array-like of shape (n,), optional
+    Weights, all above 0. Default: every row has weight 1.
 """,
     "matrix": """y_true : array-like of shape (n,), or ScoreMatrix
-    Class indices 0..m-1; or the rows as a matrix, and no further arrays.
+    Class indices 0..m-1. If a ScoreMatrix is given, `y_prob` and `sample_weight` must not be given.
 y_prob : array-like of shape (n, m)
-    Scores in [0, 1]; rows sum to 1 within 1e-3.
+    Scores in [0, 1]. Each row must sum to 1 within 1e-3.
 sample_weight : array-like of shape (n,), optional
+    Weights, all above 0. Default: every row has weight 1.
 """,
 }
+RAISES = """ValueError
+    If the arrays differ in length or contain a value that is not allowed.
+TypeError
+    If `y_prob` is missing, or is given together with {}.
+"""
 SECTIONS = ("Parameters", "Returns", "Raises", "See Also", "References", "Examples")
 SECTION = re.compile(rf"^({'|'.join(SECTIONS)})\n-+\n", re.MULTILINE)
 METRICS: Registry[Metric] = Registry("metric", "calib.metrics")
 
 
 def score_metrics() -> dict[str, Metric]:
-    """The metrics of one score per row, by key."""
+    """The metrics that need one score per row, by key.
+
+    Examples
+    --------
+    >>> list(score_metrics())[:3]
+    ['expected_calibration_error', 'sweep_calibration_error', 'adaptive_calibration_error']
+    """
     return {key: metric for key, metric in METRICS.items() if metric.of == "scores"}
 
 
 def matrix_metrics() -> dict[str, Metric]:
-    """The metrics of a matrix, by the name that a table of matrix metrics has for them.
+    """The metrics that need one score per class, by their names in tables.
+
+    The names have no prefix "multiclass_", which some keys of the registry have.
 
     Examples
     --------
@@ -255,11 +272,12 @@ def metric(
     aliases: str = "",
     of: Of = "scores",
 ) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """Register a function of cells, or of a matrix, as a metric, and return its facade.
+    """Register a function of ScoreCells or of a ScoreMatrix as a metric, and return its facade.
 
-    The facade takes either one of these, or ``(y_true, y_prob, *, sample_weight=None)`` as
-    scikit-learn's metrics do; the function's own parameters stay keyword-only. Its docstring is the
-    function's, with these arrays, the bounds of a single number, and the source.
+    The facade takes either the cells (or the matrix), or ``(y_true, y_prob, *,
+    sample_weight=None)`` like the metrics of scikit-learn. The function's own parameters become
+    keyword-only. The docstring of the facade is that of the function, with the arrays, the bounds,
+    the errors and the source added.
     """
 
     def register(compute: Callable[..., Result]) -> Callable[..., Result]:
@@ -311,7 +329,7 @@ def _as_problem(
 
 
 def _facade_doc(entry: Metric) -> str:
-    """The function's docstring with what its declaration says: arrays, bounds and source."""
+    """The function's docstring with the arrays, bounds, errors and source of its declaration."""
     # Python 3.13 takes the indentation off docstrings, earlier ones leave it.
     opening, *rest = SECTION.split(inspect.cleandoc(entry.compute.__doc__ or ""))
     written = dict(zip(rest[::2], rest[1::2], strict=True))
@@ -321,7 +339,10 @@ def _facade_doc(entry: Metric) -> str:
         declared["Returns"] += "\n    In [{:.4g}, {:.4g}].".format(*entry.bounds)
     if entry.source:
         declared["References"] = f"{entry.source}."
-    own = {"Parameters": ARRAYS[entry.of] + written.pop("Parameters", "")}
+    own = {
+        "Parameters": ARRAYS[entry.of] + written.pop("Parameters", ""),
+        "Raises": RAISES.format(PROBLEMS[entry.of].__name__) + written.pop("Raises", ""),
+    }
     found = declared | written | own
     return f"{opening.strip()}\n\n" + "\n\n".join(
         f"{name}\n{'-' * len(name)}\n{found[name].strip()}" for name in SECTIONS if name in found
@@ -342,24 +363,24 @@ def _facade_signature(compute: Callable[..., Any]) -> inspect.Signature:
 
 
 def scorer(key: str, part: str | None = None, **parameters: Any) -> Any:
-    """A scorer of one metric for classifiers with ``predict_proba``; larger is better.
+    """Make a scorer of one metric for classifiers with ``predict_proba``. Larger is better.
 
     Parameters
     ----------
     key : str
-        Of a registered metric, such as "expected_calibration_error".
+        Key of a metric, such as "expected_calibration_error".
     part : str, optional
-        Which number of a metric with several, such as "miscalibration" of "brier_decomposition";
-        the first if None. It is passed on as it is.
+        Name of the number if the metric returns several, for example "miscalibration" of
+        "brier_decomposition". It is returned without a change of sign. Default: the first number.
     **parameters
-        Of the metric.
+        Parameters of the metric.
 
     Returns
     -------
     callable
-        ``scorer(estimator, X, y_true, sample_weight=None)``. Of a metric whose lower values are
-        better the negative is scored, and of one that should be 0 or 1 the negative distance from
-        that.
+        ``scorer(estimator, X, y_true, sample_weight=None)``. It returns the negative value if
+        lower values of the metric are better, and the negative distance if 0 or 1 is the best
+        value.
 
     Raises
     ------

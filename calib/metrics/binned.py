@@ -1,4 +1,4 @@
-"""Binned errors: the gap between observed frequency and mean score, bin by bin."""
+"""Binned calibration errors: the gap between observed frequency and mean score of each bin."""
 
 from __future__ import annotations
 
@@ -29,28 +29,29 @@ def expected_calibration_error(
     norm: Norm = "l1",
     debiased: bool = False,
 ) -> float:
-    """Binned calibration error.
+    """Expected calibration error (ECE), or its root-mean-square (RMSCE) or maximum (MCE) variant.
 
-    With the gap g_b = observed frequency - mean score of bin b, of weight W_b out of W:
-    "l1" is the sum of (W_b/W) abs(g_b) (ECE), "l2" the root of the sum of (W_b/W) g_b^2 (RMSCE),
-    "max" the largest abs(g_b) (MCE).
+    Bin b has weight W_b and gap g_b = observed frequency - mean score; W is the total weight. The
+    norm "l1" gives ECE, the sum of (W_b/W) abs(g_b); "l2" gives RMSCE, the square root of the sum
+    of (W_b/W) g_b^2; "max" gives MCE, the largest abs(g_b).
 
     Parameters
     ----------
     n_bins : int
-        At least 1.
+        Number of bins, at least 1.
     strategy : {"uniform", "quantile", "fd"}
-        Equal widths, equal counts (ties are never split), or Freedman and Diaconis' widths, which
-        ignore `n_bins`.
+        "uniform": bins of equal width. "quantile": bins with equal counts; equal scores are never
+        split. "fd": the Freedman-Diaconis rule sets the width, and `n_bins` is not used.
     norm : {"l1", "l2", "max"}
+        How the gaps are combined, see above.
     debiased : bool
-        Subtract what sampling noise adds to each squared gap, as Kumar et al. do; for "l2" only.
-        Bins of one row contribute nothing then.
+        Whether to subtract from each squared gap the part that sampling noise adds (Kumar et al.).
+        Only for the norm "l2". Bins of one row then contribute nothing.
 
     Raises
     ------
     ValueError
-        If a parameter is not allowed, or `debiased` is asked of another norm than "l2".
+        If a parameter is not allowed, or `debiased` is used with a norm other than "l2".
 
     References
     ----------
@@ -83,7 +84,7 @@ def absolute_gap(bins: Bins) -> float:
 
 
 def _squared_gap(bins: Bins, rows: FloatArray | None) -> float:
-    """Mean squared gap; without the noise of so many rows in each bin, if they are given."""
+    """Mean squared gap. If `n_rows` per bin is given, the expected sampling noise is subtracted."""
     squares = np.square(bins.gap)
     if rows is not None:
         spare = rows - 1.0
@@ -107,7 +108,9 @@ ROUNDING = 1e-12  # of sums over bins
     aliases="ECE-sweep, monotonic sweep",
 )
 def sweep_calibration_error(cells: ScoreCells) -> float:
-    """ECE with the largest number of quantile bins before observed frequencies first decrease.
+    """ECE-sweep: ECE with the largest number of quantile bins that keeps frequencies monotone.
+
+    The number of bins grows until the observed frequencies decrease from one bin to the next.
 
     References
     ----------
@@ -125,14 +128,18 @@ def sweep_calibration_error(cells: ScoreCells) -> float:
 def increasing_bins(
     cells: ScoreCells, strategy: Strategy = "quantile", most: int = MAX_BINS
 ) -> int:
-    """The largest number of bins before observed frequencies first decrease from bin to bin.
+    """The largest number of bins before the observed frequencies of two neighbours decrease.
 
     Parameters
     ----------
     cells : ScoreCells
     strategy : {"quantile", "uniform"}
     most : int
-        At least 1; where to stop.
+        Upper limit of the number of bins, at least 1.
+
+    Returns
+    -------
+    int
 
     References
     ----------
@@ -164,7 +171,7 @@ def adaptive_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
     Parameters
     ----------
     n_bins : int
-        At least 1.
+        Number of bins, at least 1.
 
     Examples
     --------
@@ -189,7 +196,7 @@ def static_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
     Parameters
     ----------
     n_bins : int
-        At least 1.
+        Number of bins, at least 1.
 
     References
     ----------
@@ -214,24 +221,25 @@ def static_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
 def thresholded_calibration_error(
     cells: ScoreCells, n_bins: int = 15, threshold: float = 1e-3
 ) -> float:
-    """Thresholded adaptive calibration error: ACE over the scores above a threshold.
+    """Thresholded adaptive calibration error (TACE): ACE over the scores above a threshold.
 
     Parameters
     ----------
     n_bins : int
-        At least 1.
+        Number of bins, at least 1.
     threshold : float
-        In [0, 0.5): a row's two scores cannot both be dropped.
+        Scores at or below it are left out. In [0, 0.5), so that each row keeps one of its two
+        scores, s and 1 - s.
 
     Returns
     -------
     float
-        In [0, 1]; the mean over the classes that have a score above the threshold.
+        In [0, 1]. The mean over the classes that have a score above the threshold.
 
     Raises
     ------
     ValueError
-        If the threshold is out of its range.
+        If the threshold is outside [0, 0.5).
 
     Examples
     --------

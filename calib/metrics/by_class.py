@@ -1,4 +1,4 @@
-"""Calibration of every class of a matrix: which ones are off, and which way."""
+"""Calibration of each class of a matrix by its own score, as a one-vs-rest problem."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLUMNS_AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassErrors(Locked):
-    """Calibration errors of each class; arrays of shape (m,), weighted where rows are.
+    """Calibration errors of each class. Arrays have the shape (m,); rows count by weight.
 
     Attributes
     ----------
@@ -26,12 +26,12 @@ class ClassErrors(Locked):
     ks, ece : ndarray
         KS error and ECE of the view of each class.
     ece_noise_floor : ndarray
-        ECE that calibrated scores show on average.
+        Mean ECE of calibrated scores.
     sigma : ndarray
-        Standard deviation of observed minus predicted if the scores were calibrated and rows were
+        Standard deviation of observed minus predicted if the scores were calibrated and the rows
         independent.
     effect : ndarray
-        How many times that variance is larger since rows come in clusters, at least once.
+        Design effect: factor by which clusters increase that variance, at least 1.
     """
 
     base_rate: FloatArray
@@ -50,11 +50,10 @@ def class_errors(
     n_bins: int,
     group: IntArray | None = None,
 ) -> ClassErrors:
-    """Errors of the views of all classes, without sorting a column.
+    """Errors of the views of all classes, computed without sorting a column.
 
-    The cumulative difference of a class falls between its own rows, and can only peak at one of
-    them: each column is cut where the class is the true one and at the edges of the bins, and
-    summed.
+    The cumulative difference of a class falls between the rows of that class, so its extremes are
+    at those rows. Sums between these rows and the edges of the bins are therefore sufficient.
 
     Parameters
     ----------
@@ -119,9 +118,9 @@ def _column_errors(
 def _cluster_effect(
     score: FloatArray, own: IntArray, share: FloatArray, group: IntArray, sigma: float
 ) -> float:
-    """How many times as much the sum of one class varies as with independent rows.
+    """Design effect of the sum of one class: its variance relative to independent rows.
 
-    As `calib.numerics.clusters` has it, which takes several sums at once.
+    The formula is that of `calib.numerics.clusters`, which takes several sums at once.
     """
     if sigma == 0.0:
         return 1.0
@@ -139,7 +138,7 @@ FEW_OF_A_CLASS = 30
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classwise(Locked):
-    """Calibration of each class, worst first; arrays of shape (m,).
+    """Calibration of each class, worst KS error first. Arrays have the shape (m,).
 
     Attributes
     ----------
@@ -151,20 +150,21 @@ class Classwise(Locked):
     base_rate, mean_score : ndarray
         Observed frequency of the class, and mean of its score.
     bias : ndarray
-        Observed minus predicted: positive where the scores of the class are too low.
+        Observed minus predicted. Positive: the scores of the class are too low.
     ks_error, p_value : ndarray
-        KS error, and how often calibrated scores would show so large a one by chance, or a bound
-        on it where few rows are in doubt; by cluster where groups are named. NaN below 100 rows,
-        and where few clusters are in doubt.
+        KS error, and the p-value of its test. With few uncertain rows the p-value is an upper
+        bound (Freedman). If clusters are named, both allow for them. NaN with fewer than 100 rows
+        or few uncertain clusters.
     p_adjusted : ndarray
-        Holm's, over the classes that are not `few`; NaN for those.
+        Holm-adjusted p-values over the classes that are not `few`. NaN for classes that are.
     few : ndarray of bool
-        Whether fewer than 30 rows of the class came, and fewer were expected.
+        Whether the class has fewer than 30 observed and fewer than 30 expected rows.
     ece : ndarray
-        ECE of uniform bins.
+        ECE with uniform bins.
     ece_noise_floor : ndarray
-        ECE that calibrated scores show on average.
+        Mean ECE of calibrated scores.
     n_bins : int
+        Number of bins of the ECE.
     """
 
     index: IntArray
@@ -190,14 +190,18 @@ class Classwise(Locked):
 
 
 def classwise(predictions: Predictions, *, n_bins: int = 15) -> Classwise:
-    """Calibration of every class of a problem, the class with the maximum KS error first.
+    """Calibration of each class of a problem, worst KS error first.
 
     Parameters
     ----------
     predictions : Predictions
         A binary problem has two classes.
     n_bins : int
-        Uniform bins of the ECE.
+        Number of uniform bins of the ECE.
+
+    Returns
+    -------
+    Classwise
 
     Raises
     ------
@@ -232,7 +236,7 @@ def class_table(
     n_bins: int = 15,
     group: IntArray | None = None,
 ) -> Classwise:
-    """The same of scores that are not those of the predictions, such as calibrated ones.
+    """As `classwise`, but of scores that are given as arrays, for example calibrated scores.
 
     Parameters
     ----------
@@ -277,7 +281,7 @@ def class_table(
 
 
 def _p_values(errors: ClassErrors, largest: float, n_rows: int) -> FloatArray:
-    """By the Brownian limit, or Freedman's bound; `largest` is that of the rows' shares."""
+    """By the Brownian limit or Freedman's bound. `largest` is the largest weight share of a row."""
     if n_rows < FEW_ROWS:
         return np.full(len(errors.ks), np.nan)
     # Scores of 0 and 1 only leave no room for chance.
@@ -290,7 +294,7 @@ def _p_values(errors: ClassErrors, largest: float, n_rows: int) -> FloatArray:
 
 
 def _p_values_by_cluster(errors: ClassErrors, largest: float, n_clusters: int) -> FloatArray:
-    """By the Brownian limit, as wide as clusters make it and with Student's tails."""
+    """By the Brownian limit, widened by the design effect and with Student's tails."""
     sigma = np.sqrt(errors.effect) * np.maximum(errors.sigma, 1e-300)
     limit = np.array([supremum_by_cluster(x, n_clusters) for x in (errors.ks / sigma).tolist()])
     # A cluster's step is as many rows' as the effect says.

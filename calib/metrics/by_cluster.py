@@ -1,4 +1,4 @@
-"""Classical tests of calibration where rows of one cluster may err together."""
+"""Classical tests of calibration if rows of one cluster are not independent."""
 
 from __future__ import annotations
 
@@ -39,32 +39,32 @@ N_GROUPS = 10  # of Hosmer and Lemeshow
 def clustered_tests(
     rows: BinaryView, cells: ScoreCells | None = None, line: LogisticFit | None = None
 ) -> dict[str, TestResult]:
-    """Spiegelhalter's, Hosmer and Lemeshow's, and the slope and intercept test, by cluster.
+    """Spiegelhalter, Hosmer-Lemeshow, and slope and intercept tests for clustered rows.
 
-    The statistics are those of independent rows, as their own functions give them. Their null is
-    wider by the design effect: F with Rao and Scott's second-order correction. Where a group of
-    Hosmer and Lemeshow's expects few positives or negatives it is that of simulated outcomes, as
-    wide in mean and variance.
+    The statistics are the same as for independent rows. The null distribution is wider by the
+    design effect: F with the second-order correction of Rao and Scott. If a Hosmer-Lemeshow group
+    expects few positives or negatives, the null distribution is simulated, and its mean and
+    variance are widened by the same factors.
 
     Parameters
     ----------
     rows : BinaryView
-        With clusters named.
+        Rows with clusters.
     cells : ScoreCells, optional
-        Of the same rows, and
+        Cells of the same rows. Default: they are counted from `rows`.
     line : LogisticFit, optional
-        of `calib.uncertainty.fit_line`, where they are known already.
+        Result of `calib.uncertainty.fit_line` on these cells. Default: it is fitted.
 
     Returns
     -------
     dict of str to TestResult
-        spiegelhalter, hosmer_lemeshow and line; NaN where it cannot be estimated, as with one
-        cluster.
+        Keys: spiegelhalter, hosmer_lemeshow, line. The values are NaN if the test cannot be
+        computed, for example with one cluster.
 
     Raises
     ------
     ValueError
-        If no clusters are named.
+        If the rows have no clusters.
 
     References
     ----------
@@ -73,7 +73,8 @@ def clustered_tests(
 
     Examples
     --------
-    Copies of rows are no evidence:
+    Five copies of each row add no evidence. The test by cluster allows for them, the test of
+    independent rows does not:
 
     >>> import numpy as np
     >>> from calib.core.predictions import Predictions
@@ -99,15 +100,15 @@ def clustered_tests(
 
 
 def resampled_test(by_row: TestResult, errors: Errors) -> TestResult:
-    """The KS or Kuiper test by cluster: the noise of resampled clusters, and no less than of rows.
+    """The KS or Kuiper test by cluster. Its p-value comes from resampled clusters.
 
     Parameters
     ----------
     by_row : TestResult
-        The test that takes rows as independent: where few are positive, resampled clusters hardly
-        vary.
+        The test for independent rows. No p-value is smaller than its p-value, because resampled
+        clusters hardly vary if few rows are positive.
     errors : Errors
-        Of resampled clusters.
+        Errors of the resampled clusters.
     """
     p_value = max(by_row.p_value, errors.p_value(by_row.statistic))
     null = f"resampled clusters, {len(errors.noise):,} draws"
@@ -115,14 +116,14 @@ def resampled_test(by_row: TestResult, errors: Errors) -> TestResult:
 
 
 def widened_test(by_row: TestResult, rows: BinaryView, cells: ScoreCells) -> TestResult:
-    """The KS test by cluster without resamples: a wider Brownian limit, with Student's tails.
+    """The KS test by cluster without resampling: a wider Brownian limit, with Student's tails.
 
     Parameters
     ----------
     by_row : TestResult
-        `calib.metrics.ks_test` of the same rows; no p-value becomes smaller.
+        `calib.metrics.ks_test` of the same rows. The p-value never becomes smaller.
     rows : BinaryView
-        Without clusters the test stays as it is.
+        If it has no clusters, `by_row` is returned unchanged.
     cells : ScoreCells
     """
     sigma = null_standard_deviation(cells) * cells.total_weight
@@ -137,14 +138,14 @@ def widened_test(by_row: TestResult, rows: BinaryView, cells: ScoreCells) -> Tes
 
 
 def widened_line(rows: BinaryView, fit: SlopeIntercept) -> SlopeIntercept:
-    """Slope and intercept with intervals as much wider as their clusters make them.
+    """Slope and intercept with intervals that are widened by the design effect of the clusters.
 
     Parameters
     ----------
     rows : BinaryView
-        Without clusters the intervals stay as they are.
+        If it has no clusters, `fit` is returned unchanged.
     fit : SlopeIntercept
-        Of the same rows; the intercept with the slope fixed at 1 is left alone.
+        Fit to the same rows. The intercept with the slope fixed at 1 does not change.
     """
     if rows.group is None or not fit.estimable:
         return fit
@@ -184,13 +185,13 @@ class _Sums:
         return cls(rows.score, residual, group, int((np.bincount(group) > 0).sum()))
 
     def effect(self, features: FloatArray, scale: FloatArray) -> DesignEffect:
-        """Of the residuals times each feature, shape (d, n)."""
+        """Design effect of the residuals times each feature; features have the shape (d, n)."""
         moments = features * self.residual
         sums = np.array([np.bincount(self.group, own) for own in moments], dtype=np.float64).T
         return design_effect(sums, moments @ moments.T, scale, self.n_clusters)
 
     def effect_between(self, inner: FloatArray, variance: FloatArray) -> DesignEffect:
-        """Of the sums of residuals between the inner edges of groups that have a variance."""
+        """Design effect of the sums of residuals in the groups of rows that have a variance."""
         place = np.searchsorted(inner, self.score)
         table = (int(self.group.max()) + 1, len(variance))
         at = self.group * table[1] + place

@@ -1,4 +1,4 @@
-"""Cumulative calibration errors: no bins, and exact nulls."""
+"""Calibration errors and tests that use cumulative differences instead of bins."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ def _range(difference: FloatArray) -> FloatArray:
     aliases="Kolmogorov-Smirnov calibration error, ECCE-MAD",
 )
 def ks_error(cells: ScoreCells) -> float:
-    """Kolmogorov-Smirnov calibration error: max over k of abs(C_k).
+    """Kolmogorov-Smirnov (KS) calibration error: the maximum of abs(C_k) over k.
 
-    C_k = (1/W) sum of w (y - s) over the rows with the k lowest distinct scores.
+    C_k = (1/W) sum of w (y - s) over the rows with the k lowest distinct scores; W is the total
+    weight.
 
     References
     ----------
@@ -66,7 +67,7 @@ def ks_error(cells: ScoreCells) -> float:
     aliases="ECCE-R",
 )
 def kuiper_error(cells: ScoreCells) -> float:
-    """Kuiper calibration error: max C_k - min C_k, with C_0 = 0 among them (see `ks_error`).
+    """Kuiper calibration error: max C_k - min C_k, including C_0 = 0; see `ks_error` for C_k.
 
     References
     ----------
@@ -90,7 +91,9 @@ def kuiper_error(cells: ScoreCells) -> float:
     aliases="calibration-in-the-large, mean calibration, bias",
 )
 def signed_calibration_error(cells: ScoreCells) -> float:
-    """Weighted base rate minus weighted mean score; the end of the cumulative difference.
+    """Weighted base rate minus weighted mean score.
+
+    Positive: the scores are too low on average. It is the last value of the cumulative difference.
 
     Examples
     --------
@@ -111,16 +114,16 @@ def signed_calibration_error(cells: ScoreCells) -> float:
     interval=None,
 )
 def ks_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
-    """Test of calibration by the KS error.
+    """Test of calibration with the KS error as statistic.
 
-    The error over its null standard deviation sqrt(sum w^2 s (1 - s))/W is referred to
-    sup abs(B) of Brownian motion on [0, 1]; below 100 distinct scores, where the limit would
-    reject too seldom, to 4,999 simulated outcomes.
+    The error is divided by its null standard deviation sqrt(sum w^2 s (1 - s))/W and compared with
+    sup abs(B) of Brownian motion B on [0, 1]. With fewer than 100 distinct scores this limit
+    rejects too rarely; the p-value then comes from 4,999 simulated sets of outcomes.
 
     Parameters
     ----------
     random_state : int
-        Seed of the simulation.
+        Seed of the simulation. Not used with 100 or more distinct scores.
 
     Returns
     -------
@@ -148,12 +151,14 @@ def ks_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
     interval=None,
 )
 def kuiper_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
-    """Test of calibration by the Kuiper error, referred to the range of Brownian motion.
+    """Test of calibration with the Kuiper error as statistic.
+
+    The p-value comes from the range of Brownian motion, or from a simulation, as in `ks_test`.
 
     Parameters
     ----------
     random_state : int
-        Seed of the simulation below 100 distinct scores.
+        Seed of the simulation. Not used with 100 or more distinct scores.
 
     Returns
     -------

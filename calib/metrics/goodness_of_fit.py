@@ -34,12 +34,14 @@ MAX_RUNS = 64
     digits=3,
 )
 def spiegelhalter_test(cells: ScoreCells) -> TestResult:
-    """Spiegelhalter's z: sum w (y - s)(1 - 2s) / sqrt(sum w^2 (1 - 2s)^2 s (1 - s)).
+    """Spiegelhalter's z-test of the Brier score.
+
+    z = sum w (y - s)(1 - 2s) / sqrt(sum w^2 (1 - 2s)^2 s (1 - s)). The p-value is two-sided.
 
     Returns
     -------
     TestResult
-        `statistic` is z. Scores of 0, 1/2 and 1 alone leave no variance: z is 0 or infinite then.
+        `statistic` is z. If all scores are 0, 1/2 or 1, z has no variance and is 0 or infinite.
 
     Examples
     --------
@@ -74,24 +76,25 @@ def spiegelhalter_test(cells: ScoreCells) -> TestResult:
 def hosmer_lemeshow_test(
     cells: ScoreCells, n_groups: int = 10, random_state: int = 0
 ) -> TestResult:
-    """Hosmer-Lemeshow test: sum over groups of (q - E)^2 / (E (1 - E/W)).
+    """Hosmer-Lemeshow test with the statistic sum over groups of (q - E)^2 / (E (1 - E/W)).
 
     q and E are the observed and the expected positives of a quantile group of weight W. With
-    weights each term is scaled to the group's effective number of rows. The p-value is the
-    chi-square's; where a group's E (1 - E/W) is below 5, which makes that one reject too often, it
-    is that of 4,999 simulated outcomes y ~ Bernoulli(s).
+    weights, each term is scaled to the effective number of rows of the group. The p-value comes
+    from a chi-square distribution. If E (1 - E/W) of a group is below 5, that distribution rejects
+    too often; the p-value then comes from 4,999 simulated sets of outcomes y ~ Bernoulli(s).
 
     Parameters
     ----------
     n_groups : int
-        At least 1; tied scores may leave fewer, and as many fewer degrees of freedom.
+        Number of groups and of degrees of freedom, at least 1. Equal scores are never split, so
+        there can be fewer.
     random_state : int
         Seed of the simulation.
 
     Returns
     -------
     TestResult
-        `statistic` is the chi-square; infinite where a group of certain scores is wrong.
+        `statistic` is infinite if all scores of a group are 0 or 1 and one of them is wrong.
 
     Examples
     --------
@@ -110,7 +113,7 @@ def hosmer_lemeshow_test(
 
 
 def chi_square(groups: Bins, gap: FloatArray) -> FloatArray:
-    """The statistic of gaps of shape (g,) or (g, r)."""
+    """The test statistic of gaps of shape (g,) or (g, r)."""
     spread = groups.mean_score * (1.0 - groups.mean_score)
     # A group of certain scores has no spread: right, it adds nothing; wrong, it settles the test.
     certain = spread < ROUNDING

@@ -24,7 +24,7 @@ def _true_scores(scores: FloatArray, label: IntArray) -> FloatArray:
 
 
 def row_log_loss(scores: FloatArray, label: IntArray) -> FloatArray:
-    """-ln of the true class's score, which is clipped as the binary log loss clips."""
+    """-ln of the score of the true class. Scores are clipped as for the binary log loss."""
     return -np.log(np.maximum(_true_scores(scores, label), MACHINE_EPSILON))
 
 
@@ -36,7 +36,7 @@ def row_brier(scores: FloatArray, label: IntArray) -> FloatArray:
 
 
 def row_accuracy(scores: FloatArray, label: IntArray) -> FloatArray:
-    """1 where the first class is the true one, else 0."""
+    """1 if the class with the highest score is the true one, else 0."""
     return (scores.argmax(axis=1) == label).astype(np.float64)
 
 
@@ -59,11 +59,11 @@ def _mean(name: str, rows: ScoreMatrix) -> float:
     bounds=(0.0, -math.log(MACHINE_EPSILON)),
     better="lower",
     convention="Natural logarithm; scores are clipped at 2.2e-16.",
-    source="Good 1952",
+    source="Good 1952, doi:10.1111/j.2517-6161.1952.tb00104.x",
     aliases="cross-entropy, negative log-likelihood (NLL)",
 )
 def multiclass_log_loss(rows: ScoreMatrix) -> float:
-    """Mean negative log-likelihood of the true class.
+    """Mean negative log-likelihood of the true class; scores are clipped at 2.2e-16.
 
     Examples
     --------
@@ -86,6 +86,12 @@ def multiclass_log_loss(rows: ScoreMatrix) -> float:
 def multiclass_brier_score(rows: ScoreMatrix) -> float:
     """Mean over the rows of the sum over the classes of (score - outcome)^2.
 
+    Some libraries divide it by 2 (range 0 to 1).
+
+    References
+    ----------
+    Brier 1950, doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2.
+
     Examples
     --------
     >>> scores = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.5, 0.3, 0.2]]
@@ -104,7 +110,9 @@ def multiclass_brier_score(rows: ScoreMatrix) -> float:
     source="",
 )
 def accuracy(rows: ScoreMatrix) -> float:
-    """Share of rows whose first class is the true one.
+    """Share of rows in which the class with the highest score is the true one.
+
+    Of equal scores the class with the lower index counts as the highest.
 
     Examples
     --------
@@ -123,12 +131,12 @@ def accuracy(rows: ScoreMatrix) -> float:
     aliases="confidence ECE, top-1 ECE",
 )
 def ece_top_label(rows: ScoreMatrix, n_bins: int = 15) -> float:
-    """ECE of the highest score of each row, and whether its class is the true one.
+    """ECE of the top label: highest score of each row against whether its class is the true one.
 
     Parameters
     ----------
     n_bins : int
-        Uniform bins.
+        Number of uniform bins, at least 1.
 
     Examples
     --------
@@ -150,12 +158,12 @@ def ece_top_label(rows: ScoreMatrix, n_bins: int = 15) -> float:
     interval=None,
 )
 def ece_classwise(rows: ScoreMatrix, n_bins: int = 15) -> float:
-    """ECE of every class's own score, averaged.
+    """Classwise ECE: the mean over the classes of the ECE of the class's own score.
 
     Parameters
     ----------
     n_bins : int
-        Uniform bins.
+        Number of uniform bins, at least 1.
 
     Examples
     --------
@@ -174,7 +182,7 @@ def ece_classwise(rows: ScoreMatrix, n_bins: int = 15) -> float:
     source=_KS,
 )
 def ks_top_1(rows: ScoreMatrix) -> float:
-    """KS error of the highest score of each row.
+    """KS error of the highest score of each row, the confidence.
 
     Examples
     --------
@@ -214,6 +222,8 @@ def ks_top_2(rows: ScoreMatrix) -> float:
 def ks_within_2(rows: ScoreMatrix) -> float:
     """KS error of the sum of the two highest scores of each row.
 
+    The outcome is whether the true class is one of these two.
+
     Examples
     --------
     >>> scores = [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.5, 0.3, 0.2]]
@@ -237,21 +247,22 @@ def multiclass_metrics(
     y_true : array-like of shape (n,)
         Class indices 0..m-1.
     y_prob : array-like of shape (n, m)
-        Scores in [0, 1]; rows sum to 1 within 1e-3.
+        Scores in [0, 1]. Each row must sum to 1 within 1e-3.
     sample_weight : array-like of shape (n,), optional
+        Weights, all above 0. Default: every row has weight 1.
     n_bins : int
-        Uniform bins of both ECE.
+        Number of uniform bins of both ECEs, at least 1.
 
     Returns
     -------
     dict of str to float
-        By the names of `matrix_metrics`: log_loss, brier_score (0 to 2), accuracy,
-        ece_top_label, ece_classwise, ks_top_1, ks_top_2, ks_within_2.
+        Keys as in `matrix_metrics`: log_loss, brier_score (0 to 2), accuracy, ece_top_label,
+        ece_classwise, ks_top_1, ks_top_2, ks_within_2.
 
     Raises
     ------
     ValueError
-        If an array holds a value that is not allowed.
+        If the arrays differ in length or contain a value that is not allowed.
 
     Examples
     --------

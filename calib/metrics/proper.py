@@ -1,4 +1,4 @@
-"""Proper scores: log loss, Brier score, confident errors, and what the first two are made of."""
+"""Proper scores: log loss and Brier score, their decompositions, and confident errors."""
 
 from __future__ import annotations
 
@@ -88,9 +88,11 @@ def _mean(
 def log_loss(cells: ScoreCells) -> float:
     """Mean negative log-likelihood: -(1/W) sum w [y ln s + (1 - y) ln(1 - s)].
 
+    Scores are clipped to [2.2e-16, 1 - 2.2e-16], as in scikit-learn.
+
     See Also
     --------
-    certain_and_wrong : Rows for which the clip decides the value.
+    certain_and_wrong : Number of rows whose loss is set by the clipping bound.
 
     Examples
     --------
@@ -136,9 +138,9 @@ def brier_score(cells: ScoreCells) -> float:
     digits=0,
 )
 def certain_and_wrong(cells: ScoreCells) -> int:
-    """Number of rows whose score is exactly 0 or 1, on the wrong side.
+    """Confident errors: number of rows whose score is exactly 0 or 1 and wrong.
 
-    Where rows with the same score differ in weight, the number is shared out by weight.
+    If rows with the same score differ in weight, the number is estimated from their weights.
 
     Examples
     --------
@@ -168,14 +170,15 @@ def certain_and_wrong(cells: ScoreCells) -> int:
 def brier_decomposition(cells: ScoreCells) -> Decomposition:
     """CORP decomposition of the Brier score: score = miscalibration - discrimination + uncertainty.
 
-    With pi the isotonic fit of the outcome on the score, and the base rate r:
-    miscalibration = S(s) - S(pi), discrimination = S(r) - S(pi), uncertainty = S(r).
+    S(p) is the Brier score of probabilities p, pi the isotonic fit of the outcome on the score s,
+    and r the base rate. Then miscalibration = S(s) - S(pi), discrimination = S(r) - S(pi) and
+    uncertainty = S(r).
 
     References
     ----------
     Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118.
-    Richardson and Pospisil 2021, "Why model calibration matters and how to achieve it"
-    (calibration, sharpness, irreducible).
+    Richardson and Pospisil 2021, "Why model calibration matters and how to achieve it", where the
+    parts are called calibration, sharpness and irreducible.
 
     Examples
     --------
@@ -202,8 +205,8 @@ def brier_decomposition(cells: ScoreCells) -> Decomposition:
 def log_loss_decomposition(cells: ScoreCells) -> Decomposition:
     """CORP decomposition of the log loss: score = miscalibration - discrimination + uncertainty.
 
-    See `brier_decomposition`. Miscalibration is finite only because scores are clipped by
-    float64's machine epsilon, where a score of exactly 0 or 1 is wrong.
+    See `brier_decomposition` for the formulas. If a score of exactly 0 or 1 is wrong, the
+    miscalibration is finite only because scores are clipped as in `log_loss`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How well the scores rank, which calibration must not spoil, and intervals of it."""
+"""How well the scores rank the rows, with intervals. A calibrator should not make it worse."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ from calib.uncertainty import Estimate
     aliases="ROC AUC, area under the ROC curve, c-statistic",
 )
 def auc(cells: ScoreCells) -> float:
-    """Area under the ROC curve: P(score of a positive > score of a negative), ties count 1/2.
+    """Area under the ROC curve (AUC): P(score of a positive row > score of a negative row).
+
+    Pairs with equal scores count one half.
 
     Returns
     -------
     float
-        In [0, 1]; NaN where the rows are of one class.
+        In [0, 1]. NaN if all rows are of one class.
 
     Examples
     --------
@@ -50,23 +52,24 @@ def auc(cells: ScoreCells) -> float:
 
 
 def row_auc(cells: ScoreCells, outcome: BoolArray, score: FloatArray) -> FloatArray:
-    """Contributions of the rows to AUC: their weighted mean is AUC, and their spread is its noise.
+    """Contributions of the rows to AUC: their weighted mean is AUC, their variance its variance.
 
-    A positive row contributes the share of the negatives below it, a negative one the share of the
-    positives above, both as far from AUC as their class is rare. Differences between two scores
-    are thereby paired by row, also where the two are about different outcomes.
+    A positive row contributes the share of negative rows below it, a negative row the share of
+    positive rows above it. The distance of a contribution from AUC is divided by the share of the
+    row's class. AUC differences of two scores can then be paired by row, even if the two scores
+    have different outcomes.
 
     Parameters
     ----------
     cells : ScoreCells
-        Of these rows.
+        Cells of these rows.
     outcome : ndarray of bool, shape (n,)
     score : ndarray of shape (n,)
 
     Returns
     -------
     ndarray of shape (n,)
-        NaN where the rows are of one class.
+        NaN if all rows are of one class.
 
     References
     ----------
@@ -97,22 +100,22 @@ def row_auc(cells: ScoreCells, outcome: BoolArray, score: FloatArray) -> FloatAr
 
 
 def row_auc_within(rows: BinaryView, fold: IntArray) -> FloatArray:
-    """Contributions of the rows to the mean of the folds' own AUCs, weighted by their pairs.
+    """Contributions of the rows to the mean AUC within folds, weighted by numbers of pairs.
 
-    Scores that several calibrators made are not ranked against each other: each fold's rows were
-    scored by one. A strictly increasing calibrator leaves every contribution as it was.
+    Only rows of one fold are ranked against each other, because one calibrator scored all of
+    them. A strictly increasing calibrator does not change any contribution.
 
     Parameters
     ----------
     rows : BinaryView
     fold : ndarray of int, shape (n,)
-        Which calibrator scored each row.
+        Index of the calibrator that scored each row.
 
     Returns
     -------
     ndarray of shape (n,)
-        Their weighted mean is the AUC within folds. Rows of a fold of one class contribute 0; NaN
-        where all folds are such.
+        The weighted mean is the AUC within folds. Rows of a fold with only one class contribute 0.
+        NaN if every fold has only one class.
 
     Examples
     --------
@@ -149,7 +152,7 @@ def row_auc_within(rows: BinaryView, fold: IntArray) -> FloatArray:
     digits=0,
 )
 def distinct_scores(cells: ScoreCells) -> int:
-    """Number of distinct scores.
+    """Number of distinct scores. Scores that differ in the last digit count as two.
 
     Examples
     --------
@@ -167,29 +170,29 @@ def auc_estimate(
     area: float | None = None,
     confidence_level: float = 0.95,
 ) -> Estimate:
-    """AUC with a score interval: all areas that the observed one would not be far from.
+    """AUC with a score interval: all values that a test of the observed AUC does not reject.
 
-    The standard error at an area is Newcombe's, from the numbers of positive and of negative rows
-    alone, times what the rows show beyond it: DeLong's variance over Newcombe's, and what clusters
-    add where groups are named. The fewer rows the former rests on, the nearer is it taken to 1, and
-    Student's quantile to that of 20 degrees of freedom.
+    The standard error comes from Newcombe's formula, which needs only the numbers of positive and
+    negative rows. It is multiplied by the square root of DeLong's variance over Newcombe's
+    variance and, if clusters are named, of the design effect. With few rows that ratio is shrunk
+    towards 1, and the Student quantile towards the quantile with 20 degrees of freedom.
 
     Parameters
     ----------
     rows : BinaryView
     cells : ScoreCells, optional
-        Of the same rows, and
+        Cells of the same rows. Default: they are counted from `rows`.
     contributions : ndarray of shape (n,), optional
-        their `calib.metrics.ranking.row_auc`, where they are known already.
+        Result of `calib.metrics.ranking.row_auc` for these rows. Default: it is computed.
     area : float, optional
-        The AUC, where it is not that of the cells: of scores by several calibrators.
+        The AUC if it is not the AUC of the cells, for example of cross-fitted scores.
     confidence_level : float
         In (0, 1).
 
     Returns
     -------
     Estimate
-        Within [0, 1]; NaN where the rows are of one class.
+        Within [0, 1]. NaN if all rows are of one class.
 
     References
     ----------
@@ -233,24 +236,27 @@ def auc_difference(
     confidence_level: float = 0.95,
     added_variance: float = 0.0,
 ) -> Estimate:
-    """Difference of two AUCs on the same rows, paired by row, with Student's interval.
+    """Difference of two AUCs on the same rows, paired by row, with a Student interval.
 
-    Its degrees of freedom are those of the rarer class, fewer where few rows change places.
+    The degrees of freedom come from the rarer class. There are fewer if the rank of few rows
+    changes.
 
     Parameters
     ----------
     rows : BinaryView
     own, reference : ndarray of shape (n,)
-        Contributions of these rows to both: `calib.metrics.ranking.row_auc`.
+        Contributions of these rows to the two AUCs, from `calib.metrics.ranking.row_auc`.
     confidence_level : float
+        In (0, 1).
     added_variance : float
-        Were rows independent, beyond what the contributions show: that of calibrators fitted in
-        folds, see `calib.uncertainty.fold_variance`.
+        Variance of the difference that the contributions do not contain, for independent rows:
+        that of calibrators fitted in folds, see `calib.uncertainty.fold_variance`.
 
     Returns
     -------
     Estimate
-        Own minus reference, within [-1, 1]. No bounds where a class has one row, or one cluster.
+        Own minus reference, within [-1, 1]. The bounds are NaN if a class has one row or one
+        cluster.
 
     References
     ----------
@@ -287,7 +293,7 @@ def auc_difference(
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """Effective numbers of positive and of negative rows."""
+    """Effective numbers of positive and negative rows."""
 
     positive: float
     negative: float
@@ -302,7 +308,7 @@ class _Counts:
         return cls(positive, negative)
 
     def variance(self, area: float) -> float:
-        """Newcombe's, of an AUC that is truly this large."""
+        """Newcombe's variance if the true AUC has this value."""
         others = (self.positive + self.negative) / 2.0 - 1.0
         pairs = (1.0 - area) / (2.0 - area) + area / (1.0 + area)
         return area * (1.0 - area) * (1.0 + others * pairs) / (self.positive * self.negative)
@@ -310,7 +316,7 @@ class _Counts:
 
 @dataclass(frozen=True, slots=True)
 class _Spread:
-    """DeLong's variance of a mean of contributions, what clusters add, and degrees of freedom."""
+    """DeLong's variance of a mean of contributions, its design effect and degrees of freedom."""
 
     variance: float
     effect: float

@@ -31,21 +31,21 @@ from calib.numerics.transforms import clip_certain, safe_logit, sigmoid
 def calibration_slope_intercept(
     cells: ScoreCells, confidence_level: float = 0.95
 ) -> SlopeIntercept:
-    """Fit logit P(y = 1) = a + b logit s by maximum likelihood, and test a = 0, b = 1.
+    """Fit logit P(y = 1) = a + b logit s by maximum likelihood, and test a = 0 and b = 1.
 
-    Standard errors are those of the model; with weights they take the weights' spread into account,
-    and the test statistic is scaled to the effective number of rows.
+    Standard errors are based on the model. With weights they allow for the variation of the
+    weights, and the test statistic is scaled to the effective number of rows.
 
     Parameters
     ----------
     confidence_level : float
-        Of the Wald intervals, in (0, 1).
+        Confidence level of the Wald intervals, in (0, 1).
 
     Returns
     -------
     SlopeIntercept
-        ``estimable=False`` and NaN where the scores separate the classes, wholly or but for one
-        shared score, and where all rows are of one class or share one score.
+        ``estimable=False`` and NaN if all rows are of one class or have one score, or if the
+        scores separate the classes (at most one score has rows of both classes).
 
     Raises
     ------
@@ -83,18 +83,18 @@ def calibration_slope_intercept(
 
 
 def line_test(cells: ScoreCells, fit: LogisticFit | None) -> TestResult:
-    """The likelihood-ratio test of `calibration_slope_intercept`, from a fit that is known already.
+    """The likelihood-ratio test of `calibration_slope_intercept`, from an existing fit.
 
     Parameters
     ----------
     cells : ScoreCells
     fit : LogisticFit or None
-        Of the outcome on a constant and the log-odds, see `calib.uncertainty.fit_line`.
+        Fit of the outcome on a constant and the log-odds, see `calib.uncertainty.fit_line`.
 
     Returns
     -------
     TestResult
-        NaN where there is no fit.
+        NaN if there is no fit.
     """
     loss = math.nan if fit is None else -fit.log_likelihood / cells.total_weight
     statistic = _likelihood_ratio(cells, loss)
@@ -102,7 +102,7 @@ def line_test(cells: ScoreCells, fit: LogisticFit | None) -> TestResult:
 
 
 def _likelihood_ratio(cells: ScoreCells, loss: float) -> float:
-    """Statistic of intercept 0 and slope 1 against a fit of this mean log loss; NaN if it is."""
+    """Statistic of intercept 0 and slope 1 against a fit with this mean log loss, or NaN."""
     gain = mean_log_loss(cells, cells.score) - loss
     effective = cells.total_weight**2 / float(cells.weight_sq.sum())
     return 2.0 * effective * (gain if math.isnan(gain) else max(0.0, gain))

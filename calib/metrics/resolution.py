@@ -1,4 +1,4 @@
-"""How far metrics of grouped scores can be from those of the scores themselves."""
+"""Bounds of the difference between metrics of grouped scores and metrics of exact scores."""
 
 from __future__ import annotations
 
@@ -20,30 +20,31 @@ def resolutions(
     middle: FloatArray,
     aside: FloatArray,
 ) -> dict[str, float]:
-    """Bounds of the change if every row had its own score instead of its cell's.
+    """Bounds of the change of metrics if each row had its own score instead of its cell's score.
 
-    Calibrated scores and losses are taken to be convex or concave within a cell, whose width is
-    at most 4e-5, or 0.2% of the distance from 0 or 1: they then lie between a tangent and a chord.
+    Calibrated scores and losses are assumed to be convex or concave within a cell. They then lie
+    between a tangent and a chord. The width of a cell is at most 4e-5, or 0.2% of the distance
+    from 0 or 1.
 
     Parameters
     ----------
     rows : BinaryView
-        Entries with the scores of their cells, as they are or calibrated.
+        Entries with the scores of their cells, uncalibrated or calibrated.
     cells : ScoreCells
-        Those that metrics of these scores are computed from.
+        Cells from which the metrics of these scores are computed.
     ends : (ndarray, ndarray) of shape (n,)
-        The same of the least and the largest score in each cell.
+        Scores, calibrated in the same way, of the lowest and the highest score of each cell.
     middle : ndarray of shape (n,)
-        Where the cell's score lies between these, 0 to 1.
+        Position of the cell's score between these two, 0 to 1.
     aside : ndarray of shape (n,)
-        How much further the mean score of the entry's own rows lies.
+        Distance of the mean score of the entry's own rows from that position, in the same unit.
 
     Returns
     -------
     dict of str to float
-        log_loss, brier_score, ks_error and auc; mean_score, for the mean of all scores; and edge,
-        the most that the difference between outcomes and scores of one cell is, of those rows of it
-        that an edge of two bins could part from the others.
+        Bounds for log_loss, brier_score, ks_error, auc and mean_score (the mean of all scores).
+        `edge` is the largest difference between outcomes and scores that the rows on one side of
+        a bin edge inside a cell can have.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def resolutions(
     code = 2 * one.cell + rows.outcome
 
     def total(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Sums by cell of positive and negative rows, and of those of no certain place."""
+        """Sums per cell of positive and negative rows, and of rows whose order is not known."""
         free = np.where(one.same_score, 0.0, values)
         every, loose = (
             np.bincount(code, of, 2 * len(cells)).astype(np.float64) for of in (values, free)
@@ -102,14 +103,14 @@ def resolutions(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Alone:
-    """The cell of each entry, and whether it is sure to share the score that most of it have."""
+    """The cell of each entry, and whether it certainly has the most frequent score of the cell."""
 
     cell: IntArray
     same_score: BoolArray
 
 
 def _alone(rows: BinaryView, cells: ScoreCells, grouped: BoolArray, share: FloatArray) -> _Alone:
-    """Rows of one and the same score are one step; only the others can be in any order."""
+    """Find rows that certainly have equal scores: they are one step. Others can be in any order."""
     between = 0.5 * (cells.score[1:] + cells.score[:-1])
     order = np.argsort(rows.score)
     starts = run_starts(rows.score[order])

@@ -1,4 +1,4 @@
-"""Smooth errors: the gap between a smooth curve and the scores."""
+"""Calibration errors from smooth curves instead of bins."""
 
 from __future__ import annotations
 
@@ -140,12 +140,13 @@ ROUNDING = 1e-12
     aliases="smECE, smooth ECE",
 )
 def smooth_calibration_error(cells: ScoreCells) -> float:
-    """Smooth ECE at its self-consistent bandwidth.
+    """Smooth ECE (smECE), which has no bins and chooses its own bandwidth.
 
-    smECE_sigma is the integral over t of abs((1/W) sum of w (y - s) K_sigma(t, s)), with a
-    Gaussian kernel reflected at 0 and 1, all of its images counted. It falls as sigma grows; the
-    smooth ECE is the sigma that equals it. It is never above the ECE of exact cells, and is
-    the absolute mean gap where all residuals have one sign.
+    smECE_sigma is the integral over t of abs((1/W) sum of w (y - s) K_sigma(t, s)). K is a
+    Gaussian kernel that is reflected at 0 and 1 (all images are counted). smECE_sigma falls as
+    sigma grows; the smooth ECE is the value at which smECE_sigma = sigma. It is at most the ECE
+    with one bin per distinct score, and equals the absolute mean gap if all residuals have the
+    same sign.
 
     Examples
     --------
@@ -167,7 +168,7 @@ def smooth_calibration_error(cells: ScoreCells) -> float:
 
 
 def _agreeing(sums: FloatArray, least: float, most: float) -> float:
-    """The error that is its own bandwidth, as well as a grid can tell; it is between two bounds."""
+    """The error that equals its own bandwidth, found between two bounds on a grid."""
 
     def excess(bandwidth: float) -> float:
         return absolute_integral(smooth_reflected(sums, bandwidth)) - bandwidth
@@ -193,16 +194,16 @@ def _agreeing(sums: FloatArray, least: float, most: float) -> float:
     interval=None,  # a resample costs as much as a fit
 )
 def integrated_calibration_index(cells: ScoreCells, penalty: float | None = None) -> SmoothedErrors:
-    """Integrated calibration index, E50, E90 and Emax.
+    """Integrated calibration index (ICI), E50, E90 and Emax.
 
-    Mean, median, 90th percentile and maximum over rows of abs(s - c(s)), c a smoothing spline of
-    the outcome on the score.
+    They are the mean, median, 90th percentile and maximum over the rows of abs(s - c(s)), where c
+    is a smoothing spline of the outcome on the score.
 
     Parameters
     ----------
     penalty : float, optional
-        Of the spline's curvature; chosen by leaving rows out if None. Resamples whose penalty is
-        the ``penalty`` of the result of the rows take a third of the time.
+        Penalty on the curvature of the spline. Default: chosen by leave-one-out cross-validation.
+        For resamples, pass the ``penalty`` of the original rows: it takes a third of the time.
 
     Examples
     --------

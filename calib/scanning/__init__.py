@@ -279,3 +279,7 @@ def _fingerprint(aggregate: Aggregate) -> str:
     for codes in (strata.part, *strata.kept_apart()):
         digest.update(np.ascontiguousarray(codes[table.stratum]).view(np.uint8).data)
     return digest.hexdigest()
+
+
+def __dir__() -> list[str]:
+    return __all__
