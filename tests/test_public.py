@@ -11,9 +11,12 @@ from pathlib import Path
 import grimp
 import pytest
 
-import calib
+import calib.calibrators
+import calib.exports
 import calib.integrations.mlflow
+import calib.loading
 import calib.reports
+import calib.scanning
 import calib.testing
 
 ROOT = Path(__file__).parents[1]
