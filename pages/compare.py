@@ -96,4 +96,5 @@ frame.show(session, models, body)
 # Last: everything above can be read while all models are fitted.
 if len(state.models(session)) > 1:
     with all_models:
-        model_view.show(frame.comparison(session, method))
+        counted = session.upload is not None and bool(session.upload.counted)
+        model_view.show(frame.comparison(session, method), counted=counted)

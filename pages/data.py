@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from calib.ui.controls import uploaders, widgets
+from calib.ui.controls import sources, uploaders, widgets
 from calib.ui.data import connect, example_view, mapping
 from calib.ui.layout import frame
 
@@ -32,10 +32,10 @@ upload = session.upload
 if upload.counted:
     st.markdown("### What was counted")
     st.markdown(COUNTED)
-    connect.refresh(session)
+    sources.refresh(session)
 else:
     st.markdown("### What the columns mean")
-    mapping.columns(upload)
+    mapping.columns(mapping.Mapped.of(session, mapping.UPLOAD))
 uploaders.problems(session)
 if upload.checklist:
     with st.container(key="checklist", gap="xxsmall"):

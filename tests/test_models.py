@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from calib.analysis.model_comparison import compare_models
+from calib.analysis.slices import aggregate
 from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
@@ -55,6 +56,19 @@ def test_the_same_rows_are_paired(found):
     other = found.models["others"].differences["uncalibrated"]["log_loss"]
     own = found.models["others"].metrics["uncalibrated"]["log_loss"]
     assert other.value == pytest.approx(own.value - log_loss(Y, P), abs=1e-12)
+
+
+def test_counts_have_the_metrics_of_their_rows_and_are_not_paired(found):
+    rows = {name: Predictions.from_arrays(Y, score) for name, score in (("a", P), ("b", SURE))}
+    counts = {name: aggregate(each) for name, each in rows.items()}
+    counted = compare_models(counts, Settings(n_bins=10), method="beta")
+    first, second = (counted.models[name].metrics["uncalibrated"]["log_loss"] for name in "ab")
+    assert first.value == pytest.approx(log_loss(Y, P), abs=1e-12)
+    assert second.value == pytest.approx(log_loss(Y, SURE), abs=1e-12)
+    assert not counted.models["b"].paired
+    change = counted.models["b"].differences["uncalibrated"]["log_loss"]
+    assert change == unpaired_difference(first, second)
+    assert counted.models["a"].differences["beta"]["log_loss"] == Estimate(0.0, 0.0, 0.0)
 
 
 def test_weights_tell_rows_apart():

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib.analysis import Analysis, Column, LiveAnalysis, analyze
+from calib.analysis.run import Data
 from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
@@ -98,16 +99,19 @@ class ModelComparison:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scored:
-    """One model's analysis, its losses row by row, and what its calibrators' noise adds to them."""
+    """One model's analysis, its losses, and what its calibrators' noise adds to them.
 
-    predictions: Predictions
+    Losses are those of rows, in the order of the rows; of counts those of entries.
+    """
+
+    predictions: Data
     analysis: LiveAnalysis
     rows: Mapping[str, Mapping[str, FloatArray]]
     added_variance: Mapping[str, Mapping[str, float]]
 
 
 def compare_models(
-    models: Mapping[str, Predictions],
+    models: Mapping[str, Data],
     settings: Settings | None = None,
     *,
     method: str = "",
@@ -117,8 +121,9 @@ def compare_models(
 
     Parameters
     ----------
-    models : mapping of str to Predictions
-        At least two, all with one score per row or all with the same number of classes.
+    models : mapping of str to Predictions or Aggregate
+        At least two, all with one score per row or all with the same number of classes. Counts do
+        not pair rows: their differences are those of models that scored different rows.
     settings : Settings, optional
         Its methods are not used.
     method : str, optional
@@ -172,13 +177,17 @@ def compare_models(
     return ModelComparison(methods, columns, found, numbers_of(list(found)), failures, wanted)
 
 
-def _check(models: Mapping[str, Predictions]) -> None:
+def _check(models: Mapping[str, Data]) -> None:
     if len(models) < 2:
         raise ValueError(f"models must hold at least 2 models, got {len(models)}.")
-    kinds = {name: one.n_classes if one.is_matrix else 1 for name, one in models.items()}
+    kinds = {name: _n_scores(one) for name, one in models.items()}
     if len(set(kinds.values())) > 1:
         counts = ", ".join(f"{n} of {name}" for name, n in list(kinds.items())[:3])
         raise ValueError(f"models must all have the same number of score columns, got {counts}.")
+
+
+def _n_scores(rows: Data) -> int:
+    return rows.n_classes if isinstance(rows, Predictions) and rows.is_matrix else 1
 
 
 def _progress_of(progress: Progress, number: int, total: int, name: str) -> Progress:
@@ -188,7 +197,7 @@ def _progress_of(progress: Progress, number: int, total: int, name: str) -> Prog
     return report
 
 
-def _scored(predictions: Predictions, settings: Settings, progress: Progress) -> _Scored:
+def _scored(predictions: Data, settings: Settings, progress: Progress) -> _Scored:
     analysis = analyze(predictions, settings, progress=progress)
     held_out, matrix = analysis.held_out, analysis.multiclass
     if matrix is not None:
@@ -203,10 +212,12 @@ def _scored(predictions: Predictions, settings: Settings, progress: Progress) ->
             for key, one in matrix.scored.items()
         }
     else:
-        rows = {
-            key: {name: held_out.row_values(own) for name, own in losses(held_out, key).items()}
-            for key in analysis.methods
-        }
+        rows = {key: dict(losses(held_out, key)) for key in analysis.methods}
+        if isinstance(predictions, Predictions):
+            rows = {
+                key: {name: held_out.row_values(each) for name, each in own.items()}
+                for key, own in rows.items()
+            }
         added = {
             key: {name: held_out.fold_variance(key, loss) for name, loss in LOSSES.items()}
             for key in analysis.methods
@@ -245,8 +256,10 @@ def _relative_to(scored: _Scored, reference: _Scored) -> ModelScores:
     )
 
 
-def _same_rows(first: Predictions, second: Predictions) -> bool:
+def _same_rows(first: Data, second: Data) -> bool:
     """Whether these are the same rows, as far as all but their scores can tell."""
+    if not (isinstance(first, Predictions) and isinstance(second, Predictions)):
+        return False  # counts do not say which row of one is which row of the other
     if len(first) != len(second):
         return False
     columns = ("outcome", "weight", "test", "group", "fold")
@@ -257,13 +270,15 @@ def _same_rows(first: Predictions, second: Predictions) -> bool:
 
 def _differences(scored: _Scored, reference: _Scored, method: str, *, paired: bool) -> Estimates:
     rows, others = scored.rows[method], reference.rows[method]
+    if scored is reference:
+        return dict.fromkeys(rows, Estimate(0.0, 0.0, 0.0))
     if not paired:
         own, theirs = _metrics(scored.analysis)[method], _metrics(reference.analysis)[method]
         return {key: unpaired_difference(theirs[key], own[key]) for key in rows}
     held_out, level = scored.analysis.held_out, scored.analysis.settings.confidence_level
     # As if independent, though both learn from the same rows: rather too wide.
     noise = [one.added_variance[method] for one in (scored, reference)]
-    added = {key: 0.0 if scored is reference else sum(one[key] for one in noise) for key in rows}
+    added = {key: sum(one[key] for one in noise) for key in rows}
     return {
         key: mean_estimate(values - others[key], held_out.given_rows, level, added[key])
         for key, values in rows.items()

@@ -1,5 +1,6 @@
 """Connect: a source that the operator named is counted where it lies; nothing else is opened."""
 
+import json
 from pathlib import Path
 
 import duckdb
@@ -45,8 +46,8 @@ def connected(folder: Path, table: str):
 
 def test_a_table_is_mapped_by_a_guess_and_counted(folder):
     app = connected(folder, ALL_FILES)
-    assert app.selectbox(key=f"connect_outcome_team_{ALL_FILES}").value == "y"
-    assert app.selectbox(key=f"connect_score_team_{ALL_FILES}").value == "p"
+    assert app.selectbox(key="connect_outcome").value == "y"
+    assert app.selectbox(key="connect_score").value == "p"
     button(app, "connect_scan").click().run()
     assert not app.exception
     assert not app.error
@@ -71,8 +72,8 @@ def test_a_refresh_says_what_changed(folder):
 
 def test_a_wrong_column_is_refused_with_its_repair(folder):
     app = connected(folder, "march.parquet")
-    app.selectbox(key="connect_transform_team_march.parquet").set_value("percent").run()
-    app.selectbox(key="connect_score_team_march.parquet").set_value("site").run()
+    app.selectbox(key="connect_transform").set_value("percent").run()
+    app.selectbox(key="connect_score").set_value("site").run()
     button(app, "connect_scan").click().run()
     assert not app.exception
     assert "site" in app.error[0].value
@@ -127,3 +128,224 @@ def test_a_bin_shows_rows_of_the_source(folder):
         each.value for each in app.dataframe if list(each.value.columns) == ["p", "y", "site"]
     )
     assert len(found) == 50
+
+
+def of_classes(n_rows: int = 900) -> pd.DataFrame:
+    rng = np.random.default_rng(4)
+    score = rng.dirichlet(np.ones(3), n_rows)
+    frame = pd.DataFrame(score, columns=["p_ant", "p_bee", "p_cow"])
+    frame["y"] = [rng.choice(["ant", "bee", "cow"], p=own) for own in score]
+    return frame
+
+
+def of_models(n_rows: int = 900) -> pd.DataFrame:
+    frame = rows(n_rows).rename(columns={"p": "p_old"})
+    return frame.assign(p_new=frame["p_old"] ** 1.3)
+
+
+def offered(tmp_path: Path, frame: pd.DataFrame):
+    (tmp_path / "scores").mkdir(exist_ok=True)
+    frame.to_parquet(tmp_path / "scores" / "t.parquet")
+    return connected(tmp_path / "scores", "t.parquet")
+
+
+def said(app) -> str:
+    return " ".join(each.value for each in (*app.markdown, *app.caption, *app.info, *app.warning))
+
+
+@pytest.mark.parametrize(("view", "chosen"), [("top:1", None), ("class:2", "class:2")])
+def test_a_view_of_class_scores_is_that_of_the_rows(tmp_path, view, chosen):
+    frame = of_classes()
+    app = offered(tmp_path, frame)
+    assert app.segmented_control(key="connect_kind").value == "By class"
+    assert app.text_input(key="connect_classes").value == "p_ant … p_cow"
+    if chosen:
+        app.selectbox(key="connect_view").set_value(chosen).run()
+    button(app, "connect_scan").click().run()
+    assert not app.exception
+    assert not app.error
+    (counted,) = app.session_state["calib"].upload.models.values()
+    assert counted.view_key == view
+    in_rows = calib.load(frame, outcome="y", score=["p_ant", "p_bee", "p_cow"])
+    expected = calib.analyze(in_rows, {"view": view, "methods": ("uncalibrated",)})
+    go(app, "")
+    assert any(plain(expected.verdict.heading) in each.value for each in app.markdown)
+
+
+@pytest.mark.parametrize("by", ["column", "name"])
+def test_several_models_are_compared(tmp_path, by):
+    frame = of_models()
+    if by == "name":
+        parts = [
+            frame.rename(columns={name: "p"})[["p", "y", "site"]].assign(model=name)
+            for name in ("p_old", "p_new")
+        ]
+        frame = pd.concat(parts, ignore_index=True)
+    app = offered(tmp_path, frame)
+    if by == "column":
+        assert app.segmented_control(key="connect_kind").value == "By model"
+        assert set(app.multiselect(key="connect_models").value) == {"p_old", "p_new"}
+    else:
+        assert app.selectbox(key="connect_model").value == "model"
+    button(app, "connect_scan").click().run()
+    assert not app.exception
+    assert set(app.session_state["calib"].upload.models) == {"p_old", "p_new"}
+    assert "2 models" in said(app)
+    for page in ("", "reliability", "slices", "decisions", "functions", "cumulative", "reports"):
+        go(app, page)
+        assert not app.error, page
+    go(app, "compare")
+    assert "Counts do not pair rows" in said(app)
+    assert "Compare models" in said(app)
+    # The mapping is still there.
+    go(app, "data")
+    assert app.selectbox(key="connect_table_team").value == "t.parquet"
+    assert app.selectbox(key="connect_outcome").value == "y"
+
+
+def test_one_class_column_is_refused_as_for_files(tmp_path):
+    app = offered(tmp_path, of_classes())
+    app.text_input(key="connect_classes").set_value("p_ant").run()
+    button(app, "connect_scan").click().run()
+    assert "One class column" in app.error[0].value
+    button(app, "connect_repair_one-class-column_0_0").click().run()
+    assert app.selectbox(key="connect_score").value == "p_ant"
+
+
+def test_a_repair_maps_the_columns_as_it_says(tmp_path):
+    app = offered(tmp_path, rows(600).assign(p=lambda frame: 100 * frame["p"]))
+    button(app, "connect_scan").click().run()
+    assert "percent" in app.error[0].value.lower()
+    button(app, "connect_repair_percent_0_0").click().run()
+    assert app.selectbox(key="connect_transform").value == "percent"
+    assert not app.error
+    button(app, "connect_scan").click().run()
+    assert not app.error
+    assert app.session_state["calib"].upload.models
+
+
+def opened(folder: Path, link: dict[str, str], name: str = "team"):
+    """A link as another person opens it."""
+    app = start(**link)
+    if folder is not None:
+        app.secrets["connections"] = {name: {"type": "files", "path": str(folder)}}
+    return app.run()
+
+
+def link_of(app) -> dict[str, str]:
+    # AppTest gives lists.
+    found = dict(app.query_params)
+    return {name: each[0] if isinstance(each, list) else each for name, each in found.items()}
+
+
+def test_a_link_counts_again_and_says_what_changed(folder):
+    app = connected(folder, ALL_FILES)
+    button(app, "connect_scan").click().run()
+    go(app, "")
+    link = link_of(app)
+    assert str(folder) not in json.dumps(link)
+    query = json.loads(link["query"])
+    assert (query["source"], query["table"], query["outcome"]) == ("team", ALL_FILES, "y")
+
+    same = opened(folder, link)
+    assert not same.exception
+    assert "Nothing changed since " in same.info[0].value
+    written(folder / "may.parquet", 1000)
+    other = opened(folder, link)
+    assert not other.exception
+    assert plain("Rows: 5,000 before, 6,000 now.") in other.info[0].value
+    told = other.info[0].value.replace("\\", "")
+    assert told.startswith("Counted on 20")
+    assert "KS error: 0." in told
+    assert told.endswith("Not calibrated: too high, before and now.")
+    button(other, "dismiss_changed").click().run()
+    assert not other.info
+
+
+def test_a_link_to_a_source_that_is_not_known_here_names_it(folder):
+    app = connected(folder, ALL_FILES)
+    button(app, "connect_scan").click().run()
+    link = link_of(app)
+    app = opened(folder, link, name="other")
+    assert not app.exception
+    assert "This server knows no source `team`" in app.error[0].value
+    assert app.session_state["calib"].upload is None
+    button(app, "show_example").click().run()
+    assert not app.error
+
+
+def test_a_link_to_columns_that_are_gone_says_so(folder):
+    app = connected(folder, "march.parquet")
+    button(app, "connect_scan").click().run()
+    link = link_of(app)
+    rows(500).rename(columns={"p": "q"}).to_parquet(folder / "march.parquet")
+    app = opened(folder, link)
+    assert not app.exception
+    assert "`p`" in app.error[0].value
+    # It is not asked again and again.
+    assert button(app, "recount")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '{"source":"/etc","table":"passwd"}',
+        '{"source":"team","table":"../secret.parquet","outcome":"y","score":"p"}',
+        '{"source":"team","table":"%s/secret.parquet","outcome":"y","score":"p"}',
+        '{"source":"team","table":"","outcome":"y","score":"p"}',
+        '{"source":"team","table":"march.parquet","outcome":"y\\" FROM x --","score":"p"}',
+        '{"source":"team","table":"march.parquet","outcome":"y","score":"p","view":"class:9"}',
+        '{"source":"team","table":"march.parquet","outcome":"y","score":["p","site"],"view":"/etc"}',
+        '{"source":"team","table":"march.parquet","outcome":"y","models":["../p"]}',
+        '{"source":"team","table":"march.parquet","outcome":"y","classes":"* … /etc"}',
+    ],
+)
+def test_a_hostile_link_opens_nothing_else(query, folder, tmp_path):
+    written(tmp_path / "secret.parquet", 10)
+    app = opened(folder, {"v": "1", "query": query.replace("%s", str(tmp_path))})
+    assert not app.exception
+    upload = app.session_state["calib"].upload
+    if "view" in query and '"score":"p"' in query:
+        return  # one score has one view, whatever the link says
+    assert upload is None
+    assert app.error
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"query": "[" * 5000},
+        {"query": "{}"},
+        {"query": '{"source":"team","path":"/etc/passwd"}'},
+        {"query": '{"source":"team","outcome":{"a":1}}'},
+        {"query": '{"source":"team","transform":"![x](http://evil)"}'},
+        {"query": '{"source":"team","table":["a"]}'},
+        {"query": '{"source":"team","slices":"a"}'},
+        {"query": '{"source":"team","swap":"yes"}'},
+        {"query": '{"source":"' + "x" * 10_000 + '"}'},
+        {"seen": "yesterday"},
+        {"seen": "2026-11-22~5~1e9~0~0~x"},
+        {"seen": "2026-11-22~~~~~"},
+    ],
+)
+def test_what_no_connected_link_says_is_ignored_in_a_sentence(link, folder):
+    app = opened(folder, {"v": "1", **link})
+    assert not app.exception
+    assert "was ignored" in app.warning[0].value
+    assert not app.session_state["calib"].waits
+
+
+def test_many_classes_are_a_range_in_a_link(tmp_path):
+    rng = np.random.default_rng(0)
+    score = rng.dirichlet(np.ones(40), 800)
+    frame = pd.DataFrame(score, columns=[f"p_{k}" for k in range(40)])
+    frame.insert(0, "y", [rng.choice(40, p=own) for own in score])
+    app = offered(tmp_path, frame)
+    app.selectbox(key="connect_view").set_value("class:3").run()
+    button(app, "connect_scan").click().run()
+    assert not app.error
+    link = link_of(go(app, ""))
+    assert json.loads(link["query"])["classes"] == "p_0 … p_39"
+    again = opened(tmp_path / "scores", link)
+    assert not again.exception
+    assert "Nothing changed" in again.info[0].value

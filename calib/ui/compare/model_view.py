@@ -14,6 +14,10 @@ from calib.ui.session.choices import method_label
 # Two models make no line.
 MIN_IN_LINE = 3
 BEFORE = "uncalibrated"
+COUNTED = (
+    "Counts do not pair rows, so intervals are unpaired. If all models scored the same rows, "
+    "intervals of the rows themselves would be narrower."
+)
 LINES_READING = """
 - Models are in the order of the data, from left to right; checkpoints are in the order of their
   numbers.
@@ -24,7 +28,7 @@ LINES_READING = """
 """
 
 
-def show(comparison: ModelComparison) -> None:
+def show(comparison: ModelComparison, *, counted: bool) -> None:
     """The comparison of all models, whichever stand side by side below."""
     method = comparison.methods[-1]
     st.markdown("## Compare models")
@@ -48,7 +52,7 @@ def show(comparison: ModelComparison) -> None:
             charts.chart(checkpoint_chart(comparison), "chart_models")
         with beside:
             frame.reading(LINES_READING, "this chart")
-    _differences(comparison)
+    _differences(comparison, counted=counted)
 
 
 def summary(comparison: ModelComparison) -> str:
@@ -94,7 +98,7 @@ def rows(comparison: ModelComparison) -> list[dict[str, str]]:
     return list(found.values())
 
 
-def _differences(comparison: ModelComparison) -> None:
+def _differences(comparison: ModelComparison, *, counted: bool) -> None:
     others = [name for name in comparison.models if name != comparison.reference]
     st.markdown(f"### {comparison.columns[0].label} minus that of {plain(comparison.reference)}")
     st.dataframe(
@@ -104,7 +108,7 @@ def _differences(comparison: ModelComparison) -> None:
         column_config={"Model": st.column_config.TextColumn(pinned=True)},
         alt="One row per model: change of log loss before and after calibration, with intervals.",
     )
-    st.caption(_pairing(comparison, others))
+    st.caption(COUNTED if counted else _pairing(comparison, others))
 
 
 def difference_row(comparison: ModelComparison, name: str) -> dict[str, str]:

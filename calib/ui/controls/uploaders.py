@@ -74,6 +74,11 @@ def awaited(session: Session) -> None:
         "A link holds settings and no data. A file stays with the tab that it was dropped in; "
         "after a reload it is found again for a short time, by the same browser only."
     )
+    example_instead()
+
+
+def example_instead() -> None:
+    """Give up the data of the link."""
     st.button("Show an example instead", key="show_example", on_click=_show_example)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -13,7 +13,6 @@ from calib.loading.options import Transform
 from calib.ui.controls.widgets import show_value
 from calib.ui.session import state
 from calib.ui.session.session import Session
-from calib.ui.session.upload import Upload
 
 MAX_LABELS = 200
 MAX_COLUMNS, MAX_SCORES = 40, 12
@@ -33,83 +32,128 @@ OF_CLASSES: dict[Transform, str] = {
     "clip": "Rounded probabilities (clip to 0 and 1)",
 }
 NONE = "None"
+UPLOAD, SOURCE = "map", "connect"
 
 
-def columns(upload: Upload) -> None:
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """A table whose columns are being mapped.
+
+    Attributes
+    ----------
+    table : Table
+        Of a source its first rows: other rows may have other labels.
+    mapping : ColumnMapping
+    key : {"map", "connect"}
+        What the keys of the widgets begin with: of an upload, or of a source.
+    """
+
+    table: Table
+    mapping: ColumnMapping
+    key: str
+
+    @classmethod
+    def of(cls, session: Session, key: str) -> Mapped:
+        """What is mapped now: a click may come before the page was drawn for the one before."""
+        if key == SOURCE:
+            assert session.draft is not None
+            return cls(session.draft.first, session.draft.connected.mapping, key)
+        assert session.upload is not None
+        return cls(session.upload.table, session.upload.mapping, key)
+
+    @property
+    def of_source(self) -> bool:
+        """Whether an engine will count the table."""
+        return self.key == SOURCE
+
+    def put(self, mapping: ColumnMapping) -> None:
+        """Show the table under another mapping."""
+        session = state.current()
+        if self.of_source and session.draft is not None:
+            session.draft = session.draft.mapped(mapping)
+        else:
+            state.map_anew(session, mapping)
+
+
+def columns(mapped: Mapped) -> None:
     """Selectboxes for every role, the guessed ones filled in."""
-    mapping, kind = upload.mapping, _kind(upload.mapping)
+    mapping, kind = mapped.mapping, kind_of(mapped.mapping)
     first, second, third = st.columns(3, gap="medium")
     with first:
-        _select("outcome", "Outcome", _other_names(upload), mapping.outcome)
+        _select(mapped, "outcome", "Outcome", _other_names(mapped), mapping.outcome)
         if kind != BY_CLASS:
-            labels = _outcome_labels(upload.table, mapping)
-            _positive(labels, mapping)
+            _positive(mapped)
     with second:
-        _kind_control(kind)
+        _kind_control(mapped, kind)
     with third:
-        _scores(upload, kind)
+        _scores(mapped, kind)
     with st.expander("More columns and conversions", expanded=_uses_more(mapping)):
-        _more(upload)
+        _more(mapped)
 
 
-def _positive(labels: Sequence[str], mapping: ColumnMapping) -> None:
+def _positive(mapped: Mapped) -> None:
+    mapping, key = mapped.mapping, f"{mapped.key}_positive"
+    labels = _outcome_labels(mapped.table, mapping)
     # A label that is not there any more is still shown: a problem says so.
     options = [*labels, *(name for name in mapping.positives if name not in labels)]
-    show_value("map_positive", list(mapping.positives))
+    show_value(key, list(mapping.positives))
     st.multiselect(
         "Positive class",
         options,
-        key="map_positive",
+        key=key,
         on_change=_change,
-        args=("positive",),
+        args=(mapped.key, "positive"),
         placeholder=NONE,
+        accept_new_options=mapped.of_source,
         help="Several labels can count as positive. All others are negative. Rows with a word "
         "such as `unknown` are left out.",
     )
 
 
-def _kind(mapping: ColumnMapping) -> str:
+def kind_of(mapping: ColumnMapping) -> str:
+    """How the scores are mapped: one column, by class or by model."""
     if mapping.models:
         return BY_MODEL
     return BY_CLASS if isinstance(mapping.score, tuple) else ONE
 
 
-def _other_names(upload: Upload) -> list[str]:
+def _other_names(mapped: Mapped) -> list[str]:
     """Columns that are not scores of a class: there can be a thousand of those."""
-    classes = upload.mapping.score if isinstance(upload.mapping.score, tuple) else ()
+    classes = mapped.mapping.score if isinstance(mapped.mapping.score, tuple) else ()
     taken = set(classes)
-    return [name for name in upload.table.columns if name not in taken]
+    return [name for name in mapped.table.columns if name not in taken]
 
 
-def _kind_control(kind: str) -> None:
-    show_value("map_kind", kind)
+def _kind_control(mapped: Mapped, kind: str) -> None:
+    key = f"{mapped.key}_kind"
+    show_value(key, kind)
     st.segmented_control(
         "Scores",
         (ONE, BY_CLASS, BY_MODEL),
         required=True,
-        key="map_kind",
+        key=key,
         on_change=_change_kind,
+        args=(mapped.key,),
         help="One column: the score of the positive class. By class: one column per class, such "
         "as a network's probabilities or logits. By model: one column per model, of the "
         "same rows.",
     )
 
 
-def _scores(upload: Upload, kind: str) -> None:
-    mapping, names = upload.mapping, upload.table.columns
+def _scores(mapped: Mapped, kind: str) -> None:
+    mapping, names = mapped.mapping, mapped.table.columns
     if kind == ONE:
-        _select("score", "Score", names, mapping.score)
+        _select(mapped, "score", "Score", names, mapping.score)
     elif kind == BY_MODEL:
-        show_value("map_models", list(mapping.models))
-        st.multiselect(
-            "Scores of models", names, key="map_models", on_change=_change, args=("models",)
-        )
+        _several(mapped, "models", "Scores of models", names, mapping.models)
     else:
-        show_value("map_classes", column_ranges.written(mapping.score_columns, names))
+        key = f"{mapped.key}_classes"
+        show_value(key, column_ranges.written(mapping.score_columns, names))
         st.text_input(
             f"Class columns ({len(mapping.score_columns):,})",
-            key="map_classes",
+            key=key,
             on_change=_change_classes,
+            args=(mapped.key,),
             help="Names separated by commas, ranges such as `p_0 … p_9` (or three dots), or `*` "
             "for any text: `p_*`.",
         )
@@ -119,43 +163,47 @@ def _uses_more(mapping: ColumnMapping) -> bool:
     return bool(set(mapping.changed()) - {"outcome", "score", "models", "positive", "slices"})
 
 
-def _more(upload: Upload) -> None:
-    mapping, names = upload.mapping, _other_names(upload)
+def _more(mapped: Mapped) -> None:
+    mapping, names = mapped.mapping, _other_names(mapped)
     classes = isinstance(mapping.score, tuple)
+
+    def select(role: str, label: str, options: Sequence[str] = names) -> None:
+        _select(mapped, role, label, options, getattr(mapping, role), optional=True)
+
     left, middle, right = st.columns(3, gap="medium")
     with left:
-        _select("split", "Split (calibration or test)", names, mapping.split, optional=True)
+        select("split", "Split (calibration or test)")
         if mapping.split is not None:
-            labels = _labels(upload.table, mapping.split)
-            _select("test_value", "Value of test rows", labels, mapping.test_value, optional=True)
-        _select("fold", "Cross-validation fold", names, mapping.fold, optional=True)
-        _select("weight", "Row weight", names, mapping.weight, optional=True)
-        _select("model", "Model column", names, mapping.model, optional=True)
+            select("test_value", "Value of test rows", _labels(mapped.table, mapping.split))
+        select("fold", "Cross-validation fold")
+        select("weight", "Row weight")
+        select("model", "Model column")
     with middle:
-        _select(
-            "group",
-            "Cluster ID (rows that are not independent)",
-            names,
-            mapping.group,
-            optional=True,
-        )
-        _select("time", "Time", names, mapping.time, optional=True)
-        if not classes:
-            _select("predicted", "Predicted label", names, mapping.predicted, optional=True)
+        select("group", "Cluster ID (rows that are not independent)")
+        select("time", "Time")
+        # An engine counts scores and labels, no predicted ones.
+        if not classes and not mapped.of_source:
+            select("predicted", "Predicted label")
     with right:
-        _slices(names, mapping)
-        _transform(mapping)
+        _several(mapped, "slices", "Slice by", names, mapping.slices, placeholder=NONE)
+        _transform(mapped)
         if mapping.decimal is not None:
-            _select("decimal", "Decimal mark", [",", "."], mapping.decimal)
+            _select(mapped, "decimal", "Decimal mark", [",", "."], mapping.decimal)
         if not classes:
-            _switch("swap", "Scores are for the negative class", mapping.swap)
-        _switch("drop_missing", "Leave out rows with missing values", mapping.drop_missing)
+            _switch(mapped, "swap", "Scores are for the negative class")
+        _switch(mapped, "drop_missing", "Leave out rows with missing values")
 
 
 def _select(
-    role: str, label: str, options: Sequence[Any], value: Hashable, *, optional: bool = False
+    mapped: Mapped,
+    role: str,
+    label: str,
+    options: Sequence[Any],
+    value: Hashable,
+    *,
+    optional: bool = False,
 ) -> None:
-    key = f"map_{role}"
+    key = f"{mapped.key}_{role}"
     choices = [None, *options] if optional or value is None else list(options)
     if value is not None and value not in choices:
         choices.append(value)
@@ -167,7 +215,8 @@ def _select(
         placeholder=NONE,
         key=key,
         on_change=_change,
-        args=(role,),
+        args=(mapped.key, role),
+        accept_new_options=mapped.of_source and role == "test_value",
     )
 
 
@@ -175,52 +224,50 @@ def _shown(option: object) -> str:
     return NONE if option is None else str(option)
 
 
-def _slices(names: Sequence[str], mapping: ColumnMapping) -> None:
-    show_value("map_slices", list(mapping.slices))
-    st.multiselect(
-        "Slice by", names, key="map_slices", on_change=_change, args=("slices",), placeholder=NONE
-    )
+def _several(
+    mapped: Mapped, role: str, label: str, names: Sequence[str], value: Sequence[str], **more: Any
+) -> None:
+    key = f"{mapped.key}_{role}"
+    show_value(key, list(value))
+    st.multiselect(label, names, key=key, on_change=_change, args=(mapped.key, role), **more)
 
 
-def _transform(mapping: ColumnMapping) -> None:
+def _transform(mapped: Mapped) -> None:
+    mapping, key = mapped.mapping, f"{mapped.key}_transform"
     known: Mapping[Transform, str] = OF_CLASSES if isinstance(mapping.score, tuple) else TRANSFORMS
     # What fits no more is still shown: a problem above says so.
     words = {**known, mapping.transform: known.get(mapping.transform, mapping.transform)}
-    show_value("map_transform", mapping.transform)
+    show_value(key, mapping.transform)
     st.selectbox(
         "Score format",
         list(words),
         format_func=words.__getitem__,
-        key="map_transform",
+        key=key,
         on_change=_change,
-        args=("transform",),
+        args=(mapped.key, "transform"),
     )
 
 
-def _switch(role: str, label: str, value: bool) -> None:
-    key = f"map_{role}"
-    show_value(key, value)
-    st.toggle(label, key=key, on_change=_change, args=(role,))
+def _switch(mapped: Mapped, role: str, label: str) -> None:
+    key = f"{mapped.key}_{role}"
+    show_value(key, getattr(mapped.mapping, role))
+    st.toggle(label, key=key, on_change=_change, args=(mapped.key, role))
 
 
-def _change(role: str) -> None:
-    session = state.current()
-    if session.upload is None:
-        return
-    chosen = st.session_state[f"map_{role}"]
+def _change(key: str, role: str) -> None:
+    mapped = Mapped.of(state.current(), key)
+    chosen = st.session_state[f"{mapped.key}_{role}"]
     value: Any = tuple(chosen) if isinstance(chosen, list) else chosen
     if role == "positive":
         value = value[0] if len(value) == 1 else value or None
-    mapping = session.upload.mapping.chosen(**{role: value})
-    state.map_anew(session, _with_labels(session.upload.table, mapping, role))
+    mapping = mapped.mapping.chosen(**{role: value})
+    mapped.put(_with_labels(mapped.table, mapping, role))
 
 
-def _change_kind() -> None:
-    session = state.current()
-    if session.upload is None:
-        return
-    kind, old = st.session_state["map_kind"], session.upload.mapping
-    table, scores = session.upload.table, old.score_columns
+def _change_kind(key: str) -> None:
+    mapped = Mapped.of(state.current(), key)
+    kind, old = st.session_state[f"{mapped.key}_kind"], mapped.mapping
+    table, scores = mapped.table, old.score_columns
     plain = replace(old, score=None, models=(), transform="none", swap=False)
     if kind == BY_CLASS:
         guessed = guess(table, ColumnMapping(outcome=old.outcome)).score
@@ -230,15 +277,13 @@ def _change_kind() -> None:
         mapping = replace(plain, models=scores, model=None)
     else:
         mapping = replace(plain, score=scores[0] if scores else None)
-    state.map_anew(session, _with_labels(table, mapping, "outcome"))
+    mapped.put(_with_labels(table, mapping, "outcome"))
 
 
-def _change_classes() -> None:
-    session = state.current()
-    if session.upload is not None:
-        names = session.upload.table.columns
-        chosen = column_ranges.read(st.session_state["map_classes"], names)
-        state.map_anew(session, session.upload.mapping.chosen(score=chosen))
+def _change_classes(key: str) -> None:
+    mapped = Mapped.of(state.current(), key)
+    chosen = column_ranges.read(st.session_state[f"{mapped.key}_classes"], mapped.table.columns)
+    mapped.put(mapped.mapping.chosen(score=chosen))
 
 
 def _with_labels(table: Table, mapping: ColumnMapping, role: str) -> ColumnMapping:

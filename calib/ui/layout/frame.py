@@ -18,7 +18,7 @@ from calib.core.predictions import Predictions
 from calib.core.progress import Progress
 from calib.loading.examples import EXAMPLES
 from calib.text import plain, sentence
-from calib.ui.controls import uploaders, views
+from calib.ui.controls import sources, uploaders, views
 from calib.ui.layout import charts, navigation, side_by_side, style
 from calib.ui.session import cancelling, identity, state
 from calib.ui.session.memory import share_heaps
@@ -96,16 +96,26 @@ def _notices(session: Session) -> None:
     if session.refused:
         st.warning("\n\n".join(session.refused))
         st.button("Dismiss", key="dismiss_refused", on_click=_dismiss)
+    if session.changed_since:
+        st.info(session.changed_since)
+        st.button("Dismiss", key="dismiss_changed", on_click=_dismiss_changed)
 
 
 def _wait(session: Session) -> NoReturn:
     """Ask for the data of the link, and end the page: what it would show is not of them."""
-    uploaders.awaited(session)
+    if session.awaited.query is None:
+        uploaders.awaited(session)
+    else:
+        sources.reopen(session)
     st.stop()
 
 
 def _dismiss() -> None:
     state.current().refused = ()
+
+
+def _dismiss_changed() -> None:
+    state.current().changed_since = ""
 
 
 def models(session: Session) -> tuple[Model, ...]:
@@ -129,6 +139,9 @@ def _models(
         Model(rows, analysis(session, rows, analyse, name if len(shown) > 1 else ""), name)
         for name, rows in shown.items()
     )
+    # A link to a source says what its rows gave, which is known from here on.
+    if session.upload is not None and session.upload.source is not None:
+        state.write_address(session)
     # The slider was drawn before the data were known.
     if state.follow_auto(session, found[0].analysis):
         st.rerun()

@@ -33,6 +33,10 @@ OF_SCORES = (
     "Rows are fetched from the source by their uncalibrated scores: choose Uncalibrated to see "
     "rows of its bins."
 )
+OF_ONE_SCORE = (
+    "Rows of a bin are fetched where each row has one score column. Here the score was made of "
+    "several columns, or a column names the model."
+)
 MAX_SLICES = 100
 HINT = "Select a range of scores above, or choose a bin here, to see its rows."
 EMPTY = "The bin around {:.3g} has no rows. Choose another."
@@ -69,7 +73,7 @@ def show(session: Session, model: Model, shown: Sequence[str]) -> None:
         return
     st.markdown(_sentence(picked, position))
     if not isinstance(model.rows, Predictions):
-        _counted(session, picked, position)
+        _counted(session, model, picked, position)
         return
     listed, mixed = st.columns([3, 2], gap="large")
     with listed:
@@ -78,11 +82,16 @@ def show(session: Session, model: Model, shown: Sequence[str]) -> None:
         _mix(session, model, picked, position)
 
 
-def _counted(session: Session, picked: ChosenBin, i: int) -> None:
+def _counted(session: Session, model: Model, picked: ChosenBin, i: int) -> None:
     """Some rows of the bin, from the source where the counts come from one."""
     connected = None if session.upload is None else session.upload.source
     if connected is None:
         st.caption(COUNTED)
+        return
+    mapping = connected.mapping
+    score = model.name if model.name in mapping.models else mapping.score
+    if not isinstance(score, str) or mapping.model is not None:
+        st.caption(OF_ONE_SCORE)
         return
     if picked.method != "uncalibrated":
         st.caption(OF_SCORES)
@@ -93,14 +102,14 @@ def _counted(session: Session, picked: ChosenBin, i: int) -> None:
         return
     try:
         with st.spinner("Asking the source"):
-            found = fetched(connected, low, high)
+            found = fetched(connected, score, low, high)
     except InputError as error:
         st.error(plain(str(error)))
         return
     st.dataframe(found, hide_index=True, height=320, alt=f"{len(found)} rows of the bin.")
 
 
-def fetched(connected: Connected, low: float, high: float) -> pd.DataFrame:
+def fetched(connected: Connected, score: str, low: float, high: float) -> pd.DataFrame:
     """Some rows of a range of scores, both ends included."""
     mapping = connected.mapping
     rows, table = connected.source.source(connected.table)
@@ -109,7 +118,7 @@ def fetched(connected: Connected, low: float, high: float) -> pd.DataFrame:
         low,
         high,
         outcome=mapping.outcome or "",
-        score=mapping.score_columns[0],
+        score=score,
         transform=mapping.transform,
         swap=mapping.swap,
         table=table,

@@ -12,6 +12,7 @@ from calib.text import quoted
 from calib.ui.session.choice import Choice, one_of, whole
 from calib.ui.session.choices import LINK_NAMES, Chosen
 from calib.ui.session.report_browser import COMPARED, REPORT
+from calib.ui.session.sources import Query, Seen
 
 VERSION = "1"
 FINGERPRINT_SHOWN = 12
@@ -32,14 +33,20 @@ class Source:
     name : str
         Of the file.
     n_rows : int or None
+    query : Query or None
+        How they were counted, if a source that the operator named has them.
+    seen : Seen
+        What they gave when they were counted.
     """
 
     fingerprint: str = ""
     name: str = ""
     n_rows: int | None = None
+    query: Query | None = field(default=None, compare=False)
+    seen: Seen = field(default=Seen(), compare=False)
 
     def __bool__(self) -> bool:
-        return bool(self.fingerprint or self.name)
+        return bool(self.fingerprint or self.name or self.query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,8 @@ def encode(link: Link) -> dict[str, str]:
     source = link.source
     named = {"data": source.fingerprint[:FINGERPRINT_SHOWN], "file": source.name}
     named["rows"] = "" if source.n_rows is None else str(source.n_rows)
+    if source.query is not None:
+        named |= {"query": source.query.written(), "seen": source.seen.written()}
     named["ex"] = link.example or ""
     named = {name: text for name, text in named.items() if text}
     for choice, value in link.chosen.changed(link.start).items():
@@ -126,6 +135,10 @@ def _with(link: Link, name: str, text: str) -> Link:
     if name == "rows":
         n_rows = whole(0, MAX_ROWS).read(text)
         return replace(link, source=replace(link.source, n_rows=n_rows))
+    if name == "query":
+        return replace(link, source=replace(link.source, query=Query.read(text)))
+    if name == "seen":
+        return replace(link, source=replace(link.source, seen=Seen.read(text)))
     if name not in ("v", REPORT, COMPARED, *RETIRED):
         raise ValueError("there is no such setting")
     return link

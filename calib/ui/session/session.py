@@ -34,7 +34,8 @@ from calib.ui.session.links import FINGERPRINT_SHOWN, Link, Source, decode, enco
 from calib.ui.session.memo import Memo
 from calib.ui.session.report_browser import ReportBrowser
 from calib.ui.session.serving import of_server
-from calib.ui.session.upload import Connected, Upload
+from calib.ui.session.sources import Query, Seen
+from calib.ui.session.upload import Connected, Draft, Upload
 
 T = TypeVar("T")
 SESSION = "calib"
@@ -119,8 +120,10 @@ class Session:
         Results on what is shown.
     cancelled : tuple or None
         What was shown, and the choices, when a computation was cancelled: it is not begun again.
+    draft : Draft or None
+        The table of a source whose columns are being mapped.
     refused_scan : (Connected, tuple of Problem) or None
-        The table of a source that was not counted, and why.
+        The table of a source that was not counted, and why; without a problem it was cancelled.
     changed_since : str
         What a refresh of the source has changed.
     latest : dict of str to LiveAnalysis
@@ -151,6 +154,7 @@ class Session:
     pending: Pending | None = None
     memo: Memo = field(default_factory=lambda: Memo(limits=LARGE))
     cancelled: tuple[object, ...] | None = None
+    draft: Draft | None = None
     refused_scan: tuple[Connected, tuple[Problem, ...]] | None = None
     changed_since: str = ""
     latest: dict[str, LiveAnalysis] = field(default_factory=dict)
@@ -174,8 +178,15 @@ class Session:
             first = self.example == FIRST_EXAMPLE and of_server() is None
             example = None if first else self.example
             return encode(Link(self.chosen, example, self.awaited, self.start))
-        source = source_of(self.upload)
-        return encode(Link(self.chosen, source=source, start=self.start))
+        return encode(Link(self.chosen, source=self.told(self.upload), start=self.start))
+
+    def told(self, upload: Upload) -> Source:
+        """What a link says of a person's own data, and how they can be counted again."""
+        source, rows, query = source_of(upload), upload.predictions, Query.of(upload.source)
+        if upload.source is None or rows is None:
+            return source
+        seen = Seen.of(upload.day, self.latest.get(rows.fingerprint))
+        return replace(source, query=query, seen=seen)
 
     @property
     def waits(self) -> bool:
@@ -228,9 +239,12 @@ class Session:
         self.named.clear()
 
     def follow(self, link: Link) -> None:
-        """Show the example of a link with its settings, as if the link had been opened."""
+        """Show the data of a link with its settings, as if the link had been opened."""
         if link.example is not None:
             self.choose_example(link.example)
+        elif link.source:
+            self.choose_example(self.example)
+            self.awaited, self.refused_scan = link.source, None
         self.chosen, self.start = link.chosen, Settings()
         self.named = set(link.chosen.changed(self.start)) | link.named
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ from calib.loading import (
     for_test_file,
     guess,
 )
+from calib.loading.checking.inspection import class_structure
+from calib.loading.loader import with_arguments
 from calib.loading.problems import refuse
 from calib.loading.reading.reader import stem
 from calib.text import plain, plural, quoted
@@ -41,11 +44,20 @@ class Connected:
     source: Connection
     table: str
     mapping: ColumnMapping
+    # Of one score column per class: "top:1" or "class:k".
+    view: str = ""
+    # All of the table, where they are known.
+    columns: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def label(self) -> str:
         """What the data are called."""
         return f"{self.source.name}: {self.table}"
+
+    def mapped(self, mapping: ColumnMapping) -> Connected:
+        """The same under another mapping; a view is one of the score columns that were there."""
+        view = self.view if mapping.score == self.mapping.score else ""
+        return replace(self, mapping=mapping, view=view)
 
     def counted(self, progress: Progress | None = None) -> Aggregate:
         """The counts of all rows of the table.
@@ -58,12 +70,17 @@ class Connected:
         from calib.scanning import scan
 
         mapping = self.mapping
+        if problems := list(class_structure(mapping)):
+            raise with_arguments(InputError(problems), mapping)
         rows, table = self.source.source(self.table)
         return scan(
             rows,
             table=table,
             outcome=mapping.outcome or "",
-            score=mapping.score if isinstance(mapping.score, str) else "",
+            score=mapping.score or "",
+            view=self.view if isinstance(mapping.score, tuple) else "",
+            models=mapping.models,
+            model=mapping.model,
             positive=mapping.positive,
             slices=mapping.slices,
             time=mapping.time,
@@ -78,6 +95,24 @@ class Connected:
             name=self.label,
             progress=progress,
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draft:
+    """A table of a source whose columns are being mapped, and its first rows."""
+
+    connected: Connected
+    first: Table
+
+    @classmethod
+    def of(cls, source: Connection, table: str, first: Table) -> Draft:
+        """The columns as they are guessed."""
+        columns = tuple(first.columns)
+        return cls(Connected(source, table, guess(first, models=True), "", columns), first)
+
+    def mapped(self, mapping: ColumnMapping) -> Draft:
+        """The same under another mapping."""
+        return replace(self, connected=self.connected.mapped(mapping))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,6 +136,8 @@ class Upload:
         Names of the files of counts.
     source : Connected or None
         Where the rows of the counts lie, so that they can be counted again.
+    day : str
+        When they were counted there, ISO 8601.
     """
 
     tables: tuple[Table, ...]
@@ -111,6 +148,7 @@ class Upload:
     checklist: tuple[str, ...]
     counted: tuple[str, ...] = ()
     source: Connected | None = None
+    day: str = ""
 
     @classmethod
     def of(
@@ -151,7 +189,10 @@ class Upload:
         mapping = ColumnMapping(
             outcome=first.outcome_name, score=first.score_name, time=first.time_name or None
         )
-        return cls((), mapping, None, (), {first.name: first}, _counted(first), files)
+        several = first.models != ("",)
+        models = {name: first.of_model(name) for name in first.models} if several else {}
+        models = models or {first.name: first}
+        return cls((), mapping, None, _noticed(first), models, _counted(first, models), files)
 
     @classmethod
     def of_source(cls, source: Connected, progress: Progress | None = None) -> Upload:
@@ -162,7 +203,8 @@ class Upload:
         InputError
             As `Connected.counted` does.
         """
-        return replace(cls.of_counts([(source.label, source.counted(progress))]), source=source)
+        made, today = source.counted(progress), datetime.now(UTC).date().isoformat()
+        return replace(cls.of_counts([(source.label, made)]), source=source, day=today)
 
     @property
     def table(self) -> Table:
@@ -240,11 +282,6 @@ def read_counts(content: bytes, file: str) -> Aggregate | None:
         raise
     except ValueError as error:
         raise refuse("counts", f"{quoted(file)} cannot be read. {error}") from None
-    if len(found.models) > 1:
-        raise refuse(
-            "counted-models",
-            f"{quoted(file)} counts {len(found.models)} models. Save each of them in a file.",
-        )
     return found
 
 
@@ -273,14 +310,29 @@ def _ask(files: Sequence[str]) -> Problem:
     )
 
 
-def _counted(found: Aggregate) -> tuple[str, ...]:
+def _noticed(found: Aggregate) -> tuple[Problem, ...]:
+    """What may mislead although the rows were counted."""
+    return tuple(
+        Problem("noticed", "warning", f"Model {quoted(model)}: {each}" if model else each)
+        for model, remarks in found.noticed.items()
+        for each in remarks
+    )
+
+
+def _counted(found: Aggregate, models: Mapping[str, Aggregate]) -> tuple[str, ...]:
     """What was counted, in short sentences."""
     cells = "one per score" if found.exact else "on a grid of scores"
-    sentences = [
-        f"{plural(found.n_rows, 'row')}, counted in {plural(found.table.n_cells, 'cell')}, {cells}",
-        f"Outcome: {plain(found.outcome_name)}, positive: {plain(found.positive_name)}",
-        f"Score: {plain(found.score_name)}",
+    several = len(models) > 1
+    sentences = [f"{plural(len(models), 'model')}: {named([*map(plain, models)])}"] * several
+    sentences += [
+        f"{plain(name) + ': ' if several else ''}{plural(each.n_rows, 'row')}, counted in "
+        f"{plural(each.table.n_cells, 'cell')}, {cells}"
+        for name, each in models.items()
     ]
+    outcome, positive = plain(found.outcome_name), plain(found.positive_name)
+    sentences.append(f"Outcome: {outcome}, positive: {positive}")
+    if found.score_name:
+        sentences.append(f"Score: {plain(found.score_name)}")
     if slices := [plain(name) for name in found.columns if name != found.time_name]:
         sentences.append(f"Counted by {', '.join(slices)}")
     if found.time_name:

@@ -1,0 +1,186 @@
+"""Tables of sources: counting their rows, opening a link to them, and saying what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from calib.analysis import LiveAnalysis
+from calib.analysis.run import Data
+from calib.core.progress import Progress
+from calib.loading import InputError, Problem
+from calib.text import number, p_value, percent, plain, plural, sentence
+from calib.ui.controls import uploaders
+from calib.ui.session import state
+from calib.ui.session.choices import MODELS
+from calib.ui.session.links import FINGERPRINT_SHOWN, Source
+from calib.ui.session.session import Session
+from calib.ui.session.sources import Query, Seen
+from calib.ui.session.turns import HEAVY
+from calib.ui.session.upload import Connected, Upload
+
+Repair = Callable[[Session, Connected], None]
+CANCELLED = "The rows were not counted: this was cancelled."
+
+
+def analyse(session: Session, connected: Connected) -> None:
+    """Count all rows and show them."""
+    upload = _counted(session, connected)
+    session.reset(MODELS)
+    session.receive(upload)
+    session.unseen = "unknown"
+    st.rerun()
+
+
+def _counted(session: Session, connected: Connected) -> Upload:
+    """Count all rows; a click on Cancel ends the query, since it ends this run of the page."""
+    slot, below = st.empty(), st.empty()
+    # It takes the place of the last reason, until there is another.
+    session.refused_scan = None
+    with below:
+        st.button("Cancel", key="connect_cancel", on_click=_refuse, args=(connected,))
+    try:
+        with HEAVY.turn():
+            return Upload.of_source(connected, shown_in(slot))
+    except InputError as error:
+        session.refused_scan = connected, error.problems
+        st.rerun()
+
+
+def _refuse(connected: Connected) -> None:
+    state.current().refused_scan = connected, ()
+
+
+def shown_in(slot: DeltaGenerator) -> Progress:
+    """A progress bar."""
+
+    def progress(share: float, text: str) -> None:
+        slot.progress(share, f"{plain(text)} …")
+
+    return progress
+
+
+def refused(session: Session, connected: Connected, repair: Repair) -> bool:
+    """Whether the last count of this table gave nothing; why, and the repairs."""
+    if session.refused_scan is None or session.refused_scan[0] != connected:
+        return False
+    problems = session.refused_scan[1]
+    if not problems:
+        st.info(CANCELLED)
+    for i, problem in enumerate(problems):
+        st.error(problem.sentence)
+        with st.container(horizontal=True):
+            for j, (label, repaired) in enumerate(_repairs(problem, connected)):
+                st.button(
+                    sentence(label),
+                    key=f"connect_repair_{problem.code}_{i}_{j}",
+                    type="primary",
+                    icon=":material/build:",
+                    on_click=repair,
+                    args=(session, repaired),
+                )
+    return True
+
+
+def _repairs(problem: Problem, connected: Connected) -> list[tuple[str, Connected]]:
+    """What a person can answer, and the columns as they are meant then."""
+    mapping = connected.mapping
+    found = [(each.label, mapping.chosen(**each.arguments)) for each in problem.choices]
+    if problem.repair is not None:
+        changed = problem.repair.changed(mapping)
+        found.insert(0, (problem.repair_label, mapping.chosen(**changed)))
+    return [(label, connected.mapped(each)) for label, each in found]
+
+
+def reopen(session: Session) -> None:
+    """Count the rows of the link again, or say why that cannot be done here."""
+    before, query = session.awaited, session.awaited.query
+    assert query is not None
+    rows = "" if before.n_rows is None else f" ({plural(before.n_rows, 'row')})"
+    st.markdown(f"## This link is for **{plain(query.label)}**{rows}")
+    try:
+        connected = session.memo(type(query).connected, query)
+    except InputError as error:
+        st.error(" ".join(problem.sentence for problem in error.problems))
+        uploaders.example_instead()
+        return
+    if refused(session, connected, _reopened):
+        with st.container(horizontal=True):
+            st.button("Count the rows again", key="recount", on_click=_again, type="primary")
+            uploaders.example_instead()
+        return
+    st.markdown("The source counts all rows again.")
+    upload = _counted(session, connected)
+    session.take(upload)
+    session.changed_since = _changes(session, before, upload)
+    st.rerun()
+
+
+def _reopened(session: Session, connected: Connected) -> None:
+    """Go on with the columns as a repair maps them."""
+    session.refused_scan = None
+    session.awaited = replace(session.awaited, query=Query.of(connected))
+
+
+def _again() -> None:
+    state.current().refused_scan = None
+
+
+def refresh(session: Session) -> None:
+    """Ask the source again, and say what changed since."""
+    upload = session.upload
+    if upload is None or upload.source is None:
+        return
+    refused(session, upload.source, analyse)
+    if not st.button("Refresh from the source", key="connect_refresh", icon=":material/refresh:"):
+        return
+    assert upload.predictions is not None
+    _analysed(session, upload.predictions)
+    before, made = session.told(upload), _counted(session, upload.source)
+    session.take(made)
+    session.changed_since = _changes(session, before, made)
+    st.rerun()
+
+
+def _analysed(session: Session, rows: Data) -> LiveAnalysis | None:
+    """The analysis, with its progress; None where there can be none."""
+    slot = st.empty()
+    try:
+        return state.analysis(session, rows, shown_in(slot))
+    except ValueError:
+        return None  # the pages say why
+    finally:
+        slot.empty()
+
+
+def _changes(session: Session, before: Source, upload: Upload) -> str:
+    """What is different from what a link, a report or the page said, in a sentence or two."""
+    assert upload.source is not None
+    model, day = before.name.removeprefix(f"{upload.source.label}: "), before.seen.day
+    # A report is about one of several models.
+    rows = upload.models.get(model, upload.predictions)
+    assert rows is not None
+    known = [each.fingerprint[:FINGERPRINT_SHOWN] for each in (upload, rows)]
+    if before.fingerprint in known:
+        return f"Nothing changed{f' since {day}' if day else ''}: the source has the same counts."
+    session.adapt_to_data(rows)
+    now = Seen.of(upload.day, _analysed(session, rows))
+    days = f"Counted on {day} and on {upload.day}. " if day else ""
+    return plain(days + " ".join(_told(before.seen, now)))
+
+
+def _told(before: Seen, now: Seen) -> Iterator[str]:
+    if before.n_rows is None or now.n_rows is None:
+        yield "The source has other counts now."
+        return
+    yield f"Rows: {before.n_rows:,} before, {now.n_rows:,} now."
+    yield f"Base rate: {percent(before.base_rate)} before, {percent(now.base_rate)} now."
+    errors = [f"{number(each.ks_error, 4)} ({p_value(each.p)})" for each in (before, now)]
+    yield f"KS error: {errors[0]} before, {errors[1]} now."
+    if before.verdict == now.verdict:
+        yield f"{now.verdict}, before and now."
+    else:
+        yield f"{before.verdict} before; {now.verdict} now."

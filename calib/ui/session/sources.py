@@ -1,0 +1,246 @@
+"""Sources that the operator named, and how a link or a report says what was counted there.
+
+A link comes from anybody. It names a source, a table and columns, never a path or an address: a
+server opens only what its own operator named.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from calib.analysis import Analysis
+from calib.loading import ColumnMapping, column_ranges
+from calib.loading.problems import refuse
+from calib.text import quoted
+from calib.ui.session.upload import Connected
+
+if TYPE_CHECKING:
+    from calib.scanning.connections import Connection
+
+# Longer addresses are cut by browsers and proxies.
+MAX_TEXT = 6_000
+MAX_DIGITS = 12
+# From so many classes on, a link names ranges of columns.
+FEW_CLASSES = 12
+WRONG = "it must be what this app writes for a connected source"
+OPTIONS = {each.name: each.default for each in fields(ColumnMapping) if each.compare}
+LISTS_TOO = ("score", "positive")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The sources, and what is wrong with their sections."""
+
+    sources: Mapping[str, Connection]
+    problems: tuple[str, ...]
+
+
+def named() -> Found:
+    """The sources of secrets.toml; none where there is no such file."""
+    try:
+        sections = st.secrets.get("connections", {})
+    except FileNotFoundError:
+        return Found({}, ())
+    if not sections:
+        return Found({}, ())
+    # Engines take their time to import, and most servers have no sources.
+    from calib.scanning.connections import Connection
+
+    sources, problems = {}, []
+    for name, options in sections.items():
+        try:
+            sources[name] = Connection.of(name, options)
+        except ValueError as error:
+            problems.append(str(error))
+    return Found(sources, tuple(problems))
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """How rows were counted; all of it is only what somebody wrote in a link.
+
+    Attributes
+    ----------
+    source, table : str
+    mapping : ColumnMapping
+    view : str
+    classes : str
+        The score columns as ranges, where there are many.
+    """
+
+    source: str
+    table: str
+    mapping: ColumnMapping
+    view: str = ""
+    classes: str = ""
+
+    @classmethod
+    def of(cls, connected: Connected | None) -> Query | None:
+        """The query that a link holds; None where the operator named no such source."""
+        if connected is None or named().sources.get(connected.source.name) != connected.source:
+            return None
+        mapping, classes = connected.mapping, ""
+        if isinstance(mapping.score, tuple) and len(mapping.score) > FEW_CLASSES:
+            classes = column_ranges.written(mapping.score, connected.columns)
+            if column_ranges.read(classes, connected.columns) == mapping.score:
+                mapping = replace(mapping, score=None)
+            else:
+                classes = ""
+        made = cls(connected.source.name, connected.table, mapping, connected.view, classes)
+        return made if len(made.written()) <= MAX_TEXT else None
+
+    def written(self) -> str:
+        """As a link writes it.
+
+        Examples
+        --------
+        >>> query = Query("team", "march.parquet", ColumnMapping(outcome="y", score="p"))
+        >>> query.written()
+        '{"source":"team","table":"march.parquet","outcome":"y","score":"p"}'
+        >>> Query.read(query.written()) == query
+        True
+        """
+        own = {name: getattr(self, name) for name in ("source", "table", "view", "classes")}
+        known = {name: text for name, text in own.items() if text}
+        named = {**known, **self.mapping.changed()}
+        return json.dumps(named, ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def read(cls, text: str) -> Query:
+        """What a link says.
+
+        Raises
+        ------
+        ValueError
+            If it is nothing that `written` gives.
+        """
+        try:
+            data = json.loads(text if len(text) <= MAX_TEXT else "")
+        except (ValueError, RecursionError):
+            raise ValueError(WRONG) from None
+        if not isinstance(data, dict):
+            raise ValueError(WRONG)
+        own = {name: data.pop(name, "") for name in ("source", "table", "view", "classes")}
+        if not all(isinstance(each, str) for each in own.values()) or not own["source"]:
+            raise ValueError(WRONG)
+        named = {name: _value(name, value) for name, value in data.items()}
+        try:
+            return cls(**own, mapping=ColumnMapping(**named))
+        except ValueError:  # it repeats what somebody wrote
+            raise ValueError(WRONG) from None
+
+    @property
+    def label(self) -> str:
+        """What the data are called."""
+        return f"{self.source}: {self.table}"
+
+    def connected(self) -> Connected:
+        """The table, if the operator of this server named its source.
+
+        Raises
+        ------
+        InputError
+            If not, or if the source does not answer or has no such table.
+        """
+        source = named().sources.get(self.source)
+        if source is None:
+            raise refuse(
+                "no-source",
+                f"This server knows no source {quoted(self.source)}. Its operator can name it in "
+                "`secrets.toml`; or open the link on the server where it was made.",
+            )
+        columns = tuple(source.first_rows(self.table).columns)
+        mapping = self.mapping
+        if self.classes:
+            mapping = replace(mapping, score=column_ranges.read(self.classes, columns))
+        return Connected(source, self.table, mapping, self.view, columns)
+
+
+def _value(name: str, value: Any) -> Any:
+    """The value of one field of a mapping, of the kind that it must have."""
+    default = OPTIONS.get(name, ValueError)
+    if isinstance(value, list) and (name in LISTS_TOO or isinstance(default, tuple)):
+        if all(isinstance(each, str) for each in value):
+            return tuple(value)
+    elif isinstance(default, bool):
+        if isinstance(value, bool):
+            return value
+    elif isinstance(value, str) and default is not ValueError and not isinstance(default, tuple):
+        return value
+    raise ValueError(WRONG)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What rows of a source gave on some day.
+
+    Attributes
+    ----------
+    day : str
+        ISO 8601; "" if it is not known.
+    n_rows : int or None
+        None where there was no analysis yet; then nothing of what follows is known either.
+    base_rate, ks_error, p : float
+        Of the uncalibrated scores; p of the KS test.
+    verdict : str
+        As the heading of a page.
+    """
+
+    day: str = ""
+    n_rows: int | None = None
+    base_rate: float = math.nan
+    ks_error: float = math.nan
+    p: float = math.nan
+    verdict: str = ""
+
+    @classmethod
+    def of(cls, day: str, analysis: Analysis | None) -> Seen:
+        """What an analysis of that day says."""
+        if analysis is None:
+            return cls(day)
+        data, verdict = analysis.data, analysis.verdict
+        ks = analysis.uncalibrated.metrics["ks_error"].value
+        p = verdict.p_adjusted.get("ks", math.nan)
+        return cls(day, data.n_rows, data.base_rate, ks, p, verdict.heading)
+
+    def written(self) -> str:
+        """As a link writes it.
+
+        Examples
+        --------
+        >>> Seen("2026-11-22", 500, 0.25, 0.031, 0.02, "Inconclusive").written()
+        '2026-11-22~500~0.25~0.031~0.02~Inconclusive'
+        """
+        if self.n_rows is None:
+            return self.day
+        numbers = (f"{each:.4g}" for each in (self.base_rate, self.ks_error, self.p))
+        return "~".join((self.day, str(self.n_rows), *numbers, self.verdict))
+
+    @classmethod
+    def read(cls, text: str) -> Seen:
+        """What a link says.
+
+        Raises
+        ------
+        ValueError
+            If it is nothing that `written` gives.
+        """
+        day, *more = text[:200].split("~", 5)
+        try:
+            known = date.fromisoformat(day).isoformat() if day else ""
+            if not more:
+                return cls(known)
+            n_rows, *numbers, verdict = more
+            rate, ks, p = map(float, numbers)
+            if not all(math.isnan(each) or 0.0 <= each <= 1.0 for each in (rate, ks, p)):
+                raise ValueError
+            return cls(known, int(n_rows[:MAX_DIGITS]), rate, ks, p, verdict)
+        except ValueError:
+            raise ValueError("it must be a day, and what was found on it") from None
