@@ -27,7 +27,7 @@ from calib.calibrators import calibrator
 from calib.core.counted import CountedRows
 from calib.core.predictions import Predictions
 from calib.core.views import BinaryView
-from calib.crossfit.defaults import default_settings
+from calib.crossfit.settings import default_settings
 from calib.metrics.proper import row_log_loss
 from calib.numerics.arrays import FloatArray
 

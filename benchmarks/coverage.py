@@ -37,7 +37,7 @@ from benchmarks._populations import (
 )
 from calib import analyze, metrics
 from calib.analysis import Analysis
-from calib.analysis.differences import Reference, contributions, differences
+from calib.analysis.methods import Reference, contributions, differences
 from calib.analysis.verdict import calibration_tests, judge
 from calib.calibrators import CALIBRATORS
 from calib.core.cells import ScoreCells
@@ -46,9 +46,8 @@ from calib.core.views import BinaryView
 from calib.crossfit.estimates import LOSSES, mean_estimate
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
-from calib.curves.corp import corp_curve
+from calib.curves.rate import corp_curve, smooth_curve
 from calib.curves.reliability import Band, reliability_curve
-from calib.curves.smooth import smooth_curve
 from calib.metrics.base import TestResult
 from calib.metrics.by_cluster import clustered_tests, resampled_test
 from calib.metrics.proper import row_brier, row_log_loss

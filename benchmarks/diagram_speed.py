@@ -20,7 +20,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from benchmarks._clock import cpu_seconds
 from calib.core.cells import ScoreCells
-from calib.curves.corp import corp_curve
+from calib.curves.rate import corp_curve
 from calib.curves.reliability import reliability_curve
 from calib.numerics.threads import single_thread
 

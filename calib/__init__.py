@@ -36,9 +36,8 @@ if _typing.TYPE_CHECKING:
     from calib.core.predictions import Predictions
     from calib.core.progress import Progress
     from calib.crossfit.clipping import compare_clipping
-    from calib.crossfit.defaults import default_settings
     from calib.crossfit.matrix_comparison import compare_multiclass
-    from calib.crossfit.settings import Settings
+    from calib.crossfit.settings import Settings, default_settings
     from calib.exports import export, load_calibrator
     from calib.loading import InputError, examples, load, load_models
     from calib.reports import Report
@@ -63,11 +62,10 @@ _HOMES = {
     "calib.loading": ("InputError", "load", "load_models"),
     "calib.loading.examples": ("examples",),
     "calib.crossfit.clipping": ("compare_clipping",),
-    "calib.crossfit.defaults": ("default_settings",),
     "calib.crossfit.matrix_comparison": ("compare_multiclass",),
     "calib.metrics": ("metrics",),
     "calib.plot": ("plot",),
-    "calib.crossfit.settings": ("Settings",),
+    "calib.crossfit.settings": ("Settings", "default_settings"),
     "calib.scanning": ("scan", "scan_sql"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

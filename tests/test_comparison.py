@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 from calib.analysis import analyze
-from calib.analysis.differences import Reference, contributions, differences
+from calib.analysis.methods import Reference, contributions, differences
 from calib.calibrators import CALIBRATORS, Calibrator
 from calib.core.predictions import Predictions
 from calib.core.views import BinaryView

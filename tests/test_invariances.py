@@ -18,9 +18,8 @@ from calib.core.cells import ScoreCells
 from calib.core.predictions import Predictions
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.settings import Settings
-from calib.curves.corp import corp_curve
+from calib.curves.rate import corp_curve, smooth_curve
 from calib.curves.reliability import reliability_curve
-from calib.curves.smooth import smooth_curve
 from calib.metrics import score_metrics
 
 GRID = np.linspace(0.01, 0.99, 50)

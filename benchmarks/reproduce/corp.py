@@ -9,7 +9,7 @@ from benchmarks.reproduce.small import small_multiples
 from benchmarks.reproduce.sources import find
 from benchmarks.reproduce.tables import beside, markdown
 from calib import ScoreCells, metrics
-from calib.curves.corp import corp_curve
+from calib.curves.rate import corp_curve
 from calib.figures import Chart
 from calib.figures.layers import diagonal, rate_layers
 from calib.figures.scales import LINEAR

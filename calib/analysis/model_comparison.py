@@ -13,9 +13,8 @@ from calib.analysis.run import Data
 from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
-from calib.crossfit.defaults import with_view
 from calib.crossfit.estimates import LOSSES, losses, mean_estimate
-from calib.crossfit.settings import Settings
+from calib.crossfit.settings import Settings, with_view
 from calib.metrics import matrix_metrics
 from calib.numerics.arrays import FloatArray
 from calib.text import numbers_of

@@ -17,12 +17,11 @@ from calib.core.lazy import LazyMapping
 from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.crossfit.defaults import default_settings, with_view
 from calib.crossfit.epsilon import rows_outside
 from calib.crossfit.estimates import LOSSES, losses, mean_estimate
 from calib.crossfit.fitting import cross_fit
 from calib.crossfit.matrix_comparison import LiveMulticlassComparison, compare, log_losses
-from calib.crossfit.settings import Settings
+from calib.crossfit.settings import Settings, default_settings, with_view
 from calib.curves.functions import (
     compact_logit_curve,
 )

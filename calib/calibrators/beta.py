@@ -1,4 +1,4 @@
-"""Beta calibration with all three parameters."""
+"""Beta calibration: logistic regression on ln s and -ln(1 - s), and two of its special cases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from calib.calibrators.increasing import IncreasingSigmoid
 from calib.calibrators.registry import register
 from calib.numerics.arrays import FloatArray
-from calib.numerics.transforms import clip_certain
+from calib.numerics.transforms import certain_logit, clip_certain
 
 
 @register(
@@ -85,3 +85,86 @@ def beta_expression(a: float, b: float, c: float) -> str:
     scale = f"{math.exp(c):.3g}" if abs(c) < 700.0 else f"e^{c:.3g}"
     odds = f"s^{a:.3g}" if scale == "1" else f"({scale} s^{a:.3g})"
     return f"1 / (1 + (1 - s)^{b:.3g} / {odds})"
+
+
+@register(
+    "beta_ab",
+    "Beta, midpoint 1/2",
+    simplicity=36,
+    summary="Assumes beta-distributed scores, and that a score of 0.5 is right.",
+    source="Kull, Silva Filho, Flach 2017",
+    aliases="beta calibration with two parameters",
+)
+class BetaMidpoint(IncreasingSigmoid):
+    """1 / (1 + 1 / (e^c s^a / (1 - s)^b)) with a, b >= 0 and c = (a - b) ln 2.
+
+    c makes 1/2 a fixed point: a logistic regression without intercept on ln 2s and -ln 2(1 - s).
+
+    Attributes
+    ----------
+    a_, b_, c_ : float
+    constant_, separated_ : bool
+        As in `beta`; a constant calibrated score is the base rate and not 1/2.
+
+    References
+    ----------
+    Kull, Silva Filho, Flach 2017, "Beta calibration", AISTATS.
+
+    Examples
+    --------
+    >>> fitted = BetaMidpoint().fit([0.1, 0.3, 0.4, 0.6, 0.7, 0.9], [0, 0, 1, 0, 0, 1])
+    >>> fitted.predict([0.1, 0.5, 0.9]).round(3)
+    array([0.087, 0.5  , 0.751])
+    """
+
+    has_intercept = False
+    features = ("ln 2s", "-ln 2(1 - s)")
+
+    def _columns(self, scores: FloatArray) -> list[FloatArray]:
+        clipped = clip_certain(scores)
+        return [np.log(2.0 * clipped), -math.log(2.0) - np.log1p(-clipped)]
+
+    def _name_parameters(self) -> None:
+        self.a_, self.b_ = map(float, self.slopes_)
+        self.c_ = self.intercept_ if self.constant_ else (self.a_ - self.b_) * math.log(2.0)
+
+    def _expression(self) -> str:
+        return beta_expression(self.a_, self.b_, self.c_)
+
+
+@register(
+    "beta_am",
+    "Beta, a = b",
+    simplicity=35,
+    summary="Assumes beta-distributed scores with equal shape parameters (a = b).",
+    source="Kull, Silva Filho, Flach 2017",
+    aliases="beta calibration with two parameters",
+)
+class BetaSymmetric(IncreasingSigmoid):
+    """1 / (1 + 1 / (e^c s^a / (1 - s)^a)) with a >= 0: the curve of `logistic`, in beta's terms.
+
+    Attributes
+    ----------
+    a_, c_ : float
+    constant_, separated_ : bool
+        As in `beta`.
+
+    References
+    ----------
+    Kull, Silva Filho, Flach 2017, "Beta calibration", AISTATS.
+
+    Examples
+    --------
+    >>> fitted = BetaSymmetric().fit([0.1, 0.3, 0.4, 0.6, 0.7, 0.9], [0, 0, 1, 0, 1, 1])
+    >>> fitted.formula()
+    '1 / (1 + (1 - s)^1.5 / s^1.5)'
+    """
+
+    def _columns(self, scores: FloatArray) -> list[FloatArray]:
+        return [certain_logit(scores)]
+
+    def _name_parameters(self) -> None:
+        self.a_, self.c_ = float(self.slopes_[0]), self.intercept_
+
+    def _expression(self) -> str:
+        return beta_expression(self.a_, self.a_, self.c_)

@@ -1,4 +1,4 @@
-"""Logistic calibration: a straight line on the log-odds."""
+"""Logistic calibration: a straight line on the log-odds, or on the raw score (Platt scaling)."""
 
 from __future__ import annotations
 
@@ -53,3 +53,52 @@ class Logistic(IncreasingSigmoid):
 
     def _expression(self) -> str:
         return f"1 / (1 + exp(-({self.slope_:.3g} logit(s) {signed(self.intercept_)})))"
+
+
+@register(
+    "platt",
+    "Platt",
+    simplicity=20,
+    summary="Assumes an S-shaped (sigmoid) curve of the score itself.",
+    source="Platt 1999",
+    aliases="Platt scaling, sigmoid calibration",
+)
+class Platt(IncreasingSigmoid):
+    """sigmoid(gamma s + delta), fitted to softened outcomes by maximum likelihood.
+
+    A positive counts as (N+ + 1)/(N+ + 2) and a negative as 1/(N- + 2), so that the fit exists
+    for separated classes too. The curve works on the score itself; `logistic` on its log-odds.
+
+    Attributes
+    ----------
+    slope_, intercept_ : float
+        gamma and delta.
+    constant_ : bool
+        True where the observed rate does not rise with the score; the calibrated score is the base
+        rate.
+
+    References
+    ----------
+    Platt 1999, "Probabilistic outputs for support vector machines".
+    Lin, Lin, Weng 2007, "A note on Platt's probabilistic outputs", doi:10.1007/s10994-007-5018-6.
+
+    Examples
+    --------
+    >>> fitted = Platt().fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
+    >>> fitted.formula()
+    '1 / (1 + exp(-(1.84 s - 0.92)))'
+    >>> fitted.predict([0.0, 0.5]).round(3)
+    array([0.285, 0.5  ])
+    """
+
+    smooth_targets = True
+    features = ("s",)
+
+    def _columns(self, scores: FloatArray) -> list[FloatArray]:
+        return [scores]
+
+    def _name_parameters(self) -> None:
+        self.slope_ = float(self.slopes_[0])
+
+    def _expression(self) -> str:
+        return f"1 / (1 + exp(-({self.slope_:.3g} s {signed(self.intercept_)})))"

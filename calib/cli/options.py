@@ -22,8 +22,7 @@ from calib.analysis.periods import UNITS
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
-from calib.crossfit.defaults import default_settings
-from calib.crossfit.settings import Settings
+from calib.crossfit.settings import Settings, default_settings
 from calib.loading import ColumnMapping, InputError, Problem, load
 from calib.loading.examples import EXAMPLES
 from calib.loading.loader import LoadOptions, ModelOptions

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas as pd
 
-from calib.core import aggregate_file, aggregate_json
+from calib.core import aggregate_file
 from calib.core.counted import CountedRows
 from calib.core.strata import NONE, JoinedStrata, Part, Strata
 from calib.numerics.arrays import IntArray, Locked
@@ -345,7 +345,7 @@ class Aggregate:
         >>> Aggregate.from_json(counted.to_json()).frame().equals(counted.frame())
         True
         """
-        return aggregate_json.to_json(self.parts, self.strata, self.table, self._others())
+        return aggregate_file.to_json(self.parts, self.strata, self.table, self._others())
 
     @classmethod
     def from_json(cls, data: Any) -> Aggregate:
@@ -356,7 +356,7 @@ class Aggregate:
         ValueError
             If an entry is missing or unknown, or cells contradict each other.
         """
-        return cls(**aggregate_json.from_json(data))
+        return cls(**aggregate_file.from_json(data))
 
     @staticmethod
     def is_saved_at(path: str | Path | BinaryIO) -> bool:

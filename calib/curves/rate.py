@@ -1,4 +1,4 @@
-"""Observed frequency as a function of the score, without bins: what CORP and smooth curves are."""
+"""Observed frequency as a function of the score, without bins: CORP and smooth curves."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ import numpy as np
 import pandas as pd
 
 from calib.core.cells import ScoreCells
-from calib.numerics.arrays import FloatArray, Locked
+from calib.numerics.arrays import FloatArray, IntArray, Locked
 from calib.numerics.binning import bin_cells
+from calib.numerics.few_cells import bucket_starts, into_buckets
+from calib.numerics.intervals import normal_quantile, wilson_interval
+from calib.numerics.isotonic import increasing_blocks, pool_adjacent_violators
+from calib.numerics.resampling import draw_sums
+from calib.numerics.smoothed_rate import fit_smooth
+from calib.numerics.transforms import sigmoid
 from calib.uncertainty import Replicates
 
 RateKind = Literal["corp", "smooth"]
@@ -94,3 +100,203 @@ def whole_design_effect(cells: ScoreCells, clusters: Replicates | None) -> float
     if alone <= 0.0:
         return 1.0
     return max(1.0, float(gap[1:].var() * cells.total_weight**2 / alone))
+
+
+MAX_POINTS = 200
+
+
+def smooth_curve(
+    cells: ScoreCells, *, confidence_level: float = 0.95, clusters: Replicates | None = None
+) -> RateCurve:
+    """Smoothing-spline estimate of the observed frequency, with a pointwise band.
+
+    The spline is that of the integrated calibration index. The band is normal on the log-odds
+    scale, with the standard error of the fit when its penalty is read as a prior. It needs no
+    resampling, and where the fit smooths too much it is wide enough for that too. Where rows come
+    in clusters the fit counts as many rows as bend a curve as much if they are independent, and the
+    band as many as move all of it as much.
+
+    Parameters
+    ----------
+    cells : ScoreCells
+        Evidence is counted in effective rows.
+    confidence_level : float
+        In (0, 1).
+    clusters : Replicates, optional
+        Resamples of the clusters that the rows come in.
+
+    Returns
+    -------
+    RateCurve
+        About 200 points, half of them even in score and half in weight. Where all scores or all
+        outcomes are equal, the base rate with its Wilson interval.
+
+    Raises
+    ------
+    ValueError
+        If `confidence_level` is not in (0, 1).
+
+    References
+    ----------
+    Lucena 2018, equation 1, arXiv:1809.07751 (curve). Nychka 1988,
+    doi:10.1080/01621459.1988.10478711 (band).
+
+    Examples
+    --------
+    >>> y = [0, 0, 1, 1] * 30 + [1, 1, 0, 0] * 10
+    >>> cells = ScoreCells.from_arrays(y, [0.2, 0.4, 0.6, 0.8] * 40)
+    >>> smooth_curve(cells).observed.round(2)
+    array([0.24, 0.28, 0.72, 0.76])
+    """
+    check_level(confidence_level)
+    starts = bucket_starts(cells.score, cells.weight, MAX_POINTS)
+    score = np.unique(np.append(cells.score[starts], cells.score[-1]))
+    effect = whole_design_effect(cells, clusters)
+    observed, low, high = _band(cells, score, effect, confidence_level)
+    return RateCurve("smooth", score, observed, low, high, confidence_level)
+
+
+def _band(
+    cells: ScoreCells, score: FloatArray, effect: float, confidence_level: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    known = cells.in_effective_rows()
+    # Groups whose scores are spread move the whole curve more than they bend it.
+    wider = max(1.0, effect / cells.design_effect)
+    fit = fit_smooth(known)
+    if fit is None:
+        rate = np.full(len(score), min(1.0, cells.base_rate))
+        effective = np.full(len(score), known.total_weight / wider)
+        return rate, *wilson_interval(rate, effective, confidence_level)
+    middle = fit.log_odds(score)
+    half = normal_quantile(confidence_level) * fit.error(score) * np.sqrt(wider)
+    return sigmoid(middle), sigmoid(middle - half), sigmoid(middle + half)
+
+
+# A band is drawn from this many buckets of neighbouring scores: finer ones change nothing seen.
+BAND_BUCKETS = 256
+MAX_BLOCKS = 300
+FEW_OF_AN_OUTCOME = 5.0
+
+
+def corp_curve(
+    cells: ScoreCells,
+    *,
+    confidence_level: float = 0.95,
+    n_replicates: int = 1_000,
+    random_state: int = 0,
+    clusters: Replicates | None = None,
+) -> RateCurve:
+    """Isotonic regression (PAV) of the outcome on the score, with a pointwise band.
+
+    The band is the percentile bootstrap over rows. It fails where a block holds one outcome only,
+    as at the ends: every resample of such a block is the same, and nearly so with fewer than five
+    rows of the rarer outcome. There the block's Wilson interval is added. Since no true frequency
+    falls, a bound holds for all larger (or smaller) scores too. Rows are resampled in at most about
+    256 buckets of score. Where they come in clusters, as many are drawn as would vary as much if
+    they were independent.
+
+    Parameters
+    ----------
+    cells : ScoreCells
+    confidence_level : float
+        In (0, 1).
+    n_replicates : int
+    random_state : int
+        Seed of the bootstrap.
+    clusters : Replicates, optional
+        Resamples of the clusters that the rows come in.
+
+    Returns
+    -------
+    RateCurve
+        Points at the lowest and the highest score of every block (of more than 300 blocks, of some
+        300), and where the band was resampled.
+
+    Raises
+    ------
+    ValueError
+        If `confidence_level` is not in (0, 1).
+
+    References
+    ----------
+    Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118.
+
+    Examples
+    --------
+    >>> cells = ScoreCells.from_arrays([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.8])
+    >>> curve = corp_curve(cells)
+    >>> curve.score, curve.observed
+    (array([0.1, 0.3, 0.6, 0.8]), array([0. , 0.5, 0.5, 1. ]))
+    """
+    check_level(confidence_level)
+    edges = increasing_blocks(cells.rate, cells.weight)
+    effect = local_design_effect(cells, clusters, cells.score)
+    rate, low, high = _blocks(cells, edges, effect, confidence_level)
+    ends = _ends(edges)
+    block = np.searchsorted(edges, ends, side="right") - 1
+    rng = np.random.default_rng(random_state)
+    x, band_low, band_high = _bootstrap(cells, effect, confidence_level, n_replicates, rng)
+    score = np.union1d(cells.score[ends], x)
+
+    def along(values: FloatArray) -> FloatArray:
+        return np.interp(score, cells.score[ends], values[block])
+
+    low = np.minimum(along(low), np.interp(score, x, band_low))
+    high = np.maximum(along(high), np.interp(score, x, band_high))
+    return RateCurve(
+        kind="corp",
+        score=score,
+        observed=along(rate),
+        low=np.maximum.accumulate(low),
+        high=np.minimum.accumulate(high[::-1])[::-1],
+        confidence_level=confidence_level,
+    )
+
+
+def _blocks(
+    cells: ScoreCells, edges: IntArray, effect: FloatArray, confidence_level: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Rate of every block; its Wilson interval too where few rows have the rarer outcome."""
+    weight = np.diff(cells.cumulative_weight[edges])
+    rate = np.clip(np.diff(cells.cumulative_positive[edges]) / weight, 0.0, 1.0)
+    effective = np.square(weight) / np.add.reduceat(effect * cells.weight_sq, edges[:-1])
+    low, high = wilson_interval(rate, effective, confidence_level)
+    few = effective * np.minimum(rate, 1.0 - rate) < FEW_OF_AN_OUTCOME
+    return rate, np.where(few, low, rate), np.where(few, high, rate)
+
+
+def _ends(edges: IntArray) -> IntArray:
+    """First and last cell of every block, or of some of them where they are very many."""
+    step = -(-(len(edges) - 1) // MAX_BLOCKS)
+    firsts, lasts = edges[:-1][::step], edges[1:][::step] - 1
+    return np.unique(np.concatenate([firsts, lasts, edges[-1:] - 1]))
+
+
+def _bootstrap(
+    cells: ScoreCells,
+    effect: FloatArray,
+    confidence_level: float,
+    n_replicates: int,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean score of every bucket, and quantiles of the refitted curves there."""
+    buckets = into_buckets(cells.score, cells.weight, cells.positive, BAND_BUCKETS)
+
+    def draw(weight: FloatArray, weight_sq: FloatArray) -> FloatArray:
+        total, squares = (np.add.reduceat(w, buckets.starts) for w in (weight, effect * weight_sq))
+        return draw_sums(total, squares, n_replicates, rng).T.astype(np.float64)
+
+    positive = draw(cells.positive, cells.positive_sq)
+    negative = draw(cells.negative, cells.weight_sq - cells.positive_sq)
+    drawn = zip(positive, positive + negative, strict=True)
+    fits = np.array([_refit(buckets.x, q, t) for q, t in drawn if t.any()])
+    tail = 0.5 * (1.0 - confidence_level)
+    low, high = np.quantile(fits, [tail, 1.0 - tail], axis=0)
+    return buckets.x, low, high
+
+
+def _refit(x: FloatArray, positive: FloatArray, weight: FloatArray) -> FloatArray:
+    """The increasing fit to one resample, at every bucket; between its neighbours where empty."""
+    drawn = weight > 0.0
+    fit = pool_adjacent_violators(positive[drawn] / weight[drawn], weight[drawn])
+    return fit if drawn.all() else np.interp(x, x[drawn], fit)

@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from calib.analysis import Analysis, LiveAnalysis
 from calib.core import __version__
-from calib.crossfit.defaults import first_view
-from calib.crossfit.settings import Settings
+from calib.crossfit.settings import Settings, first_view
 from calib.reports.checks import check_contents
-from calib.reports.codec import ReportError, decode, encode
+from calib.reports.codec import SCHEMA_VERSION, ReportError, decode, encode, upgraded
 from calib.reports.collecting import evidence_of
 from calib.reports.contents import Contents, Declared, Parts
 from calib.reports.disclosure import aggregated
 from calib.reports.evidence import Grade
 from calib.reports.files import Printable
 from calib.reports.recomputing import recomputed_parts, with_bounds
-from calib.reports.schema import SCHEMA_VERSION, upgraded
 from calib.reports.sealing import private_key, seal_of
 from calib.reports.tables import archive, table_files
 

@@ -2,22 +2,267 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from calib.analysis import Column, MethodResult
+from calib.analysis.metric_table import is_error
+from calib.analysis.verdict import SIGNIFICANCE
+from calib.crossfit.matrix_comparison import MulticlassResult
+from calib.figures.cumulative_difference import cumulative_difference_chart
+from calib.figures.difference import difference_chart
 from calib.figures.explorer import explorer_data
-from calib.reports import appendix, main_sections, part_sections
-from calib.reports.blocks import ReportDocument, Section
+from calib.figures.reliability import reliability_chart
+from calib.figures.words import band_meaning
+from calib.metrics import TestResult, matrix_metrics
+from calib.metrics.matrix import ROW_METRICS
+from calib.reports import appendix, part_sections
+from calib.reports.blocks import (
+    Beside,
+    Block,
+    Bullets,
+    Drawing,
+    Paragraph,
+    ReportDocument,
+    Section,
+    Table,
+    Value,
+)
 from calib.reports.contents import Contents, shown_methods
 from calib.reports.evidence import CLUSTERS
-from calib.text import moment
+from calib.text import (
+    UNKNOWN,
+    count,
+    interval,
+    level,
+    moment,
+    noise_floor,
+    number,
+    p_value,
+    percent,
+    signed,
+)
+
+TESTS = {
+    "ks": "KS",
+    "kuiper": "Kuiper",
+    "spiegelhalter": "Spiegelhalter z",
+    "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
+    "line": "Slope and intercept χ²",
+}
+CALIBRATED = "Calibrated: the average for a calibrated model with this many rows."
+CHANGES = "Differences from the uncalibrated scores, paired by row, with {} intervals."
+BETTER = (
+    "Below zero is better (for AUC, above). If the interval includes zero, the difference is "
+    "inconclusive."
+)
+# Columns that the first page has room for.
+MAIN = ("log_loss", "ks_error", "ece_quantile", "auc")
+Result = MethodResult | MulticlassResult
+
+
+def verdict(report: Contents) -> Section:
+    """The answer, and beside it before and after: all of it on the first page."""
+    analysis = report.analysis
+    data = analysis.data
+    numbers = (
+        f"{count(data.n_rows)} rows, {count(data.n_positive)} of them positive: observed frequency "
+        f"{percent(data.base_rate)}, mean predicted probability {percent(data.mean_score)}. "
+        f"Note: {_caveat(report)}"
+    )
+    at = level(analysis.settings.confidence_level)
+    columns = [column for column in analysis.columns if column.key in MAIN]
+    caption = f"On held-out rows; {at} intervals below the values. {CALIBRATED}"
+    charts = [Drawing(reliability_chart(analysis, (method.key,))) for method in report.shown]
+    meaning = band_meaning(analysis.uncalibrated.reliability)
+    text = (
+        "Each dot is one bin; dots on the diagonal are calibrated. Grey area: consistency band. "
+        f"{meaning[0].upper()}{meaning[1:]}. Bars are intervals of "
+        "the observed frequency. The histogram below shows the scores."
+    )
+    return Section(
+        "Verdict",
+        (
+            Paragraph(analysis.verdict.sentence, lead=True),
+            Paragraph(analysis.recommendation.sentence, lead=True),
+            Paragraph(numbers),
+            _table(report, caption, report.shown, columns, _metric),
+            Beside(tuple(charts)),
+            Paragraph(text),
+        ),
+    )
+
+
+def _caveat(report: Contents) -> str:
+    """The one thing that is most likely to make these numbers wrong."""
+    if report.held_out_declared == "no":
+        return "the model was trained on these rows, so the results are optimistic."
+    if report.held_out_declared == "unknown":
+        return (
+            "it is not confirmed that these are held-out predictions. On training rows the "
+            "results are optimistic."
+        )
+    if report.analysis.data.protocol == "folds":
+        return (
+            "calibrators were fitted and tested on parts of the same file. The results apply to "
+            "data from the same source and period."
+        )
+    return "the results apply to new data only while the data do not change."
+
+
+def warnings(report: Contents) -> Section | None:
+    found = report.warnings
+    return Section("Warnings", (Bullets(found),)) if found else None
+
+
+def comparison(report: Contents) -> Section:
+    analysis = report.analysis
+    at = level(analysis.settings.confidence_level)
+    # Two tables: one of all columns would not fit a page.
+    errors = tuple(column for column in analysis.columns if is_error(column.key))
+    others = tuple(column for column in analysis.columns if not is_error(column.key))
+    methods = list(analysis.methods.values())
+    intervals = f"on held-out rows; {at} intervals below the values."
+    calibration = f"Calibration errors {intervals} {CALIBRATED}"
+    blocks: list[Block] = [
+        Paragraph(_protocol(report)),
+        *([Bullets(reasons)] if (reasons := analysis.recommendation.reasons) else []),
+        _table(report, f"Metrics {intervals}", methods, others, _metric),
+        _table(report, calibration, methods, errors, _metric),
+    ]
+    if len(methods) > 1:
+        changed = [c for c in analysis.columns if c.key in analysis.uncalibrated.differences]
+        caption = f"{CHANGES.format(at)} {BETTER}"
+        blocks.append(_table(report, caption, _others(methods), changed, _difference))
+        blocks.append(Drawing(difference_chart(analysis)))
+    return Section("Methods compared", tuple(blocks))
+
+
+def _protocol(report: Contents) -> str:
+    data, settings = report.analysis.data, report.analysis.settings
+    if data.protocol == "folds":
+        drawn = f"{settings.n_folds} stratified folds, seed {settings.seed}"
+        folds = f"the {data.named_folds} folds of the fold column" if data.named_folds else drawn
+        return (
+            f"Metrics use cross-fitting ({folds}): each row is scored by a calibrator fitted on "
+            "the other folds. Plotted and printed calibrators are fitted on all rows."
+        )
+    return (
+        f"Calibrators are fitted on {count(data.n_calibration)} calibration rows and scored on "
+        f"{count(data.n_rows)} test rows."
+    )
+
+
+def _table(
+    report: Contents,
+    caption: str,
+    results: Iterable[Result],
+    columns: Sequence[Column],
+    cell: Callable[[Result, Column], Value],
+) -> Table:
+    """One row per method, the recommended one marked."""
+    chosen = report.analysis.recommendation.method
+    rows = tuple(
+        (
+            Value(each.label, "recommended" if each.key == chosen else "", each.key == chosen),
+            *(cell(each, column) for column in columns),
+        )
+        for each in results
+    )
+    return Table(caption, ("Method", *(column.label for column in columns)), rows)
+
+
+def _others(results: Iterable[Result]) -> list[Result]:
+    return [each for each in results if each.key != "uncalibrated"]
+
+
+def _metric(result: Result, column: Column) -> Value:
+    estimate = result.metrics[column.key]
+    details = [interval(estimate, column.digits), noise_floor(estimate, column.digits)]
+    if column.key == "ks_error" and isinstance(result, MethodResult):
+        details.append(p_value(result.p_adjusted["ks"]))
+    return Value(number(estimate.value, column.digits), "\n".join(filter(None, details)))
+
+
+def _difference(result: Result, column: Column) -> Value:
+    if column.key not in result.differences:
+        return Value(UNKNOWN)
+    change, digits = result.differences[column.key], column.digits
+    return Value(signed(change.value, digits), interval(change, digits, sign=True))
+
+
+def whole_matrix(report: Contents) -> Section | None:
+    """Metrics of every method on all classes; None where there is one score per row."""
+    compared = report.analysis.multiclass
+    if compared is None:
+        return None
+    at, results = level(compared.confidence_level), list(compared.results.values())
+    columns = [Column(key, each.label, each.meaning) for key, each in matrix_metrics().items()]
+    errors = [column for column in columns if column.key not in ROW_METRICS]
+    overall = [column for column in columns if column.key in ROW_METRICS]
+    scores = f"Scores of all classes; {at} intervals below the values."
+    calibration = f"Calibration errors; {at} intervals below the values. {CALIBRATED}"
+    text = (
+        "All classes together, on held-out rows. The other sections show the view "
+        f"{report.analysis.settings.view}: {report.analysis.data.positive_name}."
+    )
+    return Section(
+        "The whole matrix",
+        (
+            Paragraph(text),
+            _table(report, scores, results, overall, _metric),
+            _table(report, calibration, results, errors, _metric),
+            _table(report, CHANGES.format(at), _others(results), overall, _difference),
+        ),
+    )
+
+
+def cumulative(report: Contents) -> Section:
+    keys = [method.key for method in report.shown]
+    text = (
+        "This curve needs no bins. It adds up observed minus predicted from the lowest score to "
+        "the highest. Where it rises, predictions are too low; where it falls, they are too "
+        "high. Its largest distance from zero is the KS error. A calibrated model stays within "
+        "the band."
+    )
+    chart = cumulative_difference_chart(report.analysis, keys)
+    return Section("Cumulative difference", (Paragraph(text), Drawing(chart), _test_table(report)))
+
+
+def _test_table(report: Contents) -> Table:
+    rows = tuple(
+        (
+            Value(method.label),
+            Value(TESTS[key]),
+            _statistic(test),
+            Value(p_value(test.p_value), test.null),
+            Value(p_value(method.p_adjusted[key])),
+        )
+        for method in report.shown
+        for key, test in method.all_tests.items()
+        if key in TESTS
+    )
+    return Table(
+        "Tests of the held-out scores. A test rejects calibration if its p-value after Holm's "
+        f"correction for the number of tests is below {SIGNIFICANCE:g}. The verdict uses these "
+        "p-values.",
+        ("Method", "Test", "Statistic", "p", "p (Holm)"),
+        rows,
+        n_text=2,
+    )
+
+
+def _statistic(test: TestResult) -> Value:
+    # JSON has no infinity: what was infinite is not a number after reading.
+    return Value(number(test.statistic, 3))
+
 
 SECTIONS: tuple[Callable[[Contents], Section | None], ...] = (
-    main_sections.verdict,
-    main_sections.warnings,
-    main_sections.whole_matrix,
-    main_sections.comparison,
-    main_sections.cumulative,
+    verdict,
+    warnings,
+    whole_matrix,
+    comparison,
+    cumulative,
     part_sections.slices,
     part_sections.periods,
     part_sections.decisions,

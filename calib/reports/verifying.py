@@ -14,10 +14,10 @@ from calib.analysis import Analysis, LiveAnalysis, analyze
 from calib.calibrators import CALIBRATORS
 from calib.curves.reliability import reliability_curve
 from calib.numerics.cell_table import CellTable
-from calib.reports.codec import ReportError, encode
+from calib.reports.codec import ReportError, encode, upgraded
+from calib.reports.collecting import entry_table
 from calib.reports.disclosure import merged_curve
 from calib.reports.evidence import Evidence
-from calib.reports.guarding import entry_table
 from calib.reports.recomputing import (
     OF_CELLS,
     ROUNDING,
@@ -30,7 +30,6 @@ from calib.reports.recomputing import (
     recomputed,
 )
 from calib.reports.report import Report, read_json, versions
-from calib.reports.schema import upgraded
 from calib.reports.sealing import broken, public_key, signer
 
 COUNTED = ("rows", "weight", "positive", "mean_score", "observed")

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from calib.calibrators.beta_ab import BetaMidpoint
+from calib.calibrators.beta import BetaMidpoint
 
 
 def test_recovers_its_parameters():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from calib.calibrators.beta_am import BetaSymmetric
+from calib.calibrators.beta import BetaSymmetric
 from calib.calibrators.logistic import Logistic
 from calib.core.cells import ScoreCells
 

@@ -6,7 +6,7 @@ import pytest
 from sklearn.calibration import _SigmoidCalibration
 from sklearn.metrics import log_loss
 
-from calib.calibrators.platt import Platt
+from calib.calibrators.logistic import Platt
 
 
 def test_agrees_with_scikit_learn():

@@ -10,8 +10,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from calib.core.cells import ScoreCells
 from calib.core.predictions import Predictions
-from calib.curves.corp import corp_curve
-from calib.curves.smooth import smooth_curve
+from calib.curves.rate import corp_curve, smooth_curve
 from calib.uncertainty import replicate, resample_rows
 
 RNG = np.random.default_rng(3)

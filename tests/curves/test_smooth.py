@@ -6,7 +6,7 @@ from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
 from calib.core.cells import ScoreCells
-from calib.curves.smooth import smooth_curve
+from calib.curves.rate import smooth_curve
 from calib.metrics import integrated_calibration_index
 
 RNG = np.random.default_rng(8)

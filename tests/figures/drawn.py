@@ -16,11 +16,10 @@ from calib.core.predictions import Predictions
 from calib.crossfit.clipping import compare_clipping
 from calib.crossfit.epsilon import EPSILONS, EpsilonCurve
 from calib.crossfit.settings import Settings
-from calib.curves.corp import corp_curve
 from calib.curves.functions import LambdaPath
+from calib.curves.rate import corp_curve, smooth_curve
 from calib.curves.reliability import ReliabilityCurve, reliability_curve
 from calib.curves.sensitivity import ece_sensitivity
-from calib.curves.smooth import smooth_curve
 from calib.figures import Chart
 from calib.figures.before_after import before_after_chart, before_after_panel
 from calib.figures.checkpoints import checkpoint_chart

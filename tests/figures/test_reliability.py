@@ -6,8 +6,7 @@ import pytest
 from calib.analysis import analyze
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
-from calib.curves.corp import corp_curve
-from calib.curves.smooth import smooth_curve
+from calib.curves.rate import corp_curve, smooth_curve
 from calib.figures.reliability import reliability_chart
 from calib.figures.theme import METHOD_STYLES
 from calib.text import probability

@@ -8,8 +8,7 @@ import pytest
 from calib import analyze, report
 from calib.calibrators import CALIBRATORS
 from calib.core.predictions import Predictions
-from calib.crossfit.defaults import default_methods, default_settings
-from calib.crossfit.settings import Settings
+from calib.crossfit.settings import Settings, default_methods, default_settings
 from calib.metrics import matrix_metrics
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calib.crossfit.defaults import default_methods
+from calib.crossfit.settings import default_methods
 from calib.loading.examples import EXAMPLES
 from tests.pages.test_matrices import csv
 from tests.pages.test_pages import PAGES, button, go, metric_tables, said, start, upload

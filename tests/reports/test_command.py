@@ -14,7 +14,7 @@ import pytest
 import calib
 from calib.analysis.decisions import Costs
 from calib.cli import main
-from calib.crossfit.defaults import default_settings
+from calib.crossfit.settings import default_settings
 from calib.loading.examples import EXAMPLES
 from calib.reports import Report, parts_of
 from calib.reports.command import command_line, library_call

@@ -7,8 +7,7 @@ import pytest
 import calib
 from calib.core.origin import Origin
 from calib.reports import Report, ReportError
-from calib.reports.codec import encode
-from calib.reports.schema import SCHEMA_VERSION
+from calib.reports.codec import SCHEMA_VERSION, encode
 from tests.reports.conftest import MOMENT
 
 

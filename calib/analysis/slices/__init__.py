@@ -1,16 +1,14 @@
 """Slices: whether the scores are calibrated in every part of the data."""
 
-from calib.analysis.slices.bins import bin_of, bin_rows, row_table, score_in
+from calib.analysis.slices.bins import bin_of, bin_rows, row_table, score_in, slice_reliability
 from calib.analysis.slices.calibration import (
     SliceCalibration,
     calibrate_matrix_slices,
     calibrate_slices,
 )
 from calib.analysis.slices.counting import SlicedRows, aggregate, sliced_rows
-from calib.analysis.slices.error_rates import SliceErrorRates, slice_error_rates
-from calib.analysis.slices.gaps import SliceGaps, slice_gaps
+from calib.analysis.slices.gaps import SliceErrorRates, SliceGaps, slice_error_rates, slice_gaps
 from calib.analysis.slices.mix import SliceMix, slice_mix
-from calib.analysis.slices.reliability import slice_reliability
 from calib.analysis.slices.slicing import Slicing, slice_by
 
 __all__ = [

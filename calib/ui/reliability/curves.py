@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from calib.analysis import LiveAnalysis
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.curves.corp import corp_curve
-from calib.curves.rate import RateCurve, RateKind
+from calib.curves.rate import RateCurve, RateKind, corp_curve, smooth_curve
 from calib.curves.sensitivity import Sensitivity, ece_sensitivity
-from calib.curves.smooth import smooth_curve
 from calib.ui.session.session import Session
 
 

@@ -17,8 +17,7 @@ from calib.analysis.run import Data
 from calib.calibrators import CALIBRATORS
 from calib.core.predictions import Predictions
 from calib.core.views import check_view
-from calib.crossfit.defaults import default_settings
-from calib.crossfit.settings import Settings
+from calib.crossfit.settings import Settings, default_settings
 from calib.figures import Chart
 from calib.loading import Problem
 from calib.loading.examples import EXAMPLES

@@ -6,8 +6,7 @@ import numpy as np
 
 from calib.core.predictions import Predictions
 from calib.core.progress import no_progress
-from calib.crossfit.defaults import default_settings
-from calib.crossfit.settings import Settings
+from calib.crossfit.settings import Settings, default_settings
 from calib.loading import read
 from calib.ui.session.choices import AXIS, METHODS, MODELS, N_BINS, STRATEGY, VIEW, Chosen
 from calib.ui.session.links import Link
