@@ -24,7 +24,7 @@ class Person:
     def __init__(self, url: str) -> None:
         address = f"{url.replace('http', 'ws', 1)}/_stcore/stream"
         self._socket = connect(
-            address, subprotocols=["streamlit"], max_size=None, ping_interval=None
+            address, subprotocols=["streamlit"], max_size=None, ping_interval=None, legacy=True
         )  # type: ignore[list-item]
         self._elements: dict[str, tuple[str, str]] = {}
         # Messages that a browser keeps, which are then sent by their hash alone.

@@ -1,5 +1,6 @@
 """``calib`` and ``python -m calib``: the command line, quiet from the first moment."""
 
+import atexit
 import os
 import signal
 import sys
@@ -20,11 +21,16 @@ def main() -> int:
         # From here on an interrupt is raised, so that unfinished files are removed.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return run()
+        status = run()
     finally:
         if watched:
             # Python waits for threads. A person who interrupts again waits no longer.
             signal.signal(signal.SIGINT, _leave)
+    if status == INTERRUPTED:
+        # At Python's end an engine would list what its interrupted threads still hold.
+        atexit._run_exitfuncs()
+        _leave()
+    return status
 
 
 def _leave(*_: object) -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 import tomllib
@@ -151,5 +152,9 @@ def serve(
     script = str(app_file())
     # Streamlit takes the program for the script, and looks for files beside it.
     sys.argv = [script]
+    # Of a second interrupt, while open pages are closed.
+    logging.getLogger("uvicorn.error").addFilter(
+        lambda record: "CancelledError" not in record.getMessage()
+    )
     before = [*shield(options["server.allowedHosts"]), Middleware(Styled, css=css)]
     st.App(script, middleware=before).run(config=options)
