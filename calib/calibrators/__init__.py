@@ -1,4 +1,4 @@
-"""Calibrators: one file per method, each a scikit-learn estimator, found through the registry."""
+"""Calibrators. Each method is a scikit-learn estimator in its own file; see `CALIBRATORS`."""
 
 from calib.calibrators.base import Calibrator, MatrixCalibrator
 from calib.calibrators.one_vs_rest import multiclass_calibrator

@@ -1,4 +1,4 @@
-"""What a calibrator is: a scikit-learn estimator that maps scores, or rows of class scores."""
+"""Base classes of calibrators: scikit-learn estimators that map scores or rows of class scores."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from calib.numerics.threads import single_thread
 
 
 class AnyCalibrator(BaseEstimator):
-    """What calibrators of scores and of matrices have in common."""
+    """Base of calibrators of scores and of matrices."""
 
     def formula(self) -> str:
-        """The fitted function in words and numbers."""
+        """Describe the fitted function in words and numbers."""
         raise NotImplementedError
 
     def _without_map(self) -> NotImplementedError:
@@ -42,11 +42,11 @@ class AnyCalibrator(BaseEstimator):
 class Calibrator(AnyCalibrator):
     """Base of all calibrators of one score per row.
 
-    A method is one subclass in one file: parameters in ``__init__``, `_fit` that reads the cells
-    and sets attributes ending in an underscore, `to_map` that gives the fitted function as data
-    (and `_map` where NumPy applies it faster), `formula` that gives it in words and numbers.
-    Monotone ones say so. The weights that `_fit` sees are in effective rows, so that no method has
-    to know in which unit they were given.
+    A method is one subclass in one file. It has parameters in ``__init__``; `_fit`, which reads
+    cells and sets attributes that end in an underscore; `to_map`, which returns the fitted function
+    as data (and `_map`, if NumPy applies it faster); and `formula`, which describes it. Monotone
+    methods set `monotone`. The weights in `_fit` are in effective rows, so that methods do not
+    depend on the unit of the weights.
     """
 
     monotone: bool = True
@@ -68,20 +68,22 @@ class Calibrator(AnyCalibrator):
         y : array-like of shape (n,)
             Outcomes, 0 or 1.
         sample_weight : array-like of shape (n,), optional
-            Only their ratios matter. Evidence is counted in effective rows, (sum w)^2 / sum w^2.
+            Weights, all above 0. Only their ratios matter. The number of effective rows is
+            (sum w)^2 / sum w^2.
         groups : array-like of shape (n,), optional
-            Group of each row, any hashable values, where rows of a group are not independent: they
-            count as the number of independent rows that tell as much.
+            Group (cluster) of each row, any hashable values. Rows of a group are not independent
+            and count as the number of independent rows with the same information.
 
         Raises
         ------
         ValueError
-            If the arrays are empty, hold NaN or values outside their range, or one class only.
+            If the arrays are empty, contain NaN or values outside their range, or all outcomes are
+            of one class.
         """
         return self.fit_cells(ScoreCells.from_arrays(y, scores, sample_weight, groups))
 
     def fit_cells(self, cells: ScoreCells) -> Self:
-        """Fit the calibrator on cells that are already counted."""
+        """Fit the calibrator on rows that were counted into cells."""
         if cells.one_class:
             self._refuse_one_class(cells.total_positive > 0.0)
         with single_thread():
@@ -91,7 +93,7 @@ class Calibrator(AnyCalibrator):
         return self
 
     def _note(self, scores: FloatArray, base_rate: float) -> None:
-        """Keep what an exported calibrator tells of the rows that it was fitted on."""
+        """Store the facts about the fitted rows that an exported calibrator contains."""
         self.fitted_range_ = (float(scores.min()), float(scores.max()))
         self.fitted_base_rate_ = (base_rate,)
 
@@ -108,11 +110,19 @@ class Calibrator(AnyCalibrator):
         Parameters
         ----------
         scores : array-like of shape (n,)
-            In [0, 1]; scores outside the range that was fitted are allowed.
+            Scores in [0, 1]. Scores outside the range of the fitted scores are allowed.
 
         Returns
         -------
-        ndarray of shape (n,), in [0, 1]
+        ndarray of shape (n,)
+            Probabilities in [0, 1].
+
+        Raises
+        ------
+        ValueError
+            If a score is NaN or outside [0, 1].
+        sklearn.exceptions.NotFittedError
+            If the calibrator is not fitted.
         """
         check_is_fitted(self, "n_rows_")
         return np.clip(self._map(check_scores(scores, "scores")), 0.0, 1.0)
@@ -124,21 +134,21 @@ class Calibrator(AnyCalibrator):
         return np.asarray(self.to_map()(ON_ARRAYS, scores))
 
     def to_map(self) -> Form:
-        """The fitted function as data, from which it is exported.
+        """The fitted function as data, for exports.
 
-        A calibrator whose `_map` is its own has a map of the same numbers here, to the last bit.
+        If a calibrator has its own `_map`, this function gives exactly the same numbers.
         """
         raise self._without_map()
 
     def knots(self) -> FloatArray:
-        """Scores at which the function bends; empty if it has one formula throughout."""
+        """Scores at which the function changes its formula. Empty if it has only one formula."""
         return np.empty(0)
 
 
 class RowCalibrator(Calibrator):
-    """Base of calibrators that read rows in any order.
+    """Base of calibrators that read unsorted rows.
 
-    To count rows into cells takes a sort, and the sort would take longer than these fits.
+    Counting rows into cells needs a sort, which would take longer than these fits.
     """
 
     def fit(
@@ -148,7 +158,7 @@ class RowCalibrator(Calibrator):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Fit on held-out scores and outcomes, as every calibrator does."""
+        """Fit the calibrator on held-out scores and outcomes, see `Calibrator.fit`."""
         if groups is not None:
             return super().fit(scores, y, sample_weight, groups)
         outcome, score = check_outcomes(y), check_scores(scores)
@@ -177,17 +187,17 @@ class RowCalibrator(Calibrator):
 class MatrixCalibrator(AnyCalibrator):
     """Base of all multiclass calibrators.
 
-    A method is one subclass in one file: parameters in ``__init__``, `_fit` that sets attributes
-    ending in an underscore, `_map` that applies them, `formula` that states the fitted function.
-    Both may write over the matrix that they are given. Methods that never change which class is
-    first say so by `keeps_accuracy`.
+    A method is one subclass in one file. It has parameters in ``__init__``; `_fit`, which sets
+    attributes that end in an underscore; `_map`, which applies them; and `formula`, which describes
+    the fitted function. `_fit` and `_map` may overwrite the matrix that they receive. Methods that
+    never change which class has the highest score set `keeps_accuracy`.
 
     Attributes
     ----------
     n_rows_, n_classes_ : int
-        Of the rows that were fitted.
+        Numbers of fitted rows and of classes.
     unseen_ : tuple of int
-        Classes that no fitted row belonged to; nothing was learnt about them.
+        Classes that have no fitted row. Their calibration has no evidence.
     """
 
     keeps_accuracy: bool = False
@@ -205,20 +215,21 @@ class MatrixCalibrator(AnyCalibrator):
         Parameters
         ----------
         scores : array-like of shape (n, m)
-            Uncalibrated scores in [0, 1]; rows sum to 1 within 1e-3.
+            Uncalibrated scores in [0, 1]. Each row must sum to 1 within 1e-3.
         y : array-like of shape (n,)
             Class indices 0..m-1.
         sample_weight : array-like of shape (n,), optional
-            Only their ratios matter. Evidence is counted in effective rows, (sum w)^2 / sum w^2.
+            Weights, all above 0. Only their ratios matter. The number of effective rows is
+            (sum w)^2 / sum w^2.
         groups : array-like of shape (n,), optional
-            Group of each row, any hashable values, where rows of a group are not independent: they
-            count as the number of independent rows that tell as much.
+            Group (cluster) of each row, any hashable values. Rows of a group are not independent
+            and count as the number of independent rows with the same information.
 
         Raises
         ------
         ValueError
-            If the arrays are empty, hold NaN or values outside their range, rows that do not sum
-            to 1, or one class only.
+            If the arrays are empty, contain NaN or values outside their range, a row does not sum
+            to 1, or all rows are of one class.
         """
         matrix = _matrix(scores)
         label = check_classes(y, matrix.shape[1])
@@ -246,17 +257,18 @@ class MatrixCalibrator(AnyCalibrator):
         Parameters
         ----------
         scores : array-like of shape (n, m)
-            Rows that sum to 1 within 1e-3.
+            Scores in [0, 1]. Each row must sum to 1 within 1e-3.
 
         Returns
         -------
         ndarray of shape (n, m)
-            In [0, 1]; each row sums to 1.
+            Probabilities in [0, 1]. Each row sums to 1.
 
         Raises
         ------
         ValueError
-            If the number of classes is not that of the fitted rows, or scores are not allowed.
+            If the number of classes differs from that of the fitted rows, or a score is not
+            allowed.
         """
         check_is_fitted(self, "n_rows_")
         matrix = _matrix(scores)
@@ -275,7 +287,7 @@ class MatrixCalibrator(AnyCalibrator):
         weight: FloatArray | None,
         groups: ArrayLike | None,
     ) -> None:
-        """Fit with weights in effective rows; groups by their effect on the confidence curve."""
+        """Fit with weights in effective rows, which groups reduce by their design effect."""
         if weight is not None or groups is not None:
             confidence, correct = binary_problem(scores, label, "top", 1)
             cells = ScoreCells.from_arrays(correct, confidence, weight, groups)

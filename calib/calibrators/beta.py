@@ -21,23 +21,23 @@ from calib.numerics.transforms import certain_logit, clip_certain
     aliases="beta calibration",
 )
 class Beta(IncreasingSigmoid):
-    """1 / (1 + 1 / (e^c s^a / (1 - s)^b)) with a, b >= 0, by maximum likelihood.
+    """Beta calibration: 1 / (1 + 1 / (e^c s^a / (1 - s)^b)) with a, b >= 0.
 
-    It is a logistic regression on ln s and -ln(1 - s). A coefficient that comes out negative is
-    set to 0 and the rest is fitted again. Scores are clipped to [eps, 1 - eps] with float64's
-    machine epsilon 2.2e-16, as the authors' package does: a logarithm of 0 has no weight in a
-    fit, and one of 1e-300 would have nearly all.
+    It is fitted by maximum likelihood, as a logistic regression on ln s and -ln(1 - s). If a
+    coefficient is negative, it is set to 0 and the others are fitted again. Scores are clipped to
+    [eps, 1 - eps] with eps = 2.2e-16, as in the package of the authors. Without clipping, a score
+    such as 1e-300 would dominate the fit.
 
     Attributes
     ----------
     a_, b_, c_ : float
-        The identity has a = b = 1, c = 0; a = b is logistic calibration of the log-odds.
+        The identity has a = b = 1 and c = 0. With a = b it is logistic calibration of the log-odds.
     constant_ : bool
-        True where the observed rate does not rise with the score; the calibrated score is the base
-        rate.
+        True if the observed rate does not rise with the score. The calibrated score is then the
+        base rate.
     separated_ : bool
-        True where the scores separate the classes perfectly. No finite maximum exists then, and
-        the curve is fitted to Platt's softened outcomes.
+        True if the scores separate the classes perfectly. There is then no finite maximum, and the
+        curve is fitted to Platt's softened outcomes.
 
     References
     ----------
@@ -74,7 +74,7 @@ class Beta(IncreasingSigmoid):
 
 
 def beta_expression(a: float, b: float, c: float) -> str:
-    """The beta curve in numbers.
+    """The formula of a beta curve with its numbers.
 
     Examples
     --------
@@ -96,15 +96,16 @@ def beta_expression(a: float, b: float, c: float) -> str:
     aliases="beta calibration with two parameters",
 )
 class BetaMidpoint(IncreasingSigmoid):
-    """1 / (1 + 1 / (e^c s^a / (1 - s)^b)) with a, b >= 0 and c = (a - b) ln 2.
+    """Beta calibration with c = (a - b) ln 2, so that a score of 1/2 stays 1/2.
 
-    c makes 1/2 a fixed point: a logistic regression without intercept on ln 2s and -ln 2(1 - s).
+    The curve is 1 / (1 + 1 / (e^c s^a / (1 - s)^b)) with a, b >= 0. It is fitted as a logistic
+    regression without intercept on ln 2s and -ln 2(1 - s).
 
     Attributes
     ----------
     a_, b_, c_ : float
     constant_, separated_ : bool
-        As in `beta`; a constant calibrated score is the base rate and not 1/2.
+        As in `Beta`. If the curve is constant, the calibrated score is the base rate, not 1/2.
 
     References
     ----------
@@ -141,13 +142,15 @@ class BetaMidpoint(IncreasingSigmoid):
     aliases="beta calibration with two parameters",
 )
 class BetaSymmetric(IncreasingSigmoid):
-    """1 / (1 + 1 / (e^c s^a / (1 - s)^a)) with a >= 0: the curve of `logistic`, in beta's terms.
+    """Beta calibration with a = b: 1 / (1 + 1 / (e^c s^a / (1 - s)^a)) with a >= 0.
+
+    It is the same curve as `Logistic`, with other parameters.
 
     Attributes
     ----------
     a_, c_ : float
     constant_, separated_ : bool
-        As in `beta`.
+        As in `Beta`.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Clipping: no score may be surer than a bound."""
+"""Clipping: scores are limited to [p_min, 1 - p_min]."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ CANDIDATES = (1e-2, 1e-3, 1e-4, 1e-5)
     aliases="clipping, winsorizing",
 )
 class Clip(Calibrator):
-    """min(max(s, p_min), 1 - p_min).
+    """Clipping of scores: min(max(s, p_min), 1 - p_min).
 
     Parameters
     ----------
     p_min : float or None
-        Bound in (0, 0.5); None takes the one of 1e-2, 1e-3, 1e-4, 1e-5 with the least log loss on
-        the fitted rows, and of equal ones the smallest.
+        Bound in (0, 0.5). None: the one of 1e-2, 1e-3, 1e-4, 1e-5 with the lowest log loss on the
+        fitted rows (the smallest of equally good ones).
 
     Attributes
     ----------
@@ -85,14 +85,14 @@ def _log_loss(cells: ScoreCells, p_min: float) -> float:
 
 @register_matrix("clip")
 class MatrixClip(MatrixCalibrator):
-    """min(max(P, p_min), 1 - p_min), each row then divided by its sum.
+    """Clipping of a score matrix: min(max(P, p_min), 1 - p_min), divided by the sum of the row.
 
     Parameters
     ----------
     p_min : float or None
-        Bound in (0, 1/m) for m classes, so that the first class stays first; None takes the one
-        of 1e-2, 1e-3, 1e-4, 1e-5 with the least log loss on the fitted rows, and of equal ones
-        the smallest.
+        Bound in (0, 1/m) for m classes, so that the predicted class does not change. None: the one
+        of 1e-2, 1e-3, 1e-4, 1e-5 with the lowest log loss on the fitted rows (the smallest of
+        equally good ones).
 
     Attributes
     ----------

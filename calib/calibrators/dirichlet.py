@@ -1,4 +1,4 @@
-"""Dirichlet calibration: matrix scaling of the log scores, held back by a penalty."""
+"""Dirichlet calibration: matrix scaling of the log scores with a penalty."""
 
 from __future__ import annotations
 
@@ -35,34 +35,36 @@ PATIENCE = 2
     aliases="Dirichlet calibration with ODIR regularisation",
 )
 class Dirichlet(FullLinear):
-    """softmax(W ln P + b), by maximum likelihood with a penalty.
+    """Dirichlet calibration: softmax(W ln P + b), fitted by penalised maximum likelihood.
 
-    "odir" adds strength times the sum of the squares of W off its diagonal and
-    intercept_strength times that of b to the mean log loss; "l2" adds strength times the sum of
-    all squares. Scores below float64's machine epsilon 2.2e-16 count as that before the logarithm.
-    Below the penalty lies the weak pull to the identity of `MatrixScaling`.
+    Scores below 2.2e-16 are replaced by it before the logarithm is taken. The weak penalty of
+    `MatrixScaling` is added to the penalty that is chosen here.
 
     Parameters
     ----------
     penalty : {"odir", "l2"}
+        What is added to the mean log loss. "odir": `strength` times the sum of squares of the
+        off-diagonal entries of W, plus `intercept_strength` times the sum of squares of b. "l2":
+        `strength` times the sum of all squares.
     strength : float or None
-        At least 0; None tries the weights of 100,000 to 0.01 rows in decades, and takes that with
-        the least log loss in 5 random folds, of at most 20,000 rows.
+        At least 0. None: the value with the lowest log loss in 5 random folds of at most 20,000
+        rows, among the weights of 100,000 to 0.01 rows in decades.
     intercept_strength : float or None
-        At least 0; None is as `strength`. Not used by "l2".
+        At least 0. None: equal to `strength`. Not used with "l2".
     random_state : int
         Seed of the folds.
 
     Attributes
     ----------
     weights_ : ndarray of shape (m, m)
-        W: entry (j, k) says how class k's log score counts for class j.
+        W. Entry (j, k) is the weight of the log score of class k for class j.
     intercepts_ : ndarray of shape (m,)
         b.
     strength_ : float
         Strength in use.
     path_ : ndarray of shape (p, 2)
-        Strengths that were tried, and the cross-validated log loss of each; empty if it was given.
+        Strengths that were tried, with the cross-validated log loss of each. Empty if `strength`
+        was given.
 
     References
     ----------
@@ -73,7 +75,7 @@ class Dirichlet(FullLinear):
     --------
     >>> rng = np.random.default_rng(0)
     >>> scores = rng.dirichlet([1.0, 1.0, 1.0], 1000)
-    >>> y = [rng.choice(3, p=row) for row in scores]  # calibrated as they are
+    >>> y = [rng.choice(3, p=row) for row in scores]  # the scores are calibrated
     >>> fitted = Dirichlet().fit(scores, y)
     >>> fitted.predict([[0.7, 0.2, 0.1]]).round(2)
     array([[0.72, 0.19, 0.09]])
@@ -118,7 +120,7 @@ class Dirichlet(FullLinear):
         return QuadraticPenalty(table.ravel(), np.zeros(table.size)) + ridge(problem)
 
     def _choose(self, problem: SoftmaxRegression, start: FloatArray) -> float:
-        """The strength with the least cross-validated loss, searched from strong to weak."""
+        """The strength with the lowest cross-validated loss, searched from strong to weak."""
         folds = self._folds(problem)
         coefficients = [start] * len(folds)
         rows: list[tuple[float, float]] = []

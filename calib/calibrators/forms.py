@@ -1,7 +1,7 @@
-"""What a fitted calibrator is, as data: a few kinds of functions, each evaluated by one rule.
+"""Forms: fitted calibrators as data. There are a few kinds of functions.
 
-`Calibrator.to_map` gives one. Predictions evaluate it on arrays; an export records what it does
-with a column and prints that in another language. Both do the same operations in the same order.
+`Calibrator.to_map` returns a form. `predict` evaluates it on arrays. An export records its
+operations on a column and prints them in another language, in the same order.
 """
 
 from __future__ import annotations

@@ -26,34 +26,33 @@ from calib.numerics.splines import steps
     aliases="histogram binning, quantile binning",
 )
 class Histogram(Calibrator):
-    """The observed rate of the bin that a score falls in.
+    """Histogram binning: the calibrated score is the observed rate of the bin of the score.
 
-    Bins are right-closed. A bin that held no rows says nothing: the two occupied bins beside it
-    share its scores at the middle. Bins without positives, or without negatives, do not predict 0
-    and 1: their rates are shrunk toward the base rate b, to 1 / (n + 1 / b) and
-    1 - 1 / (n + 1 / (1 - b)) of n rows, an m-estimate.
+    Bins are right-closed. The range of a bin without rows is divided at its middle between the
+    two neighbouring bins. A rate of 0 or 1 is shrunk towards the base rate b: 0 becomes
+    1 / (n + 1 / b) and 1 becomes 1 - 1 / (n + 1 / (1 - b)), where n is the number of rows of the
+    bin (an m-estimate).
 
     Parameters
     ----------
     n_bins : int
-        Most bins, at least 1. Tied scores share a bin, so there may be fewer.
+        Largest number of bins, at least 1. Equal scores share a bin, so there can be fewer.
     strategy : {"quantile", "uniform"}
-        Bins of equal weight, cut where the weighted distribution of scores reaches each level; or
-        of equal width.
+        Bins of equal weight or of equal width.
     shrink : bool
-        False gives the observed rates, 0 and 1 included.
+        If False, the calibrated scores are the observed rates, including 0 and 1.
 
     Attributes
     ----------
     edges_ : ndarray of shape (b - 1,)
-        Where one bin ends and the next begins.
+        Edges between the bins.
     rates_, weights_ : ndarray of shape (b,)
-        Rate, shrunk where it is 0 or 1, and weight in effective rows of each bin.
+        Rate of each bin (shrunk if it is 0 or 1), and weight of each bin in effective rows.
 
     References
     ----------
     Zadrozny, Elkan 2001, "Obtaining calibrated probability estimates from decision trees and
-    naive Bayesian classifiers", ICML; it has the m-estimate, too.
+    naive Bayesian classifiers", ICML (also the m-estimate).
 
     Examples
     --------
@@ -106,6 +105,6 @@ class Histogram(Calibrator):
 
 
 def _cuts(cells: ScoreCells, level: FloatArray) -> FloatArray:
-    """Lowest scores at which the weighted distribution reaches each level, between 0 and 1."""
+    """Lowest scores, between 0 and 1, at which the weighted distribution reaches each level."""
     inner = cells.score[quantile_cells(cells, level[1:-1])]
     return np.concatenate([[0.0], np.unique(inner), [1.0]])

@@ -1,4 +1,4 @@
-"""What the parametric methods share: an S-curve of increasing functions of the score."""
+"""Base of the parametric methods: a sigmoid of increasing functions of the score."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from calib.numerics.transforms import sigmoid
 class IncreasingSigmoid(RowCalibrator):
     """sigmoid(slopes @ columns(s) + intercept) with slopes of at least 0.
 
-    Where the observed rate falls as the score rises, no increasing curve beats a constant: the
-    calibrator is then the base rate, `constant_` is True, and the formula says so.
+    If the observed rate falls as the score rises, the best increasing curve is constant: the
+    calibrated score is the base rate, and `constant_` is True.
     """
 
     has_intercept = True
@@ -28,10 +28,10 @@ class IncreasingSigmoid(RowCalibrator):
         raise NotImplementedError
 
     def _name_parameters(self) -> None:
-        """Set the attributes by which the method's parameters are known."""
+        """Set the attributes that hold the parameters of the method."""
 
     def _expression(self) -> str:
-        """The fitted curve in numbers."""
+        """The formula of the fitted curve with its numbers."""
         raise NotImplementedError
 
     def _fit_rows(self, scores: FloatArray, positive: FloatArray, weight: FloatArray) -> None:

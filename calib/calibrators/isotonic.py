@@ -23,26 +23,27 @@ from calib.numerics.splines import lines
     aliases="isotonic regression, pool adjacent violators (PAV, PAVA), monotone regression",
 )
 class Isotonic(RowCalibrator):
-    """The non-decreasing function nearest to the outcomes in weighted least squares.
+    """Isotonic regression: the best-fitting non-decreasing function, in weighted least squares.
 
-    Pool-adjacent-violators on the cells; between blocks the function is linear, beyond them
-    constant, as in scikit-learn's ``IsotonicRegression(out_of_bounds="clip")``. It makes ties.
+    It is fitted by pool-adjacent-violators on the cells. The function is linear between blocks and
+    constant beyond the first and last block, as in scikit-learn's
+    ``IsotonicRegression(out_of_bounds="clip")``. Different scores can become equal.
 
-    In the textbook function a first block without positives predicts 0 and a last one without
-    negatives predicts 1, however few rows they hold, and one row of the other outcome costs the log
-    loss without bound. So the rates of these two blocks are shrunk toward the base rate, at most to
-    the rate of the next block: 1 / (n + 1 / b) and 1 - 1 / (n + 1 / (1 - b)) with n rows in the
-    block and base rate b, an m-estimate. Everything between them is the textbook function.
+    In the textbook function, a first block without positives predicts 0 and a last block without
+    negatives predicts 1, even if they have few rows. One later row of the other outcome then has an
+    unbounded log loss. The rates of these two blocks are therefore shrunk towards the base rate b,
+    to 1 / (n + 1 / b) and 1 - 1 / (n + 1 / (1 - b)) with n rows in the block (an m-estimate), but
+    not beyond the rate of the next block. Between them the function is the textbook function.
 
     Parameters
     ----------
     shrink : bool
-        False gives the textbook function, 0 and 1 included.
+        If False, the function is the textbook function, including rates of 0 and 1.
 
     Attributes
     ----------
     knots_, values_ : ndarray of shape (b,)
-        First and last score of every block, and its value.
+        First and last score of each block, and its value.
     n_blocks_ : int
 
     References
@@ -98,12 +99,12 @@ class Isotonic(RowCalibrator):
         )
 
     def knots(self) -> FloatArray:
-        """First and last score of every block."""
+        """First and last score of each block."""
         return self.knots_
 
 
 def _shrink_ends(rate: FloatArray, weight: FloatArray) -> FloatArray:
-    """Rates of blocks whose first and last are not certain, and still in order."""
+    """Rates of the blocks, with the first and last shrunk from 0 and 1, still in order."""
     base_rate = float(rate @ weight) / float(weight.sum())
     # Rates rise from block to block, so that only the ends can be 0 or 1.
     shrunk = shrink_certain(rate, weight, base_rate)

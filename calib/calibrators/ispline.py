@@ -36,21 +36,20 @@ RIDGE = 1e-3
     aliases="monotone spline",
 )
 class ISpline(Calibrator):
-    """sigmoid(b + sum beta_r I_r(G(s))) with every beta_r above 0: strictly increasing.
+    """I-spline: sigmoid(b + sum beta_r I_r(G(s))) with all beta_r > 0, so strictly increasing.
 
-    The I-splines rise from 0 to 1 on the compact-logit axis from G = 0 to G = 1, so that the
-    function increases over all of [0, 1]; inner knots lie at quantiles of the scores. Where the
-    observed rate falls as the score rises, the calibrated score is the base rate and `constant_` is
-    True.
+    G is the compact logit. The I-splines rise from 0 at G = 0 to 1 at G = 1, so that the function
+    increases over all of [0, 1]. Inner knots are at quantiles of the scores. If the observed rate
+    falls as the score rises, the calibrated score is the base rate and `constant_` is True.
 
     Parameters
     ----------
     loss : {"log", "brier"}
-        Log loss, or squared error, of the calibrated probability.
+        Loss that is minimised: log loss or squared error.
     n_knots : int
-        Inner knots, at least 0.
+        Number of inner knots, at least 0.
     epsilon : float or None
-        Epsilon of the compact logit, in (0, 0.5); None follows the paper's rule.
+        Epsilon of the compact logit, in (0, 0.5). None: the rule of Lucena 2018.
 
     Attributes
     ----------
@@ -121,7 +120,7 @@ class ISpline(Calibrator):
             self.intercept_, self.coefficients_ = float(start[0]), np.zeros(rise.shape[1])
 
     def _rising(self, x: FloatArray) -> FloatArray:
-        """I-splines at x: sums of all B-splines from the r-th on; the sum of all is constant."""
+        """I-splines at x: sums of the B-splines from the r-th on, without the constant sum."""
         padded = np.concatenate([[0.0] * DEGREE, self._ladder, [1.0] * DEGREE])
         basis = BSpline.design_matrix(x, padded, DEGREE).toarray()
         return np.asarray(np.cumsum(basis[:, ::-1], axis=1)[:, -2::-1], dtype=np.float64)
@@ -155,7 +154,7 @@ class ISpline(Calibrator):
 
 
 def _quantile_cells(x: FloatArray, cells: ScoreCells, n: int) -> IntArray:
-    """Cells at n inner quantiles of the rows; none too near to another or to an end."""
+    """Cells at n inner quantiles of the rows that are not too near to each other or to an end."""
     kept: list[int] = []
     for cell in quantile_cells(cells, np.arange(1, n + 1) / (n + 1)).tolist():
         before = x[kept[-1]] if kept else 0.0

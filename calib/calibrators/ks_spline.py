@@ -1,4 +1,4 @@
-"""KS-spline: the slope of a spline through the cumulative difference of outcomes and scores."""
+"""KS spline: the derivative of a spline that is fitted to the cumulative difference."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from calib.numerics.splines import fit_cumulative_spline, lines, of_polynomials
     aliases="spline recalibration",
 )
 class KSSpline(Calibrator):
-    """s + h'(t): t is the share of rows scored below s, h the cumulative outcome minus score.
+    """KS spline: s + h'(t), where t is the fractile of the score s.
 
-    h is fitted by a natural cubic spline of few even knots in least squares. Its slope is the gap
-    between the observed rate and the score at that place of the ranking. Tied scores share one
-    place, the middle of their run.
+    h(t) is the cumulative difference of outcomes and scores over the share t of rows with the
+    lowest scores. It is fitted by least squares with a natural cubic spline with few, evenly spaced
+    knots. Its derivative is the difference of observed rate and score. Equal scores have one
+    fractile, the middle of their range.
 
-    Nothing keeps s + h'(t) within [0, 1]. It is clipped to what n rows of one outcome would show,
-    1 / (n + 1 / b) and 1 - 1 / (n + 1 / (1 - b)) with n rows fitted and base rate b, or to the
-    score itself where that is nearer to 0 or 1.
+    s + h'(t) can leave [0, 1]. It is clipped to 1 / (n + 1 / b) and 1 - 1 / (n + 1 / (1 - b)) with
+    n fitted rows and base rate b, or to the score itself if that is nearer to 0 or 1.
 
     Parameters
     ----------
     n_knots : int
-        At least 2.
+        Number of knots, at least 2.
     shrink : bool
-        False clips to [0, 1], as the paper does.
+        If False, the result is clipped to [0, 1], as in the paper.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class KSSpline(Calibrator):
     spline_ : CubicSpline
         h on [0, 1].
     scores_, fractiles_ : ndarray of shape (k,)
-        Distinct scores, and the place of each in the ranking.
+        Distinct scores, and the fractile of each.
 
     References
     ----------
@@ -59,7 +59,7 @@ class KSSpline(Calibrator):
     --------
     >>> import numpy as np
     >>> scores = np.linspace(0.005, 0.995, 100)
-    >>> y = np.arange(100) % 4 == 0  # a quarter, whatever the score
+    >>> y = np.arange(100) % 4 == 0  # a rate of 1/4 at every score
     >>> KSSpline().fit(scores, y).predict([0.3, 0.7]).round(2)
     array([0.25, 0.25])
     """
@@ -93,7 +93,7 @@ class KSSpline(Calibrator):
         )
 
     def knots(self) -> FloatArray:
-        """Scores at the even fractiles that are the knots."""
+        """Scores at the fractiles of the knots."""
         return np.interp(self.spline_.x, self.fractiles_, self.scores_)
 
     def formula(self) -> str:
@@ -117,27 +117,27 @@ SMALLEST = 1e-300
     "Assumes that the error of the top scores changes smoothly along their ranking.",
 )
 class TopSpline(MatrixCalibrator):
-    """The n_top first scores of a row, each calibrated by a KS spline of its own view.
+    """KS splines for the `n_top` highest scores of each row, one spline per rank.
 
-    The paper calibrates the r-th score as a number beside the predicted class. Here the rest of
-    the row shares what is left in proportion to its scores, and no class overtakes: a score that
-    would come out above the one ranked before it is lowered to that one, and the excess goes to
-    the classes after it. So the first n_top classes and the accuracy never change. A rank whose
-    class is always the true one, or never, keeps its scores.
+    The paper calibrates only these scores. Here the other classes share the remaining probability
+    in proportion to their scores. The ranking of the classes does not change: a calibrated score
+    that is above the score of the rank before it is lowered to that score, and the excess goes to
+    the later classes. So the `n_top` highest classes and the accuracy never change. If the class of
+    a rank is always or never the true one, its scores do not change.
 
     Parameters
     ----------
     n_top : int
-        From 1 to m - 1 (more are cut to that).
+        Number of ranks, at least 1. Values above m - 1 count as m - 1.
     n_knots : int
-        At least 2.
+        Number of knots, at least 2.
     shrink : bool
-        False lets a calibrated score be exactly 0 or 1, as the paper does.
+        If False, a calibrated score can be exactly 0 or 1, as in the paper.
 
     Attributes
     ----------
     splines_ : list of Calibrator
-        Of top-1, top-2, ...
+        Splines of top-1, top-2, ...
 
     References
     ----------
@@ -148,7 +148,7 @@ class TopSpline(MatrixCalibrator):
     >>> import numpy as np
     >>> top = np.linspace(0.5, 0.9, 100)
     >>> scores = np.column_stack([top, 0.75 * (1 - top), 0.25 * (1 - top)])
-    >>> fitted = TopSpline(n_top=1).fit(scores, np.tile([0, 1], 50))  # right in half of the rows
+    >>> fitted = TopSpline(n_top=1).fit(scores, np.tile([0, 1], 50))  # accuracy 1/2
     >>> fitted.predict([[0.6, 0.3, 0.1]]).round(2)
     array([[0.5 , 0.37, 0.12]])
     """
@@ -191,7 +191,7 @@ class TopSpline(MatrixCalibrator):
         return rest
 
     def _first(self, values: FloatArray) -> FloatArray:
-        """The first scores, calibrated, none above the one before or below what comes after."""
+        """The highest scores, calibrated and kept in their order among all scores of the row."""
         calibrated = np.empty_like(values)
         left, most = np.ones(len(values)), np.ones(len(values))
         for r, spline in enumerate(self.splines_):
@@ -212,7 +212,7 @@ class TopSpline(MatrixCalibrator):
 
 
 def _level(rest: FloatArray, most: FloatArray) -> None:
-    """Lower what is above `most` to it, row by row, and raise the row's other scores instead."""
+    """Lower scores above `most` to it, and add the excess to the other scores of the row."""
     high = np.flatnonzero(rest.max(axis=1) > most)
     while len(high):
         row, top = rest[high], most[high, None]

@@ -38,11 +38,11 @@ class LinearSoftmax(MatrixCalibrator):
         return fit_softmax(problem, ridge(problem), start)
 
     def _store(self, theta: FloatArray) -> None:
-        """Give the coefficients their names."""
+        """Set the attributes that hold the coefficients."""
         raise NotImplementedError
 
     def _theta(self) -> FloatArray:
-        """The coefficients, as the design wants them."""
+        """The coefficients in the layout of the design matrix."""
         raise NotImplementedError
 
     def _map(self, scores: FloatArray) -> FloatArray:
@@ -53,7 +53,7 @@ class LinearSoftmax(MatrixCalibrator):
 
 
 def ridge(problem: SoftmaxRegression) -> QuadraticPenalty:
-    """The weak pull to the identity."""
+    """The weak penalty on differences from the identity."""
     identity = problem.design.identity(problem.x.shape[1])
     counts = np.bincount(problem.label, minlength=len(identity))
     rows = np.where(counts == 0, UNSEEN_ROWS, RIDGE_ROWS)

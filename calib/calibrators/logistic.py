@@ -17,20 +17,20 @@ from calib.numerics.transforms import certain_logit
     aliases="logistic recalibration, Cox recalibration, Platt scaling of the log-odds",
 )
 class Logistic(IncreasingSigmoid):
-    """sigmoid(a logit(s) + c) with a >= 0, by maximum likelihood.
+    """Logistic calibration: sigmoid(a logit(s) + c) with a >= 0, fitted by maximum likelihood.
 
-    It is the beta calibration with a = b. Scores are clipped to [eps, 1 - eps] with float64's
-    machine epsilon 2.2e-16, as in `beta`.
+    It is beta calibration with a = b. Scores are clipped to [eps, 1 - eps] with eps = 2.2e-16, as
+    in `Beta`.
 
     Attributes
     ----------
     slope_, intercept_ : float
-        a and c. The identity has 1 and 0; a slope below 1 says that the scores are overconfident.
+        a and c. The identity has 1 and 0. A slope below 1 means that the scores are overconfident.
     constant_ : bool
-        True where the observed rate does not rise with the score; the calibrated score is the base
-        rate.
+        True if the observed rate does not rise with the score. The calibrated score is then the
+        base rate.
     separated_ : bool
-        True where the scores separate the classes perfectly; the curve is then fitted to Platt's
+        True if the scores separate the classes perfectly. The curve is then fitted to Platt's
         softened outcomes.
 
     References
@@ -64,18 +64,19 @@ class Logistic(IncreasingSigmoid):
     aliases="Platt scaling, sigmoid calibration",
 )
 class Platt(IncreasingSigmoid):
-    """sigmoid(gamma s + delta), fitted to softened outcomes by maximum likelihood.
+    """Platt scaling: sigmoid(gamma s + delta), fitted to softened outcomes by maximum likelihood.
 
-    A positive counts as (N+ + 1)/(N+ + 2) and a negative as 1/(N- + 2), so that the fit exists
-    for separated classes too. The curve works on the score itself; `logistic` on its log-odds.
+    The outcome of a positive row is (N+ + 1)/(N+ + 2), that of a negative row 1/(N- + 2), so that
+    the fit also exists for separated classes. The curve is a function of the score itself, while
+    `Logistic` is a function of its log-odds.
 
     Attributes
     ----------
     slope_, intercept_ : float
         gamma and delta.
     constant_ : bool
-        True where the observed rate does not rise with the score; the calibrated score is the base
-        rate.
+        True if the observed rate does not rise with the score. The calibrated score is then the
+        base rate.
 
     References
     ----------

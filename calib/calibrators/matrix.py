@@ -1,4 +1,4 @@
-"""Matrix scaling: every class's log score may draw on all others."""
+"""Matrix scaling: each calibrated class score depends on the log scores of all classes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_CLASSES = 300
 
 
 class FullLinear(LinearSoftmax):
-    """softmax(W ln P + b) with a full matrix W; what is penalised is the subclass's choice."""
+    """softmax(W ln P + b) with a full matrix W. Subclasses choose the penalty."""
 
     design = Full()
 
@@ -56,18 +56,18 @@ class FullLinear(LinearSoftmax):
     aliases="multinomial logistic recalibration",
 )
 class MatrixScaling(FullLinear):
-    """softmax(W ln P + b) with a full matrix W, by maximum likelihood.
+    """Matrix scaling: softmax(W ln P + b) with a full matrix W, fitted by maximum likelihood.
 
-    Scores below float64's machine epsilon 2.2e-16 count as that before the logarithm. A pull of a
-    thousandth of a row to the identity, of one row for a class that was never seen, picks one of
-    the matrices that give the same function, and keeps the numbers finite. m (m + 1) numbers are
-    fitted: without a penalty they need many times as many rows.
+    Scores below 2.2e-16 are replaced by it before the logarithm is taken. A penalty with the weight
+    of a thousandth of a row (one row for a class without rows) pulls W to the identity. It selects
+    one of the matrices that give the same function, and keeps the coefficients finite. m (m + 1)
+    coefficients are fitted without any other penalty, so many more rows than that are needed.
 
     Attributes
     ----------
     weights_ : ndarray of shape (m, m)
-        W: entry (j, k) says how class k's log score counts for class j. A constant added to a
-        column changes nothing.
+        W. Entry (j, k) is the weight of the log score of class k for class j. Adding a constant to
+        a column has no effect.
     intercepts_ : ndarray of shape (m,)
         b.
 

@@ -1,4 +1,4 @@
-"""Calibrators inside scikit-learn: a model with its own, and a step of a pipeline."""
+"""Calibrators for scikit-learn: a model with its calibrator, and a step of a pipeline."""
 
 from __future__ import annotations
 
@@ -26,37 +26,40 @@ from calib.numerics.transforms import sigmoid
 
 
 class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """A classifier whose probabilities are calibrated on predictions that it made out of fold.
+    """A classifier with calibrated probabilities. The calibrator is fitted out-of-fold.
 
-    The rows are cut in folds; each fold is predicted by a model that did not see it; all these
-    predictions fit one calibrator; and the model that is kept is fitted on all rows. Nothing is
-    wasted on a calibration set, and one model is kept, not one per fold.
+    The rows are split into folds, and the rows of each fold are scored by a model that was fitted
+    on the other folds. One calibrator is fitted on all these out-of-fold scores, and one model is
+    fitted on all rows. So no rows are set aside for calibration, and only one model is kept.
 
-    With more than two classes each class has a calibrator against the rest, and a row of
-    calibrated probabilities is divided by its sum; a row whose sum is 0 stays as it was.
+    With more than two classes, each class has a one-vs-rest calibrator, and each row of calibrated
+    probabilities is divided by its sum. If that sum is 0, the row keeps its uncalibrated scores.
 
     Parameters
     ----------
     estimator : classifier
-        With ``predict_proba``, or with a ``decision_function``, which is sent through the sigmoid.
+        A classifier with ``predict_proba``, or with ``decision_function``, to which the sigmoid is
+        applied.
     method : str or Calibrator
-        A calibrator by its key, or an unfitted one with parameters of its own.
+        Key of a calibrator, or an unfitted calibrator with its parameters.
     cv : int, splitter or iterable
-        Number of stratified folds, fewer where a class has fewer rows; or what scikit-learn takes.
+        Number of stratified folds (fewer if a class has fewer rows), or any other value that
+        scikit-learn accepts for `cv`.
     n_jobs : int or None
-        Folds that are fitted at once.
+        Number of folds that are fitted in parallel.
     random_state : int or None
-        Seed of the folds that `cv` counts.
+        Seed of the folds if `cv` is a number.
 
     Attributes
     ----------
     classes_ : ndarray of shape (m,)
+        Class labels.
     estimator_ : classifier
         The model, fitted on all rows.
     calibrators_ : list of Calibrator
-        One for two classes, else one per class.
+        One calibrator for two classes, otherwise one per class.
     n_features_in_, feature_names_in_
-        Those of `estimator_`, where it has them.
+        Those of `estimator_`, if it has them.
 
     References
     ----------
@@ -90,7 +93,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the calibrator on out-of-fold predictions, and the model on all rows.
+        """Fit the calibrator on out-of-fold scores, and the model on all rows.
 
         Parameters
         ----------
@@ -98,13 +101,13 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y : array-like of shape (n,)
             Class labels.
         sample_weight : array-like of shape (n,), optional
-            Given to the model too where its ``fit`` takes weights. Rows of weight 0 do not
-            calibrate.
+            Weights, at least 0. They are also passed to the ``fit`` of the model if it accepts
+            weights. Rows of weight 0 are not used for calibration.
 
         Raises
         ------
         ValueError
-            If there are fewer than two classes, or a class has a single row.
+            If there are fewer than two classes, or a class has only one row.
         """
         X, y = indexable(X, y)
         y = column_or_1d(y, warn=True)
@@ -144,25 +147,28 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         *,
         method: str | Calibrator = "spline",
     ) -> Self:
-        """A fitted model with a calibrator fitted on rows that the model was not trained on.
+        """Calibrate a fitted model on held-out rows. The model is not fitted again.
 
         Parameters
         ----------
         model : fitted classifier
-            Kept as it is; it is not fitted again.
         X : array-like of shape (n, d)
-            Calibration rows.
+            Calibration rows, on which the model was not trained.
         y : array-like of shape (n,)
-            Their labels, of classes that the model knows.
+            Labels of these rows. Each must be a class of the model.
         sample_weight : array-like of shape (n,), optional
-            Rows of weight 0 do not calibrate.
+            Weights, at least 0. Rows of weight 0 are not used.
         method : str or Calibrator
-            A calibrator by its key, or an unfitted one with parameters of its own.
+            Key of a calibrator, or an unfitted calibrator with its parameters.
+
+        Returns
+        -------
+        CalibratedModel
 
         Raises
         ------
         ValueError
-            If a label is no class of the model, or a calibrator lacks rows of a class.
+            If a label is not a class of the model, or there are no rows of a class.
 
         Examples
         --------
@@ -215,7 +221,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return StratifiedKFold(n_folds, shuffle=True, random_state=self.random_state)
 
     def _calibrated(self) -> range:
-        """Columns that have a calibrator: of two classes the second, which tells the first."""
+        """Columns that have a calibrator. Of two classes this is only the second."""
         return range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
 
     def _fit_class(
@@ -237,7 +243,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n, m)
-            Rows sum to 1; columns are in the order of `classes_`.
+            Each row sums to 1. Columns are in the order of `classes_`.
         """
         check_is_fitted(self, "estimator_")
         method = _response(self.estimator_)
@@ -262,20 +268,21 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 class ScoreCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
-    """A calibrator as a step of a scikit-learn pipeline, whose input is one column of scores.
+    """A calibrator as a step of a scikit-learn pipeline. Its input is one column of scores.
 
-    As a last step it predicts; before others it hands on the calibrated column.
+    As the last step it predicts. As an earlier step it passes the calibrated column on.
 
     Parameters
     ----------
     method : str or Calibrator
-        A calibrator by its key, or an unfitted one with parameters of its own.
+        Key of a calibrator, or an unfitted calibrator with its parameters.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        The second is the class that the scores are about.
+        Class labels. The scores are scores of the second.
     calibrator_ : Calibrator
+        The fitted calibrator.
 
     Examples
     --------
@@ -295,10 +302,16 @@ class ScoreCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, 1) or (n,), in [0, 1]
+        X : array-like of shape (n, 1) or (n,)
+            Scores in [0, 1].
         y : array-like of shape (n,)
             Labels of two classes.
         sample_weight : array-like of shape (n,), optional
+
+        Raises
+        ------
+        ValueError
+            If there are not exactly two classes, or a score is not allowed.
         """
         self.classes_, codes = np.unique(np.asarray(y), return_inverse=True)
         if len(self.classes_) != 2:
@@ -338,7 +351,7 @@ def _response(estimator: Any) -> str:
 
 
 def _as_scores(response: ArrayLike, method: str, n_classes: int) -> FloatArray:
-    """A model's response as scores in [0, 1], one column per class."""
+    """The response of a model as scores in [0, 1], one column per class."""
     values = np.asarray(response, dtype=np.float64)
     if values.ndim == 1:
         return np.column_stack([sigmoid(-values), sigmoid(values)])

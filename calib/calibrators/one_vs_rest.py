@@ -1,4 +1,4 @@
-"""Calibrators of matrices by key: a method's own, or one of scores for each class."""
+"""Calibrators of matrices by key: a multiclass method, or a binary method for each class."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from calib.numerics.class_scores import divide_by_sum
 
 
 class OneVsRest(MatrixCalibrator):
-    """Algorithm 3 of SplineCalib: class k's scores are calibrated against "is it k".
+    """One-vs-rest calibration: a binary calibrator for each class (Lucena 2018, Algorithm 3).
 
-    The calibrated rows are divided by their sum; a row whose sum is 0 keeps its uncalibrated
-    scores, and so does, before the division, a class that was never seen.
+    Each calibrated row is divided by its sum. If that sum is 0, the row keeps its uncalibrated
+    scores. The scores of a class without rows are not calibrated before the division.
 
     Parameters
     ----------
     method : str or Calibrator
-        A binary calibrator by its key, or an unfitted one with parameters of its own.
+        Key of a binary calibrator, or an unfitted calibrator with its parameters.
 
     Attributes
     ----------
     maps_ : list of (Calibrator or None), length m
-        The fitted calibrator of each class; None for a class that was never seen.
+        The fitted calibrator of each class, or None for a class without rows.
 
     References
     ----------
@@ -88,16 +88,25 @@ class OneVsRest(MatrixCalibrator):
 
 
 def multiclass_calibrator(key: str, **parameters: Any) -> MatrixCalibrator:
-    """An unfitted calibrator of score matrices, by its key.
+    """Make an unfitted calibrator of score matrices.
 
-    Methods without a form of their own for matrices are fitted one-vs-rest.
+    Parameters
+    ----------
+    key : str
+        Key of the method in `calib.calibrators.CALIBRATORS`. A binary method is fitted one-vs-rest.
+    **parameters
+        Parameters of the calibrator.
+
+    Returns
+    -------
+    MatrixCalibrator
 
     Raises
     ------
     KeyError
         If no calibrator has that key.
     TypeError
-        If the calibrator does not have such a parameter.
+        If the calibrator does not have one of the parameters.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Prior shift: undoing the re-weighting of a class."""
+"""Prior shift: correct for the re-weighting of a class in training."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from calib.numerics.arrays import FloatArray
     aliases="label shift, prior correction, correction for undersampling",
 )
 class PriorShift(Calibrator):
-    """p / (p + (1 - p) r): the odds divided by r.
+    """Prior shift: p / (p + (1 - p) r), which divides the odds by r.
 
-    Where a model was trained with one class re-weighted or re-sampled, its odds are too high by
-    the factor r by which the odds of the classes were raised.
+    If positive rows were re-weighted or re-sampled by a factor r in training, the odds of the
+    model are too high by this factor.
 
     Parameters
     ----------
     r : float
-        That factor, above 0; 1 changes nothing.
+        The factor, above 0. With 1 nothing changes.
     base_rate : float or None
-        True share of positives, in (0, 1). If given, r is not used but computed: the odds of the
-        fitted rows' base rate over those of the true one.
+        True share of positive rows, in (0, 1). If it is given, `r` is not used. The factor is then
+        the odds of the base rate of the fitted rows, divided by the odds of the true base rate.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class PriorShift(Calibrator):
 
     Examples
     --------
-    Half of the training rows were positives, but one in ten truly is:
+    Half of the training rows were positive, but the true base rate is 0.1:
 
     >>> fitted = PriorShift(base_rate=0.1).fit([0.2, 0.8], [0, 1])
     >>> fitted.formula()

@@ -31,20 +31,20 @@ LEAST = 1e-12  # a probability of which the log loss can be taken
     aliases="PWL, monotone piecewise-linear calibration",
 )
 class PiecewiseLinear(Calibrator):
-    """Straight lines between keypoints whose values do not fall and stay within [0, 1].
+    """Piecewise-linear calibration: a non-decreasing function, linear between keypoints.
 
-    The calibrator of TF-Lattice, fitted to its minimum: keypoints lie at quantiles of the rows,
-    from the lowest score to the highest; beyond them the function is constant. For the log loss one
-    more row, spread over all scores and with the base rate as its outcome, keeps values from 0
-    and 1. For the squared error they stay within what n rows of one outcome would show,
-    1 / (n + 1 / b) and 1 - 1 / (n + 1 / (1 - b)) with base rate b.
+    It is the calibrator of TF-Lattice, fitted to its optimum. Keypoints are at quantiles of the
+    scores; beyond the lowest and highest score the function is constant. With the log loss, one
+    more row is added, which is spread over all scores and has the base rate as its outcome; it
+    keeps values away from 0 and 1. With the squared error, values stay within 1 / (n + 1 / b) and
+    1 - 1 / (n + 1 / (1 - b)) with n rows and base rate b.
 
     Parameters
     ----------
     loss : {"log", "brier"}
-        Log loss, or squared error, of the calibrated probability.
+        Loss that is minimised: log loss or squared error.
     n_keypoints : int
-        About the most keypoints, at least 2.
+        Approximate maximum number of keypoints, at least 2.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class PiecewiseLinear(Calibrator):
 
 
 def _hats(x: FloatArray, keypoints: FloatArray) -> csr_array:
-    """Share of each keypoint's value in the function at x: sparse, shape (m, k)."""
+    """Weight of each keypoint's value in the function at x: sparse, shape (m, k)."""
     if len(keypoints) == 1:
         return csr_array(np.ones((len(x), 1)))
     left = np.clip(np.searchsorted(keypoints, x, side="right") - 1, 0, len(keypoints) - 2)

@@ -1,4 +1,4 @@
-"""The registry of calibrators: those of one score per row, and those of whole score matrices."""
+"""The registry of calibrators, for one score per row and for score matrices."""
 
 from __future__ import annotations
 
@@ -19,21 +19,20 @@ class Method:
     Attributes
     ----------
     key, label : str
-        Name in code, and on the page.
+        Name in code, and name on the pages.
     simplicity : int
-        Order of simplicity (smaller is simpler) by which recommendations break ties; of methods
-        that are as simple the one with the lower loss is taken.
+        Order of simplicity for recommendations; smaller is simpler. Of equally simple methods the
+        one with the lower loss is recommended.
     summary, source : str
         What the method assumes, in one sentence, and the reference.
     aliases : str
-        Other names of it in the field, for the search on the Methods page.
+        Other names in the field, for the search on the Methods page.
     create : callable or None
-        Makes the unfitted calibrator of one score; None where only matrices are calibrated.
+        Makes the unfitted calibrator of one score per row. None: it calibrates only matrices.
     own_matrix : callable or None
-        Makes the unfitted calibrator of a matrix; None where each class is calibrated against the
-        rest.
+        Makes the unfitted calibrator of a matrix. None: a matrix is calibrated one-vs-rest.
     matrix_label, matrix_summary : str
-        Label and summary where it calibrates a matrix.
+        Label and summary of the calibrator of a matrix.
     """
 
     key: str
@@ -48,11 +47,11 @@ class Method:
     matrix_summary: str = ""
 
     def takes(self, parameter: str) -> bool:
-        """Whether the calibrator of one score has a parameter of this name."""
+        """Whether the calibrator of one score per row has a parameter of this name."""
         return self.create is not None and parameter in self.create().get_params()
 
     def words(self, *, matrix: bool) -> tuple[str, str]:
-        """Label and summary, of one score or of a matrix.
+        """Label and summary, for one score per row or for a matrix.
 
         Examples
         --------
@@ -76,9 +75,9 @@ CALIBRATORS: Registry[Method] = Registry("calibrator", "calib.calibrators")
 def register(
     key: str, label: str, *, simplicity: int, summary: str, source: str, aliases: str = ""
 ) -> Callable[[Made], Made]:
-    """Register a calibrator under a key: of one score per row, or of matrices.
+    """Register a calibrator of one score per row, or of matrices, under a key.
 
-    The matrix form of a method that also has one of scores follows by `register_matrix`.
+    If a method has both forms, `register_matrix` adds the form for matrices.
     """
     words = (key, label, simplicity, summary, source, aliases)
 
@@ -96,9 +95,9 @@ def register(
 
 
 def register_matrix(key: str, label: str = "", summary: str = "") -> Callable[[Made], Made]:
-    """Register the matrix form of a method that is registered for scores.
+    """Register the matrix form of a method that is already registered for scores.
 
-    Its label and summary are those of the method where they are not given.
+    Default of label and summary: those of the method.
     """
 
     def add(made: Made) -> Made:
@@ -111,21 +110,38 @@ def register_matrix(key: str, label: str = "", summary: str = "") -> Callable[[M
 
 
 def score_methods() -> dict[str, Method]:
-    """The methods that calibrate one score per row, by key."""
+    """The methods that calibrate one score per row, by key.
+
+    Examples
+    --------
+    >>> "isotonic" in score_methods(), "vector" in score_methods()
+    (True, False)
+    """
     return {key: method for key, method in CALIBRATORS.items() if method.create is not None}
 
 
 def calibrator(key: str, **parameters: Any) -> Calibrator:
-    """An unfitted calibrator of one score per row, by its key.
+    """Make an unfitted calibrator of one score per row.
+
+    Parameters
+    ----------
+    key : str
+        Key of the method in `calib.calibrators.CALIBRATORS`.
+    **parameters
+        Parameters of the calibrator.
+
+    Returns
+    -------
+    Calibrator
 
     Raises
     ------
     KeyError
         If no calibrator has that key.
     TypeError
-        If the calibrator does not have such a parameter.
+        If the calibrator does not have one of the parameters.
     ValueError
-        If the method calibrates matrices only.
+        If the method calibrates only matrices.
 
     Examples
     --------

@@ -31,38 +31,41 @@ SHORTEST_AXIS = 1e-12
     aliases="smoothing spline, generalized additive model (GAM)",
 )
 class Spline(Calibrator):
-    """sigmoid(f(G(s))): a cubic smoothing spline f of the compact logit G.
+    """Spline calibration: sigmoid(f(G(s))) with a cubic smoothing spline f of the compact logit G.
 
     f maximises log-likelihood - (lambda / 2) * integral of f''(x)^2, x = G(s). It is a natural
-    cubic spline: beyond the fitted scores it goes on as a straight line. lambda is chosen by
-    leaving out every row in turn (one Newton step from the full fit): no random folds, and the same
-    answer for any order of the rows. Where groups are named a row counts as a share of one.
+    cubic spline, so it is linear beyond the fitted scores. lambda is chosen by approximate
+    leave-one-out cross-validation (one Newton step from the full fit). There are no random folds,
+    so the result does not depend on the order of the rows. If groups are named, as many rows are
+    left out as the design effect.
 
-    Perfectly separated classes have no most likely f. One more row, spread over all scores like the
-    data and with the base rate as its outcome, keeps every fit finite.
+    If the classes are perfectly separated, the likelihood has no maximum. One more row, which is
+    spread over all scores like the data and has the base rate as its outcome, keeps every fit
+    finite.
 
     Parameters
     ----------
     epsilon : float or None
-        Epsilon of the compact logit, in (0, 0.5); None follows the paper's rule.
+        Epsilon of the compact logit, in (0, 0.5). None: the rule of Lucena 2018.
     monotone : bool
-        Whether f must not decrease. lambda is that of the free fit; an f that does not fall
-        anyway stays as it is.
+        Whether f must not decrease. lambda is that of the unconstrained fit. If that fit does not
+        decrease, it is not changed.
 
     Attributes
     ----------
     epsilon_ : float
         Epsilon in use.
     lambda_ : float
-        Weight of the curvature; infinite where all scores are equal.
+        Penalty on the curvature; infinite if all scores are equal.
     lambdas_, cv_losses_, degrees_ : ndarray of shape (p,)
-        The path: cross-validated log loss of a row, and effective degrees of freedom, by lambda.
+        Values of lambda that were tried, with the cross-validated log loss per row and the
+        effective degrees of freedom of each.
     knots_ : ndarray of shape (k,)
         Knots, as scores.
     coefficients_ : ndarray of shape (k,)
-        Of the natural B-splines on the knots.
+        Coefficients of the natural B-splines on the knots.
     n_iter_ : int
-        Newton steps along the path.
+        Number of Newton steps for all lambdas.
 
     References
     ----------

@@ -34,29 +34,27 @@ TRANSFORMS = {"none": "s", "compact_logit": "G(s)", "logit": "logit(s)"}
     aliases="ML-Insights",
 )
 class SplineCalib(Calibrator):
-    """Logistic regression on a natural cubic spline basis with an L2 penalty.
+    """SplineCalib: logistic regression on a natural cubic spline basis with an L2 penalty.
 
-    Knots are taken from the distinct scores, the basis is the truncated-power one of natural cubic
-    splines, and lambda has the least cross-validated loss. The published algorithm draws random
-    folds and knots; here every row is left out in turn (one Newton step from the full fit) and
-    the knots follow the distribution of the scores, so that the fit is the same every time.
+    Knots are distinct scores, the basis is the truncated-power basis of natural cubic splines, and
+    lambda has the lowest cross-validated loss. The published algorithm uses random folds and random
+    knots. Here the cross-validation leaves one row out (one Newton step from the full fit) and the
+    knots follow the distribution of the scores, so that the fit is always the same.
 
     Parameters
     ----------
     transform : {"compact_logit", "none", "logit"}
-        Scale of the scores that the spline lives on. The logit moves 0 and 1 to epsilon and
-        1 - epsilon, or to the nearest other score where that is further out.
+        Transformation of the scores before the spline. "logit" replaces scores of 0 and 1 by
+        epsilon and 1 - epsilon, or by the nearest other score if that is nearer to 0 or 1.
     loss : {"log", "brier"}
-        "log": logistic regression. "brier": ridge regression of the outcome itself, clipped to
-        [0, 1].
+        "log": logistic regression. "brier": ridge regression of the outcome, clipped to [0, 1].
     n_knots : int
-        About the most knots, at least 2.
+        Approximate maximum number of knots, at least 2.
     epsilon : float or None
-        Epsilon of the compact logit (and of the logit's ends), in (0, 0.5); None follows the
-        paper's rule.
+        Epsilon of the compact logit and of the logit, in (0, 0.5). None: the rule of Lucena 2018.
     least_lambda : float
-        Least lambda that is tried where the loss still falls at 1e-4, the end of the author's grid;
-        1e-4 keeps to that grid.
+        Smallest lambda that is tried if the loss still falls at 1e-4, where the grid of the author
+        ends. With 1e-4 only that grid is used.
 
     Attributes
     ----------
@@ -64,18 +62,19 @@ class SplineCalib(Calibrator):
         Epsilon in use.
     lambda_ : float
     lambdas_, cv_losses_ : ndarray of shape (p,)
-        Cross-validated loss of a row (log loss, or squared error) by lambda: from 1e4 down to 1e-4
-        in half decades, and where it still falls there on until four have not lowered it.
+        Cross-validated loss per row (log loss or squared error) by lambda: from 1e4 down to 1e-4
+        in half decades. If the loss still falls there, smaller values are tried until four have not
+        lowered it.
     knots_ : ndarray of shape (k,)
         Knots, as scores.
     intercept_ : float
     coefficients_ : ndarray of shape (k - 1,)
-        Of the basis of Hastie, Tibshirani and Friedman, equation 5.4.
+        Coefficients of the basis in Hastie, Tibshirani and Friedman, equation 5.4.
 
     Raises
     ------
     ValueError
-        If a parameter is not among those named, when it is fitted.
+        If a parameter is not allowed. It is raised by `fit`.
 
     References
     ----------
@@ -189,6 +188,6 @@ class SplineCalib(Calibrator):
 
 
 def _logit_ends(scores: FloatArray, epsilon: float) -> tuple[float, float]:
-    """The nearest to 0 and to 1 that a logit is taken of."""
+    """The lowest and highest score of which the logit is taken."""
     between = scores[(scores > 0.0) & (scores < 1.0)]
     return float(min([epsilon, *between[:1]])), float(max([1.0 - epsilon, *between[-1:]]))

@@ -1,4 +1,4 @@
-"""Temperature scaling: the log-odds divided by one number."""
+"""Temperature scaling: the log-odds are divided by one number."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from calib.numerics.transforms import certain_logit
     aliases="temperature scaling",
 )
 class Temperature(IncreasingSigmoid):
-    """sigmoid(logit(s) / T) with T > 0, by maximum likelihood.
+    """Temperature scaling: sigmoid(logit(s) / T) with T > 0, fitted by maximum likelihood.
 
-    Scores are clipped to [eps, 1 - eps] with float64's machine epsilon 2.2e-16. A score of 0.5
-    stays 0.5 at every temperature.
+    Scores are clipped to [eps, 1 - eps] with eps = 2.2e-16. A score of 0.5 stays 0.5 at every
+    temperature.
 
     Attributes
     ----------
     temperature_ : float
-        T. Above 1 the scores are overconfident; infinite where the function is constant.
+        T. Above 1 the scores are overconfident. It is infinite if the function is constant.
     constant_ : bool
-        True where no T makes the scores better than a coin; the calibrated score is then the base
-        rate.
+        True if no T gives a lower loss than a score of 0.5 for all rows. The calibrated score is
+        then the base rate.
     separated_ : bool
-        True where 0.5 separates the classes perfectly; the curve is then fitted to Platt's
-        softened outcomes.
+        True if 0.5 separates the classes perfectly. The curve is then fitted to Platt's softened
+        outcomes.
 
     References
     ----------
@@ -65,10 +65,10 @@ class Temperature(IncreasingSigmoid):
 
 @register_matrix("temperature", summary="One scale factor on the logits of all classes.")
 class MatrixTemperature(MatrixCalibrator):
-    """softmax(ln P / T) with T > 0, by maximum likelihood.
+    """Temperature scaling of a matrix: softmax(ln P / T), fitted by maximum likelihood.
 
-    Scores below float64's machine epsilon 2.2e-16 count as that before the logarithm. T is sought
-    within 0.01 and 100. The order of the classes never changes.
+    Scores below 2.2e-16 are replaced by it before the logarithm is taken. T is in [0.01, 100]. The
+    order of the classes never changes.
 
     Attributes
     ----------

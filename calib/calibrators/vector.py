@@ -1,4 +1,4 @@
-"""Vector scaling: a slope and a shift for each class's log score."""
+"""Vector scaling: a slope and an intercept for the log score of each class."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from calib.numerics.softmax_regression import Diagonal
     aliases="diagonal matrix scaling",
 )
 class VectorScaling(LinearSoftmax):
-    """softmax(w ln P + b), class by class, by maximum likelihood.
+    """Vector scaling: softmax(w ln P + b) with w and b per class, fitted by maximum likelihood.
 
-    Scores below float64's machine epsilon 2.2e-16 count as that before the logarithm. A pull of a
-    thousandth of a row to the identity, of one row for a class that was never seen, keeps the
-    numbers finite.
+    Scores below 2.2e-16 are replaced by it before the logarithm is taken. A penalty with the weight
+    of a thousandth of a row (one row for a class without rows) pulls the function to the identity
+    and keeps the coefficients finite.
 
     Attributes
     ----------
     slopes_, intercepts_ : ndarray of shape (m,)
-        w and b. A constant added to all of b changes nothing.
+        w and b. Adding a constant to all of b has no effect.
 
     References
     ----------
@@ -38,7 +38,7 @@ class VectorScaling(LinearSoftmax):
 
     Examples
     --------
-    A constant score can only learn how often each class comes:
+    If all rows have the same scores, the result is the class frequencies:
 
     >>> fitted = VectorScaling().fit([[0.5, 0.5]] * 400, [0, 1, 1, 1] * 100)
     >>> fitted.predict([[0.5, 0.5]]).round(3)

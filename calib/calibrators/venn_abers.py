@@ -1,4 +1,4 @@
-"""Inductive Venn-Abers: isotonic regression that says how sure it is."""
+"""Inductive Venn-Abers: isotonic regression with an interval for each probability."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ from calib.numerics.splines import steps
     aliases="inductive Venn-Abers predictor (IVAP)",
 )
 class VennAbers(Calibrator):
-    """p1 / (1 - p0 + p1) from the isotonic fits with one more row of outcome 0, and of outcome 1.
+    """Inductive Venn-Abers predictor: p1 / (1 - p0 + p1).
 
-    For exchangeable rows one of p0 and p1 is perfectly calibrated. The exact predictor, for every
-    score; its cost is that of a sort, not of two fits a score.
+    p0 and p1 are isotonic fits at the score, with one more row there of outcome 0 and of outcome 1.
+    If the rows are exchangeable, one of p0 and p1 is perfectly calibrated. The result is exact at
+    every score. The fit takes as long as a sort; there are no two fits per score.
 
     Attributes
     ----------
     lower_scores_, lower_ : ndarray of shape (u,) and (u + 1,)
-        p0 by steps: the i-th value holds from lower_scores_[i - 1], itself included.
+        p0 as a step function: the i-th value applies from lower_scores_[i - 1] (included).
     upper_scores_, upper_ : ndarray of shape (v,) and (v + 1,)
-        p1 by steps: the i-th value holds above upper_scores_[i - 1].
+        p1 as a step function: the i-th value applies above upper_scores_[i - 1].
 
     References
     ----------
@@ -61,16 +62,17 @@ class VennAbers(Calibrator):
         self.lower_scores_ = cells.score[len(cells) - first[:0:-1]]
 
     def interval(self, scores: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Both probabilities of each score.
+        """The probabilities p0 and p1 of each score.
 
         Parameters
         ----------
-        scores : array-like of shape (n,), in [0, 1]
+        scores : array-like of shape (n,)
+            Scores in [0, 1].
 
         Returns
         -------
         p0, p1 : ndarray of shape (n,)
-            0 <= p0 < p1 <= 1. The interval is wide where few rows are near.
+            0 <= p0 < p1 <= 1. The interval is wide if few rows have similar scores.
         """
         check_is_fitted(self, "n_rows_")
         return self._interval(check_scores(scores, "scores"))

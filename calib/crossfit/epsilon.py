@@ -1,4 +1,4 @@
-"""What epsilon decides: held-out log loss over epsilon, and how many rows it leaves alone."""
+"""Effect of epsilon: the held-out log loss, and the number of rows outside its range."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class EpsilonCurve(Locked):
     Attributes
     ----------
     key : str
-        Of the method.
+        Key of the method.
     epsilon : ndarray of shape (g,)
-        Increasing.
+        Increasing values.
     log_loss : ndarray of shape (g,)
-        On rows that the calibrator was not fitted on, by the protocol of the comparison.
+        Log loss on test rows or by cross-fitting, as in the comparison of methods.
     n_outside : ndarray of shape (g,)
-        Rows with a score outside [epsilon, 1 - epsilon], of those that the drawn calibrator is
-        fitted on.
+        Number of rows with a score outside [epsilon, 1 - epsilon], among the rows on which the
+        plotted calibrator is fitted.
     """
 
     key: str
@@ -53,11 +53,11 @@ class EpsilonCurve(Locked):
 
     @property
     def swing(self) -> float:
-        """How far the log loss moves over all epsilons."""
+        """Largest minus smallest log loss over all epsilons."""
         return float(self.log_loss.max() - self.log_loss.min())
 
     def frame(self) -> pd.DataFrame:
-        """One row an epsilon."""
+        """One row per epsilon."""
         return pd.DataFrame(
             {"epsilon": self.epsilon, "log_loss": self.log_loss, "n_outside": self.n_outside}
         )
@@ -65,14 +65,14 @@ class EpsilonCurve(Locked):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossFitFolds:
-    """What is fitted and what is scored, as the comparison has it: one pair, or one per fold.
+    """The rows to fit on and the rows to score, as in the comparison: one pair, or one per fold.
 
     Attributes
     ----------
     pairs : tuple of (ScoreCells, ScoreCells)
         Cells to fit on, and cells to score.
     settings : Settings
-        Of the folds.
+        Settings of the folds.
     """
 
     pairs: tuple[tuple[ScoreCells, ScoreCells], ...]
@@ -84,10 +84,10 @@ class CrossFitFolds:
         Parameters
         ----------
         key : str
-            Of a method with an `epsilon`.
+            Key of a method with a parameter `epsilon`.
         epsilon : float
         progress : callable
-            Called before every fit with (share done, what is being done).
+            Called as ``progress(share, step)`` before each fit.
 
         Raises
         ------
@@ -113,7 +113,7 @@ def cross_fit_folds(held_out: CrossFitted) -> CrossFitFolds:
     Parameters
     ----------
     held_out : CrossFitted
-        CrossFitFolds are those of this comparison.
+        The comparison that has these folds.
     """
     rows, fold = held_out.rows, held_out.fold
     if fold is None:
@@ -128,15 +128,16 @@ def cross_fit_folds(held_out: CrossFitted) -> CrossFitFolds:
 
 
 def few_cells(cells: ScoreCells, most: int = MAX_CELLS) -> ScoreCells:
-    """Neighbouring cells summed, at their mean log-odds; few cells stay as they are.
+    """Join neighbouring cells at their mean log-odds. If there are few cells, nothing changes.
 
-    Certain scores stay apart, and so do rows on either side of an end of the compact logit.
+    Scores of 0 and 1 are not joined with others, nor are scores on different sides of an end of
+    the compact logit.
 
     Parameters
     ----------
     cells : ScoreCells
     most : int
-        About the most cells, at least 2.
+        Approximate maximum number of cells, at least 2.
 
     Examples
     --------
@@ -168,7 +169,7 @@ def few_cells(cells: ScoreCells, most: int = MAX_CELLS) -> ScoreCells:
 
 
 def rows_outside(cells: ScoreCells, epsilon: float) -> int:
-    """Rows with a score outside [epsilon, 1 - epsilon], where the compact logit is the identity."""
+    """Number of rows with a score outside [epsilon, 1 - epsilon], which stay unchanged."""
     below = np.searchsorted(cells.score, epsilon)
     upto = np.searchsorted(cells.score, 1.0 - epsilon, side="right")
     inside = cells.cumulative_rows[upto] - cells.cumulative_rows[below]
@@ -184,13 +185,13 @@ def takes_epsilon(key: str) -> bool:
 def epsilon_curve(
     key: str, fitted_on: ScoreCells, log_loss: Callable[[float], float]
 ) -> EpsilonCurve:
-    """Read the log loss of a method at all epsilons.
+    """Compute the log loss of a method at all epsilons.
 
     Parameters
     ----------
     key : str
     fitted_on : ScoreCells
-        The cells that the drawn calibrator is fitted on.
+        The cells on which the plotted calibrator is fitted.
     log_loss : callable
         Held-out log loss at an epsilon, such as `CrossFitFolds.log_loss` of the method.
     """
@@ -200,7 +201,7 @@ def epsilon_curve(
 
 
 def by_rule(held_out: CrossFitted, keys: tuple[str, ...]) -> Mapping[str, CalibrationFunction]:
-    """Calibrators of some methods as they were if epsilon followed the paper's rule."""
+    """Calibrators of some methods, fitted with epsilon by the rule of the paper (Lucena 2018)."""
     settings = replace(held_out.settings, epsilon=None)
     return {
         key: calibration_function(create(key, settings).fit_cells(held_out.fitted_on))

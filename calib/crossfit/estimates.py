@@ -1,4 +1,4 @@
-"""Means of what rows contribute, their intervals, and the simplest method that is good enough."""
+"""Means over rows with intervals, and the choice of the recommended method."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from calib.numerics.intervals import mean_interval, normal_quantile
 def mean_estimate(
     values: FloatArray, view: BinaryView, confidence_level: float, added_variance: float = 0.0
 ) -> Estimate:
-    """Weighted mean of per-row values with its interval, by cluster where groups are named.
+    """Weighted mean of per-row values with its interval, by cluster if groups are named.
 
-    Student's interval with Hall's correction for skewness, see `calib.numerics.intervals`.
+    It is a Student interval with Hall's correction for skewness, see `calib.numerics.intervals`.
 
     Parameters
     ----------
     values : ndarray of shape (n,)
-        One contribution a row, such as its log loss, or its difference between two methods.
+        One value per row, such as its log loss, or its difference between two methods.
     view : BinaryView
-        Whose weights and groups are used.
+        Its weights and groups are used.
     confidence_level : float
     added_variance : float
-        Of the mean, were rows independent, beyond what the values show: that of calibrators fitted
-        in folds, see `calib.uncertainty.fold_variance`.
+        Variance of the mean that the values do not contain, for independent rows: that of
+        calibrators fitted in folds, see `calib.uncertainty.fold_variance`.
     """
     weight = view.weights
     total = float(weight.sum())
@@ -63,7 +63,9 @@ def simplest(
     to_best: Mapping[str, Estimate],
     changes: Mapping[str, Estimate],
 ) -> str:
-    """The simplest method that gains significantly and is not significantly worse than the best.
+    """The simplest method that lowers the loss significantly and is not worse than the best.
+
+    "Not worse" means not significantly worse.
 
     Parameters
     ----------
@@ -76,7 +78,7 @@ def simplest(
     Returns
     -------
     str
-        "uncalibrated" where no method lowers the loss significantly.
+        Key of the method. "uncalibrated" if no method lowers the loss significantly.
     """
     gaining = [key for key, change in changes.items() if change.high < 0.0]
     if not gaining:

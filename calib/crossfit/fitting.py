@@ -1,4 +1,4 @@
-"""Cross-fitting: every method is fitted on some rows and scored on others."""
+"""Cross-fitting: each method is fitted on some rows and evaluated on others."""
 
 from __future__ import annotations
 
@@ -42,30 +42,30 @@ def cross_fit(
     earlier: CrossFitted | None = None,
     n_replicates: int = N_REPLICATES,
 ) -> CrossFitted:
-    """Score every method on rows that it has not seen.
+    """Evaluate each method on rows on which it was not fitted.
 
-    With calibration and test rows: fit on the one, score on the other. Else in the folds that the
-    data name, or in stratified, seeded ones (by group where groups are named): each row is scored
-    by the calibrator that did not see it, and the calibrators that are drawn are refitted on all
-    rows. A matrix is fitted as a whole and seen in the view of the settings: another view fits
-    nothing again.
+    If the data name calibration and test rows, calibrators are fitted on the calibration rows and
+    score the test rows. Otherwise folds are used: each row is scored by a calibrator that was
+    fitted on the other folds. The folds are those that the data name, or stratified random ones
+    that keep groups together. The calibrators for plots and for use are fitted on all rows. A
+    matrix is calibrated as a whole, so that another view needs no new fit.
 
     Parameters
     ----------
     data : Predictions, BinaryView or CountedRows
-        Predictions of one score per row or per class; or the rows of one view, or their counts.
+        Predictions, or the rows of one view, or their counts.
     settings : Settings
     progress : callable
-        Called with (share done, what is being done).
+        Called as ``progress(share, step)``.
     earlier : CrossFitted, optional
-        Of the same data: methods whose parameters and folds are the same are not fitted again.
+        Result for the same data. Methods with equal parameters and folds are not fitted again.
     n_replicates : int
-        Resamples of the rows; those of a matrix are drawn for each method, in a number of its own.
+        Number of resamples of the rows. A matrix has its own number, per method.
 
     Raises
     ------
     ValueError
-        If the rows to score, or those to fit on, hold one class only.
+        If the rows to score, or the rows to fit on, are all of one class.
     """
     if isinstance(data, Predictions):
         settings = with_view(settings, data)
@@ -156,7 +156,7 @@ def _resolutions(
     cells: Mapping[str, ScoreCells],
     fitted: Mapping[str, list[Calibrator]],
 ) -> dict[str, dict[str, float]]:
-    """By method, with the calibrators of each fold, or the only ones."""
+    """Resolutions by method, with the calibrators of each fold or of the test rows."""
     spread = counted.spread
     if spread is None or counted.cell is None:
         return {}
@@ -235,7 +235,7 @@ def _by_folds(
 
 
 def _count(rows: BinaryView, scores: Mapping[str, FloatArray]) -> dict[str, ScoreCells]:
-    """Held-out cells; those of several folds' calibrators are put on the grid where many."""
+    """Held-out cells. If the calibrators of several folds make many, they are put on the grid."""
 
     def counted(key: str) -> ScoreCells:
         cells = replace(rows, score=scores[key]).cells()

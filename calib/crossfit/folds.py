@@ -1,4 +1,4 @@
-"""Folds: which rows are held out together."""
+"""Folds: sets of rows that are held out together."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from calib.numerics.resampling import split_counts
 
 
 def n_positive(rows: BinaryView) -> int:
-    """Positive rows, however they are counted."""
+    """Number of positive rows."""
     return int(rows.counts[rows.outcome].sum())
 
 
 def split_into_folds(entries: BinaryView, settings: Settings) -> tuple[BinaryView, IntArray]:
-    """Entries split into folds: stratified by outcome, or by group, and seeded; or as they name.
+    """Split entries into the named folds, or into random folds by outcome or by group.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ def split_into_folds(entries: BinaryView, settings: Settings) -> tuple[BinaryVie
     Returns
     -------
     entries : BinaryView
-        With the fold of each.
+        Entries with their folds.
     source : ndarray of int
-        Which of the given entries each is a part of.
+        Position of the given entry from which each of them comes.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def _split_counts(entries: BinaryView, n_folds: int, seed: int) -> tuple[BinaryV
 def matrix_folds(
     rows: ScoreMatrix, order: IntArray, settings: Settings
 ) -> list[tuple[IntArray, IntArray]]:
-    """Positions in `order` of the rows to fit on and of those to score, for each fold."""
+    """Positions in `order` of the rows to fit on and of the rows to score, for each fold."""
     if rows.fold is not None:
         return list(PredefinedSplit(rows.fold[order]).split())
     label, group = rows.label[order], None if rows.group is None else rows.group[order]
@@ -119,14 +119,14 @@ def matrix_folds(
 
 
 def cells_outside_folds(rows: BinaryView, cell: IntArray | None) -> Iterator[ScoreCells]:
-    """The cells of all rows but those of a fold, for one fold after another.
+    """The cells of all rows outside of a fold, for each fold in turn.
 
     Parameters
     ----------
     rows : BinaryView
-        With the fold of each.
+        Rows with their folds.
     cell : ndarray of int, or None
-        Number of each row's cell, in the order of the scores, where rows are counted by cell.
+        If rows are counted by cell: index of the cell of each row, in the order of the scores.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def cells_outside_folds(rows: BinaryView, cell: IntArray | None) -> Iterator[Sco
     code = fold * n + cell
 
     def outside(values: FloatArray) -> list[FloatArray]:
-        """Sums by cell, of all folds but one: 0 where no row is left, to the last bit."""
+        """Sums per cell over all folds but one. They are exactly 0 if no row is left."""
         sums = np.bincount(code, values, len(numbers) * n).reshape(len(numbers), n)
         return [np.delete(sums, number, axis=0).sum(axis=0) for number in range(len(numbers))]
 

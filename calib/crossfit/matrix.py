@@ -1,4 +1,4 @@
-"""Multiclass calibrators on rows that they were not fitted on."""
+"""Cross-fitting of multiclass calibrators."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ FOLD_ROWS = 1_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part(Locked):
-    """Rows that were held out together, and the calibrators that did not see them.
+    """Rows that were held out together, and the calibrators that were fitted without them.
 
     Attributes
     ----------
     rows : ndarray of int
-        Positions among the scored rows.
+        Positions of the held-out rows among the scored rows.
     train : ndarray of int
-        Positions among all rows of those that the calibrators were fitted on.
+        Positions among all rows of the rows on which the calibrators were fitted.
     maps : mapping of str to MatrixCalibrator
     """
 
@@ -47,36 +47,36 @@ class Part(Locked):
 
 @dataclass(frozen=True, eq=False)
 class MatrixFits(Locked):
-    """Every method's fitted calibrators, so that each row is scored by one that has not seen it.
+    """The fitted calibrators of every method: each row is scored by one fitted without it.
 
-    Arrays of rows are in the order that the rows came in. Whatever is computed of them is computed
-    in `order`, so that it does not depend on the one that they came in.
+    Arrays of rows have the original order of the rows. Computations use `order` instead, so that
+    results do not depend on the original order.
 
-    Calibrated matrices are computed when asked for: a dozen of 50,000 rows by 1,000 classes would
-    not fit in memory.
+    Calibrated matrices are computed when they are needed: a dozen of them, with 50,000 rows and
+    1,000 classes, would not fit in memory.
 
     Attributes
     ----------
     scores : ndarray of shape (n, m)
-        Uncalibrated scores of the rows that are scored: the test rows, or all where folds are used.
+        Uncalibrated scores of the rows that are scored: the test rows, or all rows if folds are
+        used.
     label : ndarray of int, shape (n,)
     weight : ndarray of shape (n,) or None
     group : ndarray of int, shape (n,), or None
     order : ndarray of int, shape (n,)
-        Positions of the rows, sorted by all that is known of them.
+        Positions of the rows, sorted by all their values.
     parts : tuple of Part
     maps : mapping of str to MatrixCalibrator
-        For use: fitted on the calibration rows, or on all rows.
+        Calibrators for use, fitted on the calibration rows or on all rows.
     protocol : {"test rows", "folds"}
     n_fitted : int
-        Rows that `maps` were fitted on.
+        Number of rows on which `maps` were fitted.
     unseen : tuple of int
-        Classes without a calibration row, or without one in some fold's: their calibration is a
-        guess.
+        Classes that have no row among the rows of a fit. Their calibration has no evidence.
     failures : mapping of str to str
         Methods that could not be fitted, with the reason.
     settings : Settings
-        The settings that the methods were fitted with.
+        The settings with which the methods were fitted.
     class_names : tuple of str
     """
 
@@ -98,7 +98,7 @@ class MatrixFits(Locked):
         return len(self.label)
 
     def matrix(self, key: str) -> FloatArray:
-        """Calibrated scores of a method, none by a calibrator that saw the row; shape (n, m)."""
+        """Held-out calibrated scores of a method, shape (n, m)."""
         if key == "uncalibrated":
             return self.scores
         calibrated = np.empty_like(self.scores)
@@ -107,7 +107,7 @@ class MatrixFits(Locked):
         return calibrated
 
     def in_order(self, key: str) -> ScoreMatrix:
-        """The rows with a method's scores, in `order`."""
+        """The rows with the scores of a method, in `order`."""
         return ScoreMatrix(self.matrix(key), self.label, self.weight, self.group).of(self.order)
 
     @cached_property
@@ -116,14 +116,14 @@ class MatrixFits(Locked):
         return self.view("uncalibrated", "top:1").rows(self.order)
 
     def as_given(self, values: NDArray[Number]) -> NDArray[Number]:
-        """Values of the rows in `order`, in the order that the rows came in."""
+        """Bring values from `order` into the original order of the rows."""
         found = np.empty_like(values)
         found[self.order] = values
         return found
 
     @cached_property
     def alike(self) -> IntArray:
-        """Which of the distinct rows each one is, in `order`; rows of clusters are all distinct."""
+        """Index of the distinct row that equals each row, in `order`; with clusters, the row."""
         starts = np.ones(len(self), dtype=bool)
         if self.group is None:
             before, after = self.order[:-1], self.order[1:]
@@ -137,7 +137,7 @@ class MatrixFits(Locked):
 
     @property
     def fold(self) -> IntArray | None:
-        """Which fold each row was held out in; None where test rows are scored."""
+        """The fold in which each row was held out. None if test rows are scored."""
         if self.protocol != "folds":
             return None
         found = np.empty(len(self), dtype=np.int64)
@@ -146,9 +146,9 @@ class MatrixFits(Locked):
         return found
 
     def some(self, rows: IntArray) -> tuple[IntArray, FloatArray]:
-        """At most 1,000 of these rows, and their squared shares, raised to stand for all of them.
+        """At most 1,000 of these rows, with squared weight shares scaled up to represent all rows.
 
-        Shares are in the weight of these rows.
+        Shares are shares of the total weight of these rows.
         """
         weight = np.ones(len(rows)) if self.weight is None else self.weight[rows]
         drawn = np.arange(len(rows))
@@ -159,29 +159,30 @@ class MatrixFits(Locked):
 
     @property
     def fold_rows(self) -> IntArray:
-        """Rows that every fold's calibrator is looked at on: at most 1,000, drawn at random."""
+        """At most 1,000 random rows on which the calibrators of all folds are compared."""
         return self.some(self.order)[0]
 
     @property
     def fold_share_sq(self) -> FloatArray:
-        """Squared shares of these rows in the total weight, raised to stand for all rows."""
+        """Squared shares of these rows in the total weight, scaled up to represent all rows."""
         return self.some(self.order)[1]
 
     def fold_matrices(self, key: str) -> Iterator[FloatArray]:
-        """Scores of `fold_rows` by every fold's calibrator; none without folds."""
+        """Scores of `fold_rows` by the calibrator of every fold. Without folds there are none."""
         chosen = self.scores[self.fold_rows]
         for part in self.parts if self.protocol == "folds" else ():
             yield part.maps[key].predict(chosen)
 
     def view(self, key: str, view: str) -> BinaryView:
-        """One binary problem of a method's calibrated scores.
+        """One binary problem of the calibrated scores of a method.
 
-        The outcome of a top-r view may differ between methods: they may rank classes otherwise.
+        The outcomes of a top-r view can differ between methods, because they can rank the classes
+        of a row differently.
 
         Parameters
         ----------
         key : str
-            Method.
+            Key of the method.
         view : str
             "class:k", "top:r" or "within:r".
         """
@@ -190,12 +191,12 @@ class MatrixFits(Locked):
         return BinaryView(outcome, score, self.weight, None, self.group)
 
     def classwise(self, key: str, class_names: Sequence[str]) -> Classwise:
-        """Calibration of every class under a method, the class with the maximum KS error first.
+        """Calibration of each class under a method, worst KS error first.
 
         Parameters
         ----------
         key : str
-            Method.
+            Key of the method.
         class_names : sequence of str
         """
         own = self.in_order(key)
@@ -208,22 +209,19 @@ def fit_matrix(
     progress: Progress = no_progress,
     earlier: MatrixFits | None = None,
 ) -> MatrixFits:
-    """Fit every method so that each row can be scored by a calibrator that has not seen it.
+    """Fit each method so that each row can be scored by a calibrator that was fitted without it.
 
-    With calibration and test rows: fit on the one, score the other. Else in the folds that the data
-    name, or in stratified, seeded ones (by group where groups are named), and the calibrators for
-    use are refitted on all rows.
+    Test rows and folds are used as in `calib.crossfit.fitting.cross_fit`.
 
     Parameters
     ----------
     predictions : Predictions
     settings : Settings
-        Their view plays no part.
+        The view has no effect.
     progress : callable
-        Called with (share done, what is being done).
+        Called as ``progress(share, step)``.
     earlier : MatrixFits, optional
-        Of the same predictions: methods whose parameters and folds are the same are not fitted
-        again.
+        Fits to the same predictions. Methods with equal parameters and folds are not fitted again.
 
     Raises
     ------
@@ -240,7 +238,7 @@ def fit_matrix(
 
 
 def _merged(fresh: MatrixFits, earlier: MatrixFits, settings: Settings) -> MatrixFits:
-    """The methods of the settings, from both; the folds are the same."""
+    """The methods of the settings, taken from both fits. Their folds are the same."""
     parts = tuple(
         replace(part, maps=merged(settings, part.maps, old.maps))
         for part, old in zip(fresh.parts, earlier.parts, strict=True)
@@ -251,7 +249,7 @@ def _merged(fresh: MatrixFits, earlier: MatrixFits, settings: Settings) -> Matri
 
 
 def _sorted(predictions: Predictions) -> tuple[ScoreMatrix, IntArray]:
-    """The rows as they came, and their positions in an order that does not depend on it."""
+    """The rows in their original order, and their positions in an order independent of it."""
     scores, fold, test = predictions.score_matrix, predictions.fold, predictions.test
     split = None if test is None else test.astype(np.int64)
     columns = (row_words(scores), predictions.weight, fold, split)
@@ -303,7 +301,7 @@ def _fitted(
 
 
 def _by_split(test: BoolArray, order: IntArray) -> tuple[IntArray, IntArray]:
-    """The rows to fit on, and the positions of the test rows among themselves, both in `order`."""
+    """The calibration rows, and the positions of test rows among test rows, both in `order`."""
     if test.all() or not test.any():
         only = "test" if test.all() else "calibration"
         raise ValueError(
@@ -314,7 +312,7 @@ def _by_split(test: BoolArray, order: IntArray) -> tuple[IntArray, IntArray]:
 
 
 class _Steps:
-    """Counts fits, and says which one is next."""
+    """Count the fits, and report which one is next."""
 
     def __init__(self, n_fits: int, progress: Progress) -> None:
         self.n_fits, self.progress, self.done, self.place = n_fits, progress, 0, ""

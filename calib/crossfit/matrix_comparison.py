@@ -1,4 +1,4 @@
-"""Comparing multiclass calibrators on held-out rows."""
+"""Comparison of multiclass calibrators on held-out rows."""
 
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ N_BINS = 15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MulticlassResult:
-    """All metrics of one method, on held-out rows.
+    """All metrics of one method on held-out rows.
 
     Attributes
     ----------
     key, label : str
     metrics : mapping of str to Estimate
-        By the names of `calib.metrics.matrix_metrics`; all but the classwise ECE have intervals.
+        Keys as in `calib.metrics.matrix_metrics`. All except the classwise ECE have intervals.
     differences : mapping of str to Estimate
-        log_loss, brier_score and accuracy minus those of the uncalibrated scores, paired by row.
+        Difference of log_loss, brier_score and accuracy from the uncalibrated scores, paired by
+        row.
     to_best : Estimate
-        Log loss minus that of the method with the least, paired by row.
+        Log loss minus the log loss of the best method, paired by row.
     """
 
     key: str
@@ -51,7 +52,7 @@ class MulticlassResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """One method's calibrated matrix, read once.
+    """Values of one method's calibrated matrix from which metrics are computed.
 
     Attributes
     ----------
@@ -60,11 +61,11 @@ class Scored:
     views : mapping of str to float
         The other metrics.
     classwise_floor : float
-        Classwise ECE that calibrated scores show on average.
+        Mean classwise ECE of calibrated scores.
     errors : mapping of str to Errors
-        Those of them that have an interval, in resamples.
+        Values in resamples, for metrics that have an interval.
     folds : mapping of str to ndarray of shape (k, m)
-        What `rows` holds, of `MatrixFits.fold_rows` under every fold's calibrator.
+        The values of `rows` for `MatrixFits.fold_rows`, by the calibrator of every fold.
     """
 
     rows: Mapping[str, FloatArray]
@@ -74,14 +75,14 @@ class Scored:
     folds: Mapping[str, FloatArray]
 
     def fold_variance(self, other: Scored | None, name: str, share_sq: FloatArray) -> float:
-        """See `calib.uncertainty.fold_variance`; of the difference to another one's rows."""
+        """The `calib.uncertainty.fold_variance` of the difference from another method."""
         own = self.folds[name]
         if len(own) == 0:
             return 0.0
         return fold_variance(own if other is None else own - other.folds[name], share_sq)
 
     def estimates(self, confidence_level: float) -> dict[str, Estimate]:
-        """The metrics of views, with their intervals where they have one."""
+        """The metrics of views, with their intervals if they have one."""
         return {
             name: self.errors[name].estimate(value, confidence_level)
             if name in self.errors
@@ -92,22 +93,23 @@ class Scored:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MulticlassComparison:
-    """Every method's metrics on held-out rows.
+    """Metrics of all methods on held-out rows.
 
     Attributes
     ----------
     results : mapping of str to MulticlassResult
-        By key, "uncalibrated" first.
+        Results by method key, "uncalibrated" first.
     best : str
-        Key of the method with the least log loss.
+        Key of the method with the lowest log loss.
     recommended : str
         Key of the simplest method that lowers the log loss significantly and is not significantly
-        worse than the best; "uncalibrated" where none lowers it.
+        worse than the best. If no method lowers it, "uncalibrated".
     notes : tuple of str
-        What to know before believing it: methods that failed or were left out, unseen classes.
+        Limitations of the comparison: methods that failed or were left out, unseen classes.
     n_bins : int
-        Uniform bins of both ECE.
+        Number of uniform bins of both ECEs.
     confidence_level : float
+        Confidence level of all intervals.
     """
 
     results: Mapping[str, MulticlassResult]
@@ -118,7 +120,7 @@ class MulticlassComparison:
     confidence_level: float
 
     def frame(self) -> pd.DataFrame:
-        """One row per method; columns metric, and metric_low / metric_high / metric_diff ..."""
+        """One row per method. Columns: metric, metric_low, metric_high, metric_diff, ..."""
         rows = {}
         for key, result in self.results.items():
             row: dict[str, object] = {"method": result.label}
@@ -132,22 +134,22 @@ class MulticlassComparison:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False)
 class LiveMulticlassComparison(MulticlassComparison):
-    """A comparison with its calibrators; one that was read from a report has none.
+    """A comparison with its fitted calibrators. A comparison that was read from a report has none.
 
     Attributes
     ----------
     held_out : MatrixFits
-        The fitted calibrators; ``held_out.matrix(key)`` and ``held_out.view(key, view)`` are the
+        The fitted calibrators. ``held_out.matrix(key)`` and ``held_out.view(key, view)`` are the
         calibrated scores.
     scored : mapping of str to Scored
-        What the metrics are means of.
+        The values from which the metrics are computed.
     """
 
     held_out: MatrixFits
     scored: Mapping[str, Scored]
 
     def aggregates(self) -> MulticlassComparison:
-        """The same without scores of rows."""
+        """The same comparison without the scores of rows."""
         parts = {each.name: getattr(self, each.name) for each in fields(MulticlassComparison)}
         return MulticlassComparison(**parts)
 
@@ -161,33 +163,37 @@ def compare_multiclass(
     confidence_level: float = 0.95,
     progress: Progress = no_progress,
 ) -> LiveMulticlassComparison:
-    """Compare multiclass calibrators on rows that they were not fitted on.
+    """Compare multiclass calibrators on held-out rows.
+
+    If the predictions name calibration and test rows, calibrators are fitted on the calibration
+    rows and evaluated on the test rows. Otherwise they are cross-fitted: each row is scored by a
+    calibrator that was fitted on the other folds. Folds are stratified by class; if groups are
+    named, each group stays in one fold.
 
     Parameters
     ----------
     predictions : Predictions
-        With named calibration and test rows the one are fitted and the other scored; else rows
-        are cross-fitted in stratified folds, by group where groups are named.
+        A score matrix.
     methods : sequence of str, optional
-        Keys of `calib.calibrators.CALIBRATORS`; "uncalibrated" is always among them, and first. By
-        default those of `calib.default_settings`.
+        Keys of `calib.calibrators.CALIBRATORS`. "uncalibrated" is always added as the first.
+        Default: the methods of `calib.default_settings`.
     n_folds : int
-        From 2 to 20. Unused with named test rows.
+        Number of folds, 2 to 20. Not used if test rows or folds are named.
     seed : int
-        Of the folds, and of the methods that draw.
+        Seed of the folds, and of methods that use random numbers.
     confidence_level : float
-        In (0, 1).
+        Confidence level of the intervals, in (0, 1).
     progress : callable
-        Called with (share done, what is being done).
+        Called as ``progress(share, step)``: the share that is done, 0 to 1, and the current step.
 
     Returns
     -------
-    MulticlassComparison
+    LiveMulticlassComparison
 
     Raises
     ------
     ValueError
-        If a parameter is out of its range, the rows to fit on hold one class only, or there are
+        If a parameter is out of its range, the rows to fit on are all of one class, or there are
         too few rows.
 
     Examples
@@ -196,7 +202,7 @@ def compare_multiclass(
     >>> rng = np.random.default_rng(0)
     >>> z = rng.normal(0.0, 1.0, (900, 3))
     >>> y = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
-    >>> p = np.exp(2.0 * z)  # twice as sure as it should be
+    >>> p = np.exp(2.0 * z)  # overconfident: the log-odds are twice too large
     >>> predictions = Predictions.from_arrays(y, p / p.sum(axis=1, keepdims=True))
     >>> found = compare_multiclass(predictions, ("temperature", "isotonic"))
     >>> found.recommended, found.frame()["log_loss"].round(3).to_dict()
@@ -217,9 +223,10 @@ def compare(
     progress: Progress = no_progress,
     earlier: LiveMulticlassComparison | None = None,
 ) -> LiveMulticlassComparison:
-    """Compare fitted methods, with all that an earlier comparison of the same data can spare.
+    """Compare fitted methods. Results of an earlier comparison of the same data are reused.
 
-    Another view or another number of bins changes nothing; one more method is scored alone.
+    If only the view or the number of bins changes, nothing is computed again. If a method is
+    added, only this method is scored.
 
     Parameters
     ----------
@@ -228,7 +235,7 @@ def compare(
         Its confidence level is used.
     progress : callable
     earlier : LiveMulticlassComparison, optional
-        Of the same predictions.
+        Comparison of the same predictions.
     """
     scored = _scored(held_out, earlier, progress)
     rows = held_out.top_label
@@ -341,7 +348,7 @@ def _unseen_note(unseen: tuple[int, ...], names: tuple[str, ...]) -> tuple[str, 
 def log_losses(
     results: Mapping[str, MulticlassResult],
 ) -> tuple[dict[str, Estimate], dict[str, Estimate], dict[str, Estimate]]:
-    """What `simplest` decides by: log losses, differences to the best one, and changes, by key."""
+    """The arguments of `simplest`: log losses, differences to the best, and changes, by key."""
     return (
         {key: result.metrics["log_loss"] for key, result in results.items()},
         {key: result.to_best for key, result in results.items()},

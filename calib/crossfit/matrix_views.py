@@ -1,4 +1,4 @@
-"""One view of a matrix comparison: every method's scores on it, as of any binary problem."""
+"""One view of a matrix comparison: the scores of every method, as for a binary problem."""
 
 from __future__ import annotations
 
@@ -37,18 +37,19 @@ def view_of_matrix(
     settings: Settings,
     progress: Progress = no_progress,
 ) -> CrossFitted:
-    """Every method's held-out scores in the view of the settings; nothing is fitted.
+    """Held-out scores of every method in the view of the settings. Nothing is fitted.
 
-    Rows of equal uncalibrated scores may come out of a method with different ones, and outcomes of
-    a top-r view are a method's own: each method is resampled by its own scores and outcomes.
+    Rows with equal uncalibrated scores in the view can have different calibrated scores, and each
+    method can have different outcomes in a top-r view. So each method is resampled with its own
+    scores and outcomes.
 
     Parameters
     ----------
     held_out : MatrixFits
     predictions : Predictions
-        The rows that it was made of.
+        The rows from which `held_out` was made.
     given : BinaryView
-        Those that are scored, in the view: `check_view_outcomes` of them.
+        The rows that are scored, in the view; the result of `check_view_outcomes`.
     settings : Settings
         Its view, methods and seed are used.
     progress : callable
@@ -93,7 +94,7 @@ def view_of_matrix(
 
 
 def _counted(held_out: MatrixFits, rows: BinaryView) -> tuple[CountedRows, IntArray]:
-    """Rows of a view counted by row of the matrix and fold, and a row of each entry."""
+    """Rows of a view counted by row of the matrix and fold, and one row of each entry."""
     order, fold = held_out.order, held_out.fold
     alike = held_out.alike if fold is None else held_out.alike * (fold.max() + 1) + fold[order]
     _, first, entry = np.unique(alike, return_index=True, return_inverse=True)
@@ -133,18 +134,18 @@ def _fold_scores(held_out: MatrixFits, view: str) -> dict[str, FoldScores]:
 
 
 def replicate_view(rows: BinaryView, cells: ScoreCells, seed: int) -> Replicates:
-    """One method's errors in resamples of its own rows."""
+    """Calibration errors of one method in resamples of its rows."""
     drawn = resample_rows(rows, cells, most_groups=MAX_GROUPS, random_state=seed)
     return replicate(drawn, rows.score)
 
 
 def check_view_outcomes(predictions: Predictions, view: str) -> BinaryView:
-    """Return the rows of a view that are scored; refuse those that all have one outcome.
+    """Return the rows of a view that are scored.
 
     Raises
     ------
     ValueError
-        If they do, or the view is not one of these classes.
+        If they all have the same outcome, or the view does not exist for these classes.
     """
     rows = predictions.view(view)
     rows = rows if rows.test is None else rows.rows(rows.test)

@@ -1,4 +1,4 @@
-"""Methods under settings: unfitted, fitted where they can be, or taken from an earlier fit."""
+"""Make and fit the methods of the settings, or take them from an earlier fit."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Found = TypeVar("Found")
 
 
 class Fitted(Protocol):
-    """What an earlier fit is asked for."""
+    """What is read from an earlier fit."""
 
     @property
     def settings(self) -> Settings:
-        """The settings that the methods were fitted with."""
+        """The settings with which the methods were fitted."""
 
     @property
     def maps(self) -> Mapping[str, Any]:
@@ -32,18 +32,18 @@ class Fitted(Protocol):
 
 
 def create(key: str, settings: Settings) -> Calibrator:
-    """An unfitted calibrator with the parameters that the settings give it.
+    """Make an unfitted calibrator with the parameters from the settings.
 
     Raises
     ------
     ValueError
-        If the method calibrates matrices only.
+        If the method calibrates only matrices.
     """
     return _with_settings(calibrator(key), settings)
 
 
 def create_multiclass(key: str, settings: Settings) -> MatrixCalibrator:
-    """An unfitted multiclass calibrator with the parameters that the settings give it."""
+    """Make an unfitted multiclass calibrator with the parameters from the settings."""
     made = multiclass_calibrator(key)
     if type(made) is OneVsRest:
         return OneVsRest(create(key, settings))
@@ -63,7 +63,7 @@ def still_valid(
     make: Callable[[str, Settings], BaseEstimator],
     folds_by: tuple[str, ...] = ("n_folds", "seed"),
 ) -> set[str]:
-    """Methods whose parameters and folds are those of an earlier fit.
+    """Methods whose parameters and folds equal those of an earlier fit.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def still_valid(
     make : callable
         `create` or `create_multiclass`.
     folds_by : tuple of str
-        Settings that decide which rows are fitted together.
+        Settings that determine which rows are fitted together.
     """
     if earlier is None:
         return set()
@@ -88,7 +88,7 @@ def _made_by(make: Callable[[str, Settings], BaseEstimator], key: str) -> bool:
 
 
 def _parameters(made: BaseEstimator) -> dict[str, Any]:
-    """Parameters, those of nested estimators too, which compare by identity themselves."""
+    """All parameters, including those of nested estimators, because estimators compare by id."""
     found = made.get_params()
     return {name: each for name, each in found.items() if not isinstance(each, BaseEstimator)}
 
@@ -96,7 +96,7 @@ def _parameters(made: BaseEstimator) -> dict[str, Any]:
 def merged(
     settings: Settings, fresh: Mapping[str, Found], earlier: Mapping[str, Found]
 ) -> dict[str, Found]:
-    """What is known of the methods of the settings, in their order."""
+    """Join two mappings by method, in the order of the settings."""
     both = {**earlier, **fresh}
     return {key: both[key] for key in settings.methods if key in both}
 
@@ -104,7 +104,7 @@ def merged(
 def fit_all(
     methods: tuple[str, ...], fit: Callable[[str], Found], *, matrix: bool
 ) -> tuple[dict[str, Found], dict[str, str]]:
-    """Fitted calibrators by key, and the reasons of those that could not be fitted."""
+    """Fitted calibrators by key, and the reasons why others could not be fitted."""
     maps, failures = {}, {}
     for key in methods:
         try:

@@ -17,33 +17,34 @@ DEFAULT_METHODS = ("uncalibrated", "platt", "logistic", "isotonic", "beta", "spl
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All choices of one analysis, checked on construction.
+    """All choices of one analysis. They are checked when the object is made.
 
     Parameters
     ----------
     view : str
-        Binary view of the predictions: "class:k", "top:r" or "within:r". Empty means by the data:
-        the top label of a matrix, "top:1", and class 1 of one score, "class:1". The settings of an
-        analysis hold the view that was taken.
+        Binary view of the predictions: "class:k", "top:r" or "within:r", see `Predictions.view`.
+        If it is empty, the view is "top:1" (the top label) for a matrix and "class:1" for one
+        score per row. The settings of an analysis contain the view that was used.
     methods : tuple of str
-        Calibrators to compare, by key. "uncalibrated" is always among them, and first.
+        Keys of the calibrators to compare. "uncalibrated" is always added as the first.
     metrics : tuple of str
-        Further metrics of the table, by their keys in `calib.metrics.score_metrics`.
+        Additional metrics of the table, as keys of `calib.metrics.score_metrics`.
     strategy : {"quantile", "uniform"}
-        How the reliability diagram is binned.
+        Bins of the reliability diagram: equal counts or equal widths.
     n_bins : int
-        Number of bins, 2..100.
+        Number of bins, 2 to 100.
     epsilon : float or None
-        Epsilon of the compact logit in (0, 0.5); None follows the paper's rule.
+        Epsilon of the compact logit, in (0, 0.5). None: the rule of Lucena 2018
+        (arXiv:1809.07751).
     n_folds : int
-        Folds of the cross-fitting, 2..20. Unused where the data name calibration and test rows.
+        Number of folds, 2 to 20. Not used if the data name test rows or folds.
     seed : int
-        Seed of the folds and of every resample, at least 0.
+        Seed of the folds and of all resamples, at least 0.
     confidence_level : float
-        Level of every interval and band, in (0, 1).
+        Confidence level of all intervals and bands, in (0, 1).
     band : {"per_bin", "simultaneous"}
-        Whether the consistency band holds each dot of a calibrated model, or all of them together,
-        with this probability.
+        Consistency band: for a calibrated model, the level is the probability that it contains one
+        given dot ("per_bin"), or all dots at once ("simultaneous").
 
     Raises
     ------
@@ -95,15 +96,15 @@ class Settings:
         return {f.name: f.default for f in fields(cls) if f.default is not MISSING}
 
     def changed(self, start: Settings | None = None) -> dict[str, Any]:
-        """The settings that differ from their defaults, or from those of another start."""
+        """The settings that differ from the defaults, or from other settings."""
         other = start or Settings()
         names = [field.name for field in fields(self)]
         return {n: getattr(self, n) for n in names if getattr(self, n) != getattr(other, n)}
 
     def fitting(self) -> Settings:
-        """The same settings with all that only changes the drawing set to its default.
+        """The same settings, with defaults for all that has no effect on fits.
 
-        Two settings that agree here share their fitted calibrators and held-out scores.
+        Two settings for which this is equal have the same fitted calibrators and held-out scores.
         """
         defaults = self.defaults()
         drawing = ("metrics", "strategy", "n_bins", "confidence_level", "band")
@@ -145,7 +146,7 @@ UP_TO = {
 
 
 def first_view(*, is_matrix: bool) -> str:
-    """The view that data begin with.
+    """The default view of one score per row or of a matrix.
 
     Examples
     --------
@@ -156,7 +157,7 @@ def first_view(*, is_matrix: bool) -> str:
 
 
 def with_view(settings: Settings, predictions: Predictions | Aggregate) -> Settings:
-    """The same settings; where they name no view, with the one that these data begin with.
+    """The same settings. If they name no view, the default view of these data is filled in.
 
     Examples
     --------
@@ -172,7 +173,7 @@ def with_view(settings: Settings, predictions: Predictions | Aggregate) -> Setti
 
 
 def default_methods(predictions: Predictions) -> tuple[str, ...]:
-    """Methods that a comparison of these rows begins with, in seconds and not minutes.
+    """Methods that are compared by default. They finish in seconds for this number of rows.
 
     Parameters
     ----------
@@ -190,7 +191,7 @@ def default_methods(predictions: Predictions) -> tuple[str, ...]:
 
 
 def default_settings(predictions: Predictions | Aggregate) -> Settings:
-    """Settings to begin with: those of one score, or a matrix's.
+    """Default settings of a data set, which `calib.analyze` uses.
 
     Parameters
     ----------
@@ -199,7 +200,8 @@ def default_settings(predictions: Predictions | Aggregate) -> Settings:
     Returns
     -------
     Settings
-        With the view that these data begin with, and of a matrix its `default_methods`.
+        The view is the top label for a matrix and class 1 for one score per row. The methods for a
+        matrix depend on the number of rows and classes, so that an analysis takes seconds.
 
     Examples
     --------
