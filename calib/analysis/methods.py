@@ -48,21 +48,12 @@ from calib.uncertainty import Bootstrap, Errors, Replicates, fit_line, slope_est
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reference:
-    """The uncalibrated scores, prepared once for all methods.
+    """The uncalibrated scores, prepared once for all methods."""
 
-    Attributes
-    ----------
-    rows : mapping of str to ndarray of shape (n,)
-        What each row adds to log loss, Brier score and AUC, the latter within folds if there are.
-    pooled_auc : ndarray of shape (n,)
-        What it adds to the AUC of all rows.
-    by_fold : tuple of ndarray of int
-        The rows of each fold, by increasing score.
-    """
-
+    # What each row adds to log loss, Brier score and AUC, the latter within folds if there are.
     rows: Mapping[str, FloatArray]
-    pooled_auc: FloatArray
-    by_fold: tuple[IntArray, ...]
+    pooled_auc: FloatArray  # what it adds to the AUC of all rows
+    by_fold: tuple[IntArray, ...]  # the rows of each fold, by increasing score
 
     @classmethod
     def of(cls, held_out: CrossFitted) -> Reference:

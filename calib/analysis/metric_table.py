@@ -10,18 +10,11 @@ from calib.metrics import METRICS, Metric
 
 @dataclass(frozen=True, slots=True)
 class TableMetric:
-    """What a column of the table shows of a metric.
+    """What a column of the table shows of a metric."""
 
-    Attributes
-    ----------
-    key : str
-        Of the metric.
-    detail, label, meaning : str
-        What stands after the metric's name, or instead of its name or meaning; {n} and {strategy}
-        are those of the bins.
-    """
-
-    key: str
+    key: str  # of the metric
+    # What stands after the metric's name, or instead of its name or meaning; {n} and {strategy} are
+    # those of the bins.
     detail: str = ""
     label: str = ""
     meaning: str = ""

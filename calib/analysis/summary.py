@@ -29,7 +29,6 @@ def table_columns(settings: Settings, of_matrix: str = "") -> tuple[Column, ...]
 
     Parameters
     ----------
-    settings : Settings
     of_matrix : str
         What a positive row is in the view of a matrix, which has losses of all classes too; "" of
         one score.

@@ -172,7 +172,6 @@ def judge(
 
     Parameters
     ----------
-    cells : ScoreCells
     tests : mapping of str to TestResult, optional
         `calibration_tests` of the cells; others where more is known of the rows, such as clusters.
     advice : Recommendation, optional

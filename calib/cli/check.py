@@ -37,19 +37,11 @@ exit status:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One thing that can be limited.
+    """One thing that can be limited."""
 
-    Attributes
-    ----------
-    option : str
-        Its name on the command line.
-    meaning : str
-    column : callable
-        The column of the metric table that holds it; None for the p-value.
-    """
-
-    option: str
+    option: str  # its name on the command line
     meaning: str
+    # The column of the metric table that holds it; None for the p-value.
     column: Callable[[Analysis], str] | None = None
 
     def measured(self, analysis: Analysis, method: str) -> tuple[str, Estimate]:

@@ -19,7 +19,6 @@ def write(
 
     Parameters
     ----------
-    path : Path
     cases : sequence of (str, str, bool)
         The limit in words, what was found, and whether it is kept.
     properties : mapping of str to str

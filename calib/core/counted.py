@@ -17,22 +17,13 @@ from calib.numerics.sorting import canonical_order
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread(Locked):
-    """Where scores lie within the cells that they are counted in; arrays of shape (e,).
+    """Where scores lie within the cells that they are counted in; arrays of shape (e,)."""
 
-    Attributes
-    ----------
-    low, high : ndarray
-        Least and largest score in the cell of each entry.
-    middle : ndarray
-        Where the cell's mean score lies between them, 0 to 1.
-    aside : ndarray
-        How much further the mean score of the entry's own rows lies.
-    """
-
+    # Least and largest score in the cell of each entry.
     low: FloatArray
     high: FloatArray
-    middle: FloatArray
-    aside: FloatArray
+    middle: FloatArray  # where the cell's mean score lies between them, 0 to 1
+    aside: FloatArray  # how much further the mean score of the entry's own rows lies
 
     @classmethod
     def of(cls, table: CellTable, cell: IntArray, score: FloatArray) -> Spread:
@@ -60,27 +51,16 @@ class CountedRows(Locked):
     """Rows as entries: one per score cell, outcome, split and named fold.
 
     Rows of clusters stay rows, in an order that does not depend on the one that they came in.
-
-    Attributes
-    ----------
-    entries : BinaryView
-    cell : ndarray of int, shape (e,), or None
-        Position in `keys` of each entry; None where entries are rows.
-    keys : ndarray of int, shape (k,), or None
-        Cells, increasing: see `calib.numerics.cell_table.CellTable`.
-    exact : bool
-        Whether each cell is one score.
-    entry : ndarray of int, shape (n,), or None
-        Entry of each row that was counted, where no cell names it.
-    spread : Spread or None
-        Where scores lie within the cells; None where each cell is one score.
     """
 
     entries: BinaryView
+    # shape (e,): position in `keys` of each entry; None where entries are rows.
     cell: IntArray | None = None
+    # shape (k,): cells, increasing: see `calib.numerics.cell_table.CellTable`.
     keys: IntArray | None = None
-    exact: bool = True
-    entry: IntArray | None = None
+    exact: bool = True  # whether each cell is one score
+    entry: IntArray | None = None  # entry of each row that was counted, where no cell names it
+    # Where scores lie within the cells; None where each cell is one score.
     spread: Spread | None = None
 
     @classmethod
@@ -89,7 +69,6 @@ class CountedRows(Locked):
 
         Parameters
         ----------
-        rows : BinaryView
         max_scores : int
             Up to so many distinct scores every cell is one score.
 

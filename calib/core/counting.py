@@ -28,12 +28,10 @@ def aggregate_rows(
 
     Parameters
     ----------
-    rows : BinaryView
     columns : mapping of str to (tuple of str, ndarray of int of shape (n,))
         Values of each column, and which of them each row has.
     max_scores : int
         Up to so many distinct scores every cell is one score.
-    model : str
     **named
         Further attributes of `Aggregate`.
     """
@@ -57,7 +55,6 @@ def joined_pieces(
 
     Parameters
     ----------
-    parts : sequence of Part
     pieces : sequence of (Strata, CellTable)
         Each table with its own strata, numbered from 0.
     **named

@@ -16,37 +16,21 @@ NONE = -1  # a stratum without a split, a fold or a cluster
 
 @dataclass(frozen=True, slots=True, order=True)
 class Part:
-    """A part of the data that is counted: all rows of a model, or those with one value of a column.
+    """A part of the data that is counted: rows of a model, or those with one value of a column."""
 
-    Attributes
-    ----------
-    model : str
-        "" where there is one model.
-    column, value : str
-        Slice or time column and its value; "" for all rows.
-    """
-
-    model: str = ""
+    model: str = ""  # "" where there is one model
+    # Slice or time column and its value; "" for all rows.
     column: str = ""
     value: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strata(Locked):
-    """What is kept apart when rows are counted; arrays of shape (s,), -1 where there is none.
+    """What is kept apart when rows are counted; arrays of shape (s,), -1 where there is none."""
 
-    Attributes
-    ----------
-    part : ndarray of int
-        Position in `Aggregate.parts`.
-    test : ndarray of int
-        1 for test rows, 0 for calibration rows.
-    fold, group : ndarray of int
-        Named fold, and cluster.
-    """
-
-    part: IntArray
-    test: IntArray
+    part: IntArray  # position in `Aggregate.parts`
+    test: IntArray  # 1 for test rows, 0 for calibration rows
+    # Named fold, and cluster.
     fold: IntArray
     group: IntArray
 

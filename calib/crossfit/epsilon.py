@@ -65,18 +65,10 @@ class EpsilonCurve(Locked):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossFitFolds:
-    """The rows to fit on and the rows to score, as in the comparison: one pair, or one per fold.
+    """The rows to fit on and the rows to score, as in the comparison: one pair, or one per fold."""
 
-    Attributes
-    ----------
-    pairs : tuple of (ScoreCells, ScoreCells)
-        Cells to fit on, and cells to score.
-    settings : Settings
-        Settings of the folds.
-    """
-
-    pairs: tuple[tuple[ScoreCells, ScoreCells], ...]
-    settings: Settings
+    pairs: tuple[tuple[ScoreCells, ScoreCells], ...]  # cells to fit on, and cells to score
+    settings: Settings  # settings of the folds
 
     def log_loss(self, key: str, epsilon: float, progress: Progress = no_progress) -> float:
         """Held-out log loss of a method at one epsilon.
@@ -85,7 +77,6 @@ class CrossFitFolds:
         ----------
         key : str
             Key of a method with a parameter `epsilon`.
-        epsilon : float
         progress : callable
             Called as ``progress(share, step)`` before each fit.
 
@@ -135,7 +126,6 @@ def few_cells(cells: ScoreCells, most: int = MAX_CELLS) -> ScoreCells:
 
     Parameters
     ----------
-    cells : ScoreCells
     most : int
         Approximate maximum number of cells, at least 2.
 
@@ -189,7 +179,6 @@ def epsilon_curve(
 
     Parameters
     ----------
-    key : str
     fitted_on : ScoreCells
         The cells on which the plotted calibrator is fitted.
     log_loss : callable

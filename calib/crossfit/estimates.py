@@ -28,7 +28,6 @@ def mean_estimate(
         One value per row, such as its log loss, or its difference between two methods.
     view : BinaryView
         Its weights and groups are used.
-    confidence_level : float
     added_variance : float
         Variance of the mean that the values do not contain, for independent rows: that of
         calibrators fitted in folds, see `calib.uncertainty.fold_variance`.
@@ -69,7 +68,6 @@ def simplest(
 
     Parameters
     ----------
-    losses : mapping of str to Estimate
     to_best : mapping of str to Estimate
         Loss of each method minus that of the best one, paired.
     changes : mapping of str to Estimate

@@ -54,7 +54,6 @@ def cross_fit(
     ----------
     data : Predictions, BinaryView or CountedRows
         Predictions, or the rows of one view, or their counts.
-    settings : Settings
     progress : callable
         Called as ``progress(share, step)``.
     earlier : CrossFitted, optional

@@ -29,19 +29,10 @@ FOLD_ROWS = 1_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part(Locked):
-    """Rows that were held out together, and the calibrators that were fitted without them.
+    """Rows that were held out together, and the calibrators that were fitted without them."""
 
-    Attributes
-    ----------
-    rows : ndarray of int
-        Positions of the held-out rows among the scored rows.
-    train : ndarray of int
-        Positions among all rows of the rows on which the calibrators were fitted.
-    maps : mapping of str to MatrixCalibrator
-    """
-
-    rows: IntArray
-    train: IntArray
+    rows: IntArray  # positions of the held-out rows among the scored rows
+    train: IntArray  # positions among all rows of the rows on which the calibrators were fitted
     maps: Mapping[str, MatrixCalibrator]
 
 
@@ -197,7 +188,6 @@ class MatrixFits(Locked):
         ----------
         key : str
             Key of the method.
-        class_names : sequence of str
         """
         own = self.in_order(key)
         return class_table(own.scores, own.label, own.weight, class_names, group=own.group)
@@ -215,7 +205,6 @@ def fit_matrix(
 
     Parameters
     ----------
-    predictions : Predictions
     settings : Settings
         The view has no effect.
     progress : callable

@@ -52,26 +52,15 @@ class MulticlassResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """Values of one method's calibrated matrix from which metrics are computed.
+    """Values of one method's calibrated matrix from which metrics are computed."""
 
-    Attributes
-    ----------
-    rows : mapping of str to ndarray of shape (n,)
-        Log loss, Brier score and correctness of each row, in `MatrixFits.order`.
-    views : mapping of str to float
-        The other metrics.
-    classwise_floor : float
-        Mean classwise ECE of calibrated scores.
-    errors : mapping of str to Errors
-        Values in resamples, for metrics that have an interval.
-    folds : mapping of str to ndarray of shape (k, m)
-        The values of `rows` for `MatrixFits.fold_rows`, by the calibrator of every fold.
-    """
-
+    # Log loss, Brier score and correctness of each row, in `MatrixFits.order`.
     rows: Mapping[str, FloatArray]
-    views: Mapping[str, float]
-    classwise_floor: float
-    errors: Mapping[str, Errors]
+    views: Mapping[str, float]  # the other metrics
+    classwise_floor: float  # mean classwise ECE of calibrated scores
+    errors: Mapping[str, Errors]  # values in resamples, for metrics that have an interval
+    # shape (k, m): the values of `rows` for `MatrixFits.fold_rows`, by the calibrator of every
+    # fold.
     folds: Mapping[str, FloatArray]
 
     def fold_variance(self, other: Scored | None, name: str, share_sq: FloatArray) -> float:
@@ -230,10 +219,8 @@ def compare(
 
     Parameters
     ----------
-    held_out : MatrixFits
     settings : Settings
         Its confidence level is used.
-    progress : callable
     earlier : LiveMulticlassComparison, optional
         Comparison of the same predictions.
     """

@@ -45,14 +45,12 @@ def view_of_matrix(
 
     Parameters
     ----------
-    held_out : MatrixFits
     predictions : Predictions
         The rows from which `held_out` was made.
     given : BinaryView
         The rows that are scored, in the view; the result of `check_view_outcomes`.
     settings : Settings
         Its view, methods and seed are used.
-    progress : callable
     """
     view = predictions.view(settings.view)
     calibration = view if view.test is None else view.rows(~view.test)

@@ -67,8 +67,6 @@ def still_valid(
 
     Parameters
     ----------
-    earlier : CrossFitted or MatrixFits, optional
-    settings : Settings
     make : callable
         `create` or `create_multiclass`.
     folds_by : tuple of str

@@ -175,10 +175,6 @@ def with_view(settings: Settings, predictions: Predictions | Aggregate) -> Setti
 def default_methods(predictions: Predictions) -> tuple[str, ...]:
     """Methods that are compared by default. They finish in seconds for this number of rows.
 
-    Parameters
-    ----------
-    predictions : Predictions
-
     Examples
     --------
     >>> small = Predictions.from_arrays([0, 1, 2], [[0.8, 0.1, 0.1]] * 3)

@@ -74,10 +74,8 @@ def local_design_effect(
 
     Parameters
     ----------
-    cells : ScoreCells
     clusters : Replicates or None
         Resamples of the clusters of the same rows; None where rows are independent.
-    score : ndarray of shape (p,)
 
     Returns
     -------
@@ -197,10 +195,8 @@ def corp_curve(
 
     Parameters
     ----------
-    cells : ScoreCells
     confidence_level : float
         In (0, 1).
-    n_replicates : int
     random_state : int
         Seed of the bootstrap.
     clusters : Replicates, optional

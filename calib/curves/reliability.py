@@ -102,9 +102,6 @@ def reliability_curve(
 
     Parameters
     ----------
-    cells : ScoreCells
-    n_bins : int
-    strategy : {"quantile", "uniform", "fd"}
     confidence_level : float
         Of the Wilson intervals and of the consistency band.
     clusters : Replicates, optional
@@ -114,10 +111,6 @@ def reliability_curve(
         Of a calibrated model each dot is in the band with probability `confidence_level`, or all
         dots are. By cluster the latter is the quantile, over the resamples, of the largest
         deviation among the bins in units of their standard deviation.
-
-    Returns
-    -------
-    ReliabilityCurve
 
     References
     ----------

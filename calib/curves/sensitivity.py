@@ -66,12 +66,7 @@ class SensitivityCurve(Locked):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sensitivity:
-    """ECE over the number of bins, for both strategies.
-
-    Attributes
-    ----------
-    uniform, quantile : SensitivityCurve
-    """
+    """ECE over the number of bins, for both strategies."""
 
     uniform: SensitivityCurve
     quantile: SensitivityCurve
@@ -105,12 +100,10 @@ def ece_sensitivity(
 
     Parameters
     ----------
-    cells : ScoreCells
     replicates : Replicates
         Of the same rows: ``analysis.held_out.replicates[key]``.
     fewest, most : int
         At least 1.
-    confidence_level : float
 
     Raises
     ------

@@ -101,27 +101,14 @@ def export(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Offer:
-    """One form of a calibrator, ready to be shown and downloaded.
-
-    Attributes
-    ----------
-    label, file_name : str
-    content : bytes
-        Of the file; empty where something must be installed first.
-    code : str
-        The part that a person reads: the text without its test values; empty for ONNX.
-    run : Run or None
-        How it was tried; None for JSON, which is read by NumPy alone.
-    missing : str
-        What to install, in a sentence; empty where nothing is missing.
-    """
+    """One form of a calibrator, ready to be shown and downloaded."""
 
     label: str
     file_name: str
-    content: bytes
-    code: str
-    run: Run | None
-    missing: str = ""
+    content: bytes  # of the file; empty where something must be installed first
+    code: str  # the part that a person reads: the text without its test values; empty for ONNX
+    run: Run | None  # how it was tried; None for JSON, which is read by NumPy alone
+    missing: str = ""  # what to install, in a sentence; empty where nothing is missing
 
     @property
     def row(self) -> dict[str, str | int | bool]:
@@ -147,7 +134,6 @@ def offer(
 
     Parameters
     ----------
-    fitted : Calibrator, MatrixCalibrator or ExportedCalibrator
     suffix : str
         A key of `TARGETS`.
     dialect, table, columns, analysis, classes

@@ -15,7 +15,6 @@ def values(
 
     Parameters
     ----------
-    made : ExportedCalibrator
     target : Target
         Any but JSON.
     dialect : str or None

@@ -18,22 +18,13 @@ DEEPEST = 12  # of one printed expression
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """One operation on earlier nodes; a float is a constant of its own value.
+    """One operation on earlier nodes; a float is a constant of its own value."""
 
-    Attributes
-    ----------
-    op : str
-        "input", "constant", "where", "floor", "exponent", "power", "pieces" or a key of `INFIX`.
-        "exponent" is the k with x / 2^k in [0.707, 1.414), "power" is 2^k.
-    args : tuple of Node
-    value : float
-        Of a constant; the number of an input.
-    pieces : Pieces or None
-    """
-
+    # "input", "constant", "where", "floor", "exponent", "power", "pieces" or a key of `INFIX`.
+    # "exponent" is the k with x / 2^k in [0.707, 1.414), "power" is 2^k.
     op: str
     args: tuple[Node, ...] = ()
-    value: float = 0.0
+    value: float = 0.0  # of a constant; the number of an input
     pieces: Pieces | None = None
     recorder: Recorder | None = field(default=None, repr=False)
 
@@ -115,22 +106,12 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """The steps from the input columns to the outputs.
-
-    Attributes
-    ----------
-    n_inputs : int
-    outputs : tuple of Node
-    order : tuple of Node
-        Every node that the outputs need, each after its arguments.
-    named : tuple of Node
-        Those that are computed once and referred to by name, in that order.
-    """
+    """The steps from the input columns to the outputs."""
 
     n_inputs: int
     outputs: tuple[Node, ...]
-    order: tuple[Node, ...]
-    named: tuple[Node, ...]
+    order: tuple[Node, ...]  # every node that the outputs need, each after its arguments
+    named: tuple[Node, ...]  # those that are computed once and referred to by name, in that order
 
 
 def record(form: Form | RowsForm, n_classes: int | None) -> Program:

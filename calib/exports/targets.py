@@ -22,21 +22,11 @@ MAX_CLASSES, MAX_PIECES = 100, 20_000
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """How a calibrator is to be written.
+    """How a calibrator is to be written."""
 
-    Attributes
-    ----------
-    dialect : str
-        Of SQL.
-    table : str
-        Table that the query reads.
-    columns : tuple of str
-        Columns of the scores: one, or one per class.
-    """
-
-    dialect: str = "duckdb"
-    table: str = "scores"
-    columns: tuple[str, ...] = ("score",)
+    dialect: str = "duckdb"  # of SQL
+    table: str = "scores"  # table that the query reads
+    columns: tuple[str, ...] = ("score",)  # columns of the scores: one, or one per class
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -57,22 +47,13 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One form.
-
-    Attributes
-    ----------
-    key, suffix, label : str
-    needs : tuple of str
-        Packages that must be installed to write or to run it.
-    install : str
-        The command that installs them.
-    """
+    """One form."""
 
     key: str
     suffix: str
     label: str
-    needs: tuple[str, ...] = ()
-    install: str = ""
+    needs: tuple[str, ...] = ()  # packages that must be installed to write or to run it
+    install: str = ""  # the command that installs them
 
     def missing(self) -> str:
         """What to install, in a sentence; empty where nothing is missing."""

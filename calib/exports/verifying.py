@@ -23,25 +23,13 @@ from calib.exports.targets import (
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A file that gives the numbers of its calibrator.
-
-    Attributes
-    ----------
-    made : ExportedCalibrator
-    engine : str
-        What ran it; NumPy for JSON.
-    ulps : int
-        How far off it is at most at the test scores.
-    here : bool
-        False if the engine of this format is not installed.
-    edited : bool
-        Whether the text differs from what calib writes, although its numbers are correct.
-    """
+    """A file that gives the numbers of its calibrator."""
 
     made: ExportedCalibrator
-    engine: str
-    ulps: int
-    here: bool = True
+    engine: str  # what ran it; NumPy for JSON
+    ulps: int  # how far off it is at most at the test scores
+    here: bool = True  # False if the engine of this format is not installed
+    # Whether the text differs from what calib writes, although its numbers are correct.
     edited: bool = False
 
     @property

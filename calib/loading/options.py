@@ -17,7 +17,6 @@ def option(default: Any, meaning: str, *, metavar: str = "COLUMN", many: bool = 
 
     Parameters
     ----------
-    default : object
     meaning : str
         Stands in the docstring of `calib.load` and in the help of the command line.
     metavar : str

@@ -132,14 +132,8 @@ def increasing_bins(
 
     Parameters
     ----------
-    cells : ScoreCells
-    strategy : {"quantile", "uniform"}
     most : int
         Upper limit of the number of bins, at least 1.
-
-    Returns
-    -------
-    int
 
     References
     ----------

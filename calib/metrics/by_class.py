@@ -18,29 +18,18 @@ COLUMNS_AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassErrors(Locked):
-    """Calibration errors of each class. Arrays have the shape (m,); rows count by weight.
-
-    Attributes
-    ----------
-    base_rate, mean_score : ndarray
-    ks, ece : ndarray
-        KS error and ECE of the view of each class.
-    ece_noise_floor : ndarray
-        Mean ECE of calibrated scores.
-    sigma : ndarray
-        Standard deviation of observed minus predicted if the scores were calibrated and the rows
-        independent.
-    effect : ndarray
-        Design effect: factor by which clusters increase that variance, at least 1.
-    """
+    """Calibration errors of each class. Arrays have the shape (m,); rows count by weight."""
 
     base_rate: FloatArray
     mean_score: FloatArray
+    # KS error and ECE of the view of each class.
     ks: FloatArray
     ece: FloatArray
-    ece_noise_floor: FloatArray
+    ece_noise_floor: FloatArray  # mean ECE of calibrated scores
+    # Standard deviation of observed minus predicted if the scores were calibrated and the rows
+    # independent.
     sigma: FloatArray
-    effect: FloatArray
+    effect: FloatArray  # design effect: factor by which clusters increase that variance, at least 1
 
 
 def class_errors(
@@ -58,9 +47,7 @@ def class_errors(
     Parameters
     ----------
     scores : ndarray of shape (n, m)
-    label : ndarray of int, shape (n,)
     weight : ndarray of shape (n,) or None
-    n_bins : int
     group : ndarray of int, shape (n,), optional
         Cluster of each row.
     """
@@ -199,10 +186,6 @@ def classwise(predictions: Predictions, *, n_bins: int = 15) -> Classwise:
     n_bins : int
         Number of uniform bins of the ECE.
 
-    Returns
-    -------
-    Classwise
-
     Raises
     ------
     ValueError
@@ -241,10 +224,7 @@ def class_table(
     Parameters
     ----------
     scores : ndarray of shape (n, m)
-    label : ndarray of int, shape (n,)
     weight : ndarray of shape (n,) or None
-    class_names : sequence of str
-    n_bins : int
     group : ndarray of int, shape (n,), optional
         Cluster of each row.
 

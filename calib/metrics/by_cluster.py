@@ -124,7 +124,6 @@ def widened_test(by_row: TestResult, rows: BinaryView, cells: ScoreCells) -> Tes
         `calib.metrics.ks_test` of the same rows. The p-value never becomes smaller.
     rows : BinaryView
         If it has no clusters, `by_row` is returned unchanged.
-    cells : ScoreCells
     """
     sigma = null_standard_deviation(cells) * cells.total_weight
     if rows.group is None or sigma == 0.0:

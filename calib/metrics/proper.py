@@ -21,7 +21,6 @@ def row_log_loss(outcome: BoolArray, score: FloatArray) -> FloatArray:
 
     Parameters
     ----------
-    outcome : ndarray of bool, shape (n,)
     score : ndarray of shape (n,), in [0, 1]
 
     Examples
@@ -39,7 +38,6 @@ def row_brier(outcome: BoolArray, score: FloatArray) -> FloatArray:
 
     Parameters
     ----------
-    outcome : ndarray of bool, shape (n,)
     score : ndarray of shape (n,), in [0, 1]
 
     Examples

@@ -63,8 +63,6 @@ def row_auc(cells: ScoreCells, outcome: BoolArray, score: FloatArray) -> FloatAr
     ----------
     cells : ScoreCells
         Cells of these rows.
-    outcome : ndarray of bool, shape (n,)
-    score : ndarray of shape (n,)
 
     Returns
     -------
@@ -107,7 +105,6 @@ def row_auc_within(rows: BinaryView, fold: IntArray) -> FloatArray:
 
     Parameters
     ----------
-    rows : BinaryView
     fold : ndarray of int, shape (n,)
         Index of the calibrator that scored each row.
 

@@ -87,7 +87,6 @@ def line_test(cells: ScoreCells, fit: LogisticFit | None) -> TestResult:
 
     Parameters
     ----------
-    cells : ScoreCells
     fit : LogisticFit or None
         Fit of the outcome on a constant and the log-odds, see `calib.uncertainty.fit_line`.
 

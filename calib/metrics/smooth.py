@@ -27,13 +27,8 @@ def spread_on_grid(x: FloatArray, mass: FloatArray, n_steps: int) -> FloatArray:
     Parameters
     ----------
     x : ndarray of shape (k,), in [0, 1]
-    mass : ndarray of shape (k,)
     n_steps : int
         The grid is 0, 1/n_steps, ..., 1.
-
-    Returns
-    -------
-    ndarray of shape (n_steps + 1,)
 
     Examples
     --------
@@ -58,10 +53,6 @@ def cosine_sums(grid: FloatArray) -> FloatArray:
     ----------
     grid : ndarray of shape (m + 1,)
         Masses at 0, 1/m, ..., 1.
-
-    Returns
-    -------
-    ndarray of shape (m + 1,)
 
     Examples
     --------

@@ -63,7 +63,6 @@ def thin_indices(y: FloatArray, most: int) -> IntArray:
 
     Parameters
     ----------
-    y : ndarray of shape (n,)
     most : int
         At least 6.
 

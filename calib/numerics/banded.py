@@ -92,7 +92,6 @@ def gram_products(basis: csr_array, bands: int) -> csr_array:
     ----------
     basis : sparse array of shape (m, k)
         The entries of a row lie within `bands` neighbouring columns.
-    bands : int
 
     Examples
     --------

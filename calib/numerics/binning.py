@@ -64,33 +64,23 @@ class Cells(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bins(Locked):
-    """The occupied bins of some cells, in increasing order of score; arrays of shape (b,).
+    """The occupied bins of some cells, in increasing order of score; arrays of shape (b,)."""
 
-    Attributes
-    ----------
-    low_edge, high_edge : ndarray
-        Bounds of each bin: right-closed, the first bin closed on both sides.
-    first, last : ndarray of int
-        A bin holds the cells ``first:last``.
-    rows, weight, weight_sq, positive : ndarray
-        Sums over the bin.
-    mean_score, observed : ndarray
-        Mean score, and observed frequency.
-    n_empty : int
-        Bins without rows, which are left out.
-    """
-
+    # Bounds of each bin: right-closed, the first bin closed on both sides.
     low_edge: FloatArray
     high_edge: FloatArray
+    # A bin holds the cells ``first:last``.
     first: IntArray
     last: IntArray
+    # Sums over the bin.
     rows: FloatArray
     weight: FloatArray
     weight_sq: FloatArray
     positive: FloatArray
+    # Mean score, and observed frequency.
     mean_score: FloatArray
     observed: FloatArray
-    n_empty: int
+    n_empty: int  # bins without rows, which are left out
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -114,7 +104,6 @@ def bin_cells(cells: Cells, n_bins: int, strategy: Strategy) -> Bins:
 
     Parameters
     ----------
-    cells : ScoreCells
     n_bins : int
         At least 1. Ignored by the strategy "fd", which finds its own.
     strategy : {"uniform", "quantile", "fd"}
@@ -209,7 +198,6 @@ def quantiles(cells: Cells, level: FloatArray) -> FloatArray:
 
     Parameters
     ----------
-    cells : ScoreCells
     level : ndarray of shape (q,), in [0, 1]
 
     References
@@ -264,11 +252,6 @@ def score_histogram(score: FloatArray, weight: FloatArray) -> FloatArray:
     Parameters
     ----------
     score : ndarray of shape (k,), increasing, in [0, 1]
-    weight : ndarray of shape (k,)
-
-    Returns
-    -------
-    ndarray of shape (50,)
 
     Examples
     --------

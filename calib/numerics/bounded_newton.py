@@ -53,7 +53,6 @@ def fit_bounded(
     Parameters
     ----------
     design : ndarray of shape (m, k)
-    loss : Loss
     ridge : ndarray of shape (k, k)
         Symmetric; it keeps the problem determined where the design alone does not.
     least : ndarray of shape (k,)
@@ -125,7 +124,6 @@ def increasing_coefficients(problem: PenalizedLogistic, lam: float, free: FloatA
     ----------
     problem : PenalizedLogistic
         On the basis of a NaturalSpline.
-    lam : float
     free : ndarray of shape (k,)
         Coefficients of the fit without the constraint; they come back where they do not fall.
 

@@ -26,35 +26,20 @@ STRIDE = PARTS + 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellTable(Locked):
-    """Entries of a common stratum, score cell and outcome; arrays of shape (e,).
+    """Entries of a common stratum, score cell and outcome; arrays of shape (e,)."""
 
-    Attributes
-    ----------
-    exact : bool
-        Whether each cell holds one score.
-    stratum : ndarray of int
-        Which part of the data the entry belongs to.
-    key : ndarray of int
-        Cell: the bits of its score where cells are exact, else 65 times the key of the grid, plus
-        1 + the part of a cell that is cut in 64.
-    outcome : ndarray of bool
-    rows : ndarray of int
-    weight, weight_sq : ndarray
-        Sums of the rows' weights and of their squares.
-    score_sum : ndarray
-        Sum of weight times score.
-    low, high : ndarray
-        Least and largest score.
-    """
-
-    exact: bool
-    stratum: IntArray
+    exact: bool  # whether each cell holds one score
+    stratum: IntArray  # which part of the data the entry belongs to
+    # Cell: the bits of its score where cells are exact, else 65 times the key of the grid, plus 1 +
+    # the part of a cell that is cut in 64.
     key: IntArray
     outcome: BoolArray
     rows: IntArray
+    # Sums of the rows' weights and of their squares.
     weight: FloatArray
     weight_sq: FloatArray
-    score_sum: FloatArray
+    score_sum: FloatArray  # sum of weight times score
+    # Least and largest score.
     low: FloatArray
     high: FloatArray
 
@@ -114,8 +99,6 @@ def count_rows(
     Parameters
     ----------
     score : ndarray of shape (n,), in [0, 1]
-    outcome : ndarray of bool, shape (n,)
-    weight : ndarray of shape (n,), optional
     stratum : ndarray of int, shape (n,), optional
         0, 1, ...; all rows are of stratum 0 if None.
     max_scores : int

@@ -51,7 +51,6 @@ def fit_inverse_temperature(
     ----------
     scores : ndarray of shape (n, m)
         Rows that sum to 1.
-    label : ndarray of int, shape (n,)
     weight : ndarray of shape (n,) or None
 
     Examples
@@ -194,7 +193,6 @@ def binary_problem(
     Parameters
     ----------
     scores : ndarray of shape (n, m), in [0, 1]
-    label : ndarray of int, shape (n,)
     kind : {"class", "top", "within"}
     index : int
         The class, or r of top-r and within-top-r.

@@ -26,10 +26,8 @@ def cluster_squares(
 
     Parameters
     ----------
-    values : ndarray of shape (n,)
     part, group : ndarray of int, shape (n,)
         Part and cluster of each row.
-    n_parts : int
 
     Returns
     -------
@@ -59,10 +57,8 @@ def mean_design_effects(
     ----------
     residual : ndarray of shape (n,)
         Weight times (value - mean of the part) of each row.
-    part : ndarray of int, shape (n,)
     group : ndarray of int, shape (n,), or None
         None where rows are independent: 1 for every part.
-    n_parts : int
 
     Returns
     -------
@@ -141,20 +137,11 @@ def curve_design_effect(
 
 @dataclass(frozen=True, slots=True)
 class DesignEffect:
-    """Spread of a sum of d squares, against that of d independent standard normal ones.
+    """Spread of a sum of d squares, against that of d independent standard normal ones."""
 
-    Attributes
-    ----------
-    mean : float
-        How many times as large it is on average, at least 1.
-    freedom : float
-        Degrees of freedom of the chi-square that varies alike, from 1 to d.
-    n_squares, n_clusters : int
-        d, and the number of clusters.
-    """
-
-    mean: float
-    freedom: float
+    mean: float  # how many times as large it is on average, at least 1
+    freedom: float  # degrees of freedom of the chi-square that varies alike, from 1 to d
+    # d, and the number of clusters.
     n_squares: int
     n_clusters: int
 
@@ -191,7 +178,6 @@ def design_effect(
         Sum over the rows of z_i z_i'.
     scale : ndarray of shape (d, d)
         Covariance of z that the statistic takes for granted, positive definite.
-    n_clusters : int
 
     References
     ----------
@@ -245,7 +231,6 @@ def freedom(units: FloatArray, multiplicity: FloatArray | None = None) -> float:
 
     Parameters
     ----------
-    units : ndarray of shape (n,)
     multiplicity : ndarray of shape (n,), optional
         Rows that share each unit equally; 1 each if None.
 
@@ -298,7 +283,6 @@ def squared_half_width(
         `cluster_effect`; clusters are taken to add spread, never to remove it.
     freedom : float
         Degrees of freedom that the data's variance has; the model's counts for 20.
-    confidence_level : float
 
     References
     ----------

@@ -14,22 +14,13 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buckets(Locked):
-    """Runs of neighbouring cells.
+    """Runs of neighbouring cells."""
 
-    Attributes
-    ----------
-    x : ndarray of shape (m,)
-        Weighted mean position.
-    weight, positive : ndarray of shape (m,)
-        Total and positive weight.
-    starts : ndarray of shape (m,)
-        First cell of each bucket.
-    """
-
-    x: FloatArray
+    x: FloatArray  # shape (m,): weighted mean position
+    # shape (m,): total and positive weight.
     weight: FloatArray
     positive: FloatArray
-    starts: IntArray
+    starts: IntArray  # shape (m,): first cell of each bucket
 
     def row_weight(self, weight_sq: FloatArray) -> FloatArray:
         """Weight of a typical row of each bucket, from the sums of squared row weights by cell."""
@@ -45,7 +36,6 @@ def into_buckets(
     ----------
     x : ndarray of shape (k,)
         Position of each cell, not decreasing.
-    weight, positive : ndarray of shape (k,)
     most : int
         At least 2.
 
@@ -77,7 +67,6 @@ def bucket_starts(x: FloatArray, weight: FloatArray, most: int) -> IntArray:
     ----------
     x : ndarray of shape (k,)
         Position of each cell, not decreasing.
-    weight : ndarray of shape (k,)
     most : int
         At least 2.
 
@@ -106,24 +95,17 @@ CURVE_POINTS = 900
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellRuns(Locked):
-    """Sums over runs of neighbouring cells, in increasing order of score; arrays of shape (r,).
+    """Sums over runs of neighbouring cells, in increasing order of score; arrays of shape (r,)."""
 
-    Attributes
-    ----------
-    low, high : ndarray
-        Lowest and highest score of each run.
-    rows, weight, weight_sq, positive : ndarray
-        Sums over its cells.
-    score_sum, variance : ndarray
-        Sum of weight times score, and the variance of `positive` under y ~ Bernoulli(s).
-    """
-
+    # Lowest and highest score of each run.
     low: FloatArray
     high: FloatArray
+    # Sums over its cells.
     rows: FloatArray
     weight: FloatArray
     weight_sq: FloatArray
     positive: FloatArray
+    # Sum of weight times score, and the variance of `positive` under y ~ Bernoulli(s).
     score_sum: FloatArray
     variance: FloatArray
 
@@ -144,11 +126,6 @@ def cell_runs(cells: Cells, most: int = 8192) -> CellRuns:
     cumulative difference is highest and lowest, so that the KS and the Kuiper error are exact; and
     while there is room, at thousandths of the score and at the points that a curve is drawn by.
     What lies within a run is not known: a consistency band counts its rows at their mean score.
-
-    Parameters
-    ----------
-    cells : ScoreCells
-    most : int
 
     Examples
     --------

@@ -17,18 +17,11 @@ Columns = Callable[[FloatArray], Sequence[FloatArray]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IncreasingFit(Locked):
-    """A logistic regression whose slopes are not negative.
+    """A logistic regression whose slopes are not negative."""
 
-    Attributes
-    ----------
-    slopes : ndarray of shape (d,), at least 0
-    intercept : float
-    separated : bool
-        True where the classes were perfectly separated and Platt's targets gave the fit.
-    """
-
-    slopes: FloatArray
+    slopes: FloatArray  # shape (d,)
     intercept: float
+    # True where the classes were perfectly separated and Platt's targets gave the fit.
     separated: bool
 
     @property
@@ -75,11 +68,8 @@ def fit_increasing(
 
     Parameters
     ----------
-    score : ndarray of shape (k,)
     columns : callable
         Some scores to the increasing functions of them, one array each.
-    positive, weight : ndarray of shape (k,)
-    intercept : bool
     smooth : bool
         Whether to fit Platt's targets; they are used in any case where the columns separate the
         classes, since no finite fit to the outcomes exists then.

@@ -73,10 +73,8 @@ def mean_interval(
 
     Parameters
     ----------
-    mean : float
     residual : ndarray of shape (n,)
         Weight times (value - mean) of each row, or its sum over each cluster.
-    total_weight : float
     confidence_level : float
         In (0, 1).
     multiplicity : ndarray of shape (n,), optional
@@ -147,10 +145,6 @@ def profile_bounds(
     drop : float
         Greater than 0.
 
-    Returns
-    -------
-    low, high : float
-
     References
     ----------
     Venzon and Moolgavkar 1988, doi:10.2307/2347496.
@@ -207,10 +201,6 @@ def holm(p_value: FloatArray) -> FloatArray:
     ----------
     p_value : ndarray of shape (m,)
         NaN where there is no test; such entries stay NaN and do not count.
-
-    Returns
-    -------
-    ndarray of shape (m,)
 
     References
     ----------

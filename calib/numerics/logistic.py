@@ -28,23 +28,15 @@ Features = Callable[[slice], FloatArray]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogisticFit(Locked):
-    """A logistic regression of outcomes on features.
+    """A logistic regression of outcomes on features."""
 
-    Attributes
-    ----------
-    coefficients : ndarray of shape (d,)
-        A column that is a combination of earlier ones has coefficient 0.
-    covariance : ndarray of shape (d, d)
-        Inverse of the Fisher information; 0 for columns that were left out.
-    log_likelihood : float
-    converged : bool
-        False where no maximum exists: the features separate the two classes, wholly or in part,
-        and the coefficients are only where the search stopped.
-    """
-
+    # shape (d,): a column that is a combination of earlier ones has coefficient 0.
     coefficients: FloatArray
+    # shape (d, d): inverse of the Fisher information; 0 for columns that were left out.
     covariance: FloatArray
     log_likelihood: float
+    # False where no maximum exists: the features separate the two classes, wholly or in part, and
+    # the coefficients are only where the search stopped.
     converged: bool
 
 

@@ -34,36 +34,23 @@ class PenalizedLogistic(Locked):
     over the cells like the data and its outcome is the base rate. With it the minimum exists also
     where the classes are perfectly separated (no curvature penalty bounds a straight line), and no
     cell's rate moves by more than 1 / (1 + total weight).
-
-    Attributes
-    ----------
-    basis : sparse array of shape (m, k)
-        The entries of a row lie within `bands` neighbouring columns.
-    weight, positive : ndarray of shape (m,)
-        Total and positive weight of each cell, without the extra row.
-    row : ndarray of shape (m,)
-        Weight of one row of each cell, which is left out at once; 1 if none is given.
-    t, q : ndarray of shape (m,)
-        `weight` and `positive` with the extra row.
-    penalty : ndarray of shape (bands, k)
-        P, in lower banded storage.
-    transposed : sparse array of shape (k, m)
-        The basis, transposed.
-    products : sparse array of shape (bands * k, m)
-        Maps cell weights w to basis' diag(w) basis in lower banded storage.
-    leverages : sparse array of shape (m, bands * k)
-        The same transposed: maps an `inverse_band` to the leverage of a row of weight 1.
     """
 
-    basis: csr_array
+    basis: csr_array  # shape (m, k): the entries of a row lie within `bands` neighbouring columns
+    # shape (m,): total and positive weight of each cell, without the extra row.
     weight: FloatArray
     positive: FloatArray
+    # shape (m,): weight of one row of each cell, which is left out at once; 1 if none is given.
     row: FloatArray
+    # shape (m,): `weight` and `positive` with the extra row.
     t: FloatArray
     q: FloatArray
-    penalty: FloatArray
-    transposed: csr_array
+    penalty: FloatArray  # shape (bands, k): P, in lower banded storage
+    transposed: csr_array  # shape (k, m): the basis, transposed
+    # shape (bands * k, m): maps cell weights w to basis' diag(w) basis in lower banded storage.
     products: csr_array
+    # shape (m, bands * k): the same transposed: maps an `inverse_band` to the leverage of a row of
+    # weight 1.
     leverages: csr_array
 
     @classmethod
@@ -107,38 +94,20 @@ class PenalizedLogistic(Locked):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogisticFit(Locked):
-    """The minimiser at one lambda.
-
-    Attributes
-    ----------
-    lam : float
-    coefficients : ndarray of shape (k,)
-    value : ndarray of shape (m,)
-        f at every cell.
-    n_iter : int
-        Newton steps.
-    """
+    """The minimiser at one lambda."""
 
     lam: float
-    coefficients: FloatArray
-    value: FloatArray
-    n_iter: int
+    coefficients: FloatArray  # shape (k,)
+    value: FloatArray  # shape (m,): f at every cell
+    n_iter: int  # Newton steps
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What is learnt by leaving out every row in turn.
+    """What is learnt by leaving out every row in turn."""
 
-    Attributes
-    ----------
-    loss : float
-        Mean log loss of a row under the fit to all others.
-    degrees : float
-        Effective degrees of freedom of the fit: the sum of all rows' leverages.
-    """
-
-    loss: float
-    degrees: float
+    loss: float  # mean log loss of a row under the fit to all others
+    degrees: float  # effective degrees of freedom of the fit: the sum of all rows' leverages
 
 
 def fit_logistic(
@@ -148,7 +117,6 @@ def fit_logistic(
 
     Parameters
     ----------
-    problem : PenalizedLogistic
     lam : float
         Weight of the penalty, above 0.
     start : ndarray of shape (k,)

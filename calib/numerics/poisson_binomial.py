@@ -38,7 +38,6 @@ def calibrated_rate_interval(
 
     Parameters
     ----------
-    cells : ScoreCells
     bins : Bins
         Of these cells.
     confidence_level : float
@@ -86,13 +85,8 @@ def calibrated_gap(cells: Cells, bins: Bins) -> FloatArray:
 
     Parameters
     ----------
-    cells : ScoreCells
     bins : Bins
         Of these cells.
-
-    Returns
-    -------
-    ndarray of shape (b,)
 
     Examples
     --------

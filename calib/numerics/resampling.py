@@ -28,8 +28,6 @@ def draw_sums(
     ----------
     weight, weight_sq : ndarray of shape (a,)
         Sums of the rows' weights and of their squares; 0 where an atom has no rows.
-    n_replicates : int
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -75,9 +73,6 @@ def draw_cluster_sums(
     ----------
     cluster, atom : ndarray of int, shape (n,)
         Cluster and atom of each row; a cluster's rows may lie in any atoms.
-    weight : ndarray of shape (n,)
-    n_atoms, n_replicates : int
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -116,12 +111,6 @@ def student_factor(n: int, n_replicates: int, rng: np.random.Generator) -> Float
     ----------
     n : int
         Clusters; one alone shows no spread, and its factor is 1.
-    n_replicates : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of shape (n_replicates,)
 
     Examples
     --------
@@ -153,8 +142,6 @@ def draw_noise(
     ----------
     score, weight, weight_sq : ndarray of shape (k,)
         Of each cell; where its rows' weights differ it counts as (sum w)^2 / sum w^2 equal ones.
-    n_replicates : int
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -203,10 +190,8 @@ def percentile_interval(
 
     Parameters
     ----------
-    value : float
     deviation : ndarray of shape (r,)
         The resamples' values minus the value.
-    confidence_level : float
 
     Examples
     --------
@@ -240,7 +225,6 @@ def error_interval(
         The resamples' errors minus the value.
     distance : ndarray of shape (r,)
         The same norm of noise alone, such as outcomes of calibrated scores show.
-    confidence_level : float
 
     Examples
     --------
@@ -295,7 +279,6 @@ def split_counts(
         Rows of each cell.
     n_folds : int
         At least 1.
-    rng : numpy.random.Generator
     extra_first : bool
         Whether the first folds, or the last ones, get one row more where rows do not divide evenly.
 

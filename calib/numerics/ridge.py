@@ -23,20 +23,11 @@ NEGLIGIBLE = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RidgePath(Locked):
-    """Fits over lambda, and the best.
-
-    Attributes
-    ----------
-    intercept : float
-    coefficients : ndarray of shape (k,)
-        At the chosen lambda, for the columns as they were given.
-    lambdas, losses : ndarray of shape (p,)
-        Cross-validated loss of a row by lambda.
-    chosen : int
-    """
+    """Fits over lambda, and the best."""
 
     intercept: float
-    coefficients: FloatArray
+    coefficients: FloatArray  # shape (k,): at the chosen lambda, for the columns as they were given
+    # shape (p,): cross-validated loss of a row by lambda.
     lambdas: FloatArray
     losses: FloatArray
     chosen: int
@@ -65,7 +56,6 @@ def choose_ridge(
         Total and positive weight of each cell.
     lambdas : ndarray of shape (p,)
         Decreasing, above 0.
-    logistic : bool
     further : ndarray, optional
         Smaller ones, decreasing: tried where the last of `lambdas` has the least loss, until
         PATIENCE of them have not lowered it.

@@ -33,30 +33,14 @@ PATH_TOLERANCE = 1e-8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SmoothnessPath(Locked):
-    """Fits from smooth to rough, and the one that is chosen.
+    """Fits from smooth to rough, and the one that is chosen."""
 
-    Attributes
-    ----------
-    lambdas : ndarray of shape (p,)
-        Decreasing.
-    losses : ndarray of shape (p,)
-        Cross-validated log loss of a row.
-    degrees : ndarray of shape (p,)
-        Effective degrees of freedom; 2 is a straight line.
-    chosen : int
-        Position of the lambda that is chosen.
-    fit : LogisticFit
-        The fit at that lambda.
-    n_iter : int
-        Newton steps along the whole path.
-    """
-
-    lambdas: FloatArray
-    losses: FloatArray
-    degrees: FloatArray
-    chosen: int
-    fit: LogisticFit
-    n_iter: int
+    lambdas: FloatArray  # shape (p,): decreasing
+    losses: FloatArray  # shape (p,): cross-validated log loss of a row
+    degrees: FloatArray  # shape (p,): effective degrees of freedom; 2 is a straight line
+    chosen: int  # position of the lambda that is chosen
+    fit: LogisticFit  # the fit at that lambda
+    n_iter: int  # Newton steps along the whole path
 
 
 def choose_smoothness(problem: PenalizedLogistic, length: float) -> SmoothnessPath:
@@ -115,18 +99,9 @@ SHORTEST_AXIS = 1e-12  # scores nearer to each other than this are one score
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SmoothFit:
-    """A natural cubic spline of the compact logit, fitted to outcomes on the log-odds scale.
+    """A natural cubic spline of the compact logit, fitted to outcomes on the log-odds scale."""
 
-    Attributes
-    ----------
-    epsilon : float
-        Of the compact logit.
-    spline : NaturalSpline
-    problem : PenalizedLogistic
-    fit : LogisticFit
-    """
-
-    epsilon: float
+    epsilon: float  # of the compact logit
     spline: NaturalSpline
     problem: PenalizedLogistic
     fit: LogisticFit

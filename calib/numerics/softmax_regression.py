@@ -123,13 +123,9 @@ class Diagonal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuadraticPenalty(Locked):
-    """A penalty: the sum of strength times (theta - centre)^2, added to the mean log loss.
+    """A penalty: the sum of strength times (theta - centre)^2, added to the mean log loss."""
 
-    Attributes
-    ----------
-    strength, centre : ndarray of shape (d,)
-    """
-
+    # shape (d,)
     strength: FloatArray
     centre: FloatArray
 
@@ -151,19 +147,10 @@ class QuadraticPenalty(Locked):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SoftmaxRegression:
-    """The rows of a fit.
-
-    Attributes
-    ----------
-    design : Design
-    x : ndarray of shape (n, m)
-        ln P.
-    label : ndarray of int, shape (n,)
-    weight : ndarray of shape (n,) or None
-    """
+    """The rows of a fit."""
 
     design: Design
-    x: FloatArray
+    x: FloatArray  # shape (n, m): ln P
     label: IntArray
     weight: FloatArray | None = None
 
@@ -236,16 +223,9 @@ def fit_softmax(
 
     Parameters
     ----------
-    problem : SoftmaxRegression
-    penalty : QuadraticPenalty
-    start : ndarray of shape (d,)
     tolerance : float
         What one more Newton step would gain, at most, when the search ends; for L-BFGS, above 700
         coefficients, what the last step gained, relatively.
-
-    Returns
-    -------
-    ndarray of shape (d,)
 
     Examples
     --------

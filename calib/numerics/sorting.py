@@ -79,7 +79,6 @@ def canonical_order(
     columns : sequence of ndarray of shape (n,), or None
         Scores, or `row_words` of a matrix, then weights, named folds and the like; those that are
         None are passed over. Of 64 bits each.
-    outcome : ndarray of bool or int, shape (n,)
     group : ndarray of int, shape (n,), optional
         Codes of the clusters, at least 0, in any order.
 

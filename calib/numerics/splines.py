@@ -16,23 +16,13 @@ from calib.numerics.few_cells import Buckets, bucket_starts
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pieces(Locked):
-    """Piece i is sum over d of coefficients[i, d] (x - centers[i])^d, by Horner's rule.
+    """Piece i is sum over d of coefficients[i, d] (x - centers[i])^d, by Horner's rule."""
 
-    Attributes
-    ----------
-    edges : ndarray of shape (k,)
-        Not decreasing: where one piece ends and the next begins.
-    closed : {"left", "right"}
-        Whether an edge belongs to the piece that begins there ("left") or that ends there.
-    centers : ndarray of shape (k + 1,)
-    coefficients : ndarray of shape (k + 1, d + 1)
-        Constant terms first.
-    """
-
-    edges: FloatArray
+    edges: FloatArray  # shape (k,), not decreasing: where one piece ends and the next begins
+    # Whether an edge belongs to the piece that begins there ("left") or that ends there.
     closed: Literal["left", "right"]
-    centers: FloatArray
-    coefficients: FloatArray
+    centers: FloatArray  # shape (k + 1,)
+    coefficients: FloatArray  # shape (k + 1, d + 1): constant terms first
 
     def __call__(self, x: FloatArray) -> FloatArray:
         """The values at x, an array of any length."""
@@ -231,7 +221,6 @@ def truncated_powers(x: FloatArray, knots: FloatArray) -> FloatArray:
 
     Parameters
     ----------
-    x : ndarray of shape (n,)
     knots : ndarray of shape (k,)
         Strictly increasing; k at least 2.
 

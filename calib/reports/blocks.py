@@ -34,18 +34,11 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A cell of a table: a number, its interval, and whether the row stands out for it.
-
-    Attributes
-    ----------
-    text : str
-    detail : str
-        What stands below the number. Several details are a line each, so that the column stays
-        narrow.
-    marked : bool
-    """
+    """A cell of a table: a number, its interval, and whether the row stands out for it."""
 
     text: str
+    # What stands below the number. Several details are a line each, so that the column stays
+    # narrow.
     detail: str = ""
     marked: bool = False
 
@@ -103,29 +96,15 @@ class Section:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportDocument:
-    """Everything that is printed, in order: a report, or two compared.
+    """Everything that is printed, in order: a report, or two compared."""
 
-    Attributes
-    ----------
-    heading, made : str
-        The title, and who made it when.
-    facts : Facts or None
-        What the head says besides.
-    note : str
-    sections : tuple of Section
-    version : str
-        Of calib, which made the numbers.
-    contains : str
-        What is known about records of single rows.
-    explorer : mapping or None
-        What the explorer draws, as `calib.figures.explorer` makes it; None where it has no cells.
-    """
-
+    # The title, and who made it when.
     heading: str
     made: str
-    facts: Facts | None
+    facts: Facts | None  # what the head says besides
     note: str
     sections: tuple[Section, ...]
-    version: str
-    contains: str
+    version: str  # of calib, which made the numbers
+    contains: str  # what is known about records of single rows
+    # What the explorer draws, as `calib.figures.explorer` makes it; None where it has no cells.
     explorer: Mapping[str, Any] | None = None

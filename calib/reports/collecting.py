@@ -59,7 +59,6 @@ def guarded_table(table: CellTable, cuts: FloatArray | None = None) -> CellTable
 
     Parameters
     ----------
-    table : CellTable
     cuts : ndarray, optional
         Scores at which cells end, where that leaves ten rows on both sides.
 
@@ -156,10 +155,8 @@ def evidence_of(analysis: LiveAnalysis, parts: Parts | None, grade: Grade) -> Ev
 
     Parameters
     ----------
-    analysis : LiveAnalysis
     parts : Parts or None
         Slices and periods of the same report.
-    grade : {"guarded", "exact"}
 
     Raises
     ------

@@ -88,8 +88,6 @@ def pictures(
 
     Parameters
     ----------
-    report : Contents
-    kind : {"png", "svg"}
     progress : callable
         Called with (share done, what is being done).
 

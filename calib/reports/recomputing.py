@@ -41,17 +41,10 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A place in a report whose value differs from that of its counts.
+    """A place in a report whose value differs from that of its counts."""
 
-    Attributes
-    ----------
-    place : str
-        Such as "analysis.methods.beta.metrics.log_loss.value".
-    printed, recomputed : object
-        None where there is no such value.
-    """
-
-    place: str
+    place: str  # such as "analysis.methods.beta.metrics.log_loss.value"
+    # None where there is no such value.
     printed: Any
     recomputed: Any
 

@@ -24,18 +24,11 @@ SEAL = "seal"
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """The seal of a report, by which a change is detected.
+    """The seal of a report, by which a change is detected."""
 
-    Attributes
-    ----------
-    sha256 : str
-        Of the canonical JSON of everything else, as hexadecimal digits.
-    public_key, signature : str
-        32 and 64 bytes in base64: an Ed25519 key, and its signature of that JSON; empty if
-        it is not signed.
-    """
-
-    sha256: str
+    sha256: str  # of the canonical JSON of everything else, as hexadecimal digits
+    # 32 and 64 bytes in base64: an Ed25519 key, and its signature of that JSON; empty if it is not
+    # signed.
     public_key: str = ""
     signature: str = ""
 

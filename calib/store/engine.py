@@ -23,7 +23,6 @@ def make_engine(url: URL, patience: float, *, read_only: bool = False) -> Engine
 
     Parameters
     ----------
-    url : URL
     patience : float
         Seconds to wait for others that write, or for a server that does not answer.
     read_only : bool

@@ -16,14 +16,9 @@ class Reserve:
     """A file of zeros beside a file of SQLite.
 
     Even a deletion must first be written, and a full disk has no place for that.
-
-    Attributes
-    ----------
-    path : Path or None
-        None where the database is no file.
     """
 
-    path: Path | None
+    path: Path | None  # None where the database is no file
 
     @classmethod
     def of(cls, url: URL) -> Reserve:

@@ -135,7 +135,6 @@ class Store:
 
         Parameters
         ----------
-        report : Report
         tags : iterable of str
             At most 20, of at most 60 characters each.
         owner : str
@@ -244,7 +243,6 @@ class Store:
 
         Parameters
         ----------
-        report_id : str
         by : str
             Who deletes it; the log keeps it, with the title and the moment.
         for_good : bool

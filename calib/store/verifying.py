@@ -20,18 +20,10 @@ SAME = ("title", "data_name", "fingerprint", "author", "note", "verdict", "sente
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was found in a database.
+    """What was found in a database."""
 
-    Attributes
-    ----------
-    n_reports : int
-        Reports that were read, including deleted ones that can be restored.
-    problems : tuple of str
-        What is damaged, a sentence each; none where all is well.
-    """
-
-    n_reports: int
-    problems: tuple[str, ...]
+    n_reports: int  # reports that were read, including deleted ones that can be restored
+    problems: tuple[str, ...]  # what is damaged, a sentence each; none where all is well
 
 
 def verified(
@@ -41,7 +33,6 @@ def verified(
 
     Parameters
     ----------
-    connection : Connection
     keep : callable, optional
         Given the id and the report of each row that opens.
     """

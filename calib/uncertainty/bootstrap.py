@@ -84,11 +84,6 @@ class Bootstrap:
     ) -> Bootstrap:
         """The same from rows; where they come in clusters, `group` names each row's.
 
-        Parameters
-        ----------
-        y_true, y_prob, sample_weight, group : array-like of shape (n,)
-        n_replicates, random_state : int
-
         Raises
         ------
         ValueError
@@ -101,13 +96,7 @@ class Bootstrap:
     def of_rows(
         cls, rows: BinaryView, *, n_replicates: int = 1000, random_state: int = 0
     ) -> Bootstrap:
-        """The same from a view of predictions; by cluster where it names groups.
-
-        Parameters
-        ----------
-        rows : BinaryView
-        n_replicates, random_state : int
-        """
+        """The same from a view of predictions; by cluster where it names groups."""
         cells = rows.cells()
         made = cls(cells, n_replicates=n_replicates, random_state=random_state)
         if rows.group is None:

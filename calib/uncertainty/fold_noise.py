@@ -30,22 +30,12 @@ class FoldScores(Locked):
     """The same points, calibrated by the calibrator of every fold.
 
     A point stands for one row, or for the rows of one outcome whose scores are nearly equal.
-
-    Attributes
-    ----------
-    outcome : ndarray of bool, shape (m,) or (k, m)
-    score : ndarray of shape (k, m)
-        By fold.
-    share : ndarray of shape (m,)
-        Share in the total weight of the rows that a point stands for.
-    share_sq : ndarray of shape (m,)
-        Sum of their squared shares.
     """
 
-    outcome: BoolArray
-    score: FloatArray
-    share: FloatArray
-    share_sq: FloatArray
+    outcome: BoolArray  # shape (m,)
+    score: FloatArray  # shape (k, m): by fold
+    share: FloatArray  # shape (m,): share in the total weight of the rows that a point stands for
+    share_sq: FloatArray  # shape (m,): sum of their squared shares
 
     @classmethod
     def of(cls, cells: ScoreCells, fitted: Sequence[Fitted]) -> FoldScores:

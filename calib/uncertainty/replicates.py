@@ -33,21 +33,12 @@ ROUNDING = 1e-11
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Errors:
-    """A calibration error in resamples.
+    """A calibration error in resamples."""
 
-    Attributes
-    ----------
-    deviation : ndarray of shape (r,)
-        Error of each resample, minus that of the rows.
-    noise : ndarray of shape (r,)
-        Errors that calibrated scores would show.
-    expected : float or None
-        Their expected value, where it is known without draws.
-    """
-
+    # shape (r,): error of each resample, minus that of the rows.
     deviation: FloatArray | SmallFloatArray
-    noise: FloatArray | SmallFloatArray
-    expected: float | None = None
+    noise: FloatArray | SmallFloatArray  # shape (r,): errors that calibrated scores would show
+    expected: float | None = None  # their expected value, where it is known without draws
 
     @property
     def noise_floor(self) -> float:
@@ -74,17 +65,6 @@ class ResampledSums(Locked):
     In 16 bits they are rounded to 1/32,767 of the largest deviation from the sum of the rows: some
     1/8,000 of a standard deviation, which averages out over the resamples.
 
-    Attributes
-    ----------
-    own : ndarray of shape (p,)
-        Sums of the rows themselves.
-    unit : ndarray of float32, shape (p,)
-        Size of a step.
-    steps : ndarray of float32 or int16, shape (p, r)
-        From the rows' sums to those of each resample.
-    factor : ndarray of shape (r,) or None
-        Of each resample's steps: Student's tails would leave few steps to all but the farthest.
-
     Examples
     --------
     >>> sums = ResampledSums.of(np.array([1.0]), np.array([[1.5, 0.0]]), rounded=True)
@@ -92,9 +72,12 @@ class ResampledSums(Locked):
     array([[1.5, 0. ]])
     """
 
-    own: FloatArray
-    unit: SmallFloatArray
+    own: FloatArray  # shape (p,): sums of the rows themselves
+    unit: SmallFloatArray  # shape (p,): size of a step
+    # shape (p, r): from the rows' sums to those of each resample.
     steps: SmallFloatArray | SmallIntArray
+    # shape (r,): of each resample's steps: Student's tails would leave few steps to all but the
+    # farthest.
     factor: FloatArray | None = None
 
     @classmethod
@@ -121,33 +104,21 @@ class ResampledSums(Locked):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replicates(Locked):
-    """What the intervals of one method need: prefix sums over its scores, in every resample.
+    """What the intervals of one method need: prefix sums over its scores, in every resample."""
 
-    Attributes
-    ----------
-    score : ndarray of shape (p,)
-        Points, increasing.
-    gap : ResampledSums of shape (p + 1, r + 1)
-        Sum of w (y - s) over the rows up to each point, as a share of the total weight. The first
-        column is that of the rows themselves.
-    weight : ResampledSums of shape (p + 1, r + 1) or (p + 1, 1)
-        Share of the weight up to each point; of so many rows that it hardly varies, that of the
-        rows themselves.
-    noise : ResampledSums of shape (p + 1, r)
-        The gaps of calibrated scores: of outcomes y ~ Bernoulli(s), or, where clusters are drawn
-        and outcomes are not independent, of each resample minus those of the rows, with Student's
-        tails.
-    ks : Errors
-    clustered : bool
-        Whether clusters are drawn.
-    """
-
-    score: FloatArray
+    score: FloatArray  # shape (p,): points, increasing
+    # shape (p + 1, r + 1): sum of w (y - s) over the rows up to each point, as a share of the total
+    # weight. The first column is that of the rows themselves.
     gap: ResampledSums
+    # shape (p + 1, r + 1): share of the weight up to each point; of so many rows that it hardly
+    # varies, that of the rows themselves.
     weight: ResampledSums
+    # shape (p + 1, r): the gaps of calibrated scores: of outcomes y ~ Bernoulli(s), or, where
+    # clusters are drawn and outcomes are not independent, of each resample minus those of the rows,
+    # with Student's tails.
     noise: ResampledSums
     ks: Errors
-    clustered: bool = False
+    clustered: bool = False  # whether clusters are drawn
 
     @property
     def kuiper(self) -> Errors:
@@ -188,10 +159,6 @@ class Replicates(Locked):
             Of the same rows. One that holds a single outcome shows no spread, and gets the mean of
             the others; 1 if there are none.
 
-        Returns
-        -------
-        ndarray of shape (b,)
-
         References
         ----------
         Kish 1965, Survey Sampling. Kott and Carr 1997, Journal of Official Statistics 13 (use
@@ -217,10 +184,6 @@ class Replicates(Locked):
             Of the same rows.
         spread : ndarray of shape (b,)
             Standard deviation of each bin's gap; a bin without any is left out.
-
-        Returns
-        -------
-        ndarray of shape (r,)
         """
         at = self._bounds(bins)
         known = (spread > 0.0) & (np.diff(at) > 0)
@@ -281,10 +244,8 @@ def replicate_clusters(rows: BinaryView, cells: ScoreCells, seed: int = 0) -> Re
 
     Parameters
     ----------
-    rows : BinaryView
     cells : ScoreCells
         Of the same rows.
-    seed : int
 
     Returns
     -------

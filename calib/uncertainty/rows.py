@@ -27,29 +27,16 @@ class RowResamples(Locked):
 
     A group holds the rows of one score and fold, or, where there are many, of one narrow run of
     uncalibrated scores: whatever a calibrator is, it gives them nearly the same score.
-
-    Attributes
-    ----------
-    atom : ndarray of int, shape (n,)
-        Of each row, or entry: twice its group, plus its outcome.
-    row_weight, row_weight_sq : ndarray of shape (n,)
-        Weight and squared weight of each row, or their sums over each entry's rows.
-    n_clusters : int
-        Clusters, where they were drawn and not rows; else 0.
-    seed : int
-    share : ndarray of shape (2 * g,)
-        Share of each atom in the total weight.
-    drawn : ndarray of float32, shape (2 * g, r)
-        The same in each resample.
     """
 
-    atom: IntArray
+    atom: IntArray  # of each row, or entry: twice its group, plus its outcome
+    # Weight and squared weight of each row, or their sums over each entry's rows.
     row_weight: FloatArray
     row_weight_sq: FloatArray
-    n_clusters: int
+    n_clusters: int  # clusters, where they were drawn and not rows; else 0
     seed: int
-    share: FloatArray
-    drawn: SmallFloatArray
+    share: FloatArray  # shape (2 * g,): share of each atom in the total weight
+    drawn: SmallFloatArray  # shape (2 * g, r): the same in each resample
 
     @property
     def share_of_group(self) -> FloatArray:
@@ -82,15 +69,12 @@ def resample_rows(
 
     Parameters
     ----------
-    rows : BinaryView
     cells : ScoreCells
         Of the rows' scores.
     fold : ndarray of int, shape (n,), optional
         Which calibrator scored each row: 0, 1, ...
-    n_replicates : int
     most_groups : int
         Up to as many rows of distinct scores are drawn exactly.
-    random_state : int
     """
     rng = np.random.default_rng(random_state)
     atom = 2 * _groups(rows.score, cells, fold, most_groups) + rows.outcome

@@ -60,7 +60,6 @@ def slope_estimate(
 
     Parameters
     ----------
-    rows : BinaryView
     cells : ScoreCells, optional
         Of the same rows, and
     fit : LogisticFit, optional

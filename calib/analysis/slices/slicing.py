@@ -128,7 +128,6 @@ def cut_distinct(
         No value twice; a missing one is NaN, NaT or None.
     counts : ndarray of int, shape (k,)
         Rows that have each.
-    n_ranges : int
 
     Returns
     -------

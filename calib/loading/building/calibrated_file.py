@@ -79,7 +79,6 @@ def calibrate_table(
 
     Parameters
     ----------
-    table : Table
     mapping : ColumnMapping
         Its score columns are read, as they were when the calibrator was fitted.
     predict : callable

@@ -30,8 +30,6 @@ def inspect(
 
     Parameters
     ----------
-    table : Table
-    mapping : ColumnMapping
     test_table : Table, optional
         A second file of test rows, with the same columns.
 

@@ -84,7 +84,6 @@ def outside_problem(
 
     Parameters
     ----------
-    mapping : ColumnMapping
     lead : str
         How many there are, and where.
     low, high : float
@@ -276,7 +275,6 @@ def seen_classes(classes: Classes, counts: IntArray, part: str) -> Iterator[Prob
 
     Parameters
     ----------
-    classes : Classes
     counts : ndarray of int, shape (m,)
         Rows of each class; some are not zero.
     part : str
@@ -339,7 +337,6 @@ def matrix_outside(
 
     Parameters
     ----------
-    mapping : ColumnMapping
     low, high : float
         Least and largest score.
     near : bool
@@ -374,7 +371,6 @@ def row_sums(mapping: ColumnMapping, n_off: int, n_rows: int, least: float, wher
 
     Parameters
     ----------
-    mapping : ColumnMapping
     n_off, n_rows : int
         How many do not, out of how many.
     least : float

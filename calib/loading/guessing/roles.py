@@ -37,7 +37,6 @@ def guess(
 
     Parameters
     ----------
-    table : Table
     known : ColumnMapping, optional
         What is decided already; only its empty fields are guessed.
     models : bool

@@ -51,19 +51,13 @@ ONE_THREAD = {
 class Limits:
     """What reading one file may take.
 
-    Attributes
-    ----------
-    memory : int
-        Bytes, beside those of the file.
-    seconds : float
-
     Examples
     --------
     >>> Limits.from_environment({"CALIB_READ_MEMORY_GB": "0.5"})
     Limits(memory=536870912, seconds=60.0)
     """
 
-    memory: int = 2 * 2**30
+    memory: int = 2 * 2**30  # bytes, beside those of the file
     seconds: float = 60.0
 
     @classmethod
@@ -97,10 +91,6 @@ class FileReader:
     """Reads files, each in a process of its own. Threads may share it.
 
     One process is always kept ready: to start one takes about a second.
-
-    Attributes
-    ----------
-    limits : Limits
 
     Examples
     --------
@@ -146,9 +136,6 @@ class FileReader:
 
         Parameters
         ----------
-        data : bytes
-        name : str
-        given : TextFormat, optional
         watch : callable, optional
             Called several times a second; what it raises ends the reading.
 

@@ -18,15 +18,6 @@ CELL = 8  # bytes of a number
 class Budget:
     """How much a file may hold.
 
-    Attributes
-    ----------
-    size : int
-        Bytes of the file, and of its text when unpacked.
-    cells : int
-        Cells of the table.
-    words : int
-        Bytes of all words in the table's cells together, where each may stand once in the file.
-
     Examples
     --------
     >>> Budget(cells=1000).check_cells(600, 2)
@@ -36,8 +27,9 @@ class Budget:
 are read. Upload fewer rows, or only the columns that are needed.
     """
 
-    size: int = MAX_BYTES
-    cells: int = MAX_CELLS
+    size: int = MAX_BYTES  # bytes of the file, and of its text when unpacked
+    cells: int = MAX_CELLS  # cells of the table
+    # Bytes of all words in the table's cells together, where each may stand once in the file.
     words: int = MAX_BYTES
 
     def check_file(self, size: int) -> None:
