@@ -1,6 +1,6 @@
-"""The analysis: everything computed for one set of predictions and one set of settings.
+"""The analysis: all results for one set of predictions and one set of settings.
 
-Figures, pages and reports read it and never compute.
+Figures, pages and reports read these results and compute nothing themselves.
 """
 
 from calib.analysis.results import Analysis, Column, DataSummary, LiveAnalysis, MethodResult

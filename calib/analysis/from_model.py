@@ -1,4 +1,4 @@
-"""An analysis of arrays, or of a model and data that it was not fitted on."""
+"""Analysis of arrays, or of a model and held-out data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_LISTED = 5
 
 
 class Classifier(Protocol):
-    """A fitted classifier, as scikit-learn defines it."""
+    """A fitted classifier in the sense of scikit-learn."""
 
     classes_: Any
 
@@ -42,30 +42,31 @@ def from_predictions(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Labels: 0 and 1 (or booleans), class indices 0..m-1, or those of `classes`. Lists, arrays,
-        and the series of pandas and Polars are read alike.
+        Labels: 0 and 1 (or booleans), class indices 0..m-1, or values of `classes`. Lists, arrays,
+        and the series of pandas and Polars are accepted.
     y_prob : array-like of shape (n,) or (n, m)
-        Probabilities of the positive class, or one column per class as `predict_proba` gives them;
-        of two columns the second is read.
+        Probabilities of the positive class, or one column per class, as from `predict_proba`. If
+        there are two columns, only the second is used.
     sample_weight : array-like of shape (n,), optional
+        Weights, all above 0. Default: every row has weight 1.
     classes : sequence, optional
-        The labels in the order of the columns: the negative and the positive one where there is one
-        probability per row.
+        The labels in the order of the columns. If there is one probability per row: the negative
+        label, then the positive label.
     group : array-like of shape (n,), optional
-        Cluster of each row, where rows are not independent.
+        Cluster of each row, if rows are not independent.
     name : str
         Name of the data in reports and charts.
     settings : Settings, optional
-        `calib.default_settings` if None.
+        Default: `calib.default_settings`.
 
     Returns
     -------
-    Analysis
+    LiveAnalysis
 
     Raises
     ------
     ValueError
-        If labels or probabilities are not as described above; the message says which and where.
+        If a label or a probability is not allowed, or there are too few rows.
 
     Examples
     --------
@@ -98,24 +99,26 @@ def from_estimator(
     name: str | None = None,
     settings: Settings | None = None,
 ) -> Analysis:
-    """Analyse a fitted classifier on rows that it was not fitted on.
+    """Analyse a fitted classifier on held-out rows.
 
     Parameters
     ----------
     model : classifier
-        With `predict_proba` and `classes_`, as scikit-learn's are, pipelines included.
+        A classifier or pipeline with `predict_proba` and `classes_`, as in scikit-learn.
     X : array-like or DataFrame of shape (n, n_features)
+        Rows on which the model was not fitted.
     y : array-like of shape (n,)
-        Labels, as the model was fitted with.
+        Labels of these rows, from the classes of the model.
     sample_weight, group : array-like of shape (n,), optional
+        Weights, all above 0, and the cluster of each row if rows are not independent.
     name : str, optional
-        What reports and charts call the data; the model's class if None.
+        Name of the data in reports and charts. Default: the class name of the model.
     settings : Settings, optional
-        `calib.default_settings` if None.
+        Default: `calib.default_settings`.
 
     Returns
     -------
-    Analysis
+    LiveAnalysis
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""One method's part of an analysis: its numbers, tests, curves, and differences row by row."""
+"""The results of one method: metrics, tests, curves, and differences paired by row."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ from calib.uncertainty import Bootstrap, Errors, Replicates, fit_line, slope_est
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reference:
-    """The uncalibrated scores, prepared once for all methods."""
+    """Values of the uncalibrated scores that are needed for every method."""
 
-    # What each row adds to log loss, Brier score and AUC, the latter within folds if there are.
+    # Contribution of each row to log loss, Brier score and AUC (with folds: AUC within folds).
     rows: Mapping[str, FloatArray]
-    pooled_auc: FloatArray  # what it adds to the AUC of all rows
+    pooled_auc: FloatArray  # contribution to the AUC of all rows
     by_fold: tuple[IntArray, ...]  # the rows of each fold, by increasing score
 
     @classmethod
     def of(cls, held_out: CrossFitted) -> Reference:
-        """Of a comparison."""
+        """Compute the values for a comparison."""
         plain, fold = held_out.view("uncalibrated"), held_out.fold
         pooled = row_auc(held_out.cells["uncalibrated"], plain.outcome, plain.score)
         loss = losses(held_out, "uncalibrated")
@@ -72,7 +72,7 @@ class Reference:
 def contributions(
     held_out: CrossFitted, key: str, reference: Reference
 ) -> Mapping[str, FloatArray]:
-    """The same of a method as `Reference.rows` of the uncalibrated scores."""
+    """The values of a method that correspond to `Reference.rows`."""
     if key == "uncalibrated":
         return reference.rows
     rows, fold = held_out.view(key), held_out.fold
@@ -86,7 +86,7 @@ def contributions(
 
 
 def _ranks_alike(held_out: CrossFitted, key: str, reference: Reference) -> bool:
-    """Whether a method keeps the order of the rows of every fold, and their ties."""
+    """Whether a method keeps the order and the ties of the rows in each fold."""
     if key in held_out.outcomes:
         return False
     plain, own = held_out.scores["uncalibrated"], held_out.scores[key]
@@ -106,7 +106,8 @@ def differences(
 ) -> dict[str, Estimate]:
     """Log loss, Brier score and AUC of a method, minus those of the uncalibrated scores.
 
-    Not of calibration errors: differences of biased numbers have no interval that holds.
+    Calibration errors are not included: they are biased, so their differences have no valid
+    interval.
     """
     rows = held_out.view(key)
     changes = {name: own[name] - reference.rows[name] for name in LOSSES}
@@ -134,7 +135,7 @@ def area_estimate(
     change: Estimate,
     confidence_level: float,
 ) -> Estimate:
-    """AUC; of a method fitted in folds that of the uncalibrated scores, plus the change."""
+    """AUC. If the method was fitted in folds: AUC of the uncalibrated scores plus the change."""
     rows, cells = held_out.view(key), held_out.cells[key]
     if held_out.fold is None:
         return auc_estimate(rows, cells, own, confidence_level=confidence_level)
@@ -200,9 +201,9 @@ def _method_result(
 
 
 def _distinct(key: str, held_out: CrossFitted) -> int:
-    """Distinct scores by one calibrator: those of several are tied within folds alone.
+    """Number of distinct scores of one calibrator. With folds, ties are counted within a fold.
 
-    Of a matrix they are counted as they come.
+    For a matrix, all held-out scores are counted.
     """
     fitted = held_out.maps[key]
     if held_out.fold is None or not isinstance(fitted, Calibrator):
@@ -242,7 +243,7 @@ def _clustered_null(curve: CumulativeCurve, noise: Errors) -> CumulativeCurve:
 
 
 def with_bins(method: MethodResult, held_out: CrossFitted, settings: Settings) -> MethodResult:
-    """The same results with the bins of these settings; nothing else depends on them."""
+    """The same results with the bins of these settings. Nothing else depends on the bins."""
     cells, drawn = held_out.cells[method.key], held_out.replicates[method.key]
     n, level = settings.n_bins, settings.confidence_level
 
@@ -274,7 +275,7 @@ def with_bins(method: MethodResult, held_out: CrossFitted, settings: Settings) -
 
 
 def _added(method: MethodResult, held_out: CrossFitted, settings: Settings) -> dict[str, Estimate]:
-    """The metrics that the settings add, each with the interval that it declares."""
+    """The additional metrics of the settings, each with the interval that it declares."""
     keys = [
         key
         for key in added_metrics(settings)
@@ -305,7 +306,7 @@ def _added(method: MethodResult, held_out: CrossFitted, settings: Settings) -> d
 def reliability(
     cells: ScoreCells, settings: Settings, clusters: Replicates | None
 ) -> ReliabilityCurve:
-    """The reliability curve that the settings ask for."""
+    """The reliability curve with the bins of the settings."""
     return reliability_curve(
         cells,
         n_bins=settings.n_bins,

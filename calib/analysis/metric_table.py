@@ -1,4 +1,4 @@
-"""Which metrics the table shows: those of every table, and those that the settings add."""
+"""Metrics of the table: those of every table, and those that the settings add."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from calib.metrics import METRICS, Metric
 
 @dataclass(frozen=True, slots=True)
 class TableMetric:
-    """What a column of the table shows of a metric."""
+    """A column of the table that shows a metric."""
 
     key: str  # of the metric
-    # What stands after the metric's name, or instead of its name or meaning; {n} and {strategy} are
-    # those of the bins.
+    # Text after the name of the metric, or in place of its name or meaning. {n} and {strategy} are
+    # replaced by the number of bins and the strategy.
     detail: str = ""
     label: str = ""
     meaning: str = ""
 
     @property
     def metric(self) -> Metric:
-        """Entry of the registry."""
+        """The entry of the registry."""
         return METRICS[self.key]
 
 
@@ -43,14 +43,14 @@ TABLE = {
 
 
 def table_metric(column: str) -> TableMetric:
-    """What a column shows: one of `TABLE`, or a metric that the settings add."""
+    """The column for a key: one of `TABLE`, or a metric that the settings add."""
     return TABLE.get(column) or TableMetric(column)
 
 
 def is_error(column: str) -> bool:
-    """Whether a column is a calibration error, which noise makes larger and never smaller.
+    """Whether a column is a calibration error, which has an upward bias from noise.
 
-    A column that no metric is registered for, such as one of an old report, is none.
+    The answer is False if no metric is registered for the column, for example in an old report.
     """
     key = table_metric(column).key
     return key in METRICS and METRICS[key].interval == "error"

@@ -1,4 +1,4 @@
-"""Several models, or checkpoints of one: which says the truth, as it is and once calibrated?"""
+"""Comparison of several models, or checkpoints of one, before and after calibration."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ ByMethod = Mapping[str, Estimates]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelScores:
-    """What is known of one model.
+    """Results of one model.
 
     Attributes
     ----------
     n_rows : int
-        Rows that are scored.
+        Number of rows that are scored.
     metrics : mapping of str to mapping of str to Estimate
-        By method and column.
+        Metrics by method and column.
     differences : mapping of str to mapping of str to Estimate
-        By method and column: minus those of the first model after the same method. Only of means
+        Differences from the first model with the same method, by method and column. Only for means
         over rows, such as the log loss.
     paired : bool
-        Whether these are the rows of the first model: differences are then paired by row.
+        Whether the rows are those of the first model. Differences are then paired by row.
     """
 
     n_rows: int
@@ -60,11 +60,11 @@ class ModelComparison:
     methods : tuple of str
         "uncalibrated", "clip" and the calibrator.
     columns : tuple of Column
-        What is measured, in order.
+        The metrics, in order.
     models : mapping of str to ModelScores
-        By name, in the order that was given.
+        Results by model name, in the given order.
     positions : tuple of float or None
-        The number of each checkpoint, where names are numbers.
+        The number of each checkpoint, if the names are numbers.
     failures : mapping of str to str
         Models that could not be analysed, with the reason.
     settings : Settings
@@ -79,11 +79,11 @@ class ModelComparison:
 
     @property
     def reference(self) -> str:
-        """The first model: differences are against it."""
+        """Name of the first model, from which differences are computed."""
         return next(iter(self.models))
 
     def frame(self) -> pd.DataFrame:
-        """One row per model and method; columns metric, and metric_low / metric_high / _diff ..."""
+        """One row per model and method. Columns: metric, metric_low, metric_high, _diff, ..."""
         rows = []
         for name, model in self.models.items():
             for method, found in model.metrics.items():
@@ -98,9 +98,9 @@ class ModelComparison:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scored:
-    """One model's analysis, its losses, and what its calibrators' noise adds to them.
+    """The analysis of one model, its losses, and the variance from fitting its calibrators.
 
-    Losses are those of rows, in the order of the rows; of counts those of entries.
+    There is one loss per row, in the order of the rows. For counts there is one per entry.
     """
 
     predictions: Data
@@ -116,29 +116,34 @@ def compare_models(
     method: str = "",
     progress: Progress = no_progress,
 ) -> ModelComparison:
-    """Compare models on held-out rows, as they are, clipped, and calibrated.
+    """Compare models on held-out rows: uncalibrated, clipped and calibrated.
 
     Parameters
     ----------
     models : mapping of str to Predictions or Aggregate
-        At least two, all with one score per row or all with the same number of classes. Counts do
-        not pair rows: their differences are those of models that scored different rows.
+        At least two models by name. Either all have one score per row, or all have the same number
+        of classes. Differences between aggregates are not paired by row, because an aggregate has
+        no rows.
     settings : Settings, optional
-        Its methods are not used.
+        Settings of all analyses. The methods are not used. Default: `calib.default_settings`.
     method : str, optional
-        Calibrator; by default "spline", of matrices "temperature".
+        Key of the calibrator. Default: "spline", and "temperature" for matrices.
     progress : callable
-        Called with (share done, what is being done).
+        Called as ``progress(share, step)``: the share that is done, 0 to 1, and the current step.
+
+    Returns
+    -------
+    ModelComparison
 
     Raises
     ------
     ValueError
-        If there are fewer than two models, if they are of different kinds, or if none can be
+        If there are fewer than two models, they have different numbers of classes, or none can be
         analysed.
 
     References
     ----------
-    Figure 2 of Lucena 2018, arXiv:1809.07751.
+    Lucena 2018, "Spline-based probability calibration", Figure 2, arXiv:1809.07751.
 
     Examples
     --------
@@ -240,7 +245,7 @@ def _metrics(analysis: Analysis) -> ByMethod:
 
 
 def _relative_to(scored: _Scored, reference: _Scored) -> ModelScores:
-    """One model's numbers, and how far they are from those of the first."""
+    """The metrics of one model, and their differences from the first model."""
     paired = _same_rows(reference.predictions, scored.predictions)
     metrics, keys = _metrics(scored.analysis), [c.key for c in _columns(scored.analysis)]
     return ModelScores(
@@ -256,7 +261,7 @@ def _relative_to(scored: _Scored, reference: _Scored) -> ModelScores:
 
 
 def _same_rows(first: Data, second: Data) -> bool:
-    """Whether these are the same rows, as far as all but their scores can tell."""
+    """Whether two sets of rows are equal in everything except the scores."""
     if not (isinstance(first, Predictions) and isinstance(second, Predictions)):
         return False  # counts do not say which row of one is which row of the other
     if len(first) != len(second):

@@ -24,10 +24,12 @@ class Recommendation:
     Attributes
     ----------
     method : str
-        Key of the method; "uncalibrated" keeps the scores; "" where the data are too few to
-        recommend one, or none was compared.
+        Key of the method. "uncalibrated": keep the scores. "": there are too few rows for a
+        recommendation, or no calibrator was compared.
     sentence : str
+        The recommendation in one sentence.
     reasons : tuple of str
+        The evidence, one sentence each.
     """
 
     method: str
@@ -36,9 +38,10 @@ class Recommendation:
 
 
 def too_few(cells: ScoreCells, outcomes: tuple[str, str]) -> str:
-    """The rarer outcome and how many rows it has, where they tell less than 100 rows do.
+    """The rarer outcome and its number of rows, if these are fewer than 100 effective rows.
 
-    Rows count as independent rows of equal weight [Kish]: a row that is repeated tells nothing new.
+    Rows are counted as independent rows of equal weight [Kish], because repeated rows add no
+    information.
     """
     total = np.array([cells.total_positive, cells.total_weight - cells.total_positive])
     square = np.array([cells.positive_sq.sum(), (cells.weight_sq - cells.positive_sq).sum()])
@@ -62,22 +65,22 @@ def recommend(
     loss: str = "held-out log loss",
     level: float = 0.95,
 ) -> Recommendation:
-    """The simplest method that improves the log loss and is not significantly worse than the best.
+    """The simplest method that lowers the log loss and is not significantly worse than the best.
 
     Parameters
     ----------
     losses : mapping of str to Estimate
         Held-out log loss of each method.
     to_best : mapping of str to Estimate
-        Log loss of each method minus that of the best one, paired.
+        Log loss of each method minus that of the best method, paired by row.
     changes : mapping of str to Estimate
-        Log loss of each method minus that of the uncalibrated scores, paired.
+        Log loss of each method minus that of the uncalibrated scores, paired by row.
     cells : ScoreCells
-        Of the uncalibrated scores.
+        Cells of the uncalibrated scores.
     outcomes : (str, str)
-        What positive and negative rows are called.
+        Names of positive and negative rows.
     loss : str
-        What the losses are called.
+        Name of the loss.
     level : float
         Confidence level of the intervals.
     """
@@ -114,7 +117,7 @@ def recommend(
 def _runner_up(
     losses: Mapping[str, Estimate], to_best: Mapping[str, Estimate], best: str, level: float
 ) -> list[str]:
-    """The calibrator next to the best one, and whether it differs; nothing where there is none."""
+    """The second-best calibrator and whether it differs significantly, or "" if there is none."""
     others = [key for key in losses if key not in (best, "uncalibrated")]
     if best == "uncalibrated" or not others:
         return []
@@ -129,7 +132,7 @@ def _runner_up(
 
 
 def _digits(change: Estimate) -> int:
-    """Those of the table; more where both ends of the interval would read the same."""
+    """Digits of the table, or more if both ends of the interval would look equal."""
     digits = decimals(change)
     if number(change.low, digits) != number(change.high, digits):
         return digits

@@ -1,4 +1,4 @@
-"""What an analysis holds."""
+"""The result classes of an analysis."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ MAIN = ("log_loss", "brier_score", "ece_quantile", "ks_error", "slope", "auc")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of the metric table: its key, its heading, its meaning and its digits.
+    """One column of the metric table: key, heading, meaning and number of digits.
 
-    `better` says which values are good: "lower", "higher", "one" (the nearer to 1), or "none";
-    `convention` which choice was made where the field has several.
+    `better` is "lower", "higher", "one" (nearer to 1 is better) or "none". `convention` is the
+    definition that is used if the field has several.
     """
 
     key: str
@@ -61,27 +61,29 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class DataSummary:
-    """What the data are, in numbers.
+    """Summary of the data.
 
     Attributes
     ----------
     name, fingerprint, score_name, outcome_name, positive_name : str
     n_rows, n_calibration : int
-        Rows that are scored, and rows that the drawn calibrators were fitted on.
+        Number of rows that are scored, and of rows on which the plotted calibrators were fitted.
     n_positive : int
-        Positive rows among those that are scored.
+        Number of positive rows among those that are scored.
     base_rate, mean_score : float
         Weighted observed frequency, and weighted mean score.
     n_distinct : int
-        Distinct scores.
+        Number of distinct scores.
     protocol : {"test rows", "folds"}
+        How the held-out scores were made.
     weighted : bool
+        Whether rows have weights.
     set_aside : mapping of str to int
-        Reason -> rows of the file that were left out.
+        Number of rows of the file that were left out, by reason.
     origin : Origin or None
-        How the file was read; None where the rows were arrays.
+        How the file was read. None if the rows came from arrays.
     named_folds : int
-        Folds that the data name and that the methods are cross-fitted in; 0 where they are drawn.
+        Number of folds that the data name, or 0 if folds are random.
     """
 
     name: str
@@ -104,28 +106,28 @@ class DataSummary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MethodResult:
-    """All results of one method, on held-out rows.
+    """All results of one method on held-out rows.
 
     Attributes
     ----------
     key, label : str
     metrics : mapping of str to Estimate
-        By column key: log_loss, brier_score, ece_uniform, ece_quantile, mce, ks_error, slope, auc,
-        distinct.
+        Metrics by column key: log_loss, brier_score, ece_uniform, ece_quantile, mce, ks_error,
+        slope, auc, distinct, and those that the settings add.
     differences : mapping of str to Estimate
-        log_loss, brier_score and auc minus those of the uncalibrated scores, paired by row.
+        Differences of log_loss, brier_score and auc from the uncalibrated scores, paired by row.
     reliability : ReliabilityCurve
     histogram : ndarray of shape (50,)
         Weight of the scores in 50 equal intervals of [0, 1].
     cumulative : CumulativeCurve
     ks : TestResult
-        KS test of the held-out scores, by cluster where groups are named.
+        KS test of the held-out scores. If groups are named, it is by cluster.
     function : CalibrationFunction
-        The calibrator fitted on all calibration rows; no curve where whole rows of a matrix are
-        mapped.
+        The calibrator fitted on all calibration rows. A calibrator of whole rows of a matrix has no
+        curve.
     tests : mapping of str to TestResult
-        Other tests of the held-out scores: kuiper, spiegelhalter, hosmer_lemeshow, and line, the
-        likelihood-ratio test of slope 1 and intercept 0; by cluster where groups are named.
+        Other tests of the held-out scores: kuiper, spiegelhalter, hosmer_lemeshow, and line (the
+        likelihood-ratio test of slope 1 and intercept 0). If groups are named, they are by cluster.
     """
 
     key: str
@@ -141,36 +143,37 @@ class MethodResult:
 
     @property
     def all_tests(self) -> dict[str, TestResult]:
-        """The KS test and the others, by key: those that are judged together."""
+        """The KS test and the other tests by key. Their p-values are adjusted together."""
         return {"ks": self.ks, **self.tests}
 
     @property
     def p_adjusted(self) -> dict[str, float]:
-        """Their p-values after Holm's correction: below 0.05 where a test rejects."""
+        """Holm-adjusted p-values of all tests. A test rejects if its value is below 0.05."""
         return adjusted(self.all_tests)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
-    """Everything that figures and reports show of one set of predictions under one set of settings.
+    """All results for one set of predictions and one set of settings.
 
     Attributes
     ----------
     settings : Settings
-        With the view that was taken, also where none was chosen.
+        The settings, with the view that was used.
     data : DataSummary
     columns : tuple of Column
         Columns of the metric table, in order.
     methods : mapping of str to MethodResult
-        By key, "uncalibrated" first; of a matrix, in the view of the settings.
+        Results by method key, "uncalibrated" first. For a matrix, in the view of the settings.
     fitted_reliability : ReliabilityCurve
-        The uncalibrated scores of the rows that the calibrators were fitted on.
+        Curve of the uncalibrated scores of the rows on which the calibrators were fitted.
     compact_logit : CompactLogitCurve
     verdict : Verdict
     recommendation : Recommendation
     warnings : tuple of str
+        Limitations of the data or the results, one sentence each.
     multiclass : MulticlassComparison or None
-        The whole matrix, whatever the view; None where there is one score per row.
+        Results for the whole matrix, independent of the view. None if there is one score per row.
     """
 
     settings: Settings
@@ -185,7 +188,7 @@ class Analysis:
     multiclass: MulticlassComparison | None = None
 
     def __repr__(self) -> str:
-        """One screen: verdict, recommendation, the methods' main metrics, and what the data are."""
+        """A summary for one screen: verdict, recommendation, main metrics and data."""
         data, shown = self.data, [column for column in self.columns if column.key in MAIN]
         metrics = {
             f"{method.label} *" if key == self.recommendation.method else method.label: {
@@ -208,15 +211,20 @@ class Analysis:
 
     @property
     def uncalibrated(self) -> MethodResult:
-        """Result of the uncalibrated scores."""
+        """Results of the uncalibrated scores."""
         return self.methods["uncalibrated"]
 
     def table(self) -> pd.DataFrame:
-        """One row per method; columns metric, and metric_low / metric_high / metric_diff ...
+        """The metric table: one row per method; columns metric, metric_low, metric_high, ...
 
-        Columns without an interval or a difference are left out. Of a matrix these are the metrics
-        of one view, ``settings.view`` ("top:1", the top label, where none was chosen);
-        ``multiclass.frame()`` has those of all classes.
+        Bounds and differences that do not exist have no column. For a matrix these are the metrics
+        of one view, ``settings.view`` (default: "top:1", the top label). ``multiclass.frame()`` has
+        the metrics of all classes.
+
+        Returns
+        -------
+        DataFrame
+            The index is the method key.
         """
         rows = {}
         for key, method in self.methods.items():
@@ -232,16 +240,18 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False, kw_only=True)
 class LiveAnalysis(Analysis):
-    """An analysis with the scores that it was made of; one that was read from a report has none.
+    """An analysis with its scores and fitted calibrators.
+
+    An analysis that was read from a report is an `Analysis`, which has neither.
 
     Attributes
     ----------
     held_out : CrossFitted
         The held-out scores and fitted calibrators.
     source : Predictions or Aggregate
-        What was analysed.
+        The data that were analysed.
     multiclass : LiveMulticlassComparison or None
-        The same of the whole matrix.
+        Results for the whole matrix, with held-out scores and fitted calibrators.
     """
 
     held_out: CrossFitted
@@ -249,7 +259,7 @@ class LiveAnalysis(Analysis):
     multiclass: LiveMulticlassComparison | None = None
 
     def _repr_html_(self) -> str | None:
-        """In a notebook: the report, as a page in a frame; None where there are too few rows."""
+        """The report as a page in a frame, for notebooks. None if there are too few rows."""
         # Reports know the analysis, which must not know them: they are found by their name.
         try:
             shown: str = import_module("calib").report(self)._repr_html_()
@@ -258,7 +268,7 @@ class LiveAnalysis(Analysis):
         return shown
 
     def aggregates(self, **changes: Any) -> Analysis:
-        """The same without scores of rows, and with some parts exchanged."""
+        """The same analysis without the scores of rows, and with some parts replaced."""
         parts = {each.name: getattr(self, each.name) for each in fields(Analysis)}
         parts["multiclass"] = self.multiclass and self.multiclass.aggregates()
         return Analysis(**parts | changes)

@@ -1,4 +1,4 @@
-"""From Settings and Predictions to the Analysis, and from one Analysis to the next."""
+"""Compute an analysis from predictions and settings, reusing an earlier one if possible."""
 
 from __future__ import annotations
 
@@ -45,22 +45,27 @@ def analyze(
     ----------
     predictions : Predictions or Aggregate
         A matrix is calibrated as a whole, and shown in the view of the settings. The analysis
-        does not depend on the order of the rows: their counts give the same.
+        does not depend on the order of the rows.
     settings : Settings or mapping of str to object, optional
-        `default_settings` of the predictions if None; a mapping names those that are different.
+        Default: `default_settings` of the predictions. A mapping names only the settings that
+        differ from the default.
     earlier : LiveAnalysis, optional
-        An analysis of the same predictions under other settings: what does not change between the
-        two is taken from it, so that moving a bin slider does not refit anything.
+        An analysis of the same predictions with other settings. Results that do not change are
+        reused; for example, no calibrator is refitted if only the bins change.
     progress : callable
-        Called with (share done, what is being done).
+        Called as ``progress(share, step)``: the share that is done, 0 to 1, and the current step.
+
+    Returns
+    -------
+    LiveAnalysis
 
     Raises
     ------
     ValueError
-        If the rows have one class only, or too few rows to cross-fit; if the view is not one of
-        these classes, or not the one that was counted; if a setting is unknown or out of range.
+        If all rows are of one class, there are too few rows for cross-fitting, the view does not
+        exist or was not counted, or a setting is unknown or out of its range.
     TypeError
-        If the predictions or the settings are something else.
+        If the predictions or a setting are of a type that is not supported.
 
     Examples
     --------
@@ -136,7 +141,7 @@ def _rows(data: Data, view: str) -> Predictions | CountedRows:
 
 
 def _known(earlier: LiveAnalysis | None, predictions: Data) -> LiveAnalysis | None:
-    """The earlier analysis where it is of the same rows, under the names that they have now."""
+    """The earlier analysis with the current names, or None if it is of other rows."""
     if earlier is None or earlier.data.fingerprint != predictions.fingerprint:
         return None
     named = replace(
@@ -151,7 +156,7 @@ def _known(earlier: LiveAnalysis | None, predictions: Data) -> LiveAnalysis | No
 
 
 def _of_matrix(analysis: LiveAnalysis, compared: LiveMulticlassComparison) -> LiveAnalysis:
-    """The analysis of a view, with what is known of the whole matrix."""
+    """The analysis of a view, with the results for the whole matrix."""
     advice = recommend(
         *log_losses(compared.results),
         compared.held_out.top_label.cells(),
@@ -213,9 +218,9 @@ def _verdict(
 
 
 def _rebin(earlier: LiveAnalysis, settings: Settings) -> LiveAnalysis:
-    """The same analysis with other bins: prefix sums make it independent of the number of rows.
+    """The same analysis with other bins. The time does not depend on the number of rows.
 
-    A page that shows one method does not wait for the others' bins.
+    The bins of a method are computed when they are first read.
     """
     held_out = earlier.held_out
     return replace(

@@ -1,4 +1,4 @@
-"""Calibrated scores of rows, each labelled by whether its calibrator was fitted on the row."""
+"""Calibrated scores of rows, with a label: was the calibrator fitted on the row?"""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ def calibrated_scores(
 ) -> pd.DataFrame:
     """Calibrated scores of the rows of an analysis, in their order.
 
-    Where methods were cross-fitted, each row has the score of the calibrator that was fitted
-    without the row's fold. With calibration and test rows, the calibrator was fitted on the former.
+    If methods were cross-fitted, each row is scored by the calibrator that was fitted on the other
+    folds. If there are calibration and test rows, all rows are scored by the calibrator that was
+    fitted on the calibration rows.
 
     Parameters
     ----------
@@ -32,18 +33,18 @@ def calibrated_scores(
     predictions : Predictions
         The rows that were analysed.
     method : str
-        Key of a method of the analysis; the recommended one if empty.
+        Key of a method of the analysis. Default: the recommended method.
 
     Returns
     -------
     DataFrame of n rows
-        `calibrated`, or `calibrated_NAME` for each class of a matrix, in [0, 1]; and
-        `calibrated_by`: "out-of-fold", "fitted on other rows" or "fitted on this row".
+        Column `calibrated`, or `calibrated_NAME` for each class of a matrix, with values in [0, 1].
+        Column `calibrated_by`: "out-of-fold", "fitted on other rows" or "fitted on this row".
 
     Raises
     ------
     ValueError
-        If the predictions are not those of the analysis, or the method is not one of it.
+        If the predictions are not those of the analysis, or the analysis does not have the method.
 
     Examples
     --------
@@ -101,10 +102,10 @@ def _of_scores(held_out: CrossFitted, rows: BinaryView, method: str) -> FloatArr
 
 
 def _fold_of_rows(held_out: CrossFitted, rows: BinaryView) -> IntArray:
-    """A fold for each row.
+    """The fold of each row.
 
-    Folds split the counts of rows that are alike in score and outcome: which of them goes where is
-    drawn at random, with the seed of the settings.
+    Folds split the counts of rows with equal scores and outcomes. Which of these rows belongs to
+    which fold is random, with the seed of the settings.
     """
     if rows.fold is not None:
         return rows.fold

@@ -1,4 +1,4 @@
-"""What an analysis says of the data and of its own table, in numbers and sentences."""
+"""Summary of the data, columns of the table, and warnings."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ def table_columns(settings: Settings, of_matrix: str = "") -> tuple[Column, ...]
     Parameters
     ----------
     of_matrix : str
-        What a positive row is in the view of a matrix, which has losses of all classes too; "" of
-        one score.
+        Description of the positive rows in the view of a matrix, or "" for one score per row.
     """
     words = {"n": settings.n_bins, "strategy": settings.strategy}
 
@@ -47,7 +46,7 @@ def table_columns(settings: Settings, of_matrix: str = "") -> tuple[Column, ...]
 
 
 def _loss_of_view(label: str, view: str, positive_name: str) -> str:
-    """Name of the loss of one view: Top-label log loss; Log loss, class ship."""
+    """Name of the loss of one view, for example "Top-label log loss"."""
     kind, rank = parse_view(view)
     if kind == "class":
         name = " ".join(positive_name.split())
@@ -61,7 +60,7 @@ def _loss_of_view(label: str, view: str, positive_name: str) -> str:
 def summarize(
     predictions: Predictions | Aggregate, view: str, held_out: CrossFitted, scored: ScoreCells
 ) -> DataSummary:
-    """What the data are, in numbers."""
+    """Summarise the data."""
     return DataSummary(
         name=predictions.name,
         fingerprint=predictions.fingerprint,
@@ -83,7 +82,7 @@ def summarize(
 
 
 def warnings_of(held_out: CrossFitted, scored: ScoreCells) -> tuple[str, ...]:
-    """What a reader should know before believing the numbers."""
+    """Limitations of the data or the results, one sentence each."""
     found = list(held_out.failures.values())
     if held_out.rows.group is not None:
         found.append(_clusters(len(np.unique(held_out.rows.group))))

@@ -1,4 +1,4 @@
-"""The verdict: words first, with the evidence beside."""
+"""The verdict: whether the scores are calibrated, in words, with the evidence."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ BY_CURVE = ("ks", "kuiper")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether the scores can be trusted as probabilities.
+    """Whether the scores are calibrated.
 
     Attributes
     ----------
     kind : str
-        What the tests show: "overconfident", "underconfident", "too high", "too low" or "uneven"
-        (none of these) where one rejects; "calibrated" where none does and the recommendation
-        keeps the scores; else "unknown".
+        If a test rejects: "overconfident", "underconfident", "too high", "too low", or "uneven" if
+        none of these applies. If no test rejects: "calibrated" if the recommendation is to keep the
+        scores, otherwise "unknown".
     sentence : str
-        One sentence or two: the answer, what is wrong, and the evidence.
+        The answer, what is wrong, and the evidence, in one or two sentences.
     answer : str
-        "not calibrated", "no evidence" (of miscalibration), or "inconclusive": no test rejects but
-        rows are too few, or tests and recommendation disagree.
+        "not calibrated", "no evidence" (of miscalibration) or "inconclusive". It is inconclusive if
+        no test rejects but there are too few rows, or if tests and recommendation disagree.
     p_adjusted : mapping of str to float
-        The p-value of each test after Holm's correction; NaN where there is no test. Empty in
-        reports of earlier versions, whose verdict is that of the KS test alone.
+        Holm-adjusted p-value of each test, NaN if there is no test. Empty in reports of earlier
+        versions, whose verdict uses only the KS test.
     """
 
     kind: Kind
@@ -72,25 +72,25 @@ class Verdict:
 
     @property
     def summary(self) -> str:
-        """The answer in a few words, with the direction where there is one."""
+        """The answer in a few words, with the direction of the miscalibration if there is one."""
         if self.answer == "not calibrated":
             return f"not calibrated: {self.kind}"
         return {"no evidence": "no evidence of miscalibration"}.get(self.answer, self.answer)
 
     @property
     def heading(self) -> str:
-        """The same as the heading of a page: the sentence begins with it."""
+        """The summary as the heading of a page. The sentence begins with it."""
         return self.summary[:1].upper() + self.summary[1:]
 
     @property
     def finding(self) -> str:
-        """What is wrong, where and by how much: the sentence without its heading and evidence."""
+        """What is wrong, where, and by how much: the sentence without heading and evidence."""
         text = self._after_heading
         return text.rpartition(" (")[0] if self.evidence else text[:1].upper() + text[1:]
 
     @property
     def evidence(self) -> str:
-        """The test that the finding rests on; "" where the finding itself names the reason."""
+        """The test on which the finding is based, or "" if the finding names the reason itself."""
         if self.answer != "not calibrated":
             return ""
         return self._after_heading.rpartition(" (")[2].removesuffix(")")
@@ -102,7 +102,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class ViewWords:
-    """What scores and outcomes are called in one view of the data."""
+    """Names of scores and outcomes in one view of the data."""
 
     scores: str = "Predictions"
     positive: str = "were positive"
@@ -112,7 +112,7 @@ class ViewWords:
 
 
 def view_words(view: str) -> ViewWords:
-    """What scores and outcomes of a view are called.
+    """The names of scores and outcomes in a view.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def view_words(view: str) -> ViewWords:
 
 
 def adjusted(tests: Mapping[str, TestResult]) -> dict[str, float]:
-    """The tests' p-values after Holm's correction: below 0.05 where a test rejects.
+    """Holm-adjusted p-values of tests. A test rejects if its value is below 0.05.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def adjusted(tests: Mapping[str, TestResult]) -> dict[str, float]:
 
 
 def calibration_tests(cells: ScoreCells) -> dict[str, TestResult]:
-    """The five tests of calibration that a verdict rests on, for independent rows."""
+    """The five tests of calibration on which a verdict is based, for independent rows."""
     return {
         "ks": ks_test(cells),
         "kuiper": kuiper_test(cells),
@@ -164,22 +164,23 @@ def judge(
     slope: Estimate | None = None,
     words: ViewWords | None = None,
 ) -> Verdict:
-    """Test the scores against their outcomes, and state the result in a sentence.
+    """Test whether the scores are calibrated, and state the result in a sentence.
 
-    Scores are not calibrated where one of the tests rejects after Holm's correction, which keeps
-    the chance of even one false rejection at 5%. The verdict is inconclusive where the
-    recommendation disagrees with the tests, or where no test rejects and rows are few.
+    The scores are not calibrated if one of the tests rejects after Holm's correction, which limits
+    the probability of any false rejection to 5%. The verdict is inconclusive if the recommendation
+    disagrees with the tests, or if no test rejects and there are few rows.
 
     Parameters
     ----------
     tests : mapping of str to TestResult, optional
-        `calibration_tests` of the cells; others where more is known of the rows, such as clusters.
+        Default: `calibration_tests` of the cells. Give others if, for example, rows have clusters.
     advice : Recommendation, optional
-        For the same rows. Without one, or where it names no method, the tests alone decide.
+        Recommendation for the same rows. If it is missing or names no method, only the tests
+        decide.
     slope : Estimate, optional
-        Calibration slope with its 95% interval, where more is known of the rows.
+        Calibration slope with its 95% interval. Default: computed for independent rows.
     words : ViewWords, optional
-        Of the view.
+        Names of scores and outcomes in the view.
 
     References
     ----------
@@ -234,7 +235,7 @@ def _kind(
     slope: Estimate,
     words: ViewWords,
 ) -> Kind:
-    """What is wrong, by the cumulative curve where its tests reject, else by the slope."""
+    """The kind of miscalibration, from the cumulative curve if its tests reject, or the slope."""
     by_curve = any(key in rejected for key in BY_CURVE)
     # Bounds that cannot be estimated are NaN, and tell nothing.
     stretched = slope.high < 1.0 or slope.low > 1.0
@@ -251,14 +252,14 @@ def _kind(
 
 
 def _one_way(cells: ScoreCells) -> int:
-    """1 if scores are mostly too low, -1 if too high, 0 if they are neither."""
+    """1 if scores are mostly too low, -1 if mostly too high, otherwise 0."""
     difference = cells.cumulative_positive - cells.cumulative_score
     mostly = abs(difference[-1]) >= MOSTLY * np.ptp(difference)
     return int(mostly) * (1 if difference[-1] > 0 else -1)
 
 
 def _evidence(tests: Mapping[str, TestResult], p_adjusted: Mapping[str, float], kind: Kind) -> str:
-    """The test that the finding rests on: of the curve or the slope, else the strongest one."""
+    """The test on which the finding is based: of the curve or the slope, or the strongest one."""
     rejected = [key for key, p in p_adjusted.items() if p < SIGNIFICANCE]
     shape = BY_CURVE if kind == "uneven" else (*BY_CURVE, "line")
     strongest = min(rejected, key=lambda key: p_adjusted[key])
@@ -287,7 +288,7 @@ def _finding(
 
 
 def _worst_stretch(cells: ScoreCells, words: ViewWords) -> str:
-    """Where the cumulative difference falls or climbs furthest, and what was observed there."""
+    """The range in which the cumulative difference changes most, and what was observed there."""
     difference = cells.cumulative_positive - cells.cumulative_score
     start, end = sorted((int(difference.argmin()), int(difference.argmax())))
     # A range that all but reaches an end of the scores is named, and averaged, up to that end.

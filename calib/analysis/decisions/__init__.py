@@ -1,4 +1,4 @@
-"""Decisions: from scores to acts, and what they cost before and after calibration."""
+"""Decisions that are based on scores, and their cost before and after calibration."""
 
 from calib.analysis.decisions.costs import Costs
 from calib.analysis.decisions.counts import ExpectedCounts, expected_counts

@@ -1,4 +1,4 @@
-"""Costs: what a wrong decision costs, or how many rows can be acted on."""
+"""Costs: the cost of wrong decisions, or the share of rows that can be flagged."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a wrong decision costs, or how many rows can be acted on.
+    """The cost of wrong decisions, or the share of rows that can be flagged.
 
     Parameters
     ----------
     false_positive, false_negative : float
-        Cost of flagging a negative row, and of not flagging a positive one; positive, in any unit.
+        Cost of flagging a negative row, and cost of not flagging a positive row. They must be
+        positive and in the same unit.
     capacity : float or None
-        Share of the rows that are flagged, those of the highest scores, in (0, 1]. k of n rows are
-        a capacity of k / n. None: the costs decide.
+        Share of the rows that are flagged, in (0, 1]. The rows with the highest scores are flagged.
+        To flag k of n rows, give k / n. None: the threshold follows from the costs.
 
     Raises
     ------
     ValueError
-        If a cost is not positive and finite, or the capacity is out of its range.
+        If a cost is not positive and finite, or the capacity is outside (0, 1].
 
     Examples
     --------
@@ -43,7 +44,9 @@ class Costs:
 
     @property
     def threshold(self) -> float:
-        """The score from which flagging costs less, if scores are calibrated: c_fp / (c_fp + c_fn).
+        """The optimal threshold for calibrated scores: c_fp / (c_fp + c_fn).
+
+        A row is flagged if its score is at least the threshold.
 
         References
         ----------

@@ -1,4 +1,4 @@
-"""Expected against observed counts: how many of these rows will be positive?"""
+"""Expected and observed number of positive rows in a range of scores."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ from calib.crossfit.cross_fitted import CrossFitted
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExpectedCounts:
-    """Expected and observed positives among the rows of a score range.
+    """Expected and observed number of positive rows in a range of scores.
 
     Attributes
     ----------
     low, high : float
-        The range, both ends included; of the uncalibrated scores, so that all methods are asked
-        about the same rows.
+        The range of uncalibrated scores, both ends included. So all methods have the same rows.
     rows : int
+        Number of rows in the range.
     weight, observed : float
-        Weight of the rows, and of those that were positive, under the uncalibrated scores; plain
-        counts where there are no weights.
+        Total weight of the rows, and of the positive rows. Without weights these are counts.
     expected : mapping of str to float
-        Sum of each method's scores over these rows.
+        Weighted sum of the scores of each method over these rows.
     excess : mapping of str to Estimate
         Observed minus expected, with its interval.
     """
@@ -59,15 +58,21 @@ class ExpectedCounts:
 def expected_counts(
     held_out: CrossFitted, low: float = 0.0, high: float = 1.0, *, confidence_level: float = 0.95
 ) -> ExpectedCounts:
-    """Positives that each method expects among the rows of a score range, and those that came.
+    """Compare the observed number of positive rows with the sum of scores of each method.
 
     Parameters
     ----------
     held_out : CrossFitted
+        ``analysis.held_out``.
     low, high : float
         Range of the uncalibrated scores, 0 <= low <= high <= 1, both ends included.
     confidence_level : float
-        Of the interval of observed minus expected: that of `slice_gaps`, times the rows' weight.
+        Confidence level of the interval of observed minus expected, in (0, 1). The interval is that
+        of `slice_gaps`, multiplied by the weight of the rows.
+
+    Returns
+    -------
+    ExpectedCounts
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Cost and net benefit over all thresholds."""
+"""Expected cost and net benefit as functions of the threshold."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ GRID = np.linspace(0.0, 1.0, 201).round(3)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CostCurves(Locked):
-    """Expected cost of a row at every threshold, by method.
+    """Expected cost per row at each threshold, by method.
 
     Attributes
     ----------
     threshold : ndarray of shape (g,)
         0 to 1 in equal steps.
     cost : mapping of str to ndarray of shape (g,)
-        By method key.
+        Expected cost per row, by method key.
     treat_all, treat_none : float
+        Expected cost per row if all rows are flagged, and if no row is flagged.
     """
 
     threshold: FloatArray
@@ -43,18 +44,18 @@ class CostCurves(Locked):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NetBenefit(Locked):
-    """Net benefit at every threshold, by method.
+    """Net benefit at each threshold (decision curve), by method.
 
     Attributes
     ----------
     threshold : ndarray of shape (g,)
         0 to below 1 in equal steps.
     benefit : mapping of str to ndarray of shape (g,)
-        By method key: true positives minus false positives times t / (1 - t), per row.
+        True positives minus t / (1 - t) times false positives, per row, by method key.
     treat_all : ndarray of shape (g,)
-        Of flagging every row; of flagging none it is 0.
+        Net benefit if all rows are flagged. If no row is flagged, it is 0.
     base_rate : float
-        The most that can be reached.
+        The largest possible net benefit.
     """
 
     threshold: FloatArray
@@ -68,16 +69,17 @@ class NetBenefit(Locked):
         return pd.DataFrame({**both, **self.benefit})
 
     def shortfall(self, key: str) -> FloatArray:
-        """How far a method lies below the better of flagging all and none; 0 where it does not.
+        """Loss of net benefit compared with the better of flagging all rows and flagging none.
 
         Parameters
         ----------
         key : str
-            Of the method.
+            Key of the method.
 
         Returns
         -------
         ndarray of shape (g,)
+            At least 0. It is 0 at thresholds at which the method is not worse.
         """
         missing = np.maximum(self.treat_all, 0.0) - self.benefit[key]
         # Rounding alone does not make a method worse.
@@ -85,13 +87,32 @@ class NetBenefit(Locked):
 
 
 def cost_curves(held_out: CrossFitted, costs: Costs) -> CostCurves:
-    """Expected cost of a row if all rows of a score of at least t are flagged, for t in [0, 1].
+    """Expected cost per row if rows with a score of at least t are flagged, for t in [0, 1].
 
     Parameters
     ----------
     held_out : CrossFitted
+        ``analysis.held_out``.
     costs : Costs
-        Its capacity plays no part.
+        The capacity has no effect.
+
+    Returns
+    -------
+    CostCurves
+
+    References
+    ----------
+    Elkan 2001, "The foundations of cost-sensitive learning", IJCAI.
+
+    Examples
+    --------
+    With these costs, a missed positive row costs as much as four false positives:
+
+    >>> import calib
+    >>> analysis = calib.from_predictions([0, 1, 0, 1] * 50, [0.1, 0.8, 0.3, 0.6] * 50)
+    >>> curves = cost_curves(analysis.held_out, Costs(false_positive=1, false_negative=4))
+    >>> curves.treat_all, curves.treat_none
+    (0.5, 2.0)
     """
     spent = {key: cost_from(cells, costs)[_first(cells, GRID)] for key, cells in _cells(held_out)}
     base_rate = held_out.cells["uncalibrated"].base_rate
@@ -100,19 +121,32 @@ def cost_curves(held_out: CrossFitted, costs: Costs) -> CostCurves:
 
 
 def net_benefit(held_out: CrossFitted) -> NetBenefit:
-    """Net benefit of acting on a score of at least t, for t in [0, 1).
+    """Net benefit (decision curve) of flagging rows with a score of at least t, for t in [0, 1).
 
-    The threshold says what a false alarm is worth: a person who acts from t on holds one missed
-    positive for as bad as (1 - t) / t false alarms. Calibrated scores never do worse than flagging
-    all rows or none; miscalibrated ones can.
+    Flagging at threshold t means that one true positive is worth (1 - t) / t false positives.
+    The expected net benefit of calibrated scores is never below that of flagging all rows or none.
+    That of miscalibrated scores can be.
 
     Parameters
     ----------
     held_out : CrossFitted
+        ``analysis.held_out``.
+
+    Returns
+    -------
+    NetBenefit
 
     References
     ----------
     Vickers and Elkin 2006, doi:10.1177/0272989X06295361.
+
+    Examples
+    --------
+    >>> import calib
+    >>> analysis = calib.from_predictions([0, 1, 0, 1] * 50, [0.1, 0.8, 0.3, 0.6] * 50)
+    >>> found = net_benefit(analysis.held_out)
+    >>> found.base_rate, float(found.shortfall("uncalibrated").max())
+    (0.5, 0.0)
     """
     threshold = GRID[:-1].copy()
     odds = threshold / (1.0 - threshold)
@@ -126,7 +160,7 @@ def _cells(held_out: CrossFitted) -> list[tuple[str, ScoreCells]]:
 
 
 def _first(cells: ScoreCells, threshold: FloatArray) -> np.ndarray:
-    """The first cell that is flagged at each threshold."""
+    """The first flagged cell at each threshold."""
     return np.searchsorted(cells.score, threshold, side="left")
 
 

@@ -1,4 +1,4 @@
-"""Deciding by each method's scores, and what the decisions cost."""
+"""Decisions by the scores of each method, and their costs."""
 
 from __future__ import annotations
 
@@ -19,25 +19,27 @@ from calib.numerics.arrays import BoolArray, FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Deciding by one method's scores. Counts are sums of weights: rows, where there are none.
+    """Decisions by the scores of one method.
 
     Attributes
     ----------
     threshold : float
-        Rows of this score or above are flagged; under a capacity, the lowest score that is.
+        Rows with at least this score are flagged. With a capacity, it is the lowest flagged score.
     tie_share : float
-        Share of the rows exactly at the threshold that are flagged: 1, but under a capacity what is
-        left of it, as if drawn by lot.
+        Share of the rows exactly at the threshold that are flagged. It is 1 without a capacity.
+        With a capacity, it is the share that the capacity allows, selected at random.
     true_positives, false_positives, false_negatives, true_negatives : float
+        Sums of weights. Without weights these are numbers of rows.
     cost : Estimate
-        Mean cost of a row.
+        Mean cost per row.
     change : Estimate
-        The same minus that of deciding by the uncalibrated scores, paired by row.
+        Mean cost minus that of deciding by the uncalibrated scores, paired by row.
     net_benefit : Estimate
-        Mean of y - (1 - y) c_fp / c_fn over flagged rows, per row.
+        Sum of y - (1 - y) c_fp / c_fn over the flagged rows, divided by the number of all rows.
     hindsight, hindsight_cost : float
-        The threshold that would have cost least on these very rows, and its cost: out of reach in
-        advance. inf where flagging no row would have cost least; NaN under a capacity.
+        The threshold with the lowest cost on these rows, and its cost. It is chosen in hindsight,
+        so the cost is optimistic. It is inf if flagging no row has the lowest cost, and NaN with a
+        capacity.
     """
 
     threshold: float
@@ -58,22 +60,23 @@ class Decision:
         return self.true_positives + self.false_positives
 
     def flag(self, score: FloatArray) -> FloatArray:
-        """Decide by scores of the same method: 1 is flagged, 0 is not, between is by lot."""
+        """Decide by scores of the same method: 1 flagged, 0 not flagged, between: at random."""
         return _flag(score, self.threshold, self.tie_share)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class DecisionTable:
-    """Decisions by every method's held-out scores.
+    """Decisions by the held-out scores of every method.
 
     Attributes
     ----------
     costs : Costs
     methods : mapping of str to Decision
-        By key, "uncalibrated" first.
+        Decisions by method key, "uncalibrated" first.
     treat_all, treat_none : float
-        Mean cost of flagging every row, and of flagging none.
+        Mean cost per row if all rows are flagged, and if no row is flagged.
     confidence_level : float
+        Confidence level of the intervals.
     """
 
     costs: Costs
@@ -98,13 +101,20 @@ def _row(decision: Decision) -> dict[str, float]:
 
 
 def decide(held_out: CrossFitted, costs: Costs, *, confidence_level: float = 0.95) -> DecisionTable:
-    """Decide by every method's scores at the threshold that the costs imply, and count the cost.
+    """Decide by the scores of each method at the optimal threshold, and measure the cost.
 
     Parameters
     ----------
     held_out : CrossFitted
+        ``analysis.held_out``.
     costs : Costs
+        The costs, or the capacity, which determine the threshold.
     confidence_level : float
+        Confidence level of the intervals, in (0, 1).
+
+    Returns
+    -------
+    DecisionTable
 
     References
     ----------
@@ -150,7 +160,7 @@ def _flag(score: FloatArray, threshold: float, tie_share: float) -> FloatArray:
 
 
 def _place(cells: ScoreCells, costs: Costs) -> tuple[float, float]:
-    """The threshold, and the share of the rows exactly there that are flagged."""
+    """The threshold, and the share of the rows exactly at it that are flagged."""
     if costs.capacity is None:
         return costs.threshold, 1.0
     wanted = costs.capacity * cells.total_weight
@@ -168,7 +178,7 @@ def _row_costs(outcome: BoolArray, flagged: FloatArray, costs: Costs) -> FloatAr
 
 
 def _fold_variance(held_out: CrossFitted, key: str, costs: Costs) -> float:
-    """Of the change; without it under a capacity, where the order counts and hardly varies."""
+    """Fold variance of the change. It is 0 with a capacity: only the order of rows matters then."""
     if costs.capacity is not None:
         return 0.0
 
@@ -222,7 +232,7 @@ def _hindsight(cells: ScoreCells, costs: Costs) -> tuple[float, float]:
 
 
 def cost_from(cells: ScoreCells, costs: Costs) -> FloatArray:
-    """Mean cost of flagging the cells from each one on, and of flagging none: shape (k + 1,)."""
+    """Mean cost of flagging the cells from each cell upwards, and of flagging none: (k + 1,)."""
     positive_below = cells.cumulative_positive
     negative_below = cells.cumulative_weight - positive_below
     missed = costs.false_negative * positive_below

@@ -1,4 +1,4 @@
-"""Periods: whether the scores stay calibrated over time."""
+"""Calibration of the scores over time, by period."""
 
 from calib.analysis.periods.cutting import MAX_PERIODS, UNITS, Periods, cut_periods
 from calib.analysis.periods.table import PeriodTable, period_table, timed_rows

@@ -1,4 +1,4 @@
-"""Periods: which row belongs to which stretch of time."""
+"""Periods: the assignment of rows to ranges of time."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ N_RANGES = 12
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Periods(Locked):
-    """Which row belongs to which period.
+    """The assignment of rows to periods.
 
     Attributes
     ----------
     unit : str
-        "day", "week", "month", "quarter" or "year" of dates; "value" where each value is a period,
-        "range" where many numbers were cut in ranges of about equally many rows.
+        "day", "week", "month", "quarter" or "year" for dates; "value" if each value is a period;
+        "range" if numbers were cut into ranges with about equal numbers of rows.
     names : tuple of str, length k
-        In order of time; only periods with rows.
+        Names of the periods that have rows, in order of time.
     position : ndarray of int, shape (k,)
-        Number of each period, counted so that a gap in time leaves a gap.
+        Number of each period. Periods without rows are counted, so a gap in time leaves a gap.
     codes : ndarray of int, shape (n,)
-        Period of each row; -1 where the time is missing.
+        Position of the period of each row in `names`, or -1 if the time is missing.
     """
 
     unit: str
@@ -49,34 +49,38 @@ class Periods(Locked):
 
     @property
     def n_missing(self) -> int:
-        """Rows without a time."""
+        """Number of rows without a time."""
         return int((self.codes < 0).sum())
 
     def rows(self, chosen: NDArray[Any]) -> Periods:
-        """The same periods of some rows, chosen by a mask or by indices; some may be empty."""
+        """The same periods for rows selected by a mask or by indices. Some can be empty."""
         return Periods(self.unit, self.names, self.position, self.codes[chosen])
 
 
 def cut_periods(
     values: NDArray[Any], unit: Unit | None = None, *, count: FloatArray | None = None
 ) -> Periods:
-    """Cut a time column in periods.
+    """Cut a time column into periods.
 
     Parameters
     ----------
     values : ndarray of shape (n,)
-        Dates, numbers such as seasons, or text whose order is that of time. More than 12 different
-        numbers that are not whole are cut in ranges.
+        Dates, numbers (for example seasons), or text whose alphabetical order is the order of time.
+        More than 12 different numbers that are not integers are cut into ranges.
     unit : {"day", "week", "month", "quarter", "year"}, optional
-        Of dates; weeks begin on Monday. If None, the shortest that gives at most 36 periods of
-        100 rows in the median.
+        Length of the periods if values are dates. Weeks begin on Monday. Default: the shortest unit
+        with at most 36 periods and a median of at least 100 rows per period.
     count : ndarray of shape (n,), optional
-        Rows that each value stands for; 1 each if None.
+        Number of rows of each value. Default: 1.
+
+    Returns
+    -------
+    Periods
 
     Raises
     ------
     ValueError
-        If the unit is unknown, if no row has a time, or if there are more than 400 periods.
+        If the unit is unknown, no row has a time, or there are more than 400 periods.
 
     Examples
     --------
@@ -124,9 +128,9 @@ def _choose_unit(days: IntArray, count: FloatArray) -> Unit:
 
 
 def _resolution(days: IntArray) -> Unit:
-    """The unit that dates name: months where all are first days of months, or all last ones.
+    """The resolution of dates, for example months if all dates are first (or last) days of months.
 
-    Shorter periods would be the same rows under a name that says too much.
+    Shorter periods would have the same rows, but names that suggest more precision.
     """
     distinct = np.unique(days)
     if len(distinct) > 1:
@@ -139,7 +143,7 @@ def _resolution(days: IntArray) -> Unit:
 
 
 def _numbers(days: IntArray, unit: Unit) -> IntArray:
-    """Consecutive numbers of the periods that hold some days since 1970."""
+    """Consecutive numbers of the periods that contain the given days since 1970."""
     if unit == "day":
         return days
     if unit == "week":
@@ -192,7 +196,7 @@ def _cut_ranges(values: FloatArray, count: FloatArray) -> Periods:
 
 
 def _quantiles(values: FloatArray, count: FloatArray, levels: FloatArray) -> FloatArray:
-    """As `numpy.quantile` gives of values that are repeated."""
+    """The result of `numpy.quantile` for values that are repeated by their counts."""
     order = np.argsort(values)
     ends = np.cumsum(count[order])
     at = levels * (ends[-1] - 1.0)

@@ -27,7 +27,7 @@ from calib.numerics.threads import single_thread
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PeriodTable(Locked):
-    """Calibration of each period that has rows, in order of time; arrays of shape (k,).
+    """Calibration of each period that has rows, in order of time. Arrays have the shape (k,).
 
     Attributes
     ----------
@@ -38,12 +38,13 @@ class PeriodTable(Locked):
     base_rate, base_rate_low, base_rate_high : ndarray
         Observed frequency and its Wilson interval.
     slope, slope_low, slope_high, intercept, intercept_low, intercept_high : ndarray
-        Of the logistic regression on the log-odds; NaN where it is not estimable.
+        Calibration slope and intercept with their intervals. NaN if they cannot be estimated.
     ks, ks_p_value, ks_p_adjusted : ndarray
-        KS error, its p-value, and Holm's over the periods that are not `few`.
+        KS error, its p-value, and the Holm-adjusted p-value over the periods that are not `few`.
     n_missing : int
-        Rows set aside, since their time is missing.
+        Number of rows that are left out because their time is missing.
     confidence_level : float
+        Confidence level of the intervals.
     """
 
     unit: str
@@ -72,7 +73,7 @@ class PeriodTable(Locked):
 
     @property
     def few(self) -> BoolArray:
-        """Whether a period has fewer than 30 rows: shown, but not judged."""
+        """Whether a period has fewer than 30 rows. Such periods are shown but not tested."""
         return np.asarray(self.rows < FEW_ROWS)
 
     def frame(self) -> pd.DataFrame:
@@ -85,18 +86,23 @@ class PeriodTable(Locked):
 def period_table(
     rows: BinaryView, score: FloatArray, periods: Periods, *, confidence_level: float = 0.95
 ) -> PeriodTable:
-    """Base rate, mean score, calibration slope and intercept, and KS error, period by period.
+    """Base rate, mean score, calibration slope and intercept, and KS error of each period.
 
-    Intervals and tests go by cluster where groups are named.
+    If groups are named, intervals and tests are by cluster.
 
     Parameters
     ----------
     rows : BinaryView
     score : ndarray of shape (n,)
-        Scores of these rows, as they are or calibrated.
+        Scores of these rows, uncalibrated or calibrated.
     periods : Periods
-        Of the same rows.
+        Periods of the same rows.
     confidence_level : float
+        Confidence level of the intervals, in (0, 1).
+
+    Returns
+    -------
+    PeriodTable
 
     Raises
     ------
@@ -170,7 +176,7 @@ def period_table(
 def timed_rows(
     data: Predictions | Aggregate, held_out: CrossFitted, column: str, unit: Unit | None = None
 ) -> tuple[CrossFitted, Periods]:
-    """Cut the scored rows of an analysis in periods, whether rows are known or only their counts.
+    """Cut the scored rows of an analysis into periods.
 
     Parameters
     ----------
@@ -178,20 +184,32 @@ def timed_rows(
     held_out : CrossFitted
         ``analysis.held_out`` of the same data.
     column : str
-        Column of time; of an aggregate, one that was counted.
+        Name of the time column. An aggregate must have been counted by it.
     unit : {"day", "week", "month", "quarter", "year"}, optional
-        As of `cut_periods`; of no meaning where the column holds no dates.
+        Length of the periods, see `cut_periods`. No effect if the column has no dates.
 
     Returns
     -------
     held_out : CrossFitted
-        Its `row_view` is of the rows that the periods are of.
+        The same scores, with a `row_view` of the rows that `periods` refers to.
     periods : Periods
 
     Raises
     ------
     ValueError
-        If the column is unknown or was not counted, or cannot be cut.
+        If the column is unknown, was not counted, or cannot be cut into periods.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calib
+    >>> y, score = np.tile([0, 1], 100), np.tile([0.3, 0.6], 100)
+    >>> year = np.repeat([2024, 2025], 100)
+    >>> data = calib.Predictions.from_arrays(y, score, columns={"year": year})
+    >>> held_out, periods = timed_rows(data, calib.analyze(data).held_out, "year")
+    >>> rows = held_out.row_view("uncalibrated")
+    >>> period_table(rows, rows.score, periods).mean_score
+    array([0.45, 0.45])
     """
     if column not in data.columns:
         known = ", ".join(data.columns) or "none"
@@ -209,7 +227,7 @@ def timed_rows(
 
 
 def _values(names: tuple[str, ...], kind: str) -> NDArray[Any]:
-    """The values of a time column, of which an aggregate keeps the names."""
+    """The values of a time column, read from the names that an aggregate stores."""
     known = [None if name == MISSING else name for name in names]
     if kind in ("i", "u", "f"):
         return np.array(known, dtype=np.float64)
@@ -217,7 +235,7 @@ def _values(names: tuple[str, ...], kind: str) -> NDArray[Any]:
 
 
 def _parts(rows: BinaryView, score: FloatArray, periods: Periods) -> dict[int, BinaryView]:
-    """Rows of each period that has some."""
+    """Rows of each period that has rows."""
     order = np.argsort(periods.codes, kind="stable")
     ends = np.searchsorted(periods.codes[order], np.arange(len(periods) + 1))
     scored = replace(rows, score=score)
@@ -229,7 +247,7 @@ def _parts(rows: BinaryView, score: FloatArray, periods: Periods) -> dict[int, B
 
 
 def _design_effect(part: BinaryView) -> float:
-    """Of the base rate of some rows."""
+    """Design effect of the base rate of some rows."""
     weight = part.weights
     residual = weight * (part.outcome - float(weight @ part.outcome) / float(weight.sum()))
     return float(mean_design_effects(residual, np.zeros(len(part), int), part.group, 1)[0])

@@ -1,4 +1,4 @@
-"""Slices: whether the scores are calibrated in every part of the data."""
+"""Calibration of the scores in slices of the data."""
 
 from calib.analysis.slices.bins import bin_of, bin_rows, row_table, score_in, slice_reliability
 from calib.analysis.slices.calibration import (

@@ -1,4 +1,4 @@
-"""The reliability diagram of one slice, and which rows fall into one bin."""
+"""The reliability diagram of one slice, and the rows of one bin."""
 
 from __future__ import annotations
 
@@ -19,7 +19,13 @@ from calib.uncertainty import replicate_clusters
 
 
 def bin_of(curve: ReliabilityCurve, score: float) -> int | None:
-    """Position of the bin that holds a score; None where that bin is empty.
+    """Position of the bin that contains a score, or None if that bin is empty.
+
+    Parameters
+    ----------
+    curve : ReliabilityCurve
+    score : float
+        In [0, 1].
 
     Examples
     --------
@@ -38,9 +44,23 @@ def bin_of(curve: ReliabilityCurve, score: float) -> int | None:
 
 
 def score_in(curve: ReliabilityCurve, position: int) -> float:
-    """A score within a bin, in as few digits as stay inside: what to remember a bin by.
+    """A score inside a bin with as few digits as possible, by which a link identifies the bin.
 
-    Another number of bins has another bin there, but one that holds the same score.
+    If the number of bins changes, `bin_of` finds the bin that then contains this score.
+
+    Parameters
+    ----------
+    curve : ReliabilityCurve
+    position : int
+        Position of the bin among the bins that have rows.
+
+    Examples
+    --------
+    >>> from calib.core.cells import ScoreCells
+    >>> from calib.curves.reliability import reliability_curve
+    >>> cells = ScoreCells.from_arrays([0, 1, 1], [0.1, 0.2, 0.9])
+    >>> score_in(reliability_curve(cells, n_bins=4, strategy="uniform"), 1)
+    0.9
     """
     mean = float(curve.mean_score[position])
     for digits in range(2, 18):
@@ -57,9 +77,13 @@ def bin_rows(curve: ReliabilityCurve, position: int, score: FloatArray) -> IntAr
     ----------
     curve : ReliabilityCurve
     position : int
-        Of the bin, among the occupied ones.
+        Position of the bin among the bins that have rows.
     score : ndarray of shape (n,)
         The scores that were binned.
+
+    Returns
+    -------
+    ndarray of int
 
     Examples
     --------
@@ -79,22 +103,22 @@ def bin_rows(curve: ReliabilityCurve, position: int, score: FloatArray) -> IntAr
 def row_table(
     predictions: Predictions, held_out: CrossFitted, method: str, rows: IntArray
 ) -> pd.DataFrame:
-    """Some of the scored rows, with everything that the predictions know of them.
+    """Table of some of the scored rows, with all columns of the predictions.
 
     Parameters
     ----------
     predictions : Predictions
     held_out : CrossFitted
-        Of the same predictions.
+        ``analysis.held_out`` of the same predictions.
     method : str
-        Its held-out scores stand beside those of the model.
+        Key of the method whose held-out scores are shown beside the uncalibrated scores.
     rows : ndarray of int
-        Indices of scored rows, as `bin_rows` gives them.
+        Indices of scored rows, as from `bin_rows`.
 
     Returns
     -------
     DataFrame
-        One row each: number among all rows from 1, outcome, scores, weight, group, other columns.
+        Row number (from 1 among all rows), outcome, scores, weight, group and other columns.
     """
     number = rows if predictions.test is None else np.flatnonzero(predictions.test)[rows]
     view = held_out.given_rows
@@ -127,17 +151,23 @@ def slice_reliability(
     strategy: Strategy = "quantile",
     confidence_level: float = 0.95,
 ) -> ReliabilityCurve:
-    """Reliability curve of the rows of one slice, binned among themselves; by cluster where named.
+    """Reliability curve of the rows of one slice, with its own bins.
+
+    If groups are named, intervals and bands are by cluster.
 
     Parameters
     ----------
     rows : BinaryView
     score : ndarray of shape (n,)
-        Scores of these rows, as they are or calibrated.
+        Scores of these rows, uncalibrated or calibrated.
     member : ndarray of bool, shape (n,)
-        Which rows are the slice: `Slicing.member`.
+        Whether each row belongs to the slice, as from `Slicing.member`.
     n_bins, strategy, confidence_level
-        As of `reliability_curve`.
+        As in `calib.curves.reliability.reliability_curve`.
+
+    Returns
+    -------
+    ReliabilityCurve
 
     Raises
     ------

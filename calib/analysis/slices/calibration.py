@@ -1,4 +1,4 @@
-"""Calibrating one slice separately: does it need its own calibrator?"""
+"""Slice-specific calibrators: does a slice need its own calibrator?"""
 
 from __future__ import annotations
 
@@ -24,20 +24,22 @@ from calib.uncertainty import FoldScores, fold_variance
 
 @dataclass(frozen=True, slots=True)
 class SliceCalibration:
-    """A slice's own calibrator against the calibrator of all rows, on held-out rows.
+    """Comparison of a slice-specific calibrator with the calibrator of all rows.
 
     Attributes
     ----------
     method : str
-        Key of the method, the same for both calibrators.
+        Key of the method of both calibrators.
     rows, positives : int
-        Of the slice, among the rows that are scored. Of a matrix, rows whose largest score is the
-        true class's count as positive.
+        Number of scored rows of the slice, and of positive rows among them. In a matrix, a row is
+        positive if its true class has the highest score.
     together, apart : Estimate
-        Log loss on the slice under the calibrator of all rows, and under the slice's own.
+        Held-out log loss on the slice with the calibrator of all rows, and with the slice-specific
+        calibrator.
     difference : Estimate
-        Own minus common, paired by row: below 0 the slice gains from its own calibrator.
+        `apart` minus `together`, paired by row. Below 0: the slice-specific calibrator is better.
     confidence_level : float
+        Confidence level of the intervals.
     """
 
     method: str
@@ -57,32 +59,51 @@ def calibrate_slices(
     *,
     confidence_level: float = 0.95,
 ) -> SliceCalibration:
-    """Fit a calibrator on one slice alone, and compare it with the one fitted on all rows.
+    """Fit a calibrator on one slice alone, and compare it with the calibrator of all rows.
 
-    Both are scored on rows that neither has seen: the slice's test rows, or, in the folds of the
-    comparison, each row by the calibrator fitted on the slice's rows of the other folds.
+    Both are evaluated on held-out rows of the slice: on its test rows, or by cross-fitting with the
+    folds of the analysis.
 
     Parameters
     ----------
     view : BinaryView
-        All rows, calibration rows included.
+        All rows, including calibration rows.
     member : ndarray of bool, shape (n,)
-        Which of them are the slice.
+        Whether each row belongs to the slice.
     held_out : CrossFitted
-        The comparison of the same view.
+        ``analysis.held_out`` of the same rows.
     method : str
-        One of its calibrators.
+        Key of one of its calibrators.
     confidence_level : float
+        Confidence level of the intervals, in (0, 1).
+
+    Returns
+    -------
+    SliceCalibration
 
     Raises
     ------
     ValueError
-        If the slice has too few rows of either class to be fitted, or the method is not compared.
+        If the slice has too few rows of a class, or the method was not compared.
 
     References
     ----------
     Richardson and Pospisil 2021, "Why model calibration matters and how to achieve it": calibrate
-    globally, and a small number of slices as needed.
+    globally, and add slice-specific calibrators only if needed.
+
+    Examples
+    --------
+    The scores are right in one half of the rows and too high in the other half:
+
+    >>> import numpy as np
+    >>> import calib
+    >>> rng, north = np.random.default_rng(0), np.arange(4000) < 2000
+    >>> score = rng.random(4000)
+    >>> y = rng.random(4000) < np.where(north, score, score**3)
+    >>> analysis = calib.from_predictions(y, score)
+    >>> view = calib.Predictions.from_arrays(y, score).view()
+    >>> calibrate_slices(view, north, analysis.held_out, "beta").difference.high < 0
+    True
     """
     scored = scored_rows(member, view.test, method, held_out.scores)
     if view.test is not None:
@@ -101,12 +122,12 @@ def calibrate_slices(
 def scored_rows(
     member: BoolArray, test: BoolArray | None, method: str, compared: Iterable[str]
 ) -> BoolArray:
-    """Which of the scored rows are the slice.
+    """Whether each scored row belongs to the slice.
 
     Raises
     ------
     ValueError
-        If none is, or if the method is not among those compared.
+        If no scored row does, or the method was not compared.
     """
     known = tuple(compared)
     if method not in known:
@@ -127,10 +148,11 @@ def paired(
     confidence_level: float,
     added_variance: float,
 ) -> SliceCalibration:
-    """The result, from the losses of the slice's rows under both calibrators.
+    """The result, from the losses of the rows of the slice with both calibrators.
 
-    The added variance is that of the slice's own calibrators. The common one is fitted on more
-    rows, the slice's among them: to leave out its noise makes the interval rather too wide.
+    The added variance is that of fitting the slice-specific calibrators. The variance of fitting
+    the common calibrator is left out, because it is fitted on more rows, including the slice: the
+    interval is rather too wide than too narrow.
     """
     return SliceCalibration(
         method=method,
@@ -146,10 +168,10 @@ def paired(
 def _slice_in_folds(
     rows: BinaryView, member: BoolArray, held_out: CrossFitted
 ) -> tuple[BinaryView, IntArray]:
-    """The slice's rows in the folds of the comparison, and the entries that they are a part of.
+    """The rows of the slice in the folds of the analysis, and the entries to which they belong.
 
-    Rows of one score and outcome are alike: how many of the slice's lie in each fold is drawn as if
-    they had been split into folds with all others.
+    Rows with equal scores and outcomes are interchangeable. How many of the slice's rows are in
+    each fold is drawn at random, as if they had been split into folds together with all rows.
     """
     split, counted, source = held_out.rows, held_out.counted, held_out.source
     assert split.fold is not None
@@ -173,7 +195,7 @@ def _slice_in_folds(
 
 
 def _drawn_from(every: IntArray, own: IntArray, rng: np.random.Generator) -> IntArray:
-    """How many of `own` rows lie in each fold that `every` row was split into: hypergeometric."""
+    """Hypergeometric draw: how many of the `own` rows are in each fold of `every` row."""
     left, rest = own.copy(), every.sum(axis=0)
     drawn = np.empty_like(every)
     for fold, count in enumerate(every):
@@ -186,7 +208,7 @@ def _drawn_from(every: IntArray, own: IntArray, rng: np.random.Generator) -> Int
 def _own_scores(
     rows: BinaryView, method: str, settings: Settings
 ) -> tuple[FloatArray, list[Calibrator]]:
-    """Scores of the slice's held-out rows by calibrators fitted on its other rows, and these."""
+    """Scores of the held-out rows of the slice by slice-specific calibrators, and these."""
     assert rows.fold is not None
     scores, by_fold = np.empty(len(rows)), []
     for number in np.unique(rows.fold):
@@ -197,7 +219,7 @@ def _own_scores(
 
 
 def _added_variance(rows: BinaryView, fitted: list[Calibrator]) -> float:
-    """What the noise of the slice's own calibrators adds; nothing where there is one."""
+    """Variance from fitting the slice-specific calibrators; 0 if there is only one."""
     points = FoldScores.of(rows.cells(), fitted)
     return fold_variance(row_log_loss(points.outcome, points.score), points.share_sq)
 
@@ -222,31 +244,36 @@ def calibrate_matrix_slices(
 ) -> SliceCalibration:
     """Fit a multiclass calibrator on one slice alone, and compare it with that of all rows.
 
-    The loss is that of the true class's score, whatever the view. Both calibrators are scored on
-    rows that neither has seen: the slice's test rows, or, in the folds of the comparison, each row
-    by the calibrator fitted on the slice's rows of the other folds.
+    As `calibrate_slices`, but for a score matrix. The loss is the log loss of all classes; it does
+    not depend on the view.
 
     Parameters
     ----------
     predictions : Predictions
-        All rows, calibration rows included.
+        All rows, including calibration rows.
     member : ndarray of bool, shape (n,)
-        Which of them are the slice.
+        Whether each row belongs to the slice.
     held_out : MatrixFits
-        The comparison of the same predictions.
+        ``analysis.multiclass.held_out`` of the same predictions.
     method : str
-        One of its calibrators.
+        Key of one of its calibrators.
     confidence_level : float
+        Confidence level of the intervals, in (0, 1).
+
+    Returns
+    -------
+    SliceCalibration
 
     Raises
     ------
     ValueError
-        If the slice cannot be fitted alone or has no scored row, or the method is not compared.
+        If no calibrator can be fitted on the slice, it has no scored row, or the method was not
+        compared.
 
     References
     ----------
     Richardson and Pospisil 2021, "Why model calibration matters and how to achieve it": calibrate
-    globally, and a small number of slices as needed.
+    globally, and add slice-specific calibrators only if needed.
     """
     scored = scored_rows(member, predictions.test, method, held_out.maps)
     losses = np.zeros((2, len(scored)))

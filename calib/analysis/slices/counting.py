@@ -1,4 +1,4 @@
-"""From rows to an Aggregate: all rows, and apart by slice and by time."""
+"""Count predictions into an Aggregate, in total and by slice and time."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def aggregate(
     n_ranges: int = 5,
     max_scores: int = MAX_SCORES,
 ) -> Aggregate:
-    """Count predictions into cells; the result holds no rows.
+    """Count predictions into cells. The result contains no rows.
 
     Parameters
     ----------
     predictions : Predictions
     slices : sequence of str, optional
-        Slice columns to count by; all of them if None.
+        Slice columns by which rows are counted. Default: all of them.
     view : str
-        Binary view that is counted, see `Predictions.view`; by default class 1 of one score, and
-        the top label of a matrix.
+        Binary view that is counted, see `Predictions.view`. Default: class 1 for one score per row,
+        and the top label for a matrix.
     n_ranges : int
-        Ranges of a slice column of many numbers.
+        Number of ranges into which a slice column with many numbers is cut.
     max_scores : int
-        Up to so many distinct scores every cell is one score, and nothing is lost; with more, cells
-        are those of a fixed grid.
+        If there are at most this many distinct scores, every cell is one score. With more, scores
+        are grouped in the cells of a fixed grid.
 
     Returns
     -------
@@ -54,8 +54,7 @@ def aggregate(
     Raises
     ------
     ValueError
-        If a slice column is unknown or has more than 1,000 values, or the view is not one of these
-        classes.
+        If a slice column is unknown or has more than 1,000 values, or the view does not exist.
 
     Examples
     --------
@@ -105,7 +104,7 @@ def aggregate(
 
 
 def days_or_values(values: NDArray[Any]) -> tuple[tuple[str, ...], IntArray]:
-    """Days of dates, else the values themselves, in order of time; and which each row has."""
+    """Days of dates, or the values themselves, in order of time, and the position of each row."""
     if values.dtype.kind == "M":
         values = values.astype("datetime64[D]")
     distinct, codes = np.unique(values, return_inverse=True)
@@ -118,16 +117,16 @@ def days_or_values(values: NDArray[Any]) -> tuple[tuple[str, ...], IntArray]:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class SlicedRows:
-    """Rows, or counts of them, by slice, and how every method scores them.
+    """Rows, or their counts, by slice, with the held-out scores of every method.
 
     Attributes
     ----------
     slicing : Slicing
-        Of all rows, calibration rows included.
+        Slices of all rows, including calibration rows.
     held_out : CrossFitted
-        Its `row_view` is of the scored ones among them.
+        Held-out scores. Its `row_view` contains the scored rows.
     source : Predictions or BinaryView
-        What holds the rows, or their counts.
+        The rows or their counts.
     """
 
     slicing: Slicing
@@ -141,7 +140,7 @@ class SlicedRows:
 
     @property
     def rows(self) -> BinaryView:
-        """All rows in the view of the analysis, calibration rows included."""
+        """All rows in the view of the analysis, including calibration rows."""
         if isinstance(self.source, BinaryView):
             return self.source
         return self.source.view(self.held_out.settings.view)
@@ -150,7 +149,7 @@ class SlicedRows:
 def sliced_rows(
     data: Predictions | Aggregate, held_out: CrossFitted, names: Sequence[str], *, n_ranges: int = 5
 ) -> SlicedRows:
-    """Cut the data of an analysis into slices, whether its rows are known or only their counts.
+    """Cut the data of an analysis into slices.
 
     Parameters
     ----------
@@ -158,14 +157,19 @@ def sliced_rows(
     held_out : CrossFitted
         ``analysis.held_out`` of the same data.
     names : sequence of str
-        One column, or two, which are crossed. Of an aggregate, one that was counted.
+        One column, or two columns that are crossed. For an aggregate, one column by which it was
+        counted.
     n_ranges : int
-        Ranges of a column of many numbers; those of an aggregate are cut already.
+        Number of ranges into which a column with many numbers is cut. No effect on an aggregate.
+
+    Returns
+    -------
+    SlicedRows
 
     Raises
     ------
     ValueError
-        If a column is unknown or was not counted, or two columns of an aggregate are to be crossed.
+        If a column is unknown or was not counted, or two columns of an aggregate are given.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Each slice: observed minus predicted, and error rates once scores became decisions."""
+"""Observed minus predicted of each slice, and error rates of decisions in each slice."""
 
 from __future__ import annotations
 
@@ -21,24 +21,26 @@ RARE = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliceGaps(Locked):
-    """Observed minus predicted of each slice that has rows; arrays of shape (k,).
+    """Observed minus predicted of each slice that has rows. Arrays have the shape (k,).
 
     Attributes
     ----------
     columns, names : tuple of str
-        Columns that were cut, and what the slices are called.
+        Columns that were cut, and names of the slices.
     number : ndarray of int
         Position of each slice in its Slicing.
     rows, positives : ndarray of int
+        Number of rows, and of positive rows.
     mean_score, observed : ndarray
-        Weighted mean score, and observed frequency.
+        Weighted mean score, and weighted observed frequency.
     gap, low, high : ndarray
         Observed minus predicted, and its normal interval.
     z, p_value : ndarray
-        Of "there is no gap": the gap over its null standard error, and its two-sided normal p.
+        Test of no gap: the gap divided by its null standard error, and the two-sided p-value.
     p_adjusted : ndarray
-        Holm's, over the slices that are not `few`; NaN for those.
+        Holm-adjusted p-values over the slices that are not `few`. NaN for slices that are.
     confidence_level : float
+        Confidence level of the intervals.
     """
 
     columns: tuple[str, ...]
@@ -61,16 +63,16 @@ class SliceGaps(Locked):
 
     @property
     def few(self) -> BoolArray:
-        """Whether a slice has fewer than 30 rows: shown, but not judged."""
+        """Whether a slice has fewer than 30 rows. Such slices are shown but not tested."""
         return np.asarray(self.rows < FEW_ROWS)
 
     @property
     def order(self) -> IntArray:
-        """Positions by evidence, strongest first; slices of few rows last."""
+        """Positions sorted by evidence, strongest first. Slices with few rows are last."""
         return np.lexsort((-np.abs(self.z), self.few)).astype(np.int64)
 
     def significant(self, alpha: float = 0.05) -> BoolArray:
-        """Slices whose adjusted p-value is below alpha."""
+        """Whether the adjusted p-value of each slice is below alpha."""
         return np.asarray(self.p_adjusted < alpha)
 
     def frame(self) -> pd.DataFrame:
@@ -83,22 +85,26 @@ class SliceGaps(Locked):
 def slice_gaps(
     rows: BinaryView, score: FloatArray, slicing: Slicing, *, confidence_level: float = 0.95
 ) -> SliceGaps:
-    """Observed frequency minus mean score of every slice.
+    """Observed frequency minus mean score of each slice, with intervals and tests.
 
-    The interval comes from the rows' contributions w (y - s), by cluster where groups are named.
-    The test takes their spread or that of calibrated scores, sum w^2 s (1 - s), the larger: by
-    chance few positives mean a gap and a small spread at once. So does the interval of a slice with
-    fewer than 10 rows of either class, since rows of one outcome show no spread at all.
+    The interval uses the variance of the contributions w (y - s); if groups are named, by cluster.
+    The test uses the larger of this variance and that of calibrated scores, sum w^2 s (1 - s): with
+    few positive rows, a large gap and a small variance occur together by chance. If a slice has
+    fewer than 10 rows of a class, its interval uses the larger variance, too.
 
     Parameters
     ----------
     rows : BinaryView
-        The rows that are judged.
     score : ndarray of shape (n,)
-        Their scores: the view's own, or calibrated ones.
+        Scores of these rows, uncalibrated or calibrated.
     slicing : Slicing
-        Of the same rows.
+        Slices of the same rows.
     confidence_level : float
+        Confidence level of the intervals, in (0, 1).
+
+    Returns
+    -------
+    SliceGaps
 
     References
     ----------
@@ -164,7 +170,7 @@ class _Sums:
             return self.total(values * self.rows.weights) / self.weight
 
     def standard_errors(self) -> tuple[FloatArray, FloatArray]:
-        """Of each slice's gap: for its interval, and for the test that there is none."""
+        """Standard errors of the gap of each slice, for the interval and for the test."""
         own, calibrated = self._own_spread(), self._calibrated_spread()
         larger = np.maximum(own, calibrated)
         rare = np.minimum(self.positives, self.count - self.positives) < RARE
@@ -190,18 +196,21 @@ class _Sums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliceErrorRates(Locked):
-    """Error rates of each slice that has rows; arrays of shape (k,), NaN where no row can err.
+    """Error rates of each slice that has rows. Arrays have the shape (k,).
 
     Attributes
     ----------
     names : tuple of str
     rows, negatives, positives : ndarray of int
+        Number of rows, of negative rows and of positive rows.
     flagged : ndarray
-        Share of the slice's rows that are decided to be positive.
+        Share of the rows that are flagged.
     false_positive, false_positive_low, false_positive_high : ndarray
-        Share of the negative rows that are flagged, with its Wilson interval.
+        Share of the negative rows that are flagged, with its Wilson interval. NaN if the slice has
+        no negative rows.
     false_negative, false_negative_low, false_negative_high : ndarray
-        Share of the positive rows that are not flagged.
+        Share of the positive rows that are not flagged, with its Wilson interval. NaN if the slice
+        has no positive rows.
     """
 
     names: tuple[str, ...]
@@ -225,19 +234,23 @@ class SliceErrorRates(Locked):
 def slice_error_rates(
     rows: BinaryView, flagged: FloatArray, slicing: Slicing, *, confidence_level: float = 0.95
 ) -> SliceErrorRates:
-    """Who is wronged by a decision, slice by slice.
+    """False positive and false negative rates of each slice.
 
     Parameters
     ----------
     rows : BinaryView
     flagged : ndarray of shape (n,), in [0, 1]
-        1 where a row is decided to be positive, 0 where not, and between where ties are broken by
-        lot: `Decision.flag`.
+        1 if a row is flagged, 0 if it is not, as from `Decision.flag`. A value between is the
+        probability of being flagged, if ties are broken at random.
     slicing : Slicing
-        Of the same rows.
+        Slices of the same rows.
     confidence_level : float
-        Of the Wilson intervals; weighted rows count as (sum w)^2 / sum w^2, those of clusters by
-        their design effect.
+        Confidence level of the Wilson intervals, in (0, 1). They use the effective number of rows,
+        (sum w)^2 / sum w^2, divided by the design effect of clusters.
+
+    Returns
+    -------
+    SliceErrorRates
 
     References
     ----------
@@ -255,7 +268,7 @@ def slice_error_rates(
     cell = 2 * slicing.codes + rows.outcome
 
     def total(values: FloatArray | None) -> FloatArray:
-        """Sums by slice (down) and outcome (across); the number of rows if None."""
+        """Sums by slice (rows) and outcome (columns). If None: numbers of rows."""
         sums = np.bincount(cell, values, minlength=2 * len(slicing))
         return sums.astype(float).reshape(-1, 2)
 
@@ -290,7 +303,7 @@ def slice_error_rates(
 def _design_effect(
     rows: BinaryView, flagged: FloatArray, cell: IntArray, n_cells: int
 ) -> FloatArray:
-    """Of the share that is flagged, by slice and outcome."""
+    """Design effect of the flagged share, by slice and outcome."""
     if rows.group is None:
         return np.ones(n_cells)
     weight = rows.weights

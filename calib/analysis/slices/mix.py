@@ -1,4 +1,4 @@
-"""Slice mix: which slices are more frequent among some rows than among the others."""
+"""Slice mix: shares of slices among selected rows and among all other rows."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from calib.numerics.intervals import wilson_interval
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliceMix(Locked):
-    """Share of each slice inside and outside of some rows; arrays of shape (k,).
+    """Share of each slice among selected rows and among all others. Arrays have the shape (k,).
 
     Attributes
     ----------
     columns, names : tuple of str
-        Columns that were cut, and what the slices are called.
+        Columns that were cut, and names of the slices.
     rows_inside, rows_outside : ndarray of int
-        Rows of each slice among the chosen ones, and among the others.
+        Number of rows of each slice among the selected rows, and among the others.
     inside, outside : ndarray
-        Share that the slice has of either, by weight.
+        Share of the slice in each of the two, by weight.
     difference, low, high : ndarray
         Inside minus outside, and its interval.
     confidence_level : float
+        Confidence level of the intervals.
     """
 
     columns: tuple[str, ...]
@@ -46,11 +47,11 @@ class SliceMix(Locked):
 
     @property
     def order(self) -> IntArray:
-        """Positions by the size of the difference, largest first."""
+        """Positions sorted by the size of the difference, largest first."""
         return np.argsort(-np.abs(self.difference), kind="stable").astype(np.int64)
 
     def frame(self) -> pd.DataFrame:
-        """One row per slice, the largest difference first."""
+        """One row per slice, largest difference first."""
         names = ("rows_inside", "rows_outside", "inside", "outside", "difference", "low", "high")
         columns = {name: getattr(self, name) for name in names}
         return pd.DataFrame({"slice": self.names, **columns}).iloc[self.order]
@@ -64,27 +65,33 @@ def slice_mix(
     *,
     confidence_level: float = 0.95,
 ) -> SliceMix:
-    """Compare the slices of some rows with those of all others.
+    """Compare the shares of slices among selected rows with those among all other rows.
 
-    The interval is Newcombe's, from the Wilson intervals of both shares. Weights count by their
-    effective number, (sum w)^2 / sum w^2, rows of clusters by their design effect; that a cluster
-    may have rows on both sides is left out.
+    The interval of the difference is Newcombe's, from the Wilson intervals of both shares. These
+    use the effective number of rows, (sum w)^2 / sum w^2, divided by the design effect of clusters.
+    That a cluster can have rows on both sides is ignored.
 
     Parameters
     ----------
     slicing : Slicing
-        Of n rows.
+        Slices of n rows.
     inside : ndarray of bool, shape (n,)
-        The chosen rows.
+        Whether each row is selected.
     weight : ndarray of shape (n,), optional
+        Weights, all above 0. Default: every row has weight 1.
     group : ndarray of int, shape (n,), optional
         Cluster of each row.
     confidence_level : float
+        Confidence level of the intervals, in (0, 1).
+
+    Returns
+    -------
+    SliceMix
 
     Raises
     ------
     ValueError
-        If no row is inside, or none outside.
+        If no row is selected, or all rows are.
 
     References
     ----------
@@ -155,7 +162,7 @@ class _Share:
 def _design_effect(
     weight: FloatArray, codes: IntArray, group: IntArray, share: FloatArray
 ) -> FloatArray:
-    """How many times as much as with independent rows each share varies, at least once."""
+    """Design effect of each share: its variance relative to independent rows, at least 1."""
     k, whole = len(share), np.bincount(group, weight)
     # Sums over clusters of (the slice's weight - its share of the cluster's)^2, multiplied out.
     squares, _ = cluster_squares(weight, codes, group, k)

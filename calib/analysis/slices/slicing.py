@@ -1,4 +1,4 @@
-"""Slicing: which row belongs to which slice."""
+"""Slicing: the assignment of rows to slices."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ MISSING = "(missing)"
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Slicing(Locked):
-    """Which row belongs to which slice.
+    """The assignment of rows to slices.
 
     Attributes
     ----------
     columns : tuple of str
         The columns that were cut.
     names : tuple of str, length k
-        What the slices are called, in the order of their values.
+        Names of the slices, in the order of their values.
     codes : ndarray of int, shape (n,)
-        Position in `names` of each row's slice.
+        Position in `names` of the slice of each row.
     """
 
     columns: tuple[str, ...]
@@ -46,35 +46,40 @@ class Slicing(Locked):
         return len(self.names)
 
     def rows(self, chosen: NDArray[Any]) -> Slicing:
-        """The same slices of some rows, chosen by a mask or by indices; some may be empty."""
+        """The same slices for rows selected by a mask or by indices. Some can be empty."""
         return Slicing(self.columns, self.names, self.codes[chosen])
 
     def member(self, number: int) -> BoolArray:
-        """Which rows belong to one slice."""
+        """Whether each row belongs to one slice."""
         return np.asarray(self.codes == number)
 
 
 def slice_by(
     columns: Mapping[str, NDArray[Any]], names: Sequence[str], *, n_ranges: int = 5
 ) -> Slicing:
-    """Cut rows by one column, or by two crossed.
+    """Cut rows into slices by one column, or by two columns that are crossed.
 
-    Each value of a text column is a slice. A column of more than 12 different numbers or dates is
-    cut in ranges of about equally many rows, right-closed. Missing values are a slice of their own.
+    Each value of a text column is a slice. A column with more than 12 different numbers or dates is
+    cut into right-closed ranges with about equal numbers of rows. Missing values are a separate
+    slice.
 
     Parameters
     ----------
     columns : mapping of str to ndarray of shape (n,)
-        As `Predictions.columns`.
+        Columns by name, for example `Predictions.columns`.
     names : sequence of str
-        One or two of them.
+        One or two names of columns.
     n_ranges : int
-        Ranges of a column of many numbers, at least 2.
+        Number of ranges into which a column with many numbers is cut, at least 2.
+
+    Returns
+    -------
+    Slicing
 
     Raises
     ------
     ValueError
-        If a name is unknown or repeated, there are not one or two, or `n_ranges` is below 2.
+        If a name is unknown or repeated, there are not one or two names, or `n_ranges` is below 2.
 
     Examples
     --------
@@ -120,19 +125,19 @@ def _cut(values: NDArray[Any], n_ranges: int) -> tuple[tuple[str, ...], IntArray
 def cut_distinct(
     values: NDArray[Any], counts: IntArray, n_ranges: int = 5
 ) -> tuple[tuple[str, ...], IntArray]:
-    """Cut distinct values of a column as `slice_by` cuts rows that have them.
+    """Cut distinct values of a column into the same slices as `slice_by`.
 
     Parameters
     ----------
     values : ndarray of shape (k,)
-        No value twice; a missing one is NaN, NaT or None.
+        Distinct values. A missing value is NaN, NaT or None.
     counts : ndarray of int, shape (k,)
-        Rows that have each.
+        Number of rows with each value.
 
     Returns
     -------
     tuple of str, ndarray of int of shape (k,)
-        Names of the slices, and the position of each value's own.
+        Names of the slices, and the position of the slice of each value.
     """
     missing = np.asarray(pd.isna(values))
     known = values[~missing]
@@ -157,7 +162,7 @@ def _tidy(names: Sequence[str], codes: IntArray) -> tuple[tuple[str, ...], IntAr
 
 
 def in_order(values: NDArray[Any]) -> IntArray:
-    """Order of distinct values: numbers by size, also where they are written as text.
+    """Order of distinct values. Numbers are ordered by size, also if they are stored as text.
 
     Examples
     --------
@@ -181,7 +186,7 @@ def _key(text: str) -> tuple[bool, float, str]:
 
 
 def value_name(value: object) -> str:
-    """A value as a slice's name: 2015.0 is "2015"."""
+    """The name of a slice with this value: 2015.0 is "2015"."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     if isinstance(value, np.datetime64):
@@ -201,12 +206,12 @@ def _ranges(values: NDArray[Any], counts: IntArray, n_ranges: int) -> tuple[list
 
 
 def range_levels(n_ranges: int) -> FloatArray:
-    """Levels of the quantiles between so many ranges."""
+    """Levels of the quantiles between this number of ranges."""
     return np.linspace(0.0, 1.0, n_ranges + 1)[1:-1]
 
 
 def _quantiles(values: FloatArray, counts: IntArray, levels: FloatArray) -> FloatArray:
-    """Quantiles of counted values, rounded as `numpy.quantile` rounds those of the rows."""
+    """Quantiles of counted values, with the same rounding as `numpy.quantile` of the rows."""
     if not len(values):
         return np.empty(0)
     order = np.argsort(values, kind="stable")
@@ -221,7 +226,7 @@ def _quantiles(values: FloatArray, counts: IntArray, levels: FloatArray) -> Floa
 
 
 def range_names(inner: FloatArray, *, dates: bool = False) -> list[str]:
-    """What the ranges between increasing edges are called."""
+    """Names of the ranges between increasing edges."""
     texts = _dates(inner) if dates else _numbers(inner)
     if not texts:
         return ["all"]
@@ -230,7 +235,7 @@ def range_names(inner: FloatArray, *, dates: bool = False) -> list[str]:
 
 
 def _numbers(edges: FloatArray) -> list[str]:
-    """Edges with digits enough to tell them apart."""
+    """Edges with enough digits to be distinct."""
     texts: list[str] = []
     for digits in range(3, 18):
         texts = [f"{edge:.{digits}g}" for edge in edges]
