@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from calib.core import aggregate_file
 from calib.core.counted import CountedRows
@@ -326,7 +327,22 @@ class Aggregate:
         ----------
         path : str or Path
         """
-        aggregate_file.write(Path(path), self.parts, self.strata, self.table, self._others())
+        aggregate_file.write(Path(path), self.to_arrow())
+
+    def to_arrow(self) -> pa.Table:
+        """Everything as one table of Arrow's, as `save` writes it; `from_arrow` reads it."""
+        return aggregate_file.to_arrow(self.parts, self.strata, self.table, self._others())
+
+    @classmethod
+    def from_arrow(cls, table: pa.Table) -> Aggregate:
+        """Read what `to_arrow` made; nothing in it is trusted.
+
+        Raises
+        ------
+        ValueError
+            If it is something else, or contradicts itself.
+        """
+        return cls(**aggregate_file.from_arrow(table, "The table"))
 
     def _others(self) -> dict[str, Any]:
         """All attributes but what was counted, and sentences, which a file could forge."""

@@ -34,14 +34,19 @@ COLUMN_TYPES: Mapping[str, type] = {
 MAX_ENTRIES = 20_000_000
 
 
-def write(
-    path: Path, parts: tuple[Part, ...], strata: Strata, table: CellTable, named: Mapping[str, Any]
-) -> None:
-    """Write an aggregate; `named` are its other attributes."""
+def write(path: Path, columns: pa.Table) -> None:
+    """Write an aggregate that was made one of Arrow's tables."""
+    pq.write_table(columns, path, compression="zstd")
+
+
+def to_arrow(
+    parts: tuple[Part, ...], strata: Strata, table: CellTable, named: Mapping[str, Any]
+) -> pa.Table:
+    """An aggregate as a table of Arrow's; `named` are its other attributes."""
     known = described(parts, strata, table, named)
     metadata = {METADATA_KEY: json.dumps(known, ensure_ascii=False, default=dict).encode()}
     columns = pa.table({name: pa.array(values) for name, values in table.columns().items()})
-    pq.write_table(columns.replace_schema_metadata(metadata), path, compression="zstd")
+    return columns.replace_schema_metadata(metadata)
 
 
 def described(
@@ -81,12 +86,30 @@ def read(path: str | Path | BinaryIO) -> dict[str, Any]:
         if any(schema.field(k).type != pa.from_numpy_dtype(v) for k, v in COLUMN_TYPES.items()):
             raise ValueError("columns of other types")
         table = pq.read_table(path, columns=list(COLUMN_TYPES))
-        known = json.loads((table.schema.metadata or {})[METADATA_KEY])
     except (pa.ArrowException, KeyError, ValueError) as error:
-        raise ValueError(
-            f"{called} is not an aggregate that calib saved, or it is damaged. Count the "
-            "predictions again with calib.aggregate."
-        ) from error
+        raise _damaged(called) from error
+    return from_arrow(table, called)
+
+
+def _damaged(called: str) -> ValueError:
+    return ValueError(
+        f"{called} is not an aggregate that calib saved, or it is damaged. Count the "
+        "predictions again with calib.aggregate."
+    )
+
+
+def from_arrow(table: pa.Table, called: str) -> dict[str, Any]:
+    """What `to_arrow` made, by name.
+
+    Raises
+    ------
+    ValueError
+        If it is something else, contradicts itself, or is of a later version.
+    """
+    try:
+        known = json.loads((table.schema.metadata or {})[METADATA_KEY])
+    except (KeyError, ValueError, RecursionError) as error:
+        raise _damaged(called) from error
     version = known.pop("schema_version", None) if isinstance(known, dict) else None
     if version != SCHEMA_VERSION:
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from io import BufferedIOBase
 from pathlib import Path
@@ -123,13 +124,16 @@ def read_result(path: str | Path | BufferedIOBase, positive: object = None) -> A
 
 def _frame(path: str | Path | BufferedIOBase) -> pd.DataFrame:
     texts = ["calib_role", "calib_column", "calib_value", "calib_outcome"]
-    try:
-        found = pd.read_parquet(path)
-    except (pa.ArrowException, OSError):
-        if isinstance(path, BufferedIOBase):
-            path.seek(0)
-        # As text: a slice may be called 007, or NA.
-        found = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    with nullcontext(path) if isinstance(path, BufferedIOBase) else open(path, "rb") as file:
+        file.seek(0)
+        packed = file.read(4) == b"PAR1"
+        file.seek(0)
+        # Texts stay texts: a slice may be called 007, or NA.
+        found = (
+            pd.read_parquet(file)
+            if packed
+            else pd.read_csv(file, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        )
     found.columns = found.columns.str.casefold()
     numbers = [name for name in COLUMNS if name not in texts]
     found = found[list(COLUMNS)].replace("", None)

@@ -11,6 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import calib
+from calib.scanning.query import COLUMNS
+
 MB = 2**20
 LONG = "w" * MB
 
@@ -104,6 +107,20 @@ def short_lines(n_columns: int, n_lines: int) -> bytes:
     return ",".join(f"c{i}" for i in range(n_columns)).encode() + b"\n" + b"1\n" * n_lines
 
 
+def counts(n_entries: int) -> bytes:
+    """A file that says it is counts, all entries of which are equal."""
+    whole = calib.aggregate(calib.Predictions.from_arrays([0, 1], [0.2, 0.7]))
+    one = whole.to_arrow().slice(0, 1)
+    entries = one.take(pa.array(np.zeros(n_entries, np.int64)))
+    return parquet(*[entries] * 10, compression="zstd")
+
+
+def result(n_cells: int, word: str) -> bytes:
+    """What a query counted, as Parquet, with a long word in each cell."""
+    names = {name: [0] * n_cells for name in COLUMNS} | {"calib_value": one_word(n_cells, word)}
+    return parquet(pa.table(names), store_schema=False)
+
+
 # Each as large as it takes to be felt: gigabytes, or minutes, in a reader without limits.
 BOMBS: dict[str, Callable[[], bytes]] = {
     "Parquet: a word of 1 MB in 100,000 rows": lambda: long_word(100_000),
@@ -140,4 +157,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "NumPy: less declared than there is": lambda: arrays(2**29, declared=1000),
     "text: 20,000 columns above short rows": lambda: short_lines(20_000, 10**6),
     "text: 4 MB of quotation marks": lambda: b"y,p\n" + b'"' * (4 * MB - 10),
+    "counts: 19 million entries": lambda: counts(1_900_000),
+    "counts: 100 million entries": lambda: counts(10_000_000),
+    "query: a word of 1 MB in 50,000 cells": lambda: result(50_000, LONG),
 }

@@ -75,7 +75,28 @@ def said(app: AppTest) -> str:
     return " ".join(part.value for part in parts)
 
 
-@pytest.mark.parametrize("made", [saved, of_query])
+def of_query_as_parquet(folder: Path, rows: pd.DataFrame) -> tuple[str, bytes]:
+    """As a warehouse may save it: names in capitals, numbers as decimals, texts in a dictionary."""
+    name, _ = of_query(folder, rows)
+    cells = pd.read_csv(folder / name, dtype=str, keep_default_na=False)
+    table = pa.table(
+        {
+            column.upper(): pa.array(cells[column].replace("", None))
+            if column in ("calib_role", "calib_column", "calib_value", "calib_outcome")
+            else pa.array(cells[column].map(lambda x: float(x) if x else None))
+            for column in cells
+        }
+    )
+    at = table.schema.get_field_index("CALIB_ROWS")
+    decimals = table.column(at).cast(pa.decimal128(38, 0), safe=False)
+    table = table.set_column(at, "CALIB_ROWS", decimals)
+    at = table.schema.get_field_index("CALIB_ROLE")
+    table = table.set_column(at, "CALIB_ROLE", table.column(at).dictionary_encode())
+    pq.write_table(table, folder / "cells.parquet")
+    return "cells.parquet", (folder / "cells.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("made", [saved, of_query, of_query_as_parquet])
 def test_counts_give_the_pages_of_their_rows(made, tmp_path):
     rows = drawn()
     app = dropped(made(tmp_path, rows))
@@ -119,6 +140,19 @@ def test_several_files_of_counts_are_added_only_when_a_person_says_so(tmp_path):
     assert both.n_rows == 3000
     assert session.upload.files == "a.parquet, b.parquet"
     assert "3,000 rows" in said(app)
+
+
+def test_a_file_that_counts_several_models_opens_as_those_models(tmp_path):
+    rows = drawn().assign(second=lambda frame: frame["score"] ** 2)
+    both = calib.scan(rows, outcome="outcome", models=["score", "second"], slices=["site"])
+    both.save(tmp_path / "both.parquet")
+    app = dropped(("both.parquet", (tmp_path / "both.parquet").read_bytes()))
+    session = app.session_state["calib"]
+    assert list(session.upload.models) == ["score", "second"]
+    assert "2 models: score, second" in said(app)
+    for page in ("", *PAGES):
+        go(app, page)
+    assert "Counts do not pair rows" in said(go(app, "compare"))
 
 
 def refused(app: AppTest) -> list[str]:

@@ -23,9 +23,8 @@ from pathlib import Path
 from calib.loading.options import TextFormat
 from calib.loading.problems import InputError, refuse
 from calib.loading.reading.budget import CELL, MAX_BYTES, MAX_CELLS, Budget
-from calib.loading.reading.handover import read_table, write_error, write_table
+from calib.loading.reading.handover import Read, read_back, write, write_error
 from calib.loading.reading.reader import PACKED, read
-from calib.loading.table import Table
 from calib.text import number
 
 try:
@@ -38,7 +37,7 @@ SMALL, FEW = 2**22, 2**25
 # No table of predictions shrinks more than this when it is packed: scores hardly repeat.
 GROWTH, ALWAYS, ALWAYS_WORDS = 100, 2**28, 2**26
 TICK = 0.05  # seconds between two looks at whether it is done
-START = "from calib.loading.reading.apart import serve_one; serve_one()"
+START = "from {} import serve_one; serve_one()"
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -100,6 +99,8 @@ class FileReader:
     """
 
     limits: Limits = field(default_factory=Limits)
+    # Its `serve_one` reads a file in the process; that of `calib.scanning.files` knows counts too.
+    module: str = __name__
     _spare: subprocess.Popen[bytes] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -123,7 +124,7 @@ class FileReader:
                 # It waited long, and the system ended it.
                 _end(self._spare)
                 self._spare = None
-            self._spare = self._spare or _started()
+            self._spare = self._spare or _started(self.module)
 
     def read(
         self,
@@ -131,7 +132,7 @@ class FileReader:
         name: str,
         given: TextFormat | None = None,
         watch: Callable[[], None] = nothing,
-    ) -> Table:
+    ) -> Read:
         """Read the bytes of a file, as `calib.loading.read` does.
 
         Parameters
@@ -142,7 +143,7 @@ class FileReader:
         Raises
         ------
         InputError
-            If it is not a table, or holds more than the limits let be read.
+            If it cannot be read, or holds more than the limits let be read.
         """
         given = given or TextFormat()
         budget = self.limits.budget(len(data))
@@ -161,13 +162,13 @@ class FileReader:
             status = self._work(json.dumps(job).encode() + b"\n", watch)
             if status != 0:
                 raise self._stopped(status)
-            return read_table(result)
+            return read_back(result)
 
     def _work(self, job: bytes, watch: Callable[[], None]) -> int | None:
         """Exit status of a process that does the job; None where its time was up."""
         self.prepare()
         with self._lock:
-            worker, self._spare = self._spare or _started(), None
+            worker, self._spare = self._spare or _started(self.module), None
         try:
             assert worker.stdin is not None
             # One that died while it waited has no more input; its status tells.
@@ -220,7 +221,7 @@ def no_memory(memory: str) -> InputError:
     )
 
 
-def _started() -> subprocess.Popen[bytes]:
+def _started(module: str) -> subprocess.Popen[bytes]:
     # What reads strangers' files need not know where reports are kept, nor the password there.
     known = {
         name: value
@@ -229,7 +230,7 @@ def _started() -> subprocess.Popen[bytes]:
     }
     path = {"PYTHONPATH": os.pathsep.join(filter(None, map(os.path.abspath, sys.path)))}
     return subprocess.Popen(
-        [sys.executable, "-c", START],
+        [sys.executable, "-c", START.format(module)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         env=known | path | ONE_THREAD,
@@ -244,7 +245,7 @@ def _end(worker: subprocess.Popen[bytes]) -> None:
             worker.stdin.close()
 
 
-def serve_one() -> None:
+def serve_one(reads: Callable[..., Read] = read) -> None:
     """Wait for one job on standard input, do it and end; end too if there will be none."""
     if os.name != "nt":
         os.nice(5)  # those who move a slider come first
@@ -257,13 +258,13 @@ def serve_one() -> None:
     _limit_itself(limits, source.stat().st_size)
     try:
         try:
-            table = read(
+            found = reads(
                 source.read_bytes(),
                 job["name"],
                 given=TextFormat(**job["given"]),
                 budget=Budget(**job["budget"]),
             )
-            write_table(table, result)
+            write(found, result)
         except InputError as error:
             # What failed for lack of memory is told by whoever knows the limit.
             if error.problems[0].code == "memory":
@@ -271,6 +272,8 @@ def serve_one() -> None:
             write_error(error, result)
     except MemoryError:
         write_error(no_memory(f"{number(limits.memory / 2**30, 1)} GB"), result)
+    # It is done. Threads of libraries that still run would make a usual end look like a crash.
+    os._exit(0)
 
 
 def _limit_itself(limits: Limits, size: int) -> None:

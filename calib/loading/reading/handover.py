@@ -1,4 +1,4 @@
-"""A table, or why there is none, as a file of Arrow's: what a process hands to another one.
+"""A table or counts, or why there are none, as a file of Arrow's: what a process hands on.
 
 The file may come from a process that a hostile file took over: it is data, never code, and nothing
 of it is unpickled.
@@ -18,11 +18,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from calib.core.aggregate import Aggregate
+from calib.core.aggregate_file import METADATA_KEY
 from calib.loading.options import TextFormat
 from calib.loading.problems import Choice, Guess, InputError, Problem
 from calib.loading.table import Table
 
 ABOUT = b"calib"
+Read = Table | Aggregate
 MICROSECOND = timedelta(microseconds=1)
 # Cells of columns that hold Python's own objects: how each kind is written, and read again.
 KINDS: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
@@ -40,8 +43,15 @@ KINDS: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
 ORDER = tuple(KINDS)
 
 
-def write_table(table: Table, path: Path) -> None:
-    """Write a table that was just read."""
+def write(found: Read, path: Path) -> None:
+    """Write what was just read."""
+    if isinstance(found, Aggregate):
+        _write(found.to_arrow(), path)
+    else:
+        _write(_as_arrow(found), path)
+
+
+def _as_arrow(table: Table) -> pa.Table:
     columns = [_column(table.frame.iloc[:, i]) for i in range(table.frame.shape[1])]
     about = {
         "columns": list(table.columns),
@@ -55,22 +65,26 @@ def write_table(table: Table, path: Path) -> None:
         "commas": table.commas,
     }
     names = [str(i) for i in range(len(columns))]
-    _write(pa.table([values for _, values in columns], names=names), about, path)
+    return _known(pa.table([values for _, values in columns], names=names), about)
 
 
 def write_error(error: InputError, path: Path) -> None:
-    """Write why there is no table."""
-    _write(pa.table({}), {"problems": [asdict(problem) for problem in error.problems]}, path)
+    """Write why there is nothing."""
+    problems = [asdict(problem) for problem in error.problems]
+    _write(_known(pa.table({}), {"problems": problems}), path)
 
 
-def _write(columns: pa.Table, about: Mapping[str, Any], path: Path) -> None:
-    known = columns.replace_schema_metadata({ABOUT: json.dumps(about).encode()})
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, known.schema) as writer:
-        writer.write_table(known)
+def _known(columns: pa.Table, about: Mapping[str, Any]) -> pa.Table:
+    return columns.replace_schema_metadata({ABOUT: json.dumps(about).encode()})
 
 
-def read_table(path: Path) -> Table:
-    """The table that was written; numbers stay in the file and are copied when they are needed.
+def _write(columns: pa.Table, path: Path) -> None:
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, columns.schema) as writer:
+        writer.write_table(columns)
+
+
+def read_back(path: Path) -> Read:
+    """What was written; numbers stay in the file and are copied when they are needed.
 
     Raises
     ------
@@ -79,6 +93,8 @@ def read_table(path: Path) -> Table:
     """
     with pa.memory_map(str(path)) as source:
         columns = pa.ipc.open_file(source).read_all()
+    if METADATA_KEY in columns.schema.metadata:
+        return Aggregate.from_arrow(columns)
     about = json.loads(columns.schema.metadata[ABOUT])
     if "problems" in about:
         raise InputError([_problem(each) for each in about["problems"]])

@@ -8,7 +8,8 @@ from typing import Literal
 
 import streamlit as st
 
-from calib.loading import MAX_BYTES, Choice, InputError, Problem, Table, TextFormat, read
+from calib.core.aggregate import Aggregate
+from calib.loading import MAX_BYTES, Choice, InputError, Problem, Table, TextFormat
 from calib.loading.problems import refuse
 from calib.loading.reading.apart import FileReader, Limits, is_harmless
 from calib.text import plain, plural, sentence
@@ -18,7 +19,7 @@ from calib.ui.session.choices import MODELS
 from calib.ui.session.pages import PAGES
 from calib.ui.session.session import Session, source_of
 from calib.ui.session.turns import FILES
-from calib.ui.session.upload import Upload, read_counts
+from calib.ui.session.upload import Upload
 
 Place = Literal["data", "test"]
 UNREADABLE = Problem(
@@ -49,7 +50,7 @@ def uploaders(session: Session) -> None:
         "an outcome column and a score column, or one score column per class or model. NumPy: "
         "an .npz of `probs` or `logits` and `y`. Upload several files to compare models. "
         "Counts without rows: a file of `Aggregate.save`, or the result of the query of "
-        "`calib sql` as CSV. Files stay on the machine that runs this app."
+        "`calib sql` as CSV or Parquet. Files stay on the machine that runs this app."
     )
 
 
@@ -171,10 +172,11 @@ def receive(
     """Read files and show them; what was shown stays where one cannot be read."""
     session.unread = None
     try:
-        counts = [(name, found) for name, data in files if (found := read_counts(data, name))]
-        if counts and (place == "test" or len(counts) < len(files)):
+        found = _read(files, written)
+        counts = [(name, each) for name, each in found if isinstance(each, Aggregate)]
+        tables = [each for _, each in found if isinstance(each, Table)]
+        if counts and (place == "test" or tables):
             raise refuse("counts-and-rows", COUNTS_ALONE)
-        tables = [] if counts else _tables(files, written)
         if place == "data":
             upload = Upload.of_counts(counts, add=add) if counts else Upload.of(*tables)
             if session.upload is not None:
@@ -195,20 +197,26 @@ def receive(
 @st.cache_resource(show_spinner=False)
 def file_reader() -> FileReader:
     """What reads the files of all sessions."""
-    return FileReader(Limits.from_environment())
+    return FileReader(Limits.from_environment(), "calib.scanning.files")
 
 
-def _tables(files: Sequence[tuple[str, bytes]], written: TextFormat) -> list[Table]:
+def _read(
+    files: Sequence[tuple[str, bytes]], written: TextFormat
+) -> list[tuple[str, Table | Aggregate]]:
+    """What each file holds, beside its name."""
+    # Engines take their time to import, which whoever drops no file need not wait for.
+    from calib.scanning.files import read
+
     offer = cancelling.Offer("cancel_reading", _cancel)
-    tables = []
+    found = []
     for name, data in files:
         if is_harmless(data, written):
-            tables.append(read(data, name, given=written))
+            found.append((name, read(data, name, given=written)))
         else:
             with FILES.turn():
-                tables.append(file_reader().read(data, name, written, offer.after_a_while))
+                found.append((name, file_reader().read(data, name, written, offer.after_a_while)))
     offer.withdraw()
-    return tables
+    return found
 
 
 def _cancel() -> None:

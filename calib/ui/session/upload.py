@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from calib.analysis.run import Data
 from calib.core.aggregate import Aggregate
-from calib.core.aggregate_file import METADATA_KEY
 from calib.core.progress import Progress
 from calib.loading import (
     Choice,
@@ -32,9 +29,6 @@ from calib.text import plain, plural, quoted
 
 if TYPE_CHECKING:
     from calib.scanning.connections import Connection
-
-# A text of cells takes many times its size while it is read.
-MAX_RESULT = 2**26
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,48 +249,6 @@ def named(names: Sequence[str]) -> str:
     if len(names) < 4:
         return ", ".join(names)
     return f"{names[0]}, {names[1]} and {len(names) - 2} more"
-
-
-def read_counts(content: bytes, file: str) -> Aggregate | None:
-    """The counts that a file holds: of `Aggregate.save`, or of the query of `calib sql` as CSV.
-
-    None where it holds anything else. Other Parquet files are not opened here: what reads them may
-    be limited in memory and time.
-
-    Raises
-    ------
-    InputError
-        If it is damaged or of another version, or counts several models.
-    """
-    opened = io.BytesIO(content)
-    try:
-        if content.startswith(b"PAR1"):
-            if METADATA_KEY not in content or not Aggregate.is_saved_at(opened):
-                return None
-            found = Aggregate.load(opened)
-        elif find_spec("duckdb") and (made := _of_query(opened, file)) is not None:
-            found = made
-        else:
-            return None
-    except InputError:
-        raise
-    except ValueError as error:
-        raise refuse("counts", f"{quoted(file)} cannot be read. {error}") from None
-    return found
-
-
-def _of_query(opened: io.BytesIO, file: str) -> Aggregate | None:
-    from calib.scanning import is_result, scan
-
-    if not is_result(opened):
-        return None
-    if len(opened.getbuffer()) > MAX_RESULT:
-        raise refuse(
-            "counts",
-            f"{quoted(file)} is larger than {MAX_RESULT // 2**20} MB. Read it in Python with "
-            "calib.scan, save it with Aggregate.save, and upload that file.",
-        )
-    return scan(opened, name=stem(file))
 
 
 def _ask(files: Sequence[str]) -> Problem:

@@ -1,0 +1,66 @@
+"""Files that a person drops: rows, or counts of them; read here, or in a process of its own."""
+
+from __future__ import annotations
+
+import io
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from calib.core.aggregate import Aggregate
+from calib.loading.options import TextFormat
+from calib.loading.problems import InputError, refuse
+from calib.loading.reading import apart, reader
+from calib.loading.reading.budget import Budget
+from calib.loading.table import Table
+from calib.scanning import scan
+from calib.scanning.results import is_result
+from calib.text import quoted
+
+
+def read(
+    data: bytes, name: str, *, given: TextFormat | None = None, budget: Budget | None = None
+) -> Table | Aggregate:
+    """The rows that a file holds, or the counts: of `Aggregate.save`, or of a query of `scan_sql`.
+
+    Parameters
+    ----------
+    data : bytes
+    name : str
+    given : TextFormat, optional
+    budget : Budget, optional
+        How much the file may hold.
+
+    Raises
+    ------
+    InputError
+        If it is neither, is damaged, or holds more.
+    """
+    budget = budget or Budget()
+    counted = io.BytesIO(data)
+    try:
+        if Aggregate.is_saved_at(counted):
+            _check(data, budget)
+            return Aggregate.load(counted)
+        if is_result(counted):
+            _check(data, budget)
+            return scan(counted, name=reader.stem(name))
+    except InputError:
+        raise
+    except (ValueError, OSError) as error:
+        raise refuse("counts", f"{quoted(name)} cannot be read. {error}") from None
+    return reader.read(data, name, given=given, budget=budget)
+
+
+def _check(data: bytes, budget: Budget) -> None:
+    """Refuse what declares too much, before it is decoded; a text declares nothing."""
+    try:
+        found = pq.read_metadata(io.BytesIO(data))
+    except pa.ArrowException:
+        return
+    budget.check_cells(found.num_rows, found.num_columns)
+
+
+def serve_one() -> None:
+    """What a process does that reads one file; see `calib.loading.reading.apart`."""
+    apart.serve_one(read)
