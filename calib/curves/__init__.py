@@ -1,1 +1,1 @@
-"""Curves: what a reliability diagram, a cumulative plot and a calibration function draw."""
+"""Curves of reliability diagrams, cumulative plots and calibration functions."""

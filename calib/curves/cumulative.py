@@ -1,4 +1,4 @@
-"""Cumulative curves: the binning-free picture of calibration, and its null."""
+"""Cumulative curves: calibration without bins, with the null distribution."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_POINTS = 900
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CumulativeCurve(Locked):
-    """The four panels of Gupta's Figure 1; arrays of shape (p,), from fractile 0 to 1.
+    """The four panels of Figure 1 in Gupta et al. Arrays have the shape (p,), from fractile 0 to 1.
 
     Attributes
     ----------
@@ -31,12 +31,13 @@ class CumulativeCurve(Locked):
     score : ndarray
         The score at the fractile.
     recalibrated : ndarray
-        Recalibrated probability at the fractile: slope of a spline through the cumulative outcome.
+        Recalibrated probability at the fractile: derivative of a spline that is fitted to the
+        cumulative outcome.
     cumulative_score, cumulative_outcome : ndarray
-        Sums of score and of outcome up to the fractile, over the total weight.
+        Sums of scores and of outcomes up to the fractile, divided by the total weight.
     null_half_width : float
-        A calibrated model's difference curve stays within plus or minus this with probability
-        `confidence_level`.
+        The difference curve of a calibrated model stays within plus or minus this value with
+        probability `confidence_level`.
     confidence_level : float
     """
 
@@ -54,7 +55,7 @@ class CumulativeCurve(Locked):
         return self.cumulative_outcome - self.cumulative_score
 
     def frame(self) -> pd.DataFrame:
-        """One row a point."""
+        """One row per point."""
         return pd.DataFrame(
             {
                 "fractile": self.fractile,
@@ -68,7 +69,7 @@ class CumulativeCurve(Locked):
 
 
 def cumulative_curve(cells: ScoreCells, *, confidence_level: float = 0.95) -> CumulativeCurve:
-    """Cumulative score and outcome by fractile; at most 900 points, the extremes among them.
+    """Cumulative score and outcome by fractile, at no more than 900 points, with the extremes.
 
     References
     ----------
@@ -99,7 +100,7 @@ def cumulative_curve(cells: ScoreCells, *, confidence_level: float = 0.95) -> Cu
 
 
 def _null_half_width(cells: ScoreCells, confidence_level: float) -> float:
-    """The KS error that calibrated scores stay below, as the KS test has it."""
+    """The quantile of the KS error of calibrated scores, as in the KS test."""
     if few_scores(cells):
         largest = np.abs(simulated_differences(cells, random_state=0)).max(axis=0)
         return float(np.quantile(largest, confidence_level))

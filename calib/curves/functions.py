@@ -1,4 +1,4 @@
-"""Calibration functions: what a fitted calibrator does to every score."""
+"""Calibration functions: the output of a fitted calibrator as a function of the score."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ GRID_SIZE = 201
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LambdaPath:
-    """How a calibrator's smoothness was chosen: cross-validated loss by weight of the penalty.
+    """How the smoothing of a calibrator was chosen: cross-validated loss by penalty.
 
     Attributes
     ----------
     lambdas, losses : ndarray of shape (p,)
-        Weight of the penalty, and the cross-validated loss of a row at it.
+        Penalty, and the cross-validated loss per row.
     degrees : ndarray of shape (p,) or (0,)
-        Effective degrees of freedom; empty where the method does not count them.
+        Effective degrees of freedom. Empty if the method does not compute them.
     chosen : int
         Position of the lambda in use.
 
     Raises
     ------
     ValueError
-        If the lengths differ, or if `chosen` is no position.
+        If the lengths differ, or `chosen` is not a position.
     """
 
     lambdas: FloatArray
@@ -64,14 +64,13 @@ class CalibrationFunction(Locked):
     Attributes
     ----------
     score, calibrated : ndarray of shape (g,)
-        Empty where the calibrator reads whole rows of a matrix, which no curve of one score can
-        show.
+        Uncalibrated and calibrated scores. Empty if the calibrator reads whole rows of a matrix.
     knots : ndarray of shape (k,)
-        Scores at which the function bends, if it has knots.
+        Scores at which the function changes its formula, if there are any.
     formula : str
-        The function in words and numbers.
+        Description of the function in words and numbers.
     path : LambdaPath or None
-        How its smoothness was chosen, if it was.
+        How the smoothing was chosen. None if the method has no smoothing.
     """
 
     score: FloatArray
@@ -82,7 +81,7 @@ class CalibrationFunction(Locked):
 
     @property
     def has_curve(self) -> bool:
-        """Whether the calibrator is one of a single score."""
+        """Whether the calibrator is a function of one score."""
         return len(self.score) > 0
 
     def frame(self) -> pd.DataFrame:
@@ -97,10 +96,11 @@ class CompactLogitCurve(Locked):
     Attributes
     ----------
     epsilon, rule : float
-        Epsilon in use, and the one that the paper's rule gives for these scores.
+        Epsilon in use, and epsilon by the rule of Lucena 2018 for these scores.
     score, transformed : ndarray of shape (g,)
     n_outside : int
-        Rows with a score outside [epsilon, 1 - epsilon], where the transform is the identity.
+        Number of rows with a score outside [epsilon, 1 - epsilon], where the transform is the
+        identity.
     """
 
     epsilon: float
@@ -115,7 +115,7 @@ class CompactLogitCurve(Locked):
 
 
 class FittedMap(Protocol):
-    """What is needed of a fitted calibrator to draw it."""
+    """The parts of a fitted calibrator that are needed for its curve."""
 
     def predict(self, scores: FloatArray, /) -> FloatArray: ...
 
@@ -125,7 +125,7 @@ class FittedMap(Protocol):
 
 
 def score_grid() -> FloatArray:
-    """Scores from 0 to 1, even in the middle and dense towards both ends, where they are steep.
+    """Scores from 0 to 1: evenly spaced in the middle, and dense near 0 and 1.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def score_grid() -> FloatArray:
 
 
 def calibration_function(fitted: FittedMap) -> CalibrationFunction:
-    """Read a fitted calibrator on the grid."""
+    """Evaluate a fitted calibrator on the grid."""
     grid = score_grid()
     return CalibrationFunction(
         grid, fitted.predict(grid), fitted.knots(), fitted.formula(), lambda_path(fitted)
@@ -147,15 +147,15 @@ def calibration_function(fitted: FittedMap) -> CalibrationFunction:
 
 
 def without_curve(formula: str) -> CalibrationFunction:
-    """A calibrator of whole rows: its formula alone."""
+    """A calibrator of whole rows, of which there is only the formula."""
     nothing = np.empty(0)
     return CalibrationFunction(nothing, nothing, nothing, formula)
 
 
 def lambda_path(fitted: Any) -> LambdaPath | None:
-    """The path of a calibrator that has one: the attributes `lambdas_`, `cv_losses_` and `lambda_`.
+    """The path of a calibrator with the attributes `lambdas_`, `cv_losses_` and `lambda_`.
 
-    A calibrator of which all scores were equal has an empty path, and nothing to show.
+    If all scores were equal, the path is empty and the result is None.
     """
     lambdas: FloatArray = getattr(fitted, "lambdas_", np.empty(0))
     if not len(lambdas):
@@ -166,6 +166,6 @@ def lambda_path(fitted: Any) -> LambdaPath | None:
 
 
 def compact_logit_curve(epsilon: float, rule: float, n_outside: int) -> CompactLogitCurve:
-    """Read the compact logit on the grid."""
+    """Evaluate the compact logit on the grid."""
     grid = score_grid()
     return CompactLogitCurve(epsilon, rule, grid, compact_logit(grid, epsilon), n_outside)

@@ -1,4 +1,4 @@
-"""Observed frequency as a function of the score, without bins: CORP and smooth curves."""
+"""Observed frequency as a function of the score without bins: CORP and smooth curves."""
 
 from __future__ import annotations
 
@@ -27,18 +27,17 @@ STRETCHES = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RateCurve(Locked):
-    """A curve of observed frequency over the score, with its pointwise band; arrays of shape (p,).
+    """A curve of the observed frequency with a pointwise band. Arrays have the shape (p,).
 
     Attributes
     ----------
     kind : {"corp", "smooth"}
     score : ndarray
-        Not decreasing; straight lines between points.
+        Scores in non-decreasing order. The curve is linear between points.
     observed : ndarray
         Estimated frequency of the positive class at the score.
     low, high : ndarray
-        Bounds that hold the true frequency at the score with probability `confidence_level`, one
-        score at a time.
+        Pointwise confidence bounds of the true frequency at the score.
     confidence_level : float
     """
 
@@ -70,7 +69,7 @@ def check_level(confidence_level: float) -> None:
 def local_design_effect(
     cells: ScoreCells, clusters: Replicates | None, score: FloatArray
 ) -> FloatArray:
-    """How many times as much as independent ones the rows near each score vary.
+    """Design effect near each score: variance relative to independent rows.
 
     Parameters
     ----------
@@ -89,7 +88,7 @@ def local_design_effect(
 
 
 def whole_design_effect(cells: ScoreCells, clusters: Replicates | None) -> float:
-    """The same of all rows together: a curve that is stiff joins them over wide ranges."""
+    """Design effect of all rows together, for a smooth curve, which joins rows over wide ranges."""
     if clusters is None:
         return 1.0
     gap, s = clusters.gap[-1], cells.score
@@ -109,10 +108,9 @@ def smooth_curve(
     """Smoothing-spline estimate of the observed frequency, with a pointwise band.
 
     The spline is that of the integrated calibration index. The band is normal on the log-odds
-    scale, with the standard error of the fit when its penalty is read as a prior. It needs no
-    resampling, and where the fit smooths too much it is wide enough for that too. Where rows come
-    in clusters the fit counts as many rows as bend a curve as much if they are independent, and the
-    band as many as move all of it as much.
+    scale. Its standard error is that of a Bayesian posterior, in which the penalty is the prior; it
+    also covers the bias from smoothing. If rows have clusters, the fit and the band use the number
+    of rows divided by a design effect.
 
     Parameters
     ----------
@@ -126,8 +124,8 @@ def smooth_curve(
     Returns
     -------
     RateCurve
-        About 200 points, half of them even in score and half in weight. Where all scores or all
-        outcomes are equal, the base rate with its Wilson interval.
+        About 200 points: one half evenly spaced by score, one half by weight. If all scores or all
+        outcomes are equal, it is the base rate with its Wilson interval.
 
     Raises
     ------
@@ -186,12 +184,11 @@ def corp_curve(
 ) -> RateCurve:
     """Isotonic regression (PAV) of the outcome on the score, with a pointwise band.
 
-    The band is the percentile bootstrap over rows. It fails where a block holds one outcome only,
-    as at the ends: every resample of such a block is the same, and nearly so with fewer than five
-    rows of the rarer outcome. There the block's Wilson interval is added. Since no true frequency
-    falls, a bound holds for all larger (or smaller) scores too. Rows are resampled in at most about
-    256 buckets of score. Where they come in clusters, as many are drawn as would vary as much if
-    they were independent.
+    The band is a percentile bootstrap over rows. If a block has fewer than five rows of one
+    outcome, resamples hardly vary, so the Wilson interval of the block is added. The bounds are
+    made monotone, because the true frequency is assumed not to fall. Rows are resampled in at most
+    about 256 buckets of score. If rows have clusters, the number of drawn rows is divided by the
+    design effect.
 
     Parameters
     ----------
@@ -205,8 +202,8 @@ def corp_curve(
     Returns
     -------
     RateCurve
-        Points at the lowest and the highest score of every block (of more than 300 blocks, of some
-        300), and where the band was resampled.
+        Points at the lowest and the highest score of each block (if there are more than 300 blocks,
+        of about 300), and at the buckets of the bootstrap.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The reliability diagram: observed frequency against mean score, bin by bin."""
+"""The reliability diagram: observed frequency against mean score of each bin."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ FEW_ROWS = 30
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class ReliabilityCurve(Locked):
-    """Occupied bins of a reliability diagram, in increasing order of score; arrays of shape (b,).
+    """The bins of a reliability diagram that have rows, sorted by score. Arrays: shape (b,).
 
     Attributes
     ----------
     low_edge, high_edge : ndarray
-        Bounds of each bin: right-closed, the first bin closed on both sides.
+        Edges of each bin. Bins are right-closed; the first bin is closed on both sides.
     rows, weight, positive : ndarray
-        Rows, total weight and positive weight of each bin.
+        Number of rows, total weight and positive weight of each bin.
     mean_score, observed : ndarray
         Mean predicted probability and observed frequency.
     low, high : ndarray
         Wilson interval of `observed`.
     band_low, band_high : ndarray
-        Consistency band: where `observed` falls if the scores are calibrated, of each bin alone or
-        of all bins together.
+        Consistency band: range of `observed` if the scores are calibrated.
     n_empty : int
-        Bins without rows, which are left out.
+        Number of bins without rows, which are left out.
     strategy : str
     confidence_level : float
+        Level of the intervals and of the band.
     band : {"per_bin", "simultaneous"}
-        Whether each bin, or all bins together, are in their band with that probability.
+        Whether the level of the band applies to each bin, or to all bins together.
     """
 
     low_edge: FloatArray
@@ -67,7 +67,7 @@ class ReliabilityCurve(Locked):
 
     @property
     def few(self) -> BoolArray:
-        """Whether a bin has fewer than 30 rows, too few to trust its dot."""
+        """Whether a bin has fewer than 30 rows, so that its dot is unreliable."""
         return self.rows < FEW_ROWS
 
     def frame(self) -> pd.DataFrame:
@@ -98,19 +98,18 @@ def reliability_curve(
     clusters: Replicates | None = None,
     band: Band = "per_bin",
 ) -> ReliabilityCurve:
-    """Bin the cells and count.
+    """Compute the reliability diagram of some cells.
 
     Parameters
     ----------
     confidence_level : float
-        Of the Wilson intervals and of the consistency band.
+        Level of the Wilson intervals and of the consistency band, in (0, 1).
     clusters : Replicates, optional
-        Resamples of the clusters that the rows come in: both are then of as many rows as would
-        vary as much if they were independent.
+        Resamples of the clusters of the rows. Intervals and band then use the number of rows
+        divided by the design effect.
     band : {"per_bin", "simultaneous"}
-        Of a calibrated model each dot is in the band with probability `confidence_level`, or all
-        dots are. By cluster the latter is the quantile, over the resamples, of the largest
-        deviation among the bins in units of their standard deviation.
+        Whether the level of the band applies to each dot, or to all dots together. With clusters,
+        the simultaneous band uses the quantile of the largest standardised deviation in resamples.
 
     References
     ----------
@@ -143,7 +142,7 @@ def reliability_between(
     clusters: Replicates | None = None,
     band: Band = "per_bin",
 ) -> ReliabilityCurve:
-    """The same with the bins' edges given; `strategy` says what they were made from."""
+    """As `reliability_curve`, with given edges. `strategy` is the strategy that made them."""
     bins = bin_between(cells, edges)
     effect = np.ones(len(bins)) if clusters is None else clusters.design_effect(bins)
     low, high = wilson_interval(bins.observed, bins.effective_rows / effect, confidence_level)
@@ -182,7 +181,7 @@ def _of_all(
     confidence_level: float,
     clusters: Replicates,
 ) -> tuple[FloatArray, FloatArray]:
-    """Band of all bins together by cluster: bins that share clusters are not independent."""
+    """Simultaneous band by cluster: bins that share clusters are not independent."""
     spread = calibrated_spread(cells, bins) * np.sqrt(effect)
     half = spread * np.quantile(clusters.largest_deviation(bins, spread), confidence_level)
     return np.maximum(bins.mean_score - half, 0.0), np.minimum(bins.mean_score + half, 1.0)

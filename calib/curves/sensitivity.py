@@ -1,4 +1,4 @@
-"""How much ECE depends on its bins: its value and interval from few bins to many."""
+"""Sensitivity of ECE to the number of bins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MIN_BINS, MAX_BINS = 5, 50
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SensitivityCurve(Locked):
-    """ECE with one strategy over the number of bins; arrays of shape (m,).
+    """ECE by number of bins, with one strategy. Arrays have the shape (m,).
 
     Attributes
     ----------
@@ -25,12 +25,11 @@ class SensitivityCurve(Locked):
     n_bins : ndarray of int
     ece : ndarray
     low, high : ndarray
-        Its interval.
+        Interval of ECE.
     noise_floor : ndarray
-        What calibrated scores show on average.
+        Mean ECE of calibrated scores.
     noise : ndarray
-        What sampling alone adds up to: calibrated scores stay below it with probability
-        `confidence_level`.
+        Quantile of the ECE of calibrated scores at level `confidence_level`.
     confidence_level : float
     """
 
@@ -45,11 +44,11 @@ class SensitivityCurve(Locked):
 
     @property
     def miscalibrated(self) -> BoolArray:
-        """Whether the error is more than calibrated scores would show: its interval excludes 0."""
+        """Whether ECE is larger than expected by chance: its interval excludes 0."""
         return self.ece > self.noise
 
     def frame(self) -> pd.DataFrame:
-        """One row a number of bins."""
+        """One row per number of bins."""
         return pd.DataFrame(
             {
                 "strategy": self.strategy,
@@ -84,7 +83,7 @@ class Sensitivity:
         return 0.0 < self.share < 1.0
 
     def frame(self) -> pd.DataFrame:
-        """One row a strategy and number of bins."""
+        """One row per strategy and number of bins."""
         return pd.concat([self.uniform.frame(), self.quantile.frame()], ignore_index=True)
 
 
@@ -96,14 +95,14 @@ def ece_sensitivity(
     most: int = MAX_BINS,
     confidence_level: float = 0.95,
 ) -> Sensitivity:
-    """ECE with its interval, from `fewest` to `most` bins, uniform and quantile.
+    """ECE with its interval from `fewest` to `most` bins, for uniform and quantile bins.
 
     Parameters
     ----------
     replicates : Replicates
-        Of the same rows: ``analysis.held_out.replicates[key]``.
+        Resamples of the same rows: ``analysis.held_out.replicates[key]``.
     fewest, most : int
-        At least 1.
+        Range of the number of bins, at least 1.
 
     Raises
     ------

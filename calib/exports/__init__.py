@@ -1,4 +1,4 @@
-"""Fitted calibrators as JSON, SQL, Python, JavaScript and ONNX, each run before it is written."""
+"""Export of fitted calibrators as JSON, SQL, Python, JavaScript and ONNX, with test scores."""
 
 from __future__ import annotations
 
@@ -47,27 +47,28 @@ def export(
     analysis: Analysis | None = None,
     classes: Sequence[str] | None = None,
 ) -> Path:
-    """Write a fitted calibrator to a file that gives the same numbers elsewhere.
+    """Write a fitted calibrator to a file that gives the same numbers in another environment.
 
-    The form is that of the suffix: .json (which `load_calibrator` reads), .sql, .py, .js or .onnx.
-    Every file contains test scores, and is run at them before it is written if its engine is
-    installed.
+    The suffix selects the format: .json (which `load_calibrator` reads), .sql, .py, .js or .onnx.
+    Every file contains test scores with their calibrated scores. If an engine for the format is
+    installed, the file is run at these scores before it is written.
 
     Parameters
     ----------
     fitted : Calibrator, MatrixCalibrator or ExportedCalibrator
     path : str or Path
     dialect : str, optional
-        Of SQL: duckdb (the default), postgres, sqlite, spark, databricks, bigquery, snowflake,
+        SQL dialect: duckdb (the default), postgres, sqlite, spark, databricks, bigquery, snowflake,
         redshift, trino, clickhouse, tsql or mysql.
     table : str
-        Table that the query reads.
+        Name of the table that the SQL query reads.
     columns : sequence of str, optional
-        Columns of the scores in SQL: "score", or the names of the classes.
+        Names of the score columns in SQL. Default: "score", or the names of the classes.
     analysis : Analysis, optional
-        Its data and the method's held-out metrics are written into the file.
+        If given, the file also contains a summary of its data and the held-out metrics of the
+        method.
     classes : sequence of str, optional
-        Names of the classes of a matrix; their numbers if not given.
+        Names of the classes of a matrix. Default: their indices.
 
     Returns
     -------
@@ -77,11 +78,10 @@ def export(
     Raises
     ------
     ExportError
-        If a value is off by more than 2 units in the last place at a test score, which is named;
-        nothing is written. All engines use the same basic operations, so none of those that are
-        tested differs in the last bit.
+        If the file differs from the calibrator by more than 2 units in the last place at a test
+        score. The message names the score, and no file is written.
     ValueError
-        If the suffix, the dialect or the columns are unknown.
+        If the suffix or the dialect is unknown, or the number of columns is wrong.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def export(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Offer:
-    """One form of a calibrator, ready to be shown and downloaded."""
+    """One format of an exported calibrator, for display and download."""
 
     label: str
     file_name: str
@@ -112,7 +112,7 @@ class Offer:
 
     @property
     def row(self) -> dict[str, str | int | bool]:
-        """A row of the verification table."""
+        """A row of the verification table on the page."""
         engine = "NumPy" if self.run is None else self.run.engine
         here = self.run is None or self.run.here
         ulps = 0 if self.run is None else self.run.ulps
@@ -130,16 +130,16 @@ def offer(
     analysis: Analysis | None = None,
     classes: Sequence[str] | None = None,
 ) -> Offer:
-    """All that a page needs to show one form: code, file, and how it was tried.
+    """Make one format of a calibrator for a page: code, file content, and how it was tested.
 
     Parameters
     ----------
     suffix : str
         A key of `TARGETS`.
     dialect, table, columns, analysis, classes
-        As for `export`.
+        As in `export`.
     name : str
-        Of the file, without its suffix.
+        Name of the file without its suffix.
     """
     target = _target(suffix)
     label = f"{target.label} ({dialect or 'duckdb'})" if suffix == ".sql" else target.label

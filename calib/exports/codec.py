@@ -1,4 +1,4 @@
-"""Forms as JSON and back; what comes back is checked entry by entry before it is used."""
+"""Forms as JSON and back. Every entry that is read is checked before it is used."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Json = dict[str, Any]
 
 
 class ExportError(ValueError):
-    """What is wrong with an exported calibrator, in a sentence."""
+    """An exported calibrator is not valid. The message says what is wrong."""
 
 
 def encode(value: Any) -> Any:
@@ -51,7 +51,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(given: Any, n_classes: int | None) -> Form | RowsForm:
-    """The form that JSON tells, of one score or of rows of so many classes.
+    """Read a form from JSON, of one score or of rows with this number of classes.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""From a fitted calibrator to what its file tells."""
+"""The contents of the file of a fitted calibrator."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ def describe(
     analysis: Analysis | None = None,
     classes: tuple[str, ...] | None = None,
 ) -> ExportedCalibrator:
-    """What the file of a fitted calibrator tells.
+    """The contents of the file of a fitted calibrator, with test scores.
 
     Raises
     ------
     ExportError
-        If its form does not give the fitted calibrator's own numbers; the score is named.
+        If its form does not give the same numbers as the fitted calibrator. The message names the
+        score.
     """
     method = method_of(fitted)
     matrix = isinstance(fitted, MatrixCalibrator)

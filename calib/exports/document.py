@@ -1,4 +1,4 @@
-"""The JSON file of a fitted calibrator: the source of every other form, with its test values."""
+"""The JSON file of a fitted calibrator, from which all other formats are made."""
 
 from __future__ import annotations
 
@@ -26,33 +26,34 @@ MAX_ULPS = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExportedCalibrator:
-    """A fitted calibrator as its JSON file tells it.
+    """A fitted calibrator that was read from its JSON file.
 
     Attributes
     ----------
     method, label, formula : str
-        Key and label of the method, and the fitted function in words and numbers.
+        Key and label of the method, and description of the fitted function.
     parameters : mapping
-        Of the estimator, as they were given.
+        Parameters of the estimator.
     form : Form or RowsForm
         The fitted function.
     classes : tuple of str or None
-        Names of the classes, in the order of the columns; None for one score.
+        Names of the classes in the order of the columns. None for one score per row.
     n_rows : int
-        Rows that were fitted.
+        Number of fitted rows.
     fitted_range : tuple of float or None
-        Lowest and highest score that was fitted: outside of it the function extrapolates.
+        Lowest and highest fitted score. Outside of it the function extrapolates.
     base_rate : tuple of float
-        Share of positives in the fitted rows, or of each class.
+        Share of positive rows among the fitted rows, or of each class.
     monotone : bool
         Whether the function never falls.
     versions : mapping of str to str
+        Versions of calib and of its main dependencies.
     data : mapping or None
         Name, fingerprint and number of rows of the data that were analysed.
     held_out : mapping or None
-        Metrics on rows that the calibrator was not fitted on, by key.
+        Held-out metrics by key.
     scores, expected : ndarray
-        Test values.
+        Test scores, and their calibrated scores.
     """
 
     method: str
@@ -73,19 +74,26 @@ class ExportedCalibrator:
 
     @property
     def matrix(self) -> bool:
-        """Whether it takes one score per class."""
+        """Whether the calibrator needs one score per class."""
         return self.classes is not None
 
     def predict(self, scores: ArrayLike) -> FloatArray:
-        """Calibrated probabilities, as the fitted calibrator gives them.
+        """Calibrated probabilities, equal to those of the fitted calibrator.
 
         Parameters
         ----------
-        scores : array-like of shape (n,), or (n, m) with one column per class
+        scores : array-like of shape (n,) or (n, m)
+            Scores in [0, 1], or one column per class.
 
         Returns
         -------
         ndarray of the same shape
+            Probabilities in [0, 1].
+
+        Raises
+        ------
+        ValueError
+            If a score is not allowed, or the number of columns is wrong.
         """
         if self.classes is None:
             return self._values(check_scores(scores, "scores"))
@@ -105,7 +113,7 @@ class ExportedCalibrator:
             return np.column_stack(self.form(ON_ARRAYS, [column / total for column in columns]))
 
     def json(self) -> str:
-        """The file's text."""
+        """The text of the file."""
         content = {"format": FORMAT, "schema": SCHEMA}
         content |= {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
         content["tests"] = {"scores": _hex(self.scores), "expected": _hex(self.expected)}
@@ -133,12 +141,12 @@ def _seal(content: Json) -> str:
 
 
 def read_document(text: str | bytes) -> ExportedCalibrator:
-    """The calibrator that a JSON file tells; every entry is checked.
+    """Read a calibrator from a JSON file. Every entry is checked.
 
     Raises
     ------
     ExportError
-        If it is no such file, was changed, or does not give its own test values.
+        If the file is of another kind, was changed, or does not reproduce its test values.
     """
     content = parse(text)
     names = tuple(f.name for f in fields(ExportedCalibrator))[:-2]
@@ -176,12 +184,12 @@ def read_document(text: str | bytes) -> ExportedCalibrator:
 
 
 def check_values(made: ExportedCalibrator, found: FloatArray, who: str) -> int:
-    """The largest distance from the expected test values, in ulp.
+    """The largest difference from the expected test values, in units in the last place (ulp).
 
     Raises
     ------
     ExportError
-        If it is more than 2; the first such score is named.
+        If it is more than 2. The message names the first such score.
     """
     if found.shape != made.expected.shape:
         raise ExportError(f"{who} must give {made.expected.shape} values, got {found.shape}.")

@@ -1,4 +1,4 @@
-"""Every form of an exported calibrator: how it is written, which engine runs it, how near it is."""
+"""Formats of exported calibrators: how each is written, and which engine tests it."""
 
 from __future__ import annotations
 

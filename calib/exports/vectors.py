@@ -75,7 +75,7 @@ def _at_knots(form: RowsForm, m: int, n: int) -> list[FloatArray]:
 
 
 def ulps(expected: FloatArray, found: FloatArray) -> IntArray:
-    """How many floats lie between two numbers that are not negative; a huge number for NaN.
+    """Number of floats between two non-negative numbers; a huge number for NaN.
 
     Examples
     --------

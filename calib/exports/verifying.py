@@ -1,4 +1,4 @@
-"""Whether an exported file still gives its calibrator's numbers; the file is not trusted."""
+"""Verify that an exported file still gives the numbers of its calibrator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from calib.exports.targets import (
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A file that gives the numbers of its calibrator."""
+    """The result for a file that gives the numbers of its calibrator."""
 
     made: ExportedCalibrator
     engine: str  # what ran it; NumPy for JSON
@@ -34,7 +34,7 @@ class Verified:
 
     @property
     def sentence(self) -> str:
-        """What was found, in words."""
+        """The result in words."""
         n = f"{len(self.made.scores):,} test scores"
         if not self.here and not self.engine.startswith("DuckDB"):
             return f"pass: the text is what calib writes; not executed here: no {self.engine}"
@@ -44,22 +44,31 @@ class Verified:
 
 
 def load_calibrator(path: str | Path) -> ExportedCalibrator:
-    """A fitted calibrator from its JSON file.
+    """Read a fitted calibrator from its JSON file.
 
     Parameters
     ----------
     path : str or Path
-        As `export` wrote it, ending in .json.
+        A .json file that `export` wrote.
 
     Returns
     -------
     ExportedCalibrator
-        Its `predict` gives the numbers of the calibrator that was exported.
+        Its `predict` gives the same numbers as the calibrator that was exported.
 
     Raises
     ------
     ExportError
-        If it is not such a file, was changed, or does not give its own test values.
+        If the file is of another kind, was changed, or does not reproduce its test values.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import calib
+    >>> fitted = calib.calibrator("platt").fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1])
+    >>> path = calib.export(fitted, Path(tempfile.mkdtemp()) / "platt.json")
+    >>> calib.load_calibrator(path).formula
+    '1 / (1 + exp(-(1.84 s - 0.92)))'
     """
     path = Path(path)
     if path.suffix.lower() != ".json":
@@ -68,20 +77,24 @@ def load_calibrator(path: str | Path) -> ExportedCalibrator:
 
 
 def verify(path: str | Path) -> Verified:
-    """Run an exported calibrator at its test scores.
+    """Run an exported calibrator at its test scores, and compare the results.
 
-    Code in other languages than SQL is run only where it is what calib itself writes for the
-    source that the file carries: a changed file is never run.
+    A changed Python or JavaScript file is never run. A changed query or ONNX model is run only if
+    it has no other operations than those that calib writes.
 
     Parameters
     ----------
     path : str or Path
         A .json, .sql, .py, .js or .onnx file.
 
+    Returns
+    -------
+    Verified
+
     Raises
     ------
     ExportError
-        If the file does not give its calibrator's numbers; the first score that fails is named.
+        If the file does not give the numbers of its calibrator. The message names the first score.
     """
     path = Path(path)
     target = TARGETS.get(path.suffix.lower())

@@ -1,6 +1,6 @@
-"""Counting where the data live: an engine runs one GROUP BY per column, and only cells come back.
+"""Count predictions where they are stored: an engine runs one GROUP BY per column.
 
-The only place that imports engines.
+Only the counts are returned. No other package imports engines.
 """
 
 from __future__ import annotations
@@ -62,68 +62,73 @@ def scan(
     progress: Progress | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> Aggregate:
-    """Count predictions where they are stored; no rows are returned.
+    """Count predictions where they are stored. No rows are returned.
 
-    It gives the cells that `calib.aggregate` gives of the same rows. A path is read by DuckDB, in
-    bounded memory; a frame by its own engine, with one lazy query per slice column.
+    The result has the same cells as `calib.aggregate` of the same rows. Files are read by DuckDB in
+    bounded memory. A frame is read by its own engine, with one lazy query per slice column.
 
     Parameters
     ----------
     source : path, glob, folder or frame
-        Parquet, CSV or Arrow files; a folder of them, also of Hive partitions; a DuckDB database;
-        or a frame: a DuckDB relation, a Polars DataFrame or LazyFrame, a PyArrow table or
-        dataset, or a frame of pandas, Dask, Ibis or PySpark. Or the result of the query that
-        `calib.scan_sql` prints, as CSV or Parquet: of what follows it needs `positive` only.
-    outcome, score : str
-        Columns of the labels, and of the scores of the positive class; or one score column per
-        class, of which a view is counted. Labels are matched to columns as `calib.load` does it.
+        One of: Parquet, CSV or Arrow files; a folder of them, also with Hive partitions; a DuckDB
+        database; a DuckDB relation, a Polars DataFrame or LazyFrame, a PyArrow table or dataset, or
+        a frame of pandas, Dask, Ibis or PySpark; the result of the query of `calib.scan_sql` as CSV
+        or Parquet (then only `positive` is used of the other arguments).
+    outcome : str
+        Column of the labels.
+    score : str or sequence of str
+        Column of the scores of the positive class, or one column per class. In the latter case a
+        view is counted, and labels are matched to columns as in `calib.load`.
     view : str
-        Of one score column per class: "top:1" (the default), the largest score against "is it that
-        class", or "class:k", the score of class k against "is it k".
+        View of one score column per class. "top:1" (the default): the highest score; the outcome is
+        whether its class is the true class. "class:k": the score of class k; the outcome is whether
+        k is the true class.
     models : sequence of str
-        Instead of `score`, the score columns of several models, each of which is counted by itself:
-        `Aggregate.of_model` takes one out of the result.
+        Score columns of several models, in place of `score`. Each is counted separately, see
+        `Aggregate.of_model`.
     model : str, optional
-        Column that names the model of each row, 1 to 100 models; rows without a name are left out
-        or are an error, as `drop_missing` says.
+        Column that names the model of each row, with 1 to 100 models. Rows without a name are
+        treated as `drop_missing` says.
     slices : sequence of str
-        Columns to count by. Numbers are cut in ranges as `calib.load` and `calib.aggregate` do.
+        Slice columns. Columns with many numbers are cut into ranges as in `calib.aggregate`.
     time : str, optional
-        Column of time; dates are counted by day.
+        Time column. Dates are counted by day.
     weight : str, optional
         Column of row weights.
     positive : object, optional
-        Label that counts as positive, or several. If None, a label such as 1 or "yes".
+        The label, or several labels, of positive rows. Default: guessed, for example 1 or "yes".
     transform : str
-        How scores are converted to probabilities: "percent", "tenths", "logit" or "clip"; with one
+        How scores are converted to probabilities: "percent", "tenths", "logit" or "clip". With one
         column per class also "softmax" or "normalize".
     swap : bool
-        Use 1 - score.
+        Whether to replace each score by 1 - score.
     drop_missing : bool
-        Leave out rows whose outcome, score, weight, split, fold or group is missing; they are
-        counted in `Aggregate.set_aside`. Otherwise such rows are an error.
+        Whether to leave out rows with a missing outcome, score, weight, split, fold or group. They
+        are counted in `Aggregate.set_aside`. If False, such rows are an error.
     split : str, optional
-        Column that marks test rows and calibration rows.
+        Column that separates test rows from calibration rows.
     test_value : object, optional
-        Its value that marks test rows.
+        Value of that column for test rows.
     fold : str, optional
         Column of cross-validation folds.
     group : str, optional
-        Column of clusters. More than 1,000 are put together at random, by a hash, into 512 groups
-        of whole clusters, which intervals and folds then take as the clusters.
+        Column of clusters. If there are more than 1,000, a hash joins them into 512 random groups
+        of whole clusters, which intervals and folds then use as clusters.
     table : str, optional
         Table of a DuckDB database.
     name : str, optional
-        What the data are called.
+        Name of the data.
     n_ranges : int
-        Ranges of a slice column of many numbers.
+        Number of ranges into which a slice column with many numbers is cut.
     max_scores : int
-        With at most this many distinct scores each cell is one score, and counts are lossless.
+        If there are at most this many distinct scores, every cell is one score.
     progress : callable, optional
-        Called with the share of the work that is done and what is being done, ten times a second.
+        Called ten times per second as ``progress(share, step)``: the share that is done, 0 to 1,
+        and the current step.
     cancel : callable, optional
-        Called as often, without arguments; once it returns True the running query is interrupted
-        (DuckDB of files, Spark) or is the last one (other engines), and an InputError is raised.
+        Called ten times per second without arguments. If it returns True, the running query is
+        interrupted (DuckDB of files, Spark) or no further query is started (other engines), and an
+        InputError is raised.
 
     Returns
     -------
@@ -132,7 +137,8 @@ def scan(
     Raises
     ------
     InputError
-        A ValueError. Its message says what is wrong, and which argument repairs it.
+        If rows or arguments are not allowed. The message says which argument repairs it. It is a
+        ValueError.
 
     Examples
     --------
@@ -227,29 +233,30 @@ def rows_between(
     table: str | None = None,
     limit: int = 100,
 ) -> pd.DataFrame:
-    """Some rows of a range of scores, such as a bin, fetched from the source on demand.
+    """Read some rows in a range of scores, for example of a bin, from the source.
 
-    If there are more, the engine decides which ones: it stops as soon as it has enough.
+    If there are more than `limit`, the engine chooses the rows: it stops when it has enough.
 
     Parameters
     ----------
     source : path, glob, folder or frame
+        As in `scan`.
     low, high : float
-        Least and largest probability.
+        Lowest and highest probability of the range.
     outcome, score, transform, swap, table
-        As for `scan`.
+        As in `scan`.
     limit : int
-        At most so many rows, 1 to 10,000.
+        Largest number of rows, 1 to 10,000.
 
     Returns
     -------
     DataFrame
-        With all columns of the source.
+        Rows with all columns of the source.
 
     Raises
     ------
     ValueError
-        If the range or the limit is invalid, or the source cannot be read.
+        If the range or the limit is not allowed, or the source cannot be read.
 
     Examples
     --------
@@ -271,7 +278,7 @@ def rows_between(
 
 
 def _fingerprint(aggregate: Aggregate) -> str:
-    """SHA-256 over what was counted: no engine gives all bytes of all rows."""
+    """SHA-256 of the counts, because engines do not return the bytes of the rows."""
     digest = hashlib.sha256(repr([astuple(part) for part in aggregate.parts]).encode())
     table, strata = aggregate.table, aggregate.strata
     for values in (table.key, table.outcome, table.rows, table.low, table.high):

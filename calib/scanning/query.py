@@ -1,4 +1,4 @@
-"""The counting query as text, for engines that nothing here connects to."""
+"""The counting query as text, for engines to which calib cannot connect."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def scan_sql(
     time: str | None = None,
     weight: str | None = None,
 ) -> str:
-    """The query that counts predictions into cells, to be run where they are.
+    """Print the SQL query that counts predictions into cells, to be run in a database.
 
-    Its result is small and holds no rows of the table. Saved as CSV or Parquet, `calib.scan`,
-    ``calib report`` and ``calib check`` read it. Rows that cannot be used are counted in it by
-    reason. Crowded cells are not cut in parts, as `calib.scan` cuts them: `Estimate.resolution`
-    says what that leaves open.
+    The result of the query is small and contains no rows of the table. Save it as CSV or Parquet:
+    `calib.scan`, ``calib report`` and ``calib check`` read it. It counts rows that cannot be used
+    by reason. Cells with many rows are not cut into parts, as `calib.scan` does; the effect on each
+    metric is at most its `Estimate.resolution`.
 
     Parameters
     ----------
@@ -66,17 +66,21 @@ def scan_sql(
         One of snowflake, bigquery, databricks, spark, postgres, redshift, trino, duckdb,
         clickhouse and tsql.
     table : str
-        With its schema, as in a query: ``"scoring.predictions"``.
+        Name of the table with its schema, as in a query: ``"scoring.predictions"``.
     outcome, score : str
-        Columns of the labels and of the scores of the positive class, in [0, 1]. A name of letters,
-        digits and underscores is read as the dialect reads it without quotation marks, any other as
-        it is written; put it in double quotes for that too.
+        Columns of the labels, and of the scores of the positive class in [0, 1]. A name of letters,
+        digits and underscores is used without quotation marks, so its case follows the rules of the
+        dialect. Any other name, and a name in double quotes, keeps its case.
     slices : sequence of str
-        Columns to count by.
+        Slice columns.
     time : str, optional
         Column of dates or times, which are counted by day.
     weight : str, optional
         Column of row weights.
+
+    Returns
+    -------
+    str
 
     Raises
     ------

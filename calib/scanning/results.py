@@ -1,4 +1,4 @@
-"""The result of `scan_sql`, saved by a person, as an Aggregate."""
+"""Read the saved result of the query of `scan_sql` as an Aggregate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ENDS = {"low": "calib_low", "high": "calib_high"}
 
 
 def is_result(path: Any) -> bool:
-    """Whether a file holds what the query of `scan_sql` gave."""
+    """Whether a file is a saved result of the query of `scan_sql`."""
     if isinstance(path, BufferedIOBase):
         return _is_result(path)
     if not isinstance(path, str | Path) or not Path(path).is_file():
@@ -55,20 +55,20 @@ def _is_result(file: BinaryIO | BufferedIOBase) -> bool:
 
 
 def read_result(path: str | Path | BufferedIOBase, positive: object = None) -> Aggregate:
-    """An Aggregate of what the query of `scan_sql` gave.
+    """Read a saved result of the query of `scan_sql` as an Aggregate.
 
     Parameters
     ----------
     path : path or binary file
         CSV with commas and a header, or Parquet.
     positive : object, optional
-        Label that counts as positive, or several; one that says so if None.
+        The label, or several labels, of positive rows. Default: guessed, for example 1 or "yes".
 
     Raises
     ------
     InputError
-        If rows of the table are outside [0, 1], the labels are unclear, or the file is of another
-        version.
+        If scores are outside [0, 1], it is unclear which label is positive, or the file is from
+        another version.
     """
     called = Path(path).name if isinstance(path, str | Path) else "The file"
     found = _frame(path)

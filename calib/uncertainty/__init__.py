@@ -1,4 +1,4 @@
-"""Uncertainty: resamples of rows or clusters, and the intervals that they give."""
+"""Uncertainty: resamples of rows or clusters, and intervals."""
 
 from calib.core.estimate import Estimate
 from calib.uncertainty.bootstrap import Bootstrap

@@ -1,4 +1,4 @@
-"""The interval of any metric, from resamples that are cells themselves."""
+"""Bootstrap intervals of any metric, from resamples of cells."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ MAX_CELLS = 1000
 
 
 class Bootstrap:
-    """Resamples of the rows behind some cells, drawn once for any number of metrics.
+    """Resamples of the rows of some cells, drawn once for any number of metrics.
 
     Parameters
     ----------
     cells : ScoreCells
     n_replicates : int
-        At least 1.
+        Number of resamples, at least 1.
     random_state : int
-        Seed of the draws.
+        Seed of the resamples.
 
     References
     ----------
@@ -82,12 +82,12 @@ class Bootstrap:
         n_replicates: int = 1000,
         random_state: int = 0,
     ) -> Bootstrap:
-        """The same from rows; where they come in clusters, `group` names each row's.
+        """Resample rows, or their clusters if `group` names the cluster of each row.
 
         Raises
         ------
         ValueError
-            If an array has another length, or holds a value that is not allowed.
+            If the arrays differ in length or contain a value that is not allowed.
         """
         rows = Predictions.from_arrays(y_true, y_prob, sample_weight, group=group).view()
         return cls.of_rows(rows, n_replicates=n_replicates, random_state=random_state)
@@ -96,7 +96,7 @@ class Bootstrap:
     def of_rows(
         cls, rows: BinaryView, *, n_replicates: int = 1000, random_state: int = 0
     ) -> Bootstrap:
-        """The same from a view of predictions; by cluster where it names groups."""
+        """Resample the rows of a view of predictions, or their clusters if it has groups."""
         cells = rows.cells()
         made = cls(cells, n_replicates=n_replicates, random_state=random_state)
         if rows.group is None:
@@ -123,19 +123,19 @@ class Bootstrap:
         Parameters
         ----------
         metric : callable
-            A number of one ScoreCells, such as ``calib.metrics.auc``, or
+            A function of ScoreCells that returns a number, such as ``calib.metrics.auc`` or
             ``lambda cells: brier_decomposition(cells).discrimination``.
         confidence_level : float
             In (0, 1).
         kind : {"percentile", "reflected", "error"}
-            "percentile" for what noise moves both ways; "reflected" where noise adds to it; "error"
-            for calibration errors that are a norm of gaps between outcome and score (ECE, KS,
-            Kuiper, smECE), which may be 0: see `calib.numerics.resampling.error_interval`.
+            "percentile" if the metric has no bias from noise; "reflected" if noise increases it;
+            "error" for calibration errors that can be 0 (ECE, KS, Kuiper, smECE), see
+            `calib.numerics.resampling.error_interval`.
 
         Returns
         -------
         Estimate
-            Without bounds where no resample has a value.
+            The bounds are NaN if no resample has a value.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class Bootstrap:
         return Estimate(value, *bounds, float(noise.mean()))
 
     def _samples(self) -> list[ScoreCells]:
-        """Each resample's cells, without those that were not drawn."""
+        """The cells of each resample, without cells that were not drawn."""
         few, samples = self._few, []
         unit = few.weight_sq / few.weight
         for positive, negative in _columns(self._positive, self._negative):
@@ -173,7 +173,7 @@ class Bootstrap:
         return samples
 
     def _noise(self) -> list[ScoreCells]:
-        """The cells with outcomes of calibrated scores, or noise as the resampled clusters show."""
+        """The cells with outcomes of calibrated scores, or with the noise of resampled clusters."""
         few = self._few
         expected = few.weight * few.score
         if self._n_clusters:

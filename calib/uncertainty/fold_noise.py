@@ -1,4 +1,4 @@
-"""What calibrators fitted in folds add to the noise of a held-out loss."""
+"""Variance of held-out losses that comes from fitting calibrators in folds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_BUCKETS = 512
 
 
 class Fitted(Protocol):
-    """What has been fitted, and calibrates scores."""
+    """A fitted calibrator."""
 
     def predict(self, scores: FloatArray) -> FloatArray:
         """Calibrated scores."""
@@ -27,9 +27,9 @@ class Fitted(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoldScores(Locked):
-    """The same points, calibrated by the calibrator of every fold.
+    """Scores of the same points by the calibrator of every fold.
 
-    A point stands for one row, or for the rows of one outcome whose scores are nearly equal.
+    A point is one row, or several rows with the same outcome and nearly equal scores.
     """
 
     outcome: BoolArray  # shape (m,)
@@ -39,12 +39,12 @@ class FoldScores(Locked):
 
     @classmethod
     def of(cls, cells: ScoreCells, fitted: Sequence[Fitted]) -> FoldScores:
-        """Calibrate at most about 512 runs of neighbouring scores; few cells stay as they are.
+        """Calibrate at most about 512 groups of neighbouring scores.
 
         Parameters
         ----------
         cells : ScoreCells
-            Of the uncalibrated scores.
+            Cells of the uncalibrated scores.
         fitted : sequence
             The calibrator of each fold.
         """
@@ -70,20 +70,19 @@ class FoldScores(Locked):
 
 
 def fold_variance(values: FloatArray, share_sq: FloatArray) -> float:
-    """Variance of a mean held-out loss that per-row losses do not show, as calibrators are noisy.
+    """Variance of a mean held-out loss that comes from fitting the calibrators.
 
-    Rows that are fitted on in one fold are scored in another: what two rows add to the held-out
-    loss together is counted once by the spread of the losses, which takes the calibrators as
-    given, and once more here. The sum over folds of squared deviations from the mean over folds is
-    k / (k - 1) times the jackknife's variance that leaves out one fold at a time.
+    The variance of per-row losses treats the calibrators as given. This function adds the variance
+    from fitting them: the sum over folds of squared deviations from the mean over folds, which is
+    k / (k - 1) times the variance of the jackknife that leaves out one fold.
 
     Parameters
     ----------
     values : ndarray of shape (k, m)
-        Loss of each point, or the difference between two methods' losses, under each fold's
-        calibrator.
+        Loss of each point, or difference of the losses of two methods, with the calibrator of each
+        fold.
     share_sq : ndarray of shape (m,)
-        See `FoldScores`.
+        Squared weight shares of the points, see `FoldScores`.
 
     Examples
     --------
@@ -107,28 +106,28 @@ def function_interval(
     points: FloatArray,
     confidence_level: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Where a calibrator fitted on other rows of the same source would lie, one score at a time.
+    """Pointwise interval of a calibration function, for refits on other rows of the same source.
 
-    The jackknife that leaves out one fold at a time, on the log-odds, with Student's quantile. What
-    no refit would change, a form that does not fit the data, is no part of it. Of isotonic
-    regression 95% intervals cover 90% to 93%.
+    It is a jackknife on the log-odds scale that leaves out one fold, with a Student quantile. It
+    does not contain the bias of a method whose form does not fit the data. For isotonic regression,
+    95% intervals have a coverage of 90% to 93%.
 
     Parameters
     ----------
     score, calibrated : ndarray of shape (g,)
-        The calibrator that was fitted on all rows.
+        The calibration function that was fitted on all rows.
     folds : FoldScores
-        Those of the folds.
+        Scores by the calibrators of the folds.
     points : ndarray of shape (m,)
-        The uncalibrated score of each of its points.
+        The uncalibrated score of each point of `folds`.
     confidence_level : float
         In (0, 1).
 
     Returns
     -------
     low, high : ndarray of shape (g,)
-        NaN beyond the scores of the data, and where a calibrator says exactly 0 or 1: refits there
-        show no spread, or an unbounded one.
+        NaN outside the range of the data, and at scores at which a calibrator gives exactly 0 or 1,
+        because the variance there is 0 or unbounded.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One method's calibration errors in every resample of the rows."""
+"""Calibration errors of one method in resamples of the rows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Errors:
 
     @property
     def noise_floor(self) -> float:
-        """Error that calibrated scores show on average."""
+        """Mean error of calibrated scores."""
         if self.expected is not None:
             return self.expected
         return float(self.noise.mean(dtype=np.float64))
@@ -53,7 +53,7 @@ class Errors:
         return Estimate(value, *bounds, self.noise_floor)
 
     def p_value(self, value: float) -> float:
-        """How often noise alone makes so large an error."""
+        """Share of the draws of calibrated scores with at least this error."""
         reached = int((self.noise >= value).sum())
         return (reached + 1) / (len(self.noise) + 1)
 
@@ -104,7 +104,7 @@ class ResampledSums(Locked):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replicates(Locked):
-    """What the intervals of one method need: prefix sums over its scores, in every resample."""
+    """Prefix sums over the scores of one method in every resample, for intervals."""
 
     score: FloatArray  # shape (p,): points, increasing
     # shape (p + 1, r + 1): sum of w (y - s) over the rows up to each point, as a share of the total
@@ -151,13 +151,13 @@ class Replicates(Locked):
         return Errors(error[1:] - error[0], np.abs(noise).max(axis=0))
 
     def design_effect(self, bins: Bins) -> FloatArray:
-        """How many times as much as with independent rows each bin's gap varies, at least once.
+        """Design effect of the gap of each bin: variance relative to independent rows, at least 1.
 
         Parameters
         ----------
         bins : Bins
-            Of the same rows. One that holds a single outcome shows no spread, and gets the mean of
-            the others; 1 if there are none.
+            Bins of the same rows. A bin with only one outcome has no variance and gets the mean of
+            the others, or 1 if there are none.
 
         References
         ----------
@@ -176,14 +176,14 @@ class Replicates(Locked):
         return effect
 
     def largest_deviation(self, bins: Bins, spread: FloatArray) -> FloatArray:
-        """Largest deviation of a calibrated bin in every draw of noise, in units of its spread.
+        """Largest standardised deviation of a calibrated bin in each draw.
 
         Parameters
         ----------
         bins : Bins
-            Of the same rows.
+            Bins of the same rows.
         spread : ndarray of shape (b,)
-            Standard deviation of each bin's gap; a bin without any is left out.
+            Standard deviation of the gap of each bin. Bins with 0 are left out.
         """
         at = self._bounds(bins)
         known = (spread > 0.0) & (np.diff(at) > 0)
@@ -205,7 +205,7 @@ class Replicates(Locked):
 
 
 def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
-    """Errors of one method's scores of the rows, shape (n,), in every resample."""
+    """Calibration errors of the scores of one method, shape (n,), in every resample."""
     mean = rows.mean(scores)
     share = rows.share_of_group
     score = (rows.share[0::2] * mean[0::2] + rows.share[1::2] * mean[1::2]) / share
@@ -240,17 +240,17 @@ def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
 
 
 def replicate_clusters(rows: BinaryView, cells: ScoreCells, seed: int = 0) -> Replicates | None:
-    """Errors of rows that are looked at alone, in resamples of their clusters.
+    """Calibration errors of rows in resamples of their clusters.
 
     Parameters
     ----------
     cells : ScoreCells
-        Of the same rows.
+        Cells of the same rows.
 
     Returns
     -------
     Replicates or None
-        None where no clusters are named.
+        None if the rows have no clusters.
     """
     if rows.group is None:
         return None
@@ -290,7 +290,7 @@ def _thin(score: FloatArray, share: FloatArray, ends: IntArray) -> IntArray:
 
 
 def _clusters_factor(rows: RowResamples) -> FloatArray:
-    """How little a few clusters tell of what they show when resampled."""
+    """Correction factor for resamples of few clusters."""
     rng = np.random.default_rng([rows.seed, 1])
     return student_factor(rows.n_clusters, rows.drawn.shape[1], rng)
 

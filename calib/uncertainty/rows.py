@@ -1,4 +1,4 @@
-"""The rows, resampled once for all methods: differences between methods are then paired."""
+"""Resamples of the rows that all methods share, so that their differences are paired."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ MANY = 50_000
 class RowResamples(Locked):
     """Resamples of rows, summed by group and outcome.
 
-    A group holds the rows of one score and fold, or, where there are many, of one narrow run of
-    uncalibrated scores: whatever a calibrator is, it gives them nearly the same score.
+    A group has the rows of one score and fold. If there are many, it has the rows of a narrow range
+    of uncalibrated scores, to which any calibrator gives nearly equal scores.
     """
 
     atom: IntArray  # of each row, or entry: twice its group, plus its outcome
@@ -45,12 +45,12 @@ class RowResamples(Locked):
 
     @property
     def many(self) -> bool:
-        """Whether rows are so many that the weight of a bin hardly varies."""
+        """Whether there are so many rows that the weight of a bin hardly varies."""
         square = float(self.row_weight.sum()) ** 2
         return not self.n_clusters and square > MANY * float(self.row_weight_sq.sum())
 
     def mean(self, values: FloatArray) -> FloatArray:
-        """Weighted mean of per-row values over each atom; 0 where an atom is empty."""
+        """Weighted mean of per-row values over each atom, 0 if the atom is empty."""
         total = self.share * self.row_weight.sum()
         sums = np.bincount(self.atom, self.row_weight * values, minlength=len(self.share))
         return np.divide(sums, total, out=np.zeros(len(total)), where=total > 0.0)
@@ -65,7 +65,7 @@ def resample_rows(
     most_groups: int = MAX_GROUPS,
     random_state: int = 0,
 ) -> RowResamples:
-    """Draw resamples of the rows, or of their clusters where groups are named.
+    """Draw resamples of the rows, or of their clusters if groups are named.
 
     Parameters
     ----------

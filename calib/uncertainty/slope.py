@@ -1,4 +1,4 @@
-"""The calibration slope: its value alone, and its interval."""
+"""The calibration slope and its interval."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ def log_odds(scores: FloatArray) -> FloatArray:
 
 
 def calibration_slope(cells: ScoreCells) -> float:
-    """The slope of `calib.metrics.calibration_slope_intercept`, without all that comes with it.
-
-    NaN where it cannot be estimated.
+    """The slope of `calib.metrics.calibration_slope_intercept` alone, NaN if it does not exist.
 
     Examples
     --------
@@ -38,7 +36,7 @@ def calibration_slope(cells: ScoreCells) -> float:
 
 
 def fit_line(cells: ScoreCells) -> LogisticFit | None:
-    """The regression behind it; None where it cannot be estimated."""
+    """The logistic regression of the calibration slope, or None if it cannot be estimated."""
     if cells.one_class or len(cells) < 2:
         return None
     fit = fit_logistic(_features(log_odds(cells.score)), cells.positive, cells.weight)
@@ -54,23 +52,22 @@ def slope_estimate(
 ) -> Estimate:
     """The calibration slope with an interval from its profile likelihood.
 
-    The likelihood's fall is measured in units of the variance that the rows show over that of the
-    model: it sees the misfit, the weights, and the clusters where groups are named. The fewer rows
-    the former rests on, the nearer it is taken to the latter.
+    The likelihood ratio is divided by the variance of the rows over that of the model, which
+    accounts for misfit, weights and clusters. With few rows this ratio is shrunk towards 1.
 
     Parameters
     ----------
     cells : ScoreCells, optional
-        Of the same rows, and
+        Cells of the same rows. Default: they are counted from `rows`.
     fit : LogisticFit, optional
-        their `fit_line`, where they are known already.
+        Result of `fit_line` for these cells. Default: it is fitted.
     confidence_level : float
         In (0, 1).
 
     Returns
     -------
     Estimate
-        NaN where the slope cannot be estimated.
+        NaN if the slope cannot be estimated.
 
     References
     ----------

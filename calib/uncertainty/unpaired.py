@@ -1,4 +1,4 @@
-"""The difference of two estimates from different rows, by their intervals alone."""
+"""The difference of two estimates from different rows, computed from their intervals."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from calib.core.estimate import Estimate
 
 
 def unpaired_difference(first: Estimate, second: Estimate) -> Estimate:
-    """Second minus first, with the interval that theirs give.
+    """Second minus first, with an interval from the two intervals.
 
-    Each bound adds up, in squares, how far the two bounds that move it lie from their estimates.
-    For symmetric intervals that is the normal interval of both half-widths; lopsided ones stay
-    lopsided.
+    Interval bounds are combined in quadrature (Zou and Donner 2008). Asymmetric intervals give an
+    asymmetric interval.
 
     Parameters
     ----------
     first, second : Estimate
-        Of independent rows, at one level. Without an interval of both, the difference has none.
+        Estimates from independent rows with the same confidence level. If one has no interval, the
+        difference has none.
 
     References
     ----------
