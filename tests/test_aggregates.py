@@ -16,6 +16,7 @@ from calib.core.counting import aggregate_rows
 from calib.core.predictions import Predictions
 from calib.core.views import BinaryView
 from calib.metrics import auc, expected_calibration_error, ks_error, log_loss
+from calib.numerics.arrays import arrays_of
 from calib.numerics.cell_table import STRIDE
 from tests.golden import Texts
 
@@ -69,7 +70,7 @@ def test_bounded_cells_add_up_to_rounding() -> None:
     whole = aggregate_rows(view, {}, max_scores=100)
     one, other = (aggregate_rows(view.rows(at), {}, max_scores=100) for at in (first, ~first))
     sums = [
-        pd.DataFrame(each.table.columns())
+        pd.DataFrame(arrays_of(each.table))
         .assign(cell=each.table.key // STRIDE)
         .groupby(["cell", "outcome"])
         .agg({"rows": "sum", "score_sum": "sum", "low": "min", "high": "max"})

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calib.analysis.metric_table import added_metrics
 from calib.analysis.results import MethodResult
+from calib.analysis.summary import added_metrics
 from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
 from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate

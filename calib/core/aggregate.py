@@ -15,7 +15,7 @@ import pyarrow as pa
 from calib.core import aggregate_file
 from calib.core.counted import CountedRows
 from calib.core.strata import NONE, JoinedStrata, Part, Strata
-from calib.numerics.arrays import IntArray, Locked
+from calib.numerics.arrays import IntArray, Locked, arrays_of
 from calib.numerics.cell_table import (
     MAX_CELLS,
     MAX_SCORES,
@@ -199,7 +199,7 @@ class Aggregate:
         kept = np.flatnonzero(place[self.strata.part] >= 0)
         stratum = np.full(len(self.strata.part), -1, dtype=np.int64)
         stratum[kept] = np.arange(len(kept))
-        part, *apart = (codes[kept] for codes in self.strata.columns().values())
+        part, *apart = (codes[kept] for codes in arrays_of(self.strata).values())
         entries = self.table.pick(stratum[self.table.stratum] >= 0)
         return replace(
             self,

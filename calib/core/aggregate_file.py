@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from calib.core.strata import Part, Strata
+from calib.numerics.arrays import arrays_of
 from calib.numerics.cell_table import CellTable
 
 SCHEMA_VERSION = 1
@@ -45,7 +46,7 @@ def to_arrow(
     """An aggregate as a table of Arrow's; `named` are its other attributes."""
     known = described(parts, strata, table, named)
     metadata = {METADATA_KEY: json.dumps(known, ensure_ascii=False, default=dict).encode()}
-    columns = pa.table({name: pa.array(values) for name, values in table.columns().items()})
+    columns = pa.table({name: pa.array(values) for name, values in arrays_of(table).items()})
     return columns.replace_schema_metadata(metadata)
 
 
@@ -57,7 +58,7 @@ def described(
         "schema_version": SCHEMA_VERSION,
         "exact": table.exact,
         "parts": [[part.model, part.column, part.value] for part in parts],
-        "strata": {name: own.tolist() for name, own in strata.columns().items()},
+        "strata": {name: own.tolist() for name, own in arrays_of(strata).items()},
         **named,
     }
 
@@ -144,7 +145,7 @@ def decoded(columns: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
 
 def _check_cells(cells: CellTable, strata: Strata, n_parts: int) -> None:
     """Refuse sums that no rows can have."""
-    own = strata.columns().values()
+    own = arrays_of(strata).values()
     sound = (
         len(cells) > 0
         and len({len(values) for values in own}) == 1
@@ -183,7 +184,7 @@ def to_json(
     left_out = OF_ONE_SCORE if table.exact else ()
     if not named["weighted"]:
         left_out = (*left_out, *OF_WEIGHTS)
-    columns = table.columns().items()
+    columns = arrays_of(table).items()
     packed = {name: _packed(own) for name, own in columns if name not in left_out}
     plain = {
         name: list(value) if isinstance(value, tuple) else value for name, value in named.items()

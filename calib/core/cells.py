@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -136,25 +137,29 @@ class ScoreCells(Locked):
     def on_grid(self) -> ScoreCells:
         """Group neighbouring cells on the fixed grid of scores, at their mean scores."""
         starts = run_starts(grid_keys(self.score))
-
-        def total(values: FloatArray) -> FloatArray:
-            return np.add.reduceat(values, starts)
-
-        weight, positive = total(self.weight), total(self.positive)
-        mean = total(self.weight * self.score) / weight
+        weight = np.add.reduceat(self.weight, starts)
+        mean = np.add.reduceat(self.weight * self.score, starts) / weight
         # The mean of equal numbers may round to one just beyond them.
         ends = self.score[starts], self.score[np.append(starts[1:], len(self)) - 1]
+        return self.joined(starts, np.clip(mean, *ends))
+
+    def joined(self, starts: IntArray | NDArray[np.intp], score: FloatArray) -> ScoreCells:
+        """Neighbouring cells as one, each from its start to the next, at other scores."""
+        return self._of(score, lambda values: np.add.reduceat(values, starts))
+
+    def pick(self, chosen: IntArray | slice, score: FloatArray) -> ScoreCells:
+        """Some of the cells, or all in another order, at other scores."""
+        return self._of(score, lambda values: values[chosen])
+
+    def _of(self, score: FloatArray, made: Callable[[FloatArray], FloatArray]) -> ScoreCells:
+        """Cells whose sums are made of these, at other scores."""
         # Of rows without weights sums and sums of squares are one array, and stay one.
-        plain = self.weight_sq is self.weight is self.rows and self.positive_sq is self.positive
-        return ScoreCells(
-            score=np.clip(mean, *ends),
-            rows=weight if plain else total(self.rows),
-            weight=weight,
-            positive=positive,
-            weight_sq=weight if plain else total(self.weight_sq),
-            positive_sq=positive if plain else total(self.positive_sq),
-            design_effect=self.design_effect,
-        )
+        names = ("rows", "weight", "positive", "weight_sq", "positive_sq")
+        sums: dict[str, Any] = {name: getattr(self, name) for name in names}
+        once: dict[int, Any] = {
+            id(values): made(values) for values in {id(v): v for v in sums.values()}.values()
+        }
+        return replace(self, score=score, **{name: once[id(v)] for name, v in sums.items()})
 
     @classmethod
     def _count(cls, outcome: BoolArray, score: FloatArray) -> ScoreCells:

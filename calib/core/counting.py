@@ -11,7 +11,7 @@ import numpy as np
 from calib.core.aggregate import Aggregate
 from calib.core.strata import NONE, Part, Strata
 from calib.core.views import BinaryView
-from calib.numerics.arrays import IntArray
+from calib.numerics.arrays import IntArray, arrays_of
 from calib.numerics.cell_table import MAX_SCORES, CellTable, count_rows, cut_cells
 from calib.numerics.sorting import canonical_order
 
@@ -73,7 +73,7 @@ def joined_pieces(
             tables[0].exact,
             **{
                 name: np.concatenate([getattr(table, name) for table in tables])
-                for name in tables[0].columns()
+                for name in arrays_of(tables[0])
             },
         ),
         **named,

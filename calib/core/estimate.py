@@ -1,4 +1,4 @@
-"""Estimate: a number and its interval."""
+"""A number and its interval, and the difference of two."""
 
 from __future__ import annotations
 
@@ -42,3 +42,36 @@ class Estimate:
         known = {f"{name}_{end}": value for end, value in others.items() if not math.isnan(value)}
         grouped = {f"{name}_resolution": self.resolution} if self.resolution > 0.0 else {}
         return {name: self.value} | known | grouped
+
+    def with_bounds(self, name: str) -> dict[str, float]:
+        """Columns of a table row: the number and both bounds, also where there are none."""
+        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
+
+
+def unpaired_difference(first: Estimate, second: Estimate) -> Estimate:
+    """Second minus first, with an interval from the two intervals.
+
+    Interval bounds are combined in quadrature (Zou and Donner 2008). Asymmetric intervals give an
+    asymmetric interval.
+
+    Parameters
+    ----------
+    first, second : Estimate
+        Estimates from independent rows with the same confidence level. If one has no interval, the
+        difference has none.
+
+    References
+    ----------
+    Zou and Donner 2008, doi:10.1002/sim.3095; Newcombe 1998,
+    doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I.
+
+    Examples
+    --------
+    >>> difference = unpaired_difference(Estimate(0.5, 0.47, 0.53), Estimate(0.7, 0.66, 0.74))
+    >>> round(difference.low, 4), round(difference.high, 4)
+    (0.15, 0.25)
+    """
+    value = second.value - first.value
+    below = math.hypot(second.value - second.low, first.high - first.value)
+    above = math.hypot(second.high - second.value, first.value - first.low)
+    return Estimate(value, value - below, value + above)

@@ -34,10 +34,6 @@ class Strata(Locked):
     fold: IntArray
     group: IntArray
 
-    def columns(self) -> dict[str, IntArray]:
-        """Every array by name."""
-        return {"part": self.part, "test": self.test, "fold": self.fold, "group": self.group}
-
     def kept_apart(self) -> tuple[IntArray, IntArray, IntArray]:
         """Split, fold and cluster of each stratum."""
         return self.test, self.fold, self.group

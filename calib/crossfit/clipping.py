@@ -63,15 +63,9 @@ class Clipping:
     def frame(self) -> pd.DataFrame:
         """One row per bound."""
         rows = [
-            {
-                "p_min": one.p_min,
-                "log_loss": one.log_loss.value,
-                "log_loss_low": one.log_loss.low,
-                "log_loss_high": one.log_loss.high,
-                "change": one.change.value,
-                "change_low": one.change.low,
-                "change_high": one.change.high,
-            }
+            {"p_min": one.p_min}
+            | one.log_loss.with_bounds("log_loss")
+            | one.change.with_bounds("change")
             for one in self.bounds
         ]
         return pd.DataFrame(rows).set_index("p_min")

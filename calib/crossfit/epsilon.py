@@ -17,7 +17,7 @@ from calib.crossfit.methods import create
 from calib.crossfit.settings import Settings
 from calib.curves.functions import CalibrationFunction, calibration_function
 from calib.metrics.proper import mean_log_loss
-from calib.numerics.arrays import FloatArray, Locked
+from calib.numerics.arrays import FloatArray, Locked, arrays_of
 from calib.numerics.few_cells import bucket_starts
 from calib.numerics.transforms import safe_logit, sigmoid
 from calib.text import significant
@@ -58,9 +58,7 @@ class EpsilonCurve(Locked):
 
     def frame(self) -> pd.DataFrame:
         """One row per epsilon."""
-        return pd.DataFrame(
-            {"epsilon": self.epsilon, "log_loss": self.log_loss, "n_outside": self.n_outside}
-        )
+        return pd.DataFrame(arrays_of(self))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,19 +141,8 @@ def few_cells(cells: ScoreCells, most: int = MAX_CELLS) -> ScoreCells:
     ends += [*np.searchsorted(cells.score, 1.0 - np.array(EPSILONS), side="right")]
     starts = np.unique([*bucket_starts(x, cells.weight, most), *ends])
     starts = starts[starts < len(cells)]
-
-    def total(values: FloatArray) -> FloatArray:
-        return np.add.reduceat(values, starts)
-
-    return ScoreCells(
-        score=sigmoid(total(cells.weight * x) / total(cells.weight)),
-        rows=total(cells.rows),
-        weight=total(cells.weight),
-        positive=total(cells.positive),
-        weight_sq=total(cells.weight_sq),
-        positive_sq=total(cells.positive_sq),
-        design_effect=cells.design_effect,
-    )
+    x = np.add.reduceat(cells.weight * x, starts) / np.add.reduceat(cells.weight, starts)
+    return cells.joined(starts, sigmoid(x))
 
 
 def rows_outside(cells: ScoreCells, epsilon: float) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calib.core.cells import ScoreCells
-from calib.numerics.arrays import FloatArray, Locked, thin_indices
+from calib.numerics.arrays import FloatArray, Locked, arrays_of, thin_indices
 from calib.numerics.calibrated_null import (
     few_scores,
     null_standard_deviation,
@@ -56,16 +56,7 @@ class CumulativeCurve(Locked):
 
     def frame(self) -> pd.DataFrame:
         """One row per point."""
-        return pd.DataFrame(
-            {
-                "fractile": self.fractile,
-                "score": self.score,
-                "recalibrated": self.recalibrated,
-                "cumulative_score": self.cumulative_score,
-                "cumulative_outcome": self.cumulative_outcome,
-                "difference": self.difference,
-            }
-        )
+        return pd.DataFrame(arrays_of(self) | {"difference": self.difference})
 
 
 def cumulative_curve(cells: ScoreCells, *, confidence_level: float = 0.95) -> CumulativeCurve:

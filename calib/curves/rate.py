@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib.core.cells import ScoreCells
-from calib.numerics.arrays import FloatArray, IntArray, Locked
+from calib.numerics.arrays import FloatArray, IntArray, Locked, arrays_of
 from calib.numerics.binning import bin_cells
 from calib.numerics.few_cells import bucket_starts, into_buckets
 from calib.numerics.intervals import normal_quantile, wilson_interval
@@ -50,14 +50,7 @@ class RateCurve(Locked):
 
     def frame(self) -> pd.DataFrame:
         """One row a point."""
-        return pd.DataFrame(
-            {
-                "score": self.score,
-                "observed": self.observed,
-                "low": self.low,
-                "high": self.high,
-            }
-        )
+        return pd.DataFrame(arrays_of(self))
 
 
 def check_level(confidence_level: float) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib.core.cells import ScoreCells
-from calib.numerics.arrays import BoolArray, FloatArray, Locked
+from calib.numerics.arrays import BoolArray, FloatArray, Locked, arrays_of
 from calib.numerics.binning import Bins, Strategy, bin_between, bin_edges
 from calib.numerics.intervals import wilson_interval
 from calib.numerics.poisson_binomial import calibrated_rate_interval, calibrated_spread
@@ -72,21 +72,7 @@ class ReliabilityCurve(Locked):
 
     def frame(self) -> pd.DataFrame:
         """One row per bin."""
-        return pd.DataFrame(
-            {
-                "low_edge": self.low_edge,
-                "high_edge": self.high_edge,
-                "rows": self.rows.astype(np.int64),
-                "weight": self.weight,
-                "positive": self.positive,
-                "mean_score": self.mean_score,
-                "observed": self.observed,
-                "low": self.low,
-                "high": self.high,
-                "band_low": self.band_low,
-                "band_high": self.band_high,
-            }
-        )
+        return pd.DataFrame(arrays_of(self)).astype({"rows": np.int64})
 
 
 def reliability_curve(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from calib.core.cells import ScoreCells
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, arrays_of
 from calib.numerics.binning import Strategy, bin_between, bin_edges
 from calib.uncertainty import Replicates
 
@@ -49,18 +49,8 @@ class SensitivityCurve(Locked):
 
     def frame(self) -> pd.DataFrame:
         """One row per number of bins."""
-        return pd.DataFrame(
-            {
-                "strategy": self.strategy,
-                "n_bins": self.n_bins,
-                "ece": self.ece,
-                "low": self.low,
-                "high": self.high,
-                "noise_floor": self.noise_floor,
-                "noise": self.noise,
-                "miscalibrated": self.miscalibrated,
-            }
-        )
+        found = {"strategy": self.strategy, **arrays_of(self)}
+        return pd.DataFrame(found | {"miscalibrated": self.miscalibrated})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

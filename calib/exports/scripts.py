@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from calib.exports.expressions import Expressions
-from calib.exports.recording import Node, Program
+from calib.exports.recording import Expressions, Node, Program
 from calib.numerics.arrays import FloatArray
 
 PYTHON = '''{comment}

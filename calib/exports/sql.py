@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from calib.exports.expressions import Expressions
-from calib.exports.recording import Node, Program
+from calib.exports.recording import Expressions, Node, Program
 from calib.numerics.arrays import FloatArray
 from calib.numerics.elementary import LOG2_E
 from calib.numerics.splines import Pieces

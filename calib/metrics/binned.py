@@ -273,13 +273,4 @@ def flipped(cells: ScoreCells) -> ScoreCells:
 def above(cells: ScoreCells, threshold: float) -> ScoreCells:
     """The cells with a score above a threshold."""
     start = int(np.searchsorted(cells.score, threshold, side="right"))
-    if start == 0:
-        return cells
-    return ScoreCells(
-        score=cells.score[start:],
-        rows=cells.rows[start:],
-        weight=cells.weight[start:],
-        positive=cells.positive[start:],
-        weight_sq=cells.weight_sq[start:],
-        positive_sq=cells.positive_sq[start:],
-    )
+    return cells.pick(slice(start, None), cells.score[start:]) if start else cells

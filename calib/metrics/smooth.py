@@ -206,7 +206,8 @@ def integrated_calibration_index(cells: ScoreCells, penalty: float | None = None
     fit = fit_smooth(cells.in_effective_rows(), penalty)
     curve = cells.base_rate if fit is None else sigmoid(fit.log_odds(cells.score))
     distance = np.abs(cells.score - curve)
-    median, high = quantiles(_by_distance(cells, distance), np.array([0.5, 0.9]))
+    order = np.argsort(distance, kind="stable")
+    median, high = quantiles(cells.pick(order, distance[order]), np.array([0.5, 0.9]))
     mean = float(cells.weight @ distance) / cells.total_weight
     return SmoothedErrors(
         ici=mean,
@@ -214,16 +215,4 @@ def integrated_calibration_index(cells: ScoreCells, penalty: float | None = None
         e90=float(high),
         emax=float(distance.max()),
         penalty=math.nan if fit is None else fit.penalty,
-    )
-
-
-def _by_distance(cells: ScoreCells, distance: FloatArray) -> ScoreCells:
-    order = np.argsort(distance, kind="stable")
-    return ScoreCells(
-        score=distance[order],
-        rows=cells.rows[order],
-        weight=cells.weight[order],
-        positive=cells.positive[order],
-        weight_sq=cells.weight_sq[order],
-        positive_sq=cells.positive_sq[order],
     )

@@ -27,12 +27,16 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
+def arrays_of(result: Any) -> dict[str, NDArray[Any]]:
+    """The arrays that a dataclass holds, by name."""
+    values = {name: getattr(result, name) for name in result.__dataclass_fields__}
+    return {name: each for name, each in values.items() if isinstance(each, np.ndarray)}
+
+
 def lock(result: object) -> None:
     """Lock every array that a frozen dataclass holds (to be called from ``__post_init__``)."""
-    for name in result.__dataclass_fields__:  # type: ignore[attr-defined]
-        value = getattr(result, name)
-        if isinstance(value, np.ndarray):
-            value.flags.writeable = False
+    for array in arrays_of(result).values():
+        array.flags.writeable = False
 
 
 class Locked:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, chunks
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, arrays_of, chunks
 from calib.numerics.score_grid import PARTS, grid_keys, refined_keys
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
 
@@ -46,10 +46,6 @@ class CellTable(Locked):
     def __len__(self) -> int:
         return len(self.key)
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """Every array by name."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "exact"}
-
     @property
     def n_cells(self) -> int:
         """Number of cells, whatever their outcomes and strata."""
@@ -57,7 +53,7 @@ class CellTable(Locked):
 
     def pick(self, chosen: NDArray[Any]) -> CellTable:
         """Some entries, by a mask or by indices."""
-        return CellTable(self.exact, **{k: v[chosen] for k, v in self.columns().items()})
+        return CellTable(self.exact, **{k: v[chosen] for k, v in arrays_of(self).items()})
 
     def bounded(self) -> CellTable:
         """The same entries on the grid; cells that hold too much are cut in parts."""
@@ -278,7 +274,7 @@ def add_tables(first: CellTable, second: CellTable) -> CellTable:
 
 
 def _joined(first: CellTable, second: CellTable) -> CellTable:
-    pairs = zip(first.columns().items(), second.columns().values(), strict=True)
+    pairs = zip(arrays_of(first).items(), arrays_of(second).values(), strict=True)
     return CellTable(first.exact, **{k: np.concatenate([a, b]) for (k, a), b in pairs})
 
 

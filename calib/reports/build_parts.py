@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,15 @@ from calib.core.aggregate import Aggregate
 from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.arrays import FloatArray, IntArray, arrays_of
 from calib.reports.contents import DecisionPart, Parts, PeriodPart, SlicePart, shown_methods
-from calib.reports.disclosure import coarse_score
-from calib.reports.grouping import MIN_ROWS, merged_cells, merged_periods, merged_slices
+from calib.reports.disclosure import (
+    MIN_ROWS,
+    coarse_score,
+    merged_cells,
+    merged_periods,
+    merged_slices,
+)
 
 MAX_SLICES = 100
 NONE = Estimate(float("nan"))
@@ -124,11 +129,7 @@ def _slices(
 
 
 def _picked(gaps: SliceGaps, kept: IntArray) -> SliceGaps:
-    chosen: dict[str, Any] = {
-        f.name: value[kept]
-        for f in fields(gaps)
-        if isinstance(value := getattr(gaps, f.name), np.ndarray)
-    }
+    chosen: dict[str, Any] = {name: own[kept] for name, own in arrays_of(gaps).items()}
     return replace(gaps, **chosen, names=tuple(gaps.names[i] for i in kept))
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import Any, cast
-
-import numpy as np
+from typing import Any
 
 from calib.analysis import Analysis, MethodResult
 from calib.calibrators import CALIBRATORS
@@ -15,6 +13,7 @@ from calib.crossfit.matrix_comparison import MulticlassComparison
 from calib.crossfit.settings import Settings
 from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS as OVERALL
+from calib.numerics.arrays import arrays_of
 from calib.reports.codec import ReportError
 from calib.reports.contents import Contents, DecisionPart, Parts, moment
 
@@ -131,11 +130,7 @@ def _check_known(where: str, found: Iterable[str], methods: Iterable[str]) -> No
 
 
 def _check_lengths(where: str, curve: Any) -> None:
-    lengths = {
-        f.name: len(value)
-        for f in fields(cast("Any", curve))
-        if isinstance(value := getattr(curve, f.name), np.ndarray) and f.name != "knots"
-    }
+    lengths = {name: len(own) for name, own in arrays_of(curve).items() if name != "knots"}
     if len(set(lengths.values())) > 1 or 0 in lengths.values():
         raise ReportError(
             f"{where} must hold lists of one length, got "

@@ -19,13 +19,18 @@ from calib.core.predictions import Predictions
 from calib.core.strata import Part, Strata
 from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.arrays import FloatArray, IntArray, arrays_of
 from calib.numerics.cell_table import MAX_CELLS, STRIDE, CellTable, merge_entries
 from calib.numerics.score_grid import grid_keys, refined_keys
 from calib.reports.contents import Parts, shown_methods
-from calib.reports.disclosure import SCORE_DIGITS
+from calib.reports.disclosure import (
+    MIN_ROWS,
+    SCORE_DIGITS,
+    merge_small,
+    merged_periods,
+    merged_slices,
+)
 from calib.reports.evidence import CLUSTERS, GRADES, MATRIX, SLICE, TIME, Evidence, Grade
-from calib.reports.grouping import MIN_ROWS, merge_small, merged_periods, merged_slices
 from calib.text import count
 
 MOST_CELLS = 8192
@@ -73,8 +78,8 @@ def guarded_table(table: CellTable, cuts: FloatArray | None = None) -> CellTable
         )
         for number in np.unique(table.stratum)
     ]
-    names = parts[0].columns()
-    joined = {name: np.concatenate([part.columns()[name] for part in parts]) for name in names}
+    names = arrays_of(parts[0])
+    joined = {name: np.concatenate([arrays_of(part)[name] for part in parts]) for name in names}
     return merge_entries(CellTable(exact=False, **joined))
 
 

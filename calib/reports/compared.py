@@ -8,14 +8,13 @@ from dataclasses import dataclass, fields
 import pandas as pd
 
 from calib.analysis import Analysis, Column
-from calib.analysis.metric_table import is_error, table_metric
+from calib.analysis.summary import is_error, table_metric
 from calib.calibrators import CALIBRATORS
-from calib.core.estimate import Estimate
+from calib.core.estimate import Estimate, unpaired_difference
 from calib.crossfit.settings import Settings
 from calib.metrics import METRICS
 from calib.reports.contents import Contents, written_setting
 from calib.text import percent
-from calib.uncertainty.unpaired import unpaired_difference
 
 BIASED = (
     "no interval: calibration errors are biased upward in small samples, so no valid interval "
@@ -103,8 +102,7 @@ class Compared:
 def row_of(change: MetricChange) -> dict[str, object]:
     row: dict[str, object] = {"method": change.method, "metric": change.column.key}
     for name in ("first", "second", "difference"):
-        estimate: Estimate = getattr(change, name)
-        row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+        row |= getattr(change, name).with_bounds(name)
     return row | {"reason": change.reason}
 
 

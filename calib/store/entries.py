@@ -11,7 +11,7 @@ from typing import Any
 
 from calib.reports import Report, ReportError
 from calib.store.errors import StoreError
-from calib.store.search import plain, searchable
+from calib.store.tables import plain, searchable
 
 LONGEST_TAG = 60
 MAX_TAGS = 20
@@ -55,11 +55,7 @@ class Entry:
     @classmethod
     def of(cls, row: Mapping[Any, Any], tags: Iterable[str]) -> Entry:
         """The entry of a database row, whatever the row holds: a list shows damaged ones too."""
-        values: dict[str, Any] = {
-            f.name: _text(row[f.name]) for f in fields(cls) if f.name != "tags"
-        }
-        moments = {name: _moment(row[name]) for name in ("created", "saved")}
-        return cls(**(values | moments), tags=tuple(sorted(map(_text, tags))))
+        return cls(**_values(cls, {**row, "tags": ""}) | {"tags": tuple(sorted(map(_text, tags)))})
 
     @classmethod
     def damaged(cls, report_id: str) -> Entry:
@@ -80,8 +76,7 @@ class Change:
     @classmethod
     def of(cls, row: Mapping[Any, Any]) -> Change:
         """The line of a database row, whatever the row holds."""
-        values: dict[str, Any] = {f.name: _text(row[f.name]) for f in fields(cls)}
-        return cls(**(values | {"moment": _moment(row["moment"])}))
+        return cls(**_values(cls, row))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +91,16 @@ class Deletion:
     @classmethod
     def of(cls, row: Mapping[Any, Any]) -> Deletion:
         """The line of a database row, whatever the row holds."""
-        values: dict[str, Any] = {f.name: _text(row[f.name]) for f in fields(cls)}
-        return cls(**(values | {"deleted": _moment(row["deleted"])}))
+        return cls(**_values(cls, row))
+
+
+MOMENTS = ("created", "saved", "moment", "deleted")
+
+
+def _values(kind: Any, row: Mapping[Any, Any]) -> dict[str, Any]:
+    """The fields of a line, from a database row that may hold anything."""
+    names = [field.name for field in fields(kind)]
+    return {name: (_moment if name in MOMENTS else _text)(row[name]) for name in names}
 
 
 def _text(value: object) -> str:

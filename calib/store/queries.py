@@ -9,8 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, 
 
 from calib.store.entries import Deletion, Entry, moment, moment_words, now
 from calib.store.errors import StoreError
-from calib.store.search import plain
-from calib.store.tables import changes, deletions, owners, report_tags, reports
+from calib.store.tables import changes, deletions, owners, plain, report_tags, reports
 
 _OWNER = select(owners.c.owner).where(owners.c.report_id == reports.c.id).scalar_subquery()
 LISTED = [

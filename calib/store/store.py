@@ -37,8 +37,7 @@ from calib.store.queries import (
     unknown,
 )
 from calib.store.reserve import Reserve
-from calib.store.search import conditions, plain
-from calib.store.tables import changes, deletions, owners, report_tags, reports
+from calib.store.tables import changes, conditions, deletions, owners, plain, report_tags, reports
 from calib.store.verifying import Verification, readable, verified
 
 REST = timedelta(days=30)

@@ -210,19 +210,9 @@ def _into_few(cells: ScoreCells) -> ScoreCells:
     starts = bucket_starts(cells.score, cells.weight, MAX_CELLS)
     if len(starts) == len(cells):
         return cells
-
-    def total(values: FloatArray) -> FloatArray:
-        return np.add.reduceat(values, starts)
-
-    weight = total(cells.weight)
-    return ScoreCells(
-        score=np.clip(total(cells.weight * cells.score) / weight, 0.0, 1.0),
-        rows=total(cells.rows),
-        weight=weight,
-        positive=total(cells.positive),
-        weight_sq=total(cells.weight_sq),
-        positive_sq=total(cells.positive_sq),
-    )
+    total = np.add.reduceat(cells.weight * cells.score, starts)
+    score = total / np.add.reduceat(cells.weight, starts)
+    return cells.joined(starts, np.clip(score, 0.0, 1.0))
 
 
 def _check_replicates(n_replicates: int) -> None:

@@ -7,9 +7,8 @@ from calib.analysis import analyze
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
 from calib.reports import Report
+from calib.reports.disclosure import MIN_ROWS, aggregated, merge_small
 from calib.reports.disclosure import _levelled as levelled
-from calib.reports.disclosure import aggregated
-from calib.reports.grouping import MIN_ROWS, merge_small
 from tests.reports.conftest import MOMENT, overconfident
 
 

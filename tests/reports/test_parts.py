@@ -14,7 +14,7 @@ from calib.core.cells import ScoreCells
 from calib.crossfit.fitting import cross_fit
 from calib.reports import Report, ReportError, parts_of
 from calib.reports.blocks import Beside, Drawing, Table
-from calib.reports.grouping import MIN_ROWS, merged_cells, merged_periods, merged_slices
+from calib.reports.disclosure import MIN_ROWS, merged_cells, merged_periods, merged_slices
 from calib.reports.sections import sections
 from tests.reports.conftest import MOMENT, site_frame
 

@@ -17,6 +17,7 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import calib
 from calib.loading import InputError
+from calib.numerics.arrays import arrays_of
 from calib.numerics.cell_table import MAX_SCORES
 from calib.scanning import rows_between
 from calib.scanning.sources import rows_of
@@ -70,8 +71,8 @@ def test_the_same_rows_in_another_order_give_the_same_bits(rows: pd.DataFrame) -
         calib.scan(each, score="score", weight="weight", max_scores=100, **COLUMNS)
         for each in (rows, other)
     )
-    for name, values in one.table.columns().items():
-        np.testing.assert_array_equal(values, two.table.columns()[name])
+    for name, values in arrays_of(one.table).items():
+        np.testing.assert_array_equal(values, arrays_of(two.table)[name])
     assert one.fingerprint == two.fingerprint
 
 

@@ -13,6 +13,7 @@ import calib
 from calib.cli.main import main
 from calib.cli.scan import DIALECTS
 from calib.loading import InputError
+from calib.numerics.arrays import arrays_of
 from calib.numerics.cell_table import STRIDE
 from calib.scanning.query import COLUMNS, Dialect
 from tests.rare import common_first
@@ -70,7 +71,7 @@ def of_cells(aggregate: calib.Aggregate) -> pd.DataFrame:
     """Sums by cell: the query cuts none in parts."""
     table = aggregate.table
     return (
-        pd.DataFrame(table.columns())
+        pd.DataFrame(arrays_of(table))
         .assign(key=table.key // STRIDE, part=aggregate.strata.part[table.stratum])
         .groupby(["part", "key", "outcome"])
         .agg({"rows": "sum", "weight": "sum", "score_sum": "sum", "low": "min", "high": "max"})

@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
+from calib.core.estimate import unpaired_difference
 from calib.numerics.intervals import wilson_interval
 from calib.uncertainty import Estimate
-from calib.uncertainty.unpaired import unpaired_difference
 
 
 def wilson(positive: int, n: int) -> Estimate:

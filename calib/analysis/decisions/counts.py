@@ -43,13 +43,8 @@ class ExpectedCounts:
     def frame(self) -> pd.DataFrame:
         """One row per method."""
         rows = {
-            key: {
-                "expected": expected,
-                "observed": expected + self.excess[key].value,
-                "excess": self.excess[key].value,
-                "excess_low": self.excess[key].low,
-                "excess_high": self.excess[key].high,
-            }
+            key: {"expected": expected, "observed": expected + self.excess[key].value}
+            | self.excess[key].with_bounds("excess")
             for key, expected in self.expected.items()
         }
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("key")

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib.analysis.decisions.costs import Costs
-from calib.analysis.decisions.decide import cost_from
+from calib.analysis.decisions.decide import Costs, cost_from
 from calib.core.cells import ScoreCells
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.numerics.arrays import FloatArray, Locked

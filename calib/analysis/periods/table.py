@@ -19,7 +19,7 @@ from calib.curves.reliability import FEW_ROWS
 from calib.metrics.by_cluster import widened_line, widened_test
 from calib.metrics.cumulative import ks_test
 from calib.metrics.regression import calibration_slope_intercept
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, arrays_of
 from calib.numerics.clusters import mean_design_effects
 from calib.numerics.intervals import holm, wilson_interval
 from calib.numerics.threads import single_thread
@@ -78,9 +78,7 @@ class PeriodTable(Locked):
 
     def frame(self) -> pd.DataFrame:
         """One row per period."""
-        left_out = ("unit", "names", "n_missing", "confidence_level")
-        names = [name for name in self.__dataclass_fields__ if name not in left_out]
-        return pd.DataFrame({"period": self.names, **{name: getattr(self, name) for name in names}})
+        return pd.DataFrame({"period": self.names, **arrays_of(self)})
 
 
 def period_table(

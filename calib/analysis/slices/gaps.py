@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from calib.analysis.slices.slicing import Slicing
 from calib.core.views import BinaryView
 from calib.curves.reliability import FEW_ROWS
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, arrays_of
 from calib.numerics.clusters import cluster_squares, mean_design_effects
 from calib.numerics.intervals import holm, normal_quantile, wilson_interval
 
@@ -227,8 +227,7 @@ class SliceErrorRates(Locked):
 
     def frame(self) -> pd.DataFrame:
         """One row per slice."""
-        own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "names"}
-        return pd.DataFrame({"slice": self.names, **own})
+        return pd.DataFrame({"slice": self.names, **arrays_of(self)})
 
 
 def slice_error_rates(

@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 
 from calib.loading import name_patterns as names
-from calib.loading.guessing.class_columns import find_class_columns, rows_sum
-from calib.loading.guessing.profiles import (
+from calib.loading.guessing.class_columns import (
     MAX_PROFILED,
     ColumnProfile,
     Guesser,
+    find_class_columns,
     outcome_like,
     probability,
+    rows_sum,
     two,
 )
 from calib.loading.labels import Labels, as_labels, as_outcome

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from calib.analysis.metric_table import TABLE
+from calib.analysis.summary import TABLE
 from calib.core.views import parse_view
 from calib.crossfit.settings import Settings
 from calib.metrics import METRICS, score_metrics
