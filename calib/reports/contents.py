@@ -154,6 +154,8 @@ class Contents:
     parts: Parts | None = None
     evidence: Evidence | None = None
     seal: Seal | None = None
+    # How a source that the dashboard's operator named can count the rows again, as links say it.
+    source: str = ""
 
     @property
     def heading(self) -> str:

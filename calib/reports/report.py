@@ -90,6 +90,7 @@ class Report(Contents, Printable):
         held_out_declared: Declared = "unknown",
         grade: Grade = "guarded",
         created: str | None = None,
+        source: str = "",
     ) -> Report:
         """Make a report without rows; groups of fewer than ten rows are merged.
 
@@ -108,6 +109,8 @@ class Report(Contents, Printable):
             outcomes, which gives each number to the last bit.
         created : str, optional
             ISO 8601; now if None.
+        source : str
+            How the dashboard can count the rows again, as its links say it.
 
         Raises
         ------
@@ -137,6 +140,7 @@ class Report(Contents, Printable):
             analysis=without_rows,
             parts=parts,
             evidence=evidence,
+            source=source,
         )
         # Read back what will be written: a fresh report and an opened one are then the same.
         return cls._read(encode(cls._read(encode(made))._bounded()))._sealed()

@@ -11,6 +11,7 @@ import pytest
 import calib
 from calib.loading import InputError
 from calib.scanning.connections import ALL_FILES, Connection
+from calib.store import Store
 from calib.text import plain
 from tests.pages.test_pages import button, go, start
 
@@ -260,6 +261,33 @@ def test_a_link_counts_again_and_says_what_changed(folder):
     assert told.endswith("Not calibrated: too high, before and now.")
     button(other, "dismiss_changed").click().run()
     assert not other.info
+
+
+def test_a_saved_report_counts_again_and_says_what_changed(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("CALIB_HOME", str(tmp_path / "home"))
+    app = connected(folder, ALL_FILES)
+    button(app, "connect_scan").click().run()
+    go(app, "reports")
+    button(app, "save").click().run()
+    assert not app.exception
+    with Store.from_environment() as store:
+        (entry,) = store.list()
+        assert json.loads(store.open(entry.id).source)["source"] == "team"
+        assert str(folder) not in store.open(entry.id).json()
+    written(folder / "may.parquet", 1000)
+
+    for name, said_ in (("team", "Rows: 5,000 before, 6,000 now."), ("other", "")):
+        other = opened(folder, {"report": entry.id}, name)
+        other.switch_page("pages/reports.py").run()
+        other.query_params["report"] = entry.id
+        button(other.run(), "recount").click().run()
+        # AppTest does not follow to the other page by itself.
+        go(other, "")
+        if said_:
+            assert plain(said_) in other.info[0].value
+            assert not other.error
+        else:
+            assert "This server knows no source `team`" in other.error[0].value
 
 
 def test_a_link_to_a_source_that_is_not_known_here_names_it(folder):

@@ -20,6 +20,7 @@ from calib.ui.reports import downloads, sharing
 from calib.ui.session import decisions, identity, state
 from calib.ui.session.choices import CROSS, N_RANGES, SLICE_BY, TIME, UNIT, Chosen
 from calib.ui.session.session import Session
+from calib.ui.session.sources import Query
 
 CONTENTS = """
 - the verdict, the recommendation and its reasons
@@ -145,6 +146,7 @@ def report_of(session: Session, model: Model) -> Report:
         unit or None,
         costs(session),
         session.report_browser.grade,
+        _source(session),
     )
     return made.edited(title=session.title, author=session.author, note=session.note)
 
@@ -159,11 +161,20 @@ def _report(
     unit: Unit | None,
     costs: Costs | None,
     grade: Grade,
+    source: str,
 ) -> Report:
     parts = parts_of(
         rows, analysis, slices=slices, n_ranges=n_ranges, time=time, unit=unit, costs=costs
     )
-    return Report.from_analysis(analysis, parts=parts, held_out_declared=declared, grade=grade)
+    return Report.from_analysis(
+        analysis, parts=parts, held_out_declared=declared, grade=grade, source=source
+    )
+
+
+def _source(session: Session) -> str:
+    """How the rows can be counted again, where a source has them; without path and address."""
+    query = Query.of(session.upload.source) if session.upload else None
+    return "" if query is None else query.written()
 
 
 def costs(session: Session) -> Costs | None:

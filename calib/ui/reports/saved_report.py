@@ -14,8 +14,12 @@ from calib.ui.reports import downloads, report_comparison, report_file, sharing
 from calib.ui.reports.document_view import show_document
 from calib.ui.reports.saved_reports import PAGE
 from calib.ui.session import identity, state
+from calib.ui.session.choices import Chosen
+from calib.ui.session.links import FINGERPRINT_SHOWN, Link, Source
+from calib.ui.session.pages import PAGES
 from calib.ui.session.report_browser import REPORT
 from calib.ui.session.session import Session
+from calib.ui.session.sources import Query, Seen
 
 # Lines that are not too long to read.
 WIDTH = 980
@@ -60,6 +64,7 @@ def _saved(session: Session, store: Store) -> None:
         sharing.link(entry.id)
         downloads.files(report, "calibration-report")
         report_comparison.offer(session, store)
+        _count_again(session, report)
         _acts(session, store, report, entry)
     _draw(report.document())
 
@@ -74,7 +79,27 @@ def _file(session: Session, report: Report, store: Store | None) -> None:
     with st.sidebar:
         downloads.files(report, "calibration-report")
         report_comparison.offer(session, store)
+        _count_again(session, report)
     _draw(report.document())
+
+
+def _count_again(session: Session, report: Report) -> None:
+    """Offer to count the rows of the report again, where they came from a source."""
+    try:
+        query = Query.read(report.source) if report.source else None
+    except ValueError:
+        query = None  # a file may say anything
+    if query is None:
+        return
+    words = f"The source counts all rows of {query.label} again. Then the page says what changed."
+    if st.button(
+        "Count the source again", key="recount", icon=":material/refresh:", help=plain(words)
+    ):
+        data, seen = report.analysis.data, Seen.of(report.date.date().isoformat(), report.analysis)
+        fingerprint = data.fingerprint[:FINGERPRINT_SHOWN]
+        source = Source(fingerprint, data.name, data.n_rows, query, seen)
+        session.follow(Link(Chosen(report.analysis.settings), source=source))
+        st.switch_page(PAGES["Overview"])
 
 
 def _close_file() -> None:
