@@ -1,8 +1,8 @@
-"""Data in: files, text and DataFrames become Predictions; every problem gets its sentence.
+"""Read files, text and DataFrames as Predictions. Each problem is described in a sentence.
 
-A page goes `read` -> `guess` -> `assess` (`inspect`) -> change the mapping, or take a
-problem's repair -> `assess`, which inspects and makes the predictions of every model. A program
-calls `load`, or `load_models`.
+A program calls `load` or `load_models`. A page calls `read` -> `guess` -> `assess`, which finds
+problems and makes the predictions of every model. Then a person changes the mapping or accepts the
+repair of a problem, and the page calls `assess` again.
 """
 
 from calib.loading import column_ranges

@@ -1,4 +1,4 @@
-"""load: files to Predictions in one call; what is not named is guessed."""
+"""load and load_models: from files to Predictions in one call."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, kw_only=True)
 class _Options(TextFormat, Columns):
-    """What both functions take."""
+    """The options of both functions."""
 
     test: Source | None = option(
         None,
-        "Test rows, in the same columns; the other rows are then the calibration rows.",
+        "Test rows, with the same columns. The rows of `data` are then the calibration rows.",
         metavar="FILE",
     )
     strict: bool = option(
         False,
-        "Raise an error instead of guessing: columns that are not named, a positive class other "
-        "than 1 or True, and a header, delimiter or encoding that is ambiguous in the text. "
-        "`Predictions.origin.guesses` lists what a call without it has guessed.",
+        "Raise an error instead of guessing columns that are not named, a positive class other "
+        "than 1 or True, or an ambiguous header, delimiter or encoding. If it is False, "
+        "`Predictions.origin.guesses` lists what was guessed.",
     )
     name: str | None = option(
-        None, "What the data are called; the file's name if not given.", metavar="TEXT"
+        None, "Name of the data. Default: the name of the file.", metavar="TEXT"
     )
 
     def format(self) -> TextFormat:
-        """How texts are written."""
+        """The format of texts."""
         return TextFormat(delimiter=self.delimiter, header=self.header, encoding=self.encoding)
 
     def mapping(self, **others: Any) -> ColumnMapping:
-        """What the columns mean, labels as text and sequences as tuples."""
+        """The mapping of the columns, with labels as text and sequences as tuples."""
         named = {f.name: getattr(self, f.name) for f in fields(Columns)}
         score = self.score
         named |= {
@@ -66,23 +66,23 @@ class _Options(TextFormat, Columns):
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions(_Options):
-    """Every option of `load`: its signature, its docstring and the command line are made of it."""
+    """All options of `load`, for its signature, its docstring and the command line."""
 
     class_columns: str | None = option(
         None,
-        'The columns of all classes, in a short form: "p_0 … p_99" (or three dots), "p_*" or '
-        '"cat, dog".',
+        "The score columns of all classes in a short form, for example "
+        '"p_0 … p_99" (or three dots), "p_*" or "cat, dog".',
         metavar="TEXT",
     )
     model_value: object = option(
-        None, "The model whose rows are read, if the data hold several.", metavar="NAME"
+        None, "Name of the model whose rows are read, if there are several.", metavar="NAME"
     )
-    exact: bool = option(False, "Guess no columns: what is not named is not used.")
+    exact: bool = option(False, "Do not guess columns: columns that are not named are not used.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions(_Options):
-    """Every option of `load_models`."""
+    """All options of `load_models`."""
 
     models: Sequence[str] = option((), "Score columns, one per model.", many=True)
 
@@ -90,7 +90,7 @@ class ModelOptions(_Options):
 def _takes(
     options: Callable[P, Options],
 ) -> Callable[[Callable[[Data, Options], Result]], Callable[Concatenate[Data, P], Result]]:
-    """Give a function the fields of a dataclass as keyword arguments, and their words."""
+    """Give a function the fields of a dataclass as keyword arguments, and their descriptions."""
 
     def decorate(
         function: Callable[[Data, Options], Result],
@@ -134,29 +134,34 @@ def _described(options: Any) -> str:
 def load(data: Source, options: LoadOptions) -> Predictions:
     """Load predictions and outcomes from a file, text or DataFrame.
 
-    What is not named is guessed: outcome, score, positive label and, by their names, weight, group,
-    split, fold, time and slice columns. Nothing is converted unasked except what can have only one
-    meaning ("25%" is 0.25, a score of 1.0000001 is 1). All rows are taken for those of one model,
-    unless `model` is named.
+    Columns that are not named are guessed: outcome, score, positive label and, by their names,
+    weight, group, split, fold, time and slice columns. Values are converted only if there is no
+    doubt ("25%" is 0.25, a score of 1.0000001 is 1). If `model` is not named, all rows are read as
+    rows of one model.
 
     Parameters
     ----------
     data : path, str, bytes or DataFrame
-        CSV, TSV, Parquet, Feather or Arrow, compressed or not, or a NumPy archive (.npz) of
-        arrays such as ``probs`` and ``y``; a str with a line break is text. A DataFrame is one of
-        pandas, or of Polars, pyarrow or another library that speaks Arrow.
+        CSV, TSV, Parquet, Feather or Arrow, also compressed, or a NumPy archive (.npz) with arrays
+        such as ``probs`` and ``y``. A str with a line break is read as text. A DataFrame can be of
+        pandas, Polars, pyarrow or another library that supports Arrow.
     {options}
+
+    Returns
+    -------
+    Predictions
 
     Raises
     ------
     InputError
-        A ValueError. Its message says what is wrong, where, and which argument repairs it; its
-        `problems` hold the same one by one. Rows are counted as a spreadsheet shows them.
+        If the data cannot be used. The message says what is wrong, where, and which argument
+        repairs it; the attribute `problems` lists the problems. Rows are numbered as in a
+        spreadsheet. It is a ValueError.
 
     See Also
     --------
-    load_models : The scores of several models.
-    calib.core.origin.Origin : What the predictions remember of this call.
+    load_models : Load the scores of several models.
+    calib.core.origin.Origin : Record of the arguments and guesses, in `Predictions.origin`.
 
     Examples
     --------
@@ -194,28 +199,32 @@ def load_models(
 ) -> dict[str, Predictions]:
     """Load the predictions of several models or checkpoints.
 
-    They stand below each other, told apart by a column; or side by side, one score column per
-    model; or in several files, one per model. What is not named is guessed, as in `load`.
+    There are three layouts: one table with a column that names the model of each row; one table
+    with a score column per model; or one file per model. Columns that are not named are guessed as
+    in `load`.
 
     Parameters
     ----------
     data : path, str, bytes or DataFrame, or several of them
-        A mapping gives several their names; else each has its file's name.
+        A sequence or a mapping holds one file per model. The keys of a mapping are the names of the
+        models; in a sequence these are the names of the files.
     {options}
 
     Returns
     -------
     dict of str to Predictions
-        By the models' names: numbers in increasing order, others as they come.
+        Predictions by model name. Names that are numbers are in increasing order, others in the
+        order of the data.
 
     Raises
     ------
     InputError
-        A ValueError that says what is wrong and with which model.
+        If the data of a model cannot be used. The message says what is wrong and with which model.
+        It is a ValueError.
 
     See Also
     --------
-    load : The scores of one model.
+    load : Load the scores of one model.
 
     Examples
     --------
@@ -262,7 +271,7 @@ def _assessed(
 
 
 def as_label_texts(value: object) -> str | tuple[str, ...] | None:
-    """Labels as a person names them, one or several, as texts."""
+    """Convert one or several labels that a person gave to texts."""
     if not isinstance(value, list | tuple | set | frozenset):
         return as_label_text(value)
     names = tuple(name for each in value if (name := as_label_text(each)) is not None)
@@ -277,9 +286,9 @@ def as_label_text(value: object) -> str | None:
 def for_test_file(
     mapping: ColumnMapping, test_table: Table, known: ColumnMapping | None = None
 ) -> ColumnMapping:
-    """A guessed mapping without the optional columns that the test file lacks.
+    """A guessed mapping without the optional columns that the test file does not have.
 
-    What a person chose (`known`) is kept, so that its absence becomes a problem.
+    Columns that a person chose (`known`) are kept, so that a missing one is reported.
     """
     there = {*test_table.columns, *(known.columns() if known else ())}
     optional = ("predicted", "weight", "group", "time")
@@ -294,7 +303,7 @@ def for_test_file(
 
 
 def with_arguments(error: InputError, mapping: ColumnMapping) -> InputError:
-    """The same error in words that name the arguments which repair it."""
+    """The same error with the names of the arguments that repair it."""
     text = " ".join(_with_argument(problem, mapping) for problem in error.problems)
     return InputError(error.problems, text, mapping)
 

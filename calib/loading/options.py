@@ -1,4 +1,4 @@
-"""The list of what can be stated about a file: what its columns mean, how its text is written."""
+"""Options that describe a file: the meaning of its columns and the format of its text."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ OF_ROWS = ("softmax", "normalize")
 
 
 def option(default: Any, meaning: str, *, metavar: str = "COLUMN", many: bool = False) -> Any:
-    """A field that docstrings and the command line are made of.
+    """A field from which docstrings and the command line are made.
 
     Parameters
     ----------
     meaning : str
-        Stands in the docstring of `calib.load` and in the help of the command line.
+        Text for the docstring of `calib.load` and for the help of the command line.
     metavar : str
-        What kind of value the command line takes.
+        Kind of value, for the help of the command line.
     many : bool
-        Whether the command line takes it several times.
+        Whether the command line accepts the option several times.
     """
     return field(default=default, metadata={"meaning": meaning, "metavar": metavar, "many": many})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """What the columns of a table mean, as a person may say it."""
+    """The meaning of the columns of a table, as a person states it."""
 
     outcome: str | None = option(None, "Column of the labels.")
     score: str | Sequence[str] | None = option(
@@ -37,63 +37,62 @@ class Columns:
     )
     positive: object = option(
         None,
-        "Label that counts as positive, in any letter case, or several; all others are negative. "
-        'Rows of words such as "unknown" or "NA" are never negative: their outcome is not known.',
+        "The label, or several labels, of positive rows; letter case is ignored. All other labels "
+        'are negative, except words such as "unknown" or "NA", whose outcome is missing.',
         metavar="LABEL",
         many=True,
     )
     predicted: str | None = option(
-        None, "Column of predicted labels: a row is positive if prediction and outcome agree."
+        None,
+        "Column of predicted labels. A row is then positive if its predicted label is correct.",
     )
     weight: str | None = option(None, "Column of row weights.")
     group: str | None = option(
         None,
-        "Cluster ID column: rows of one cluster are not independent, and stay together in folds "
-        "and resamples.",
+        "Column of cluster IDs. Rows of one cluster are not independent: they stay together in "
+        "folds and resamples.",
     )
-    split: str | None = option(None, "Column that marks test rows and calibration rows.")
-    test_value: object = option(
-        None, "Value of the split column that marks test rows.", metavar="VALUE"
-    )
+    split: str | None = option(None, "Column that separates test rows from calibration rows.")
+    test_value: object = option(None, "Value of the split column for test rows.", metavar="VALUE")
     fold: str | None = option(
         None,
         "Column of cross-validation folds, used for cross-fitting. It cannot be combined with "
         "test rows.",
     )
-    slices: Sequence[str] = option((), "Columns to slice by.", many=True)
-    time: str | None = option(None, "Column of time.")
+    slices: Sequence[str] = option((), "Slice columns.", many=True)
+    time: str | None = option(None, "Time column.")
     model: str | None = option(None, "Column that names the model of each row.")
     transform: Transform = option(
         "none",
-        "How scores are converted to probabilities: divide by 100, divide by 10 (ratings), apply "
-        "the sigmoid, clip to [0, 1]; for one column per class: apply the softmax to each row of "
-        "logits, divide each row by its sum.",
+        "How scores are converted to probabilities. percent: divide by 100; tenths: divide by 10 "
+        "(ratings); logit: apply the sigmoid; clip: clip to [0, 1]. With one column per class "
+        "also softmax: apply the softmax to each row; normalize: divide each row by its sum.",
     )
     drop_missing: bool = option(
         False,
-        "Leave out rows whose outcome, score, weight, split or fold is missing or unreadable; they "
+        "Leave out rows with a missing or unreadable outcome, score, weight, split or fold. They "
         "are counted in `Predictions.set_aside`.",
     )
-    swap: bool = option(False, "Use 1 - score: the scores are for the negative class.")
+    swap: bool = option(False, "Use 1 - score, because the scores are for the negative class.")
     decimal: Decimal | None = option(
         None,
-        "Decimal mark of numbers that are written as text; the other mark separates thousands. "
-        'It is required where cells such as "1,234" are ambiguous.',
+        "Decimal mark of numbers in text. The other mark separates thousands. It is required if "
+        'cells such as "1,234" are ambiguous.',
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnMapping(Columns):
-    """Which column means what, and which repairs were asked for. Hashable.
+    """The meaning of the columns, and the conversions to apply. It is hashable.
 
-    Its fields are those of `Columns`, labels as text and sequences as tuples, and these two.
+    The fields are those of `Columns`, with labels as text and sequences as tuples, and two others.
 
     Parameters
     ----------
     guessed : tuple of str
-        Which of the fields nobody chose; two mappings that differ in it alone are equal.
+        Names of the fields that were guessed. It is ignored when mappings are compared.
     models : tuple of str
-        Columns of the scores of several models, one column per model; `score` is then not used.
+        Score columns of several models, one column per model. `score` is then not used.
 
     Raises
     ------
@@ -132,7 +131,7 @@ class ColumnMapping(Columns):
         return self.models or _as_tuple(self.score)
 
     def chosen(self, **choices: Any) -> ColumnMapping:
-        """The same with what a person chose, which is then no guess."""
+        """The same mapping with fields that a person chose, which are then not guesses."""
         known = tuple(name for name in self.guessed if name not in choices)
         return replace(self, **choices, guessed=known)
 
@@ -146,7 +145,7 @@ class ColumnMapping(Columns):
         }
 
     def columns(self) -> dict[str, str]:
-        """Column -> what it is for, of every column that is named."""
+        """The role of each column that is named."""
         one = ("outcome", "model", "predicted", "weight", "group", "split", "fold", "time")
         roles = {getattr(self, role): role for role in one}
         return {
@@ -166,12 +165,12 @@ def _as_tuple(names: str | tuple[str, ...] | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class TextFormat:
-    """How a delimited text is written; what is None is found in the text.
+    """The format of a delimited text. What is None is guessed from the text.
 
     Raises
     ------
     ValueError
-        If the delimiter is not one character, or Python knows no such encoding.
+        If the delimiter is not one character, or Python does not know the encoding.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Problem and InputError: what is wrong with a file, where, and how to repair it.
 
-Sentences are safe as Markdown: whatever comes from a file stands in backticks, shortened, without
-backticks or control characters of its own.
+Sentences are safe as Markdown: text from a file is shortened, stripped of backticks and control
+characters, and put in backticks.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Severity = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several answers to a question that the file leaves open.
+    """One of several answers to a question that the file does not answer.
 
     Attributes
     ----------
     label : str
-        Text of its button.
+        Text of the button.
     arguments : mapping
-        What `calib.load` is given.
+        The arguments of `calib.load` for this answer.
     """
 
     label: str
@@ -33,16 +33,16 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """Something that a file does not say for certain, and how it was read.
+    """Something that was guessed about a file.
 
     Attributes
     ----------
     argument : str
-        The argument of `calib.load` that settles it; "" where only the file can.
+        The argument of `calib.load` that replaces the guess, or "" if there is none.
     value : object
-        What was guessed for it.
+        The guessed value.
     sentence : str
-        What was guessed, in words.
+        The guess in words.
     """
 
     argument: str
@@ -55,22 +55,22 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong, or worth knowing.
+    """An error, a warning or a note about a file.
 
     Attributes
     ----------
     code : str
-        Short and stable, such as "percent".
+        A short, stable name, such as "percent".
     severity : {"error", "warning", "note"}
-        Only errors stop the rows from being used.
+        Rows with an error cannot be used.
     sentence : str
-        What, where (row numbers as a spreadsheet shows them), and how to repair it.
+        What is wrong, where (with row numbers as in a spreadsheet), and how to repair it.
     repair : ColumnMapping or None
-        The mapping after the one-click repair.
+        The mapping after the repair.
     repair_label : str
-        Text of the repair's button.
+        Text of the button for the repair.
     choices : tuple of Choice
-        The answers, where only a person can know which is right.
+        The possible answers, if only a person can know which is right.
     """
 
     code: str
@@ -82,15 +82,15 @@ class Problem:
 
 
 class InputError(ValueError):
-    """Data that cannot be used as they are; the message joins the sentences of all errors.
+    """The data cannot be used. The message joins the sentences of all errors.
 
     Parameters
     ----------
     problems : iterable of Problem
     message : str, optional
-        Instead of the problems' own sentences.
+        Message in place of the sentences of the problems.
     mapping : ColumnMapping, optional
-        What the columns were taken for.
+        How the columns were read.
 
     Attributes
     ----------
@@ -123,24 +123,24 @@ def error(
     repair_label: str = "",
     choices: tuple[Choice, ...] = (),
 ) -> Problem:
-    """A problem that stops the rows from being used."""
+    """Make a problem because of which the rows cannot be used."""
     return Problem(code, "error", sentence, repair, repair_label, choices)
 
 
 def warning(
     code: str, sentence: str, repair: ColumnMapping | None = None, repair_label: str = ""
 ) -> Problem:
-    """A problem that may make the numbers mislead."""
+    """Make a problem because of which results can be misleading."""
     return Problem(code, "warning", sentence, repair, repair_label)
 
 
 def note(
     code: str, sentence: str, repair: ColumnMapping | None = None, repair_label: str = ""
 ) -> Problem:
-    """Something worth knowing."""
+    """Make a note."""
     return Problem(code, "note", sentence, repair, repair_label)
 
 
 def refuse(code: str, sentence: str) -> InputError:
-    """An error about the whole file."""
+    """Make an error about the whole file."""
     return InputError([error(code, sentence)])

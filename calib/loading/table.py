@@ -1,4 +1,4 @@
-"""Table: what a file held, before anything is known of its columns."""
+"""Table: the contents of a file, before its columns have a meaning."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ class Table:
     Attributes
     ----------
     frame : DataFrame
-        As read; to be left unchanged.
+        The columns as they were read. They must not be changed.
     name : str
-        What the file is called.
+        Name of the data.
     first_row : int
-        Number of the first data row as a spreadsheet shows it: 2 below a header line, else 1.
+        Number of the first data row as in a spreadsheet: 2 below a header line, otherwise 1.
     places : ndarray of int or None
-        Where the rows stand in the file, 0 for the first, if they are not all of its rows.
+        Positions of the rows in the file, from 0, if only some of its rows were selected.
     file : str
-        Name of the file, without its folder; "" where there is none.
+        Name of the file without its folder, or "" if there is none.
     model : (str, str) or None
-        Column and name of the one model whose rows these are, if they were chosen by it.
+        Column and name of the model by which rows were selected, if they were.
     notes : tuple of Problem
-        What reading it brought to light: a guessed encoding, columns renamed or left out.
+        Remarks from reading, for example about a guessed encoding or renamed columns.
     guesses : tuple of Guess
-        What the file did not say for certain.
+        What was guessed.
     format : TextFormat
-        What a person said of the text.
+        Format of the text as a person stated it.
     commas : bool
-        Whether cells of any column are numbers with a comma: a point may then separate thousands.
+        Whether any column has numbers with a comma. A point can then separate thousands.
     """
 
     frame: pd.DataFrame
@@ -62,11 +62,11 @@ class Table:
         return tuple(self.frame.columns)
 
     def number(self, row: int) -> int:
-        """Number of a row as a spreadsheet shows it."""
+        """Number of a row as in a spreadsheet."""
         return self.first_row + (row if self.places is None else int(self.places[row]))
 
     def chosen(self, rows: IntArray) -> Table:
-        """Some of the rows, under the numbers that they have in the file."""
+        """Select rows. They keep their numbers in the file."""
         frame = self.frame.take(rows).reset_index(drop=True)
         return replace(self, frame=frame, places=rows)
 
@@ -85,7 +85,7 @@ def make_table(
     notes: Iterable[Problem] = (),
     commas: bool = False,
 ) -> Table:
-    """A table whose columns have unique names, with a warning about those that had not."""
+    """Make a table whose columns have unique names, with a warning about names that had not."""
     plain = [str(given).strip() or f"column {i}" for i, given in enumerate(names, 1)]
     repeated = [given for given, count in Counter(plain).items() if count > 1]
     unique = frame.set_axis(unique_names(plain), axis=1)
@@ -102,7 +102,7 @@ def make_table(
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
-    """The names, a repeated one with a number behind it."""
+    """The names, with a number after repeated ones."""
     taken = set(names)
     seen: set[str] = set()
     unique = []

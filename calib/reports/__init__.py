@@ -1,4 +1,4 @@
-"""Reports: an analysis that can be kept, sent and opened again, without its rows."""
+"""Reports: an analysis without its rows, which can be saved, sent and opened again."""
 
 from calib.reports.build_parts import parts_of
 from calib.reports.codec import ReportError

@@ -1,4 +1,4 @@
-"""parts_of: what a report takes along beside the analysis, computed without showing a row."""
+"""parts_of: slices, periods and decisions of a report, which do not show single rows."""
 
 from __future__ import annotations
 
@@ -48,33 +48,38 @@ def parts_of(
     unit: Unit | None = None,
     costs: Costs | None = None,
 ) -> Parts:
-    """Slices, periods and decisions of an analysis, for a report.
+    """Compute slices, periods and decisions of an analysis for a report.
 
-    Nothing in them is drawn from fewer than ten rows: smaller slices are one slice, smaller periods
-    are joined with a neighbour, and a method that flags fewer rows has no decisions. Shown are the
-    uncalibrated scores and the method that the report recommends.
+    Nothing is computed from fewer than ten rows: smaller slices are joined into one, smaller
+    periods are joined with a neighbour, and a method that flags fewer rows has no decisions.
+    Results are shown for the uncalibrated scores and for the recommended method.
 
     Parameters
     ----------
     predictions : Predictions or Aggregate
-        Of an aggregate the columns that were counted, each alone.
-    analysis : Analysis
-        Of these predictions.
+        The data. For an aggregate, slices are limited to the columns by which it was counted.
+    analysis : LiveAnalysis
+        The analysis of these data.
     slices : sequence of tuple of str, optional
-        Columns to slice by, each alone or two crossed. If None, every column that is not time.
+        Each entry has one column, or two columns that are crossed. Default: each column except
+        time.
     n_ranges : int
-        Ranges of a column of many numbers.
+        Number of ranges into which a column with many numbers is cut.
     time : str, optional
-        Column of time; "" is none. If None, the one that the predictions name.
+        Time column, or "" for none. Default: the time column of the predictions.
     unit : {"day", "week", "month", "quarter", "year"}, optional
-        Length of a period of dates; by rule if None.
+        Length of the periods, see `calib.periods.cut_periods`.
     costs : Costs, optional
-        Of the decisions; none are in the report if None.
+        Costs of decisions. Default: the report has no decisions.
+
+    Returns
+    -------
+    Parts
 
     Raises
     ------
     ValueError
-        If a column is unknown, or the analysis is not one of these predictions.
+        If a column is unknown, or the analysis is of other data.
 
     Examples
     --------

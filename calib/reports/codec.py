@@ -33,7 +33,7 @@ LARGEST_DRAWN = 1e37
 
 
 class ReportError(ValueError):
-    """A report that cannot be read; the message says why."""
+    """A report cannot be read. The message says why."""
 
 
 def encode(value: Any) -> Any:

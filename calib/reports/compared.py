@@ -1,4 +1,4 @@
-"""What changed between two reports, and which of their numbers may be subtracted."""
+"""The differences between two reports, and which of their numbers can be subtracted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BIASED = (
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing in both reports, in words."""
+    """One property of both reports, in words."""
 
     name: str
     first: str
@@ -38,7 +38,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class MetricChange:
-    """One number of one method in both reports.
+    """One metric of one method in both reports.
 
     Attributes
     ----------
@@ -46,9 +46,10 @@ class MetricChange:
     column : Column
     first, second : Estimate
     difference : Estimate
-        Second minus first. Its value is NaN where it is refused, its interval where there is none.
+        Second minus first. The value is NaN if the two cannot be compared; the bounds are NaN if
+        there is no interval.
     reason : str
-        Why it is refused, or has no interval; "" where it has one.
+        Why they cannot be compared, or why there is no interval. "" if there is an interval.
     """
 
     method: str
@@ -62,17 +63,17 @@ class MetricChange:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """What changed between two reports.
+    """The differences between two reports.
 
     Attributes
     ----------
     first, second : Contents
     data, settings, verdict : tuple of Change
-        Everything that was compared, changed or not.
+        All properties that were compared, whether they changed or not.
     metrics : tuple of MetricChange
-        Of the methods that both have.
+        Metrics of the methods that both reports have.
     only_first, only_second : tuple of str
-        Labels of methods that one of them has.
+        Labels of the methods that only one report has.
     """
 
     first: Contents
@@ -86,12 +87,12 @@ class Compared:
 
     @property
     def same_rows(self) -> bool:
-        """Whether both are of the same data: then intervals of differences are too wide."""
+        """Whether both reports are of the same data. Intervals of differences are then too wide."""
         return self.first.analysis.data.fingerprint == self.second.analysis.data.fingerprint
 
     @property
     def same_view(self) -> bool:
-        """Whether both look at the same binary problem."""
+        """Whether both reports are of the same binary view."""
         return self.first.analysis.settings.view == self.second.analysis.settings.view
 
     def frame(self) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""compare_reports: what changed between two reports, and by how much."""
+"""compare_reports: the differences between two reports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORMATS = {".html": "html", ".json": "json", ".md": "markdown"}
 
 
 class ReportComparison(Compared, Printable):
-    """What changed between two reports; made by `compare_reports`."""
+    """The differences between two reports. `compare_reports` makes it."""
 
     __slots__ = ()
     formats = FORMATS
@@ -70,16 +70,20 @@ def _named(report: Contents) -> dict[str, str]:
 
 
 def compare_reports(first: Contents, second: Contents) -> ReportComparison:
-    """Compare two reports: data, settings, verdict, and every number of both.
+    """Compare two reports: data, settings, verdict and all metrics.
 
-    A difference is computed only if both reports share the settings that affect the number: view;
-    bins, for binned errors; protocol, folds and epsilon, for calibrated scores. Intervals are
-    unpaired, from those of the two reports.
+    A difference is computed only if both reports have the same settings that affect the metric: the
+    view, the bins (for binned errors), and protocol, folds and epsilon (for calibrated scores). Its
+    interval is unpaired and computed from the intervals in the two reports.
 
     Parameters
     ----------
-    first, second : Contents
-        Two reports, the earlier one first: differences are second minus first.
+    first, second : Report
+        Two reports, the earlier one first. Differences are second minus first.
+
+    Returns
+    -------
+    ReportComparison
 
     References
     ----------

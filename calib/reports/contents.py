@@ -1,6 +1,6 @@
-"""Contents: everything that a report holds, as report.json has it.
+"""Contents: everything that a report contains, in the structure of report.json.
 
-Its parts are slices, periods and decisions, of at least ten rows each.
+Its parts are slices, periods and decisions, each computed from at least ten rows.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ Declared = Literal["unknown", "yes", "no"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlicePart:
-    """Observed minus predicted in the slices of one column, or of two crossed.
+    """Observed minus predicted in the slices of one column, or of two crossed columns.
 
     Attributes
     ----------
     gaps : mapping of str to SliceGaps
-        By method, of the same slices.
+        Gaps by method. All methods have the same slices.
     n_merged : int
-        Slices that are one here, since they have fewer than ten rows; with the next larger one
-        where they have fewer than ten together.
+        Number of slices that were joined because they have fewer than ten rows. If they have fewer
+        than ten rows together, the next larger slice is included.
     n_left_out : int
-        Slices beyond the hundred with the strongest evidence.
+        Number of slices that are left out: only the 100 with the strongest evidence are shown.
     """
 
     gaps: Mapping[str, SliceGaps]
@@ -53,7 +53,8 @@ class PeriodPart:
     ----------
     column : str
     tables : mapping of str to PeriodTable
-        By method, of the same periods. Their ``n_missing`` counts all rows that are left out.
+        Tables by method. All methods have the same periods. ``n_missing`` counts all rows that are
+        left out.
     """
 
     column: str
@@ -62,7 +63,7 @@ class PeriodPart:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecisionPart:
-    """Decisions, and what they cost.
+    """Decisions and their costs.
 
     Attributes
     ----------
@@ -70,7 +71,7 @@ class DecisionPart:
     cost : CostCurves
     benefit : NetBenefit
     left_out : tuple of str
-        Methods that flag, or leave unflagged, fewer than ten rows.
+        Methods for which fewer than ten rows are flagged, or not flagged.
     """
 
     table: DecisionTable
@@ -81,21 +82,21 @@ class DecisionPart:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """What a report holds beside the analysis; made by `parts_of`.
+    """Slices, periods and decisions in a report. `parts_of` makes it.
 
     Attributes
     ----------
     slices : tuple of SlicePart
     n_ranges : int
-        Ranges of a column of many numbers.
+        Number of ranges into which columns with many numbers were cut.
     time : str
-        Column of time that was asked for, "" where none was.
+        The requested time column, or "" if there was none.
     unit : str
-        Length of a period that was asked for, "" where none was.
+        The requested length of periods, or "" if there was none.
     periods : PeriodPart or None
     decisions : DecisionPart or None
     notes : tuple of str
-        Why something that was asked for is not here.
+        Reasons why a requested part is missing.
     """
 
     slices: tuple[SlicePart, ...] = ()
@@ -108,37 +109,37 @@ class Parts:
 
     @property
     def slice_columns(self) -> Sequence[tuple[str, ...]]:
-        """The columns, or pairs of columns, that were sliced by."""
+        """The slice columns, or pairs of crossed columns."""
         return [part.columns for part in self.slices]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contents:
-    """What a report holds; `Report` makes, reads and writes it.
+    """The contents of a report. `Report` makes, reads and writes them.
 
     Attributes
     ----------
     schema_version : int
     contains : str
-        What is known about records of single rows: there are none.
+        A statement that the report has no records of single rows.
     title, author, note : str
     created : str
-        Moment of making, ISO 8601, UTC.
+        Time of creation (ISO 8601, UTC).
     held_out_declared : {"unknown", "yes", "no"}
-        The person's answer to "Were these predictions made on rows that the model was not trained
+        The author's answer to "Were these predictions made on rows that the model was not trained
         on?".
     versions : mapping of str to str
-        What the numbers were computed with.
+        Versions of the software.
     settings_changed : tuple of str
-        Settings that differ from the defaults of that time.
+        Settings that differ from the defaults of that version.
     analysis : Analysis
-        Aggregates only, without scores of rows.
+        The analysis without scores of rows.
     parts : Parts or None
-        Slices, periods and decisions, where they were taken along.
+        Slices, periods and decisions, if they were requested.
     evidence : Evidence or None
-        Counts that the numbers can be recomputed from; None of reports of earlier schemas.
+        Counts from which the numbers can be recomputed. Reports of earlier schemas have None.
     seal : Seal or None
-        SHA-256 of all the rest, perhaps signed; None of reports of earlier schemas.
+        SHA-256 of the rest of the report, signed or not. Reports of earlier schemas have None.
     """
 
     schema_version: int
@@ -159,22 +160,22 @@ class Contents:
 
     @property
     def heading(self) -> str:
-        """The title, or what stands for one."""
+        """The title, or a default if there is none."""
         return self.title or f"Calibration of {self.analysis.data.name}"
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to know before using the numbers, and which part is missing and why."""
+        """Limitations of the results, and reasons why requested parts are missing."""
         return (*self.analysis.warnings, *(self.parts.notes if self.parts else ()))
 
     @property
     def date(self) -> datetime:
-        """Moment of making, in UTC."""
+        """Time of creation in UTC."""
         return moment(self.created)
 
     @property
     def shown(self) -> tuple[MethodResult, ...]:
-        """The methods of before and after: the uncalibrated scores, and one more if any."""
+        """The methods shown as before and after: the uncalibrated scores and at most one other."""
         return tuple(self.analysis.methods[key] for key in shown_methods(self.analysis))
 
 

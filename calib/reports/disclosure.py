@@ -1,9 +1,9 @@
-"""What leaves the house: aggregates of at least ten rows each, never a row.
+"""Disclosure control: a report contains only aggregates of at least ten rows each.
 
-Bins and histogram bars of fewer rows are merged with a neighbour, points of cumulative curves lie
-at least ten rows apart, and a point's score is the mean of the rows up to it. The largest gap of a
-bin (MCE) is that of the merged bins: in a bin of one row it would be the row's score. Bin edges and
-knots are scores of single rows: three digits of them stay.
+Bins and histogram bars with fewer rows are merged with a neighbour. Points of cumulative curves are
+at least ten rows apart, and the score of a point is the mean of the rows up to it. The largest gap
+of a bin (MCE) is that of the merged bins, because in a bin of one row it would reveal the score of
+the row. Bin edges and knots are scores of single rows, so they are rounded to three digits.
 """
 
 from __future__ import annotations
@@ -122,12 +122,12 @@ MERGED = (
 
 
 def aggregated(analysis: Analysis) -> Analysis:
-    """The same analysis without its rows, and without anything drawn from fewer than ten of them.
+    """The same analysis without its rows, and without results from fewer than ten rows.
 
     Raises
     ------
     ValueError
-        If the analysis holds fewer than ten rows, or was read from a report.
+        If the analysis has fewer than ten rows, or was read from a report.
     """
     if not isinstance(analysis, LiveAnalysis):
         raise ValueError(

@@ -36,21 +36,21 @@ class Evidence:
     Attributes
     ----------
     grade : {"guarded", "exact"}
-        "guarded": every cell and every slice holds at least ten rows. "exact": each cell is one
-        score, and nothing is lost.
+        "guarded": every cell and every slice has at least ten rows. "exact": each cell is one
+        score.
     cells : Aggregate
-        The uncalibrated scores that the analysis was made of.
+        The uncalibrated scores that were analysed.
     methods : Aggregate
-        Held-out scores of every method, whose key is the name of the model; those of before and
-        after also by the slices and periods of the report, whose columns are "slice:0", "slice:1"
-        ... and "time".
+        Held-out scores of every method; the key of the method is the name of the model. The methods
+        shown as before and after are also counted by the slices and periods of the report, in the
+        columns "slice:0", "slice:1", ... and "time".
     needs_rows : tuple of str
-        What cannot be recomputed from counts, and why, in sentences.
+        Sentences: what cannot be recomputed from counts, and why.
     bounds : mapping of str to float
-        Of a guarded report: how far each number may be from the one that its cells give. Numbers
-        that are not named agree. Empty of an exact report.
+        For a guarded report: largest difference between each number and the value that its cells
+        give. Numbers that are not listed agree. Empty for an exact report.
     others : tuple of str
-        Of a guarded report: places in it where its cells give another word or another list.
+        For a guarded report: places at which its cells give another word or another list.
     """
 
     grade: Grade
@@ -62,7 +62,7 @@ class Evidence:
 
     @property
     def refits(self) -> bool:
-        """Whether the whole analysis can be made again from the cells."""
+        """Whether the whole analysis can be recomputed from the cells."""
         return CLUSTERS not in self.needs_rows and MATRIX not in self.needs_rows
 
     @property

@@ -1,4 +1,4 @@
-"""Documents as files, which are whole or not there."""
+"""Write documents to files. A file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class Printable:
-    """What is printed as a document, and saved in the format that a suffix names."""
+    """Something that can be printed as a document and saved in several formats."""
 
     __slots__ = ()
     # Suffix of a file -> the method that makes its content.
     formats: ClassVar[Mapping[str, str]] = {}
 
     def document(self) -> ReportDocument:
-        """All that is printed, in order."""
+        """The document, with its sections in order."""
         raise NotImplementedError
 
     def html(self) -> str:
@@ -31,26 +31,26 @@ class Printable:
         return to_html(self.document())
 
     def _repr_html_(self) -> str:
-        """In a notebook: the page in a frame of its own."""
+        """The page in a frame, for notebooks."""
         from calib.reports.html import framed
 
         return framed(self.html())
 
     def markdown(self) -> str:
-        """The document as Markdown, without its charts."""
+        """The document as Markdown, without charts."""
         from calib.reports.markdown import to_markdown
 
         return to_markdown(self.document())
 
     def save(self, path: str | Path) -> None:
-        """Write it, in the format that the path's suffix names.
+        """Write the document to a file. The suffix selects the format.
 
         Raises
         ------
         ValueError
-            If the suffix is another than those of `formats`.
+            If the suffix is not one of `formats`.
         OSError
-            If the file cannot be written; what was there before stays.
+            If the file cannot be written. An earlier file then stays unchanged.
         """
         path = Path(path)
         if path.suffix.lower() not in self.formats:
@@ -61,12 +61,12 @@ class Printable:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file beside its place, then put it there at once: nobody reads half of it.
+    """Write a file completely or not at all: to a temporary file, which is then renamed.
 
     Raises
     ------
     OSError
-        If it cannot be written; what was there before stays.
+        If the file cannot be written. An earlier file then stays unchanged.
     """
     beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
     try:

@@ -1,4 +1,4 @@
-"""One report of disjoint rows: the counts of several reports are added up and analysed."""
+"""pool_reports: add up the counts of reports of disjoint rows, and analyse the sum."""
 
 from __future__ import annotations
 
@@ -25,22 +25,28 @@ MOST_NAMES = 3
 def pool_reports(reports: Mapping[str, Report], **words: Any) -> Report:
     """Add up the counts of reports of disjoint rows, and analyse the sum.
 
-    For exact reports the numbers are those of all rows together, up to rounding; for guarded ones
-    those of the merged cells. Decisions are included if all reports have the same costs. Slices and
-    time are left out: each report counts them by its own calibrated scores.
+    With exact reports the numbers are those of all rows together, up to rounding. With guarded
+    reports they are those of the merged cells. Decisions are included if all reports have the same
+    costs. Slices and periods are left out, because each report counts them by its own calibrated
+    scores.
 
     Parameters
     ----------
     reports : mapping of str to Report
-        By a name for messages, such as that of the file. Each row must be in one report only.
+        Reports by name, for example the name of the file; names are used in messages. Each row must
+        be in only one report.
     **words
-        Title, author and note, as of `Report.from_analysis`.
+        Title, author and note, as in `Report.from_analysis`.
+
+    Returns
+    -------
+    Report
 
     Raises
     ------
     ReportError
-        If there are fewer than two, one is damaged or has no counts, two have the same data,
-        other settings or another grade, or the counts cannot be added up.
+        If there are fewer than two reports, a report is damaged or has no counts, two reports are
+        of the same data, settings or grades differ, or the counts cannot be added up.
 
     Examples
     --------

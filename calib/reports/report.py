@@ -1,4 +1,4 @@
-"""The report: an analysis without its rows, who made it, when, and with what."""
+"""Report: an analysis without its rows, with its author, its time and the software versions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FORMATS = {".html": "html", ".json": "json", ".md": "markdown", ".zip": "tables"
 
 
 class Report(Contents, Printable):
-    """A report of one analysis; it never changes. Make one with `calib.report` or `from_analysis`.
+    """A report of one analysis. Make it with `calib.report` or `from_analysis`. It never changes.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Report(Contents, Printable):
     parts : Parts or None
     evidence : Evidence or None
     seal : Seal or None
-        All of them as in `Contents`.
+        See `calib.reports.Contents`.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Report(Contents, Printable):
     formats = FORMATS
 
     def __repr__(self) -> str:
-        """What a person sees at a prompt: heading, date, verdict and recommendation."""
+        """Heading, date, verdict and recommendation."""
         analysis = self.analysis
         said = (analysis.verdict.sentence, analysis.recommendation.sentence)
         return "\n".join((f"{self.heading}, {self.created}", *said))
@@ -146,7 +146,7 @@ class Report(Contents, Printable):
         return cls._read(encode(cls._read(encode(made))._bounded()))._sealed()
 
     def _bounded(self) -> Report:
-        """The same with the bounds within which its numbers can be recomputed."""
+        """The same report with the bounds within which its numbers can be recomputed."""
         assert self.evidence is not None
         return replace(self, evidence=with_bounds(self, self.evidence))
 
@@ -154,39 +154,43 @@ class Report(Contents, Printable):
         return replace(self, seal=seal_of(encode(self), key))
 
     def signed(self, key: str | bytes | Path) -> Report:
-        """The same report, signed; `calib verify` says by whom.
+        """The same report with a signature. `calib verify` prints who signed it.
 
         Parameters
         ----------
         key : path, str or bytes
-            Private Ed25519 key without a passphrase, as PEM or OpenSSH writes it, or its file.
+            Private Ed25519 key without a passphrase, in PEM or OpenSSH format, or its file.
 
         Raises
         ------
         ReportError
-            If it is not such a key, or the package cryptography is not installed.
+            If the key is not valid, or the package cryptography is not installed.
         """
         return self._sealed(private_key(key))
 
     @classmethod
     def open(cls, source: str | bytes | Path) -> Report:
-        """Read report.json back, of this version or an earlier one.
+        """Read a report.json of this version or an earlier one.
 
         Parameters
         ----------
         source : path, str or bytes
-            A file. Or the report itself: bytes, or a str that begins with a brace.
+            A file, or the content of one as bytes or as a str that begins with a brace.
+
+        Returns
+        -------
+        Report
 
         Raises
         ------
         ReportError
-            If it is not a report, is damaged, or was written by a newer version.
+            If the source is not a report, is damaged, or was written by a newer version of calib.
         """
         return cls.open_json(read_json(source))
 
     @classmethod
     def open_json(cls, data: Any) -> Report:
-        """The same of what `read_json` returned."""
+        """Read a report from the result of `read_json`."""
         return cls._read(upgraded(data))
 
     @classmethod
@@ -196,20 +200,21 @@ class Report(Contents, Printable):
         return report
 
     def edited(self, *, title: str, author: str, note: str, created: str | None = None) -> Report:
-        """A new report with the same numbers and other texts; this one does not change.
+        """Make a new report with the same numbers and other texts.
 
         Parameters
         ----------
         title, author, note : str
+            New texts.
         created : str, optional
-            ISO 8601; now if None.
+            Time of creation (ISO 8601). Default: now.
         """
         created = created or _now()
         made = replace(self, title=title, author=author, note=note, created=created, seal=None)
         return made._sealed()
 
     def json(self) -> str:
-        """The report as strict JSON: the same report gives the same text."""
+        """The report as strict JSON. The same report always gives the same text."""
         return json.dumps(encode(self), allow_nan=False, ensure_ascii=False, indent=1) + "\n"
 
     def document(self) -> ReportDocument:
@@ -219,7 +224,7 @@ class Report(Contents, Printable):
         return document_of(self)
 
     def tables(self) -> bytes:
-        """The tables as CSV in an archive of ZIP: the same report gives the same bytes."""
+        """The tables as CSV files in a ZIP archive. The same report always gives the same bytes."""
         return archive(table_files(self))
 
 
@@ -228,7 +233,7 @@ def _now() -> str:
 
 
 def versions() -> dict[str, str]:
-    """What numbers are computed with here."""
+    """Versions of the installed software."""
     libraries = {name: metadata.version(name) for name in LIBRARIES}
     return {"calib": __version__, "python": platform.python_version(), **libraries}
 

@@ -49,7 +49,7 @@ def canonical(data: Mapping[str, Any]) -> bytes:
 
 
 def seal_of(data: Mapping[str, Any], key: Ed25519PrivateKey | None = None) -> Seal:
-    """The seal of a report, signed where a key is given."""
+    """The seal of a report, signed if a key is given."""
     content = canonical(data)
     digest = hashlib.sha256(content).hexdigest()
     if key is None:
@@ -88,7 +88,7 @@ def broken(data: Mapping[str, Any], seal: Seal) -> str:
 
 
 def signer(seal: Seal | None) -> str:
-    """Who signed: the fingerprint of the public key, as OpenSSH prints it; "" if nobody did.
+    """The fingerprint of the public key that signed, as in OpenSSH, or "" without a signature.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whether a report's numbers follow from the counts that it contains; the file is not trusted."""
+"""Verify that the numbers of a report follow from the counts that it contains."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COUNTED = ("rows", "weight", "positive", "mean_score", "observed")
 
 
 class NotVerified(ReportError):
-    """A report whose numbers do not follow from its counts; the message names the first one."""
+    """The numbers of a report do not follow from its counts. The message names the first one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,13 +47,13 @@ class VerifiedReport:
     ----------
     report : Report
     signer : str
-        Fingerprint of the key that signed it; "" if nobody did.
+        Fingerprint of the key that signed the report, or "" without a signature.
     n_numbers : int
-        Numbers and words that were compared.
+        Number of values and words that were compared.
     not_recomputed : tuple of str
-        What was not recomputed, in sentences.
+        Sentences: what was not recomputed.
     same_versions : bool
-        Whether it was made by exactly the versions that are installed here.
+        Whether the report was made with exactly the versions that are installed.
     """
 
     report: Report
@@ -64,7 +64,7 @@ class VerifiedReport:
 
     @property
     def sentence(self) -> str:
-        """What was found, in words."""
+        """The result in words."""
         evidence = self.report.evidence
         assert evidence is not None
         if evidence.grade == "guarded":
@@ -85,17 +85,21 @@ def verify_report(
     Parameters
     ----------
     source : path, str or bytes
-        report.json, as `Report.open` takes it.
+        A report.json, as in `Report.open`.
     signed_by : path, str or bytes, optional
-        Public Ed25519 key, or its file, that must have signed it.
+        Public Ed25519 key, or its file, that must have signed the report.
+
+    Returns
+    -------
+    VerifiedReport
 
     Raises
     ------
     NotVerified
-        If a number, a band or the verdict differs, which is named; if the seal is broken; or if
+        If a number, a band or the verdict differs (the message names it), the seal is broken, or
         another key signed.
     ReportError
-        If it cannot be read, or has an earlier schema, without counts.
+        If the report cannot be read, or has an earlier schema without counts.
 
     Examples
     --------
@@ -145,7 +149,7 @@ def _other_signer(report: Report, wanted: str | bytes | Path | None) -> str:
 
 
 def _wrong(report: Report, evidence: Evidence, printed: Json) -> Iterator[Difference]:
-    """Everything that the counts do not give, the report's own numbers first."""
+    """All differences between the report and its counts, differences of numbers first."""
     yield from _contradicted(report.analysis)
     yield from outside(printed, ranges_of(report, evidence))
     if not evidence.refits:

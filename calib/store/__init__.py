@@ -1,7 +1,7 @@
 """The store: saved reports of a team, in a SQLite file or in PostgreSQL.
 
-A program that has a report calls `Store.from_environment().save(report)`; a page lists, opens and
-deletes. Nothing here changes a saved report.
+A program saves a report with `Store.from_environment().save(report)`. A page lists, opens and
+deletes reports. A saved report never changes.
 """
 
 from calib.store.entries import Change, Deletion, Entry, moment_words

@@ -21,22 +21,22 @@ DAMAGED = "(damaged)"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A saved report as a list shows it.
+    """A saved report as an entry of a list.
 
     Attributes
     ----------
     id : str
-        Cannot be guessed; the report's address ends in ``?report=ID``.
+        An identifier that cannot be guessed. The address of the report ends in ``?report=ID``.
     title, data_name, fingerprint, author, note : str
-        Of the report; as a person wrote them, so never HTML or Markdown.
+        Texts of the report, as plain text.
     verdict, sentence : str
         The verdict in a word or two, and in a sentence.
     tags : tuple of str
-        Sorted.
+        Tags in alphabetical order.
     owner : str
-        Who saved it, as a sign-in verified it; "" if nobody was signed in.
+        The signed-in user who saved the report, or "" if nobody was signed in.
     created, saved : datetime or None
-        Moments of the analysis and of the saving, in UTC; None where the database is damaged there.
+        Times of creation and of saving in UTC. None if the database is damaged there.
     """
 
     id: str
@@ -65,7 +65,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A line of the log: what was done with which report, when and by whom."""
+    """A line of the log: action, report, time and user."""
 
     report_id: str
     moment: datetime | None
@@ -81,7 +81,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """Which report was deleted, when and by whom."""
+    """A deleted report, with the time and the user of the deletion."""
 
     report_id: str
     title: str

@@ -1,4 +1,4 @@
-"""StoreError: what went wrong with the database, in a sentence."""
+"""StoreError: errors of the database, described in sentences."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ POSTGRESQL = {
 
 
 class StoreError(Exception):
-    """Saved reports that cannot be read or written; the message says why and what to do."""
+    """Saved reports cannot be read or written. The message says why and what to do."""
 
 
 class DiskFullError(StoreError):

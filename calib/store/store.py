@@ -1,4 +1,4 @@
-"""Store: saved reports, listed, opened, deleted and restored; never changed."""
+"""Store: save, list, open, delete and restore reports. A saved report never changes."""
 
 from __future__ import annotations
 
@@ -46,22 +46,22 @@ ANONYMOUS = "nobody signed in"
 
 
 class Store:
-    """Saved reports in one database. Threads may share it; a forked process makes its own.
+    """Saved reports in one database. Threads can share a store; forked processes cannot.
 
     Parameters
     ----------
     url : str or URL
-        ``sqlite:///path/to/file.db`` or ``postgresql://user:password@host/database``. Tables are
-        made, or brought up to date, on construction.
+        ``sqlite:///path/to/file.db`` or ``postgresql://user:password@host/database``. Missing
+        tables are created, and old ones are upgraded.
     patience : float
-        Seconds to wait for others that write, or for a server that does not answer.
+        Seconds to wait for other writers, or for a server that does not answer.
     rest : timedelta
-        How long a deleted report can be restored.
+        Time during which a deleted report can be restored.
 
     Raises
     ------
     StoreError
-        Here and in every method: the database cannot be reached, read or written; the message says
+        If the database cannot be reached, read or written, also in every method. The message says
         why and what to do.
 
     Examples
@@ -111,7 +111,7 @@ class Store:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Store:
-        """The store that CALIB_DATABASE_URL or CALIB_HOME names, else the user's own."""
+        """The store that CALIB_DATABASE_URL or CALIB_HOME names. Default: in the user's folder."""
         return cls(database_url(environ))
 
     def close(self) -> None:
@@ -130,20 +130,20 @@ class Store:
         self.close()
 
     def save(self, report: Report, *, tags: Iterable[str] = (), owner: str = "") -> str:
-        """Keep a report.
+        """Save a report.
 
         Parameters
         ----------
         tags : iterable of str
-            At most 20, of at most 60 characters each.
+            At most 20 tags with at most 60 characters each.
         owner : str
-            Who saves it, as a sign-in verified it; "" if nobody is signed in.
+            The signed-in user, or "" if nobody is signed in.
 
         Returns
         -------
         str
-            The id: 128 random bits in 22 characters of a URL. Once it is returned, the report is on
-            the disk.
+            The id: 128 random bits in 22 characters that are valid in a URL. The report is on the
+            disk when the method returns.
         """
         report_id = secrets.token_urlsafe(16)
         names = checked_tags(tags)
@@ -159,12 +159,12 @@ class Store:
         return report_id
 
     def open(self, report_id: str) -> Report:
-        """The report of an id, as it was saved.
+        """Open the report with this id.
 
         Raises
         ------
         StoreError
-            If there is none, or if it was deleted: then the message says when and by whom.
+            If there is no such report, or it was deleted. The message then says when and by whom.
         """
         with self._reading() as connection:
             query = select(reports.c.content).where(known_as(report_id), THERE)
@@ -174,7 +174,7 @@ class Store:
         return report_of(content, report_id)
 
     def entry(self, report_id: str) -> Entry:
-        """What a list shows of one report."""
+        """The entry of one report, as in a list."""
         with self._reading() as connection:
             found = entries(connection, select(*LISTED).where(known_as(report_id), THERE))
             if not found:
@@ -191,17 +191,17 @@ class Store:
         limit: int = 50,
         offset: int = 0,
     ) -> tuple[Entry, ...]:
-        """Saved reports, the newest first.
+        """List saved reports, newest first.
 
         Parameters
         ----------
         search : str
-            Words that must all occur in title, data name, author, note, verdict or tags, whatever
-            their case. No character has a special meaning.
+            Words that must all occur in title, data name, author, note, verdict or tags. Case is
+            ignored. No character has a special meaning.
         tag, author, verdict : str, optional
-            Only reports with exactly this one.
+            List only reports with this tag, author or verdict.
         limit, offset : int
-            At most so many, after leaving out so many: a page.
+            Largest number of reports, and number of reports to skip, for pages of a list.
         """
         query = select(*LISTED).where(THERE, *conditions(search, tag, author, verdict))
         newest = query.order_by(reports.c.saved.desc(), reports.c.id).limit(limit).offset(offset)
@@ -220,32 +220,32 @@ class Store:
         author: str | None = None,
         verdict: str | None = None,
     ) -> int:
-        """How many reports `list` would show on all its pages."""
+        """Number of reports that `list` would show on all pages."""
         fulfilled = conditions(search, tag, author, verdict)
         with self._reading() as connection:
             return connection.scalar(select(func.count(reports.c.id)).where(THERE, *fulfilled)) or 0
 
     def tags(self) -> tuple[str, ...]:
-        """Every tag that some report has, sorted."""
+        """All tags of saved reports, sorted."""
         return self._different(report_tags.c.tag, report_tags.c.report_id)
 
     def authors(self) -> tuple[str, ...]:
-        """Every author of some report, sorted."""
+        """All authors of saved reports, sorted."""
         return self._different(reports.c.author, reports.c.id)
 
     def verdicts(self) -> tuple[str, ...]:
-        """Every verdict of some report, sorted."""
+        """All verdicts of saved reports, sorted."""
         return self._different(reports.c.verdict, reports.c.id)
 
     def delete(self, report_id: str, *, by: str, for_good: bool = False) -> None:
-        """Delete a report; for some time it can be restored.
+        """Delete a report. It can be restored for some time.
 
         Parameters
         ----------
         by : str
-            Who deletes it; the log keeps it, with the title and the moment.
+            The user who deletes it, for the log.
         for_good : bool
-            Whether it is removed at once, also if it was deleted before.
+            Whether it is removed at once and cannot be restored, also if it was deleted before.
         """
         name = _person(by)
 
@@ -264,7 +264,7 @@ class Store:
         self._in_need(work)
 
     def restore(self, report_id: str, *, by: str) -> None:
-        """Restore a deleted report, while this is possible."""
+        """Restore a deleted report, if it was not removed yet."""
         name = _person(by)
         with self._writing() as connection:
             title = title_of(connection, report_id, ~THERE)
@@ -272,27 +272,27 @@ class Store:
             log(connection, report_id, "restored", title, name)
 
     def resting(self) -> tuple[Deletion, ...]:
-        """Deleted reports that can be restored, the newest deletion first."""
+        """Deleted reports that can be restored, newest deletion first."""
         there = deletions.c.report_id.in_(select(reports.c.id))
         return self._deletions(select(deletions).where(there))
 
     def changes(self, limit: int = 200) -> tuple[Change, ...]:
-        """The log: what was saved, deleted and restored, when and by whom; the newest first."""
+        """The log of saved, deleted and restored reports, with time and user, newest first."""
         query = select(changes).order_by(changes.c.moment.desc()).limit(limit)
         with self._reading() as connection:
             return tuple(Change.of(row) for row in connection.execute(query).mappings())
 
     def deletions(self) -> tuple[Deletion, ...]:
-        """All deleted reports, the newest deletion first."""
+        """All deleted reports, newest deletion first."""
         return self._deletions(select(deletions))
 
     def verify(self) -> Verification:
-        """Read the whole database: is it whole, and does every report open?"""
+        """Check the whole database, and open every report."""
         with self._reading() as connection:
             return verified(connection)
 
     def export(self, folder: str | Path) -> Verification:
-        """Write every report that opens into a folder, as ID.json; those that do not are named."""
+        """Write all reports to a folder as ID.json. Reports that cannot be opened are listed."""
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
         with self._reading() as connection:
@@ -321,7 +321,7 @@ class Store:
             yield connection
 
     def _in_need(self, work: Callable[[], None]) -> None:
-        """Do it with the reserve, if the disk is full without it."""
+        """Try an action again with the reserve if the disk is full."""
         try:
             work()
         except DiskFullError:

@@ -1,4 +1,4 @@
-"""Is the database undamaged, and does every report open? Damaged rows are named and skipped."""
+"""Check the database and open every report. Damaged rows are listed and skipped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SAME = ("title", "data_name", "fingerprint", "author", "note", "verdict", "sente
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was found in a database."""
+    """Result of the check of a database."""
 
     n_reports: int  # reports that were read, including deleted ones that can be restored
     problems: tuple[str, ...]  # what is damaged, a sentence each; none where all is well

@@ -1,4 +1,4 @@
-"""inspect: what is wrong with the rows under a mapping; checklist_of: what is fine."""
+"""inspect: find problems of the rows under a mapping; checklist_of: list what is correct."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ MAX_CELLS_COMPARED = 20
 def inspect(
     table: Table, mapping: ColumnMapping, test_table: Table | None = None
 ) -> tuple[Problem, ...]:
-    """Everything that is wrong or worth knowing, errors first.
+    """Find all errors, warnings and notes about the rows of a table. Errors are first.
 
     Parameters
     ----------
     test_table : Table, optional
-        A second file of test rows, with the same columns.
+        A second file with test rows and the same columns.
 
     Returns
     -------
     tuple of Problem
-        Rows are counted as a spreadsheet shows them: the header is row 1.
+        Rows are numbered as in a spreadsheet: the header is row 1.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def inspect(
 def examine(
     table: Table, mapping: ColumnMapping, test_table: Table | None = None
 ) -> tuple[tuple[Problem, ...], Rows | None]:
-    """The problems, and the mapped rows where the mapping names columns that exist."""
+    """The problems, and the mapped rows if the mapping names columns that exist."""
     found = [*table.notes, *(test_table.notes if test_table else ())]
     structure = list(_structure(table, mapping, test_table))
     found += structure
@@ -115,7 +115,7 @@ def _folds_and_test(mapping: ColumnMapping, test_table: Table | None) -> Iterato
 
 
 def class_structure(mapping: ColumnMapping) -> Iterator[Problem]:
-    """What does not fit the number of score columns."""
+    """Problems of options that do not fit the number of score columns."""
     if isinstance(mapping.score, tuple) and len(mapping.score) == 1:
         (column,) = mapping.score
         yield error(
@@ -165,7 +165,7 @@ def _overlap(table: Table, test_table: Table | None) -> Iterator[Problem]:
 
 
 def checklist_of(rows: Rows | None) -> tuple[str, ...]:
-    """Short sentences of what is fine."""
+    """Short sentences about what is correct."""
     if rows is None or not rows.usable.any():
         return ()
     return (*_counts(rows), *_outcome_and_score(rows), *_roles(rows))
