@@ -92,31 +92,35 @@ class Report(Contents, Printable):
         created: str | None = None,
         source: str = "",
     ) -> Report:
-        """Make a report without rows; groups of fewer than ten rows are merged.
+        """Make a report, which contains no rows. Groups of fewer than ten rows are merged.
 
         Parameters
         ----------
         analysis : Analysis
         parts : Parts, optional
-            Slices, periods and decisions to take along: `calib.reports.parts_of`.
+            Slices, periods and decisions, made by `calib.reports.parts_of`.
         title, author, note : str
-            Printed as they are, on top of the report.
+            Plain text at the top of the report.
         held_out_declared : {"unknown", "yes", "no"}
-            Whether the predictions were made on rows that the model was not trained on.
+            Whether the predictions were made on rows on which the model was not trained.
         grade : {"guarded", "exact"}
-            The counts in it, from which others can recompute it: cells of at least ten rows,
-            which give each number within a bound that is printed; or every distinct score with its
-            outcomes, which gives each number to the last bit.
+            The counts in the report, from which others can recompute it. "guarded": cells of at
+            least ten rows, from which each number follows within a printed bound. "exact": each
+            distinct score with its outcomes, from which each number follows exactly.
         created : str, optional
-            ISO 8601; now if None.
+            Time of creation (ISO 8601). Default: now.
         source : str
-            How the dashboard can count the rows again, as its links say it.
+            The named source from which the dashboard can count the rows again, as in its links.
+
+        Returns
+        -------
+        Report
 
         Raises
         ------
         ValueError
-            If the analysis holds fewer than ten rows, or was itself read from a report; if the
-            grade is "exact" and there are more than 50,000 distinct scores.
+            If the analysis has fewer than ten rows or was read from a report, or the grade is
+            "exact" and there are more than 50,000 distinct scores.
         ReportError
             If `created` or `held_out_declared` is not allowed.
         """
