@@ -62,11 +62,9 @@ class Clip(Calibrator):
         return _clipped(scores, self.p_min_)
 
     def to_map(self) -> Clipped:
-        """The function as data."""
         return Clipped(self.p_min_, 1.0 - self.p_min_)
 
     def formula(self) -> str:
-        """The fitted function in words and numbers."""
         return f"min(max(s, {self.p_min_:g}), 1 - {self.p_min_:g})"
 
     def knots(self) -> FloatArray:
@@ -134,11 +132,9 @@ class MatrixClip(MatrixCalibrator):
         return _clipped_rows(scores, self.p_min_)
 
     def to_map(self) -> RowsClipped:
-        """The function as data."""
         return RowsClipped(self.p_min_, 1.0 - self.p_min_)
 
     def formula(self) -> str:
-        """The fitted function in words and numbers."""
         return f"min(max(P, {self.p_min_:g}), 1 - {self.p_min_:g}), divided by the row's sum"
 
 

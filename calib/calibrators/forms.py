@@ -39,23 +39,19 @@ class Operations(Protocol):
         """Polynomials by pieces."""
 
 
-class OnArrays:
+class OnArrays(Operations):
     """The operations on arrays."""
 
     def where(self, condition: Column, yes: Column, no: Column) -> FloatArray:
-        """`yes` where the condition holds, else `no`."""
         return np.asarray(np.where(condition, yes, no), dtype=np.float64)
 
     def log(self, x: FloatArray) -> FloatArray:
-        """Natural logarithm of positive numbers."""
         return log(x)
 
     def exp(self, x: FloatArray) -> FloatArray:
-        """e^x, of x brought to [-745, 709]."""
         return exp(x)
 
     def pieces(self, pieces: Pieces, x: FloatArray) -> FloatArray:
-        """Polynomials by pieces."""
         return pieces(x)
 
 

@@ -91,11 +91,9 @@ class Histogram(Calibrator):
         return self.rates_[np.searchsorted(self.edges_, scores, side="left")]
 
     def to_map(self) -> Piecewise:
-        """The function as data."""
         return Piecewise(Axis(), steps(self.edges_, self.rates_, "right"))
 
     def formula(self) -> str:
-        """The fitted function in words and numbers."""
         low, high = self.rates_.min(), self.rates_.max()
         return f"{len(self.rates_)} bins with rates from {low:.3g} to {high:.3g}"
 

@@ -53,7 +53,6 @@ class IncreasingSigmoid(RowCalibrator):
         return float(sigmoid(np.array(self.intercept_)))
 
     def to_map(self) -> Form:
-        """The function as data."""
         if self.constant_:
             return Piecewise(Axis(), steps([], [self._base_rate()], "left"))
         # Of two columns that are one, the sum of both was fitted.
@@ -61,7 +60,6 @@ class IncreasingSigmoid(RowCalibrator):
         return SigmoidOfFeatures(self.intercept_, tuple(self.slopes_.tolist()), features)
 
     def formula(self) -> str:
-        """The fitted function in words and numbers."""
         if self.constant_:
             rate = f"{self._base_rate():.3g}"
             return f"{rate} for every score: the observed rate does not rise with the score"

@@ -86,11 +86,9 @@ class Isotonic(RowCalibrator):
         return np.interp(scores, self.knots_, self.values_)
 
     def to_map(self) -> Piecewise:
-        """The function as data."""
         return Piecewise(Axis(), lines(self.knots_, self.values_))
 
     def formula(self) -> str:
-        """The fitted function in words and numbers."""
         low, high = self.values_[0], self.values_[-1]
         if self.n_blocks_ == 1:
             return f"{low:.3g} for every score: the observed rate does not rise with the score"

@@ -126,7 +126,6 @@ class ISpline(Calibrator):
         return np.asarray(np.cumsum(basis[:, ::-1], axis=1)[:, -2::-1], dtype=np.float64)
 
     def to_map(self) -> Piecewise:
-        """The function as data."""
         padded = np.concatenate([[0.0] * DEGREE, self._ladder, [1.0] * DEGREE])
         steps = np.append(self.intercept_, self.coefficients_)
         axis = Axis("compact_logit", self.epsilon_, 1.0 - self.epsilon_)
@@ -143,7 +142,6 @@ class ISpline(Calibrator):
         return self.knots_
 
     def formula(self) -> str:
-        """The fitted function in words and numbers."""
         if self.constant_:
             rate = float(sigmoid(np.array(self.intercept_)))
             return f"{rate:.3g} for every score: the observed rate does not rise with the score"

@@ -83,7 +83,6 @@ class KSSpline(Calibrator):
         self.low_, self.high_ = bounds.tolist()
 
     def to_map(self) -> Drift:
-        """The function as data."""
         slope = self.spline_.derivative()
         return Drift(
             lines(self.scores_, self.fractiles_),
@@ -97,7 +96,6 @@ class KSSpline(Calibrator):
         return np.interp(self.spline_.x, self.fractiles_, self.scores_)
 
     def formula(self) -> str:
-        """The fitted function in words and numbers."""
         return (
             f"s + h'(t(s)), clipped to [{self.low_:.3g}, {self.high_:.6g}]: "
             f"h a natural cubic spline with {self.n_knots} knots "
@@ -204,7 +202,6 @@ class TopSpline(MatrixCalibrator):
         return calibrated
 
     def formula(self) -> str:
-        """The fitted function in words and numbers."""
         return (
             f"s + h'(t(s)) for the {len(self.splines_)} first scores of a row, h a natural cubic "
             f"spline with {self.n_knots} knots; the rest shares what is left in proportion"

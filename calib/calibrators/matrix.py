@@ -35,11 +35,9 @@ class FullLinear(LinearSoftmax):
         return np.column_stack([self.weights_, self.intercepts_]).ravel()
 
     def to_map(self) -> Softmax:
-        """The function as data."""
         return Softmax(self.weights_.copy(), self.intercepts_.copy())
 
     def formula(self) -> str:
-        """The fitted function in words and numbers."""
         off = self.weights_[~np.eye(self.n_classes_, dtype=np.bool_)]
         return (
             f"softmax(W ln P + b): diagonal of W {span(np.diagonal(self.weights_))}, "

@@ -75,11 +75,9 @@ class OneVsRest(MatrixCalibrator):
         return divide_by_sum(calibrated, scores)
 
     def to_map(self) -> EachClass:
-        """The function as data."""
         return EachClass(tuple(Identity() if f is None else f.to_map() for f in self.maps_))
 
     def formula(self) -> str:
-        """The fitted function in words and numbers."""
         first = next(fitted for fitted in self.maps_ if fitted is not None)
         return (
             f"{type(first).__name__} for each of {self.n_classes_} classes against the rest, then "

@@ -72,11 +72,9 @@ class PriorShift(Calibrator):
         return scores / (scores + self.r_ * (1.0 - scores))
 
     def to_map(self) -> OddsDivided:
-        """The function as data."""
         return OddsDivided(self.r_)
 
     def formula(self) -> str:
-        """The fitted function in words and numbers."""
         r = f"{self.r_:.3g}"
         return "s: the score unchanged, with r = 1" if r == "1" else f"s / (s + {r} (1 - s))"
 

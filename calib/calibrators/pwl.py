@@ -117,7 +117,6 @@ class PiecewiseLinear(Calibrator):
         return np.interp(scores, self.keypoints_, self.values_)
 
     def to_map(self) -> Piecewise:
-        """The function as data."""
         return Piecewise(Axis(), lines(self.keypoints_, self.values_))
 
     def knots(self) -> FloatArray:
@@ -125,7 +124,6 @@ class PiecewiseLinear(Calibrator):
         return self.keypoints_
 
     def formula(self) -> str:
-        """The fitted function in words and numbers."""
         low, high = self.values_[0], self.values_[-1]
         if high - low < 1e-9:
             return f"{low:.3g} for every score: the observed rate does not rise with the score"

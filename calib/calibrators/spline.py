@@ -127,16 +127,13 @@ class Spline(Calibrator):
         self._chosen_degrees = float(path.degrees[path.chosen])
 
     def to_map(self) -> Piecewise:
-        """The function as data."""
         axis = Axis("compact_logit", self.epsilon_, 1.0 - self.epsilon_)
         return Piecewise(axis, self._spline.pieces(self.coefficients_), "sigmoid")
 
     def knots(self) -> FloatArray:
-        """Knots of the spline, as scores."""
         return self.knots_
 
     def formula(self) -> str:
-        """The fitted function in words and numbers."""
         if not len(self.lambdas_):
             rate = float(sigmoid(self.coefficients_)[0])
             return f"{rate:.3g} for every score: all scores were equal"

@@ -161,7 +161,6 @@ class SplineCalib(Calibrator):
         return log_odds(np.clip(scores, *self._ends)) if self.transform == "logit" else scores
 
     def to_map(self) -> Piecewise:
-        """The function as data."""
         axis = Axis()
         if self.transform == "compact_logit":
             axis = Axis(self.transform, self.epsilon_, 1.0 - self.epsilon_)
@@ -171,11 +170,9 @@ class SplineCalib(Calibrator):
         return Piecewise(axis, self._spline.pieces(self._local), link)
 
     def knots(self) -> FloatArray:
-        """Knots of the spline, as scores."""
         return self.knots_
 
     def formula(self) -> str:
-        """The fitted function in words and numbers."""
         if not len(self.lambdas_):
             rate = float(self._map(self.knots_)[0])
             return f"{rate:.3g} for every score: all scores were equal"

@@ -98,10 +98,8 @@ class MatrixTemperature(MatrixCalibrator):
         return scores
 
     def to_map(self) -> Softmax:
-        """The function as data."""
         slopes = np.full(self.n_classes_, 1.0 / self.temperature_)
         return Softmax(slopes, np.zeros(self.n_classes_))
 
     def formula(self) -> str:
-        """The fitted function in words and numbers."""
         return f"softmax(ln P / {self.temperature_:.3g})"

@@ -35,11 +35,9 @@ class Uncalibrated(Calibrator):
         return scores
 
     def to_map(self) -> Identity:
-        """The function as data."""
         return Identity()
 
     def formula(self) -> str:
-        """The function in words and numbers."""
         return "s: the score unchanged"
 
 
@@ -63,9 +61,7 @@ class MatrixUncalibrated(MatrixCalibrator):
         return scores
 
     def to_map(self) -> RowsIdentity:
-        """The function as data."""
         return RowsIdentity()
 
     def formula(self) -> str:
-        """The function in words and numbers."""
         return "P: the scores unchanged"

@@ -54,9 +54,7 @@ class VectorScaling(LinearSoftmax):
         return np.column_stack([self.slopes_, self.intercepts_]).ravel()
 
     def to_map(self) -> Softmax:
-        """The function as data."""
         return Softmax(self.slopes_.copy(), self.intercepts_.copy())
 
     def formula(self) -> str:
-        """The fitted function in words and numbers."""
         return f"softmax(w ln P + b), per class: w {span(self.slopes_)}, b {span(self.intercepts_)}"

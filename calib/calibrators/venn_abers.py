@@ -87,14 +87,12 @@ class VennAbers(Calibrator):
         return p1 / (1.0 - p0 + p1)
 
     def to_map(self) -> BetweenTwo:
-        """The function as data."""
         return BetweenTwo(
             steps(self.lower_scores_, self.lower_, "left"),
             steps(self.upper_scores_, self.upper_, "right"),
         )
 
     def formula(self) -> str:
-        """The fitted function in words and numbers."""
         p0, p1 = self._interval(self.knots())
         return (
             "p1 / (1 - p0 + p1) of isotonic fits with one more row of outcome 0 and 1; "

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from calib.cli.options import Commands, add_command, add_output, check_output
-from calib.reports import Report, ReportError, compare_reports
+from calib.cli.options import Commands, add_command, add_output, check_output, open_report
+from calib.reports import compare_reports
 from calib.reports.comparing import FORMATS
 
 EXAMPLES = """examples:
@@ -45,17 +45,10 @@ def run(given: argparse.Namespace) -> int:
     """Write the comparison; 0."""
     for path in given.output:
         check_output(path, FORMATS)
-    comparison = compare_reports(_opened(given.first), _opened(given.second))
+    comparison = compare_reports(open_report(given.first), open_report(given.second))
     for path in given.output:
         comparison.save(path)
         print(path)
     if not given.output:
         print(comparison.markdown(), end="")
     return 0
-
-
-def _opened(path: Path) -> Report:
-    try:
-        return Report.open(path)
-    except ReportError as error:
-        raise ReportError(f"{path.name}: {error}") from error

@@ -26,7 +26,7 @@ from calib.crossfit.settings import Settings, default_settings
 from calib.loading import ColumnMapping, InputError, Problem, load
 from calib.loading.examples import EXAMPLES
 from calib.loading.loader import LoadOptions, ModelOptions
-from calib.reports import Parts
+from calib.reports import Parts, Report, ReportError
 from calib.reports.command import option_of
 from calib.text import level
 
@@ -232,6 +232,14 @@ def check_output(path: Path, formats: Iterable[str]) -> None:
             "HTML and Markdown need plotly, which is not installed: pip install plotly, or "
             f"choose .json, got {path.name!r}."
         )
+
+
+def open_report(path: Path) -> Report:
+    """The report of a file; an error names the file."""
+    try:
+        return Report.open(path)
+    except ReportError as error:
+        raise ReportError(f"{path.name}: {error}") from error
 
 
 def costs_of(given: argparse.Namespace) -> Costs | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from calib.cli.options import Commands, add_command, add_output, check_output
-from calib.reports import Report, ReportError
+from calib.cli.options import Commands, add_command, add_output, check_output, open_report
 from calib.reports.pooling import pool_reports
 from calib.reports.report import FORMATS
 
@@ -51,9 +50,9 @@ def run(given: argparse.Namespace) -> int:
     """Write the pooled report; 0."""
     for path in given.output:
         check_output(path, FORMATS)
-    opened = {path.name: _opened(path) for path in given.reports}
+    opened = {path.name: open_report(path) for path in given.reports}
     if len(opened) < len(given.reports):
-        opened = {str(path): _opened(path) for path in given.reports}
+        opened = {str(path): open_report(path) for path in given.reports}
     words = {name: getattr(given, name) for name in ("title", "author", "note")}
     report = pool_reports(opened, **words)
     report = report.signed(given.sign) if given.sign else report
@@ -61,10 +60,3 @@ def run(given: argparse.Namespace) -> int:
         report.save(path)
         print(path)
     return 0
-
-
-def _opened(path: Path) -> Report:
-    try:
-        return Report.open(path)
-    except ReportError as error:
-        raise ReportError(f"{path.name}: {error}") from error

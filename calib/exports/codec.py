@@ -61,7 +61,7 @@ def decode(given: Any, n_classes: int | None) -> Form | RowsForm:
     if n_classes is None:
         return _form(given, "form")
     entries, kind = _kind(given, "form", ROWS_KINDS)
-    return ROWS_KINDS[kind](entries, n_classes)
+    return ROWS_KINDS[kind](entries, "form", n_classes)
 
 
 def _form(given: Any, place: str) -> Form:
@@ -135,10 +135,21 @@ def _pieces(given: Any, place: str) -> Pieces:
     return Pieces(edges, closed, centers, table)
 
 
+def _share(given: Any, place: str) -> float:
+    return number(given, place, 0.0, 1.0)
+
+
+def _factor(given: Any, place: str) -> float:
+    factor = number(given, place, 0.0)
+    if factor == 0.0:
+        raise ExportError(f"{place} must be above 0, got 0.")
+    return factor
+
+
 def _axis(given: Any, place: str) -> Axis:
     entries = names_are(given, ("scale", "low", "high"), place)
     scale = choice(entries["scale"], f"{place}.scale", get_args(Scale))
-    low, high = (number(entries[n], f"{place}.{n}", 0.0, 1.0) for n in ("low", "high"))
+    low, high = (_share(entries[n], f"{place}.{n}") for n in ("low", "high"))
     if scale != "score" and not 0.0 < low <= high < 1.0:
         raise ExportError(f"{place} must fulfil 0 < low <= high < 1, got {low} and {high}.")
     if scale == "compact_logit" and not (low < 0.5 and high == 1.0 - low):
@@ -146,23 +157,20 @@ def _axis(given: Any, place: str) -> Axis:
     return Axis(scale, low, high)
 
 
-def _bounds(entries: Json, place: str) -> tuple[float, float]:
-    names_are(entries, ("low", "high"), place)
-    low, high = (number(entries[n], f"{place}.{n}", 0.0, 1.0) for n in ("low", "high"))
-    return low, high
+def _link(given: Any, place: str) -> Any:
+    return choice(given, place, get_args(Link))
 
 
-def _identity(entries: Json, place: str) -> Form:
-    names_are(entries, (), place)
-    return Identity()
+def _by_field(
+    kind: Callable[..., Any], **readers: Callable[[Any, str], Any]
+) -> Callable[[Json, str], Any]:
+    """Reads a form whose fields do not depend on each other."""
 
+    def read(entries: Json, place: str) -> Any:
+        names_are(entries, tuple(readers), place)
+        return kind(**{name: of(entries[name], f"{place}.{name}") for name, of in readers.items()})
 
-def _odds(entries: Json, place: str) -> Form:
-    names_are(entries, ("factor",), place)
-    factor = number(entries["factor"], f"{place}.factor", 0.0)
-    if factor == 0.0:
-        raise ExportError(f"{place}.factor must be above 0, got 0.")
-    return OddsDivided(factor)
+    return read
 
 
 def _sigmoid(entries: Json, place: str) -> Form:
@@ -177,73 +185,41 @@ def _sigmoid(entries: Json, place: str) -> Form:
     return SigmoidOfFeatures(intercept, tuple(coefficients.tolist()), tuple(features))
 
 
-def _piecewise(entries: Json, place: str) -> Form:
-    names_are(entries, ("axis", "pieces", "link"), place)
-    axis = _axis(entries["axis"], f"{place}.axis")
-    link = choice(entries["link"], f"{place}.link", get_args(Link))
-    return Piecewise(axis, _pieces(entries["pieces"], f"{place}.pieces"), link)
-
-
-def _between(entries: Json, place: str) -> Form:
-    names_are(entries, ("lower", "upper"), place)
-    both = (_pieces(entries[name], f"{place}.{name}") for name in ("lower", "upper"))
-    return BetweenTwo(*both)
-
-
-def _drift(entries: Json, place: str) -> Form:
-    names_are(entries, ("place", "slope", "low", "high"), place)
-    first = _pieces(entries["place"], f"{place}.place")
-    second = _pieces(entries["slope"], f"{place}.slope")
-    low, high = _bounds({name: entries[name] for name in ("low", "high")}, place)
-    return Drift(first, second, low, high)
-
-
-def _rows_identity(entries: Json, n_classes: int) -> RowsForm:  # noqa: ARG001
-    names_are(entries, (), "form")
-    return RowsIdentity()
-
-
-def _rows_clip(entries: Json, n_classes: int) -> RowsForm:  # noqa: ARG001
-    return RowsClipped(*_bounds(entries, "form"))
-
-
-def _softmax(entries: Json, n_classes: int) -> RowsForm:
-    names_are(entries, ("weights", "intercepts"), "form")
-    intercepts = _numbers(entries["intercepts"], "form.intercepts")
+def _softmax(entries: Json, place: str, n_classes: int) -> RowsForm:
+    names_are(entries, ("weights", "intercepts"), place)
+    intercepts = _numbers(entries["intercepts"], f"{place}.intercepts")
     given = entries["weights"]
     if isinstance(given, list) and given and isinstance(given[0], list):
-        weights = _table(given, "form.weights", n_classes)
+        weights = _table(given, f"{place}.weights", n_classes)
     else:
-        weights = _numbers(given, "form.weights")
+        weights = _numbers(given, f"{place}.weights")
     if len(intercepts) != n_classes or set(weights.shape) != {n_classes}:
-        raise ExportError(f"form.weights and form.intercepts must be of {n_classes} classes.")
+        raise ExportError(f"{place}.weights and {place}.intercepts must be of {n_classes} classes.")
     return Softmax(weights, intercepts)
 
 
-def _each_class(entries: Json, n_classes: int) -> RowsForm:
-    names_are(entries, ("classes",), "form")
+def _each_class(entries: Json, place: str, n_classes: int) -> RowsForm:
+    names_are(entries, ("classes",), place)
     classes = entries["classes"]
     if not isinstance(classes, list) or len(classes) != n_classes:
-        raise ExportError(f"form.classes must be a list of {n_classes} forms.")
-    return EachClass(tuple(_form(each, f"form.classes[{k}]") for k, each in enumerate(classes)))
-
-
-def _clip(entries: Json, place: str) -> Form:
-    return Clipped(*_bounds(entries, place))
+        raise ExportError(f"{place}.classes must be a list of {n_classes} forms.")
+    return EachClass(tuple(_form(each, f"{place}.classes[{k}]") for k, each in enumerate(classes)))
 
 
 KINDS: Mapping[str, Callable[[Json, str], Form]] = {
-    Identity.kind: _identity,
-    Clipped.kind: _clip,
-    OddsDivided.kind: _odds,
+    Identity.kind: _by_field(Identity),
+    Clipped.kind: _by_field(Clipped, low=_share, high=_share),
+    OddsDivided.kind: _by_field(OddsDivided, factor=_factor),
     SigmoidOfFeatures.kind: _sigmoid,
-    Piecewise.kind: _piecewise,
-    BetweenTwo.kind: _between,
-    Drift.kind: _drift,
+    Piecewise.kind: _by_field(Piecewise, axis=_axis, pieces=_pieces, link=_link),
+    BetweenTwo.kind: _by_field(BetweenTwo, lower=_pieces, upper=_pieces),
+    Drift.kind: _by_field(Drift, place=_pieces, slope=_pieces, low=_share, high=_share),
 }
-ROWS_KINDS: Mapping[str, Callable[[Json, int], RowsForm]] = {
-    RowsIdentity.kind: _rows_identity,
-    RowsClipped.kind: _rows_clip,
+ROWS_KINDS: Mapping[str, Callable[[Json, str, int], RowsForm]] = {
+    RowsIdentity.kind: lambda given, place, _: _by_field(RowsIdentity)(given, place),
+    RowsClipped.kind: lambda given, place, _: _by_field(RowsClipped, low=_share, high=_share)(
+        given, place
+    ),
     Softmax.kind: _softmax,
     EachClass.kind: _each_class,
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from calib.loading.options import ColumnMapping
@@ -116,29 +117,20 @@ class InputError(ValueError):
         super().__init__(joined if message is None else message)
 
 
-def error(
+def _problem(
+    severity: Severity,
     code: str,
     sentence: str,
     repair: ColumnMapping | None = None,
     repair_label: str = "",
     choices: tuple[Choice, ...] = (),
 ) -> Problem:
-    """Make a problem because of which the rows cannot be used."""
-    return Problem(code, "error", sentence, repair, repair_label, choices)
+    return Problem(code, severity, sentence, repair, repair_label, choices)
 
 
-def warning(
-    code: str, sentence: str, repair: ColumnMapping | None = None, repair_label: str = ""
-) -> Problem:
-    """Make a problem because of which results can be misleading."""
-    return Problem(code, "warning", sentence, repair, repair_label)
-
-
-def note(
-    code: str, sentence: str, repair: ColumnMapping | None = None, repair_label: str = ""
-) -> Problem:
-    """Make a note."""
-    return Problem(code, "note", sentence, repair, repair_label)
+error = partial(_problem, "error")
+warning = partial(_problem, "warning")
+note = partial(_problem, "note")
 
 
 def refuse(code: str, sentence: str) -> InputError:

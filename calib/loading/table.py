@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
@@ -103,13 +103,18 @@ def make_table(
 
 def unique_names(names: Sequence[str]) -> list[str]:
     """The names, with a number after repeated ones."""
-    taken = set(names)
-    seen: set[str] = set()
+    taken, seen = set(names), set[str]()
     unique = []
     for name in names:
-        chosen, number = name, 2
-        while chosen in seen or (chosen != name and chosen in taken):
-            chosen, number = f"{name} ({number})", number + 1
-        seen.add(chosen)
-        unique.append(chosen)
+        unique.append(unused(name, taken) if name in seen else name)
+        seen.add(unique[-1])
+        taken.add(unique[-1])
     return unique
+
+
+def unused(name: str, taken: Container[str]) -> str:
+    """The name, with a number after it if it is taken."""
+    chosen, number = name, 2
+    while chosen in taken:
+        chosen, number = f"{name} ({number})", number + 1
+    return chosen

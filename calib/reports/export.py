@@ -9,6 +9,7 @@ import pandas as pd
 
 from calib.figures import Chart
 from calib.figures.images import ImageKind, images
+from calib.loading.table import unused
 from calib.reports.blocks import Beside, Drawing, Section, Table
 from calib.reports.contents import Contents
 from calib.reports.sections import sections
@@ -54,19 +55,12 @@ def _frame(table: Table) -> pd.DataFrame:
     columns: dict[str, list[str]] = {}
     for place, head in enumerate(table.head):
         values = [row[place] for row in table.rows]
-        name = _unused(head.strip() or f"column {place + 1}", columns)
+        name = unused(head.strip() or f"column {place + 1}", columns)
         columns[name] = [value.text for value in values]
         if any(value.detail for value in values):
-            below = _unused(f"{name}, below", columns)
+            below = unused(f"{name}, below", columns)
             columns[below] = [value.detail_in_one_line for value in values]
     return pd.DataFrame(columns)
-
-
-def _unused(name: str, taken: Iterable[str]) -> str:
-    chosen, number = name, 2
-    while chosen in taken:
-        chosen, number = f"{name} ({number})", number + 1
-    return chosen
 
 
 def charts(report: Contents) -> dict[str, Chart]:

@@ -8,14 +8,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from calib.reports.codec import ReportError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
         Ed25519PrivateKey,
-        Ed25519PublicKey,
     )
 
 MISSING = "Signatures need the package cryptography: pip install 'calib[sign]'."
@@ -115,16 +114,7 @@ def private_key(source: str | bytes | Path) -> Ed25519PrivateKey:
     ReportError
         If it is not such a key, or the package cryptography is not installed.
     """
-    _need()
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    content = _content(source)
-    ssh = b"OPENSSH PRIVATE KEY" in content
-    load = serialization.load_ssh_private_key if ssh else serialization.load_pem_private_key
-    found: Ed25519PrivateKey = _key(
-        lambda: load(content, password=None), Ed25519PrivateKey, "private"
-    )
+    found: Ed25519PrivateKey = _key(source, "private")
     return found
 
 
@@ -136,15 +126,7 @@ def public_key(source: str | bytes | Path) -> str:
     ReportError
         If it is not such a key, or the package cryptography is not installed.
     """
-    _need()
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    content = _content(source)
-    ssh = content.lstrip().startswith(b"ssh-")
-    load = serialization.load_ssh_public_key if ssh else serialization.load_pem_public_key
-    found: Ed25519PublicKey = _key(lambda: load(content), Ed25519PublicKey, "public")
-    return _text(found.public_bytes_raw())
+    return _text(_key(source, "public").public_bytes_raw())
 
 
 def _content(source: str | bytes | Path) -> bytes:
@@ -160,18 +142,26 @@ def _content(source: str | bytes | Path) -> bytes:
         ) from error
 
 
-def _key(load: Any, kind: type[Any], called: str) -> Any:
+def _key(source: str | bytes | Path, called: Literal["private", "public"]) -> Any:
+    _need()
     from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ed25519
 
+    content, secret = _content(source), {"password": None} if called == "private" else {}
+    of_ssh = (
+        content.lstrip().startswith(b"ssh-") if not secret else b"OPENSSH PRIVATE KEY" in content
+    )
+    form = "ssh" if of_ssh else "pem"
     made = "openssl genpkey -algorithm ed25519 -out key.pem, or ssh-keygen -t ed25519"
     try:
-        found = load()
+        found = getattr(serialization, f"load_{form}_{called}_key")(content, **secret)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise ReportError(
             f"The {called} key must be an Ed25519 key without a passphrase, in PEM or OpenSSH's "
             f"form ({made}): {error}"
         ) from None
-    if not isinstance(found, kind):
+    if not isinstance(found, getattr(ed25519, f"Ed25519{called.title()}Key")):
         raise ReportError(
             f"The {called} key must be an Ed25519 key ({made}), got {type(found).__name__}."
         )

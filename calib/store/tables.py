@@ -3,64 +3,33 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Integer, LargeBinary, MetaData, Table, Text, select
 
 metadata = MetaData()
 
+
+def _table(name: str, keys: str, texts: str = "", *others: Column[Any]) -> Table:
+    """A table of texts, none of them null: those of its primary key, and the others."""
+    columns = [Column(each, Text, primary_key=True) for each in keys.split()]
+    columns += [Column(each, Text, nullable=False) for each in texts.split()]
+    return Table(f"calib_{name}", metadata, *columns, *others)
+
+
 # Moments are texts of one width in UTC, which sort as time does in every database.
-reports = Table(
-    "calib_reports",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("saved", Text, nullable=False),
-    Column("created", Text, nullable=False),
-    Column("title", Text, nullable=False),
-    Column("data_name", Text, nullable=False),
-    Column("fingerprint", Text, nullable=False),
-    Column("author", Text, nullable=False),
-    Column("note", Text, nullable=False),
-    Column("verdict", Text, nullable=False),
-    Column("sentence", Text, nullable=False),
-    Column("searched", Text, nullable=False),
+reports = _table(
+    "reports",
+    "id",
+    "saved created title data_name fingerprint author note verdict sentence searched",
     Column("content", LargeBinary, nullable=False),
 )
-
-report_tags = Table(
-    "calib_report_tags",
-    metadata,
-    Column("report_id", Text, primary_key=True),
-    Column("tag", Text, primary_key=True),
-)
-
+report_tags = _table("report_tags", "report_id tag")
 # A report that is named here and still there rests: it can be restored.
-deletions = Table(
-    "calib_deletions",
-    metadata,
-    Column("report_id", Text, primary_key=True),
-    Column("title", Text, nullable=False),
-    Column("deleted", Text, nullable=False),
-    Column("deleted_by", Text, nullable=False),
-)
-
+deletions = _table("deletions", "report_id", "title deleted deleted_by")
 # Who saved a report, as a sign-in verified it; anonymous reports have none.
-owners = Table(
-    "calib_owners",
-    metadata,
-    Column("report_id", Text, primary_key=True),
-    Column("owner", Text, nullable=False),
-)
-
-changes = Table(
-    "calib_changes",
-    metadata,
-    Column("report_id", Text, primary_key=True),
-    Column("moment", Text, primary_key=True),
-    Column("change", Text, primary_key=True),
-    Column("title", Text, nullable=False),
-    Column("person", Text, nullable=False),
-)
-
+owners = _table("owners", "report_id", "owner")
+changes = _table("changes", "report_id moment change", "title person")
 schema = Table(
     "calib_schema",
     metadata,

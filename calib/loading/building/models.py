@@ -21,7 +21,7 @@ from calib.loading.guessing.roles import guess
 from calib.loading.labels import Labels, as_labels
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, Problem, error, refuse
-from calib.loading.table import Table
+from calib.loading.table import Table, unused
 from calib.text import joined, numbers_of, plural, quoted
 
 MAX_MODELS = 100
@@ -165,15 +165,8 @@ def _sources(
         own = _of_table(ModelRows(table, _fitting(table, mapping)))
         for model, source in own.items():
             name = table.name if len(own) == 1 else f"{table.name}: {model}"
-            found[_unused(name, found)] = source
+            found[unused(name, found)] = source
     return found
-
-
-def _unused(name: str, taken: Mapping[str, object]) -> str:
-    chosen, number = name, 2
-    while chosen in taken:
-        chosen, number = f"{name} ({number})", number + 1
-    return chosen
 
 
 def _fitting(table: Table, mapping: ColumnMapping) -> ColumnMapping:
