@@ -89,7 +89,7 @@ def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -
         With the problems of the Data page, and their repairs.
     """
     check_columns(rows, mapping)
-    plain = rows.with_columns(**named_columns(rows, mapping))
+    plain = rows.select(**named_columns(rows, mapping))
     check_outcomes(plain, mapping)
     facts = facts_of(plain, mapping)
     labels, of_value, unknown = labels_of(facts[OUTCOME], facts["rows"], mapping)
@@ -282,7 +282,8 @@ def facts_of(
     for role, column in (("split", SPLIT), ("fold", FOLD_NAME), ("group", GROUP)):
         if getattr(mapping, role) is not None:
             sums[f"{role} missing"] = nw.col(column).is_null()
-    rows = rows.with_columns(
+    rows = rows.select(
+        OUTCOME,
         *(whether(found).alias(f"calib_n_{i}") for i, found in enumerate(sums.values())),
         *(value.alias(f"calib_v_{name}") for name, value in values.items()),
     )

@@ -74,6 +74,8 @@ def class_scores(
         Columns of numbers, one per class, which are replaced.
     transform : str
     """
+    if transform == "none":
+        return rows
     scores = [nw.col(name) for name in names]
     if transform == "softmax":
         rows = rows.with_columns(nw.max_horizontal(*scores).alias("calib_most"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -69,9 +69,9 @@ def describe_view(
     """
     check_columns(rows, mapping)
     kind, place = _checked(view, mapping)
-    plain = rows.with_columns(**named_columns(rows, mapping))
-    check_outcomes(plain, mapping)
-    plain, names = _with_scores(plain, mapping)
+    columns = named_columns(rows, mapping)
+    check_outcomes(rows.select(**columns), mapping)
+    plain, names = _with_scores(rows, columns, mapping)
     off = (nw.col(SUM) - 1.0).abs() > ROW_SUM_TOLERANCE
     facts = facts_of(plain, mapping, nw.col(LEAST), off=off)
     labels = as_labels(facts[OUTCOME])
@@ -116,15 +116,14 @@ def _checked(view: str, mapping: ColumnMapping) -> tuple[str, int]:
 
 
 def _with_scores(
-    rows: nw.LazyFrame[Any], mapping: ColumnMapping
+    rows: nw.LazyFrame[Any], columns: Mapping[str, nw.Expr], mapping: ColumnMapping
 ) -> tuple[nw.LazyFrame[Any], list[str]]:
     """Scores of all classes, and of each row the largest, the least and the sum of its scores."""
     names = [f"calib_class_{i}" for i in range(len(mapping.score_columns))]
     raw = [nw.col(column).cast(nw.Float64) for column in mapping.score_columns]
     lacks = nw.max_horizontal(*(whether(each.is_null() | each.is_nan()) for each in raw))
-    rows = rows.with_columns(
-        lacks.alias(LACKS), *(own.alias(name) for own, name in zip(raw, names, strict=True))
-    )
+    own = dict(zip(names, raw, strict=True))
+    rows = rows.select(**columns, **{LACKS: lacks}, **own)
     rows = class_scores(rows, names, mapping.transform)
     scores = [nw.col(name) for name in names]
     rows = rows.with_columns(
@@ -196,7 +195,8 @@ def _class(
 ) -> nw.LazyFrame[Any]:
     """One class against the others."""
     hit = whether(nw.col(OUTCOME).is_in(values[place])) if values[place] else nw.lit(0)
-    return rows.with_columns(nw.col(names[place]).alias(SCORE), hit.cast(nw.Int8).alias(POSITIVE))
+    rows = rows.with_columns(nw.col(names[place]).alias(SCORE), hit.cast(nw.Int8).alias(POSITIVE))
+    return rows.drop(names)
 
 
 def _top(
@@ -218,4 +218,4 @@ def _top(
         nw.max_horizontal(*labels).alias("calib_label"),
     )
     hit = nw.col("calib_leads") == nw.col("calib_label")
-    return rows.with_columns(whether(hit).cast(nw.Int8).alias(POSITIVE))
+    return rows.drop(names).with_columns(whether(hit).cast(nw.Int8).alias(POSITIVE))
