@@ -9,7 +9,8 @@ import dataclasses
 import math
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -133,7 +134,10 @@ def _items(kind: Any, data: Any, where: str) -> list[Any]:
 
 def _array(kind: type[np.generic], data: Any, where: str) -> Any:
     number = int if issubclass(kind, np.integer) else float
-    array = np.array(_items(number, data, where), dtype=kind)
+    items = _of(list, data, where)
+    if number is int or not all(type(item) is float and math.isfinite(item) for item in items):
+        items = _items(number, items, where)
+    array = np.array(items, dtype=kind)
     # NaN is missing. What is larger overflows where it is drawn.
     if (np.abs(array) > LARGEST_DRAWN).any():
         raise ReportError(f"{where} must hold numbers up to {LARGEST_DRAWN:g}, got larger ones.")
@@ -149,22 +153,26 @@ def _aggregate(data: dict[str, Any], where: str) -> Aggregate:
 
 
 def _dataclass(kind: Any, data: dict[str, Any], where: str) -> Any:
-    given = {f.name: f for f in dataclasses.fields(kind) if f.init}
-    needed = [
-        name
-        for name, f in given.items()
-        if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
-    ]
+    kinds, needed = _entries(kind)
     if missing := [name for name in needed if name not in data]:
         raise ReportError(f"{where} must have {missing[0]!r}, got none.")
-    if unknown := [name for name in data if name not in given]:
+    if unknown := [name for name in data if name not in kinds]:
         raise ReportError(f"{where} must have only known entries, got {_short(unknown[0])}.")
-    hints = get_type_hints(kind)
-    values = {name: _decode(hints[name], item, f"{where}.{name}") for name, item in data.items()}
+    values = {name: _decode(kinds[name], item, f"{where}.{name}") for name, item in data.items()}
     try:
         return kind(**values)
     except ValueError as error:
         raise ReportError(f"{where} cannot be read: {error}") from error
+
+
+@cache  # type hints are text, which is compiled each time
+def _entries(kind: Any) -> tuple[Mapping[str, Any], Sequence[str]]:
+    """The kinds of a dataclass's entries by name, and the names of those that must be there."""
+    given = [f for f in dataclasses.fields(kind) if f.init]
+    missing = dataclasses.MISSING
+    needed = [f.name for f in given if f.default is missing and f.default_factory is missing]
+    hints = get_type_hints(kind)
+    return {f.name: hints[f.name] for f in given}, needed
 
 
 def _of(kind: Any, data: Any, where: str) -> Any:
