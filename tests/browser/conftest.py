@@ -2,15 +2,18 @@
 
 A test asks for `page`, opens the app with `visit(page, "/reliability")` and uses the helpers of
 tests/browser/harness.py. Whatever the test itself asserts, it also fails on a script error, a
-request to another machine, an exception shown, or a traceback in the server's log.
+request to another machine, what the server's security policy refuses, an exception shown, or a
+traceback in the server's log. A test of two people asks for `other` too, a tab of another browser.
 """
 
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 from tests.browser import chromium, harness
 
@@ -30,10 +33,13 @@ def server_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def app_url(server_log: Path) -> Iterator[str]:
-    """Address of the running app, without a slash at the end."""
-    if not (harness.ROOT / "app.py").exists():
-        pytest.skip("app.py is not here: skipped")
-    with harness.serve(server_log) as url:
+    """Address of the app as `calib serve` serves it, without a slash at the end."""
+    port = harness.free_port()
+    url = f"http://localhost:{port}"
+    command = [sys.executable, "-m", "calib", "serve", "--port", str(port)]
+    command += ["--allow-host", "*.example.org"]
+    plain = {"STREAMLIT_LOGGER_ENABLE_RICH": "false"}  # tracebacks as plain text
+    with harness.running(command, url, server_log, plain):
         yield url
 
 
@@ -48,37 +54,65 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
-def tab(browser: Browser, app_url: str) -> Iterator[tuple[Page, list[str]]]:
+Tab = tuple[Page, list[str]]
+
+
+@contextmanager
+def _opened(browser: Browser, url: str) -> Iterator[Tab]:
     """The tab that tests share, and what went wrong in its context.
 
     A tab keeps the compiled scripts of Streamlit and plotly: a page then opens for a third of the
     processor time that it takes in a new context.
     """
-    context = browser.new_context(base_url=app_url)
+    context = browser.new_context(base_url=url)
     problems = _watch(context)
     yield context.new_page(), problems
     context.close()
 
 
-@pytest.fixture
-def page(tab: tuple[Page, list[str]], server_log: Path) -> Iterator[Page]:
-    """An empty tab that remembers nothing; paths given to `visit` or `page.goto` are the app's.
+@pytest.fixture(scope="session")
+def tab(browser: Browser, app_url: str) -> Iterator[Tab]:
+    with _opened(browser, app_url) as tab:
+        yield tab
 
-    A script that runs before every page (`add_init_script`) stays for good: a test that needs one
-    opens a tab of its own with `page.context.new_page()`.
-    """
+
+@pytest.fixture(scope="session")
+def other_tab(browser: Browser, app_url: str) -> Iterator[Tab]:
+    with _opened(browser, app_url) as tab:
+        yield tab
+
+
+@contextmanager
+def _used(tab: Tab) -> Iterator[Page]:
+    """The tab of a test, which fails if anything went wrong in it, and leaves it as a new one."""
     page, problems = tab
-    logged = server_log.stat().st_size
     problems.clear()
     page.set_viewport_size({"width": 1280, "height": 900})
     yield page
     problems += [text for each in page.context.pages for text in harness.exceptions(each)]
     _forget(page)
-    log = server_log.read_bytes()[logged:].decode(errors="replace")
-    if "Traceback" in log:
-        problems.append(f"The server logged a traceback:\n{log}")
     assert not problems, "\n".join(problems)
+
+
+@pytest.fixture
+def page(tab: Tab, server_log: Path) -> Iterator[Page]:
+    """An empty tab that remembers nothing; paths given to `visit` or `page.goto` are the app's.
+
+    A script that runs before every page (`add_init_script`) stays for good: a test that needs one
+    opens a tab of its own with `page.context.new_page()`.
+    """
+    logged = server_log.stat().st_size
+    with _used(tab) as page:
+        yield page
+    log = server_log.read_bytes()[logged:].decode(errors="replace")
+    assert "Traceback" not in log, f"The server logged a traceback:\n{log}"
+
+
+@pytest.fixture
+def other(other_tab: Tab) -> Iterator[Page]:
+    """The same of somebody else's browser, which has none of the first one's cookies."""
+    with _used(other_tab) as page:
+        yield page
 
 
 def _forget(page: Page) -> None:
@@ -102,7 +136,7 @@ def _forget(page: Page) -> None:
 
 
 def _watch(context: BrowserContext) -> list[str]:
-    """Collect script errors and outside requests of all the context's tabs."""
+    """Collect script errors, outside requests and refused ones of all the context's tabs."""
     problems: list[str] = []
 
     def check(url: str) -> None:
@@ -110,6 +144,11 @@ def _watch(context: BrowserContext) -> list[str]:
         if parts.scheme in {"http", "https", "ws", "wss"} and parts.hostname != "localhost":
             problems.append(f"Request to another machine: {url}")
 
+    def note(message: ConsoleMessage) -> None:
+        if "Content Security Policy" in message.text:
+            problems.append(message.text)
+
+    context.on("console", note)
     context.on("weberror", lambda event: problems.append(f"Script error: {event.error}"))
     context.on("request", lambda request: check(request.url))
     context.on("page", lambda page: page.on("websocket", lambda socket: check(socket.url)))

@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from calib.loading.examples import EXAMPLES
 from tests.browser.actions import press_slider
 from tests.browser.harness import by_key, open_static, settle, traces, visit
+from tests.rare import rare
 
 EXAMPLE = EXAMPLES["naive_bayes"].load()
 SAID = re.compile(
@@ -110,6 +111,7 @@ def test_other_bins_keep_the_score_that_is_looked_into(page: Page):
     assert said(page)[:2] == (EXAMPLE.outcome[inside].sum(), inside.sum())
 
 
+@rare
 def test_a_link_to_no_score_is_refused_in_words(page: Page):
     visit(page, "/reliability?v=1&at=1.2")
     expect(page.get_by_test_id("stAlert").first).to_contain_text("between 0 and 1")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.harness import by_key, settle, visit
 from tests.loading.bombs import BOMBS
@@ -38,19 +38,16 @@ def test_a_reading_is_cancelled_and_another_file_is_read(
     expect(page.get_by_text("File: mine")).to_be_visible(timeout=20_000)
 
 
-def test_the_third_who_comes_sees_the_place_in_line(
-    browser: Browser, app_url: str, slow: Path
-) -> None:
-    context = browser.new_context(base_url=app_url)
-    tabs = [context.new_page() for _ in range(3)]
+def test_the_third_who_comes_sees_the_place_in_line(page: Page, slow: Path) -> None:
+    tabs = [page, *(page.context.new_page() for _ in range(2))]
     for tab in tabs:
         visit(tab, "/data")
     for tab in tabs:
         drop(tab, slow)
     waiting = tabs[2].get_by_text("The server is busy with 2 other requests. Yours is next.")
     expect(waiting).to_be_visible(timeout=20_000)
-    for tab in tabs:
-        expect(tab.get_by_text("Not read: The words of the Arrow file")).to_be_visible(
-            timeout=60_000
-        )
-    context.close()
+    for tab in tabs[:2]:
+        by_key(tab, "cancel_reading").get_by_role("button").click()
+    expect(tabs[2].get_by_text("Not read: The words of the Arrow file")).to_be_visible(
+        timeout=60_000
+    )

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.actions import press_slider
 from tests.browser.harness import by_key, settle, traces, visit
-from tests.rare import common_first
+from tests.rare import common_first, rare
 
 
 def trace(page: Page, key: str, name: str) -> dict:
@@ -26,6 +26,7 @@ def marked(drawn: dict) -> tuple[float, float]:
     return drawn["x"][at], drawn["y"][at]
 
 
+@rare
 def test_moving_epsilon_bends_the_spline_and_moves_the_marked_point(page: Page):
     visit(page, "/functions?ex=logistic&eps=0.1")
     spline = trace(page, "chart_functions_fitted", "Spline")["y"]
@@ -62,6 +63,7 @@ def test_the_lambda_path_is_shown_with_the_lambda_in_use(page: Page):
     expect(by_key(page, "formulas")).to_contain_text(f"λ = {x:.3g}")
 
 
+@rare
 def test_a_picked_method_joins_the_curve_and_the_address(page: Page):
     visit(page, "/functions?ex=logistic&m=spline.ispline")
     by_key(page, "over_epsilon").get_by_text("I-spline").click()

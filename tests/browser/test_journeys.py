@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 import calib
 from tests.browser.actions import go, press_slider, upload
@@ -117,6 +117,7 @@ def test_adult_in_two_files_gives_the_published_table(page: Page, shared, tmp_pa
     assert losses["isotonic"] == pytest.approx(0.3923, abs=1e-4)
 
 
+@rare
 def test_counts_of_a_query_are_shown_like_rows(page: Page, odd_file, tmp_path):
     query = calib.scan_sql("duckdb", table="rows", outcome="left?", score="risk", slices=["region"])
     cells = tmp_path / "cells.csv"
@@ -162,12 +163,14 @@ def test_a_link_restores_the_settings(page: Page):
     assert value(other, "n_bins") == "16"
 
 
+@rare
 def test_a_link_that_asks_for_the_impossible_is_refused_in_words(page: Page):
     visit(page, "/reliability?v=1&bins=1600")
     expect(page.get_by_test_id("stAlert").first).to_contain_text("1600")
     assert value(page, "n_bins") == "15"
 
 
+@rare
 def test_percentages_are_repaired_by_one_click(page: Page, tmp_path):
     rng = np.random.default_rng(1)
     p = rng.random(500)
@@ -217,7 +220,7 @@ def test_hostile_names_stay_text(page: Page, tmp_path):
 
 
 def test_a_reload_keeps_ones_own_file_and_its_link_asks_others_for_it(
-    page: Page, browser: Browser, app_url: str, tmp_path: Path
+    page: Page, other: Page, tmp_path: Path
 ):
     rng = np.random.default_rng(0)
     score = rng.random(300).round(4)
@@ -235,8 +238,6 @@ def test_a_reload_keeps_ones_own_file_and_its_link_asks_others_for_it(
     assert page.get_by_text("This link is for").count() == 0
 
     # Somebody else's browser has the link and not the secret of this one.
-    context = browser.new_context(base_url=app_url)
-    other = context.new_page()
     visit(other, page.url)
     expect(other.get_by_role("heading", name="This link is for")).to_contain_text(
         "clean.csv (300 rows)"
@@ -246,4 +247,3 @@ def test_a_reload_keeps_ones_own_file_and_its_link_asks_others_for_it(
     upload(other, path)
     assert points(other, "chart_reliability") == drawn
     assert other.url == page.url
-    context.close()

@@ -1,12 +1,10 @@
 """Nothing that is read moves while a page arrives, as `calib serve` serves it."""
 
-import sys
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from tests.browser import harness
+from tests.rare import common_first
 
 # What web.dev calls good, of the largest burst of shifts.
 MOST = 0.1
@@ -16,16 +14,6 @@ new PerformanceObserver(list => window.shifts.push(...list.getEntries().map(
     ({value, startTime, hadRecentInput}) => ({value, startTime, hadRecentInput})
 ))).observe({type: "layout-shift", buffered: true});
 """
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder, port = tmp_path_factory.mktemp("served"), harness.free_port()
-    url = f"http://localhost:{port}"
-    command = [sys.executable, "-m", "calib", "serve", "--port", str(port)]
-    environment = {"STREAMLIT_SERVER_HEADLESS": "true", "CALIB_HOME": str(folder)}
-    with harness.running(command, url, folder / "log", environment):
-        yield url
 
 
 def largest_burst(shifts: list[dict[str, float]]) -> float:
@@ -52,10 +40,11 @@ def shift_of(browser: Browser, url: str, path: str, width: int) -> float:
         return largest_burst(page.evaluate("() => window.shifts"))
 
 
-@pytest.mark.parametrize("path", ["/", "/reliability", "/compare"])
-def test_pages_keep_places_free_for_what_arrives_late(browser: Browser, served: str, path: str):
+@pytest.mark.parametrize("path", common_first(["/", "/reliability", "/compare"], ["/"]))
+def test_pages_keep_places_free_for_what_arrives_late(
+    page: Page, browser: Browser, app_url: str, path: str
+):
     # The first visit of a server computes the analysis, and shows its progress.
-    with browser.new_context(base_url=served) as context:
-        harness.visit(context.new_page(), path)
-    assert shift_of(browser, served, path, 1440) <= MOST
-    assert shift_of(browser, served, path, 390) <= MOST
+    harness.visit(page, path)
+    assert shift_of(browser, app_url, path, 1440) <= MOST
+    assert shift_of(browser, app_url, path, 390) <= MOST

@@ -47,6 +47,7 @@ def test_a_matrix_as_csv(page: Page, matrix, tmp_path):
     expect(verdict).to_contain_text("Not calibrated: overconfident", timeout=30_000)
 
 
+@rare
 def test_logits_as_npz_are_softmaxed_by_one_click(page: Page, matrix, tmp_path):
     logits, scores, label = matrix
     path = tmp_path / "network.npz"
@@ -82,6 +83,7 @@ def checkpoints(tmp_path):
     return paths
 
 
+@rare
 def test_checkpoints_in_several_files(page: Page, checkpoints):
     drop(page, *checkpoints)
     expect(page.get_by_text("3 models, epoch 1, epoch 2 and epoch 10")).to_be_visible()

@@ -66,6 +66,7 @@ def test_one_control_sets_the_view_of_every_page(page: Page):
     assert axis_title(page, "chart_reliability").startswith("Mean sum of the 3 largest")
 
 
+@rare
 def test_a_link_restores_the_view_and_the_methods(page: Page):
     visit(page, "/reliability?ex=digits&view=class:2&m=uncalibrated.vector&show=vector")
     expect(by_key(page, "view_class").get_by_role("combobox")).to_have_value("two")

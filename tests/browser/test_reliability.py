@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 from calib.calibrators import score_methods
 from calib.metrics import METRICS
 from tests.browser.harness import by_key, open_static, settle, traces, visit
+from tests.rare import rare
 
 
 def named(page: Page, chart: str, name: str) -> list[dict]:
@@ -27,6 +28,7 @@ def test_the_corp_line_appears_with_a_band_that_holds_it(page: Page):
     expect(page.get_by_text("best-fitting non-decreasing curve").first).to_be_visible()
 
 
+@rare
 def test_the_strip_marks_the_choice_and_moves_with_the_slider(page: Page):
     visit(page, "/reliability?v=1&bins=20")
     (mark,) = named(page, "chart_sensitivity", "Current choice")
@@ -47,6 +49,7 @@ def test_the_strip_marks_the_choice_and_moves_with_the_slider(page: Page):
     assert chosen["y"][0] == uniform["y"][uniform["x"].index(21)]
 
 
+@rare
 def test_auto_takes_the_slider_over(page: Page):
     visit(page, "/reliability")
     by_key(page, "auto_bins").locator("label").click()

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from calib.store import Store
 from tests.browser import harness
-from tests.browser.harness import by_key, settle, visit
+from tests.browser.harness import by_key, visit
 from tests.browser.test_team_reports import press, save
 
 if find_spec("oidc_provider_mock") is None:
@@ -46,21 +46,19 @@ server_metadata_url = "{provider}/.well-known/openid-configuration"
 class Team:
     url: str
     home: Path
-    browser: Browser
+    page: Page
 
     @contextmanager
     def signed_in(self, name: str) -> Iterator[Page]:
-        """A browser of one person's own, past the provider's page."""
-        context = self.browser.new_context(base_url=self.url)
-        page = context.new_page()
+        """A browser that knows nobody, past the provider's page for one person."""
+        page = self.page
+        page.context.clear_cookies()
         visit(page)
         press_and_leave(page)
         page.locator("input[name=sub]").fill(name)
         page.get_by_role("button", name="Authorize").first.click()
         expect(by_key(page, "person")).to_contain_text(str(PEOPLE[name]["name"]), timeout=30_000)
-        settle(page)
         yield page
-        context.close()
 
 
 def press_and_leave(page: Page) -> None:
@@ -107,18 +105,18 @@ def team(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             "STREAMLIT_SECRETS_FILES": str(secrets),
         }
         command = [sys.executable, "-m", "calib", "serve", "--port", str(port)]
-        with harness.running(command, url, home / "log", known):
-            yield Team(url, home, browser)
+        with (
+            harness.running(command, url, home / "log", known),
+            browser.new_context(base_url=url) as context,
+        ):
+            yield Team(url, home, context.new_page())
 
 
 def test_nobody_sees_anything_without_signing_in(team: Team) -> None:
-    context = team.browser.new_context(base_url=team.url)
-    page = context.new_page()
     for path in ("/", "/reports", "/data", "/methods"):
-        visit(page, path)
-        expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
-        assert by_key(page, "navigation").count() == 0
-    context.close()
+        visit(team.page, path)
+        expect(team.page.get_by_role("heading", name="Sign in")).to_be_visible()
+        assert by_key(team.page, "navigation").count() == 0
 
 
 def test_two_people_keep_their_reports_from_each_other(team: Team) -> None:

@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.actions import go, upload
 from tests.browser.harness import by_key, settle, traces, visit
+from tests.rare import rare
 
 
 @pytest.fixture
@@ -88,6 +89,7 @@ def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
     assert "unit=year" in page.url
 
 
+@rare
 def test_a_link_restores_slices_and_decisions(page: Page):
     visit(page, "/slices?slice=half&cross=side&after=isotonic")
     for method in ("uncalibrated", "isotonic"):
@@ -98,6 +100,7 @@ def test_a_link_restores_slices_and_decisions(page: Page):
         assert {t["mode"] for t in drawn(page, "chart_cost", method)} == {"lines", "markers"}
 
 
+@rare
 def test_compas_rates_by_race_as_documented(page: Page, shared):
     visit(page, "/data")
     upload(page, shared / "data" / "corp" / "BROWARD_CLEAN.csv")

@@ -57,25 +57,7 @@ def points(page: Page) -> list[list]:
     return [[t.get("name"), t["x"], t["y"]] for t in traces(page, "chart_report_0_4_0")]
 
 
-@contextmanager
-def stranger(browser: Browser, address: str) -> Iterator[Page]:
-    """Somebody else's browser at an address; fails on any script error or outside request."""
-    context = browser.new_context()
-    problems: list[str] = []
-    context.on("weberror", lambda event: problems.append(str(event.error)))
-    context.on("request", lambda request: problems.append(request.url))
-    page = context.new_page()
-    page.goto(address)
-    settle(page)
-    yield page
-    context.close()
-    # The script of a component is a blob of the app's own origin.
-    own = ("http://localhost", "blob:http://localhost", "data:")
-    outside = [text for text in problems if not text.startswith(own)]
-    assert not outside, "\n".join(outside)
-
-
-def test_saved_found_opened_by_a_stranger_and_taken_back(page: Page, browser: Browser):
+def test_saved_found_opened_by_a_stranger_and_taken_back(page: Page, other: Page):
     visit(page, "/reports")
     write(page, "author", "Ada")
     address = save(page, "Even digits, March", "digits, 2026")
@@ -95,14 +77,14 @@ def test_saved_found_opened_by_a_stranger_and_taken_back(page: Page, browser: Br
     settle(page)
     expect(by_key(page, "saved_reports")).to_be_visible()
 
-    with stranger(browser, address) as other:
-        expect(other.get_by_role("heading", name="Even digits, March")).to_be_visible()
-        expect(other.get_by_role("heading", name="How to reproduce this")).to_be_visible()
-        assert points(other) == drawn
-        assert other.url == address
+    visit(other, address)
+    expect(other.get_by_role("heading", name="Even digits, March")).to_be_visible()
+    expect(other.get_by_role("heading", name="How to reproduce this")).to_be_visible()
+    assert points(other) == drawn
+    assert other.url == address
 
 
-def test_two_reports_are_compared_at_an_address_of_their_own(page: Page, browser: Browser):
+def test_two_reports_are_compared_at_an_address_of_their_own(page: Page, other: Page):
     visit(page, "/reports?ex=logistic")
     save(page, "Tumours, first")
     visit(page, "/reports?ex=logistic&bins=8")
@@ -114,8 +96,8 @@ def test_two_reports_are_compared_at_an_address_of_their_own(page: Page, browser
     expect(page.get_by_text("n_bins differs: 15 and 8")).to_be_visible()
     drawn = [len(t["x"]) for t in traces(page, "chart_report_1_1")]
     assert {15, 8} <= set(drawn)
-    with stranger(browser, page.url) as other:
-        expect(other.get_by_role("heading", name="Tumours, first against")).to_be_visible()
+    visit(other, page.url)
+    expect(other.get_by_role("heading", name="Tumours, first against")).to_be_visible()
 
 
 def test_the_link_is_copied(page: Page):
@@ -186,7 +168,7 @@ def unharmed(page: Page) -> None:
 
 @rare
 def test_hostile_names_stay_text_on_the_page_and_in_every_file(
-    page: Page, browser: Browser, hostile_file: Path, tmp_path: Path
+    page: Page, other: Page, browser: Browser, hostile_file: Path, tmp_path: Path
 ):
     visit(page, "/data")
     page.locator(".st-key-data_file input[type=file]").set_input_files(hostile_file)
@@ -205,11 +187,11 @@ def test_hostile_names_stay_text_on_the_page_and_in_every_file(
     visit(page, "/reports")
     expect(by_key(page, "saved_reports")).to_contain_text(IMAGE)
     unharmed(page)
-    with stranger(browser, address) as other:
-        assert shown(other.get_by_role("heading", level=2).first) == HOSTILE
-        unharmed(other)
-        page_html, markdown = taken(other, "html"), taken(other, "markdown").decode()
-        tables, report = taken(other, "tables"), taken(other, "json")
+    visit(other, address)
+    assert shown(other.get_by_role("heading", level=2).first) == HOSTILE
+    unharmed(other)
+    page_html, markdown = taken(other, "html"), taken(other, "markdown").decode()
+    tables, report = taken(other, "tables"), taken(other, "json")
 
     (tmp_path / "report.html").write_bytes(page_html)
     with stranger_offline(browser, tmp_path / "report.html") as offline:
