@@ -1,5 +1,6 @@
 """What every test can ask for."""
 
+import gc
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[UPDATED] = defaultdict(dict)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """What has been imported and collected stays: the garbage collector need not look at it.
+
+    Each session of the app collects, and would search a million objects of the tests.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
 def pytest_testnodedown(node, error) -> None:
     for file, texts in getattr(node, "workeroutput", {}).get("golden", {}).items():
@@ -35,6 +46,7 @@ def pytest_testnodedown(node, error) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """One process writes the file: each worker hands its texts over."""
+    gc.unfreeze()
     updated = session.config.stash[UPDATED]
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["golden"] = dict(updated)

@@ -100,9 +100,9 @@ def test_the_command_line_and_the_environment_change_options(elsewhere):
     changed = {"server.maxUploadSize": 7, "runner.magicEnabled": True}
     found = options_of_server(**variables)
     assert found == declared() | changed | {"server.port": 8612}
-    found = options_of_server("--port", "8613", **variables)
-    assert found == declared() | changed | {"server.port": 8613}
-    assert options_of_server("--address", "0.0.0.0")["server.address"] == "0.0.0.0"
+    named = {"server.port": 8613, "server.address": "localhost"}
+    found = options_of_server("--port", "8613", "--address", "localhost", **variables)
+    assert found == declared() | changed | named
 
 
 def listening(port):

@@ -1,6 +1,7 @@
 """Reports of parts, added up, against the report of the whole."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from calib.reports import Report, ReportError, parts_of
 from calib.reports.codec import encode
 from calib.reports.pooling import pool_reports
 from calib.reports.verifying import verify_report
+from tests.rare import common_first
 from tests.test_counts_alone import agree
 
 N = 2000
@@ -21,6 +23,11 @@ SCORE = RNG.beta(0.6, 0.8, N)
 OUTCOME = RNG.random(N) < SCORE**1.4
 WEIGHT = RNG.exponential(size=N) + 0.1
 TEST = RNG.random(N) < 0.5
+
+
+@cache
+def whole_of(kind: str = "plain") -> Report:
+    return report_of(np.arange(N), kind)
 
 
 def report_of(rows: np.ndarray, kind: str = "plain", grade: str = "exact", **more) -> Report:
@@ -41,10 +48,13 @@ def parts(k: int, *given, **named) -> dict[str, Report]:
 
 @pytest.mark.parametrize(
     ("k", "kind"),
-    [(2, "plain"), (5, "plain"), (20, "plain"), (2, "weights"), (20, "weights"), (5, "test rows")],
+    common_first(
+        [(k, kind) for k in (2, 5, 20) for kind in ("plain", "weights", "test rows")],
+        [(5, "plain"), (2, "weights"), (5, "test rows")],
+    ),
 )
 def test_the_sum_of_parts_is_the_whole(k: int, kind: str):
-    whole, pooled = report_of(np.arange(N), kind), pool_reports(parts(k, kind))
+    whole, pooled = whole_of(kind), pool_reports(parts(k, kind))
     same = replace(
         pooled.analysis,
         data=whole.analysis.data,
@@ -61,7 +71,7 @@ def test_the_sum_of_parts_is_the_whole(k: int, kind: str):
 
 
 def test_guarded_parts_are_near_the_whole():
-    whole, pooled = report_of(np.arange(N)), pool_reports(parts(5, grade="guarded"))
+    whole, pooled = whole_of(), pool_reports(parts(3, grade="guarded"))
     own, theirs = (each.analysis.uncalibrated.metrics for each in (pooled, whole))
     for name, near in (("log_loss", 0.02), ("brier_score", 0.006), ("auc", 0.01)):
         assert own[name].value == pytest.approx(theirs[name].value, abs=near)
@@ -75,8 +85,8 @@ def test_guarded_parts_are_near_the_whole():
 
 
 def test_what_does_not_go_together_is_refused(texts):
-    rows = np.arange(N)
-    first, second = report_of(rows[:1000]), report_of(rows[1000:])
+    rows = np.arange(400)
+    first, second = report_of(rows[:200]), report_of(rows[200:])
     other = replace(second.analysis.settings, seed=9)
     alone = {"a.json": first}
     with texts.raises(ReportError):
@@ -84,16 +94,16 @@ def test_what_does_not_go_together_is_refused(texts):
     with texts.raises(ReportError):
         pool_reports(alone | {"b.json": first})
     with texts.raises(ReportError):
-        pool_reports(alone | {"b.json": report_of(rows[1000:], grade="guarded")})
-    found = calib.analyze(Predictions.from_arrays(OUTCOME[1000:], SCORE[1000:]), other)
+        pool_reports(alone | {"b.json": report_of(rows[200:], grade="guarded")})
+    found = calib.analyze(Predictions.from_arrays(OUTCOME[200:400], SCORE[200:400]), other)
     with texts.raises(ReportError):
         pool_reports(alone | {"b.json": Report.from_analysis(found, grade="exact")})
-    grouped = report_of(rows[1000:], group=rows[1000:] // 10)
+    grouped = report_of(rows[200:], group=rows[200:] // 10)
     with texts.raises(ReportError):
         pool_reports(alone | {"b.json": grouped})
     changed = replace(second, title="Other")
     with texts.raises(ReportError):
         pool_reports(alone | {"b.json": changed})
-    split = report_of(rows[1000:], fold=rows[1000:] % 3)
+    split = report_of(rows[200:], fold=rows[200:] % 3)
     with texts.raises(ReportError):
         pool_reports(alone | {"b.json": split})

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,7 @@ def drawn(kind: str) -> Predictions:
     )
 
 
+@cache
 def report_of(kind: str, grade: str) -> Report:
     rows = drawn(kind)
     settings = FAST
@@ -83,7 +85,7 @@ def small() -> dict[str, Report]:
 
 
 @pytest.mark.parametrize("grade", ["guarded", "exact"])
-@pytest.mark.parametrize("kind", common_first(KINDS, KINDS))
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_report_is_recomputed(kind: str, grade: str):
     report = report_of(kind, grade)
     found = verify_report(report.json())
@@ -173,11 +175,12 @@ def test_another_process_gives_the_same_to_the_last_bit(small, tmp_path):
     assert b"to the last bit; sealed, not signed" in done.stdout
 
 
+@pytest.mark.parametrize("changes", common_first([10, 25], [10]))
 @pytest.mark.parametrize("grade", ["guarded", "exact"])
-def test_any_single_change_breaks_the_seal(small, grade: str):
+def test_any_single_change_breaks_the_seal(small, grade: str, changes: int):
     data, rng = json.loads(small[grade].json()), np.random.default_rng(3)
     places = [place for place in leaves(data) if place[0] != "seal"]
-    for at in rng.choice(len(places), 25, replace=False):
+    for at in rng.choice(len(places), changes, replace=False):
         changed = changed_leaf(data, places[at], rng)
         with pytest.raises(ReportError):
             verify_report(json.dumps(changed))
@@ -188,7 +191,8 @@ def resealed(data: dict) -> str:
     return json.dumps(data | {"seal": encode(seal)})
 
 
-def test_a_change_under_a_new_seal_is_found_by_the_cells(small):
+@pytest.mark.parametrize("changes", common_first([10, 20], [10]))
+def test_a_change_under_a_new_seal_is_found_by_the_cells(small, changes: int):
     """Whoever seals again must still have cells that give the numbers."""
     data, rng = json.loads(small["exact"].json()), np.random.default_rng(4)
     places = [
@@ -196,7 +200,7 @@ def test_a_change_under_a_new_seal_is_found_by_the_cells(small):
         for place in leaves({"analysis": data["analysis"], "parts": data["parts"]})
         if not WORDS.match(".".join(map(str, place)).replace("slices.0", "slices[0]"))
     ]
-    for at in rng.choice(len(places), 20, replace=False):
+    for at in rng.choice(len(places), changes, replace=False):
         changed = changed_leaf(data, places[at], rng)
         with pytest.raises(ReportError) as caught:
             verify_report(resealed(changed))
@@ -273,7 +277,8 @@ def test_random_analyses_verify(seed: int):
 
 @pytest.mark.parametrize("grade", ["guarded", "exact"])
 def test_a_sentence_that_contradicts_the_verdict_is_found_under_a_new_seal(grade):
-    analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
+    settings = calib.Settings(methods=("logistic", "isotonic"))
+    analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load(), settings)
     text = Report.from_analysis(analysis, grade=grade).json()
     for part, sentence in (
         ("verdict", "No evidence of miscalibration."),

@@ -10,7 +10,7 @@ import pytest
 
 from calib.reports import Report
 from calib.store import Store
-from tests.rare import common_first
+from tests.rare import common_first, rare
 
 ROOT = Path(__file__).parents[2]
 
@@ -61,7 +61,7 @@ def test_twenty_threads_of_one_store_lose_nothing(store, report):
     check_whole(store, report, confirmed)
 
 
-@pytest.mark.parametrize("times", common_first([16, 50], [16]))
+@pytest.mark.parametrize("times", common_first([10, 50], [10]))
 def test_killed_many_times_every_confirmed_report_is_whole_and_none_is_half(
     times, url, report, tmp_path
 ):
@@ -81,6 +81,7 @@ def test_a_commit_is_on_the_disk_before_it_is_confirmed(sqlite_url):
     assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
 
 
+@rare
 def test_a_saver_that_fails_is_seen(report, tmp_path):
     (tmp_path / "reports.db").write_bytes(b"no database" * 1000)
     with pytest.raises(AssertionError, match="DamagedError"):
