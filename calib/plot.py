@@ -63,7 +63,7 @@ Arguments = ParamSpec("Arguments")
 
 
 def _figure(draw: Callable[Arguments, Chart]) -> Callable[Arguments, Figure]:
-    """Change a function that draws a chart so that it returns the Plotly figure."""
+    """Change a function that returns a chart so that it returns the Plotly figure."""
 
     @wraps(draw)
     def plot(*args: Arguments.args, **options: Arguments.kwargs) -> Figure:

@@ -1,4 +1,4 @@
-"""Arrays that come from outside: returned in one type, or refused in a sentence."""
+"""Checks of arrays from outside: each is returned in one type, or refused with a sentence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROW_SUM_TOLERANCE = 1e-3
 
 
 def check_outcomes(y_true: ArrayLike) -> BoolArray:
-    """Return outcomes as booleans; refuse anything that is not 0 or 1."""
+    """Return outcomes as booleans. Anything except 0 and 1 is refused."""
     values = _one_dimensional("y_true", y_true)
     if values.dtype == np.bool_:
         return values
@@ -33,7 +33,7 @@ def check_outcomes(y_true: ArrayLike) -> BoolArray:
 
 
 def unboxed(values: NDArray[Any]) -> NDArray[Any]:
-    """An object array of nothing but numbers and booleans as float64; any other as it is.
+    """Convert an object array of only numbers and booleans to float64. Others stay unchanged.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def _first_non_number(values: NDArray[Any]) -> object:
 
 
 def check_scores(y_prob: ArrayLike, name: str = "y_prob") -> FloatArray:
-    """Return scores as float64; refuse NaN and anything outside [0, 1]."""
+    """Return scores as float64. NaN and values outside [0, 1] are refused."""
     values = _floats(name, y_prob)
     # One comparison finds NaN too: it fails every comparison.
     low, high = values.min(), values.max()
@@ -63,7 +63,7 @@ def check_scores(y_prob: ArrayLike, name: str = "y_prob") -> FloatArray:
 
 
 def check_weights(sample_weight: ArrayLike) -> FloatArray:
-    """Return weights as float64; refuse what is not positive and finite, or too unequal to sum."""
+    """Return weights as float64. They must be positive, finite and not too unequal to be summed."""
     values = _floats("sample_weight", sample_weight)
     allowed = (values > 0.0) & np.isfinite(values)
     if not allowed.all():
@@ -78,7 +78,7 @@ def check_weights(sample_weight: ArrayLike) -> FloatArray:
 
 
 def weight_range_trouble(weight: FloatArray) -> str:
-    """What positive weights must fulfil and do not, in words; "" where their sums are exact.
+    """The rule that positive weights break, in words, or "" if their sums are exact enough.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def weight_range_trouble(weight: FloatArray) -> str:
 
 
 def effective_weights(weight: FloatArray) -> FloatArray:
-    """Row weights in effective rows: they sum to (sum w)^2 / sum w^2; ones where all are equal."""
+    """Row weights in effective rows. They sum to (sum w)^2 / sum w^2; equal weights become 1."""
     if weight.min() == weight.max():
         return np.ones(len(weight))
     return weight * (weight.sum() / (weight @ weight))
@@ -131,7 +131,7 @@ def _one_dimensional(name: str, values: ArrayLike) -> NDArray[Any]:
 
 
 def check_score_matrix(scores: NDArray[Any]) -> FloatArray:
-    """Return class scores whose rows sum to exactly 1; refuse rows that are not near it."""
+    """Return class scores whose rows sum to exactly 1. Rows that are not near 1 are refused."""
     matrix = np.array(scores, dtype=np.float64, order="C")
     if matrix.ndim != 2:
         raise ValueError(f"y_prob must have one column per class, got shape {matrix.shape}.")
@@ -162,7 +162,7 @@ def _check_entries(matrix: FloatArray) -> None:
 
 
 def check_classes(y_true: ArrayLike, n_classes: int) -> IntArray:
-    """Return class indices as integers; refuse anything that is not one of 0..m-1."""
+    """Return class indices as integers. Anything except 0..m-1 is refused."""
     values = unboxed(np.asarray(y_true))
     rule = f"y_true must hold class indices 0..{n_classes - 1}"
     if values.ndim != 1 or values.dtype.kind not in "iuf":

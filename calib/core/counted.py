@@ -1,4 +1,4 @@
-"""Rows counted into entries, and the way from a row to its entry."""
+"""Rows that are counted into entries, and the entry of each row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from calib.numerics.sorting import canonical_order
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread(Locked):
-    """Where scores lie within the cells that they are counted in; arrays of shape (e,)."""
+    """Positions of scores within the cells in which they are counted. Arrays: shape (e,)."""
 
     # Least and largest score in the cell of each entry.
     low: FloatArray
@@ -50,7 +50,8 @@ class Spread(Locked):
 class CountedRows(Locked):
     """Rows as entries: one per score cell, outcome, split and named fold.
 
-    Rows of clusters stay rows, in an order that does not depend on the one that they came in.
+    If rows have clusters, each row is an entry, in an order that does not depend on the original
+    order.
     """
 
     entries: BinaryView
@@ -70,7 +71,7 @@ class CountedRows(Locked):
         Parameters
         ----------
         max_scores : int
-            Up to so many distinct scores every cell is one score.
+            If there are at most this many distinct scores, every cell is one score.
 
         Examples
         --------
@@ -125,7 +126,7 @@ class CountedRows(Locked):
         Parameters
         ----------
         rows : BinaryView
-            Some of those that were counted; all of them where `entry` is known.
+            Some of the rows that were counted, or all of them if `entry` is known.
         """
         if self.entry is not None:
             return self.entry
@@ -189,7 +190,7 @@ def _strata(rows: BinaryView) -> IntArray | int:
 
 
 def _stratum(rows: BinaryView) -> IntArray | None:
-    """Number of each row's split and named fold; None where there is neither."""
+    """Number of the split and named fold of each row, or None if there is neither."""
     if rows.test is None:
         return rows.fold
     test = rows.test.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Lazy: a mapping whose values are made when they are looked at."""
+"""LazyMapping: a mapping whose values are computed when they are first read."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ Value = TypeVar("Value")
 
 
 class LazyMapping(Mapping[str, Value]):
-    """Values by key, each made at its first look and then kept.
+    """Values by key. Each value is computed when it is first read, and then kept.
 
     Parameters
     ----------
     keys : iterable of str
-        In order.
+        Keys in order.
     make : callable
-        Makes the value of a key; called once for each key that is looked at.
+        Computes the value of a key. It is called once for each key that is read.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A registry: one decorated class or function is one entry, found by importing its package."""
+"""Registry: entries that decorated classes and functions add when their package is imported."""
 
 import importlib
 import pkgutil
@@ -10,14 +10,15 @@ Entry = TypeVar("Entry")
 
 
 class Registry(Mapping[str, Entry], Generic[Entry]):
-    """Entries by key, in the order of their registration.
+    """A mapping of entries by key, in the order of their registration.
 
     Parameters
     ----------
     kind : str
-        What an entry is called in messages, such as "calibrator".
+        Name of an entry in messages, such as "calibrator".
     package : str
-        Whose modules register the entries: they are imported when the registry is first read.
+        Package whose modules register the entries. They are imported when the registry is first
+        read.
 
     Examples
     --------
@@ -49,7 +50,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         self._own[key] = entry
 
     def entered(self, key: str) -> Entry:
-        """The entry under a key that is registered by now; imports nothing."""
+        """The entry of a key that is already registered, without importing anything."""
         return self._own[key]
 
     @property

@@ -1,4 +1,4 @@
-"""Strata: what is kept apart when rows are counted, of one aggregate or of two as one."""
+"""Strata: the groups in which rows are counted separately, and how two sets of them are joined."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NONE = -1  # a stratum without a split, a fold or a cluster
 
 @dataclass(frozen=True, slots=True, order=True)
 class Part:
-    """A part of the data that is counted: rows of a model, or those with one value of a column."""
+    """A part of the data that is counted: rows of a model, or rows with one value of a column."""
 
     model: str = ""  # "" where there is one model
     # Slice or time column and its value; "" for all rows.
@@ -26,7 +26,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strata(Locked):
-    """What is kept apart when rows are counted; arrays of shape (s,), -1 where there is none."""
+    """Groups in which rows are counted separately. Arrays: shape (s,), -1 if there is none."""
 
     part: IntArray  # position in `Aggregate.parts`
     test: IntArray  # 1 for test rows, 0 for calibration rows

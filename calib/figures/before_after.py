@@ -21,14 +21,15 @@ TICKS = {"tickvals": [0.0, 0.5, 1.0], "ticktext": ["0", "0.5", "1"]}
 
 @chart
 def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: int = 3) -> Chart:
-    """One reliability panel a method, each with its own band, titled with its KS error.
+    """One reliability panel per method, with its consistency band and its KS error.
 
     Parameters
     ----------
     analysis : Analysis
     methods : sequence of str
+        Keys of the methods.
     columns : int
-        Panels beside each other.
+        Number of panels in a row.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A chart: a figure, its words for those who cannot see it, its size; and all that there are."""
+"""Charts: a figure with its alternative text and size, and the registry of all charts."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ Arguments = ParamSpec("Arguments")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chart:
-    """A figure ready to show.
+    """A figure with its alternative text, size and name.
 
     Attributes
     ----------
     spec : mapping
-        Traces and layout as plotly takes them, under "data" and "layout".
+        Traces and layout in Plotly's format, under "data" and "layout".
     alt : str
-        What the figure shows, in a sentence: its alternative text. Plain text, not HTML.
+        Alternative text: one sentence of plain text that says what the figure shows.
     height, width : int
-        Natural size in pixels. Panels that must be square stay so at any size.
+        Natural size in pixels. Panels that must be square stay square at any size.
     name : str
-        What the figure shows, as the name of a file without its ending.
+        Name of a file with the figure, without a suffix.
     """
 
     spec: Mapping[str, Any]

@@ -26,15 +26,24 @@ LOG_FROM = 30.0
 
 @chart
 def checkpoint_chart(comparison: ModelComparison) -> Chart:
-    """Metrics of every model, in the order of training.
+    """Metrics of several models or checkpoints, uncalibrated, clipped and calibrated.
 
     Parameters
     ----------
     comparison : ModelComparison
+        Result of `calib.compare_models`.
 
     References
     ----------
-    Figure 2 of Lucena 2018, arXiv:1809.07751.
+    Lucena 2018, Figure 2, arXiv:1809.07751.
+
+    Examples
+    --------
+    >>> import calib
+    >>> models = calib.examples.EXAMPLES["rounds"].load_models()
+    >>> figure = calib.plot.checkpoints(calib.compare_models(models, method="platt"))
+    >>> [title.text for title in figure.layout.annotations][:2]
+    ['Log loss', 'Brier score']
     """
     columns = comparison.columns[:MAX_PANELS]
     panels = timeline(

@@ -19,11 +19,12 @@ CLIPPED = Subject("clipped", "Clipped", MethodStyle(style_of("clip").color, "sol
 
 @chart
 def clipping_chart(found: Clipping) -> Chart:
-    """Log loss of clipped scores over the bound, between no clipping and calibration.
+    """Log loss of clipped scores by bound, compared with no clipping and with calibration.
 
     Parameters
     ----------
     found : Clipping
+        Result of `calib.compare_clipping`.
     """
     p_min = np.array([one.p_min for one in found.bounds])
     losses = np.array([one.log_loss.value for one in found.bounds])

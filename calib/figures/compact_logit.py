@@ -19,7 +19,7 @@ SIDE = 300
 
 @chart
 def compact_logit_chart(analysis: Analysis) -> Chart:
-    """The compact logit at the epsilon in use, its two ends dotted, and the identity.
+    """The compact logit at the epsilon in use, and the identity. Dotted lines mark epsilon.
 
     Parameters
     ----------

@@ -19,15 +19,28 @@ LEVEL = "%{y:.4f}<extra>%{fullData.name}</extra>"
 
 @chart
 def cost_chart(curves: CostCurves, table: DecisionTable, methods: Sequence[str]) -> Chart:
-    """Expected cost of a row over the threshold.
+    """Expected cost per row by threshold.
 
     Parameters
     ----------
     curves : CostCurves
+        Result of `calib.decisions.cost_curves`.
     table : DecisionTable
-        Of the same costs: where each method decides, and where it would have cost least.
+        Result of `calib.decisions.decide` with the same costs. It gives the threshold of each
+        method, and the threshold with the lowest cost in hindsight.
     methods : sequence of str
-        Keys of the methods to draw.
+        Keys of the methods.
+
+    Examples
+    --------
+    >>> import calib
+    >>> analysis = calib.from_predictions([0, 1, 0, 1] * 50, [0.1, 0.8, 0.3, 0.6] * 50)
+    >>> held_out, costs = analysis.held_out, calib.decisions.Costs(false_negative=4)
+    >>> curves = calib.decisions.cost_curves(held_out, costs)
+    >>> table = calib.decisions.decide(held_out, costs)
+    >>> figure = calib.plot.cost(curves, table, ["uncalibrated"])
+    >>> figure.layout.xaxis.title.text
+    'Threshold'
     """
     top = 1.08 * max(curves.treat_all, curves.treat_none)
     low = min(float(curves.cost[key].min()) for key in methods)

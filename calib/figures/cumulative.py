@@ -33,18 +33,19 @@ OBSERVED = Subject("Observed", "Observed", MethodStyle(OUTCOME, "solid", ""))
 def cumulative_chart(
     analysis: Analysis, method: str = "uncalibrated", *, panels: Sequence[int] = ALL
 ) -> Chart:
-    """The four panels of Gupta's Figure 1.
+    """The four cumulative panels of Gupta et al., Figure 1.
 
-    (a) Cumulative score and cumulative outcome against the fractile; (b) the same with the x-axis
-    warped so that the cumulative score is a straight line; (c) score and recalibrated probability
-    against the fractile; (d) recalibrated probability against score.
+    (a) Cumulative score and cumulative outcome against the fractile. (b) The same against the
+    cumulative score, which is then a straight line. (c) Score and recalibrated probability against
+    the fractile. (d) Recalibrated probability against score.
 
     Parameters
     ----------
     analysis : Analysis
     method : str
+        Key of the method.
     panels : sequence of int
-        Which of the four to draw, from 0; all beside and below each other if not given.
+        Positions of the panels to draw, 0 to 3. Default: all four.
 
     References
     ----------

@@ -28,13 +28,14 @@ def cumulative_difference_chart(
 ) -> Chart:
     """Cumulative outcome minus cumulative score against the fractile, with the null band.
 
-    An arrow spans the KS error of each method; the hollow markers span its Kuiper error.
+    The length of an arrow is the KS error of a method. The distance between its hollow markers is
+    the Kuiper error.
 
     Parameters
     ----------
     analysis : Analysis
     methods : sequence of str
-        The band is that of the first.
+        Keys of the methods. The band is that of the first.
 
     References
     ----------

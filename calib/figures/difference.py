@@ -26,7 +26,7 @@ LOSSES = get_args(Loss)
 
 @chart
 def difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
-    """Forest plot of a loss minus that of the uncalibrated scores, paired by row; left is better.
+    """Forest plot of the change of a loss by each calibrator, paired by row. Left is better.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ def difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
 
 @chart
 def matrix_difference_chart(analysis: Analysis, metric: Loss = "log_loss") -> Chart:
-    """The same of all classes of a matrix, whatever the view.
+    """Forest plot of the change of a multiclass loss by each calibrator, paired by row.
 
     Parameters
     ----------
     analysis : Analysis
-        Of a matrix.
+        Analysis of a matrix. The view has no effect.
     metric : {"log_loss", "brier_score"}
 
     Raises

@@ -22,13 +22,13 @@ OUTSIDE = Subject("outside", "Rows left unchanged", style_of("uncalibrated"))
 
 @chart
 def epsilon_chart(analysis: Analysis, curves: Sequence[EpsilonCurve]) -> Chart:
-    """Log loss of each curve over epsilon; large markers at the one in use, a line at the rule.
+    """Held-out log loss by epsilon. Large markers: the epsilon in use. Line: the automatic epsilon.
 
     Parameters
     ----------
     analysis : Analysis
     curves : sequence of EpsilonCurve
-        At least one, of methods of the analysis; the point in use is that of the comparison.
+        At least one curve of a method of the analysis.
     """
     drawn = [_with_use(analysis, curve) for curve in curves]
     loss = loss_axis("Held-out log loss", *(curve.log_loss for curve in drawn))

@@ -48,25 +48,26 @@ def functions_chart(
     highlight_knots: bool = False,
     by_rule: Mapping[str, CalibrationFunction] | None = None,
 ) -> Chart:
-    """Calibration functions of the chosen methods over the bins of the uncalibrated scores.
+    """Calibration functions of methods, with the bins of the uncalibrated scores as dots.
 
     Parameters
     ----------
     analysis : Analysis
     methods : sequence of str
+        Keys of the methods.
     rows : {"test", "fitted"}
-        Dots of the rows that are scored, or of those that the calibrators were fitted on.
+        Rows of the dots: those that are scored, or those on which the calibrators were fitted.
     axis : {"linear", "logit"}
-        Both axes; the logit axis spreads out probabilities near 0 and 1.
+        Scale of both axes. The logit axis spreads out probabilities near 0 and 1.
     highlight_knots : bool
-        Mark the knots of calibrators that have some, as ticks in a strip below, one row each.
+        Whether to mark the knots of calibrators in a strip below the chart.
     by_rule : mapping of str to CalibrationFunction, optional
-        By method, its function if epsilon followed the paper's rule: drawn faintly.
+        Functions by method with the automatic epsilon, which are drawn in a faint colour.
 
     Raises
     ------
     ValueError
-        If `rows` or `axis` is not one of the two.
+        If `rows` or `axis` is unknown.
 
     Examples
     --------

@@ -22,7 +22,7 @@ def with_path(analysis: Analysis) -> tuple[str, ...]:
 
 @chart
 def lambda_path_chart(analysis: Analysis, method: str) -> Chart:
-    """Cross-validated loss of one method over lambda, the one in use marked by a large marker.
+    """Cross-validated loss of one method by lambda. A large marker shows the lambda in use.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def lambda_path_chart(analysis: Analysis, method: str) -> Chart:
     Raises
     ------
     ValueError
-        If the method has none.
+        If the method has no lambda path.
 
     Examples
     --------

@@ -15,19 +15,29 @@ from calib.figures.layers import curve, horizontal, method, reference
 def net_benefit_chart(
     curves: NetBenefit, methods: Sequence[str], *, threshold: float | None = None
 ) -> Chart:
-    """Net benefit over the threshold, with flagging all rows and flagging none.
+    """Net benefit by threshold (decision curve), compared with flagging all rows or none.
 
     Parameters
     ----------
     curves : NetBenefit
+        Result of `calib.decisions.net_benefit`.
     methods : sequence of str
-        Keys of the methods to draw.
+        Keys of the methods.
     threshold : float, optional
-        The one in use, marked.
+        A threshold to mark.
 
     References
     ----------
     Vickers and Elkin 2006, doi:10.1177/0272989X06295361.
+
+    Examples
+    --------
+    >>> import calib
+    >>> analysis = calib.from_predictions([0, 1, 0, 1] * 50, [0.1, 0.8, 0.3, 0.6] * 50)
+    >>> curves = calib.decisions.net_benefit(analysis.held_out)
+    >>> figure = calib.plot.net_benefit(curves, ["uncalibrated"], threshold=0.2)
+    >>> figure.layout.xaxis.title.text
+    'Threshold'
     """
     at, all_ = curves.threshold, curves.treat_all
     ends = [-0.25 * curves.base_rate, 1.08 * curves.base_rate]

@@ -27,19 +27,28 @@ STYLES = (
 
 @chart
 def overlay_chart(curves: Mapping[str, ReliabilityCurve], alt: str = "") -> Chart:
-    """Reliability diagrams in one square.
+    """Several reliability diagrams on the same axes.
 
     Parameters
     ----------
     curves : mapping of str to ReliabilityCurve
-        By what they are called, at most six.
+        At most six curves by name.
     alt : str
-        What the chart shows, in a sentence; if empty, that these are slices, and which.
+        Alternative text. Default: a sentence that these are slices, with their names.
 
     Raises
     ------
     ValueError
-        If there are no curves, or more than six.
+        If there is no curve, or there are more than six.
+
+    Examples
+    --------
+    >>> import calib
+    >>> analysis = calib.from_predictions([0, 1, 0, 1] * 50, [0.1, 0.8, 0.3, 0.6] * 50)
+    >>> curves = {one.label: one.reliability for one in analysis.methods.values()}
+    >>> figure = calib.plot.overlay({name: curves[name] for name in ("Uncalibrated", "Beta")})
+    >>> figure.layout.yaxis.title.text
+    'Observed frequency'
     """
     if not 1 <= len(curves) <= len(STYLES):
         raise ValueError(f"curves must be 1 to {len(STYLES)}, got {len(curves)}.")

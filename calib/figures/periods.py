@@ -56,18 +56,15 @@ KS = axis_ids(len(PANELS) - 1)
 
 @chart
 def period_chart(tables: Mapping[str, PeriodTable]) -> Chart:
-    """Calibration over time.
+    """Calibration over time: base rate, slope, intercept and KS error of each period.
+
+    A star marks a KS error whose Holm-adjusted p-value is below 0.05. Hollow markers are periods
+    with fewer than 30 rows.
 
     Parameters
     ----------
     tables : mapping of str to PeriodTable
-        By method, of the same periods.
-
-    Returns
-    -------
-    Chart
-        Lines with intervals; a star marks a KS error whose Holm-adjusted p-value is below 0.05,
-        hollow markers periods of fewer than 30 rows.
+        Results of `calib.periods.period_table` by method key, for the same periods.
     """
     first = next(iter(tables.values()))
     at = first.position.astype(np.float64)

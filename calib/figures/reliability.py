@@ -47,31 +47,28 @@ def reliability_chart(
     lines: Sequence[RateCurve] = (),
     ring: tuple[str, int] | None = None,
 ) -> Chart:
-    """Observed frequency against mean predicted probability, bin by bin.
+    """Reliability diagram: observed frequency against mean predicted probability of each bin.
+
+    The ``customdata`` of each dot is the position of its bin and the key of its method.
 
     Parameters
     ----------
     analysis : Analysis
     methods : sequence of str
-        Keys of the methods to draw; the consistency band is that of the first.
+        Keys of the methods. The consistency band is that of the first.
     axis : {"linear", "logit"}
-        The logit axis spreads out probabilities near 0 and 1.
+        Scale of both axes. The logit axis spreads out probabilities near 0 and 1.
     band, histogram : bool
         Whether to draw the consistency band, and the histogram of scores.
     lines : sequence of RateCurve
-        CORP and smooth curves to draw with their bands; dots are then not joined.
+        CORP and smooth curves, which are drawn with their bands. Dots are then not joined.
     ring : (str, int), optional
-        Method and position of a bin that is marked.
-
-    Returns
-    -------
-    Chart
-        Each dot's ``customdata`` is (position of its bin, key of its method).
+        Method and position of a bin to mark.
 
     Raises
     ------
     ValueError
-        If `axis` is not one of the two.
+        If `axis` is unknown.
 
     References
     ----------

@@ -28,17 +28,18 @@ STRATEGIES = {
 def sensitivity_chart(
     analysis: Analysis, sensitivity: Sensitivity, method: str = "uncalibrated"
 ) -> Chart:
-    """ECE with its interval from few bins to many, and the binning in use.
+    """ECE with its interval by number of bins, and the number of bins in use.
 
-    A hollow point is within the range of a calibrated model. The grey band is that range with the
-    strategy in use, the dashed line its mean.
+    The grey band is the range of ECE of a calibrated model with the strategy in use, the dashed
+    line its mean. Hollow points are within that range.
 
     Parameters
     ----------
     analysis : Analysis
     sensitivity : Sensitivity
-        Of the same method.
+        Result of `calib.curves.sensitivity.ece_sensitivity` for the same method.
     method : str
+        Key of the method.
     """
     settings = analysis.settings
     used = getattr(sensitivity, settings.strategy)

@@ -36,20 +36,29 @@ MAX_ROWS = 24
 
 @chart
 def slice_chart(gaps: Mapping[str, SliceGaps], *, most: int = MAX_ROWS) -> Chart:
-    """Forest plot of observed minus predicted, the strongest evidence on top.
+    """Forest plot of observed minus predicted of each slice, strongest evidence at the top.
+
+    A star marks an interval whose Holm-adjusted p-value is below 0.05. Slices with fewer than 30
+    rows are grey and hollow.
 
     Parameters
     ----------
     gaps : mapping of str to SliceGaps
-        By method, of the same slices; the first one's evidence orders them.
+        Results of `calib.slices.slice_gaps` by method key, for the same slices. The first method
+        determines the order.
     most : int
-        Slices to draw.
+        Largest number of slices to draw.
 
-    Returns
-    -------
-    Chart
-        A star stands beside an interval whose Holm-adjusted p-value is below 0.05. Slices of fewer
-        than 30 rows are grey and hollow.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calib
+    >>> rows = calib.Predictions.from_arrays([0, 1] * 100, [0.3, 0.6] * 100).view()
+    >>> cut = calib.slices.slice_by({"site": np.repeat(["north", "south"], 100)}, ["site"])
+    >>> gaps = calib.slices.slice_gaps(rows, rows.score, cut)
+    >>> figure = calib.plot.slices({"uncalibrated": gaps})
+    >>> figure.layout.xaxis.title.text
+    'Observed − predicted'
     """
     first = next(iter(gaps.values()))
     shown = first.order[:most]
