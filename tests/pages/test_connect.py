@@ -287,7 +287,7 @@ def test_a_saved_report_counts_again_and_says_what_changed(folder, tmp_path, mon
             assert plain(said_) in other.info[0].value
             assert not other.error
         else:
-            assert "This server knows no source `team`" in other.error[0].value
+            assert "This server has no source `team`" in other.error[0].value
 
 
 def test_a_link_to_a_source_that_is_not_known_here_names_it(folder):
@@ -296,7 +296,7 @@ def test_a_link_to_a_source_that_is_not_known_here_names_it(folder):
     link = link_of(app)
     app = opened(folder, link, name="other")
     assert not app.exception
-    assert "This server knows no source `team`" in app.error[0].value
+    assert "This server has no source `team`" in app.error[0].value
     assert app.session_state["calib"].upload is None
     button(app, "show_example").click().run()
     assert not app.error

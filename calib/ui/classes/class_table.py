@@ -35,7 +35,7 @@ COLUMNS: dict[str, Any] = {
         help="Observed minus mean score. Blue, above 0: scores too low. Orange: too high.",
     ),
     "ece": st.column_config.NumberColumn(
-        "ECE", format="%.4f", help="Of the class's own score, 15 uniform bins."
+        "ECE", format="%.4f", help="ECE of the class's own score with 15 uniform bins."
     ),
     "ece_noise_floor": st.column_config.NumberColumn(
         "ECE if calibrated",

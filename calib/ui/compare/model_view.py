@@ -21,9 +21,9 @@ COUNTED = (
 LINES_READING = """
 - Models are in the order of the data, from left to right; checkpoints are in the order of their
   numbers.
-- **Log loss** that falls and rises again is a sign of overfitting. Where the **calibrated** line
+- A **log loss** that falls and rises again is a sign of overfitting. If the **calibrated** line
   stays low, the model still ranks well and is only overconfident.
-- **Clip** only keeps scores away from 0 and 1. Where it is as good as a calibrator, confident
+- **Clip** only keeps scores away from 0 and 1. If it is as good as a calibrator, confident
   errors were the only problem. [Lucena 2018](https://arxiv.org/abs/1809.07751), Figure 2.
 """
 

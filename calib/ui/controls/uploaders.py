@@ -29,11 +29,11 @@ UNREADABLE = Problem(
     "Save the table as plain CSV with a header line and try again.",
 )
 COUNTS_ALONE = (
-    "One of these files holds counts, and counts cannot be shown together with rows. Drop the "
-    "files of counts alone. Test rows are counted together with the calibration rows, by a split "
+    "One of these files contains counts, and counts cannot be shown together with rows. Drop only "
+    "the files of counts. Test rows are counted together with the calibration rows, by a split "
     "column."
 )
-TEST_HELP = "Give the calibration rows first. Counts include their test rows."
+TEST_HELP = "Drop the calibration rows first. A file of counts already contains its test rows."
 FOUND = TextFormat()
 log = logging.getLogger(__name__)
 
@@ -317,7 +317,7 @@ def unseen(session: Session) -> None:
         options=list(answers),
         format_func=answers.__getitem__,
         horizontal=True,
-        help="A model looks calibrated on its training rows, whatever it does on new ones.",
+        help="A model often looks calibrated on its training rows even if it is not on new rows.",
     )
     if session.unseen == "no":
         st.warning(

@@ -202,7 +202,7 @@ def _verified(made: Offer) -> str:
 def _warnings(session: Session, model: Model, method: str) -> None:
     """What someone who uses the calibrator elsewhere must know."""
     if session.upload is not None and (changed := _changed(session.upload.mapping)):
-        st.warning(f"The calibrator takes probabilities: first {changed}, as here.")
+        st.warning(f"The calibrator needs probabilities: first {changed}, as this app does.")
     made = fitted(model.analysis)[method]
     facts = f"Fitted on {plural(int(made.n_rows_), 'row')}"
     if isinstance(made, Calibrator):

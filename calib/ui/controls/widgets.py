@@ -215,8 +215,8 @@ def folds(session: Session, rows: Data | None) -> None:
 def _in_named_folds(rows: Data) -> str:
     return (
         f"Methods are cross-fitted in {named_folds(rows.origin)}: {len(rows.fold_names)} folds. "
-        "Each fold is scored by calibrators fitted on the others, and their number is given by the "
-        "data. Change the **seed** to see how much results vary by chance."
+        "Each fold is scored by calibrators fitted on the others. The number of folds is given by "
+        "the data. Change the **seed** to see how much results vary by chance."
     )
 
 

@@ -26,7 +26,7 @@ WHAT_IT_TESTS = {
 }
 TESTS_READING = (
     "No test can prove calibration. The last p-value is adjusted for the number of tests (Holm): "
-    f"calibration is rejected where it is below {SIGNIFICANCE:g}, and the verdict uses it. A "
+    f"calibration is rejected if it is below {SIGNIFICANCE:g}, and the verdict uses it. A "
     "calibrated model is rejected by any of the five in at most 5% of data sets. With many rows "
     "even negligible differences are significant; check the effect size."
 )

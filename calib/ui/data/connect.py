@@ -30,7 +30,7 @@ def show(session: Session) -> None:
     if not found.sources and not found.problems:
         return
     st.markdown("### Connect")
-    st.caption("The rows stay where they are: the source counts them, and only counts come here.")
+    st.caption("The rows stay in the source. It counts them, and this app gets only the counts.")
     for problem in found.problems:
         st.warning(plain(problem))
     try:

@@ -19,8 +19,8 @@ LAMBDA = """
 """
 FUNCTIONS = """
 - Each **line** is a calibrator: it maps the model's score (x) to a calibrated probability (y).
-- The **dots** are bins of the uncalibrated scores: mean score (x) against observed frequency (y). A
-  good calibrator passes through them, also on rows that it was not fitted on.
+- The **dots** are bins of the uncalibrated scores: mean score (x) against observed frequency (y).
+  The line of a good calibrator is near the dots, also for rows on which it was not fitted.
 """
 MAPS_OF_A_VIEW = (
     "Calibrators of a matrix use the whole row, so a curve over one score cannot show them. The "

@@ -50,7 +50,7 @@ def _table(name: str, path: Path) -> None:
         hide_index=True,
         key=f"table_{name}",
         height=MAX_HEIGHT if len(rows["Number"]) > MANY_ROWS else "content",
-        alt="One row a number: published, and ours.",
+        alt="One row per number: the published value and ours.",
     )
     for note in notes:
         st.caption(note)

@@ -110,6 +110,6 @@ def four_numbers(session: Session, analysis: Analysis) -> None:
         left.metric(
             predicted,
             text.percent(data.mean_score),
-            help=f"Of a calibrated model it equals the {observed.lower()}.",
+            help=f"If the model is calibrated, it equals the {observed.lower()}.",
         )
         right.metric(observed, text.percent(data.base_rate))

@@ -30,12 +30,12 @@ COUNTED = (
     "others. Upload the rows to see them."
 )
 OF_SCORES = (
-    "Rows are fetched from the source by their uncalibrated scores: choose Uncalibrated to see "
+    "Rows are fetched from the source by their uncalibrated scores. Choose Uncalibrated to see "
     "rows of its bins."
 )
 OF_ONE_SCORE = (
-    "Rows of a bin are fetched where each row has one score column. Here the score was made of "
-    "several columns, or a column names the model."
+    "Rows of a bin can be fetched only if each row has one score column. Here the score was made "
+    "of several columns, or a column names the model."
 )
 MAX_SLICES = 100
 HINT = "Select a range of scores above, or choose a bin here, to see its rows."

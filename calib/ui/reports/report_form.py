@@ -190,7 +190,7 @@ def _declared(session: Session) -> Declared:
 
 def _saving(session: Session, store: Store, report: Report) -> None:
     if identity.is_read_only() or store.read_only:
-        st.caption("Reports are shown here and none is saved: the server is read-only.")
+        st.caption("This server is read-only: it shows reports, and none can be saved.")
         return
     browser = session.report_browser
     field(browser, "tags", "Tags", st.text_input, placeholder="Separated by commas")

@@ -179,15 +179,14 @@ def _edit(session: Session, store: Store, report: Report, entry: Entry) -> None:
 @st.dialog("Delete this report?", on_dismiss=_ask)
 def _delete(session: Session, store: Store, entry: Entry) -> None:
     st.markdown(
-        f"**{plain(entry.title)}** will be deleted for everyone. It rests for "
-        f"{store.rest.days} days, in which it can be restored; the log keeps its title, the time, "
-        "and who deleted it."
+        f"**{plain(entry.title)}** will be deleted for everyone. It can be restored for "
+        f"{store.rest.days} days. The log keeps its title, the time, and who deleted it."
     )
     if not st.button("Delete", key="delete_confirmed", type="primary"):
         return
     # The dialog may have stood open while the right was lost.
     if not identity.may_delete(session, entry):
-        st.error("This report is another person's.")
+        st.error("This report belongs to another person.")
         return
     try:
         store.delete(entry.id, by=identity.actor())

@@ -199,7 +199,7 @@ def _deleted(session: Session, store: Store) -> None:
             ],
             hide_index=True,
             key="table_log",
-            alt="One row per report that was saved, deleted or restored: the moment, its title, "
+            alt="One row per report that was saved, deleted or restored: the time, its title, "
             "and who did it.",
         )
 

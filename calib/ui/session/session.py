@@ -265,7 +265,7 @@ class Session:
             if isinstance(rows, Predictions):
                 check_view(self.settings.view, rows.n_classes)
             elif self.settings.view != rows.view_key:
-                raise ValueError(f"They were counted in the view {rows.view_key} alone.")
+                raise ValueError(f"They were counted only in the view {rows.view_key}.")
         except ValueError as error:
             sentence = (
                 f"These data do not have this view: {error} The view {self.start.view} is shown "

@@ -153,8 +153,8 @@ class Query:
         if source is None:
             raise refuse(
                 "no-source",
-                f"This server knows no source {quoted(self.source)}. Its operator can name it in "
-                "`secrets.toml`; or open the link on the server where it was made.",
+                f"This server has no source {quoted(self.source)}. Its operator can add it to "
+                "`secrets.toml`. You can also open the link on the server where it was made.",
             )
         columns = tuple(source.first_rows(self.table).columns)
         mapping = self.mapping

@@ -128,7 +128,8 @@ EPSILON = Choice[float | None](
     default=DEFAULTS["epsilon"],
     values=number(*EPSILON_RANGE, offered=LOG_EPSILON),
     label="ε (log scale)",
-    help="Scores outside [ε, 1 − ε] are left unchanged. A smaller ε spreads out the ends more.",
+    help="Scores outside [ε, 1 − ε] are left unchanged. A smaller ε spreads out scores near 0 and "
+    "1 more.",
     chip=lambda value: f"ε = {significant(value or 0.0)}",
     # Functions draws the compact logit itself.
     acts_on=on(*WITH_ANALYSIS, when=_uses_epsilon) | on("Functions"),
