@@ -10,6 +10,7 @@ COUNTED = (
     "The file holds counts, so there are no rows to show here. Its columns were named when the "
     "rows were counted."
 )
+OF_SOURCE = "The source counted the rows, and the rows stayed there."
 session = frame.begin("Data")
 
 with st.sidebar:
@@ -31,7 +32,7 @@ if session.upload is None:
 upload = session.upload
 if upload.counted:
     st.markdown("### What was counted")
-    st.markdown(COUNTED)
+    st.markdown(COUNTED if upload.source is None else OF_SOURCE)
     sources.refresh(session)
 else:
     st.markdown("### What the columns mean")

@@ -161,15 +161,16 @@ def _changes(session: Session, before: Source, upload: Upload) -> str:
     assert upload.source is not None
     model, day = before.name.removeprefix(f"{upload.source.label}: "), before.seen.day
     # A report is about one of several models.
-    rows = upload.models.get(model, upload.predictions)
-    assert rows is not None
+    model = model if model in upload.models else next(iter(upload.models))
+    rows = upload.models[model]
     known = [each.fingerprint[:FINGERPRINT_SHOWN] for each in (upload, rows)]
     if before.fingerprint in known:
         return f"Nothing changed{f' since {day}' if day else ''}: the source has the same counts."
     session.adapt_to_data(rows)
     now = Seen.of(upload.day, _analysed(session, rows))
-    days = f"Counted on {day} and on {upload.day}. " if day else ""
-    return plain(days + " ".join(_told(before.seen, now)))
+    days = f"Counted on {day}, and again on {upload.day}. " if day else ""
+    of_model = f"Model {model}: " if len(upload.models) > 1 else ""
+    return plain(days + of_model + " ".join(_told(before.seen, now)))
 
 
 def _told(before: Seen, now: Seen) -> Iterator[str]:

@@ -213,6 +213,9 @@ def _data(session: Session) -> None:
         if session.page != "Overview":
             st.caption(f"Example: **{EXAMPLES[session.example].title}**")
         return
+    if session.upload.source is not None:
+        st.caption(f"Source: **{plain(session.upload.source.label)}**{COUNTED}")
+        return
     test = session.upload.test_table
     tested = f", tested on **{plain(test.name)}**" if test else ""
     files = "Files" if len(session.upload.tables or session.upload.counted) > 1 else "File"
