@@ -161,6 +161,11 @@ def report(analysis: "Analysis") -> "Report":
     Report
         Its method ``save("report.html")`` writes the file.
 
+    Raises
+    ------
+    ValueError
+        If there are fewer than 10 rows, or the analysis was read from a report.
+
     Examples
     --------
     >>> import numpy as np

@@ -25,6 +25,16 @@ def clipping_chart(found: Clipping) -> Chart:
     ----------
     found : Clipping
         Result of `calib.compare_clipping`.
+
+    Examples
+    --------
+    >>> import calib, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet([1.0, 1.0, 1.0], 600)
+    >>> rows = calib.Predictions.from_arrays([rng.choice(3, p=row) for row in p], p)
+    >>> compared = calib.compare_multiclass(rows, ("temperature",))
+    >>> calib.plot.clipping(calib.compare_clipping(compared)).layout.xaxis.title.text
+    'Bound p_min'
     """
     p_min = np.array([one.p_min for one in found.bounds])
     losses = np.array([one.log_loss.value for one in found.bounds])

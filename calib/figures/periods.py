@@ -65,6 +65,16 @@ def period_chart(tables: Mapping[str, PeriodTable]) -> Chart:
     ----------
     tables : mapping of str to PeriodTable
         Results of `calib.periods.period_table` by method key, for the same periods.
+
+    Examples
+    --------
+    >>> import calib, numpy as np
+    >>> rows = calib.Predictions.from_arrays([0, 1] * 100, [0.3, 0.6] * 100).view()
+    >>> years = calib.periods.cut_periods(np.repeat([2024, 2025], 100))
+    >>> table = calib.periods.period_table(rows, rows.score, years)
+    >>> figure = calib.plot.periods({"uncalibrated": table})
+    >>> figure.layout.annotations[0].text
+    'Observed and predicted'
     """
     first = next(iter(tables.values()))
     at = first.position.astype(np.float64)

@@ -40,6 +40,16 @@ def sensitivity_chart(
         Result of `calib.curves.sensitivity.ece_sensitivity` for the same method.
     method : str
         Key of the method.
+
+    Examples
+    --------
+    >>> import calib
+    >>> from calib.curves.sensitivity import ece_sensitivity
+    >>> analysis = calib.from_predictions([0, 1, 0, 1] * 50, [0.1, 0.8, 0.3, 0.6] * 50)
+    >>> cells, resamples = analysis.held_out.cells, analysis.held_out.replicates
+    >>> found = ece_sensitivity(cells["uncalibrated"], resamples["uncalibrated"])
+    >>> calib.plot.sensitivity(analysis, found).layout.xaxis.title.text
+    'Number of bins'
     """
     settings = analysis.settings
     used = getattr(sensitivity, settings.strategy)

@@ -27,6 +27,10 @@ def bin_of(curve: ReliabilityCurve, score: float) -> int | None:
     score : float
         In [0, 1].
 
+    Returns
+    -------
+    int or None
+
     Examples
     --------
     >>> from calib.core.cells import ScoreCells
@@ -53,6 +57,10 @@ def score_in(curve: ReliabilityCurve, position: int) -> float:
     curve : ReliabilityCurve
     position : int
         Position of the bin among the bins that have rows.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -119,6 +127,14 @@ def row_table(
     -------
     DataFrame
         Row number (from 1 among all rows), outcome, scores, weight, group and other columns.
+
+    Examples
+    --------
+    >>> import calib, numpy as np
+    >>> rows = calib.Predictions.from_arrays([0, 1, 0, 1] * 50, [0.1, 0.8, 0.3, 0.6] * 50)
+    >>> held_out = calib.analyze(rows, {"methods": ("platt",)}).held_out
+    >>> row_table(rows, held_out, "platt", np.array([0, 1])).columns.tolist()
+    ['row', 'outcome', 'score', 'score, platt']
     """
     number = rows if predictions.test is None else np.flatnonzero(predictions.test)[rows]
     view = held_out.given_rows
