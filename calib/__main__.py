@@ -19,7 +19,7 @@ def main() -> int:
 
     if watched:
         # From here on an interrupt is raised, so that unfinished files are removed.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, _interrupted)
     try:
         status = run()
     finally:
@@ -31,6 +31,12 @@ def main() -> int:
         atexit._run_exitfuncs()
         _leave()
     return status
+
+
+def _interrupted(*_: object) -> NoReturn:
+    """End what is done. The next interrupt would end the removal of its files too: it does not."""
+    signal.signal(signal.SIGINT, lambda *_: signal.signal(signal.SIGINT, _leave))
+    raise KeyboardInterrupt
 
 
 def _leave(*_: object) -> NoReturn:

@@ -1,6 +1,7 @@
 """What every test can ask for."""
 
 import gc
+import signal
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[UPDATED] = defaultdict(dict)
+    # A shell starts background jobs with interrupts ignored, and what they start inherits it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(trylast=True)

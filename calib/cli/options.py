@@ -34,7 +34,10 @@ Declared = Mapping[str, Mapping[str, Any]]
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 EXAMPLE = "example:"
 # Arguments that name a file to read; "-" is standard input.
-INPUTS = ("predictions", "test", "first", "second")
+INPUTS = ("predictions", "test", "first", "second", "file", "sources")
+PIPED = "standard-input"
+# How a file begins -> its usual ending, by which some readers know it.
+BEGINNINGS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x1f\x8b": ".csv.gz", b"{": ".json"}
 
 
 def _text(metavar: str, meaning: str, **more: Any) -> Mapping[str, Any]:
@@ -138,7 +141,7 @@ def complete_files(parser: argparse.ArgumentParser) -> None:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
                 complete_files(command)
-        elif action.metavar == "FILE" or action.dest in (*INPUTS, "file"):
+        elif action.metavar == "FILE" or action.dest in INPUTS:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
 
 
@@ -369,12 +372,20 @@ def standard_input(given: argparse.Namespace) -> Iterator[None]:
         raise ValueError(f"Standard input can be read once, got - for {' and '.join(named)}.")
     with TemporaryDirectory(prefix="calib-") as folder:
         for name in named:
-            path = Path(folder) / "standard-input"
+            value, path = names[name], Path(folder) / PIPED
             with path.open("wb") as file:
                 shutil.copyfileobj(sys.stdin.buffer, file)
-            value = names[name]
+            path = path.rename(path.with_suffix(_ending(path, name)))
             setattr(given, name, [str(path)] if isinstance(value, list) else type(value)(path))
         yield
+
+
+def _ending(path: Path, name: str) -> str:
+    with path.open("rb") as file:
+        first = file.read(8)
+    found = (ending for start, ending in BEGINNINGS.items() if first.startswith(start))
+    # An engine knows text by its name alone.
+    return next(found, ".csv" if name == "sources" else "")
 
 
 def progress_of(given: argparse.Namespace) -> Progress:

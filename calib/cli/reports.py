@@ -72,6 +72,7 @@ def run_reports(given: argparse.Namespace) -> int:
 
 def _act(store: Store, given: argparse.Namespace) -> int:
     if given.act == "list":
+        store.sweep()
         _list(store)
     elif given.act == "log":
         _log(store)

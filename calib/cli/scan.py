@@ -45,7 +45,9 @@ def add_scan(commands: Commands) -> None:
         "rows, are written to a file that report and check read.",
         epilog=SCAN,
     )
-    parser.add_argument("sources", nargs="+", metavar="FILE", help="file, glob or folder")
+    parser.add_argument(
+        "sources", nargs="+", metavar="FILE", help="file, glob or folder, or - for standard input"
+    )
     parser.add_argument("--table", metavar="NAME", help="table of a DuckDB database")
     add_columns(parser, OF_SCAN)
     parser.add_argument(

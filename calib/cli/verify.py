@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from calib.cli.options import Commands, add_command
+from calib.cli.options import PIPED, Commands, add_command
 from calib.exports import TARGETS, ExportError, verify
 from calib.reports.verifying import NotVerified, verify_report
 
@@ -36,7 +36,9 @@ def add_verify(commands: Commands) -> None:
         epilog=EXAMPLES,
     )
     parser.add_argument(
-        "file", type=Path, help=f"report.json, or a file that ends in {', '.join(TARGETS)}"
+        "file",
+        type=Path,
+        help=f"report.json, or - for standard input, or a file that ends in {', '.join(TARGETS)}",
     )
     parser.add_argument(
         "--signed-by",
@@ -48,6 +50,11 @@ def add_verify(commands: Commands) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print what was found; 0 where the numbers are right, else 1."""
+    if given.file.name == PIPED:
+        raise ValueError(
+            "Standard input must be a report, or a calibrator as JSON. Give other exported "
+            "calibrators as files, whose ending says what they are."
+        )
     try:
         if _is_report(given.file):
             found = verify_report(given.file, signed_by=given.signed_by)

@@ -263,6 +263,13 @@ class Store:
 
         self._in_need(work)
 
+    def sweep(self) -> None:
+        """Remove reports whose time to be restored is over; saving and deleting do it too."""
+        if self.read_only:
+            return
+        with self._writing() as connection:
+            remove_rested(connection, self.rest)
+
     def restore(self, report_id: str, *, by: str) -> None:
         """Restore a deleted report, if it was not removed yet."""
         name = _person(by)

@@ -2,6 +2,7 @@
 
 import argparse
 import io
+import os
 import re
 import shlex
 import shutil
@@ -120,6 +121,37 @@ def test_an_interrupt_is_quiet_while_libraries_are_imported_and_at_the_end(code)
     assert (done.returncode, done.stderr) == (130, b"")
 
 
+INTERRUPTED_TWICE = """
+import os, shutil, signal, sys
+
+def interrupt(*_):
+    os.kill(os.getpid(), signal.SIGINT)
+
+# While standard input is copied, and while the copy is removed.
+shutil.copyfileobj = interrupt
+from tempfile import TemporaryDirectory
+removed = TemporaryDirectory._rmtree.__func__
+
+def remove(cls, *arguments, **named):
+    os.kill(os.getpid(), signal.SIGINT)
+    removed(cls, *arguments, **named)
+
+TemporaryDirectory._rmtree = classmethod(remove)
+from calib.__main__ import main
+sys.exit(main())
+"""
+
+
+def test_whoever_interrupts_twice_leaves_no_folder(tmp_path):
+    command = [sys.executable, "-c", INTERRUPTED_TWICE, "check", "-", "--max-ks", "1"]
+    known = os.environ | {"TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        command, cwd=ROOT, env=known, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, b"")
+    assert list(tmp_path.iterdir()) == []
+
+
 def piped(monkeypatch, content: bytes) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
 
@@ -140,6 +172,32 @@ def test_a_report_can_come_from_standard_input(run, monkeypatch):
     piped(monkeypatch, KEPT.read_bytes())
     done = run("compare", "-", KEPT)
     assert (done.status, done.out) == (0, expected.out)
+
+
+def test_what_is_verified_can_come_from_standard_input(run, folder, tmp_path, monkeypatch):
+    made = run("report", folder / "scores.csv", "-o", tmp_path / "report.json")
+    assert made.status == 0
+    expected = run("verify", tmp_path / "report.json")
+    piped(monkeypatch, (tmp_path / "report.json").read_bytes())
+    done = run("verify", "-")
+    assert (done.status, done.out) == (0, expected.out)
+    assert done.out.startswith("pass: ")
+    piped(monkeypatch, b"SELECT 1")
+    done = run("verify", "-")
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith("calib: Standard input must be a report, or a calibrator as JSON.")
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.parquet"])
+def test_what_is_counted_can_come_from_standard_input(name, run, folder, tmp_path, monkeypatch):
+    named = ("--outcome", "y", "--score", "p", "-o")
+    counted = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    assert run("scan", folder / name, *named, counted[0]).status == 0
+    piped(monkeypatch, (folder / name).read_bytes())
+    assert run("scan", "-", *named, counted[1]).status == 0
+    first, second = map(calib.Aggregate.load, counted)
+    assert first.fingerprint == second.fingerprint
+    assert second.name == "standard-input"
 
 
 def test_standard_input_is_read_once(run):

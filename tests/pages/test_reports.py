@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -216,6 +217,19 @@ def test_a_deleted_report_says_so_at_its_address_and_can_be_restored(store, repo
     button(app, "restore_0").click().run()
     assert store.count() == 1
     assert [each.change for each in store.changes()] == ["restored", "deleted", "saved"]
+
+
+def test_the_first_look_at_the_reports_removes_what_rested_long_enough(home, report):
+    with Store.from_environment() as store:
+        gone = store.save(report)
+        store.delete(gone, by="Ada")
+    with sqlite3.connect(home / "reports.db") as connection:
+        connection.execute("UPDATE calib_deletions SET deleted = '2020-01-01T00:00:00+00:00'")
+    connection.close()
+    opened()
+    with Store.from_environment() as store:
+        assert store.resting() == ()
+        assert store.deletions()[0].report_id == gone
 
 
 def test_another_session_cannot_delete_an_anonymous_report(store, report):

@@ -231,6 +231,16 @@ def test_what_rested_long_enough_is_removed(url, report):
         assert store.open(kept).title == "March"
 
 
+def test_a_sweep_removes_what_rested_long_enough_though_nobody_saves(url, report):
+    with Store(url, rest=timedelta(0)) as store:
+        gone, kept = store.save(report), store.save(report)
+        store.delete(gone, by="Ada")
+        assert len(store.resting()) == 1
+        store.sweep()
+        assert store.resting() == ()
+        assert store.open(kept).title == "March"
+
+
 def test_an_operator_removes_for_good(store, report):
     first, second = store.save(report, owner="ada"), store.save(report)
     store.delete(first, by="the operator", for_good=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from datetime import timedelta
 
 import streamlit as st
 
@@ -16,6 +18,7 @@ from calib.ui.session.session import Session
 # Seconds: a page must not hang for a server that is away.
 PATIENCE = 4.0
 PER_PAGE = 10
+DAY = timedelta(days=1)
 MAX_DELETIONS = 50
 PAGE = "pages/reports.py"
 # A link to this page is drawn as the chosen one of a navigation, which these are not.
@@ -26,6 +29,7 @@ STYLE = """
     white-space: normal !important; overflow-wrap: anywhere !important;
 }
 """
+log = logging.getLogger(__name__)
 FILTERS = {"tag": "Tag", "author": "Author", "verdict": "Verdict"}
 
 
@@ -42,7 +46,19 @@ def opened_store() -> Store:
     StoreError
         If it cannot be reached; the next run tries again.
     """
-    return _opened(database_url().render_as_string(hide_password=False))
+    store = _opened(database_url().render_as_string(hide_password=False))
+    if not identity.is_read_only():
+        _swept(store)
+    return store
+
+
+@st.cache_resource(ttl=DAY, show_spinner=False, hash_funcs={Store: lambda store: str(store.url)})
+def _swept(store: Store) -> None:
+    """Once a day, from the first look at the reports on: nobody may save or delete for months."""
+    try:
+        store.sweep()
+    except StoreError:
+        log.warning("Deleted reports could not be removed", exc_info=True)
 
 
 def saved(session: Session, store: Store) -> None:
