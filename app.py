@@ -4,10 +4,10 @@ import streamlit as st
 
 from calib.loading.examples import EXAMPLES
 from calib.ui.controls import uploaders, widgets
-from calib.ui.layout import frame
+from calib.ui.layout import frame, style
 from calib.ui.layout.frame import Model
 from calib.ui.overview import answer
-from calib.ui.session import state
+from calib.ui.session import serving, state
 
 
 def landing() -> None:
@@ -46,6 +46,10 @@ def body(model: Model) -> None:
     frame.once("about", about)
 
 
-session = frame.begin("Overview")
-landing()
-frame.show(session, frame.models(session), body)
+if __name__ == "__main__":
+    session = frame.begin("Overview")
+    landing()
+    frame.show(session, frame.models(session), body)
+else:
+    # `streamlit run app.py` finds this line, imports the file once, and serves what it is given.
+    app = st.App(__file__, lifespan=serving.opened, middleware=serving.middleware(style.css()))

@@ -16,6 +16,7 @@ import duckdb
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.web.server.app_discovery import discover_asgi_app
 
 from benchmarks._person import Person
 from calib.loading.reading import budget
@@ -103,6 +104,12 @@ def test_the_command_line_and_the_environment_change_options(elsewhere):
     named = {"server.port": 8613, "server.address": "localhost"}
     found = options_of_server("--port", "8613", "--address", "localhost", **variables)
     assert found == declared() | changed | named
+
+
+def test_streamlit_run_finds_the_same_server_in_the_script():
+    """Else it serves the script alone: without the style in its documents, and the shield."""
+    found = discover_asgi_app(ROOT / "app.py")
+    assert found.import_string == "app:app"
 
 
 def listening(port):

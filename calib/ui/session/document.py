@@ -9,6 +9,9 @@ from __future__ import annotations
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BODY, END = b"<body>", b"</body>"
+# A browser would keep a document with another style, or none: Streamlit's tags do not know of it.
+CONDITIONS = (b"if-none-match", b"if-modified-since")
+VALIDATORS = (b"content-length", b"etag", b"last-modified")
 # Every other page has controls at the side.
 WITHOUT_SIDEBAR = ("", "gallery", "methods")
 
@@ -44,7 +47,7 @@ class Styled:
             else:
                 await send(message)
 
-        await self.app(_uncompressed(scope), receive, styled)
+        await self.app(_as_text(scope), receive, styled)
 
     def _with_style(self, held: list[Message], path: str) -> tuple[Message, Message]:
         start, *parts = held
@@ -52,17 +55,18 @@ class Styled:
         body = body.replace(END, self.style + END)
         if path.rpartition("/")[2] not in WITHOUT_SIDEBAR:
             body = body.replace(BODY, b'<body class="with-sidebar">')
-        headers = [pair for pair in start["headers"] if pair[0].lower() != b"content-length"]
+        headers = [pair for pair in start["headers"] if pair[0].lower() not in VALIDATORS]
         headers.append((b"content-length", str(len(body)).encode()))
         return {**start, "headers": headers}, {"type": "http.response.body", "body": body}
 
 
-def _uncompressed(scope: Scope) -> Scope:
-    """The same request, whose document comes as text."""
+def _as_text(scope: Scope) -> Scope:
+    """The same request, whose document comes whole and as text."""
     headers = dict(scope["headers"])
     if b"text/html" not in headers.get(b"accept", b""):
         return scope
-    kept = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
+    left_out = (b"accept-encoding", *CONDITIONS)
+    kept = [pair for pair in scope["headers"] if pair[0] not in left_out]
     return {**scope, "headers": kept}
 
 

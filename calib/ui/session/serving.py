@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calib.loading import ColumnMapping, InputError, Table, TextFormat, for_test_file, guess, read
 from calib.loading.loader import LoadOptions
 from calib.ui.session.upload import Connected, Upload
 
+if TYPE_CHECKING:
+    from starlette.middleware import Middleware
+
 # JSON: the sources, perhaps a table, and options of `calib.load`.
 VARIABLE = "CALIB_SERVE"
+# Seconds from the end of the preparations until the server surely answers.
+SOON = 0.2
 
 
 def app_file() -> Path:
@@ -139,10 +146,8 @@ def serve(
         The look of the pages.
     """
     import streamlit as st
-    from starlette.middleware import Middleware
 
-    from calib.ui.session.document import Styled
-    from calib.ui.session.shield import names, shield
+    from calib.ui.session.shield import names
 
     chosen = {"server.port": port, "server.address": address}
     named = {name: value for name, value in chosen.items() if value is not None}
@@ -156,5 +161,40 @@ def serve(
     logging.getLogger("uvicorn.error").addFilter(
         lambda record: "CancelledError" not in record.getMessage()
     )
-    before = [*shield(options["server.allowedHosts"]), Middleware(Styled, css=css)]
+    before = middleware(css, options["server.allowedHosts"])
     st.App(script, middleware=before).run(config=options)
+
+
+def middleware(css: str, hosts: Sequence[str] | None = None) -> list[Middleware]:
+    """What stands before the app: the shield, and the style written into its documents.
+
+    Parameters
+    ----------
+    css : str
+        The look of the pages.
+    hosts : sequence of str, optional
+        The names that are answered; those of Streamlit's configuration if None, or all if it has
+        none.
+    """
+    from starlette.middleware import Middleware
+    from streamlit import config
+
+    from calib.ui.session.document import Styled
+    from calib.ui.session.shield import shield
+
+    known = config.get_option("server.allowedHosts") if hosts is None else hosts
+    return [*shield(list(known) or ["*"]), Middleware(Styled, css=css)]
+
+
+@asynccontextmanager
+async def opened(_app: object) -> AsyncIterator[None]:
+    """Open a browser once the server answers, as `streamlit run` does for a plain script."""
+    from streamlit import cli_util, config
+    from streamlit.web.server.server_util import get_display_address, get_url
+
+    if not config.get_option("server.headless"):
+        address = config.get_option("browser.serverAddress")
+        if not config.is_manually_set("browser.serverAddress"):
+            address = get_display_address(config.get_option("server.address") or "localhost")
+        asyncio.get_running_loop().call_later(SOON, cli_util.open_browser, get_url(address))
+    yield
