@@ -17,6 +17,9 @@ from calib.ui.layout.frame import Model
 from calib.ui.layout.tables import MetricColumn
 from calib.ui.session import choices, state
 
+# As many columns leave room for the changes beside the table.
+BESIDE = 5
+
 session = frame.begin("Compare")
 
 with st.sidebar:
@@ -37,25 +40,44 @@ def body(model: Model) -> None:
     if analysis.multiclass:
         st.markdown("### All classes, held-out rows")
         compared = analysis.multiclass
-        table("all_classes", analysis, matrix_view.columns(compared), compared.results)
+        columns = chosen(analysis, matrix_view.columns(compared))
+        table("all_classes", analysis, columns, compared.results)
         if len(analysis.methods) > 1:
             matrix_view.forest(analysis)
         matrix_view.clipped(session, compared)
         st.markdown(f"### This view: {text.plain(analysis.data.positive_name)}")
     else:
         st.markdown("### Metrics on held-out rows")
-    table("metrics", analysis, tables.metric_columns(analysis), analysis.methods)
+    metrics(analysis)
     if len(analysis.methods) > 1:
-        changes(analysis)
+        before_and_after(analysis)
+
+
+def metrics(analysis: Analysis) -> None:
+    columns = chosen(analysis, tables.metric_columns(analysis))
+    with st.container(key=state.key("table_and_changes")):
+        # More columns need the width of the page.
+        places = (
+            st.columns([5, 3], gap="medium") if len(columns) <= BESIDE else [st.container()] * 2
+        )
+    with places[0]:
+        table("metrics", analysis, columns, analysis.methods)
+    if len(analysis.methods) > 1:
+        with places[1]:
+            charts.chart(difference_chart(analysis, "log_loss"), "chart_forest")
+            frame.reading(how_to_read.DIFFERENCE, "the changes")
+
+
+def chosen(analysis: Analysis, columns: Sequence[MetricColumn]) -> Sequence[MetricColumn]:
+    known = shown + analysis.settings.metrics
+    return [column for column in columns if column.key in known] or columns[:1]
 
 
 def table(
     name: str, analysis: Analysis, columns: Sequence[MetricColumn], methods: Mapping[str, Labelled]
 ) -> None:
-    known = shown + analysis.settings.metrics
     labels = {key: method.label for key, method in methods.items()}
-    kept = [column for column in columns if column.key in known]
-    tables.metric_table(name, kept or columns[:1], labels, analysis.recommendation.method)
+    tables.metric_table(name, columns, labels, analysis.recommendation.method)
     frame.once("stars", lambda: st.caption(how_to_read.TABLE.format(at(analysis))))
 
 
@@ -73,13 +95,11 @@ def recommendation(model: Model) -> None:
         use_calibrator.button(session, model)
 
 
-def changes(analysis: Analysis) -> None:
-    forest, beside = st.columns([2, 1], gap="large")
-    with forest:
-        charts.chart(difference_chart(analysis, "log_loss"), "chart_forest")
-    with beside:
-        frame.reading(how_to_read.DIFFERENCE, "the changes")
+def before_and_after(analysis: Analysis) -> None:
     st.markdown("### Before and after")
+    if reason := words.undrawn(analysis.uncalibrated.reliability):
+        st.info(reason)
+        return
     with st.container(horizontal=True, key=state.key("before_after"), gap="xsmall"):
         for key in analysis.methods:
             charts.chart(before_after_panel(analysis, key), f"chart_before_after_{key}")

@@ -12,7 +12,7 @@ from calib.ui.controls import use_calibrator, widgets
 from calib.ui.functions import epsilon, how_to_read
 from calib.ui.layout import charts, frame, tables, words
 from calib.ui.layout.frame import Model
-from calib.ui.session import choices
+from calib.ui.session import choices, state
 
 session = frame.begin("Functions")
 
@@ -27,7 +27,8 @@ with st.sidebar:
 def body(model: Model) -> None:
     analysis = model.analysis
     st.markdown("## Calibration functions")
-    first = st.empty()
+    with st.container(key=state.key("epsilon_matters")):
+        first = st.empty()
     used = bool(epsilon.methods(analysis))
     first.markdown(how_to_read.epsilon_matters(analysis, (), is_known=not used))
     if session.is_matrix:

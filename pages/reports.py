@@ -33,7 +33,7 @@ with st.sidebar:
 if browser.message:
     st.success(plain(browser.message))
     browser.message = ""
-above, below = st.container(), st.container()
+above, below = st.container(key="report_form"), st.container()
 with below:
     st.markdown("## Saved reports")
     try:

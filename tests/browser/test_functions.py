@@ -29,10 +29,12 @@ def marked(drawn: dict) -> tuple[float, float]:
 @rare
 def test_moving_epsilon_bends_the_spline_and_moves_the_marked_point(page: Page):
     visit(page, "/functions?ex=logistic&eps=0.1")
+    expect(by_key(page, "epsilon").get_by_test_id("stSliderThumbValue")).to_have_text("0.1")
     spline = trace(page, "chart_functions_fitted", "Spline")["y"]
     x, loss = marked(trace(page, "chart_epsilon", "Spline"))
     assert x == pytest.approx(0.1)
     press_slider(page, "epsilon", "Home")
+    expect(by_key(page, "epsilon").get_by_test_id("stSliderThumbValue")).to_have_text("1e-15")
     assert trace(page, "chart_functions_fitted", "Spline")["y"] != spline
     moved, _ = marked(trace(page, "chart_epsilon", "Spline"))
     assert moved == pytest.approx(1e-15)

@@ -1,4 +1,6 @@
-"""Nothing that is read moves while a page arrives, as `calib serve` serves it."""
+"""Nothing that is read moves while a page arrives."""
+
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -40,11 +42,21 @@ def shift_of(browser: Browser, url: str, path: str, width: int) -> float:
         return largest_burst(page.evaluate("() => window.shifts"))
 
 
-@pytest.mark.parametrize("path", common_first(["/", "/reliability", "/compare"], ["/"]))
+PAGES = ["/", "/reliability", "/compare", "/data", "/slices", "/functions", "/reports"]
+
+
+@pytest.mark.parametrize("path", common_first(PAGES, ["/"]))
 def test_pages_keep_places_free_for_what_arrives_late(
     page: Page, browser: Browser, app_url: str, path: str
 ):
     # The first visit of a server computes the analysis, and shows its progress.
     harness.visit(page, path)
-    assert shift_of(browser, app_url, path, 1440) <= MOST
-    assert shift_of(browser, app_url, path, 390) <= MOST
+    for width in (1440, 390) if path == "/" else (1440, 390, 1024):
+        assert shift_of(browser, app_url, path, width) <= MOST, width
+
+
+@pytest.mark.rare
+def test_and_if_streamlit_starts_the_app(browser: Browser, tmp_path: Path):
+    with harness.serve(tmp_path / "log") as url:
+        shift_of(browser, url, "/", 1440)
+        assert shift_of(browser, url, "/", 1440) <= MOST

@@ -52,3 +52,6 @@ def test_the_navigation_scrolls_to_the_page_that_is_shown(phone: Page, label: st
     box = link.bounding_box()
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 380
+    # No further than it must: the name of the app stands before its first page.
+    scrolled = by_key(phone, "navigation").evaluate("bar => bar.scrollLeft")
+    assert (scrolled == 0) == (label == "Overview")

@@ -110,9 +110,44 @@ def test_compas_rates_by_race_as_documented(page: Page, shared):
     choose(page, "slice_by", "race")
     expect(page.get_by_role("heading", name="Error rates at a threshold of 0.5")).to_be_visible()
     # A table is drawn when it comes into view; what a screen reader is told of it can be read.
-    rates = by_key(page, "rates")
+    rates = page.locator("[class*=st-key-lines_][class*=_rates]")
     rates.scroll_into_view_if_needed()
     rates.locator("td").first.wait_for(state="attached")
     cells = rates.locator("td").all_text_contents()
     for rate in ("32.35%", "37.40%", "44.85%", "27.99%", "23.45%", "47.72%"):
         assert any(rate in cell for cell in cells), rate
+
+
+# What is wider than its place scrolls sideways: columns of it are out of sight.
+CUT_OFF = """
+() => [...document.querySelectorAll(".metric-table, [data-testid=stDataFrame] .dvn-scroller")]
+    .filter(place => place.clientWidth && place.scrollWidth > place.clientWidth + 1)
+    .map(place => [place.clientWidth, place.scrollWidth])
+"""
+# Entries of a legend that lie outside of it are hidden, until a person scrolls in it.
+HIDDEN_ENTRIES = """
+() => [...document.querySelectorAll(".js-plotly-plot .legend")].flatMap(legend => {
+    const room = legend.querySelector(".bg").getBoundingClientRect();
+    return [...legend.querySelectorAll(".legendtext")].filter(
+        text => text.getBoundingClientRect().bottom > room.bottom + 1
+    ).map(text => text.textContent);
+})
+"""
+
+
+@pytest.mark.parametrize("path", ["/slices", "/decisions", "/compare"])
+def test_nothing_is_cut_off_in_a_window_of_1024_pixels(page: Page, path: str):
+    page.set_viewport_size({"width": 1024, "height": 2800})
+    visit(page, path)
+    assert page.locator(".metric-table, [data-testid=stDataFrame]").count()
+    assert page.evaluate(CUT_OFF) == []
+    assert page.evaluate(HIDDEN_ENTRIES) == []
+
+
+def test_the_changes_stand_beside_their_table(page: Page):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    visit(page, "/compare")
+    table = page.locator(".metric-table").bounding_box()
+    forest = by_key(page, "chart_forest").bounding_box()
+    assert forest["x"] >= table["x"] + table["width"]
+    assert abs(forest["y"] - table["y"]) < 60

@@ -65,7 +65,7 @@ def test_moving_epsilon_moves_the_marker_and_computes_no_point_anew(fits):
     app = go(start(ex=list(EXAMPLES)[-1], seed="41"), "functions")
     assert len(fits) == len(EPSILONS)
     before = chart(app, LOSSES)["Spline"]
-    app.slider(key="epsilon").set_value(-1.5).run()
+    app.select_slider(key="epsilon").set_value(-1.5).run()
     assert not app.exception
     assert len(fits) == len(EPSILONS)
     assert chart(app, LOSSES)["Spline"]["marker"] != before["marker"]

@@ -228,14 +228,14 @@ def test_choices_survive_page_changes():
     app.slider(key="n_bins").set_value(23).run()
     app.segmented_control(key="strategy").set_value("uniform").run()
     go(app, "functions")
-    app.slider(key="epsilon").set_value(-3.0).run()
+    app.select_slider(key="epsilon").set_value(-3.0).run()
     assert not app.toggle(key="epsilon_rule").value
     go(app, "")
     go(app, "reliability")
     assert app.slider(key="n_bins").value == 23
     assert app.segmented_control(key="strategy").value == "uniform"
     go(app, "functions")
-    assert app.slider(key="epsilon").value == -3.0
+    assert app.select_slider(key="epsilon").value == -3.0
     assert app.query_params["eps"] == "0.001"
 
 

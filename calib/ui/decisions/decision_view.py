@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from calib.analysis.decisions import Costs, Decision, DecisionTable, ExpectedCounts, NetBenefit
-from calib.core.estimate import Estimate
 from calib.text import count, interval, level, number, percent, signed, significant
+from calib.ui.layout import tables
+from calib.ui.layout.tables import MetricColumn
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
 
@@ -36,6 +37,10 @@ BENEFIT_READING = """
 - Perfectly calibrated scores are never below **Flag all** or **Flag none**, apart from chance.
   [Vickers and Elkin 2006](https://doi.org/10.1177/0272989X06295361).
 """
+HINDSIGHT = (
+    "The lowest cost on these rows, and its threshold. It is chosen in hindsight, so it is "
+    "optimistic."
+)
 COUNT_READING = (
     "If you sum probabilities (expected clicks, expected defaults), the sum should match the "
     "observed count. Rows are selected by their uncalibrated scores, so that all methods are "
@@ -105,40 +110,67 @@ def _change(table: DecisionTable, key: str, before: Decision, after: Decision) -
 
 def table(decided: DecisionTable, *, weighted: bool) -> None:
     """Every method's decisions in numbers."""
-    st.dataframe(
-        [_row(decided, key) for key in decided.methods],
-        hide_index=True,
-        key=state.key("table_decisions"),
-        column_config={"Method": st.column_config.TextColumn(pinned=True)},
-        alt="One row per method: its threshold, its right and wrong decisions, and their cost.",
-    )
+    labels = {key: method_label(key) for key in decided.methods}
+    tables.metric_table("decisions", _columns(decided), labels, about="Decisions by method")
     blind = f"all {number(decided.treat_all)}, flagging none {number(decided.treat_none)}"
+    at = level(decided.confidence_level)
     counted = " Counts are sums of the rows' weights." if weighted else ""
-    st.caption(f"Expected cost per row: flagging {blind}.{counted}")
+    st.caption(
+        f"Expected cost per row: flagging {blind}. Below each cost: its change by calibration, "
+        f"with the {at} confidence interval.{counted}"
+    )
 
 
-def _row(decided: DecisionTable, key: str) -> dict[str, str]:
-    found, at = decided.methods[key], level(decided.confidence_level)
-    row = {
-        "Method": method_label(key),
-        "Threshold": significant(found.threshold),
-        "Flagged": count(found.n_flagged),
-        "True positives": count(found.true_positives),
-        "False positives": count(found.false_positives),
-        "False negatives": count(found.false_negatives),
-        "True negatives": count(found.true_negatives),
-        "Cost per row": number(found.cost.value),
-        f"Change ({at} CI)": _change_cell(found.change) if key != "uncalibrated" else "–",
-        "Net benefit": number(found.net_benefit.value),
-    }
-    if decided.costs.capacity is None:
-        place = "none flagged" if found.hindsight > 1.0 else f"at {significant(found.hindsight)}"
-        row["Lowest in hindsight"] = f"{number(found.hindsight_cost)}, {place}"
-    return row
+def _columns(decided: DecisionTable) -> list[MetricColumn]:
+    """The table, cell by cell; narrow enough to be seen whole beside a sidebar."""
+    by_costs = decided.costs.capacity is None
+    made: list[tuple[str, str, Callable[[str, Decision], tuple[str, ...]]]] = [
+        ("Flagged", "Rows at or above the threshold.", _flagged),
+        ("Not flagged", "Rows below the threshold.", _not_flagged),
+        ("Cost per row", "Expected cost, and its change by calibration.", _cost),
+        ("Net benefit", "See the decision curve above.", _net_benefit),
+    ]
+    if by_costs:
+        made.append(("Lowest in hindsight", HINDSIGHT, _hindsight))
+    else:
+        made.insert(0, ("Threshold", "Lowest score that is flagged.", _threshold))
+    return [
+        MetricColumn(
+            label, label, about, {key: cell(key, one) for key, one in decided.methods.items()}
+        )
+        for label, about, cell in made
+    ]
 
 
-def _change_cell(change: Estimate) -> str:
-    return f"{signed(change.value)} ({interval(change, sign=True)})"
+def _threshold(_key: str, found: Decision) -> tuple[str, ...]:
+    return (significant(found.threshold),)
+
+
+def _flagged(_key: str, found: Decision) -> tuple[str, ...]:
+    true, false = count(found.true_positives), count(found.false_positives)
+    return count(found.n_flagged), f"{true} true positives", f"{false} false positives"
+
+
+def _not_flagged(_key: str, found: Decision) -> tuple[str, ...]:
+    true, false = count(found.true_negatives), count(found.false_negatives)
+    whole = count(found.true_negatives + found.false_negatives)
+    return whole, f"{true} true negatives", f"{false} false negatives"
+
+
+def _cost(key: str, found: Decision) -> tuple[str, ...]:
+    value = number(found.cost.value)
+    if key == "uncalibrated":
+        return (value,)
+    return value, signed(found.change.value), interval(found.change, sign=True)
+
+
+def _net_benefit(_key: str, found: Decision) -> tuple[str, ...]:
+    return (number(found.net_benefit.value),)
+
+
+def _hindsight(_key: str, found: Decision) -> tuple[str, ...]:
+    place = "none flagged" if found.hindsight > 1.0 else f"at {significant(found.hindsight)}"
+    return number(found.hindsight_cost), place
 
 
 def counts_sentence(counts: ExpectedCounts, shown: Sequence[str]) -> str:

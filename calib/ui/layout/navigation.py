@@ -46,7 +46,7 @@ CURRENT = """
     for (const link of links) link.removeAttribute("aria-current");
     shown.setAttribute("aria-current", "page");
     const {left, width} = shown.getBoundingClientRect();
-    bar.scrollLeft += left + width / 2 - bar.clientWidth / 2;
+    bar.scrollLeft += left - bar.clientLeft + width / 2 - bar.clientWidth / 2;
 })(200);
 </script>
 """

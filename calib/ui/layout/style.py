@@ -37,12 +37,24 @@ NAVIGATION = """
     position: absolute; top: .4rem; left: .9rem; font-size: .6875rem; letter-spacing: .06em;
     text-transform: uppercase; opacity: .7;
 }
+.st-key-navigation [data-testid=stSkeleton] { height: 1.25rem; }
+.st-key-navigation > :first-child { min-width: 4.1875rem; }
 .st-key-navigation p { white-space: nowrap; font-size: .875rem; }
 [data-testid=stHeader] { background: transparent; }
 [data-testid=stHeader], [data-testid=stHeader] * { pointer-events: none; }
 [data-testid=stHeader] :is(button, button *) { pointer-events: auto; }
 [data-testid=stSidebar] { top: 3.5rem; height: calc(100% - 3.5rem); }
 """
+# The links of a group are drawn late: it is as wide before as with them.
+WIDTHS = {
+    "": 5.1875,
+    "Diagnose": 13.625,
+    "Calibrate": 9.6875,
+    "Decide": 5.25,
+    "Share": 4.6875,
+    "Learn": 8.5,
+    "Data": 3.5,
+}
 # The first page: what this is, where a file goes in, and the answer.
 LANDING = """
 .purpose { font-size: 1.375rem; font-weight: 600; margin: 0 0 .25rem; }
@@ -95,7 +107,7 @@ div:has(> [data-testid=stMultiSelectTagsContainer]) { max-height: none; }
 """
 # One table with the intervals below the values: nothing of it is cut off, it scrolls if it must.
 TABLES = """
-.metric-table { overflow-x: auto; }
+.metric-table { overflow-x: auto; container-type: inline-size; }
 .metric-table table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 .metric-table :is(th, td) {
     padding: .4rem .5rem; text-align: right; vertical-align: top; font-weight: inherit;
@@ -106,6 +118,30 @@ TABLES = """
 .metric-table small { display: block; font-size: .75rem; }
 .metric-table .marked { background: rgba(0, 114, 178, .1); font-weight: 600; }
 .metric-table .marked th:first-child { box-shadow: inset 3px 0 #0072B2; }
+/* Where there is room, and where it scrolls in any case. Between them are models side by side. */
+@container (max-width: 400px) or (min-width: 600px) {
+    .metric-table td { white-space: nowrap; }
+}
+@media (max-width: 640px) {
+    .metric-table :is(thead th:first-child, tbody th) {
+        position: sticky; left: 0; background: light-dark(#FFFFFF, #14181D);
+    }
+    .metric-table .marked th { background: light-dark(#E5F1F7, #122130); }
+}
+"""
+# Beside a sidebar a chart needs the row for itself; the table of metrics and its changes share one
+# where both fit.
+COLUMNS = """
+@media (max-width: 1240px) {
+    [data-testid=stMain]:not(:has(.st-key-landing)) [data-testid=stColumn]:is(
+        :has(.st-key-epsilon),
+        :has([class*=st-key-chart_]):not([data-testid=stColumn]:has(.st-key-epsilon) ~ *)
+    ) { min-width: 100%; }
+}
+[class*=st-key-table_and_changes] [data-testid=stColumn]:first-child {
+    min-width: min(100%, 39rem);
+}
+[class*=st-key-table_and_changes] [data-testid=stColumn] { min-width: min(100%, 20rem); }
 """
 # A square is as wide as its place, and no higher than the window.
 SQUARES = """
@@ -128,6 +164,9 @@ SQUARES = """
 [class*=st-key-before_after] {
     grid-template-columns: repeat(auto-fill, minmax(min(48%, 216px), 1fr));
 }
+@media (min-width: 1700px) {
+    [class*=st-key-before_after] { grid-template-columns: repeat(auto-fill, minmax(196px, 1fr)); }
+}
 """
 # What arrives late keeps its place free, so that nothing that is read moves: the sidebar of a page
 # that has one, and what is higher than the grey bar that Streamlit draws for it.
@@ -140,28 +179,47 @@ RESERVED = """
 .st-key-explorer { min-height: 44.5rem; }
 [class*=st-key-data_file], [class*=st-key-data_test_file],
 [data-testid=stMain]:has(.st-key-landing) .st-key-example { min-height: 6rem; }
+/* Chips on three lines, as at first. */
+:is(.st-key-methods, .st-key-columns):not(:has([data-testid=stMultiSelect])) {
+    min-height: 8.375rem;
+}
 :is(.st-key-methods_filter, .st-key-title, .st-key-author, .st-key-tags, .st-key-grade),
 [data-testid=stSidebar] :is(
     .st-key-confidence_level, .st-key-n_bins, .st-key-n_ranges, .st-key-after, .st-key-cost_fn,
-    .st-key-cost_fp
+    .st-key-cost_fp, .st-key-slice_by, .st-key-cross
 ) { min-height: 4.25rem; }
 .st-key-note { min-height: 7.6rem; }
+.st-key-epsilon_matters { min-height: 3.25rem; }
+/* The saved reports are drawn before the form above them. */
+.st-key-report_form:not(:has([data-testid=stAlert])) { min-height: 50rem; }
 /* A drop zone is drawn once as on a phone before it knows its width. */
 @media (min-width: 641px) {
-    [class*=st-key-data_file]:not(:has([data-testid=stFileUploaderFile])) { height: 6rem; }
+    :is([class*=st-key-data_file], [class*=st-key-data_test_file]):not(
+        :has([data-testid=stFileUploaderFile])
+    ) { height: 6rem; }
 }
 @media (max-width: 1160px) {
+    .st-key-report_form .st-key-downloads { min-height: 6rem; }
+    .st-key-epsilon_matters { min-height: 4.75rem; }
     .st-key-explorer { min-height: 78rem; }
+    /* Two beside each other, beside the sidebar, are as narrow as on a phone. */
+    [data-testid=stColumn] [class*=st-key-data_]:not(.st-key-landing *) {
+        height: auto; min-height: 8rem;
+    }
     .st-key-landing { min-height: 6.625rem; }
     [data-testid=stMain]:has(.st-key-landing) .st-key-example { min-height: 8.25rem; }
 }
 @media (max-width: 640px) {
     [class*=st-key-data_file], [class*=st-key-data_test_file] { min-height: 8rem; }
     [data-testid=stMain]:has(.st-key-landing) .st-key-example { min-height: 3.75rem; }
+    .st-key-landing [data-testid=stColumn]:first-child [data-testid=stSkeleton] { height: 1.9rem; }
     .st-key-grade { min-height: 5.5rem; }
+    .st-key-epsilon_matters { min-height: 6.25rem; }
 }
 """ + "".join(
-    f"[class*=st-key-rows_{n}_] {{ min-height: {2 + 4.875 * n}rem; }}\n" for n in range(1, 16)
+    f"[class*=st-key-rows_{n}_] {{ min-height: {2 + 4.875 * n}rem; }}\n"
+    f"[class*=st-key-lines_{n}_] {{ min-height: {5.5 + 2.1875 * n}rem; }}\n"
+    for n in range(1, 16)
 )
 # On paper only the results: no controls.
 PRINT = """
@@ -175,11 +233,12 @@ PRINT = """
 def css() -> str:
     """The house's look: the same on every page."""
     labels = "".join(
-        f'.st-key-pages_{name.lower()}::before {{ content: "{name}"; }}\n'
+        f".st-key-pages_{name.lower()} {{ min-width: {WIDTHS[name]}rem; }}\n"
+        f'.st-key-pages_{name.lower()}::before {{ content: "{name.replace("Data", "")}"; }}\n'
         for name in GROUPS
-        if name not in ("", "Data")
     )
-    return f"{NAVIGATION}{labels}{LANDING}{PAGE}{CHARTS}{FOCUS}{TABLES}{SQUARES}{RESERVED}{PRINT}"
+    look = NAVIGATION, labels, LANDING, PAGE, CHARTS, FOCUS, TABLES, COLUMNS, SQUARES
+    return "".join((*look, RESERVED, PRINT))
 
 
 def apply() -> None:

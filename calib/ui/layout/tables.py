@@ -18,6 +18,7 @@ from calib.curves.reliability import ReliabilityCurve
 from calib.text import interval, level, noise_floor, number, plain, signed
 from calib.ui.layout.words import calibrated, formula
 from calib.ui.session import state
+from calib.ui.session.choices import method_label
 
 CHANGE_HELP = (
     "Minus that of the uncalibrated scores, paired by row. Inconclusive: the interval includes 0."
@@ -29,6 +30,8 @@ DIRECTIONS: Mapping[str, str] = {
     "one": "1 is calibrated",
     "none": "no better direction",
 }
+# A table of more scrolls.
+MOST_LINES = 10
 BIN_COLUMNS = {
     "low_edge": "Bin from",
     "high_edge": "Bin to",
@@ -68,6 +71,27 @@ def bins(curve: ReliabilityCurve, key: str) -> None:
     )
 
 
+def by_method(
+    name: str,
+    rows: Mapping[str, Sequence[Mapping[str, object]]],
+    column_config: Mapping[str, Any],
+    alt: str,
+) -> None:
+    """The same table of every method, one tab each: side by side they are too wide for a page."""
+    n = min(MOST_LINES, max(map(len, rows.values())))
+    with st.container(key=state.key(f"lines_{n}_{name}")):
+        places = st.tabs([method_label(key) for key in rows])
+    for (key, each), place in zip(rows.items(), places, strict=True):
+        with place:
+            st.dataframe(
+                each,
+                hide_index=True,
+                key=state.key(f"table_{name}_{key}"),
+                column_config=column_config,
+                alt=alt,
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class MetricColumn:
     """A column of the table of metrics, every cell in words.
@@ -86,9 +110,13 @@ class MetricColumn:
 
 
 def metric_table(
-    name: str, columns: Iterable[MetricColumn], methods: Mapping[str, str], marked: str
+    name: str,
+    columns: Iterable[MetricColumn],
+    methods: Mapping[str, str],
+    marked: str = "",
+    about: str = "Metrics",
 ) -> None:
-    """One row per method with the intervals below the values; one row is marked as recommended.
+    """One row per method with the intervals below the values; the recommended row is marked.
 
     A page that shows several tables gives each a name of its own.
     """
@@ -105,7 +133,7 @@ def metric_table(
     )
     with st.container(key=state.key(f"rows_{len(methods)}_{name}")):
         st.html(
-            '<div class="metric-table" tabindex="0" role="region" aria-label="Metrics"><table>'
+            f'<div class="metric-table" tabindex="0" role="region" aria-label="{about}"><table>'
             f"<thead><tr><th scope=col>Method</th>{head}</tr></thead><tbody>{body}</tbody></table>"
             "</div>"
         )

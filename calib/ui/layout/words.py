@@ -97,6 +97,8 @@ def assumptions(keys: Sequence[str], *, matrix: bool = False) -> str:
 def formula(method: MethodResult) -> str:
     """A fitted calibrator in words and numbers, and its knots."""
     sentence = plain(method.function.formula).replace("lambda =", "λ =").replace("epsilon =", "ε =")
+    # As everywhere on the pages: 1e-8.
+    sentence = re.sub(r"e-0(?=\d)", "e-", sentence)
     n = len(method.function.knots)
     return sentence if n == 0 or "knots" in sentence else f"{sentence} ({plural(n, 'knot')})"
 

@@ -75,7 +75,7 @@ def show(session: Session, model: Model, shown: Sequence[str]) -> None:
     if not isinstance(model.rows, Predictions):
         _counted(session, model, picked, position)
         return
-    listed, mixed = st.columns([3, 2], gap="large")
+    listed, mixed = st.columns([5, 4], gap="medium")
     with listed:
         _rows(session, model.rows, model.analysis.held_out, picked, position)
     with mixed:

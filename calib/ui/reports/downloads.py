@@ -23,7 +23,7 @@ FILES = (
 
 def files(report: Report, stem: str) -> None:
     """One button per format, and how to save a single chart."""
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key="downloads"):
         for label, method, suffix, mime in FILES:
             st.download_button(
                 label,

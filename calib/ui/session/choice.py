@@ -68,10 +68,11 @@ def number(
     high: float,
     write: Callable[[float], str] = "{:.6g}".format,
     offered: tuple[float, float] | None = None,
+    options: tuple[float, ...] = (),
 ) -> Values[Any]:
     """A number, written with six digits where nothing else is said."""
-    bounds = offered or (low, high)
-    return Values(lambda text: _within(_number(text), low, high), write, bounds=bounds)
+    bounds = () if options else offered or (low, high)
+    return Values(lambda text: _within(_number(text), low, high), write, options, bounds)
 
 
 def level(*options: float) -> Values[float]:

@@ -13,11 +13,11 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.core.estimate import Estimate
 from calib.figures.periods import period_chart
 from calib.text import number, p_value, plain, with_interval
-from calib.ui.layout import charts
-from calib.ui.session import slicing, state
+from calib.ui.layout import charts, tables
+from calib.ui.session import slicing
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
-from calib.ui.slices.slice_view import COLUMNS, suffix
+from calib.ui.slices.slice_view import COLUMNS
 
 NO_TIME = (
     "Choose a column of dates or seasons to see calibration over time. For your own file, map it "
@@ -40,55 +40,47 @@ def over_time(
     """Calibration over the periods of a column: chart, what is set aside, table."""
     try:
         with st.spinner("Computing periods"):
-            tables = slicing.period_tables(session, rows, analysis, column, methods)
+            found = slicing.period_tables(session, rows, analysis, column, methods)
     except ValueError as error:
         st.info(plain(str(error)))
         return
-    _periods(tables, column)
+    _periods(found, column)
 
 
-def _periods(tables: Mapping[str, PeriodTable], column: str) -> None:
-    first = tables["uncalibrated"]
-    for key, each in tables.items():
+def _periods(periods: Mapping[str, PeriodTable], column: str) -> None:
+    first = periods["uncalibrated"]
+    for key, each in periods.items():
         marked = int((each.ks_p_adjusted < SIGNIFICANCE).sum())
         judged = int((~each.few).sum())
         st.markdown(
             f"**{method_label(key)}**: evidence against calibration in {marked} of {judged} "
             "periods (KS test, after Holm's correction)."
         )
-    charts.chart(period_chart(tables), "chart_periods")
+    charts.chart(period_chart(periods), "chart_periods")
     sentence = (
         f"{len(first)} periods of {plain(column)} ({UNITS_SAID.get(first.unit, first.unit)})."
     )
     if first.n_missing:
         sentence += f" {first.n_missing:,} rows without a time are not used."
     st.caption(sentence)
-    _period_rows(tables)
-
-
-def _period_rows(tables: Mapping[str, PeriodTable]) -> None:
-    first = tables["uncalibrated"]
-    rows = []
-    for i in range(len(first)):
-        row: dict[str, object] = {
-            "Period": first.names[i],
-            "Rows": int(first.rows[i]),
-            "Observed": _with_bounds(first, "base_rate", i),
-        }
-        for key, each in tables.items():
-            name = suffix(key)
-            row[f"Mean score{name}"] = number(each.mean_score[i])
-            row[f"Slope{name}"] = _with_bounds(each, "slope", i, 2)
-            row[f"Intercept{name}"] = _with_bounds(each, "intercept", i, 2)
-            row[f"KS error{name}"] = f"{number(each.ks[i])}, {p_value(each.ks_p_value[i])}"
-        rows.append(row)
-    st.dataframe(
-        rows,
-        hide_index=True,
-        key=state.key("table_periods"),
-        column_config=COLUMNS,
+    tables.by_method(
+        "periods",
+        {key: [_period_row(each, i) for i in range(len(each))] for key, each in periods.items()},
+        COLUMNS,
         alt="One row per period: rows, observed frequency, mean score, slope, intercept, KS error.",
     )
+
+
+def _period_row(table: PeriodTable, i: int) -> dict[str, object]:
+    return {
+        "Period": table.names[i],
+        "Rows": int(table.rows[i]),
+        "Observed": _with_bounds(table, "base_rate", i),
+        "Mean score": number(table.mean_score[i]),
+        "Slope": _with_bounds(table, "slope", i, 2),
+        "Intercept": _with_bounds(table, "intercept", i, 2),
+        "KS error": f"{number(table.ks[i])}, {p_value(table.ks_p_value[i])}",
+    }
 
 
 def _with_bounds(table: PeriodTable, name: str, i: int, digits: int = 3) -> str:

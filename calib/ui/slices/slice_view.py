@@ -14,9 +14,9 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.curves.reliability import FEW_ROWS
 from calib.figures.slices import MAX_ROWS, slice_chart
 from calib.text import interval, level, number, p_value, percent, plain, signed, significant
-from calib.ui.layout import charts, frame
+from calib.ui.layout import charts, frame, tables
 from calib.ui.layout.tables import whole_numbers
-from calib.ui.session import slicing, state
+from calib.ui.session import slicing
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
 
@@ -86,65 +86,50 @@ def _found(key: str, gaps: SliceGaps) -> str:
 
 
 def table(gaps: Mapping[str, SliceGaps]) -> None:
-    """Every slice in numbers, the strongest evidence first."""
+    """Every slice in numbers, the strongest evidence first; one tab per method."""
     first = gaps["uncalibrated"]
     shown = [int(i) for i in first.order[:MAX_LISTED]]
-    st.dataframe(
-        [_slice_row(gaps, i) for i in shown],
-        hide_index=True,
-        key=state.key("table_slices"),
-        column_config=COLUMNS,
+    tables.by_method(
+        "slices",
+        {key: [_slice_row(each, i) for i in shown] for key, each in gaps.items()},
+        COLUMNS,
         alt="One row per slice: its rows, mean score, observed frequency, and their difference.",
     )
     if len(first) > MAX_LISTED:
         st.caption(f"The first {MAX_LISTED} of {len(first):,} slices.")
 
 
-def _slice_row(gaps: Mapping[str, SliceGaps], i: int) -> dict[str, object]:
-    first = gaps["uncalibrated"]
-    row: dict[str, object] = {
-        "Slice": first.names[i],
-        "Rows": int(first.rows[i]),
-        "Positive": int(first.positives[i]),
-        "Observed": number(first.observed[i]),
-        "Mean score": number(first.mean_score[i]),
+def _slice_row(gaps: SliceGaps, i: int) -> dict[str, object]:
+    low, high = signed(gaps.low[i]), signed(gaps.high[i])
+    difference = f"Observed − predicted ({level(gaps.confidence_level)} CI)"
+    return {
+        "Slice": gaps.names[i],
+        "Rows": int(gaps.rows[i]),
+        "Positive": int(gaps.positives[i]),
+        "Observed": number(gaps.observed[i]),
+        "Mean score": number(gaps.mean_score[i]),
+        difference: f"{signed(gaps.gap[i])} ({low} to {high})",
+        "p (Holm)": p_value(gaps.p_adjusted[i]) if not gaps.few[i] else f"< {FEW_ROWS} rows",
     }
-    for key, each in gaps.items():
-        name = suffix(key)
-        at = level(each.confidence_level)
-        low, high = signed(each.low[i]), signed(each.high[i])
-        row[f"Observed − predicted{name}"] = signed(each.gap[i])
-        row[f"{at} CI{name}"] = f"{low} to {high}"
-        judged = p_value(each.p_adjusted[i]) if not each.few[i] else f"< {FEW_ROWS} rows"
-        row[f"p (Holm){name}"] = judged
-    return row
-
-
-def suffix(key: str) -> str:
-    """What a column's heading adds for calibrated scores."""
-    return "" if key == "uncalibrated" else f", {method_label(key)}"
 
 
 def rates(
     by_method: Mapping[str, tuple[SliceErrorRates, SliceErrorRates]], decided: DecisionTable
 ) -> None:
     """False-positive and false-negative rates of each slice, and of all rows."""
-    rows = []
-    for part in (1, 0):
-        first = by_method["uncalibrated"][part]
-        for i in range(min(len(first.names), MAX_LISTED)):
-            row: dict[str, object] = {"Slice": first.names[i], "Rows": int(first.rows[i])}
-            for key, pair in by_method.items():
-                row |= _rates_of(pair[part], i, key)
-            rows.append(row)
-    with st.container(key=state.key("rates")):
-        st.dataframe(
-            rows,
-            hide_index=True,
-            key=state.key("table_rates"),
-            column_config=COLUMNS,
-            alt="One row per slice: share flagged, false-positive and false-negative rate.",
-        )
+    tables.by_method(
+        "rates",
+        {
+            key: [
+                _rates_of(part, i)
+                for part in (of_all, of_slices)
+                for i in range(min(len(part.names), MAX_LISTED))
+            ]
+            for key, (of_slices, of_all) in by_method.items()
+        },
+        COLUMNS,
+        alt="One row per slice: share flagged, false-positive and false-negative rate.",
+    )
     at = level(decided.confidence_level)
     sentence, n = (
         f"In brackets: {at} Wilson intervals. {ALIKE}",
@@ -155,9 +140,8 @@ def rates(
     )
 
 
-def _rates_of(rates: SliceErrorRates, i: int, key: str) -> dict[str, str]:
-    after = suffix(key)
-    found = {}
+def _rates_of(rates: SliceErrorRates, i: int) -> dict[str, object]:
+    found: dict[str, object] = {"Slice": rates.names[i], "Rows": int(rates.rows[i])}
     for name, heading in (
         ("false_positive", "False-positive rate"),
         ("false_negative", "False-negative rate"),
@@ -165,8 +149,8 @@ def _rates_of(rates: SliceErrorRates, i: int, key: str) -> dict[str, str]:
         value, low, high = (getattr(rates, f"{name}{end}")[i] for end in ("", "_low", "_high"))
         known = value == value
         sentence = f"{_percent(value)} ({_percent(low)} to {_percent(high)})" if known else "–"
-        found[f"{heading}{after}"] = sentence
-    return found | {f"Flagged{after}": _percent(rates.flagged[i])}
+        found[heading] = sentence
+    return found | {"Flagged": _percent(rates.flagged[i])}
 
 
 def _percent(share: float) -> str:

@@ -29,7 +29,9 @@ from calib.ui.session.choices.common import BINNED, METHOD, SEGMENTED, method_la
 from calib.ui.session.pages import WITH_ANALYSIS
 
 LEVELS = (0.8, 0.9, 0.95, 0.99)
-EPSILON_RANGE, LOG_EPSILON = (1e-15, 0.32), (-15.0, -0.5)
+EPSILON_RANGE = (1e-15, 0.32)
+# Powers of ten that the slider offers.
+EXPONENTS = tuple(tenth / 10 for tenth in range(-150, -4))
 MAX_SEED = 2**31 - 1
 DEFAULTS = Settings.defaults()
 
@@ -126,15 +128,18 @@ EPSILON = Choice[float | None](
     key="epsilon",
     link="eps",
     default=DEFAULTS["epsilon"],
-    values=number(*EPSILON_RANGE, offered=LOG_EPSILON),
+    values=number(*EPSILON_RANGE, options=EXPONENTS),
     label="ε (log scale)",
     help="Scores outside [ε, 1 − ε] are left unchanged. A smaller ε spreads out scores near 0 and "
     "1 more.",
     chip=lambda value: f"ε = {significant(value or 0.0)}",
     # Functions draws the compact logit itself.
     acts_on=on(*WITH_ANALYSIS, when=_uses_epsilon) | on("Functions"),
-    widget=partial(st.slider, step=0.1, format="10^%.1f"),
-    shown=lambda value: float(np.clip(round(math.log10(value or 1.0), 1), *LOG_EPSILON)),
+    widget=st.select_slider,
+    option=lambda exponent: significant(10.0**exponent, 2),
+    shown=lambda value: float(
+        np.clip(round(math.log10(value or 1.0), 1), EXPONENTS[0], EXPONENTS[-1])
+    ),
     taken=lambda exponent: 10.0**exponent,
 )
 
