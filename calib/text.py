@@ -140,7 +140,7 @@ def between(low: float, high: float, digits: int = 4, *, sign: bool = False) -> 
 
 
 def interval(estimate: Estimate, digits: int = 4, *, sign: bool = False) -> str:
-    """The bounds of an estimate; "" where it has none.
+    """The bounds of an estimate, or "" if it has none.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def interval(estimate: Estimate, digits: int = 4, *, sign: bool = False) -> str:
 
 
 def with_interval(estimate: Estimate, digits: int = 4, *, sign: bool = False) -> str:
-    """An estimate, and its bounds where it has some.
+    """An estimate, and its bounds if it has any.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def decimals(estimate: Estimate, most: int = 4) -> int:
 
 
 def noise_floor(estimate: Estimate, digits: int = 4) -> str:
-    """What a calibrated model shows on average; "" where that is not known.
+    """The mean of a calibrated model, or "" if it is not known.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def percent(rate: float, digits: int = 1) -> str:
 
 
 def percents(first: float, second: float) -> tuple[str, str]:
-    """Two rates as percentages, with as many decimals as tell them apart.
+    """Two rates as percentages, with enough decimals to be distinct.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def level(share: float) -> str:
 
 
 def probability(p: float, digits: int = 3) -> str:
-    """A probability with its decimals, and with more where it is near 0 or 1.
+    """A probability with its decimals, and with more if it is near 0 or 1.
 
     Examples
     --------
@@ -263,7 +263,7 @@ def probability(p: float, digits: int = 3) -> str:
 
 
 def span(low: float, high: float) -> str:
-    """A range of scores, with decimals enough to tell its ends apart.
+    """A range of scores, with enough decimals for its ends to be distinct.
 
     Examples
     --------
@@ -308,7 +308,7 @@ def quoted(value: object, longest: int = LONGEST_QUOTE) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Text of a person's file, shown by Markdown as it is: an image in it would be loaded.
+    r"""Text from a file that Markdown shows unchanged. Otherwise an image in it would be loaded.
 
     All text that comes from data, a link or a report passes here on its way to Markdown: to
     sentences and to labels, and to the options of pills, radio buttons and segmented controls.
@@ -379,7 +379,7 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def numbers_of(names: Sequence[str]) -> tuple[float, ...] | None:
-    """The number in each name, if they are all alike but for that; None where they are not.
+    """The number in each name, if the names differ only in it, otherwise None.
 
     Examples
     --------

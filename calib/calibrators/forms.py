@@ -27,7 +27,7 @@ class Operations(Protocol):
     """What forms do with columns beyond arithmetic and comparisons."""
 
     def where(self, condition: Column, yes: Column, no: Column) -> Column:
-        """`yes` where the condition holds, else `no`."""
+        """`yes` if the condition holds, else `no`."""
 
     def log(self, x: Column) -> Column:
         """Natural logarithm of positive numbers."""

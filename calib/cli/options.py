@@ -151,12 +151,12 @@ def _add(group: argparse._ArgumentGroup, declared: Declared) -> None:
 
 
 def add_columns(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
-    """Options of `calib.load` and `load_models` that say which columns, those of these names."""
+    """The options of `calib.load` and `load_models` with these names."""
     _add(parser.add_argument_group("columns"), {name: COLUMNS[name] for name in names})
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
-    """Options that say which rows and which columns."""
+    """Options that select rows and columns."""
     parser.add_argument(
         "predictions",
         help="CSV, TSV, Parquet, Arrow, or NumPy (.npz); or - for standard input; or a built-in "

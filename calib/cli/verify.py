@@ -49,7 +49,7 @@ def add_verify(commands: Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print what was found; 0 where the numbers are right, else 1."""
+    """Print the result. Return 0 if the numbers are correct, else 1."""
     if given.file.name == PIPED:
         raise ValueError(
             "Standard input must be a report, or a calibrator as JSON. Give other exported "

@@ -64,7 +64,7 @@ def described(
 
 
 def is_written_at(path: str | Path | BinaryIO) -> bool:
-    """Whether a file says that it is an aggregate."""
+    """Whether a file is a saved aggregate, according to its metadata."""
     try:
         return METADATA_KEY in (pq.read_schema(path).metadata or {})
     except (OSError, ValueError, pa.ArrowException):
@@ -77,7 +77,7 @@ def read(path: str | Path | BinaryIO) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If the file is none, is damaged, or is of a later version.
+        If the file is not an aggregate, is damaged, or is from a later version of calib.
     """
     called = Path(path).name if isinstance(path, str | Path) else "The file"
     try:

@@ -27,7 +27,7 @@ class Spread(Locked):
 
     @classmethod
     def of(cls, table: CellTable, cell: IntArray, score: FloatArray) -> Spread:
-        """Of a table's entries, the number of their cells, and these cells' mean scores."""
+        """Make it from the entries of a table, the number of their cells, and the mean scores."""
         n = int(cell.max()) + 1
         low, high = np.full(n, np.inf), np.full(n, -np.inf)
         np.minimum.at(low, cell, table.low)

@@ -31,7 +31,7 @@ def aggregate_rows(
     columns : mapping of str to (tuple of str, ndarray of int of shape (n,))
         Values of each column, and which of them each row has.
     max_scores : int
-        Up to so many distinct scores every cell is one score.
+        If there are at most this many distinct scores, every cell is one score.
     **named
         Further attributes of `Aggregate`.
     """

@@ -44,7 +44,7 @@ class Estimate:
         return {name: self.value} | known | grouped
 
     def with_bounds(self, name: str) -> dict[str, float]:
-        """Columns of a table row: the number and both bounds, also where there are none."""
+        """Columns of a table row: the number and both bounds, even if they are NaN."""
         return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
 

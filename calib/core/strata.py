@@ -53,7 +53,7 @@ class Counted(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinedStrata:
-    """Strata of two aggregates as one list, and where each one's own lie in it."""
+    """Strata of two aggregates as one list, and the positions of those of each."""
 
     parts: tuple[Part, ...]
     strata: Strata

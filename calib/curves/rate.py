@@ -67,7 +67,7 @@ def local_design_effect(
     Parameters
     ----------
     clusters : Replicates or None
-        Resamples of the clusters of the same rows; None where rows are independent.
+        Resamples of the clusters of the same rows. None: rows are independent.
 
     Returns
     -------
@@ -242,7 +242,7 @@ def corp_curve(
 def _blocks(
     cells: ScoreCells, edges: IntArray, effect: FloatArray, confidence_level: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Rate of every block; its Wilson interval too where few rows have the rarer outcome."""
+    """Rate of each block, with its Wilson interval if few rows have the rarer outcome."""
     weight = np.diff(cells.cumulative_weight[edges])
     rate = np.clip(np.diff(cells.cumulative_positive[edges]) / weight, 0.0, 1.0)
     effective = np.square(weight) / np.add.reduceat(effect * cells.weight_sq, edges[:-1])
@@ -252,7 +252,7 @@ def _blocks(
 
 
 def _ends(edges: IntArray) -> IntArray:
-    """First and last cell of every block, or of some of them where they are very many."""
+    """First and last cell of each block, or of some blocks if there are very many."""
     step = -(-(len(edges) - 1) // MAX_BLOCKS)
     firsts, lasts = edges[:-1][::step], edges[1:][::step] - 1
     return np.unique(np.concatenate([firsts, lasts, edges[-1:] - 1]))

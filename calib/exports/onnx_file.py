@@ -57,7 +57,7 @@ def onnx_bytes(program: Program, *, matrix: bool, metadata: dict[str, str]) -> b
 
 
 class _Graph:
-    """Nodes and constants as they are added; every tensor gets a name of its own."""
+    """Nodes and constants in the order in which they are added. Each tensor has its own name."""
 
     def __init__(self, helper: Any) -> None:
         self._helper = helper

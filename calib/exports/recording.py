@@ -82,7 +82,7 @@ class Recorder:
         return self._nodes.setdefault((op, value), Node(op, (), value, None, self))
 
     def where(self, condition: Node, yes: Node | float, no: Node | float) -> Node:
-        """`yes` where the condition holds, else `no`."""
+        """`yes` if the condition holds, else `no`."""
         return self.node("where", condition, yes, no)
 
     def log(self, x: Node) -> Node:
@@ -115,7 +115,7 @@ class Program:
 
 
 def record(form: Form | RowsForm, n_classes: int | None) -> Program:
-    """What the form does with one score, or with a row of so many that it first sums to 1."""
+    """The steps of a form for one score, or for a row of scores that is divided by its sum."""
     recorder = Recorder()
     if isinstance(form, Form):
         return _program(1, (within(recorder, form, recorder.input(0)),))

@@ -216,5 +216,5 @@ def _numbers(value: Any) -> Any:
 
 
 def _first_error(text: str) -> str:
-    """The line that says what was wrong, of what Node writes."""
+    """The line of Node's output that names the error."""
     return next((line for line in text.splitlines() if "Error" in line), text.strip()[-300:])

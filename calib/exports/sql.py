@@ -127,7 +127,7 @@ def _duckdb(
 
 
 def _guarded(column: str, dialect: str) -> str:
-    """The column as a double, NULL where it is no score; NaN fails a comparison, or is above 1."""
+    """The column as a double, or NULL if it is no score. NaN fails a comparison or is above 1."""
     value = f"CAST({column} AS DOUBLE)"
     scores = f"{value} >= 0e0 AND {value} <= 1e0"
     if dialect in DECIMAL:
@@ -151,7 +151,7 @@ def _levels(program: Program) -> list[list[Node]]:
 
 
 def quoted(name: str) -> str:
-    """A table or column name, quoted where it must be.
+    """A table or column name, quoted if it must be.
 
     Examples
     --------

@@ -56,7 +56,7 @@ class Target:
     install: str = ""  # the command that installs them
 
     def missing(self) -> str:
-        """What to install, in a sentence; empty where nothing is missing."""
+        """What to install, in a sentence, or "" if nothing is missing."""
         absent = [name for name in self.needs if find_spec(name) is None]
         if not absent:
             return ""
@@ -183,7 +183,7 @@ Runner = Callable[[bytes, FloatArray], FloatArray]
 
 
 def engine_of(target: Target, choices: Choices) -> tuple[str, Runner | None]:
-    """The name of the engine that runs a form here, and how; None where it is not here."""
+    """The name of the engine that runs a form, and its function, or None if it is not installed."""
     if target.key == "python":
         return "Python", lambda content, scores: scripts.run_python(content.decode(), scores)
     if target.key == "javascript":
@@ -200,7 +200,7 @@ def engine_of(target: Target, choices: Choices) -> tuple[str, Runner | None]:
 
 
 def _notes(made: ExportedCalibrator, choices: Choices, target: Target, run: Run) -> list[str]:
-    """What a reader of the file has to know, one sentence per line."""
+    """Notes for a reader of the file, one sentence per line."""
     notes = [f"{made.label} calibration, written by calib {made.versions.get('calib')}."]
     notes.append(f"Formula: {made.formula}.")
     if made.classes is None:
@@ -240,7 +240,7 @@ def _one_line(text: str) -> str:
 
 
 def facts_of(line: str) -> tuple[Choices, Run]:
-    """What a file says of how it was written.
+    """How a file was written, according to its facts.
 
     Raises
     ------

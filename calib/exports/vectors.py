@@ -30,7 +30,7 @@ def scores_to_test(fitted: Calibrator) -> FloatArray:
 
 
 def bends_of(form: Form) -> FloatArray:
-    """Scores at which the form has another formula on either side, as its numbers tell them."""
+    """Scores at which the formula of a form changes, read from its numbers."""
     found = [MACHINE_EPSILON, 1.0 - MACHINE_EPSILON]
     for part in _parts(form):
         if isinstance(part, Pieces) and _on_scores(form, part):

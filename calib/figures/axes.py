@@ -81,7 +81,7 @@ def padded(*values: ArrayLike, margin: float, least: float = 0.01) -> list[float
     margin : float
         The share.
     least : float
-        What stands for the share where all values are equal.
+        The result if all values are equal.
 
     Examples
     --------

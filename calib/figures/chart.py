@@ -79,7 +79,7 @@ class Chart:
 
     @property
     def is_square(self) -> bool:
-        """Whether the first panel must be as high as it is wide."""
+        """Whether the first panel must be square."""
         return "scaleanchor" in self.spec["layout"]["yaxis"]
 
     @property
@@ -186,7 +186,7 @@ def file_name(*parts: object) -> str:
 
 
 def legend_height(layers: Sequence[Trace], room: float) -> int:
-    """Height of the legend in so many pixels of width."""
+    """Height of the legend at a width in pixels."""
     names = [layer.get("name") for layer in layers if layer.get("showlegend") is not False]
     if not names:
         return 0
@@ -221,7 +221,7 @@ def same_axes(charts: Sequence[Chart]) -> tuple[Chart, ...]:
 
 
 def _common_range(axes: Sequence[Mapping[str, Any] | None]) -> list[float] | None:
-    """The range that holds those of all axes; None where they do not go together."""
+    """The range that contains the ranges of all axes, or None if they cannot be joined."""
     known = [axis for axis in axes if axis is not None and axis.get("range") is not None]
     if len(known) < len(axes) or any(axis.get("type") == "log" for axis in known):
         return None

@@ -83,7 +83,7 @@ def threshold_line(threshold: float, ends: Sequence[float]) -> Trace:
 
 
 def _mark(table: DecisionTable, key: str) -> Trace:
-    """A marker where a method reaches the capacity, or where it would have cost least."""
+    """A marker at the capacity of a method, or at its lowest cost."""
     decision = table.methods[key]
     if table.costs.capacity is not None:
         kind, at, cost = "capacity", decision.threshold, decision.cost.value

@@ -1,4 +1,4 @@
-"""The cumulative difference: where it rises scores are too low, where it falls too high."""
+"""The cumulative difference. Where it rises, scores are too low; where it falls, too high."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _furthest(result: MethodResult) -> int:
 
 
 def _arrow(result: MethodResult) -> dict[str, Any]:
-    """The KS error: from zero to where the curve is farthest from it."""
+    """The KS error, an arrow from zero to the point of the curve that is farthest from zero."""
     drawn, at = result.cumulative, _furthest(result)
     return {
         "x": float(drawn.fractile[at]),

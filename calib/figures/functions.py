@@ -113,7 +113,7 @@ def functions_chart(
 
 
 def _strip(n_rows: int) -> list[tuple[Axis, int]]:
-    """A panel for knots, one row per method, where there are some."""
+    """A panel for knots with one row per method, if there are knots."""
     if not n_rows:
         return []
     look = {"showticklabels": False, "ticks": "", "showgrid": False, "fixedrange": True}

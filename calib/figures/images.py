@@ -49,7 +49,7 @@ def images(
     Raises
     ------
     ValueError
-        If `kind` is another, or something is not installed: the message says what.
+        If `kind` is unknown or something is not installed. The message says what.
     """
     if kind not in IMAGE_KINDS:
         raise ValueError(f"kind must be one of {', '.join(IMAGE_KINDS)}, got {kind!r}.")

@@ -229,7 +229,7 @@ def stars(
 
 
 def symbols(of: Subject, few: BoolArray) -> list[str]:
-    """The subject's symbol for every point, hollow where there are few rows."""
+    """The symbol of the subject for each point, hollow if there are few rows."""
     return [of.style.hollow if each else of.style.symbol for each in few]
 
 
@@ -262,7 +262,7 @@ def band(curve: ReliabilityCurve, scale: Scale, *, legend: bool = True, **option
 def dots(
     of: Subject, curve: ReliabilityCurve, scale: Scale, *, joined: bool = True, **options: Any
 ) -> Trace:
-    """The bins of a curve: area by weight, interval bars, hollow where a bin holds few rows."""
+    """The bins of a curve: area by weight, interval bars, hollow if a bin has few rows."""
     color = of.style.color
     y, low, high = (scale.at(part) for part in (curve.observed, curve.low, curve.high))
     marker = {
@@ -289,7 +289,7 @@ def dots(
 
 
 def describe_bins(curve: ReliabilityCurve) -> list[str]:
-    """What to say about each bin under the pointer."""
+    """The text for each bin under the pointer."""
     # Python's own numbers are formatted in half of the time of NumPy's.
     edges = zip(curve.low_edge.tolist(), curve.high_edge.tolist(), strict=True)
     sizes = zip(

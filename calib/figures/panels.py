@@ -1,4 +1,4 @@
-"""Panels: where each lies in a chart, and its title."""
+"""Panels: the position of each in a chart, and its title."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Panel:
     title : str
         On top of the panel, harmless for plotly.
     square : bool
-        Whether it is as high as it is wide, at any width.
+        Whether it is square at any width.
     """
 
     x: Axis
@@ -67,7 +67,7 @@ def one(x: Axis, y: Axis, width: int, height: int) -> Panels:
 
 
 def square(x: Axis, y: Axis, side: int) -> Panels:
-    """A single panel that is as high as it is wide."""
+    """A single square panel."""
     return grid([Panel(x, y, square=True)], 1, side, side)
 
 
@@ -130,7 +130,7 @@ def stacked(
     width, gap : int
         Pixels of a panel, and between two.
     square : bool
-        Whether the upper one is as high as it is wide.
+        Whether the upper panel is square.
     """
     (y, upper), *below = panels
     height = upper + sum(gap + lower for _, lower in below)

@@ -1,4 +1,4 @@
-"""The two scales on which a probability is drawn: as it is, or by its log-odds."""
+"""The two scales of a probability: linear, or log-odds."""
 
 from __future__ import annotations
 

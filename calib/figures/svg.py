@@ -259,7 +259,7 @@ def _beside(position: str) -> tuple[float, str]:
 
 
 def _path(x: Floats, y: Floats, shape: str | None = None) -> str:
-    """A line, broken where a value is missing."""
+    """A line with a gap at each missing value."""
     words, joined = [], False
     for at, up in zip(x.tolist(), y.tolist(), strict=True):
         if not (math.isfinite(at) and math.isfinite(up)):

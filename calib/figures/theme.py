@@ -32,7 +32,7 @@ CONFIG: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class MethodStyle:
-    """How a method is drawn everywhere: each alone tells methods apart, for print and for eyes."""
+    """Colour, dash and marker of a method in all charts. Each alone distinguishes methods."""
 
     color: str
     dash: str

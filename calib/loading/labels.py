@@ -125,9 +125,9 @@ def folded(labels: Labels) -> Labels:
 
 
 def known_labels(labels: Labels, wanted: Collection[str] = ()) -> tuple[Labels, BoolArray]:
-    """Labels of an outcome without words that say that it is not known, and where these stand.
+    """Labels of an outcome without words for "unknown", and the positions of these words.
 
-    Words that a person named (`wanted`) are labels all the same.
+    Words that a person named (`wanted`) stay labels.
     """
     kept = {name.casefold() for name in wanted}
     names = [name.casefold() for name in labels.names]
@@ -141,7 +141,7 @@ def known_labels(labels: Labels, wanted: Collection[str] = ()) -> tuple[Labels, 
 
 
 def as_outcome(column: pd.Series, wanted: Collection[str] = ()) -> tuple[Labels, BoolArray]:
-    """The labels of an outcome of two classes, and where a word says that it is not known.
+    """The labels of an outcome with two classes, and whether each is a word for "unknown".
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Words by which a column or a label tells what it is."""
+"""Words from which the meaning of a column or label is guessed."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def _disagree(dates: pd.Series, other: pd.Series) -> bool:
 
 
 def _days(values: FloatArray) -> NDArray[np.generic]:
-    """Dates where all numbers are days such as 20241231, else the numbers."""
+    """Dates if all numbers are days such as 20241231, otherwise the numbers."""
     known = np.isfinite(values)
     low, high = np.min(values[known], initial=np.inf), np.max(values[known], initial=-np.inf)
     if not CALENDAR[0] <= low <= high <= CALENDAR[1]:

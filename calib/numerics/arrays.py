@@ -40,7 +40,7 @@ def lock(result: object) -> None:
 
 
 class Locked:
-    """Base of frozen results: their arrays are locked as soon as they are made."""
+    """Base of frozen results. Their arrays become read-only when they are made."""
 
     __slots__ = ()
 

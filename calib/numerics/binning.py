@@ -1,4 +1,4 @@
-"""Bins over sorted cells: where the edges lie, and what falls between them."""
+"""Bins of sorted cells: their edges, and the sums of the rows between them."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def bin_starts(score: FloatArray, edges: FloatArray) -> IntArray:
 
 
 def quantiles(cells: Cells, level: FloatArray) -> FloatArray:
-    """Quantiles of the score over rows: where the weighted ECDF reaches each level.
+    """Quantiles of the score over rows: the scores at which the weighted ECDF reaches each level.
 
     Where it reaches one exactly, the mean of that score and the next one: the numbers of NumPy's
     method "averaged_inverted_cdf", without unfolding the rows. Neither the unit of the weights

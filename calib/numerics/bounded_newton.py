@@ -54,7 +54,7 @@ def fit_bounded(
     ----------
     design : ndarray of shape (m, k)
     ridge : ndarray of shape (k, k)
-        Symmetric; it keeps the problem determined where the design alone does not.
+        Symmetric. It makes the solution unique if the design does not.
     least : ndarray of shape (k,)
         Minus infinity for a free coefficient.
     start : ndarray of shape (k,)
@@ -125,7 +125,7 @@ def increasing_coefficients(problem: PenalizedLogistic, lam: float, free: FloatA
     problem : PenalizedLogistic
         On the basis of a NaturalSpline.
     free : ndarray of shape (k,)
-        Coefficients of the fit without the constraint; they come back where they do not fall.
+        Coefficients of the fit without the constraint. They are returned if they do not fall.
 
     References
     ----------

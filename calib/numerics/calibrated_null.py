@@ -47,7 +47,7 @@ def supremum_survival(x: float) -> float:
 
 
 def supremum_by_cluster(x: float, n_clusters: int) -> float:
-    """The same where the standard deviation was read from clusters: with Student's tails.
+    """The same with Student's tails, for a standard deviation that was estimated from clusters.
 
     NaN of one cluster.
 

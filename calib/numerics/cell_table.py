@@ -48,7 +48,7 @@ class CellTable(Locked):
 
     @property
     def n_cells(self) -> int:
-        """Number of cells, whatever their outcomes and strata."""
+        """Number of cells over all outcomes and strata."""
         return len(np.unique(self.key))
 
     def pick(self, chosen: NDArray[Any]) -> CellTable:
@@ -96,12 +96,12 @@ def count_rows(
     ----------
     score : ndarray of shape (n,), in [0, 1]
     stratum : ndarray of int, shape (n,), optional
-        0, 1, ...; all rows are of stratum 0 if None.
+        0, 1, ... Default: all rows are of stratum 0.
     max_scores : int
-        Up to so many distinct scores every cell is one score. Otherwise cells are those of the
-        grid, and those that hold too much are cut in 64 parts.
+        If there are at most this many distinct scores, every cell is one score. Otherwise scores
+        are grouped in the cells of the grid, and cells with too many rows are cut in 64 parts.
     cut : ndarray of int, optional
-        Keys of the cells to cut, where that has been decided: `cut_cells` of another table.
+        Keys of the cells to cut, if they are known: `cut_cells` of another table.
 
     Returns
     -------

@@ -8,7 +8,7 @@ from calib.numerics.arrays import FloatArray
 
 
 def shrink_certain(rate: FloatArray, weight: FloatArray, base_rate: float) -> FloatArray:
-    """Rates of 0 and 1 as m-estimates; all other rates as they are.
+    """Rates of 0 and 1 as m-estimates. All other rates stay unchanged.
 
     The m-estimate of k positives among n rows is (k + m b) / (n + m), b the base rate. Here m is
     the number of rows among which one row of the missing outcome is expected: 1 / b for a rate of

@@ -58,7 +58,7 @@ def mean_design_effects(
     residual : ndarray of shape (n,)
         Weight times (value - mean of the part) of each row.
     group : ndarray of int, shape (n,), or None
-        None where rows are independent: 1 for every part.
+        None: rows are independent, and the result is 1 for every part.
 
     Returns
     -------
@@ -211,7 +211,7 @@ PRIOR = 20.0
 
 
 def unit_sums(values: FloatArray, group: IntArray | None) -> FloatArray:
-    """Sum over each cluster of rows; the rows themselves where none are named.
+    """Sum over each cluster of rows, or the rows themselves if there are no clusters.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def unit_sums(values: FloatArray, group: IntArray | None) -> FloatArray:
 
 
 def freedom(units: FloatArray, multiplicity: FloatArray | None = None) -> float:
-    """Degrees of freedom of the sum of squares of units, few where few of them are large.
+    """Degrees of freedom of a sum of squares over units. They are few if few units are large.
 
     One less than the number of equal squares that vary as much, (sum u^2)^2 / sum u^4.
 
@@ -273,7 +273,7 @@ def cluster_effect(values: FloatArray, units: FloatArray) -> float:
 def squared_half_width(
     ratio: float, effect: float, freedom: float, confidence_level: float
 ) -> float:
-    """Of an interval, in units of the variance that a model of independent rows gives.
+    """Scale of an interval, in units of the variance from a model of independent rows.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ class Buckets(Locked):
 def into_buckets(
     x: FloatArray, weight: FloatArray, positive: FloatArray, most: int = 1024
 ) -> Buckets:
-    """Sum cells into at most about `most` buckets; few cells stay as they are.
+    """Sum cells into at most about `most` buckets. If there are few cells, nothing changes.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class CellRuns(Locked):
 
 
 def cell_runs(cells: Cells, most: int = 8192) -> CellRuns:
-    """Join neighbouring cells into at most about so many runs; up to `most` cells stay cells.
+    """Join neighbouring cells into at most about `most` runs. Up to `most` cells, nothing changes.
 
     Runs end at every edge of 2 to 100 uniform bins and of 2 to 100 quantile bins, so that the sums
     of these bins, and all that is computed of them, are exact. They end as well where the

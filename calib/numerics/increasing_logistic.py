@@ -71,7 +71,7 @@ def fit_increasing(
     columns : callable
         Some scores to the increasing functions of them, one array each.
     smooth : bool
-        Whether to fit Platt's targets; they are used in any case where the columns separate the
+        Whether to fit Platt's targets. They are always used if the columns separate the
         classes, since no finite fit to the outcomes exists then.
 
     Examples

@@ -32,7 +32,7 @@ def wilson_interval(
     ----------
     rate : ndarray of shape (b,), in [0, 1]
     n : ndarray of shape (b,)
-        Number of rows; the effective number where rows are weighted or come in clusters.
+        Number of rows, or the effective number if rows have weights or clusters.
     confidence_level : float
         In (0, 1).
 
@@ -200,7 +200,7 @@ def holm(p_value: FloatArray) -> FloatArray:
     Parameters
     ----------
     p_value : ndarray of shape (m,)
-        NaN where there is no test; such entries stay NaN and do not count.
+        NaN if there is no test. Such entries stay NaN and do not count.
 
     References
     ----------

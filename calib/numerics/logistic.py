@@ -87,7 +87,7 @@ def _parts_of(features: FloatArray) -> Features:
 def _maximise(
     features: Features, positive: FloatArray, weight: FloatArray
 ) -> tuple[LogisticFit, FloatArray, list[int], int]:
-    """The fit in units in which a step of 1 changes eta by about 1, whatever those of the columns.
+    """The fit in units in which a step of 1 changes eta by about 1, for columns in any unit.
 
     In them log-scores that hardly vary no longer drown in the intercept.
 

@@ -80,7 +80,7 @@ def calibrated_rate_interval(
 def calibrated_gap(cells: Cells, bins: Bins) -> FloatArray:
     """Mean absolute gap of each bin under y ~ Bernoulli(s): what calibrated scores show.
 
-    Exact where the number of positives varies by less than 25 and rows have equal weights; else
+    Exact if the variance of the number of positives is below 25 and weights are equal, otherwise
     sqrt(2/pi) standard deviations, as of a normal number, and no more than twice the mean.
 
     Parameters

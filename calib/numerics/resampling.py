@@ -280,7 +280,7 @@ def split_counts(
     n_folds : int
         At least 1.
     extra_first : bool
-        Whether the first folds, or the last ones, get one row more where rows do not divide evenly.
+        Whether the first folds or the last ones get one more row if rows do not divide evenly.
 
     Returns
     -------

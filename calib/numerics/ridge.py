@@ -57,7 +57,7 @@ def choose_ridge(
     lambdas : ndarray of shape (p,)
         Decreasing, above 0.
     further : ndarray, optional
-        Smaller ones, decreasing: tried where the last of `lambdas` has the least loss, until
+        Smaller ones, decreasing. They are tried if the last of `lambdas` has the lowest loss, until
         PATIENCE of them have not lowered it.
     row : ndarray of shape (m,) or float
         Weight of one row of each cell, which is left out at once.

@@ -24,7 +24,7 @@ PARTS = 64
 
 
 def edges_on_grid(n_bins: int) -> bool:
-    """Whether the inner edges of so many uniform bins are cells of their own.
+    """Whether the inner edges of this number of uniform bins are separate cells.
 
     Examples
     --------

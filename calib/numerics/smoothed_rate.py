@@ -151,7 +151,7 @@ def fit_smooth(cells: Cells, penalty: float | None = None) -> SmoothFit | None:
     Returns
     -------
     SmoothFit or None
-        None where all scores or all outcomes are equal.
+        None if all scores or all outcomes are equal.
 
     References
     ----------

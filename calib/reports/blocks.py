@@ -73,7 +73,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beside:
-    """Charts beside each other, or below where there is no room."""
+    """Charts beside each other, or below each other if there is not enough space."""
 
     drawings: tuple[Drawing, ...]
 

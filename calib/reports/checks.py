@@ -1,4 +1,4 @@
-"""What the types of a report alone do not say, so that every table and chart can be drawn."""
+"""Checks of a report beyond its types, so that every table and chart can be drawn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from calib.reports.contents import Contents, DecisionPart, Parts, moment
 
 
 def check_contents(contents: Contents) -> None:
-    """Refuse a report that could not be drawn; the message says where it is broken."""
+    """Refuse a report that cannot be drawn. The message names the place."""
     _check_created(contents.created)
     _check_settings(contents.settings_changed)
     _check_analysis(contents.analysis)

@@ -207,7 +207,7 @@ def _without_parts(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_origin(data: dict[str, Any]) -> dict[str, Any]:
-    """2 to 3: reports could not yet say how their file was read; what is not there is unknown."""
+    """2 to 3: reports did not yet contain how their file was read. It is then unknown."""
     return data
 
 

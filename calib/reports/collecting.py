@@ -65,7 +65,7 @@ def guarded_table(table: CellTable, cuts: FloatArray | None = None) -> CellTable
     Parameters
     ----------
     cuts : ndarray, optional
-        Scores at which cells end, where that leaves ten rows on both sides.
+        Scores at which cells end, if there are ten rows on both sides.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def _needs_rows(analysis: LiveAnalysis) -> Iterator[str]:
 
 
 def _plain(n: int) -> Strata:
-    """So many strata, each a part of its own."""
+    """This number of strata, each a separate part."""
     none = np.full(n, -1, dtype=np.int64)
     return Strata(np.arange(n), none, none, none)
 

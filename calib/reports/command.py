@@ -24,7 +24,7 @@ LONGEST_LINE = 88
 
 
 def origin_of(report: Contents) -> Origin:
-    """How the rows were read: all of it, or what a report of arrays or of earlier times knows."""
+    """How the rows were read, as far as the report contains it."""
     data, parts = report.analysis.data, report.parts
     if data.origin is not None:
         return data.origin
@@ -84,7 +84,7 @@ def _reading(report: Contents) -> list[str]:
 
 
 def _named(report: Contents) -> dict[str, str]:
-    """The name of the data, where it is not the file's."""
+    """The name of the data, if it is not that of the file."""
     name, file = report.analysis.data.name, origin_of(report).file
     return {} if not file or name == stem(file) else {"name": name}
 
@@ -94,7 +94,7 @@ def _literals(named: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _call(function: str, first: tuple[str, ...], named: Mapping[str, str]) -> str:
-    """A call on one line, or where that is long on one line an argument."""
+    """A call on one line, or with one argument per line if it is long."""
     arguments = [*first, *(f"{name}={value}" for name, value in named.items())]
     line = f"{function}({', '.join(arguments)})"
     if len(line) <= LONGEST_LINE:
@@ -113,7 +113,7 @@ def _words(report: Contents) -> dict[str, str]:
 
 
 def _time(parts: Parts) -> str:
-    """The column of time; reports of earlier times name it only where there are periods."""
+    """The time column. Reports of earlier versions name it only if they have periods."""
     return parts.periods.column if parts.periods else parts.time
 
 

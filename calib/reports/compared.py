@@ -167,7 +167,7 @@ def _refusal(one: Analysis, two: Analysis, key: str, column: str) -> str:
 
 
 def _other_folds(one: Analysis, two: Analysis) -> str:
-    """In how many folds each is cross-fitted, where these differ; "" where they do not."""
+    """The numbers of folds of both reports if they differ, otherwise ""."""
     if one.data.protocol != "folds":
         return ""
     folds = [

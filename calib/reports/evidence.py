@@ -99,7 +99,7 @@ class Evidence:
 
 
 def _mean_scores(table: CellTable) -> FloatArray:
-    """Mean score of each entry's cell: one number for both outcomes, whatever sums round to."""
+    """Mean score of the cell of each entry: exactly the same number for both outcomes."""
     at = np.column_stack([table.stratum, table.key])
     cell = np.unique(at, axis=0, return_inverse=True)[1].reshape(-1)
     mean = np.bincount(cell, table.score_sum) / np.bincount(cell, table.weight)

@@ -32,7 +32,7 @@ def slug(title: str) -> str:
 def printed_tables(report: Contents) -> dict[str, bytes]:
     """Every table by the name of its file, in order, and a list of their captions.
 
-    A cell's smaller print, such as an interval, stands in a column of its own.
+    Small print of a cell, such as an interval, is in a separate column.
     """
     files: dict[str, bytes] = {}
     captions = []
@@ -88,7 +88,7 @@ def pictures(
     Raises
     ------
     ValueError
-        If kaleido or a Chrome is not installed; the message says what.
+        If kaleido or a Chrome is not installed. The message says which.
     """
     drawn = charts(report)
     made = images(list(drawn.values()), kind, progress)

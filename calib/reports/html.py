@@ -53,7 +53,7 @@ def to_html(document: ReportDocument) -> str:
 
 
 def framed(page: str) -> str:
-    """A page in a frame of its own, for notebooks: its script runs, and reaches nothing else."""
+    """A page in a frame, for notebooks. Its script can run and cannot reach anything else."""
     return (
         f'<iframe sandbox="allow-scripts" srcdoc="{escape(page)}" title="Calibration report" '
         'width="100%" height="900" style="border: 0"></iframe>'

@@ -34,7 +34,7 @@ def to_markdown(document: ReportDocument) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown shows as it is, on one line.
+    """Text on one line that Markdown shows unchanged.
 
     Examples
     --------

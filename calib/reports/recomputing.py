@@ -1,4 +1,4 @@
-"""A report recomputed from the counts that it contains, and where the two differ."""
+"""Recompute a report from the counts that it contains, and find the differences."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _periods(part: PeriodPart, evidence: Evidence, n_rows: int) -> PeriodPart:
 
 
 def ranges_of(report: Contents, evidence: Evidence) -> dict[str, tuple[float, float]]:
-    """Least and largest value that numbers can have, by what the held-out cells tell alone.
+    """Smallest and largest possible value of each number, from the held-out cells alone.
 
     No fit is needed for these, and nothing that the report says of itself: within a cell each row
     has some score between the cell's bounds, and the mean of all is known.
@@ -211,7 +211,7 @@ def differences(printed: Any, again: Any, place: str) -> Iterator[Difference]:
 
 
 def _at_the_same_points(printed: Json, again: Json) -> Json:
-    """A curve that has other points, read between them where the printed one has its own."""
+    """Interpolate a curve at the points of the printed curve."""
     name = next(
         (x for x in ACROSS if _is_numbers(printed.get(x)) and _is_numbers(again.get(x))), ""
     )
@@ -234,7 +234,7 @@ def _is_numbers(value: Any) -> bool:
 
 
 def found_differences(printed: Json, again: Json) -> Iterator[Difference]:
-    """Of analysis and parts; words are left to the seal."""
+    """Differences of analysis and parts. Words are protected only by the seal."""
     for name in again:
         for found in differences(printed.get(name), again[name], name):
             if not WORDS.match(found.place):

@@ -1,4 +1,4 @@
-"""What a report says, in order; HTML and Markdown only dress it."""
+"""The contents of a report, in order. HTML and Markdown only format them."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def _difference(result: Result, column: Column) -> Value:
 
 
 def whole_matrix(report: Contents) -> Section | None:
-    """Metrics of every method on all classes; None where there is one score per row."""
+    """Metrics of every method on all classes, or None if there is one score per row."""
     compared = report.analysis.multiclass
     if compared is None:
         return None

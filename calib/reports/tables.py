@@ -99,7 +99,7 @@ def _maps(report: Contents) -> pd.DataFrame:
 
 
 def table_files(report: Contents) -> dict[str, bytes]:
-    """Every table as CSV, by the name of its file: with full numbers, and as it is printed."""
+    """Every table as CSV, by the name of its file: with full numbers, and with printed numbers."""
     full = {f"{name}.csv": to_csv(_flat(frame)) for name, frame in tables(report).items()}
     # Documents draw with Plotly; the numbers alone must not need it.
     if find_spec("plotly") is None:

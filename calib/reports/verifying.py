@@ -168,7 +168,7 @@ def _wrong(report: Report, evidence: Evidence, printed: Json) -> Iterator[Differ
 
 
 def _contradicted(analysis: Analysis) -> Iterator[Difference]:
-    """Sentences that say another thing than the verdict and the method beside them.
+    """Sentences that contradict the verdict and the recommended method.
 
     Merged cells give other numbers in a sentence, so that it is not compared as a whole.
     """
@@ -194,7 +194,7 @@ def _within(found: Difference, evidence: Evidence, slack: float) -> bool:
 
 
 def _wrong_bins(report: Report, evidence: Evidence, printed: Json) -> Iterator[Difference]:
-    """Bins need no fit: they are counted again where the whole analysis cannot be made."""
+    """Differences of bins, which need no fit, if the whole analysis cannot be recomputed."""
     settings = report.analysis.settings
     for key in report.analysis.methods:
         cells = evidence.scores(key)

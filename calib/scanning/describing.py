@@ -52,7 +52,7 @@ class Description:
     positive_name : str
     set_aside : mapping of str to int
     largest : float or None
-        Largest weight; None where rows have none.
+        Largest weight, or None if rows have no weights.
     exact : bool
         Whether there are few distinct scores, so that each can be a cell.
     warnings : tuple of Problem
@@ -81,7 +81,7 @@ def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -
     mapping : ColumnMapping
         With outcome and one score.
     max_scores : int
-        Up to so many distinct scores each is a cell.
+        If there are at most this many distinct scores, each is a cell.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def described(
 
 
 def few_clusters(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Groups as they are, or put together at random where there are more than 1,000.
+    """Groups, joined at random if there are more than 1,000.
 
     Intervals from random groups of groups are as valid (Wolter 2007,
     doi:10.1007/978-0-387-35099-8, chapter 2).
@@ -235,7 +235,7 @@ def named_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, 
 
 
 def check_outcomes(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
-    """Refuse an outcome of so many values that it is no label, and no rows."""
+    """Refuse an outcome with too many values for a label, and a source without rows."""
     distinct = n_distinct(rows, OUTCOME, PROBED)
     if distinct > 2 * max(MAX_LABELS, len(mapping.score_columns)):
         raise refuse(
@@ -257,9 +257,9 @@ def facts_of(
     rows : LazyFrame
     mapping : ColumnMapping
     least : Expr, optional
-        Of rows of several scores, the least one.
+        Lowest score of each row, if rows have several.
     **tests : Expr
-        Of how many rows these hold, too.
+        Conditions whose rows are counted as well.
     """
     score = nw.col(SCORE)
     finite = score.is_finite()
@@ -328,14 +328,14 @@ def n_distinct(rows: nw.LazyFrame[Any], column: str, among: int | None = None) -
 
 
 def whether(test: nw.Expr) -> nw.Expr:
-    """1 where a test holds, else 0: no engine refuses it, as some do a cast of a truth value."""
+    """1 if a condition holds, else 0. Every engine accepts it, unlike a cast of booleans."""
     return nw.when(test).then(nw.lit(1)).otherwise(nw.lit(0)).cast(nw.Int64)
 
 
 def labels_of(
     values: pd.Series, counts: pd.Series, mapping: ColumnMapping
 ) -> tuple[Labels, list[int], list[bool]]:
-    """Labels as a file of all rows has them; the code of each value, and where none is known."""
+    """Labels as in a file of all rows, the code of each value, and which values are unknown."""
     # Which spelling is the commonest depends on the order of the counts alone.
     times = np.argsort(np.argsort(counts.to_numpy(), kind="stable")) + 1
     labels, unknown = as_outcome(pd.Series(values.repeat(times).tolist()), wanted=mapping.positives)
@@ -346,7 +346,7 @@ def labels_of(
 def positives_of(
     labels: Labels, mapping: ColumnMapping, counts: pd.Series, codes: list[int]
 ) -> tuple[str, ...]:
-    """The labels that count as positive; refuse labels of which none says so."""
+    """The labels that count as positive. If no label does, they are refused."""
     column = quoted(mapping.outcome)
     if not len(labels):
         raise refuse("no-labels", f"The outcome column {column} is empty. Choose another column.")
@@ -500,7 +500,7 @@ def _check_scores(rows: nw.LazyFrame[Any], mapping: ColumnMapping, facts: pd.Dat
 
 
 def few_scores(rows: nw.LazyFrame[Any], max_scores: int, total: int) -> bool:
-    """Whether there are at most so many distinct scores; mostly the first rows tell."""
+    """Whether there are at most this many distinct scores. Often the first rows are sufficient."""
     sizes = (PROBED, total) if total > PROBED else (total,)
     for size in sizes:
         if n_distinct(rows, SCORE, size if size < total else None) > max_scores:

@@ -209,7 +209,7 @@ def with_whole_numbers(
     exact : bool
         Whether each cell is one score, so that places need no sum.
     largest : float or None
-        Largest weight; None where rows have none.
+        Largest weight, or None if rows have no weights.
     """
     if largest is None:
         if exact:

@@ -1,4 +1,4 @@
-"""Files that a person drops: rows, or counts of them; read here, or in a process of its own."""
+"""Files that a person drops, with rows or counts. They are read here or in a separate process."""
 
 from __future__ import annotations
 

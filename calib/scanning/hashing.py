@@ -1,4 +1,4 @@
-"""Hash of a text, which every engine computes in its own words: the same digits everywhere."""
+"""Hash of a text. Every engine gives the same digits with its own functions."""
 
 from __future__ import annotations
 

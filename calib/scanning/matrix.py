@@ -60,7 +60,7 @@ def describe_view(
     view : str
         "top:1" or "class:k".
     max_scores : int
-        Up to so many distinct scores each is a cell.
+        If there are at most this many distinct scores, each is a cell.
 
     Raises
     ------

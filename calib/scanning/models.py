@@ -123,7 +123,7 @@ def _of_values(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> tuple[dict[st
 
 
 def _of_model(error: InputError, model: str, mapping: ColumnMapping) -> InputError:
-    """The same error, which says which model it is about, and repairs the mapping of all."""
+    """The same error with the name of the model, and with repairs of the mapping of all models."""
     if error.mapping is None:
         return InputError(error.problems, f"Model {quoted(model)}: {error}")
     problems = [

@@ -137,7 +137,7 @@ def _of_path(
 def _of_csv(
     connection: duckdb.DuckDBPyConnection, path: str, names: Sequence[str] | None
 ) -> duckdb.DuckDBPyRelation:
-    """A CSV file; columns of names stay text where one of them begins with a zero, such as 007."""
+    """A CSV file. Columns of names stay text if one of them begins with a zero, such as 007."""
     query = f"SELECT * FROM read_csv({_text(path)}, auto_type_candidates = {CSV_TYPES!r}"
     found = connection.sql(f"{query})")
     types = dict(zip(found.columns, map(str, found.types), strict=True))
@@ -238,7 +238,7 @@ def _check_readable(path: str) -> None:
 
 
 def _said(error: Exception, source: Any) -> str:
-    """What an engine says, in a sentence that says where."""
+    """The message of an engine as a sentence, with the place."""
     where = quoted(source) if isinstance(source, str | Path) else f"The {type(source).__name__}"
     lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     # Spark puts where it was before what happened, which has a code.

@@ -20,7 +20,7 @@ EVERY = 0.1
 
 
 class Steps:
-    """Which part of the work is being done; the thread that works tells, another one reads."""
+    """The current part of the work. The working thread writes it, another thread reads it."""
 
     def __init__(self) -> None:
         self.low, self.high, self.text, self.ended = 0.0, 0.0, "", False
@@ -51,10 +51,10 @@ def cancelled() -> InputError:
 
 
 class Engine:
-    """What runs the queries: tells how far the running one is, and ends it. This one cannot."""
+    """An engine that runs queries, reports progress and can be interrupted. This base cannot."""
 
     def share(self) -> float:
-        """Share of the running query that is done, 0 where the engine does not tell."""
+        """Share of the running query that is done, or 0 if the engine does not report it."""
         return 0.0
 
     def interrupt(self) -> None:
@@ -66,13 +66,13 @@ class Engine:
 
 
 class DuckEngine(Engine):
-    """A connection of DuckDB that nobody else uses."""
+    """A connection of DuckDB that is not shared."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
 
     def share(self) -> float:
-        """By DuckDB's own estimate; -1 where it has none."""
+        """DuckDB's estimate, or -1 if it has none."""
         return max(0.0, float(self.connection.query_progress())) / 100.0
 
     def interrupt(self) -> None:
@@ -81,7 +81,7 @@ class DuckEngine(Engine):
 
 
 class SparkEngine(Engine):
-    """A Spark session, whose jobs get a tag, so that nobody else's are ended."""
+    """A Spark session. Its jobs get a tag, so that only they are interrupted."""
 
     def __init__(self, session: Any, *, tells: bool) -> None:
         self.session, self.tells = session, tells
@@ -89,7 +89,7 @@ class SparkEngine(Engine):
         self.done = 0.0
 
     def share(self) -> float:
-        """By tasks, which Spark Connect tells; 0 of classic PySpark."""
+        """Share of finished tasks from Spark Connect. It is 0 for classic PySpark."""
         return self.done
 
     def interrupt(self) -> None:
@@ -129,14 +129,14 @@ def watched(
     progress: Progress | None,
     cancel: Callable[[], bool] | None,
 ) -> Result:
-    """Work in a thread, while this one reports progress; or just work, where nobody watches.
+    """Run the work in a thread and report its progress. Without a callback, just run the work.
 
     Parameters
     ----------
     work : callable
     engine : Engine
     steps : Steps
-        What `work` tells how far it is.
+        Receives the progress of `work`.
     progress : callable, optional
         Called in this thread.
     cancel : callable, optional

@@ -26,7 +26,7 @@ def make_engine(url: URL, patience: float, *, read_only: bool = False) -> Engine
     patience : float
         Seconds to wait for others that write, or for a server that does not answer.
     read_only : bool
-        Whether a file of SQLite lies where nothing can be written, not even its locks.
+        Whether a SQLite file is in a place where nothing can be written, not even locks.
     """
     if url.get_backend_name() == "sqlite":
         return _read_only(url) if read_only else _sqlite(url, patience)
@@ -94,7 +94,7 @@ def _limits(url: URL, patience: float) -> dict[str, object]:
 
 
 def _read_only(url: URL) -> Engine:
-    """An engine that writes nothing beside the file, where a WAL would be."""
+    """An engine that writes no WAL beside the file."""
     place = URL.create(
         "sqlite",
         database=f"file:{quote(str(url.database))}",

@@ -54,7 +54,7 @@ class Entry:
 
     @classmethod
     def of(cls, row: Mapping[Any, Any], tags: Iterable[str]) -> Entry:
-        """The entry of a database row, whatever the row holds: a list shows damaged ones too."""
+        """The entry of a database row with any content, because a list also shows damaged rows."""
         return cls(**_values(cls, {**row, "tags": ""}) | {"tags": tuple(sorted(map(_text, tags)))})
 
     @classmethod
@@ -75,7 +75,7 @@ class Change:
 
     @classmethod
     def of(cls, row: Mapping[Any, Any]) -> Change:
-        """The line of a database row, whatever the row holds."""
+        """The line of a database row with any content."""
         return cls(**_values(cls, row))
 
 
@@ -90,7 +90,7 @@ class Deletion:
 
     @classmethod
     def of(cls, row: Mapping[Any, Any]) -> Deletion:
-        """The line of a database row, whatever the row holds."""
+        """The line of a database row with any content."""
         return cls(**_values(cls, row))
 
 
@@ -166,7 +166,7 @@ def row_of(report: Report, report_id: str, tags: tuple[str, ...]) -> dict[str, o
 
 
 def report_of(content: bytes, report_id: str) -> Report:
-    """The report of a database row; gzip's checksum tells whether it is whole."""
+    """The report of a database row. The checksum of gzip shows whether it is complete."""
     try:
         return Report.open(gzip.decompress(content))
     except (OSError, EOFError, TypeError, zlib.error, ReportError) as error:

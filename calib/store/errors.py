@@ -63,7 +63,7 @@ class ReadOnlyError(StoreError):
 
 
 class DamagedError(StoreError):
-    """The database is damaged, or is none."""
+    """The database is damaged, or the file is not a database."""
 
 
 KINDS = {DISK_FULL: DiskFullError, READ_ONLY: ReadOnlyError, BROKEN: DamagedError}

@@ -30,7 +30,7 @@ class ImpatientConnection(psycopg.Connection[Any]):
             raise psycopg.OperationalError(f"no answer within {self.patience:g} seconds") from None
 
     def glance(self, at_most: float) -> None:
-        """Ask whether the server is there, and wait for so many seconds at most.
+        """Ask whether the server answers, and wait at most this number of seconds.
 
         Raises
         ------

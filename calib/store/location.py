@@ -57,7 +57,7 @@ def database_url(environ: Mapping[str, str] | None = None) -> URL:
 
 
 def checked_url(given: str | URL) -> URL:
-    """An address with the driver that it needs; refuse one that names no database we know."""
+    """An address with its driver. Addresses of other kinds of databases are refused."""
     try:
         url = make_url(given)
     except (ArgumentError, ValueError):

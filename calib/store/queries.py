@@ -51,7 +51,7 @@ def log(connection: Connection, report_id: str, change: str, title: str, person:
 
 
 def title_of(connection: Connection, report_id: str, *conditions: ColumnElement[bool]) -> str:
-    """The title of a report that is about to be changed, which then nobody else changes."""
+    """The title of a report that is about to be changed, with a lock on the report."""
     known = select(reports.c.title).where(known_as(report_id), *conditions).with_for_update()
     title = connection.scalar(known)
     if title is None:

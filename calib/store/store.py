@@ -100,7 +100,7 @@ class Store:
             migrate(self._engine)
 
     def _open_read_only(self, patience: float) -> None:
-        """Read a file where nothing can be written, if it is whole without the log beside it."""
+        """Read a file in a read-only place, if it is complete without the log beside it."""
         self.close()
         path = Path(str(self.url.database))
         log = Path(f"{path}-wal")

@@ -66,7 +66,7 @@ def _saved(entry: Entry) -> str:
 
 
 def _ids(connection: Connection) -> list[str]:
-    """The ids of all reports; of a damaged table those that its index still knows."""
+    """The ids of all reports, or of a damaged table those in its index."""
     try:
         return [str(each) for each in connection.scalars(select(reports.c.id))]
     except DatabaseError:
@@ -101,7 +101,7 @@ def _report(connection: Connection, report_id: str) -> Report:
 
 
 def _of_the_row(connection: Connection, report_id: str, report: Report) -> Iterator[str]:
-    """Where the list says something else than the report."""
+    """The fields in which the list differs from the report."""
     try:
         (row,) = connection.execute(select(reports).where(known_as(report_id))).mappings()
     except DatabaseError:

@@ -98,7 +98,7 @@ def slope_estimate(
 
 
 def _squared_half_width(rows: BinaryView, fit: LogisticFit, confidence_level: float) -> float:
-    """Of an interval on the scale of the slope, if the likelihood fell as a normal one does."""
+    """Squared half-width of the interval of the slope if the likelihood were normal."""
     x = log_odds(rows.score)
     # Sums of two columns: a product of matrices would be made of a copy of both.
     rate = sigmoid(fit.coefficients[1] * x + fit.coefficients[0])

@@ -57,7 +57,7 @@ def with_calibrated(
     Returns
     -------
     CalibratedTable
-        Rows that were set aside have no calibrated score, and say so.
+        Rows that were left out have no calibrated score. The column `calibrated_by` marks them.
     """
     rows = list(rows_of_models(tables, mapping, test_table).values())[model]
     parts = [rows.table.frame, *([rows.test_table.frame] if rows.test_table else [])]

@@ -73,7 +73,7 @@ def assess(
     tables : sequence of Table
         Several are one model each.
     mapping : ColumnMapping
-        Of the first table; others that lack its columns are mapped by a guess.
+        Mapping of the first table. For other tables without its columns it is guessed.
     test_table : Table, optional
         Test rows below those of a single table.
     name : str, optional
@@ -170,7 +170,7 @@ def _sources(
 
 
 def _fitting(table: Table, mapping: ColumnMapping) -> ColumnMapping:
-    """The mapping where the table has all its columns; else a guess, with the same repairs."""
+    """The mapping if the table has all its columns, otherwise a guess with the same repairs."""
     if all(column in table.columns for column in mapping.columns()):
         return mapping
     kept = ColumnMapping(
@@ -206,7 +206,7 @@ def _of_table(source: ModelRows) -> dict[str, ModelRows]:
 
 
 def _of_column(mapping: ColumnMapping, column: str) -> ColumnMapping:
-    """The mapping of one model of several, whose score was guessed where the models were."""
+    """The mapping of one of several models. Its score was guessed if the models were guessed."""
     guessed = tuple("score" if name == "models" else name for name in mapping.guessed)
     return replace(mapping, score=column, models=(), guessed=guessed)
 
@@ -260,7 +260,7 @@ def _together(
 def _lifted(
     problem: Problem, own: ColumnMapping, mapping: ColumnMapping, *, everywhere: bool
 ) -> ColumnMapping | None:
-    """A repair of one model's mapping as one of all; none where it would harm another model."""
+    """The repair for one model as a repair for all, or None if it would harm another model."""
     if problem.repair is None:
         return None
     changed = problem.repair.changed(own)
@@ -282,7 +282,7 @@ def _counted(models: Mapping[str, Predictions]) -> tuple[str, ...]:
 
 
 def of_model(table: Table, column: str, model: str, labels: Labels | None = None) -> Table:
-    """The rows of one model; all of them where no label, or no column, is that model's."""
+    """The rows of one model, or all rows if there is no column or label for the model."""
     if column not in table.columns:
         return table
     labels = labels or as_labels(table.frame[column])

@@ -1,4 +1,4 @@
-"""From mapped rows to validated Predictions that know their origin."""
+"""Make checked Predictions, with their origin, from mapped rows."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _columns(rows: Rows, keep: Kept) -> dict[str, NDArray[np.generic]]:
 
 
 def time_values(column: pd.Series, times: Times, keep: Kept) -> NDArray[np.generic]:
-    """Dates or numbers; texts where a column is neither."""
+    """Dates or numbers, or texts if a column has neither."""
     return _texts(as_labels(column), keep) if times.values is None else times.values
 
 
@@ -187,7 +187,7 @@ def _shown(value: object) -> str:
 
 
 def _scores(mapping: ColumnMapping, table: Table) -> dict[str, Any]:
-    """A thousand class columns in few words, where words can say which."""
+    """A short name for many class columns, if there is one."""
     if not isinstance(mapping.score, tuple):
         return {"score": mapping.score or ""}
     written = column_ranges.written(mapping.score, table.columns)

@@ -63,7 +63,7 @@ class Rows:
         return slice(None) if self.usable.all() else np.flatnonzero(self.usable)
 
     def of_usable(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Those of the rows that can be used; the same array where all can."""
+        """The usable rows, or the same array if all rows are usable."""
         return values if self.usable.all() else values[self.usable]
 
     def where(self, rows: IntArray | BoolArray) -> str:
@@ -146,7 +146,7 @@ def _stacked(table: Table, mapping: ColumnMapping, test_table: Table | None) -> 
 
 
 def _exact(frame: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
-    """Whole numbers as objects, where they would become floats together with the other part's."""
+    """Integers as objects, if they would become floats together with those of the other part."""
     mixed = [
         column
         for column, dtype in frame.dtypes.items()
@@ -156,7 +156,7 @@ def _exact(frame: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
 
 
 def _labels(frame: pd.DataFrame, mapping: ColumnMapping) -> tuple[Labels, BoolArray]:
-    """Labels of the outcome, and where a word says that it is not known."""
+    """Labels of the outcome, and whether each is a word such as "unknown"."""
     column = frame[mapping.outcome]
     # Of many classes each spelling may be a class of its own, and a word such as NA too.
     if isinstance(mapping.score, tuple) or mapping.predicted is not None:

@@ -46,7 +46,7 @@ def _all_found(rows: Rows) -> bool:
 
 
 def _one_known_class(rows: Rows) -> bool:
-    """Whether the only label is the negative one of a pair that everybody knows."""
+    """Whether the only label is the negative one of a common pair."""
     return len(rows.labels) == 1 and rows.mapping.positive is not None
 
 
@@ -114,7 +114,7 @@ def _one_against_rest(rows: Rows) -> Iterator[Problem]:
 
 
 def positive_question(rows: Rows, mean_score: float) -> Iterator[Problem]:
-    """Ask whether the right class is positive, where the scores say that another may be."""
+    """Ask whether the positive class is right, if the scores suggest another one."""
     mapping, labels = rows.mapping, rows.labels
     repaired = mapping.transform != "none" or mapping.swap or mapping.drop_missing
     if mapping.predicted is not None or not _all_found(rows):
@@ -133,7 +133,7 @@ def positive_question(rows: Rows, mean_score: float) -> Iterator[Problem]:
 
 
 def other_rate(mapping: ColumnMapping, rate: float, mean_score: float) -> Iterator[Problem]:
-    """Ask whether the right class is positive, where rate and mean score are far apart."""
+    """Ask whether the positive class is right, if rate and mean score are far apart."""
     if 0.0 < rate < 1.0 and not rate / FACTOR <= mean_score <= rate * FACTOR:
         yield warning(
             "positive-class",
@@ -163,7 +163,7 @@ def _classes(rows: Rows) -> Iterator[Problem]:
 
 
 def few_rows(part: str, total: int, rarer: int) -> Iterator[Problem]:
-    """Say where one class is rare.
+    """Warn if one class is rare.
 
     Parameters
     ----------

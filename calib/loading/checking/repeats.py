@@ -22,7 +22,7 @@ MIXED = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """How often a file says the same again."""
+    """Numbers of repeated rows and ids in a file."""
 
     rows: int = 0  # rows that equal an earlier row in all columns
     ids: int = 0  # rows whose id an earlier row has
@@ -30,7 +30,7 @@ class Repeats:
 
 
 def count_repeats(table: Table, mapping: ColumnMapping) -> Repeats:
-    """Count rows and ids that stand in a table more than once.
+    """Count rows and ids that appear in a table more than once.
 
     Examples
     --------
@@ -69,9 +69,9 @@ def _repeated(keys: Keys) -> int:
 
 
 def _keys(column: pd.Series, earlier: Keys | None = None) -> Keys:
-    """Numbers that are equal where cells are; 64 bits tell a billion rows apart.
+    """Numbers that are equal for equal cells. 64 bits distinguish a billion rows.
 
-    Where keys of earlier columns are given, they are equal where those are equal too.
+    If keys of earlier columns are given, these must be equal, too.
     """
     values = column.to_numpy() if isinstance(column.dtype, np.dtype) else None
     if values is None or values.dtype.kind not in "biufM":
@@ -103,7 +103,7 @@ def _codes(column: pd.Series) -> IntArray:
 
 
 def _id_column(table: Table, mapping: ColumnMapping) -> str | None:
-    """The column whose name says that it holds ids, and whose values are mostly different."""
+    """The column that has a name for ids and mostly different values."""
     free = set(table.columns) - set(mapping.columns())
     for column in table.columns:
         name = plain_name(column)

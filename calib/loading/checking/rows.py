@@ -148,7 +148,7 @@ def _weight_range(rows: Rows) -> Iterator[Problem]:
 
 
 def _dates(rows: Rows) -> Iterator[Problem]:
-    """Say which cells are no dates beside others that are: their rows have no time."""
+    """Note cells of a date column that are not dates: their rows have no time."""
     if rows.times is not None and rows.times.unclear:
         first = rows.frame[rows.mapping.time].iloc[int(np.flatnonzero(rows.usable)[0])]
         yield unclear_dates(rows.mapping, quoted(first))
@@ -160,7 +160,7 @@ def _dates(rows: Rows) -> Iterator[Problem]:
 
 
 def no_dates(mapping: ColumnMapping, count: int, example: str) -> Problem:
-    """So many cells of the time column are no dates."""
+    """Make the note that this number of cells of the time column are not dates."""
     verb = "is" if count == 1 else "are"
     return warning(
         "dates",
@@ -185,7 +185,7 @@ def unclear_dates(mapping: ColumnMapping, example: str) -> Problem:
 
 
 def _words(rows: Rows) -> Iterator[Problem]:
-    """Say where a word that often means "missing" is taken for a value."""
+    """Note a word that often means "missing" but is read as a value."""
     mapping = rows.mapping
     many = isinstance(mapping.score, tuple) or mapping.predicted is not None
     roles = {
@@ -246,7 +246,7 @@ def _split(rows: Rows) -> Iterator[Problem]:
 
 
 def split_values(mapping: ColumnMapping, names: Sequence[str]) -> Iterator[Problem]:
-    """Say what the values of a split column leave open; `names` are all of them."""
+    """Note what is unclear about the values of a split column; `names` are all of them."""
     column, none = quoted(mapping.split), replace(mapping, split=None, test_value=None)
     if len(names) > 2:
         others = _shown([name for name in names if name != mapping.test_value])
@@ -307,7 +307,7 @@ def _folds(rows: Rows) -> Iterator[Problem]:
 
 
 def _one_class_outside(rows: Rows, count: IntArray) -> int | None:
-    """A fold outside of which all rows are of one class, although there are two."""
+    """Find a fold for which all other rows are of one class, although there are two classes."""
     assert rows.fold is not None
     hit = rows.usable & (rows.outcome == 1)
     positive = np.bincount(rows.fold.codes[hit], minlength=len(count))
@@ -323,7 +323,7 @@ def _shown(names: tuple[str, ...] | list[str]) -> str:
 
 
 def parts(rows: Rows) -> dict[str, BoolArray]:
-    """Usable rows of each part that is analysed alone, by what the part is called."""
+    """Usable rows of each part that is analysed separately, by the name of the part."""
     if rows.test is None:
         return {"the rows": rows.usable}
     return {

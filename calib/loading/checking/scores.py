@@ -80,7 +80,7 @@ def _outside(rows: Rows, low: float, high: float) -> Problem:
 def outside_problem(
     mapping: ColumnMapping, lead: str, low: float, high: float, *, whole: bool
 ) -> Problem:
-    """What scores outside [0, 1] look like, and the conversion that repairs them.
+    """Describe scores outside [0, 1], and the conversion that repairs them.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def _labels_only(rows: Rows, score: FloatArray) -> Iterator[Problem]:
 
 
 def labels_only(mapping: ColumnMapping, *, copy: bool) -> Problem:
-    """All scores are 0 or 1; `copy` where they are the outcomes."""
+    """All scores are 0 or 1. `copy`: they equal the outcomes."""
     name = quoted(mapping.score)
     if copy:
         text = f"Column {name} equals the outcome in every row: it is the label, not a score."
@@ -170,7 +170,7 @@ def clearly_low(n_rows: int, pairs: int) -> float:
 
 
 def swapped(mapping: ColumnMapping, cells: ScoreCells, n_rows: int) -> Iterator[Problem]:
-    """Say where positive rows have the lower scores; `cells` count rows, whatever they weigh."""
+    """Warn if positive rows have lower scores. `cells` count rows without weights."""
     auc = _auc(cells)
     n_positive = int(cells.total_positive)
     if auc < clearly_low(n_rows, n_positive * (n_rows - n_positive)):
@@ -230,7 +230,7 @@ def _class_labels(rows: Rows) -> Iterator[Problem]:
 
 
 def matched_in_order(mapping: ColumnMapping, classes: Classes) -> Iterator[Problem]:
-    """Warn where nothing but their order says which column is which label's."""
+    """Warn if columns are matched to labels only by their order."""
     if classes.match == "order":
         yield warning(
             "class-order",

@@ -118,7 +118,7 @@ def _bare(name: str) -> str:
 
 
 def find_class_columns(frame: pd.DataFrame, taken: set[str], labels: Labels | None) -> list[str]:
-    """Columns that hold one score per class; none where nothing says so.
+    """Columns that have one score per class, if their names show it.
 
     Columns of like names, or standing side by side, whose rows sum to 1 (or to 100); else, as
     logits do not, those after which the labels are named.
@@ -268,7 +268,7 @@ def probability(profile: ColumnProfile) -> bool:
 
 
 def two(profile: ColumnProfile) -> bool:
-    """Two different values, whatever their letter case, beside words such as "unknown"."""
+    """Whether there are two values, ignoring case and words such as "unknown"."""
     return profile.outcomes == 2
 
 

@@ -73,7 +73,7 @@ def guess(
 def _guessed(
     mapping: ColumnMapping, known: ColumnMapping, labels: Labels | None
 ) -> tuple[str, ...]:
-    """What was guessed, but for the positive one of two labels that everybody knows."""
+    """What was guessed, except the positive one of two common labels."""
     found = dict.fromkeys((*known.guessed, *mapping.changed(known)))
     if labels is not None and is_plain_pair(labels):
         found.pop("positive", None)
@@ -219,13 +219,13 @@ def is_plain_pair(labels: Labels) -> bool:
 
 
 def telling_label(labels: Labels) -> str | None:
-    """The label that says "positive" by its name."""
+    """The label whose name means "positive"."""
     folded = {name.casefold(): name for name in labels.names if labels.names != ("1", "2")}
     return next((folded[word] for word in names.POSITIVE_WORDS if word in folded), None)
 
 
 def telling_labels(labels: Labels) -> tuple[str, ...]:
-    """All labels that say "positive" by their names, where others of more than two do not."""
+    """All labels whose names mean "positive", unless all labels do."""
     found = tuple(name for name in labels.names if name.casefold() in names.POSITIVE_WORDS)
     return found if len(found) < len(labels) else ()
 
@@ -294,7 +294,7 @@ def class_columns(guesser: Guesser, outcome: str | None) -> tuple[str, ...] | No
 
 
 def class_outcome(guesser: Guesser, n_classes: int) -> str | None:
-    """The column of the labels of so many classes."""
+    """The column with the labels of this number of classes."""
     # A label that is none of the classes makes one more: it is told, and not taken for a slice.
     fits, nearly = _class_like(n_classes), _class_like(MAX_CLASSES)
     return guesser.named(names.OUTCOME_NAMES, nearly) or guesser.first(fits, nearly)

@@ -68,7 +68,7 @@ class Limits:
         return cls(int(memory * 2**30), _positive(environ, "CALIB_READ_SECONDS", usual.seconds))
 
     def budget(self, size: int) -> Budget:
-        """How much a file of so many bytes may hold."""
+        """The largest allowed content of a file of this size."""
         most = min(MAX_BYTES, max(ALWAYS, GROWTH * size))
         words = min(MAX_BYTES, max(ALWAYS_WORDS, GROWTH * size))
         return Budget(most, min(MAX_CELLS, most // CELL), words)
@@ -82,12 +82,12 @@ def _positive(environ: Mapping[str, str], name: str, usual: float) -> float:
 
 
 def nothing() -> None:
-    """What is done while a file is read, where nobody looks."""
+    """The default progress while a file is read: nothing is done."""
 
 
 @dataclass(slots=True)
 class FileReader:
-    """Reads files, each in a process of its own. Threads may share it.
+    """Reads each file in a separate process. Threads can share it.
 
     One process is always kept ready: to start one takes about a second.
 

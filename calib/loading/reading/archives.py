@@ -38,7 +38,7 @@ FIRST_PIECE, LARGEST_PIECE = 2**10, 2**20
 
 
 def unpack(data: bytes, budget: Budget) -> bytes:
-    """Return the content of a compressed file; other bytes as they are."""
+    """Return the content of a compressed file. Other bytes are returned unchanged."""
     for magic, (name, opened) in UNPACKERS.items():
         if data.startswith(magic):
             return _unpack(name, opened, data, budget)
@@ -130,7 +130,7 @@ def _streams(
 def _one_stream(
     unpacker: lzma.LZMADecompressor | bz2.BZ2Decompressor, data: bytes, place: int, room: int
 ) -> tuple[bytes, int]:
-    """A stream's content, up to `room` bytes of it, and where the next one begins."""
+    """The content of a stream, up to `room` bytes, and the position of the next stream."""
     parts: list[bytes] = []
     # Growing pieces: what an unpacker leaves unused is a copy, and streams may be tiny and many.
     size = FIRST_PIECE
@@ -265,7 +265,7 @@ def _is_text(values: NDArray[Any]) -> bool:
 
 
 def _header(content: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
-    """Shape, order, type, and where the values begin."""
+    """Shape, order, type, and position of the first value."""
     # Python 2 wrote whole numbers as 40L.
     stream = io.BytesIO(LONG.sub(rb"\1 ", content[:MAX_HEADER]))
     try:
@@ -285,7 +285,7 @@ def _damaged_arrays() -> InputError:
 
 
 def _matrix(arrays: Arrays) -> str | None:
-    """The array of one score per class and row: the one that its name tells, else the largest."""
+    """The array with one score per class and row, found by its name, or the largest."""
     wide = {
         key: values
         for key, values in arrays.items()

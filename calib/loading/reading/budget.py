@@ -33,7 +33,7 @@ are read. Upload fewer rows, or only the columns that are needed.
     words: int = MAX_BYTES
 
     def check_file(self, size: int) -> None:
-        """Refuse a file of so many bytes."""
+        """Refuse a file of this size if it is too large."""
         if size > self.size:
             raise refuse(
                 "too-large",
@@ -42,7 +42,7 @@ are read. Upload fewer rows, or only the columns that are needed.
             )
 
     def check_unpacked(self, size: int, kind: str) -> None:
-        """Refuse a packed file that holds so many bytes."""
+        """Refuse a compressed file if its content is too large."""
         if size > self.size:
             raise refuse(
                 "too-large",
@@ -51,7 +51,7 @@ are read. Upload fewer rows, or only the columns that are needed.
             )
 
     def check_cells(self, n_rows: int, n_columns: int) -> None:
-        """Refuse a table of so many rows and columns."""
+        """Refuse a table if it has too many rows and columns."""
         if n_columns > MAX_COLUMNS:
             raise too_wide(n_columns)
         if n_rows * n_columns > self.cells:
@@ -62,7 +62,7 @@ are read. Upload fewer rows, or only the columns that are needed.
             )
 
     def check_decoded(self, size: int, kind: str) -> None:
-        """Refuse columns that are so many bytes when decoded."""
+        """Refuse columns if they are too large when decoded."""
         if size > max(self.size, self.cells * CELL):
             raise refuse(
                 "too-large",
@@ -72,7 +72,7 @@ are read. Upload fewer rows, or only the columns that are needed.
             )
 
     def check_words(self, size: int, kind: str) -> None:
-        """Refuse columns whose words are so many bytes when each stands in its row."""
+        """Refuse columns if their words are too large when each is in its row."""
         if size > self.words:
             raise refuse(
                 "too-large",
@@ -82,7 +82,7 @@ are read. Upload fewer rows, or only the columns that are needed.
 
 
 def too_wide(width: int) -> InputError:
-    """An error about a table of so many columns."""
+    """Make the error about a table with this number of columns."""
     return refuse(
         "too-wide",
         f"The table has {width:,} columns; at most {MAX_COLUMNS:,} are read. Upload only the "

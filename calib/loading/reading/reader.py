@@ -1,4 +1,4 @@
-"""read: bytes, a path, pasted text or a DataFrame become a Table; the content tells the format."""
+"""read: make a Table of bytes, a path, text or a DataFrame. The content determines the format."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def read(
     budget: Budget = USUAL,
     given: TextFormat | None = None,
 ) -> Table:
-    """Read a table, whatever holds it.
+    """Read a table from any supported source.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def read(
     Raises
     ------
     InputError
-        If it is not a table, or a text that can be read in two ways; the message says why and what
+        If it is not a table, or a text that can be read in two ways. The message says why and what
         to do.
 
     Examples
