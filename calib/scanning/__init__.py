@@ -21,6 +21,7 @@ from calib.loading.guessing.class_columns import shortened
 from calib.loading.loader import as_label_text, as_label_texts
 from calib.loading.options import ColumnMapping, Transform
 from calib.loading.problems import refuse
+from calib.numerics.arrays import arrays_of
 from calib.numerics.cell_table import MAX_SCORES
 from calib.scanning.counting import Counter, Pieces
 from calib.scanning.describing import Description, check_columns, collected, describe
@@ -64,8 +65,9 @@ def scan(
 ) -> Aggregate:
     """Count predictions where they are stored. No rows are returned.
 
-    The result has the same cells as `calib.aggregate` of the same rows. Files are read by DuckDB in
-    bounded memory. A frame is read by its own engine, with one lazy query per slice column.
+    The result has the same cells as `calib.aggregate` of the same rows. Only the least and the
+    largest score of an entry are those of its whole cell. Files are read by DuckDB in bounded
+    memory. A frame is read by its own engine, with one lazy query per slice column.
 
     Parameters
     ----------
@@ -281,10 +283,11 @@ def _fingerprint(aggregate: Aggregate) -> str:
     """SHA-256 of the counts, because engines do not return the bytes of the rows."""
     digest = hashlib.sha256(repr([astuple(part) for part in aggregate.parts]).encode())
     table, strata = aggregate.table, aggregate.strata
-    for values in (table.key, table.outcome, table.rows, table.low, table.high):
+    whole = strata.part[table.stratum] == 0
+    counts = (table.stratum, table.key, table.outcome, table.rows)
+    ends = (table.low[whole], table.high[whole])
+    for values in (*arrays_of(strata).values(), *counts, *ends):
         digest.update(np.ascontiguousarray(values).view(np.uint8).data)
-    for codes in (strata.part, *strata.kept_apart()):
-        digest.update(np.ascontiguousarray(codes[table.stratum]).view(np.uint8).data)
     return digest.hexdigest()
 
 

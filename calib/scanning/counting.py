@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,7 +24,7 @@ from calib.loading.labels import as_labels, folded
 from calib.loading.numbers import as_times
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import Problem, refuse
-from calib.numerics.arrays import IntArray
+from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.cell_table import STRIDE, CellTable, heavy_cells
 from calib.numerics.sorting import run_starts
 from calib.scanning.describing import (
@@ -55,7 +56,7 @@ class Counted:
     keys : mapping of str to ndarray of int, shape (e,)
         Code of each entry by value, split, fold and cluster, cell and outcome.
     sums : mapping of str to ndarray of shape (e,)
-        Counts, whole numbers, least and largest scores.
+        Counts and whole numbers; of the first query on the grid also least and largest scores.
     names : tuple of str
         Values of the column.
     fold_names : tuple of str
@@ -134,20 +135,19 @@ class Counter:
         answers = self._asked(queries, 0.2, 0.8)
         # Cells add up without rounding: all rows need no query where a column has been counted.
         whole = answers[0].of_all()
-        counted = answers if columns else []
-        cells = self._table(whole)
-        if not self.found.exact and len(cut := heavy_cells(cells)):
+        if not self.found.exact and len(cut := heavy_cells(self._table(whole, _Ends.of(whole)))):
             asked = self._asked(queries, 0.8, 1.0, cut, answers)
             whole = _merged(whole.without(cut).and_also(asked[0].of_all()))
-            counted = [
+            answers = [
                 _merged(one.without(cut).and_also(more))
-                for one, more in zip(counted, asked, strict=False)
+                for one, more in zip(answers, asked, strict=True)
             ]
-        parts, pieces = [Part()], [self._piece(whole, 0)]
-        for column, one in zip(columns, counted, strict=True):
-            pieces.append(self._piece(one, len(parts)))
+        ends = None if self.found.exact else _Ends.of(whole)
+        parts, pieces = [Part()], [self._piece(whole, ends, 0)]
+        for column, one in zip(columns, answers, strict=False):
+            pieces.append(self._piece(one, ends, len(parts)))
             parts += [Part("", column, name) for name in one.names]
-        time_kind = counted[-1].kind if mapping.time else ""
+        time_kind = answers[-1].kind if mapping.time else ""
         return Pieces(parts, pieces, whole.fold_names, time_kind, tuple(self.warnings.values()))
 
     def _asked(
@@ -165,30 +165,64 @@ class Counter:
             by = f" by {query.column}" if query.column else ""
             text = f"Counting{by}" if cut is None else f"Counting crowded cells{by}"
             self.steps(low + i * each, low + (i + 1) * each, text)
-            answers.append(query.run(keyed, like[i] if like else None))
+            ends = i == 0 and not self.found.exact
+            answers.append(query.run(keyed, like[i] if like else None, ends=ends))
         return answers
 
-    def _piece(self, counted: Counted, first_part: int) -> tuple[Strata, CellTable]:
+    def _piece(
+        self, counted: Counted, ends: _Ends | None, first_part: int
+    ) -> tuple[Strata, CellTable]:
         kept = [counted.keys[name] for name in (VALUE, SPLIT, FOLD_NAME, GROUP)]
+        # Entries are in order of these.
         code = _packed(kept)
-        _, at, stratum = np.unique(code, return_index=True, return_inverse=True)
-        part, *apart = (codes[at] for codes in kept)
-        return Strata(part + first_part, *apart), self._table(counted, stratum)
+        starts = run_starts(code)
+        part, *apart = (codes[starts] for codes in kept)
+        stratum = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(code)))
+        return Strata(part + first_part, *apart), self._table(counted, ends, stratum)
 
-    def _table(self, counted: Counted, stratum: IntArray | None = None) -> CellTable:
+    def _table(
+        self, counted: Counted, ends: _Ends | None, stratum: IntArray | None = None
+    ) -> CellTable:
         """Entries in order of stratum, cell and outcome, as they have been merged."""
-        key = counted.keys[KEY]
-        exact = self.found.exact
+        key, exact = counted.keys[KEY], self.found.exact
+        low, high = (key.view(np.float64),) * 2 if ends is None else ends.at(key)
+        own = {**counted.sums, "low": low, "high": high}
         return CellTable(
             exact,
-            np.zeros_like(key) if stratum is None else stratum.astype(np.int64),
+            np.zeros_like(key) if stratum is None else stratum,
             key,
             counted.keys[POSITIVE] == 1,
             counted.sums["rows"],
-            low=counted.sums["low"],
-            high=counted.sums["high"],
-            **sums_of(counted.sums, key, exact=exact, largest=self.found.largest),
+            low=low,
+            high=high,
+            **sums_of(own, key, exact=exact, largest=self.found.largest),
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ends:
+    """Least and largest score of each cell of the grid, whatever the entry.
+
+    They take a third of a query's time, and no analysis reads them by entry: one query asks.
+    """
+
+    cells: IntArray
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, counted: Counted) -> _Ends:
+        """Of all rows."""
+        cells, number = np.unique(counted.keys[KEY], return_inverse=True)
+        low, high = np.full(len(cells), np.inf), np.full(len(cells), -np.inf)
+        np.minimum.at(low, number, counted.sums["low"])
+        np.maximum.at(high, number, counted.sums["high"])
+        return cls(cells, low, high)
+
+    def at(self, key: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Of the cells with these keys."""
+        place = np.searchsorted(self.cells, key)
+        return self.low[place], self.high[place]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -205,7 +239,7 @@ class _Keyed:
         rows = with_keys(found.rows, exact=found.exact, cut=cut)
         rows, sums = with_whole_numbers(rows, exact=found.exact, largest=found.largest)
         rows = rows.with_columns(nw.col(SCORE).alias("low"), nw.col(SCORE).alias("high"))
-        return cls(rows, tuple(sums), STRIDE if cut is None else 1)
+        return cls(rows, tuple(sums), 1 if found.exact or cut is not None else STRIDE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +267,7 @@ class _Query:
         edges = quantiles(known, range_levels(counter.n_ranges).tolist())
         return replace(query, edges=tuple(sorted(set(edges))))
 
-    def run(self, keyed: _Keyed, like: Counted | None) -> Counted:
+    def run(self, keyed: _Keyed, like: Counted | None, *, ends: bool) -> Counted:
         """Ask, and read the answer; values have the codes that an earlier answer gave them."""
         mapping = self.counter.mapping
         kept = {"split": SPLIT, "fold": FOLD_NAME, "group": GROUP}
@@ -245,8 +279,7 @@ class _Query:
             .agg(
                 nw.len().alias("rows"),
                 *(nw.col(name).sum() for name in keyed.sums),
-                nw.col("low").min(),
-                nw.col("high").max(),
+                *((nw.col("low").min(), nw.col("high").max()) if ends else ()),
             )
             # DuckDB's sums have 128 bits, Polars' counts 32.
             .with_columns(*(nw.col(name).cast(nw.Int64) for name in ("rows", *keyed.sums)))
@@ -269,14 +302,13 @@ class _Query:
 
     def _read(self, answer: pa.Table, keyed: _Keyed, like: Counted | None) -> Counted:
         n = answer.num_rows
-        low, high = (answer[name].to_numpy().astype(np.float64) + 0.0 for name in ("low", "high"))
         values = {name: _numbers(answer[name]) for name in ("rows", *keyed.sums)}
-        key = (
-            low.view(np.int64) if self.counter.found.exact else _numbers(answer[KEY]) * keyed.stride
-        )
+        ends = {n: _scores(answer[n]) for n in ("low", "high") if n in answer.column_names}
+        exact = self.counter.found.exact
+        key = _scores(answer[KEY]).view(np.int64) if exact else _numbers(answer[KEY])
         none = np.full(n, NONE, dtype=np.int64)
         keys = {VALUE: np.zeros(n, dtype=np.int64), SPLIT: none, FOLD_NAME: none, GROUP: none}
-        keys |= {KEY: key, POSITIVE: _numbers(answer[POSITIVE])}
+        keys |= {KEY: key * keyed.stride, POSITIVE: _numbers(answer[POSITIVE])}
         made = Counted({}, {}) if like is None else like
         for name in (VALUE, SPLIT, FOLD_NAME, GROUP):
             if name in answer.column_names:
@@ -289,7 +321,7 @@ class _Query:
                     made = replace(made, codes={**made.codes, name: known})
                 own = np.array([made.codes[name][value] for value in _hashable(distinct)])
                 keys[name] = own[codes]
-        return _merged(replace(made, keys=keys, sums=values | {"low": low, "high": high}))
+        return _merged(replace(made, keys=keys, sums=values | ends))
 
     def _coded(
         self, made: Counted, name: str, distinct: pd.Series, counts: IntArray
@@ -357,6 +389,11 @@ def _numbers(column: pa.ChunkedArray) -> IntArray:
     return np.array(column.cast(pa.int64()).to_numpy(), dtype=np.int64)
 
 
+def _scores(column: pa.ChunkedArray) -> FloatArray:
+    """Of two zeros one."""
+    return column.to_numpy().astype(np.float64) + 0.0
+
+
 def _distinct(column: pa.ChunkedArray) -> tuple[pd.Series, IntArray]:
     """Distinct values, missing ones as one or two of them, and which one each entry has."""
     coded = pc.dictionary_encode(column.combine_chunks(), null_encoding="encode")
@@ -412,18 +449,20 @@ def _packed(columns: Sequence[IntArray]) -> IntArray:
     """One number per combination of codes, in the order of the columns."""
     packed = np.zeros_like(columns[0])
     for codes in columns:
-        low, high = int(codes.min(initial=0)), int(codes.max(initial=0))
-        packed = packed * (high - low + 1) + (codes - low)
+        low = int(codes.min())
+        packed = packed * (int(codes.max()) - low + 1) + (codes - low)
     return packed
 
 
 def _merged(counted: Counted) -> Counted:
     """Entries in order; those whose codes have become the same are added up."""
-    # The bits of a score leave no room beside them.
-    distinct = np.unique(counted.keys[KEY])
-    cell = np.searchsorted(distinct, counted.keys[KEY])
+    cell = counted.keys[KEY]
     apart = [counted.keys[name] for name in (VALUE, SPLIT, FOLD_NAME, GROUP)]
-    code = _packed([*apart, cell, counted.keys[POSITIVE]])
+    columns = [*apart, cell, counted.keys[POSITIVE]]
+    if math.prod(int(np.ptp(codes)) + 1 for codes in columns) >= 2**63:
+        # The bits of a score leave no room beside them.
+        columns[-2] = np.unique(cell, return_inverse=True)[1]
+    code = _packed(columns)
     order = np.argsort(code)
     code = code[order]
     starts = run_starts(code)

@@ -34,7 +34,7 @@ from calib.numerics.score_grid import (
 # A place within a cell is a whole number of these: 2^31 rows of one cell stay within 63 bits.
 UNITS = 2.0**32
 HALF = 2.0**31
-SCORE, KEY, FOLD, PLACE = "calib_score", "calib_key", "calib_e_fold", "calib_place"
+SCORE, KEY, LOG, PLACE = "calib_score", "calib_key", "calib_log", "calib_place"
 WEIGHT = "calib_weight"
 LIMBS = ("weight", "weight_sq", "weight_place")
 
@@ -125,15 +125,22 @@ def with_keys(
         # What is added makes one zero of two.
         return rows.with_columns((nw.col(SCORE) + 0.0).alias(KEY))
     score, down, key = nw.col(SCORE), nw.col("calib_down"), nw.col("calib_inner")
-    steps = score * float(STEPS)
+    steps, near = score * float(STEPS), nw.col("calib_near")
     rows = rows.with_columns(
         (steps + ROUNDING).floor().alias("calib_down"),
         (steps - ROUNDING).ceil().alias("calib_up"),
         nw.when(score > 0.5).then(1.0 - score).otherwise(score).alias("calib_near"),
-    ).with_columns((down + nw.col("calib_up")).alias("calib_inner"))
+    ).with_columns(
+        (down + nw.col("calib_up")).alias("calib_inner"),
+        # No logarithm of 0, which is an error in some engines.
+        nw.when((near > 0.0) & (near < NARROW))
+        .then(near / NARROW)
+        .otherwise(nw.lit(1.0))
+        .alias("calib_ratio"),
+    )
     outer = (key < float(FIRST)) | (key > float(LAST))
-    folds = nw.when(outer).then(_e_folds()).otherwise(nw.lit(1.0)).alias(FOLD)
-    rows = _computed_once(_computed_once(rows).with_columns(folds))
+    logs = nw.when(outer).then(nw.col("calib_ratio").log()).otherwise(nw.lit(0.0)).alias(LOG)
+    rows = _computed_once(_computed_once(rows).with_columns(logs))
     rows = rows.with_columns(
         nw.when(outer).then(_outer_key()).otherwise(key).cast(nw.Int32).alias(KEY),
         nw.when(outer).then(_outer_place()).otherwise(steps - down).alias(PLACE),
@@ -157,27 +164,22 @@ def _computed_once(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     return rows.head(2**62) if backend == "postgres" else rows
 
 
-def _e_folds() -> nw.Expr:
-    """Which of the cells of equal ratio, 0 and below; -400,000 and less for a distance of 0."""
-    near = nw.col("calib_near")
-    ratio = nw.when(near > 0.0).then(near / NARROW).otherwise(nw.lit(1.0))
-    fold = (ratio.log() * PER_E_FOLD).ceil()
-    inside = nw.when(fold > 0.0).then(nw.lit(0.0)).otherwise(fold)
-    return nw.when(near > 0.0).then(inside).otherwise(nw.lit(float(ZERO - FIRST + 1)))
-
-
 def _outer_key() -> nw.Expr:
-    key = nw.col(FOLD) + float(FIRST - 1)
+    zero = nw.lit(float(ZERO))
+    key = nw.when(nw.col("calib_near") > 0.0).then(_e_fold() + float(FIRST - 1)).otherwise(zero)
     return nw.when(nw.col(SCORE) > 0.5).then(2.0 * STEPS - key).otherwise(key)
 
 
 def _outer_place() -> nw.Expr:
     """How far below the cell's upper end, as a share of the cell's width up to 0.1%."""
-    near, fold = nw.col("calib_near"), nw.col(FOLD)
-    # In two steps, so that neither overflows.
-    half = (fold * (-0.5 / PER_E_FOLD)).exp()
-    shrunk = (1.0 - near / NARROW * half * half) * PER_E_FOLD
-    return nw.when(near > 0.0).then(shrunk).otherwise(nw.lit(0.0))
+    # The difference of logarithms is small, so that its exponential cannot overflow.
+    shrunk = (1.0 - (nw.col(LOG) - _e_fold() / PER_E_FOLD).exp()) * PER_E_FOLD
+    return nw.when(nw.col("calib_near") > 0.0).then(shrunk).otherwise(nw.lit(0.0))
+
+
+def _e_fold() -> nw.Expr:
+    """Which of the cells of equal ratio, 0 and below."""
+    return (nw.col(LOG) * PER_E_FOLD).ceil()
 
 
 def _part() -> nw.Expr:

@@ -68,14 +68,15 @@ def test_its_result_is_what_scan_counts(tmp_path: Path, suffix: str, weight: str
 
 
 def of_cells(aggregate: calib.Aggregate) -> pd.DataFrame:
-    """Sums by cell: the query cuts none in parts."""
+    """Sums by cell, which the query does not cut in parts, and the ends of cells."""
     table = aggregate.table
-    return (
-        pd.DataFrame(arrays_of(table))
-        .assign(key=table.key // STRIDE, part=aggregate.strata.part[table.stratum])
-        .groupby(["part", "key", "outcome"])
-        .agg({"rows": "sum", "weight": "sum", "score_sum": "sum", "low": "min", "high": "max"})
-    )
+    part = aggregate.strata.part[table.stratum]
+    column = np.array([each.column for each in aggregate.parts], dtype=object)[part]
+    cells = pd.DataFrame(arrays_of(table)).assign(key=table.key // STRIDE, part=part, column=column)
+    whole = cells.groupby(["column", "key"])
+    cells = cells.assign(low=whole["low"].transform("min"), high=whole["high"].transform("max"))
+    sums = {"rows": "sum", "weight": "sum", "score_sum": "sum", "low": "min", "high": "max"}
+    return cells.groupby(["part", "key", "outcome"]).agg(sums)
 
 
 def test_scores_of_few_digits_are_lossless(tmp_path: Path) -> None:
