@@ -69,7 +69,9 @@ def test_it_goes_no_further_than_the_rows_or_the_score():
     # The spline through a separated sample leaves [0, 1] on both sides.
     scores = np.linspace(0.01, 0.99, 40)
     y = np.arange(40) >= 20
-    assert KSSpline(shrink=False).fit(scores, y).predict([0.3, 0.7]).tolist() == [0.0, 1.0]
+    to_the_ends = KSSpline(shrink=False).fit(scores, y)
+    assert to_the_ends.predict([0.3, 0.7]).tolist() == [0.0, 1.0]
+    assert "clipped to [0, 1]" in to_the_ends.formula()
     # The nearest to 0 and 1 that 40 rows of one outcome would show.
     found = KSSpline().fit(scores, y).predict([0.3, 0.7])
     assert found == pytest.approx([1 / 42, 41 / 42])

@@ -91,6 +91,30 @@ def test_a_difference_of_two_positives_has_one_degree_of_freedom_and_of_one_none
             assert found.low == pytest.approx(max(-1.0, found.value - half), abs=0.05)
 
 
+def test_a_difference_of_few_rows_has_delongs_standard_error_and_satterthwaites_freedom():
+    """The classes' variances differ, and so do the numbers of rows that they rest on."""
+    rows = drawn(60, seed=3, mean=-1.5)
+    outcome = rows.outcome
+    own = contributions(rows, np.random.default_rng(1).random(60))
+    found = auc_difference(rows, own, contributions(rows, rows.score))
+    change = own - contributions(rows, rows.score)
+    change = change - change.mean()
+    slow = total = variance = 0.0
+    for chosen in (outcome, ~outcome):
+        n, squares = chosen.sum(), np.square(change[chosen])
+        few = squares.sum() ** 2 / (squares @ squares) - 1.0  # equal squares that vary as much
+        variance += (change**2)[chosen].sum() / 60**2 * n / (n - 1)
+        slow, total = slow + 1.0 / (n**2 * few), total + 1.0 / n
+    assert outcome.sum() < 20
+    half = t.ppf(0.975, total**2 / slow) * math.sqrt(variance)
+    assert found.high - found.value == pytest.approx(half, rel=1e-9)
+    assert found.value - found.low == pytest.approx(half, rel=1e-9)
+    # Two classifiers that share nothing: the rows' own mean is no part of DeLong's variance.
+    assert math.sqrt(variance) == pytest.approx(
+        delong(outcome, rows.score, np.random.default_rng(1).random(60)), rel=0.05
+    )
+
+
 def test_copies_that_are_named_as_clusters_carry_no_more_evidence():
     single = drawn(500)
     five = np.repeat(np.arange(500), 5)

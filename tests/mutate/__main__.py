@@ -1,11 +1,13 @@
 """Does a test notice? One operator, constant or result of the library is changed at a time.
 
-`make mutate` takes a seeded sample of all such changes, runs the tests of the changed file, those
-of its folder and those that import it, and prints what no test noticed. Files stay as they are: a
-fork of this process imports the changed module.
+`make mutate` takes a seeded sample of all such changes, runs the tests that execute the changed
+line, and prints what no test noticed. Files stay as they are: a fork of this process imports the
+changed module.
 """
 
 import argparse
+import gc
+import importlib
 import importlib.abc
 import importlib.machinery
 import os
@@ -17,30 +19,24 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
-from tests.mutate.mutants import Mutant, mutants, mutated
+from tests.mutate.executed import Executed, collect
+from tests.mutate.forks import BROKEN, in_forks, run_pytest
+from tests.mutate.mutants import MUTATED, Mutant, mutants, mutated
 
 ROOT = Path(__file__).resolve().parents[2]
-MUTATED = (
-    "calib/numerics",
-    "calib/uncertainty",
-    "calib/metrics",
-    "calib/calibrators",
-    "calib/analysis/verdict.py",
-    "calib/analysis/recommendation.py",
-    "calib/analysis/slices",
-    "calib/reports/disclosure.py",
+CONTROLS = 3  # mutants whose tests run without them too
+FILES = 10  # pytest imports them before their first test
+IMPORTED = (
+    *("numpy", "pandas", "scipy.stats", "scipy.optimize", "scipy.interpolate", "narwhals"),
+    *("sklearn.metrics", "sklearn.linear_model", "sklearn.isotonic", "sklearn.model_selection"),
+    *("plotly.graph_objects", "hypothesis", "hypothesis.extra.numpy"),
 )
-# Whole pages and pictures show a changed number late.
-NOT_ASKED = (
-    *("browser", "pages", "fuzz", "reproduce", "mutate", "figures", "ui", "golden", "store"),
-    "test_postgresql.py",  # it starts a server
-)
-# Scores and matrices share a package of the library; tests of matrices stand beside. Exports are
-# tested calibrator by calibrator, which they take from the registry.
-BESIDE = {"calibrators": ("multiclass", "exports"), "metrics": ("multiclass",)}
 CPU_SECONDS = 240  # an endless loop is noticed too
-BROKEN = 70  # no exit code of pytest
-NO_TESTS = 5  # of pytest: a module without examples has none
+
+
+def module_of(path: str) -> str:
+    """The name under which a file is imported."""
+    return ".".join(Path(path).with_suffix("").parts).removesuffix(".__init__")
 
 
 class _Mutating(importlib.abc.MetaPathFinder):
@@ -49,7 +45,7 @@ class _Mutating(importlib.abc.MetaPathFinder):
     def __init__(self, mutant: Mutant):
         self.mutant = mutant
         self.imported = False  # else the tests ran, and nothing was mutated
-        self.module = ".".join(Path(mutant.path).with_suffix("").parts).removesuffix(".__init__")
+        self.module = module_of(mutant.path)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, _target: ModuleType | None = None
@@ -74,84 +70,47 @@ class _Loader(importlib.machinery.SourceFileLoader):
         return compile(tree, self.path, "exec", dont_inherit=True)
 
 
-def tests_of(path: str) -> tuple[list[str], list[str]]:
-    """Test files that may notice a change of this file: its own, and those farther off."""
-    module = Path(path).with_suffix("")
-    name = ".".join(module.parts).removesuffix(".__init__")
-
-    def distance(test: Path) -> int:
-        if test.stem.startswith(f"test_{module.stem}"):
-            return 0
-        if test.parent.name in (module.parent.name, *BESIDE.get(module.parent.name, ())):
-            return 1
-        text = test.read_text(encoding="utf-8")
-        return 2 if f"{name} import" in text else 3
-
-    all_tests = [
-        test for test in Path("tests").rglob("test_*.py") if not set(test.parts) & set(NOT_ASKED)
-    ]
-    near = sorted((distance(test), str(test)) for test in all_tests)
-    return [path, *(test for far, test in near if far == 0)], [t for far, t in near if 0 < far < 3]
-
-
-def survivors(drawn: Sequence[Mutant], jobs: int) -> Iterator[Mutant]:
-    """The mutants whose tests all pass; each is tried in a process of its own."""
-    waiting: list[Mutant | None] = [None, *drawn]  # first: the same tests without a mutant
-    every = (test for one in drawn for part in tests_of(one.path) for test in part)
-    all_tests = (list(dict.fromkeys(every)), [])
-    running: dict[int, Mutant | None] = {}
-    while waiting or running:
-        while waiting and len(running) < jobs:
-            mutant = waiting.pop(0)
-            running[_start(tests_of(mutant.path) if mutant else all_tests, mutant)] = mutant
-        child, status = os.wait()
-        mutant = running.pop(child)
-        print(len(waiting) + len(running), "to go", end="\r", file=sys.stderr, flush=True)
-        if mutant is None and _noticed(status):
-            # Each mutant would look noticed.
-            raise SystemExit("The tests fail without any mutant: mend them first.")
-        if mutant is not None and not _noticed(status):
+def survivors(drawn: Sequence[Mutant], executed: Executed, jobs: int) -> Iterator[Mutant]:
+    """The mutants whose tests all pass."""
+    chosen = {mutant: executed.tests_of(mutant.path, mutant.lines) for mutant in drawn}
+    # A fork copies what Python's collector looks through.
+    gc.freeze()
+    for mutant, code in in_forks(drawn[:CONTROLS], lambda one: _run(None, chosen[one]), jobs):
+        if code != 0:
+            raise SystemExit(f"The tests of {mutant} fail without it: mend them first.")
+    for mutant, code in in_forks(drawn, lambda one: _run(one, chosen[one]), jobs):
+        # A test failed, a module or conftest.py could not be imported, or a loop did not end.
+        # Anything else is no answer of a test: it would notice every mutant.
+        if code not in {0, 1, 2, 4, -signal.SIGXCPU, -signal.SIGKILL}:
+            raise RuntimeError(f"pytest could not run: it ended with {code} for {mutant}")
+        if code == 0:
             yield mutant
 
 
-def _start(tests: tuple[list[str], list[str]], mutant: Mutant | None) -> int:
-    """Run the tests in a fork, of the mutant if there is one; return the fork's number."""
-    child = os.fork()
-    if child == 0:
-        code = BROKEN
-        try:
-            code = _run(tests, mutant)
-        finally:
-            os._exit(code)
-    return child
-
-
-def _run(tests: tuple[list[str], list[str]], mutant: Mutant | None) -> int:
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, 1)
-    os.dup2(silence, 2)
-    if mutant is not None:
+def _run(mutant: Mutant | None, files: list[list[str]]) -> int:
+    """Run the test files, a few at a time, until one fails."""
+    finder = _Mutating(mutant) if mutant else None
+    if finder:
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-        finder = _Mutating(mutant)
         sys.meta_path.insert(0, finder)
-    import pytest
+    for few in (files[start : start + FILES] for start in range(0, len(files), FILES)):
+        try:
+            _import_examples(few)
+        except Exception:
+            return 1
+        code = run_pytest([test for file in few for test in file])
+        if code != 0:
+            return code
+        if finder and not finder.imported:
+            return BROKEN
+    return 0
 
-    # plain: pytest would import a module of its command line itself, past the mutant.
-    options = ["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    codes = (int(pytest.main([*options, *part])) for part in tests if part)
-    code = next((code for code in codes if code not in {0, NO_TESTS}), 0)
-    return BROKEN if mutant is not None and not finder.imported else code
 
-
-def _noticed(status: int) -> bool:
-    """A test failed, a module or conftest.py could not be imported, or a loop did not end.
-
-    Anything else is no answer of a test: a run that never began would notice every mutant.
-    """
-    code = os.waitstatus_to_exitcode(status)
-    if code not in {0, 1, 2, 4, -signal.SIGXCPU, -signal.SIGKILL}:
-        raise RuntimeError(f"pytest could not run: it ended with {code}")
-    return code != 0
+def _import_examples(files: list[list[str]]) -> None:
+    """Import modules with examples: pytest would execute one again after its package has."""
+    for path in (file[0].partition("::")[0] for file in files):
+        if not path.startswith("tests"):
+            importlib.import_module(module_of(path))
 
 
 def sample(number: int, seed: int, only: str) -> list[Mutant]:
@@ -176,11 +135,12 @@ def main() -> None:
     os.chdir(ROOT)
     # Forks share these imports, and a fork must not inherit threads.
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-    for module in ("numpy", "pandas", "scipy.stats", "sklearn.metrics"):
-        __import__(module)
+    for module in IMPORTED:
+        importlib.import_module(module)
+    executed = collect(options.jobs)
     drawn = sample(options.mutants, options.seed, options.only)
     killed = len(drawn)
-    for mutant in survivors(drawn, options.jobs):
+    for mutant in survivors(drawn, executed, options.jobs):
         killed -= 1
         print(f"no test noticed {mutant}", flush=True)
     print(f"{killed} of {len(drawn)} mutants killed ({killed / len(drawn):.1%})")

@@ -6,6 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+MUTATED = (
+    "calib/numerics",
+    "calib/uncertainty",
+    "calib/metrics",
+    "calib/calibrators",
+    "calib/analysis/verdict.py",
+    "calib/analysis/recommendation.py",
+    "calib/analysis/slices",
+    "calib/reports/disclosure.py",
+)
 # Each has one partner: the nearest mistake that a person would make.
 PARTNERS = (
     (ast.Lt, ast.LtE),
@@ -30,6 +40,7 @@ class Mutant:
     line: int
     before: str
     after: str
+    lines: tuple[int, ...]  # whoever executes none of them cannot notice
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.before}  ->  {self.after}"
@@ -38,9 +49,10 @@ class Mutant:
 def mutants(path: str) -> list[Mutant]:
     """All mutants of a file, in its order."""
     tree = ast.parse(Path(path).read_text(encoding="utf-8"))
+    lines = _lines(tree)
     return [
-        Mutant(path, number, node.lineno, ast.unparse(node), ast.unparse(changed(node)))
-        for number, node in enumerate(_places(tree))
+        Mutant(path, number, at.lineno, ast.unparse(at), ast.unparse(changed(at)), tuple(lines[at]))
+        for number, at in enumerate(_places(tree))
     ]
 
 
@@ -87,8 +99,32 @@ def _places(node: ast.AST) -> Iterator[ast.AST]:
         if field in {"decorator_list", "annotation", "returns", "exc", "msg"}:
             continue
         for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST):
+            # strict= of zip only promises that both have the same length.
+            if isinstance(child, ast.AST) and getattr(child, "arg", None) != "strict":
                 yield from _places(child)
+
+
+def _lines(tree: ast.AST) -> dict[ast.AST, range | set[int]]:
+    """The lines of each node's statement; where that runs on import only, those that may use it.
+
+    A default is used by its function, a constant of the module by any function.
+    """
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    bodies = [range(one.body[0].lineno, (one.end_lineno or 0) + 1) for one in functions]
+    lines: dict[ast.AST, range | set[int]] = dict.fromkeys(ast.walk(tree), set().union(*bodies))
+    for function, body in zip(functions, bodies, strict=True):  # inner ones last
+        lines |= dict.fromkeys(ast.walk(function.args), body)
+        for node in (node for statement in function.body for node in ast.walk(statement)):
+            if isinstance(node, ast.stmt):
+                lines |= dict.fromkeys(ast.walk(node), _head(node))
+    return lines
+
+
+def _head(statement: ast.stmt) -> range:
+    """The lines of a statement without those inside of it."""
+    inside = getattr(statement, "body", None)
+    end = inside[0].lineno - 1 if inside else statement.end_lineno or 0
+    return range(statement.lineno, max(statement.lineno, end) + 1)
 
 
 def _changeable(node: ast.AST) -> bool:

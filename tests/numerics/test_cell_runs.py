@@ -28,6 +28,9 @@ def test_every_bin_is_made_of_whole_runs(name, weighted):
     runs = cell_runs(cells)
     assert len(runs) <= 8192 < len(cells)
     assert not runs.are_cells
+    thousandths = np.linspace(0.0, 1.0, 1001)[1:]  # there is room for them
+    reached = np.searchsorted(runs.low, thousandths, side="right") - 1
+    assert (runs.high[reached] <= thousandths)[reached >= 0].all()
     first = np.searchsorted(cells.score, runs.low)
     for strategy in ("uniform", "quantile"):
         for n_bins in range(2, 101):
@@ -57,3 +60,9 @@ def test_few_cells_stay_as_they_are():
     np.testing.assert_array_equal(runs.high, [0.0, 0.5, 1.0])
     np.testing.assert_array_equal(runs.rows, [1.0, 2.0, 1.0])
     np.testing.assert_array_equal(runs.positive, [0.0, 1.0, 1.0])
+
+
+def test_so_many_cells_as_are_allowed_stay_as_they_are():
+    cells = ScoreCells.from_arrays(RNG.random(N) < EVEN, EVEN)
+    assert cell_runs(cells, len(cells)).are_cells
+    assert not cell_runs(cells, len(cells) - 1).are_cells

@@ -42,6 +42,16 @@ def test_least_squares_over_all_rows_gives_nearly_the_same():
     np.testing.assert_allclose(recalibrated_probability(t, h, AT), expected, atol=2e-3)
 
 
+def test_the_curve_is_read_at_2000_steps():
+    """Of 2,000 rows the readings are the rows, and the fit is the paper's."""
+    t = np.arange(2001) / 2000
+    h = np.append(0.0, np.cumsum(np.random.default_rng(4).random(2000) < t[1:])) / 2000
+    knots = np.linspace(0, 1, 6)
+    basis = CubicSpline(knots, np.eye(6), bc_type="natural")
+    values = np.linalg.lstsq(basis(t), h, rcond=None)[0]
+    np.testing.assert_allclose(fit_cumulative_spline(t, h)(knots), values, atol=1e-12)
+
+
 def test_one_knot_is_refused(texts):
     with texts.raises(ValueError):
         fit_cumulative_spline(AT, AT, n_knots=1)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from calib.numerics.ridge import choose_ridge
@@ -134,3 +135,18 @@ def test_rows_that_a_line_separates_have_a_finite_fit():
     theirs = LogisticRegression(C=1e4, tol=1e-12, max_iter=10_000).fit(x, y)
     assert ours.coefficients == pytest.approx(theirs.coef_[0], rel=1e-3)
     assert ours.intercept == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-6])
+@pytest.mark.parametrize("positive", [(0, 0, 1, 0, 1), (1, 0, 0, 1, 0), (1, 1, 0, 1, 0)])
+def test_a_newton_step_that_goes_too_far_is_halved(positive, size):
+    """Whole steps run off to infinity for these rows, one of which is far from the others."""
+    x = np.array([-100.0, 0.0, 1.0, 2.0, 3.0])
+    weight = size * np.array([1.0, 1.0, 1.0, 1.0, 100.0])
+    y = np.array(positive, dtype=float)
+    lam = 0.01 * size
+    fit = choose_ridge(x[:, None], weight, weight * y, np.array([lam]), logistic=True)
+    rest = weight * (y - expit(fit.intercept + x * fit.coefficients))
+    # Where the penalised log loss is least, its derivatives vanish.
+    assert rest.sum() == pytest.approx(0.0, abs=1e-6 * size)
+    assert x @ rest == pytest.approx(lam * fit.coefficients[0], abs=1e-5 * size)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib.numerics.score_grid import (
+    FIRST,
     NARROW,
     ONE,
     PARTS,
@@ -69,3 +70,11 @@ def test_parts_of_a_cell_are_in_order(scores: list[float]) -> None:
     part = refined_keys(score, key)
     assert ((part >= 0) & (part < PARTS)).all()
     assert (np.diff(key * PARTS + part) >= 0).all()
+
+
+def test_the_highest_score_of_a_cell_lies_in_its_last_part() -> None:
+    keys = np.arange(FIRST - 500, FIRST - 1)
+    high = cell_bounds(keys)[1]
+    own = grid_keys(high) == keys  # the others are in the next cell, by rounding
+    assert own.sum() > 100
+    assert (refined_keys(high[own], keys[own]) == PARTS - 1).all()

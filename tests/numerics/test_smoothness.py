@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from calib.numerics import smoothed_rate
 from calib.numerics.penalized_logistic import PenalizedLogistic
 from calib.numerics.smoothed_rate import choose_smoothness
 from calib.numerics.splines import NaturalSpline
@@ -48,3 +49,17 @@ def test_the_path_goes_from_smooth_to_rough():
     assert (np.diff(found.lambdas) < 0).all()
     assert (np.diff(found.degrees) > 0).all()
     assert found.degrees[0] == pytest.approx(2.0, abs=0.05)
+
+
+def test_the_steps_of_all_fits_are_counted(monkeypatch):
+    steps, fit_logistic = [], smoothed_rate.fit_logistic
+
+    def counted(*args):
+        fit = fit_logistic(*args)
+        steps.append(fit.n_iter)
+        return fit
+
+    monkeypatch.setattr(smoothed_rate, "fit_logistic", counted)
+    found = path(X - 0.5)
+    assert len(steps) == len(found.losses) + 1  # the best one is fitted exactly
+    assert found.n_iter == sum(steps)

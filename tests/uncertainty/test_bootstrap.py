@@ -93,3 +93,9 @@ def test_the_noise_floor_of_clusters_is_that_of_their_number(copies):
     # Rows taken as independent would show half as much with four copies.
     floor = bootstrap.estimate(ks_error, kind="error").noise_floor
     assert floor == pytest.approx(np.mean(drawn), rel=0.1)
+
+
+def test_one_resample_is_allowed_and_none_is_not():
+    assert Bootstrap.from_arrays(*made(), n_replicates=1).estimate(ks_error, kind="error")
+    with pytest.raises(ValueError, match="n_replicates"):
+        Bootstrap.from_arrays(*made(), n_replicates=0)
