@@ -145,4 +145,5 @@ def test_one_class_has_no_area():
     rows = Predictions.from_arrays([1, 1], [0.2, 0.4]).view()
     assert math.isnan(auc_estimate(rows).value)
     nothing = np.full(2, math.nan)
+    np.testing.assert_array_equal(row_auc(rows.cells(), rows.outcome, rows.score), nothing)
     assert math.isnan(auc_difference(rows, nothing, nothing).value)

@@ -36,17 +36,25 @@ def test_standard_errors_are_those_of_the_estimating_equations(weight):
     assert fit.slope_high - fit.slope == pytest.approx(1.959963985 * fit.slope_error)
     assert fit.intercept - fit.intercept_low == pytest.approx(1.959963985 * fit.intercept_error)
 
+    # With the slope fixed at 1 the intercept alone has one equation.
+    p = expit(fit.intercept_only + logit(SCORE))
+    alone = np.sqrt(weight**2 @ (p * (1 - p))) / (weight @ (p * (1 - p)))
+    assert fit.intercept_only_error == pytest.approx(alone)
+    assert fit.intercept_only_high - fit.intercept_only == pytest.approx(1.959963985 * alone)
+
 
 def test_confidence_level():
     narrow = metrics.calibration_slope_intercept(OUTCOME, SCORE, confidence_level=0.5)
     assert narrow.slope_high - narrow.slope == pytest.approx(0.67448975 * narrow.slope_error)
 
 
-def test_likelihood_ratio():
-    fit = metrics.calibration_slope_intercept(OUTCOME, SCORE)
+@pytest.mark.parametrize("weight", [np.ones(400), WEIGHT])
+def test_likelihood_ratio(weight):
+    fit = metrics.calibration_slope_intercept(OUTCOME, SCORE, sample_weight=weight)
     fitted = expit(fit.intercept + fit.slope * logit(SCORE))
-    gain = metrics.log_loss(OUTCOME, SCORE) - metrics.log_loss(OUTCOME, fitted)
-    assert fit.statistic == pytest.approx(800 * gain, rel=1e-9)
+    before, after = (metrics.log_loss(OUTCOME, s, sample_weight=weight) for s in (SCORE, fitted))
+    effective = weight.sum() ** 2 / (weight @ weight)
+    assert fit.statistic == pytest.approx(2 * effective * (before - after), rel=1e-9)
     assert fit.p_value == pytest.approx(math.exp(-fit.statistic / 2))  # chi-square on 2 df
 
 

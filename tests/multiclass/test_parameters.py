@@ -52,6 +52,33 @@ def test_cross_validation_holds_noise_back(problem):
     assert loss(fitted) < loss(MatrixScaling().fit(scores[:200], label[:200]))
 
 
+def test_priors_of_100000_to_a_hundredth_of_a_row_are_tried_on_held_out_folds():
+    """Classes that depend on the others' scores are fitted best with hardly any prior."""
+    rng = np.random.default_rng(0)
+    scores = rng.dirichlet([1.0, 1.0, 1.0], 600)
+    eta = np.log(scores) @ np.array([[1, 0, 2], [2, 1, 0], [0, -2, 1]]) + [0, 1, -1]
+    label = (eta + rng.gumbel(size=eta.shape)).argmax(axis=1)
+    fitted = Dirichlet().fit(scores, label)
+    strength, losses = fitted.path_.T
+    prior_rows = [1e5, 1e4, 1e3, 100.0, 10.0, 1.0, 0.1, 0.01]
+    assert strength * 2 * 600 == pytest.approx(prior_rows)
+    assert fitted.strength_ == strength[6]
+    folds = np.array_split(np.random.default_rng(0).permutation(600), 5)
+    for k in (2, 4, 7):
+        held_out = []
+        for fold in folds:
+            rest = np.setdiff1d(np.arange(600), fold)
+            one = Dirichlet(strength=prior_rows[k] / 2 / 480).fit(scores[rest], label[rest])
+            p = one.predict(scores[fold])[np.arange(120), label[fold]]
+            held_out.append(-np.log(p).mean())
+        assert losses[k] == pytest.approx(np.mean(held_out), rel=1e-5)
+
+
+def test_the_search_ends_two_priors_after_the_best(problem):
+    path = Dirichlet().fit(problem[0][:200], problem[1][:200]).path_
+    assert len(path) == path[:, 1].argmin() + 3 < 8
+
+
 @pytest.mark.parametrize(
     "parameters",
     [

@@ -12,6 +12,7 @@ from calib.numerics.resampling import (
     error_interval,
     percentile_interval,
     reflected_interval,
+    student_factor,
 )
 
 N = 20_000
@@ -89,3 +90,18 @@ def test_reflected_and_percentile_intervals_mirror_each_other():
     assert (low, high) == tuple(5.0 + np.quantile(deviation, [0.05, 0.95]))
     mirrored = reflected_interval(5.0, deviation, 0.9)
     assert mirrored == pytest.approx((10.0 - high, 10.0 - low), abs=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.1, 0.3, 7e-5, 1e5 / 3])
+def test_half_a_row_is_rounded_up_in_any_unit_of_the_weights(unit):
+    """Weights 1, 1, 1, 1 and 2 count as 36 / 8 = 4.5 equal rows: as 5, with 0 to 5 positives."""
+    weight, weight_sq = np.array([6.0 * unit]), np.array([8.0 * unit**2])
+    noise = draw_noise(np.array([0.5]), weight, weight_sq, 2000, np.random.default_rng(0))
+    found = np.unique((noise / unit).round(9))
+    np.testing.assert_allclose(found, (np.arange(6) - 2.5) * np.sqrt(8 / 5), rtol=1e-8)
+
+
+def test_two_clusters_show_a_spread_and_one_shows_none():
+    rng = np.random.default_rng(0)
+    np.testing.assert_array_equal(student_factor(1, 50, rng), np.ones(50))
+    assert student_factor(2, 50, rng).std() > 0.5

@@ -93,3 +93,22 @@ def test_counted_numbers_are_cut_where_numpy_cuts_their_rows(n_ranges):
 
 def test_one_range_holds_all():
     assert range_names(np.empty(0)) == ["all"]
+
+
+def test_ranges_of_dates_have_days_or_where_these_agree_seconds():
+    hours = np.array(["2024-03-01T06:00", "2024-03-01T18:00", "2024-03-02T06:00"])
+    edges = hours.astype("datetime64[us]").astype(np.int64).astype(float)
+    assert range_names(edges[1:], dates=True) == [
+        "up to 2024-03-01",
+        "2024-03-01 to 2024-03-02",
+        "above 2024-03-02",
+    ]
+    assert range_names(edges[:2], dates=True) == [
+        "up to 2024-03-01T06:00:00",
+        "2024-03-01T06:00:00 to 2024-03-01T18:00:00",
+        "above 2024-03-01T18:00:00",
+    ]
+
+
+def test_no_values_have_no_quantiles():
+    assert len(_quantiles(np.empty(0), np.empty(0, dtype=int), range_levels(4))) == 0
