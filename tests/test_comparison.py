@@ -87,7 +87,7 @@ def test_a_group_is_never_split_over_the_folds():
     "kind", ["plain", "ties", "weights", "groups", "test rows", "folds", "groups in folds"]
 )
 def test_the_order_of_the_rows_makes_no_difference(kind):
-    n = 1500
+    n = 800
     rng = np.random.default_rng(8)
     named = {
         "weights": {"sample_weight": rng.gamma(2.0, 1.0, n)},

@@ -14,6 +14,7 @@ import yaml
 
 import calib
 from calib.testing import assert_calibrated
+from tests.rare import common_first
 
 ROOT = Path(__file__).parents[1]
 # Half of the rows are positive, and all say 0.25: KS error, ECE and log loss by hand.
@@ -77,7 +78,9 @@ def test_series_are_read_wherever_arrays_are(series):
         assert_calibrated(y, p, weight, max_ks=0.1)
 
 
-@pytest.mark.parametrize(("limit", "status"), [("0.3", 0), ("0.02", 1)])
+@pytest.mark.parametrize(
+    ("limit", "status"), common_first([("0.3", 0), ("0.02", 1)], [("0.02", 1)])
+)
 def test_the_action_checks_a_file_with_an_odd_name(limit, status, tmp_path):
     name = "it's $(touch hacked).csv"
     pd.DataFrame({"y": Y, "p": P}).to_csv(tmp_path / name, index=False)

@@ -18,6 +18,7 @@ from calib.crossfit.settings import default_settings
 from calib.loading.examples import EXAMPLES
 from calib.reports import Report, parts_of
 from calib.reports.command import command_line, library_call
+from tests.rare import common_first
 from tests.reports.conftest import MOMENT, site_frame
 
 PLATT = calib.Settings(methods=("platt",))
@@ -166,7 +167,7 @@ CASES = {
     "logits": (
         "net.npz",
         {"outcome": "y", "class_columns": "logits_*", "transform": "softmax", "weight": "w"},
-        None,
+        calib.Settings(view="top:1", methods=("temperature",)),
         {},
         {},
     ),
@@ -215,7 +216,7 @@ def test_what_is_printed_makes_the_same_report(case, folder, monkeypatch):
     assert by_command(report) == report.json()
 
 
-@pytest.mark.parametrize("case", ["everything", "hostile"])
+@pytest.mark.parametrize("case", common_first(["everything", "hostile"], ["hostile"]))
 def test_a_shell_takes_the_printed_command(case, folder):
     report = made(folder, case)
     # Where the project is not installed, the command is the module's.

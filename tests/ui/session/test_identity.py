@@ -1,0 +1,35 @@
+"""Who may delete and restore a report, where people sign in."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from calib.ui.session import identity
+from calib.ui.session.session import Session
+
+ADA = {"email": "ada@example.org", "email_verified": True, "name": "Ada Lovelace"}
+PEOPLE = {
+    "owner": {**ADA, "sub": "ada"},
+    "another": {"email": "grace@example.org", "email_verified": True, "sub": "grace"},
+    # An address that nobody has verified is no identity.
+    "unverified": {**ADA, "sub": "mallory", "email_verified": False},
+    "admin": {"email": "root@example.org", "email_verified": True, "sub": "root"},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "may"), [("owner", True), ("another", False), ("unverified", False), ("admin", True)]
+)
+def test_owners_and_admins_may_delete_and_restore(name, may, monkeypatch):
+    known = {"iss": "https://id.example.org", "is_logged_in": True, **PEOPLE[name]}
+    user = SimpleNamespace(get=known.get, to_dict=lambda: known)
+    monkeypatch.setattr(identity, "is_configured", lambda: True)
+    monkeypatch.setattr(identity.st, "user", user)
+    monkeypatch.setenv("CALIB_ADMINS", "root@example.org")
+    owned = SimpleNamespace(id="1", owner="ada@example.org")
+    deleted = SimpleNamespace(report_id="1", deleted_by="ada@example.org")
+    assert identity.may_delete(Session(), owned) is may
+    assert identity.may_restore(Session(), deleted) is may
+    monkeypatch.setenv("CALIB_READ_ONLY", "1")
+    assert not identity.may_delete(Session(), owned)
+    assert not identity.may_restore(Session(), deleted)
