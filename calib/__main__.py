@@ -27,7 +27,7 @@ def main() -> int:
             # Python waits for threads. A person who interrupts again waits no longer.
             signal.signal(signal.SIGINT, _leave)
     if status == INTERRUPTED:
-        # At Python's end an engine would list what its interrupted threads still hold.
+        # When Python ends, an engine would list the objects that interrupted threads still hold.
         atexit._run_exitfuncs()
         _leave()
     return status

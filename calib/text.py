@@ -178,7 +178,7 @@ def decimals(estimate: Estimate, most: int = 4) -> int:
     (3, 4, 1)
     """
     half = (estimate.high - estimate.low) / 2.0
-    # Without an interval, or one without a width, nothing is known.
+    # Without an interval, or with an interval of width 0, the digits are not known.
     if not (math.isfinite(half) and half > 0.0):
         return most
     return min(most, max(0, 1 - math.floor(math.log10(half))))

@@ -14,7 +14,7 @@ from calib.ui.reliability.sensitivity import SENSITIVITY_READING, sensitivity_se
 from calib.ui.session import choices, state
 from calib.ui.session.session import Session
 
-# More methods in one diagram are hard to tell apart.
+# More methods in one diagram are hard to distinguish.
 MAX_TOGETHER = 2
 
 session = frame.begin("Reliability")
@@ -134,7 +134,7 @@ def bins_table(model: Model, shown: tuple[str, ...]) -> None:
 
 models = frame.models(session)
 chosen = widgets.methods_shown(session, models[0].analysis)
-# Fewer bins must be in reach where there are too many to draw.
+# If there are too many bins to draw, the control for fewer bins must be visible.
 first = models[0].analysis.methods[chosen[0]].reliability
 explored = explorer.can_show(models) and not words.undrawn(first)
 if not explored:

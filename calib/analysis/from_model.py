@@ -14,7 +14,7 @@ from calib.core.checks import check_score_matrix
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
 
-# More labels would not be read.
+# A longer list of labels in a message would not be read.
 MAX_LISTED = 5
 
 
@@ -179,7 +179,7 @@ def _codes(labels: NDArray[Any], classes: Sequence[object], n_classes: int) -> N
 
 
 def _listed(classes: Sequence[object]) -> str:
-    # NumPy's own numbers and strings would be written with their types.
+    # NumPy scalars would be printed with their types.
     names = [repr(label.item() if isinstance(label, np.generic) else label) for label in classes]
     more = len(names) - MAX_LISTED
     return ", ".join(names[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")

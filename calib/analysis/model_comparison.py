@@ -262,7 +262,7 @@ def _relative_to(scored: _Scored, reference: _Scored) -> ModelScores:
 def _same_rows(first: Data, second: Data) -> bool:
     """Whether two sets of rows are equal in everything except the scores."""
     if not (isinstance(first, Predictions) and isinstance(second, Predictions)):
-        return False  # counts do not say which row of one is which row of the other
+        return False  # counts do not identify rows
     if len(first) != len(second):
         return False
     columns = ("outcome", "weight", "test", "group", "fold")

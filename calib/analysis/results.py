@@ -260,7 +260,7 @@ class LiveAnalysis(Analysis):
 
     def _repr_html_(self) -> str | None:
         """The report as a page in a frame, for notebooks. None if there are too few rows."""
-        # Reports know the analysis, which must not know them: they are found by their name.
+        # Reports import the analysis, so the analysis must import reports only here.
         try:
             shown: str = import_module("calib").report(self)._repr_html_()
         except ValueError:

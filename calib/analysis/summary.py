@@ -74,7 +74,7 @@ def added_metrics(settings: Settings) -> tuple[str, ...]:
 
 # Below, even resampled clusters do not show how clusters vary.
 FEW_CLUSTERS = 40
-# How the warning begins that says what cells of several scores change.
+# First words of the warning about the effect of cells with several scores.
 GROUPED = "Scores are grouped into"
 # Of a class in the heading of a column.
 LONGEST_NAME = 24

@@ -237,7 +237,7 @@ def _kind(
 ) -> Kind:
     """The kind of miscalibration, from the cumulative curve if its tests reject, or the slope."""
     by_curve = any(key in rejected for key in BY_CURVE)
-    # Bounds that cannot be estimated are NaN, and tell nothing.
+    # Bounds that cannot be estimated are NaN.
     stretched = slope.high < 1.0 or slope.low > 1.0
     # Gaps of ten groups have no direction: more than a line explains, they alternate.
     groups = min(rejected, key=lambda key: tests[key].p_value) == "hosmer_lemeshow"

@@ -61,7 +61,7 @@ class Beta(IncreasingSigmoid):
         return columns if self.free_ else [columns[0] + columns[1]]
 
     def _fit_rows(self, scores: FloatArray, positive: FloatArray, weight: FloatArray) -> None:
-        # Two scores cannot tell a from b: they are then equal.
+        # With two scores a and b are not identified: they are set equal.
         self.free_ = not ((scores == scores.min()) | (scores == scores.max())).all()
         super()._fit_rows(scores, positive, weight)
 

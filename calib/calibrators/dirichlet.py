@@ -17,7 +17,7 @@ Penalty = Literal["odir", "l2"]
 N_FOLDS = 5
 # As the weight, in rows, of a prior: from hardly free to hardly held.
 PRIOR_ROWS = 10.0 ** np.arange(5.0, -2.1, -1.0)
-# More rows than this tell no more about how strong a prior ought to be.
+# More rows than this do not improve the choice of the strength.
 MAX_ROWS = 20_000
 # On the way only the held-out loss is read.
 PATH_TOLERANCE = 1e-8

@@ -17,7 +17,7 @@ from calib.numerics.elementary import exp, log
 from calib.numerics.splines import Pieces
 from calib.numerics.transforms import MACHINE_EPSILON, compact_slope
 
-# An array of floats, or the record of a column: whatever has + - * / < >= and so on.
+# An array of floats or the record of a column: anything with arithmetic and comparisons.
 Column = Any
 Scale = Literal["score", "logit", "compact_logit"]
 Link = Literal["none", "sigmoid"]

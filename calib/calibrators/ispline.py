@@ -23,7 +23,7 @@ DEGREE = 3
 MIN_RISE = 1e-3
 # Of knots, on an axis of length 1.
 MIN_GAP = 1e-4
-# Settles coefficients of which the data say nothing; nothing to those of which they do.
+# It determines coefficients that the data do not, and has no visible effect on the others.
 RIDGE = 1e-3
 
 

@@ -178,7 +178,7 @@ class TopSpline(MatrixCalibrator):
     def _map(self, scores: FloatArray) -> FloatArray:
         ranked = leading_classes(scores, len(self.splines_))
         first = self._first(np.take_along_axis(scores, ranked, axis=1))
-        # The least float stands for 0, so that zeros can take a share where nothing else can.
+        # The smallest float replaces 0, so that zeros can get a share if all others are zero, too.
         rest = scores + SMALLEST
         np.put_along_axis(rest, ranked, 0.0, axis=1)
         left = np.maximum(1.0 - first.sum(axis=1), 0.0)

@@ -82,7 +82,7 @@ class PiecewiseLinear(Calibrator):
         found = quantile_cells(cells, np.linspace(0.0, 1.0, self.n_keypoints))
         chosen = cells.score[np.unique(np.append(found, len(cells) - 1))]
         buckets = into_buckets(cells.score, cells.weight, cells.positive)
-        # An end keypoint beyond all buckets would be an extrapolation, down to 0 or up to 1.
+        # An end keypoint beyond all buckets would extrapolate, down to 0 or up to 1.
         self.keypoints_ = np.unique(np.clip(chosen, buckets.x[0], buckets.x[-1]))
         self.values_ = self._best(buckets.x, buckets.weight, buckets.positive)
 

@@ -17,7 +17,7 @@ from calib.numerics.splines import NaturalSpline, choose_knots
 from calib.numerics.transforms import compact_logit, default_epsilon, sigmoid
 
 MAX_KNOTS = 100
-# Scores that span less than this on the axis are one score: a slope between them means nothing.
+# Scores in a range smaller than this on the axis count as one score: a slope has no meaning.
 SHORTEST_AXIS = 1e-12
 
 

@@ -93,7 +93,7 @@ def _run(given: argparse.Namespace) -> int:
     except (ValueError, OSError) as error:
         return _refused(given, _sentence(error))
     except Exception:
-        # Python's own status for this is 1, which a pipeline would read as a broken limit.
+        # Python's own exit status is 1, which a pipeline would read as an exceeded limit.
         traceback.print_exc()
         return FAULT
     return status

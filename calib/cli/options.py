@@ -36,7 +36,7 @@ EXAMPLE = "example:"
 # Arguments that name a file to read; "-" is standard input.
 INPUTS = ("predictions", "test", "first", "second", "file", "sources")
 PIPED = "standard-input"
-# How a file begins -> its usual ending, by which some readers know it.
+# First bytes of a file -> its usual suffix, by which some readers recognise it.
 BEGINNINGS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x1f\x8b": ".csv.gz", b"{": ".json"}
 
 
@@ -384,7 +384,7 @@ def _ending(path: Path, name: str) -> str:
     with path.open("rb") as file:
         first = file.read(8)
     found = (ending for start, ending in BEGINNINGS.items() if first.startswith(start))
-    # An engine knows text by its name alone.
+    # An engine recognises text only by the name of its type.
     return next(found, ".csv" if name == "sources" else "")
 
 

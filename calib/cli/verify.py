@@ -78,5 +78,5 @@ def _is_report(path: Path) -> bool:
     try:
         data = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
-        return False  # what is wrong with it, the reader of exports says
+        return False  # the reader of exports then describes the error
     return isinstance(data, dict) and "analysis" in data

@@ -31,7 +31,7 @@ COLUMN_TYPES: Mapping[str, type] = {
     "low": np.float64,
     "high": np.float64,
 }
-# A forged file of a few kilobytes may say that it holds any number of them.
+# A forged file of a few kilobytes can claim any number of entries.
 MAX_ENTRIES = 20_000_000
 
 
@@ -161,7 +161,7 @@ def _check_cells(cells: CellTable, strata: Strata, n_parts: int) -> None:
         raise ValueError("Cells must have rows, weights above 0 and scores within [0, 1].")
 
 
-# Columns that follow from others where each cell is one score, and where no row is weighted.
+# Columns that follow from others if each cell is one score, and if rows have no weights.
 OF_ONE_SCORE = ("low", "high", "score_sum")
 OF_WEIGHTS = ("weight", "weight_sq")
 # What is known of cells besides them, by the kind that JSON has for it.

@@ -60,7 +60,7 @@ class CountedRows(Locked):
     # shape (k,): cells, increasing: see `calib.numerics.cell_table.CellTable`.
     keys: IntArray | None = None
     exact: bool = True  # whether each cell is one score
-    entry: IntArray | None = None  # entry of each row that was counted, where no cell names it
+    entry: IntArray | None = None  # entry of each counted row, if it cannot be found by its cell
     # Where scores lie within the cells; None where each cell is one score.
     spread: Spread | None = None
 

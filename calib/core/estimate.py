@@ -32,7 +32,7 @@ class Estimate:
     value: float
     low: float = float("nan")
     high: float = float("nan")
-    # The NaN of most numbers would make them unlike themselves.
+    # NaN is not equal to itself, so a field with NaN would make equal estimates unequal.
     noise_floor: float = field(default=float("nan"), compare=False)
     resolution: float = 0.0
 

@@ -18,7 +18,7 @@ NONE = -1  # a stratum without a split, a fold or a cluster
 class Part:
     """A part of the data that is counted: rows of a model, or rows with one value of a column."""
 
-    model: str = ""  # "" where there is one model
+    model: str = ""  # "" if there is only one model
     # Slice or time column and its value; "" for all rows.
     column: str = ""
     value: str = ""

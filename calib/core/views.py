@@ -80,7 +80,7 @@ class BinaryView(Locked):
         """Number of equally weighted rows per entry. None if entries are rows or have clusters."""
         if self.count is None or self.group is not None:
             return None
-        # Of rows that weigh nothing it is their number, to the last bit.
+        # Without weights this is exactly the number of rows.
         return self.count if self.weight is None else self.weight**2 / self.squared_weights
 
     def cells(self) -> ScoreCells:

@@ -164,7 +164,7 @@ class CrossFitted:
         """
         own = self._counted_entry
         entry = np.empty(len(own), dtype=np.int64)
-        # Entries stand in the order of what they are parts of.
+        # Entries are in the order of the counted entries to which they belong.
         count = self.rows.counts.astype(np.int64)
         entry[np.argsort(own, kind="stable")] = np.repeat(np.arange(len(count)), count)
         return self.scores[key][entry]

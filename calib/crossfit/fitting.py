@@ -76,7 +76,7 @@ def cross_fit(
     kept = still_valid(earlier, settings, create, ("view", "n_folds", "seed"))
     missing = tuple(key for key in settings.methods if key not in kept)
     if given is not None and counted.entries.group is not None:
-        # Numbered by what they hold, so that resamples of a slice know no order of clusters.
+        # Numbered by content, so that resamples do not depend on the order of clusters.
         given = replace(given, group=counted.entries.group[counted.find(given)])
     by_rows = _by_folds if counted.entries.test is None else _by_split
     fresh = by_rows(counted, given, missing, settings, progress, n_replicates)

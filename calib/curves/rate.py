@@ -161,7 +161,7 @@ def _band(
     return sigmoid(middle), sigmoid(middle - half), sigmoid(middle + half)
 
 
-# A band is drawn from this many buckets of neighbouring scores: finer ones change nothing seen.
+# A band is drawn from this many buckets of neighbouring scores. More have no visible effect.
 BAND_BUCKETS = 256
 MAX_BLOCKS = 300
 FEW_OF_AN_OUTCOME = 5.0

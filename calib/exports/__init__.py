@@ -108,7 +108,7 @@ class Offer:
     content: bytes  # of the file; empty where something must be installed first
     code: str  # the part that a person reads: the text without its test values; empty for ONNX
     run: Run | None  # how it was tried; None for JSON, which is read by NumPy alone
-    missing: str = ""  # what to install, in a sentence; empty where nothing is missing
+    missing: str = ""  # what to install, in a sentence; "" if nothing is missing
 
     @property
     def row(self) -> dict[str, str | int | bool]:

@@ -119,7 +119,7 @@ def _data(analysis: Analysis) -> Json:
 
 
 def _versions() -> dict[str, str]:
-    # By name: the package's front door knows this module.
+    # By name, because the package's __init__ imports this module.
     found = {"calib": __version__, "numpy": np.__version__, "scipy": scipy.__version__}
     return found | {"python": platform.python_version()}
 

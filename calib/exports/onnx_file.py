@@ -16,7 +16,7 @@ IR_VERSION = 8
 INT64 = 7  # TensorProto.INT64
 OPERATORS = {"add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "lt": "Less", "gt": "Greater"}
 OPERATORS |= {"where": "Where", "floor": "Floor"}
-# All that is ever written: nothing else is run, whoever wrote the file.
+# The operators that calib writes. A model with any other operator is not run.
 KNOWN = {*OPERATORS.values(), "Pow", "Log", "Gather", "Cast", "GreaterOrEqual", "Greater"}
 KNOWN |= {"LessOrEqual", "And", "Unsqueeze", "Concat"}
 HOW_TO_INSTALL = 'pip install "calib[onnx]"'
@@ -114,7 +114,7 @@ class _Graph:
         bits = len(pieces.edges).bit_length()
         edges = np.full(2**bits - 1, np.inf)
         edges[: len(pieces.edges)] = pieces.edges
-        # x minus itself gives an index to every row, also where there is one piece only.
+        # x minus itself gives an index for every row, even if there is only one piece.
         zero = self.add("Sub", x, x)
         place = self.add("Cast", zero, to=INT64)
         one = self.constant(np.array(1, dtype=np.int64))

@@ -27,7 +27,7 @@ MATERIALIZED = ("duckdb", "postgres", "sqlite")
 # There a number such as 1e-3 is a decimal, not a double.
 DECIMAL = ("postgres", "redshift")
 TINY = "1e-307"
-HERE = ("duckdb", "sqlite")  # engines that are always at hand
+HERE = ("duckdb", "sqlite")  # engines that are always installed
 PLAIN = re.compile("[a-z_][a-z0-9_]{0,62}")
 STEP = re.compile(r"(\),|\)) ((?:calib_\d+ AS|SELECT \*,) ?)")
 SHORT_DIGITS = 15  # that every reader of numbers reads to the last bit

@@ -40,7 +40,7 @@ def axis(title: str = "", **options: Any) -> Axis:
 
 def count_axis(title: str, highest: float, **options: Any) -> Axis:
     """An axis of rows, from none to the highest number."""
-    # Below a thousand the prefix would be one of fractions: 500m for a half.
+    # Below a thousand the SI prefix would be a fraction: 500m for 0.5.
     shown = "~s" if highest >= 1000.0 else "~g"
     return axis(title, rangemode="tozero", fixedrange=True, tickformat=shown, **options)
 

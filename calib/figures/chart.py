@@ -19,7 +19,7 @@ from calib.figures.panels import Panels
 from calib.figures.theme import CONFIG, LIGHT
 
 if TYPE_CHECKING:
-    # Plotly is slow to import, and nothing here needs it before a figure is asked for.
+    # Plotly is slow to import, and is needed only when a figure is made.
     from plotly.basedatatypes import BaseFigure
     from plotly.graph_objects import Figure as Figure
 

@@ -18,9 +18,9 @@ from calib.text import escaped, number, shortened, with_interval
 
 PANEL, GAP = 130, 34
 MAX_PANELS, MAX_TICKS = 4, 6
-# Intervals of neighbours that lie over each other are hard to tell apart.
+# Overlapping intervals of neighbours are hard to distinguish.
 STEP = 0.012
-# From so many times the first checkpoint on, the last one would leave no room for the others.
+# If the last checkpoint is this many times the first, a linear axis leaves no room for others.
 LOG_FROM = 30.0
 
 

@@ -79,7 +79,7 @@ def cumulative_chart(
 def _panel(result: MethodResult, panel: int, left: bool) -> Panel:
     title, across, upward = PANELS[panel]
     x, y = _ranges(result, panel)
-    # Ticks of the right panels stand on their right: on a phone there is no room between panels.
+    # Ticks of the right panels are on their right side: a phone has no room between panels.
     words, side = (upward, "left") if left else ("", "right")
     return Panel(
         axis(across, range=x), axis(words, range=y, side=side), f"<b>{title}</b>", square=True

@@ -26,7 +26,7 @@ from calib.numerics.few_cells import cell_runs
 from calib.uncertainty import FoldScores, function_interval
 
 HERE = Path(__file__).parent
-# What a single cell says by its score and its weights, a run of several cells does not.
+# Facts that follow from the score and weights of a single cell, but not of a run of cells.
 _OF_RUNS = ("low", "score_sum", "variance")
 
 
@@ -78,7 +78,7 @@ def explorer_data(
     >>> data["methods"]["uncalibrated"]["label"], "cells" in data["methods"]["beta"]
     ('Uncalibrated', False)
     """
-    # The script writes text as it is; plotly's must be escaped.
+    # The script writes plain text; text for Plotly must be escaped.
     across, upward = map(unescape, axis_titles(analysis))
     level = analysis.settings.confidence_level
     drawn = {

@@ -66,7 +66,7 @@ def _draw(
     import kaleido
 
     drawn = []
-    # MathJax would be fetched from the network.
+    # Without this option MathJax would be loaded from the network.
     kaleido.start_sync_server(n=1, mathjax=False, silence_warnings=True)
     try:
         for number, chart in enumerate(charts, 1):

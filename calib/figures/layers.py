@@ -280,7 +280,7 @@ def dots(
         "mode": "lines+markers" if joined else "markers",
         "line": {"color": faded(color, 0.6), "width": 1, "dash": of.style.dash},
         "error_y": whiskers(y, low, high, faded(color, 0.7), width=of.style.cap),
-        # A click selects a dot; the others stay as they are.
+        # A click selects a dot. The others keep their look.
         "unselected": {"marker": {"opacity": 1.0}},
         # Which bin was selected: its position in the curve, and the curve's method.
         "customdata": [[position, of.key] for position in range(len(y))],

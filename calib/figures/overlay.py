@@ -14,7 +14,7 @@ from calib.figures.theme import GREY, MethodStyle
 from calib.text import escaped, shortened
 
 SIDE = 330
-# What is laid over each other is no method, but no more colours are told apart.
+# Curves here are not methods, but more colours could not be distinguished.
 STYLES = (
     MethodStyle("#56B4E9", "solid", "circle"),
     MethodStyle("#D55E00", "dash", "square"),

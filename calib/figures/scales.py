@@ -15,7 +15,7 @@ from calib.numerics.arrays import FloatArray
 AxisKind = Literal["linear", "logit"]
 TAIL_TICKS = tuple(10.0**-k for k in range(1, 10))
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-# More would run into each other on a phone.
+# More labels would overlap on a phone.
 MAX_LABELS = 7
 # Log-odds of 0 and 1 where a line passes through them: no double but these lies farther out.
 FAR = 750.0

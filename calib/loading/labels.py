@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from calib.loading.numbers import MISSING_WORDS
 from calib.numerics.arrays import BoolArray, IntArray, chunks
 
-# Labels that say that the outcome is not known.
+# Labels that mean "unknown outcome".
 UNKNOWN_WORDS = (MISSING_WORDS - {""}) | {
     *("?", "??", "unknown", "unk", "undefined", "undetermined", "missing", "(missing)"),
     *("n.a.", "not available", "not known", "nil"),
@@ -30,7 +30,7 @@ class Labels:
     """A column as labels."""
 
     codes: IntArray  # index into `values`; -1 where a cell is missing
-    values: NDArray[Any]  # the distinct values, in increasing order where they have one
+    values: NDArray[Any]  # the distinct values, in increasing order if they have an order
 
     def __len__(self) -> int:
         return len(self.values)
@@ -117,7 +117,7 @@ def folded(labels: Labels) -> Labels:
     if len(distinct) == len(labels):
         return labels
     spelled = np.zeros(len(distinct), dtype=np.int64)
-    # The last one written stands: the commonest.
+    # The last assignment wins: the most common one.
     for code in np.argsort(labels.counts(), kind="stable"):
         spelled[merged[code]] = code
     lookup = np.append(merged, -1).astype(np.int64)

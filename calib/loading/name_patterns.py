@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# Most telling first: the earlier a pattern stands, the stronger it is.
+# Strongest patterns first.
 OUTCOME_NAMES = (
     r"y_?true|true_?(label|class|y)|ground_?truth|gt",
     r"y|labels?|targets?|outcomes?|actuals?|truth|observed|obs|response|class|event|observation",
@@ -21,7 +21,7 @@ SCORE_NAMES = (
     r".*(score|pred|risk|logit).*|p_.*",
 )
 PREDICTED_NAMES = (r"(y_?)?pred(icted|iction)?s?(_(label|class))?|(top_?1|label_pred|class_pred)",)
-# Arrays of one score per class; one of class names; columns that tell several models apart.
+# Arrays of one score per class; an array of class names; columns that name the model of a row.
 SCORE_ARRAYS = (
     r"(y_?)?(probs?|probas?|probabilities|softmax)|y_?(scores?|hat)|scores|p",
     r"(y_?)?(logits|preds?|predictions|outputs?)|log_?probs?",
@@ -45,7 +45,7 @@ TIME_NAMES = (
 # Ids: of rows, and those that many rows may share.
 OWN_IDS = r"(row|case|sample|record|obs|observation|example|instance|prediction)?_?id|uuid|guid"
 ID_NAMES = rf"{OWN_IDS}|.*_id"
-# Codes written as numbers are slices only where the name says so.
+# Numeric codes are slices only if the name shows it.
 SLICE_NAMES = (
     r"race|ethnicity|sex|gender|region|country|state|site|segment|cohort|class|category|type",
     r"season|year|quarter|month|weekday",

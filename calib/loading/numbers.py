@@ -14,7 +14,7 @@ from calib.numerics.arrays import FloatArray, IntArray
 MISSING_WORDS = {"", "na", "n/a", "#n/a", "nan", "null", "none", "-", "."}
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?(inf|infinity)", re.IGNORECASE)
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+(e[-+]?\d+)?", re.IGNORECASE)
-# These marks separate thousands and nothing else.
+# These marks are used only to separate thousands.
 GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}([ '’_\u00a0\u202f]\d{3})+([.,]\d+)?")
 GROUP_MARK = re.compile(r"[ '’_\u00a0\u202f]")
 # 1,234 is 1234 or 1.234; 0,234 and 12,34 can only be fractions.
@@ -97,7 +97,7 @@ def _unclear(cells: list[str], decimal: str | None, commas: bool, *, points: boo
         return [False] * len(cells)
     kinds = [mark_of(cell) for cell in cells]
     point = points or "." in kinds
-    # Fractions that can be nothing else tell the mark of a column, if there is one mark only.
+    # Numbers that must be fractions show the decimal mark of a column, if there is only one mark.
     doubtful = {"thousands"}
     if point or "," not in kinds:
         doubtful.add("comma")
@@ -130,7 +130,7 @@ def _read_cell(cell: str, decimal: str | None) -> float:
         plain = GROUP_MARK.sub("", plain)
     if decimal is None:
         grouped = next((mark for mark in THOUSANDS if THOUSANDS[mark].fullmatch(plain)), None)
-        # One mark alone is a decimal mark until a person says otherwise.
+        # A single mark is read as a decimal mark unless a person states the opposite.
         if grouped and not any(each.fullmatch(plain) for each in UNCLEAR.values()):
             decimal = grouped
         else:

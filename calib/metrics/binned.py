@@ -88,7 +88,7 @@ def _squared_gap(bins: Bins, rows: FloatArray | None) -> float:
     squares = np.square(bins.gap)
     if rows is not None:
         spare = rows - 1.0
-        # One row, or one of several that carries all the weight, tells nothing of its own noise.
+        # The noise cannot be estimated from one row, or if one row has all the weight.
         several = spare > 1e-9
         noise = bins.observed * (1.0 - bins.observed) / np.where(several, spare, 1.0)
         squares = np.where(several, squares - noise, 0.0)

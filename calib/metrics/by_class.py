@@ -119,7 +119,7 @@ def _cluster_effect(
 
 # The Brownian limit needs rows, as for the binary test, and outcomes that can vary.
 FEW_ROWS, LITTLE_SPREAD = 100, 25.0
-# With fewer rows of a class, came or expected, it is shown and not judged.
+# A class with fewer observed and expected rows is shown but not tested.
 FEW_OF_A_CLASS = 30
 
 
@@ -269,7 +269,7 @@ def _p_values(errors: ClassErrors, largest: float, n_rows: int) -> FloatArray:
     limit = np.array([supremum_survival(x) for x in (errors.ks / sigma).tolist()])
     exponent = errors.ks**2 / (2.0 * (sigma**2 + largest * errors.ks / 3.0))
     bound = np.minimum(2.0 * np.exp(-exponent), 1.0)
-    # Where few rows are in doubt one of them can make a step: the limit would reject too often.
+    # If few rows are uncertain, one row can be a large step: the limit would reject too often.
     return np.where(sigma >= largest * np.sqrt(LITTLE_SPREAD), limit, bound)
 
 
@@ -277,6 +277,6 @@ def _p_values_by_cluster(errors: ClassErrors, largest: float, n_clusters: int) -
     """By the Brownian limit, widened by the design effect and with Student's tails."""
     sigma = np.sqrt(errors.effect) * np.maximum(errors.sigma, 1e-300)
     limit = np.array([supremum_by_cluster(x, n_clusters) for x in (errors.ks / sigma).tolist()])
-    # A cluster's step is as many rows' as the effect says.
+    # A cluster can be a step of as many rows as the design effect.
     enough = sigma >= largest * errors.effect * np.sqrt(LITTLE_SPREAD)
     return np.where(enough, limit, np.nan)

@@ -115,7 +115,7 @@ def hosmer_lemeshow_test(
 def chi_square(groups: Bins, gap: FloatArray) -> FloatArray:
     """The test statistic of gaps of shape (g,) or (g, r)."""
     spread = groups.mean_score * (1.0 - groups.mean_score)
-    # A group of certain scores has no spread: right, it adds nothing; wrong, it settles the test.
+    # A group of scores 0 or 1 has no variance: if right, it adds 0; if wrong, infinity.
     certain = spread < ROUNDING
     terms = (groups.effective_rows / np.where(certain, 1.0, spread)) @ np.square(gap)
     wrong = np.abs(gap[certain]).max(axis=0, initial=0.0) > ROUNDING

@@ -109,7 +109,7 @@ def _likelihood_ratio(cells: ScoreCells, loss: float) -> float:
 
 Number = tuple[float, float]  # estimate, standard error
 NOTHING: Number = (math.nan, math.nan)
-# Mean of p (1 - p): below, every fitted probability is certain and no number can be told.
+# Mean of p (1 - p). Below it every fitted probability is 0 or 1, and nothing is estimable.
 NO_INFORMATION = 1e-12
 
 

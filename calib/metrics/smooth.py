@@ -117,7 +117,7 @@ STEPS = 128
 FIRST_GRID = 4096
 # Reached by errors below 1.3e-4.
 FINEST_GRID = 2**20
-# A grid of fewer steps in a bandwidth would lack waves of the kernel.
+# With fewer grid steps per bandwidth, terms of the kernel's series would be missing.
 MIN_STEPS = 3.0
 TOLERANCE = 1e-9
 ROUNDING = 1e-12

@@ -73,7 +73,7 @@ def inverse_band(factor: FloatArray) -> FloatArray:
     In one row, as `gram_products` stacks them; those off the main one count twice, for both sides.
     """
     bands, k = factor.shape
-    # The whole factor, though mostly 0: columns of the inverse would be solved one by one.
+    # The full factor is used, although it is mostly 0, because the inverse is then one solve.
     whole = np.zeros(k * k)
     for offset in range(min(bands, k)):
         whole[offset : k * (k - offset) : k + 1] = factor[offset, : k - offset]

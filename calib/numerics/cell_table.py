@@ -29,7 +29,7 @@ class CellTable(Locked):
     """Entries of a common stratum, score cell and outcome; arrays of shape (e,)."""
 
     exact: bool  # whether each cell holds one score
-    stratum: IntArray  # which part of the data the entry belongs to
+    stratum: IntArray  # the part of the data to which the entry belongs
     # Cell: the bits of its score where cells are exact, else 65 times the key of the grid, plus 1 +
     # the part of a cell that is cut in 64.
     key: IntArray
@@ -313,5 +313,5 @@ def merge_entries(table: CellTable) -> CellTable:
         high=np.maximum.reduceat(table.high, starts),
         **add,
     )
-    # A product, as rows are counted: a sum of products would round in another way.
+    # A product, as when rows are counted: a sum of products is rounded differently.
     return replace(merged, score_sum=merged.low * merged.weight) if merged.exact else merged

@@ -80,7 +80,7 @@ def _root(scores: FloatArray, label: IntArray, weight: FloatArray | None, start:
     b = start
     for _ in range(MAX_STEPS):
         gradient, curvature = _derivatives(scores, label, weight, b)
-        # Equal scores, or classes that are already told apart for certain: any T does.
+        # Equal scores, or perfectly separated classes: every T is optimal.
         if abs(gradient) <= FLAT * len(scores):
             break
         if gradient > 0.0:

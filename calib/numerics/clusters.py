@@ -14,7 +14,7 @@ from calib.numerics.few_cells import into_buckets
 from calib.numerics.isotonic import pool_adjacent_violators
 
 STRETCHES = 10  # of scores, of equal weight
-# Beyond a straight line over the stretches: what a smooth curve must be told from noise by.
+# Beyond a straight line over the ranges: the part that a smooth curve must separate from noise.
 _LINE = np.linalg.qr(np.vander(np.arange(STRETCHES), 2).astype(np.float64))[0]
 BENDS = np.eye(STRETCHES) - _LINE @ _LINE.T
 

@@ -81,7 +81,7 @@ def bucket_starts(x: FloatArray, weight: FloatArray, most: int) -> IntArray:
     half = most // 2
     even = np.searchsorted(x, np.linspace(x[0], x[-1], half, endpoint=False))
     cumulative = np.cumsum(weight)
-    # Sums that meet a share do so up to rounding, whatever the unit of the weights.
+    # Sums equal a share up to rounding, in any unit of the weights.
     shares = np.arange(half) * (cumulative[-1] / half) * (1.0 + ROUNDING)
     heavy = np.searchsorted(cumulative, shares, side="right")
     return np.unique(np.concatenate([even, heavy]))

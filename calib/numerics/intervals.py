@@ -123,7 +123,7 @@ def _unskewed(t: float, skewness: float) -> float:
     if skewness == 0.0:
         return t
     x = skewness * (t - skewness / 6.0)
-    # Near 0 the cube root of 1 + x would lose what is asked for.
+    # Near 0 the cube root of 1 + x would lose the digits of x.
     root = math.expm1(math.log1p(x) / 3.0) if x > -0.5 else math.cbrt(1.0 + x) - 1.0
     return 3.0 * root / skewness
 

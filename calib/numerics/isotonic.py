@@ -138,7 +138,7 @@ def _may_hold_an_edge(positive: FloatArray, weight: FloatArray) -> BoolArray:
     minorant = np.interp(x[:-1] + (weight - positive), x[edges], y[edges])
     # The tolerance covers the rounding of the prefix sums; it can only open more buckets.
     inside = y[:-1] <= minorant + 1e-10 * x[-1]
-    # An edge between two buckets is one of the buckets' fit too: both must tell their scores.
+    # An edge between two buckets is also an edge of the buckets' fit, which needs both scores.
     inside[edges[:-1]] = True
     inside[edges[1:] - 1] = True
     opened = np.zeros(BUCKETS, dtype=np.bool_)

@@ -14,7 +14,7 @@ STEP_TOLERANCE = 1e-6  # the error left is about its square
 COLLINEAR = 1e-12
 SMALLEST_COLUMN = 1e-290  # the coefficient of a smaller one could overflow
 CHUNK = 8192  # cells whose temporaries stay in the processor's cache
-MIN_GROUPED = 16_384  # fewer cells are fitted as they are
+MIN_GROUPED = 16_384  # fewer cells are fitted without grouping
 MAX_GROUPS = 16_384
 # Cells of one group have nearly the same value of a single column; of several only the same sum,
 # and as exact a fit needs smaller groups.

@@ -56,7 +56,7 @@ def grid_keys(score: FloatArray) -> IntArray:
     steps = STEPS * score
     key = np.floor(steps + ROUNDING)
     key += np.ceil(steps - ROUNDING)
-    # Where the two branches meet, the even key of 0.02 belongs to the upper one.
+    # The two branches meet at 0.02, whose even key belongs to the upper branch.
     outer = np.flatnonzero((key < FIRST) | (key > LAST))
     key = key.astype(np.int64)
     if len(outer):

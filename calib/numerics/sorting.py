@@ -23,7 +23,7 @@ def sort_labelled(score: FloatArray, label: BoolArray) -> tuple[FloatArray, Floa
     # Floats in [0, 1] sort as their bits do and leave the two highest bits free: shifted by
     # one they make room for the label, and one sort of integers replaces an argsort and two
     # gathers.
-    # Adding 0.0 turns -0.0 into 0.0, whose bits would sort last.
+    # Adding 0.0 turns -0.0 into 0.0. The bits of -0.0 would be sorted last.
     key = (score + 0.0).view(np.uint64)
     key <<= np.uint64(1)
     key |= label.view(np.uint8)

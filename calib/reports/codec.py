@@ -19,7 +19,7 @@ from calib.core.aggregate import Aggregate
 
 Result = TypeVar("Result")
 
-# A drawn curve needs no more, and a full double would carry the fingerprint of a single row.
+# A curve needs no more digits, and a full double could identify a single row.
 ARRAY_DIGITS = 9
 LARGEST = 2**63 - 1
 NAMES = {
@@ -218,7 +218,7 @@ def _with_answers(data: dict[str, Any]) -> dict[str, Any]:
         verdict = data["analysis"]["verdict"]
         answer = answers.get(verdict["kind"], "not calibrated")
     except (KeyError, TypeError):
-        return data  # damaged: the reader says where
+        return data  # damaged: the reader reports the place
     return {**data, "analysis": {**data["analysis"], "verdict": {**verdict, "answer": answer}}}
 
 
@@ -234,7 +234,7 @@ def _without_rows(data: dict[str, Any]) -> dict[str, Any]:
         matrix = analysis.get("multiclass") or {}
         kept = {key: value for key, value in matrix.items() if key not in ("held_out", "scored")}
     except (KeyError, TypeError, AttributeError):
-        return data  # damaged: the reader says where
+        return data  # damaged: the reader reports the place
     return {**data, "analysis": {**analysis, "multiclass": kept or None}}
 
 

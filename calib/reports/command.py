@@ -31,7 +31,7 @@ def origin_of(report: Contents) -> Origin:
     sliced = dict.fromkeys(name for each in parts.slice_columns for name in each) if parts else {}
     return Origin(
         outcome=data.outcome_name,
-        # A matrix has more score columns than its name says.
+        # A matrix has more score columns than its name shows.
         score="" if report.analysis.multiclass else data.score_name,
         slices=tuple(sliced),
         time=_time(parts) if parts else "",

@@ -77,6 +77,6 @@ def write_whole(path: Path, content: bytes) -> None:
         os.replace(beside, path)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        # Of the two names, the one that a person knows.
+        # Of the two names, the one that the user gave.
         error.filename, error.filename2 = str(path), None
         raise

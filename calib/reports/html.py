@@ -44,7 +44,7 @@ def to_html(document: ReportDocument) -> str:
         "header": _header(document),
         "sections": "\n".join((first, *others)),
         "script": f'<script type="module">{script}</script>' if script else "",
-        # Nothing runs and nothing is styled but these very texts.
+        # Only exactly these texts of script and style are allowed.
         "policy": f"script-src {_hash(script)}; style-src {_hash(style)}",
         "version": escape(document.version),
         "contains": escape(document.contains),
@@ -143,7 +143,7 @@ def _(block: Facts) -> str:
 @_render.register
 def _(block: Table) -> str:
     kinds = ["text" if i < block.n_text else "number" for i in range(len(block.head))]
-    # A header without words would be read out as one.
+    # A screen reader would announce an empty header cell.
     head = "".join(
         f'<th scope="col" class="{kind}">{escape(name)}</th>'
         if name

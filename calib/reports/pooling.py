@@ -18,7 +18,7 @@ from calib.reports.evidence import Evidence
 from calib.reports.report import Report
 from calib.reports.sealing import broken
 
-# Of so many reports all names stand in the pooled one's.
+# Up to this number of reports, the name of the pooled report contains all names.
 MOST_NAMES = 3
 
 

@@ -118,7 +118,7 @@ def warnings(report: Contents) -> Section | None:
 def comparison(report: Contents) -> Section:
     analysis = report.analysis
     at = level(analysis.settings.confidence_level)
-    # Two tables: one of all columns would not fit a page.
+    # Two tables, because one table with all columns would not fit a page.
     errors = tuple(column for column in analysis.columns if is_error(column.key))
     others = tuple(column for column in analysis.columns if not is_error(column.key))
     methods = list(analysis.methods.values())

@@ -241,7 +241,7 @@ def _said(error: Exception, source: Any) -> str:
     """The message of an engine as a sentence, with the place."""
     where = quoted(source) if isinstance(source, str | Path) else f"The {type(source).__name__}"
     lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    # Spark puts where it was before what happened, which has a code.
+    # Spark prints the place before the message, which has a code.
     coded = (found.group() for line in lines if (found := SPARK_SAYS.search(line)))
     first = next(coded, lines[0])
     if "permission denied" in str(error).lower():

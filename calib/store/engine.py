@@ -100,7 +100,7 @@ def _read_only(url: URL) -> Engine:
         database=f"file:{quote(str(url.database))}",
         query={"mode": "ro", "immutable": "1", "uri": "true"},
     )
-    # A new connection each time: none knows of what others wrote since it was made.
+    # A new connection each time, because a connection does not see later writes of others.
     engine = create_engine(place, hide_parameters=True, poolclass=NullPool)
 
     @event.listens_for(engine, "connect")

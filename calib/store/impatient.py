@@ -25,7 +25,7 @@ class ImpatientConnection(psycopg.Connection[Any]):
         try:
             return super().wait(gen, interval, self.patience if timeout is None else timeout)
         except _WaitTimeout:
-            # What was asked may still be answered: nothing else can be asked here.
+            # The earlier query can still be answered, so this connection cannot be used again.
             self.pgconn.finish()
             raise psycopg.OperationalError(f"no answer within {self.patience:g} seconds") from None
 

@@ -115,7 +115,7 @@ def migrate(engine: Engine, steps: Sequence[Step] = STEPS) -> None:
     with engine.connect() as connection:
         if _version(connection) == len(steps):
             return
-    # All or nothing: both databases roll tables back too.
+    # All or nothing: both databases also roll back changes of tables.
     with writing(engine) as connection:
         _wait_for_turn(connection)
         version = _version(connection)

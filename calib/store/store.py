@@ -41,7 +41,7 @@ from calib.store.tables import changes, conditions, deletions, owners, plain, re
 from calib.store.verifying import Verification, readable, verified
 
 REST = timedelta(days=30)
-# Who saved a report while nobody was signed in.
+# The user in the log if nobody was signed in.
 ANONYMOUS = "nobody signed in"
 
 

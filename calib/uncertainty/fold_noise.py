@@ -34,7 +34,7 @@ class FoldScores(Locked):
 
     outcome: BoolArray  # shape (m,)
     score: FloatArray  # shape (k, m): by fold
-    share: FloatArray  # shape (m,): share in the total weight of the rows that a point stands for
+    share: FloatArray  # shape (m,): share of the rows of a point in the total weight
     share_sq: FloatArray  # shape (m,): sum of their squared shares
 
     @classmethod

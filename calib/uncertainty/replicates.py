@@ -37,8 +37,8 @@ class Errors:
 
     # shape (r,): error of each resample, minus that of the rows.
     deviation: FloatArray | SmallFloatArray
-    noise: FloatArray | SmallFloatArray  # shape (r,): errors that calibrated scores would show
-    expected: float | None = None  # their expected value, where it is known without draws
+    noise: FloatArray | SmallFloatArray  # shape (r,): errors of calibrated scores
+    expected: float | None = None  # their expected value, if it is known without draws
 
     @property
     def noise_floor(self) -> float:

@@ -15,7 +15,7 @@ from calib.numerics.resampling import draw_cluster_sums, draw_sums
 N_REPLICATES = 1000
 # Up to as many groups of one score and fold are drawn, which is exact.
 MAX_GROUPS = 2048
-# With more, runs of neighbouring scores are drawn together, whatever fold their rows are in.
+# With more, ranges of neighbouring scores are drawn together, over all folds.
 MAX_RUNS = 512
 # Of this many rows a bin of one percent varies by 4% in weight, and its mean gap by much less.
 MANY = 50_000
@@ -33,7 +33,7 @@ class RowResamples(Locked):
     # Weight and squared weight of each row, or their sums over each entry's rows.
     row_weight: FloatArray
     row_weight_sq: FloatArray
-    n_clusters: int  # clusters, where they were drawn and not rows; else 0
+    n_clusters: int  # number of clusters if clusters were drawn, 0 if rows were drawn
     seed: int
     share: FloatArray  # shape (2 * g,): share of each atom in the total weight
     drawn: SmallFloatArray  # shape (2 * g, r): the same in each resample

@@ -100,7 +100,7 @@ def slope_estimate(
 def _squared_half_width(rows: BinaryView, fit: LogisticFit, confidence_level: float) -> float:
     """Squared half-width of the interval of the slope if the likelihood were normal."""
     x = log_odds(rows.score)
-    # Sums of two columns: a product of matrices would be made of a copy of both.
+    # Separate sums, because a matrix product would copy both columns.
     rate = sigmoid(fit.coefficients[1] * x + fit.coefficients[0])
     toward = fit.covariance[1, 1] * x + fit.covariance[1, 0]
     residual, square = rows.outcome - rate, rows.squared_weights * np.square(toward)

@@ -14,9 +14,9 @@ from calib.numerics.arrays import FloatArray, IntArray, Locked
 
 Unit = Literal["day", "week", "month", "quarter", "year"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
-# More could not be told apart in a picture.
+# With more, periods could not be distinguished in a chart.
 MAX_PERIODS = 400
-# What is chosen where nobody chooses: few enough to read, and rows enough to say something.
+# Limits of the automatic unit: few enough periods to read, and enough rows in each.
 READABLE = 36
 ENOUGH_ROWS = 100
 N_RANGES = 12

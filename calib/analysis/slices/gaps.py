@@ -15,7 +15,7 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, array
 from calib.numerics.clusters import cluster_squares, mean_design_effects
 from calib.numerics.intervals import holm, normal_quantile, wilson_interval
 
-# With fewer rows of either class a slice's own spread says little about the next draw's.
+# With fewer rows of a class, the variance that is estimated from the slice is unreliable.
 RARE = 10
 
 

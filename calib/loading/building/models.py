@@ -25,7 +25,7 @@ from calib.loading.table import Table, unused
 from calib.text import joined, numbers_of, plural, quoted
 
 MAX_MODELS = 100
-# Repairs that leave rows alone in which nothing is wrong.
+# Repairs that do not change rows without an error.
 HARMLESS = {"drop_missing"}
 
 

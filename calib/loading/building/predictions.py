@@ -130,7 +130,7 @@ def _texts(labels: Labels, keep: Kept) -> NDArray[np.generic]:
     return np.array([*names, missing])[labels.codes[keep]]
 
 
-# What is not called "The ... column was" where it was guessed.
+# Guesses whose sentence does not begin with "The ... column was".
 MEANING = {
     "positive": "The positive class was",
     "predicted": "The column of predicted labels was",

@@ -154,7 +154,7 @@ def _overlap(table: Table, test_table: Table | None) -> Iterator[Problem]:
     hashes = pd.util.hash_pandas_object(first, index=False)
     both = pd.util.hash_pandas_object(second, index=False).isin(set(hashes.tolist()))
     count = int(both.sum())
-    # Few columns of coarse values agree by chance: a handful of equal rows says nothing.
+    # Rows with few, coarse values are often equal by chance: some equal rows are no evidence.
     if count > 0.05 * len(both):
         yield Problem(
             "overlap",

@@ -41,10 +41,10 @@ class Rows:
     split: Labels | None
     fold: Labels | None
     test: BoolArray | None
-    unusable: dict[str, BoolArray]  # reason -> rows; each row stands under its first reason only
-    repeats: Repeats  # rows and ids that stand in a file more than once
+    unusable: dict[str, BoolArray]  # reason -> rows; each row has only its first reason
+    repeats: Repeats  # rows and ids that appear in a file more than once
     table: Table
-    test_table: Table | None = None  # its rows stand below those of the first
+    test_table: Table | None = None  # its rows follow those of the first table
     usable: BoolArray = field(init=False)
     times: Times | None = field(init=False)  # of the usable rows
 
@@ -291,7 +291,7 @@ def read_scores(
 def _side_by_side(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     places = frame.columns.get_indexer(columns)
     first, last = int(places[0]), int(places[-1])
-    # A slice is no copy: a large matrix stays where it is.
+    # A slice does not copy a large matrix.
     if bool((places == np.arange(first, first + len(places))).all()):
         return frame.iloc[:, first : last + 1]
     return frame[columns]

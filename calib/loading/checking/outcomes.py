@@ -153,7 +153,7 @@ def _classes(rows: Rows) -> Iterator[Problem]:
         n_positive = int(np.count_nonzero(chosen & (rows.outcome == 1)))
         rarer = min(n_positive, total - n_positive)
         if not total:
-            # An empty part of a split is told by the split's own sentence.
+            # An empty part of a split has its own sentence.
             if rows.test is None:
                 yield error("no-rows", "No row is left that can be used.")
         elif rarer == 0:

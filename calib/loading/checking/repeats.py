@@ -26,7 +26,7 @@ class Repeats:
 
     rows: int = 0  # rows that equal an earlier row in all columns
     ids: int = 0  # rows whose id an earlier row has
-    id_column: str = ""  # column of the ids; "" where there is none
+    id_column: str = ""  # column of the ids, or "" if there is none
 
 
 def count_repeats(table: Table, mapping: ColumnMapping) -> Repeats:

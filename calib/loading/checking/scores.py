@@ -24,7 +24,7 @@ from calib.text import joined, number, plural, quoted, significant
 # So far outside [0, 1] a score may lie and still be meant as a probability.
 LITTLE = 0.05
 CLEARLY = 4.0
-# By code: the conversion that repairs it, the text of its button, and what to say.
+# By code: the conversion that repairs it, the text of its button, and the sentence.
 CONVERSIONS: dict[str, tuple[Transform, str, str]] = {
     "slightly-outside": (
         "clip",
@@ -159,7 +159,7 @@ def _swapped(rows: Rows, score: FloatArray) -> Iterator[Problem]:
     pairs = n_positive * (len(outcome) - n_positive)
     if not pairs:
         return
-    # Most scores need not be sorted: a bound says that they are not the other class's.
+    # Usually no sort is needed: a bound shows that the scores are not of the other class.
     if _least_auc(outcome, score, pairs) < clearly_low(len(outcome), pairs):
         yield from swapped(rows.mapping, ScoreCells.from_arrays(outcome, score), len(outcome))
 

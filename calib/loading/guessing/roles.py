@@ -117,7 +117,7 @@ def _only_fraction(guesser: Guesser) -> str | None:
 
 
 def _with_roles(guesser: Guesser, mapping: ColumnMapping) -> ColumnMapping:
-    # A name that is not in the table is kept: `inspect` tells it.
+    # A name that is not in the table is kept: `inspect` reports it.
     there = mapping.outcome if mapping.outcome in guesser.frame else None
     binary = not isinstance(mapping.score, tuple)
     many = binary and there is not None and guesser.profile(there).distinct > 2
@@ -160,7 +160,7 @@ def _split(guesser: Guesser, mapping: ColumnMapping) -> tuple[str | None, str | 
         return None, None
     labels = as_labels(guesser.frame[column])
     words = {name.casefold() for name in labels.names}
-    # A column of folds or of sets 1 and 2 does not say which rows are test rows.
+    # A column of folds, or of sets 1 and 2, does not identify test rows.
     if not (words & set(names.TEST_WORDS) and words & set(names.CALIBRATION_WORDS)):
         return None, None
     return guesser.take(column), _test_value(labels)
@@ -201,7 +201,7 @@ def _positive(frame: pd.DataFrame, mapping: ColumnMapping, labels: Labels) -> st
     telling = telling_label(labels)
     if telling is not None:
         return telling
-    # In some fields 1 is yes and 2 is no, in others 2 is the event: a person knows.
+    # In some fields 1 is yes and 2 is no, in others 2 is the event: a person must choose.
     if set(labels.names) == {"1", "2"}:
         return None
     # The only label of a column that holds one class: 0 and -1 are negative.
@@ -295,7 +295,7 @@ def class_columns(guesser: Guesser, outcome: str | None) -> tuple[str, ...] | No
 
 def class_outcome(guesser: Guesser, n_classes: int) -> str | None:
     """The column with the labels of this number of classes."""
-    # A label that is none of the classes makes one more: it is told, and not taken for a slice.
+    # A label that is not a class is reported; the column is still not a slice column.
     fits, nearly = _class_like(n_classes), _class_like(MAX_CLASSES)
     return guesser.named(names.OUTCOME_NAMES, nearly) or guesser.first(fits, nearly)
 

@@ -171,7 +171,7 @@ class FileReader:
             worker, self._spare = self._spare or _started(self.module), None
         try:
             assert worker.stdin is not None
-            # One that died while it waited has no more input; its status tells.
+            # A process that died while it waited has no more input. Its status shows this.
             with suppress(OSError), worker.stdin:
                 worker.stdin.write(job)
             self.prepare()
@@ -222,7 +222,7 @@ def no_memory(memory: str) -> InputError:
 
 
 def _started(module: str) -> subprocess.Popen[bytes]:
-    # What reads strangers' files need not know where reports are kept, nor the password there.
+    # A process that reads untrusted files gets neither the address nor the password of reports.
     known = {
         name: value
         for name, value in os.environ.items()
@@ -266,13 +266,13 @@ def serve_one(reads: Callable[..., Read] = read) -> None:
             )
             write(found, result)
         except InputError as error:
-            # What failed for lack of memory is told by whoever knows the limit.
+            # An error from too little memory is reported by the caller, who knows the limit.
             if error.problems[0].code == "memory":
                 raise MemoryError from None
             write_error(error, result)
     except MemoryError:
         write_error(no_memory(f"{number(limits.memory / 2**30, 1)} GB"), result)
-    # It is done. Threads of libraries that still run would make a usual end look like a crash.
+    # The work is done. Running threads of libraries would make a normal end look like a crash.
     os._exit(0)
 
 

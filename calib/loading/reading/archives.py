@@ -337,7 +337,7 @@ def _table(
                 native = native.astype(np.float64)
         if native.dtype.kind == "S":
             native = np.char.decode(native, "utf-8", "replace")
-        # Read-only bytes stand behind it: the frame must be no copy of a large matrix.
+        # The frame is a view of read-only bytes, so that a large matrix is not copied.
         frames.append(pd.DataFrame(native, copy=False))
         classes = class_names or range(native.shape[1] if native.ndim == 2 else 0)
         names += [f"{key}_{each}" for each in classes] if native.ndim == 2 else [key]

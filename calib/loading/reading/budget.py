@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from calib.loading.problems import InputError, refuse
 from calib.text import number
 
-# The page's upload widget says the same number, and so does .streamlit/config.toml.
+# The upload widget of the page and .streamlit/config.toml have the same number.
 MAX_BYTES = 2**30
 MAX_CELLS = 200_000_000
 MAX_COLUMNS = 20_000
@@ -29,7 +29,7 @@ are read. Upload fewer rows, or only the columns that are needed.
 
     size: int = MAX_BYTES  # bytes of the file, and of its text when unpacked
     cells: int = MAX_CELLS  # cells of the table
-    # Bytes of all words in the table's cells together, where each may stand once in the file.
+    # Bytes of the words in all cells. In the file each word can be stored only once.
     words: int = MAX_BYTES
 
     def check_file(self, size: int) -> None:

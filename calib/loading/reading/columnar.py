@@ -19,7 +19,7 @@ from calib.numerics.arrays import FloatArray
 from calib.text import joined, quoted
 
 PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
-# Cells of a column that are looked at for decimal commas, where none is a delimiter.
+# Number of cells in which decimal commas are searched, if the comma is not the delimiter.
 LOOK_ROWS = 10_000
 NULLABLE = {
     f"{sign.lower()}int{size}": getattr(pd, f"{sign}Int{size}Dtype")()
@@ -74,7 +74,7 @@ def _parquet(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
     # is written into each.
     words = {field.name for field in schema if _is_text(field.type)}
     file = pq.ParquetFile(source, read_dictionary=words & _with_dictionary(file.metadata))
-    # Two columns of one name cannot be told apart by it.
+    # Two columns with the same name cannot be distinguished by it.
     some = len(plain) < len(schema) and len(set(schema.names)) == len(schema)
     table = file.read(columns=plain if some else None)
     table, left_out = _checked(table, schema, budget, "Parquet")
@@ -117,7 +117,7 @@ def _arrow(content: bytes, budget: Budget) -> tuple[pa.Table, list[str]]:
         budget.check_cells(n_rows, len(schema))
         budget.check_decoded(size, "Arrow")
         read.append(batch)
-    # A stream ends where it says so: what follows would be lost without a word.
+    # A stream ends at its end mark: anything after it would be lost without an error.
     if not content.startswith(ARROW_FILE) and content[source.tell() :].strip(b"\0"):
         raise ValueError("another stream follows")
     return _checked(pa.Table.from_batches(read, schema), schema, budget, "Arrow")
@@ -185,9 +185,9 @@ def from_arrow(table: pa.Table, left_out: list[str] | None = None, *, name: str)
 
 
 def _to_frame(table: pa.Table) -> pd.DataFrame:
-    # Without pandas' own metadata: an index comes back as a column, and sizes are as stored.
+    # Without the metadata of pandas, an index is read as a column, and types are as stored.
     frame = table.to_pandas(ignore_metadata=True, date_as_object=False)
-    # Whole numbers with empty cells would become floats, which cannot tell long ids apart.
+    # Integers with empty cells would become floats, in which long ids are not distinct.
     gaps = [
         name
         for name in table.column_names

@@ -112,7 +112,7 @@ def _surplus(text: bytes, delimiter: str, start: int, names: Record, rows: Seque
     """How many cells the longest row has too many, all of them empty."""
     if any(_filled(row) > len(names) for row in rows):
         raise unreadable(text, delimiter, len(names))
-    # pandas shortens the first row without a word, even where it is blank.
+    # pandas shortens the first row without a warning, even if it is blank.
     first: Record = next(
         csv_reader(text[start : start + SAMPLE_BYTES].decode(errors="ignore"), delimiter), []
     )
@@ -205,7 +205,7 @@ def unreadable(text: bytes, delimiter: str, n_columns: int) -> InputError:
                 break
     except csv.Error:
         return long_cell()
-    # Empty cells too many are told where there are no others.
+    # Additional empty cells are reported if there are no other additional cells.
     if odd := odd or longer[:3]:
         return refuse(
             "ragged",

@@ -61,7 +61,7 @@ OTHER_FORMATS = {
     b"\x80\x05\x95": "a Python pickle",
 }
 
-# First bytes of what may hold far more than its size tells.
+# First bytes of formats whose content can be much larger than the file.
 PACKED = (*UNPACKERS, PARQUET, ARROW_FILE, ARROW_STREAM)
 
 

@@ -98,7 +98,7 @@ def _read_csv(text: bytes, layout: Layout, chunksize: int | None = None, **how: 
         skipinitialspace=layout.delimiter != "\t",
         # One pass over the whole column: no column of mixed types, no warning about it.
         low_memory=False,
-        # Only an empty cell is missing: what a word such as NA means, its column tells.
+        # Only an empty cell is missing. The meaning of a word such as NA depends on the column.
         keep_default_na=False,
         na_values=[""],
         encoding="utf-8",
@@ -114,13 +114,13 @@ def _short_rows(
     cells = len(frame) * (len(layout.names) - 1)
     if not width or not frame.iloc[:, width - 1].isna().any():
         return ()
-    # The number of delimiters outside of quotation marks tells, and no row need be looked at.
+    # The number of delimiters outside of quotation marks is sufficient; rows need not be read.
     bare = QUOTED_CELL.sub(b"", text[layout.start :])
     if not layout.surplus and bare.count(layout.delimiter.encode()) == cells:
         return ()
     short: list[int] = []
     number = 1 + layout.has_header
-    # A cell may be too long for this reader: what stands above it is counted.
+    # A cell can be too long for this reader: only the lines above it are counted.
     with suppress(csv.Error):
         for record in csv_reader(text[layout.start :].decode(), layout.delimiter):
             if len(record) > 1 or (record and record[0].strip()):

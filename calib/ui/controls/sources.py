@@ -151,7 +151,7 @@ def _analysed(session: Session, rows: Data) -> LiveAnalysis | None:
     try:
         return state.analysis(session, rows, shown_in(slot))
     except ValueError:
-        return None  # the pages say why
+        return None  # the pages show why
     finally:
         slot.empty()
 

@@ -155,7 +155,7 @@ def paste(session: Session) -> None:
 
 
 def _receive_paste(session: Session) -> None:
-    # As bytes: a text without a line break would be taken for a path on the server.
+    # As bytes, because a text without a line break would be read as a path on the server.
     text = st.session_state.get("data_paste", "")
     with st.spinner("Reading the rows"):
         receive(session, [("Pasted rows", text.encode(errors="replace"))], "data")
@@ -220,7 +220,7 @@ def _read(
 
 
 def _cancel() -> None:
-    # The widget would hand over the same file again.
+    # Otherwise the widget would return the same file again.
     state.current().n_reads += 1
 
 

@@ -147,7 +147,7 @@ def _code(session: Session, model: Model, method: str) -> None:
         on_click="ignore",
     )
     if made.code:
-        # The code has no height of its own: then it would scroll, and no key could reach it.
+        # The code has no fixed height: with one it would scroll, and could not be reached by key.
         with st.container(height=320, border=False, key="use_code"):
             st.code(made.code[:MAX_SHOWN], language=LANGUAGES[suffix], wrap_lines=True)
         if len(made.code) > MAX_SHOWN:

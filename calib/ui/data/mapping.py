@@ -94,7 +94,7 @@ def columns(mapped: Mapped) -> None:
 def _positive(mapped: Mapped) -> None:
     mapping, key = mapped.mapping, f"{mapped.key}_positive"
     labels = _outcome_labels(mapped.table, mapping)
-    # A label that is not there any more is still shown: a problem says so.
+    # A label that does not exist any more is still shown. A problem reports it.
     options = [*labels, *(name for name in mapping.positives if name not in labels)]
     show_value(key, list(mapping.positives))
     st.multiselect(
@@ -235,7 +235,7 @@ def _several(
 def _transform(mapped: Mapped) -> None:
     mapping, key = mapped.mapping, f"{mapped.key}_transform"
     known: Mapping[Transform, str] = OF_CLASSES if isinstance(mapping.score, tuple) else TRANSFORMS
-    # What fits no more is still shown: a problem above says so.
+    # A choice that does not fit any more is still shown. A problem above reports it.
     words = {**known, mapping.transform: known.get(mapping.transform, mapping.transform)}
     show_value(key, mapping.transform)
     st.selectbox(

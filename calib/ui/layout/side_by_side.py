@@ -52,7 +52,7 @@ def control(session: Session) -> None:
 
 
 def _change(names: Sequence[str]) -> None:
-    # In the order of the data, whatever the order of the clicks.
+    # In the order of the data, not in the order of the clicks.
     chosen = set(st.session_state["models"])
     state.current().change(MODELS, tuple(name for name in names if name in chosen))
 

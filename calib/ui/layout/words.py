@@ -16,7 +16,7 @@ from calib.text import SPECIAL, noise_floor, number, p_value, plain, plural
 
 REFERENCE = re.compile(r"(arXiv:|doi:)(\S+?)(?=[,;.)]*(?:\s|$))")
 SITES: Mapping[str, str] = {"arXiv:": "https://arxiv.org/abs/", "doi:": "https://doi.org/"}
-# Rows under which nothing is drawn, and the width of a band that leaves no dot outside.
+# Smallest number of rows of a chart, and the width of a band that leaves no dot outside.
 MIN_DRAWN, MAX_BAND = 10, 0.9
 
 

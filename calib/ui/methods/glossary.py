@@ -11,7 +11,7 @@ from calib.text import plain, significant
 from calib.ui.layout.tables import DIRECTIONS
 from calib.ui.layout.words import linked
 
-# The file that a metric lives in tells its family; a new file's metrics stand last.
+# The file of a metric determines its family. Metrics of new files are last.
 FAMILIES: Mapping[str, str] = {
     "proper": "Proper scores",
     "cumulative": "Cumulative errors, without bins",

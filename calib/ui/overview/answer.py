@@ -15,7 +15,7 @@ from calib.ui.session import state
 from calib.ui.session.pages import PAGES
 from calib.ui.session.session import Session
 
-# What an answer looks like; the symbol says it without the colour.
+# The look of an answer. The symbol has the same meaning as the colour.
 LOOKS = {
     "not calibrated": ("✕", "red"),
     "no evidence": ("✓", "green"),

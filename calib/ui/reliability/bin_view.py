@@ -142,7 +142,7 @@ def _control(session: Session, analysis: Analysis, picked: ChosenBin, shown: Seq
 
 def _bin_control(session: Session, analysis: Analysis, picked: ChosenBin) -> None:
     curve = analysis.methods[picked.method].reliability
-    # Other bins need another widget: the answer to the old one would be read among the new.
+    # Other bins need another widget: otherwise an old choice would be read as one of the new bins.
     key = state.key(f"bin_at_{picked.method}_{curve.strategy}_{len(curve.rows)}_{curve.n_empty}")
     show_value(key, None if picked.is_range else picked.position)
 

@@ -64,7 +64,7 @@ def show(session: Session, model: Model, shown: Sequence[str]) -> None:
 def _held(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> tuple[str, bytes]:
     """What is drawn, and its name."""
     level, made = session.settings.confidence_level, Unkeyed(_data, analysis=analysis)
-    # Names of a matrix's classes stand on the axes.
+    # The axes show the names of the classes of a matrix.
     return session.memo(made, analysis.held_out, tuple(shown), level, session.settings.view)
 
 

@@ -59,7 +59,7 @@ def _choose_second(store: Store) -> None:
     if chosen and browser.report:
         st.query_params.from_dict({REPORT: browser.report, COMPARED: chosen})
     elif chosen:
-        # Of a file and a saved report no address can tell.
+        # A comparison with a file has no address.
         browser.other = store.open(chosen)
 
 

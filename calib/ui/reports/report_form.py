@@ -129,7 +129,7 @@ def report_of(session: Session, model: Model) -> Report:
     time, first, cross = (session[each] for each in (TIME, SLICE_BY, CROSS))
     time = time if time in known else rows.time_name
     first = first if first in known else next(iter(known), "")
-    # The column that is looked at comes first.
+    # The current column is first.
     slices: list[tuple[str, ...]] = [
         (name,) for name in dict.fromkeys((first, *known)) if name and name != time
     ]

@@ -88,7 +88,7 @@ def _count_again(session: Session, report: Report) -> None:
     try:
         query = Query.read(report.source) if report.source else None
     except ValueError:
-        query = None  # a file may say anything
+        query = None  # a file can contain anything
     if query is None:
         return
     words = f"The source counts all rows of {query.label} again. Then the page says what changed."
@@ -117,7 +117,7 @@ def _back(session: Session) -> None:
 def _draw(document: ReportDocument) -> None:
     st.markdown(f"## {plain(document.heading)}")
     st.caption(plain(document.made))
-    # A file may hold numbers that fit the schema and nothing else.
+    # A file can contain numbers that fit the schema but contradict each other.
     try:
         show_document(document)
     except Exception:

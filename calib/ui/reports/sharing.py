@@ -13,7 +13,7 @@ from calib.ui.session import identity
 from calib.ui.session.report_browser import REPORT
 from calib.ui.session.session import Session
 
-# Of a saved report; two of one moment that say the same are one.
+# Text of a saved report. Two equal texts of the same time are shown as one.
 ONCE = "2000-01-01"
 LOCAL = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
 ONLY_HERE = (
@@ -59,7 +59,7 @@ def save(session: Session, store: Store, report: Report, tags: str) -> str:
         If it cannot be kept, or a tag is not allowed.
     """
     here = identity.person()
-    # Whoever is signed in is the author: nobody writes under another name.
+    # The signed-in user is the author and cannot write under another name.
     author = report.author if here is None else here.name
     words = {"title": report.title, "author": author, "note": report.note}
     content = hash((report.edited(**words, created=ONCE).json(), tags))

@@ -11,7 +11,7 @@ from calib.store import Deletion, Entry
 from calib.text import plain
 from calib.ui.session.session import Session
 
-# Names of the log, for what nobody signed in did.
+# Names in the log for actions without a signed-in user.
 SESSION = "the session that saved it"
 
 

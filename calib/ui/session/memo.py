@@ -89,7 +89,7 @@ class Memo:
                 values.move_to_end(key)
                 found: T = values[key]
                 return found
-        # Two sessions that miss at once both make it; neither waits for the other.
+        # If two sessions miss at the same time, both compute the result; neither waits.
         with turn:
             value = function(*args, **kwargs)
         with self._lock:

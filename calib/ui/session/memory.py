@@ -6,7 +6,7 @@ import ctypes
 import gc
 import sys
 
-# Of mallopt, and how many heaps share the work: each thread's own would keep what it freed.
+# Parameters of mallopt: two shared heaps, because a heap per thread would keep freed memory.
 M_ARENA_MAX, ARENAS = -8, 2
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# The first and the last stand alone: the answer, and the data that it is about.
+# The first and the last page have no group: the answer, and its data.
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "": {"Overview": "app.py"},
     "Diagnose": {
@@ -26,5 +26,5 @@ PAGES: Mapping[str, str] = {
 OF_A_MATRIX = ("Classes",)
 # They have something to show while the data of a link are awaited.
 WITHOUT_DATA = ("Reports", "Gallery", "Methods")
-# On the others a changed choice changes nothing.
+# On the other pages a changed choice has no effect.
 WITH_ANALYSIS = tuple(page for page in PAGES if page not in ("Data", "Gallery", "Methods"))

@@ -58,7 +58,7 @@ def _of_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     from streamlit.config import get_config_options
 
     found: dict[str, Any] = {}
-    # Streamlit logs that options were read twice: only where there is something to read.
+    # Streamlit logs a warning if options are read twice, so they are read only if necessary.
     named = any(variable.startswith("STREAMLIT_") for variable in environ)
     for name, option in get_config_options().items() if named else ():
         if option.env_var in environ and not option.sensitive:
@@ -100,7 +100,7 @@ def _upload(sources: Sequence[str], table: str | None, options: LoadOptions) -> 
             raise
     from calib.scanning.connections import Connection
 
-    # More rows than fit in memory are counted where they lie.
+    # Rows that do not fit in memory are counted in their source.
     source = Connection.of_path(sources[0])
     name = table or source.tables()[0]
     return Upload.of_source(Connected(source, name, guess(source.first_rows(name), known)))

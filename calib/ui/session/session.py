@@ -41,7 +41,7 @@ SESSION = "calib"
 # Of a session that a reload goes on with.
 RESUMED = ("upload", "unseen", "title", "author", "note", "memo")
 FIRST_EXAMPLE = next(iter(EXAMPLES))
-# Models side by side: more would be too narrow to read.
+# Models side by side. With more, the columns would be too narrow to read.
 MAX_SHOWN = 4
 # Results that grow with the rows.
 LARGE: Mapping[Callable[..., Any], int] = {

@@ -14,7 +14,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-# Streamlit's own scripts are inline, made into blobs and compiled; nothing comes from elsewhere.
+# Streamlit's scripts are inline, made into blobs and compiled. Nothing is loaded from elsewhere.
 POLICY = "; ".join(
     (
         "default-src 'self'",

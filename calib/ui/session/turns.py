@@ -32,10 +32,10 @@ class Turns:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        # Those who work stand first.
+        # Sessions that are working are first.
         self._line: list[object] = []
         self._moved = threading.Condition()
-        # Two that both wait for a second turn within their first would wait for ever.
+        # Two sessions that wait for a second turn within their first one would wait forever.
         self._own = threading.local()
 
     def __len__(self) -> int:
@@ -73,7 +73,7 @@ class Turns:
             if told is not None:
                 told(place)
                 continue
-            # Streamlit ends a run that was left where it draws.
+            # Streamlit ends an abandoned run when it draws.
             slot = slot or st.empty()
             slot.info(waiting(place, self._most), icon=":material/hourglass_top:")
         if slot is not None:

@@ -40,7 +40,7 @@ class Connected:
     mapping: ColumnMapping
     # Of one score column per class: "top:1" or "class:k".
     view: str = ""
-    # All of the table, where they are known.
+    # All columns of the table, if they are known.
     columns: tuple[str, ...] = field(default=(), compare=False)
 
     @property

@@ -12,7 +12,7 @@ from calib.ui.session import choices, state
 from calib.ui.session.session import Session
 
 MAX_PICKED = 6
-# A list of thousands of slices is no control: the strongest evidence comes first.
+# A control cannot list thousands of slices: those with the strongest evidence are first.
 MAX_OFFERED = 200
 
 
@@ -20,7 +20,7 @@ def columns_control(session: Session, rows: Data) -> tuple[str, ...]:
     """Pick one column, or two to cross; returns them."""
     names = list(rows.columns)
     first = control(session, choices.SLICE_BY, names)
-    # Counts know no two columns together.
+    # Counts of two crossed columns do not exist.
     others = [] if isinstance(rows, Aggregate) else [name for name in names if name != first]
     crossed = control(session, choices.CROSS, ["", *others]) if others else ""
     return (first, crossed) if crossed else (first,)

@@ -53,7 +53,7 @@ def forest(gaps: Mapping[str, SliceGaps]) -> None:
         st.markdown(_found(key, each))
     first = gaps["uncalibrated"]
     mixed = (first.positives > 0) & (first.positives < first.rows)
-    # Slices of single rows are of one outcome whatever the column is.
+    # A slice of one row has one outcome in any column.
     if len(first) > 1 and not mixed.any() and not first.few.all():
         st.warning(REVEALS_OUTCOME)
     picture, reading = st.columns([3, 2], gap="large")
