@@ -49,7 +49,7 @@ def drawn(kind: str) -> Predictions:
 def both(request):
     """The rows and their counts, each with its analysis."""
     rows = drawn(request.param)
-    counts = calib.aggregate(rows)
+    counts = calib.aggregate(rows, ["site", ("age", "site")])
     return [(data, calib.analyze(data, SETTINGS)) for data in (rows, counts)]
 
 
@@ -73,7 +73,13 @@ def agree(one: object, other: object, rtol: float = 1e-9) -> None:
 
 def test_everything_that_a_report_takes_along(both):
     found = [
-        parts_of(data, analysis, costs=Costs(false_negative=4), slices=[("site",)], time="")
+        parts_of(
+            data,
+            analysis,
+            costs=Costs(false_negative=4),
+            slices=[("site",), ("age", "site")],
+            time="",
+        )
         for data, analysis in both
     ]
     agree(*found)
@@ -126,6 +132,23 @@ def test_what_needs_rows_says_so(texts):
         sliced_rows(counts, analysis.held_out, ["height"])
     with texts.raises(ValueError):
         analysis.held_out.row_view("platt")
+    for crossed in (("site", "site"), ("site", "day"), ("site", "height")):
+        with texts.raises(ValueError):
+            calib.aggregate(drawn("ties"), [crossed])
+
+
+def test_a_crossing_is_found_in_either_order_and_is_added_and_saved(tmp_path):
+    one = calib.aggregate(drawn("ties"), [("site", "age")], n_ranges=2)
+    two = calib.aggregate(drawn("plain"), [("site", "age")], n_ranges=2)
+    names = {part.value for part in one.parts if part.column == "site × age"}
+    assert len(names) == 6
+    (one + two).save(tmp_path / "both.parquet")
+    counts = calib.Aggregate.load(tmp_path / "both.parquet")
+    assert counts.columns == ("site", "age", "day")
+    assert counts.crossings == (("site", "age"),)
+    cut = sliced_rows(counts, calib.analyze(counts, SETTINGS).held_out, ["age", "site"])
+    assert names <= set(cut.scored.names)
+    assert cut.rows.counts.sum() == 2 * N
 
 
 @pytest.mark.parametrize("values", [np.arange(40) / 7.0, np.arange(30), np.array(["b", "a", "c"])])

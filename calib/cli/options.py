@@ -151,8 +151,9 @@ def _add(group: argparse._ArgumentGroup, declared: Declared) -> None:
 
 
 def add_columns(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
-    """The options of `calib.load` and `load_models` with these names."""
-    _add(parser.add_argument_group("columns"), {name: COLUMNS[name] for name in names})
+    """The options of `calib.load` and `load_models` with these names, and pairs of slices."""
+    declared = {**COLUMNS, "cross": PARTS["cross"]}
+    _add(parser.add_argument_group("columns"), {name: declared[name] for name in names})
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:

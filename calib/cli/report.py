@@ -138,10 +138,11 @@ def _parts(
 ) -> Parts:
     time = predictions.time_name if given.time_column is None else given.time_column
     single = [(name,) for name in predictions.columns if name != time]
+    counted = predictions.crossings if isinstance(predictions, Aggregate) else ()
     return parts_of(
         predictions,
         analysis,
-        slices=[*single, *map(tuple, given.cross)],
+        slices=list(dict.fromkeys([*single, *counted, *map(tuple, given.cross)])),
         n_ranges=given.n_ranges,
         time=time,
         unit=given.unit,

@@ -13,6 +13,7 @@ SCAN = """examples:
   calib scan predictions/ --outcome y --score p --slice region -o cells.parquet
   calib scan scores.duckdb --table scores --outcome y --score p -o cells.parquet
   calib report cells.parquet -o report.html
+  calib scan predictions/ --outcome y --score p --cross region plan -o cells.parquet
   calib scan predictions/ --outcome y --models p_old --models p_new -o cells.parquet
   calib report cells.parquet --model-value p_new -o report.html
 """
@@ -24,7 +25,7 @@ DIALECTS = (
     *("snowflake", "bigquery", "databricks", "spark", "postgres"),
     *("redshift", "trino", "duckdb", "clickhouse", "tsql"),
 )
-OF_QUERY = ("outcome", "score", "slices", "time", "weight")
+OF_QUERY = ("outcome", "score", "slices", "cross", "time", "weight")
 OF_SCAN = (
     *OF_QUERY,
     *("models", "model"),
@@ -109,6 +110,7 @@ def run_sql(given: argparse.Namespace) -> int:
 
 def _named(given: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
     named = {name: value for name, value in vars(given).items() if name in names}
+    named["slices"] = [*(named.get("slices") or ()), *map(tuple, named.pop("cross"))]
     if not named.get("outcome"):
         raise ValueError("--outcome must name the column of the outcome.")
     if named.get("models"):

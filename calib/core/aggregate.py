@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from calib.core import aggregate_file
 from calib.core.counted import CountedRows
-from calib.core.strata import NONE, JoinedStrata, Part, Strata
+from calib.core.strata import NONE, JoinedStrata, Part, Strata, crossed_name, crossing_of
 from calib.numerics.arrays import IntArray, Locked, arrays_of
 from calib.numerics.cell_table import (
     MAX_CELLS,
@@ -132,8 +132,18 @@ class Aggregate:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Slice and time columns by which the rows were counted."""
-        return tuple(dict.fromkeys(part.column for part in self.parts if part.column))
+        """Slice and time columns by which the rows were counted, without crossings."""
+        crossed = set(map(crossed_name, self.crossings))
+        return tuple(column for column in self._counted_columns() if column not in crossed)
+
+    @property
+    def crossings(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of columns that were counted together; `by` takes their `crossed_name`."""
+        counted = self._counted_columns()
+        return tuple(pair for name in counted if (pair := crossing_of(name, counted)))
+
+    def _counted_columns(self) -> dict[str, None]:
+        return dict.fromkeys(part.column for part in self.parts if part.column)
 
     def __add__(self, other: Aggregate) -> Aggregate:
         """Add the counts of two aggregates. No row may be counted in both.

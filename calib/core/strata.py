@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,6 +12,25 @@ from numpy.typing import NDArray
 from calib.numerics.arrays import IntArray, Locked
 
 NONE = -1  # a stratum without a split, a fold or a cluster
+CROSSED = " × "
+
+
+def crossed_name(names: Iterable[str]) -> str:
+    """What columns are called that are counted together, or values of theirs; one as it is."""
+    return CROSSED.join(names)
+
+
+def crossing_of(name: str, columns: Container[str]) -> tuple[str, str] | None:
+    """The two of these columns that a column crosses, if it does.
+
+    Examples
+    --------
+    >>> crossing_of("region × plan", ["plan", "region"])
+    ('region', 'plan')
+    """
+    words = name.split(CROSSED)
+    pairs = ((CROSSED.join(words[:i]), CROSSED.join(words[i:])) for i in range(1, len(words)))
+    return next((pair for pair in pairs if pair[0] in columns and pair[1] in columns), None)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -19,7 +38,8 @@ class Part:
     """A part of the data that is counted: rows of a model, or rows with one value of a column."""
 
     model: str = ""  # "" if there is only one model
-    # Slice or time column and its value; "" for all rows.
+    # Slice or time column and its value; "" for all rows. Two crossed columns are the column
+    # "region × plan" with values such as "north × basic", beside each of the two.
     column: str = ""
     value: str = ""
 

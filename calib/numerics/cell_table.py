@@ -39,7 +39,7 @@ class CellTable(Locked):
     weight: FloatArray
     weight_sq: FloatArray
     score_sum: FloatArray  # sum of weight times score
-    # Least and largest score.
+    # Least and largest score; where `calib.scan` counted, those of the whole cell.
     low: FloatArray
     high: FloatArray
 

@@ -14,6 +14,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
+from calib.analysis.slices.counting import singles_and_pairs
 from calib.core.aggregate import Aggregate
 from calib.core.counting import joined_pieces
 from calib.core.progress import Progress
@@ -45,7 +46,7 @@ def scan(
     view: str = "",
     models: Sequence[str] = (),
     model: str | None = None,
-    slices: Sequence[str] = (),
+    slices: Sequence[str | tuple[str, str]] = (),
     time: str | None = None,
     weight: str | None = None,
     positive: object = None,
@@ -91,8 +92,9 @@ def scan(
     model : str, optional
         Column that names the model of each row, with 1 to 100 models. Rows without a name are
         treated as `drop_missing` says.
-    slices : sequence of str
-        Slice columns. Columns with many numbers are cut into ranges as in `calib.aggregate`.
+    slices : sequence of str or pair of str
+        Slice columns. Two columns in a tuple are crossed, and also counted one by one. Columns with
+        many numbers are cut into ranges as in `calib.aggregate`.
     time : str, optional
         Time column. Dates are counted by day.
     weight : str, optional
@@ -160,6 +162,10 @@ def scan(
     if is_result(source):
         made = read_result(source, positive)
         return replace(made, name=name or made.name, sources=(_fingerprint(made),))
+    try:
+        singles, pairs = singles_and_pairs(slices, time)
+    except ValueError as error:
+        raise refuse("slices", str(error)) from None
     scores = score if isinstance(score, str) else tuple(score)
     mapping = ColumnMapping(
         outcome=outcome,
@@ -172,7 +178,7 @@ def scan(
         split=split,
         test_value=as_label_text(test_value),
         fold=fold,
-        slices=tuple(each for each in slices if each != time),
+        slices=singles,
         time=time,
         transform=transform,
         swap=swap,
@@ -192,7 +198,7 @@ def scan(
                 found = describe_view(one.rows, one.mapping, chosen, max_scores)
             else:
                 found = describe(one.rows, one.mapping, max_scores)
-            counted = Counter(found, one.mapping, n_ranges, steps).count()
+            counted = Counter(found, one.mapping, pairs, n_ranges, steps).count()
             made = _aggregate(found, counted, one.mapping, name or called, max_scores)
             remarks = remarks_of(made, found, one.mapping, counted.warnings)
             return replace(made, view_key=chosen, noticed={"": remarks} if remarks else {})

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from calib.analysis.slices.counting import MAX_VALUES, days_or_values
+from calib.analysis.slices.counting import MAX_VALUES, days_or_values, too_many
 from calib.analysis.slices.slicing import MISSING, cut_distinct, range_levels, range_names
 from calib.core.predictions import MAX_FOLDS
-from calib.core.strata import NONE, Part, Strata
+from calib.core.strata import NONE, Part, Strata, crossed_name
 from calib.loading.building.predictions import slice_values, time_values
 from calib.loading.checking.rows import no_dates, split_values, unclear_dates
 from calib.loading.labels import as_labels, folded
@@ -44,6 +44,7 @@ from calib.scanning.watching import Steps
 from calib.text import quoted
 
 MAX_TIMES = 100_000
+OTHER = "calib_other"
 TEST_WORDS = ("test", "testing", "holdout", "true", "1")
 
 
@@ -113,6 +114,8 @@ class Counter:
     ----------
     found : Description
     mapping : ColumnMapping
+    pairs : sequence of pair of str
+        Columns of the mapping to count by together.
     n_ranges : int
         Ranges of a column of many numbers.
     steps : Steps
@@ -120,31 +123,41 @@ class Counter:
     """
 
     def __init__(
-        self, found: Description, mapping: ColumnMapping, n_ranges: int, steps: Steps
+        self,
+        found: Description,
+        mapping: ColumnMapping,
+        pairs: Sequence[tuple[str, str]],
+        n_ranges: int,
+        steps: Steps,
     ) -> None:
         self.found, self.mapping, self.n_ranges, self.steps = found, mapping, n_ranges, steps
+        self.pairs = pairs
         # By code: the split is met in the query of every column.
         self.warnings: dict[str, Problem] = {}
 
     def count(self) -> Pieces:
         """Ask for all that was named, part by part."""
         mapping = self.mapping
-        columns = [*mapping.slices, *([mapping.time] if mapping.time else [])]
-        queries = [_Query.of(self, number, column) for number, column in enumerate(columns)]
-        queries = queries or [_Query(self, None, None)]
-        answers = self._asked(queries, 0.2, 0.8)
+        own = {name: _Query.of(self, i, name) for i, name in enumerate(mapping.slices)}
+        queries = own | {
+            crossed_name(pair): replace(own[pair[0]], other=own[pair[1]]) for pair in self.pairs
+        }
+        if mapping.time:
+            queries[mapping.time] = _Query.of(self, len(own), mapping.time)
+        asked = list(queries.values()) or [_Query(self, None, None)]
+        answers = self._asked(asked, 0.2, 0.8)
         # Cells add up without rounding: all rows need no query where a column has been counted.
         whole = answers[0].of_all()
         if not self.found.exact and len(cut := heavy_cells(self._table(whole, _Ends.of(whole)))):
-            asked = self._asked(queries, 0.8, 1.0, cut, answers)
-            whole = _merged(whole.without(cut).and_also(asked[0].of_all()))
+            parted = self._asked(asked, 0.8, 1.0, cut, answers)
+            whole = _merged(whole.without(cut).and_also(parted[0].of_all()))
             answers = [
                 _merged(one.without(cut).and_also(more))
-                for one, more in zip(answers, asked, strict=True)
+                for one, more in zip(answers, parted, strict=True)
             ]
         ends = None if self.found.exact else _Ends.of(whole)
         parts, pieces = [Part()], [self._piece(whole, ends, 0)]
-        for column, one in zip(columns, answers, strict=False):
+        for column, one in zip(queries, map(_present, answers), strict=False):
             pieces.append(self._piece(one, ends, len(parts)))
             parts += [Part("", column, name) for name in one.names]
         time_kind = answers[-1].kind if mapping.time else ""
@@ -159,14 +172,16 @@ class Counter:
         like: Sequence[Counted] | None = None,
     ) -> list[Counted]:
         """The answers of all queries, which take the work from one share to another."""
-        answers, each = [], (high - low) / len(queries)
+        answers: list[Counted] = []
+        each = (high - low) / len(queries)
         keyed = _Keyed.of(self.found, cut)
         for i, query in enumerate(queries):
-            by = f" by {query.column}" if query.column else ""
+            by = f" by {query.called}" if query.column else ""
             text = f"Counting{by}" if cut is None else f"Counting crowded cells{by}"
             self.steps(low + i * each, low + (i + 1) * each, text)
             ends = i == 0 and not self.found.exact
-            answers.append(query.run(keyed, like[i] if like else None, ends=ends))
+            known = like[i] if like else query.known(answers)
+            answers.append(query.run(keyed, known, ends=ends))
         return answers
 
     def _piece(
@@ -244,12 +259,16 @@ class _Keyed:
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """One GROUP BY: by the cells alone, or also by a column, which may be cut in ranges."""
+    """One GROUP BY: by the cells alone, or also by a column, which may be cut in ranges.
+
+    With `other`, by the columns of both.
+    """
 
     counter: Counter
     number: int | None
     column: str | None
     edges: tuple[float, ...] | None = None
+    other: _Query | None = None
 
     @classmethod
     def of(cls, counter: Counter, number: int, column: str) -> _Query:
@@ -262,17 +281,36 @@ class _Query:
         if distinct <= MAX_VALUES:
             return query
         if not rows.collect_schema()[name].is_numeric():
-            raise _too_many(column, distinct)
+            raise refuse("many-values", too_many([column], distinct))
         known = rows.select(nw.col(name).cast(nw.Float64).alias(VALUE))
         edges = quantiles(known, range_levels(counter.n_ranges).tolist())
         return replace(query, edges=tuple(sorted(set(edges))))
+
+    @property
+    def called(self) -> str:
+        """Name of the column, or of two that are crossed."""
+        own = str(self.column)
+        return own if self.other is None else crossed_name((own, str(self.other.column)))
+
+    def known(self, answers: Sequence[Counted]) -> Counted | None:
+        """Of two columns that are crossed, the codes that each has by itself."""
+        if self.other is None:
+            return None
+        one, other = (answers[each.number or 0] for each in (self, self.other))
+        names = [crossed_name((a, b)) for a in one.names for b in other.names]
+        if len(names) > MAX_VALUES:
+            pair = (str(self.column), str(self.other.column))
+            raise refuse("many-values", too_many(pair, len(names)))
+        codes = {**one.codes, OTHER: other.codes[VALUE]}
+        return replace(one, keys={}, sums={}, names=tuple(names), codes=codes)
 
     def run(self, keyed: _Keyed, like: Counted | None, *, ends: bool) -> Counted:
         """Ask, and read the answer; values have the codes that an earlier answer gave them."""
         mapping = self.counter.mapping
         kept = {"split": SPLIT, "fold": FOLD_NAME, "group": GROUP}
         apart = [name for role, name in kept.items() if getattr(mapping, role) is not None]
-        by = [*([VALUE] if self.column else []), *apart, KEY, POSITIVE]
+        by = [VALUE] if self.column else []
+        by += [*([OTHER] if self.other else []), *apart, KEY, POSITIVE]
         answer = collected(
             self._with_value(keyed.rows)
             .group_by(*by)
@@ -287,18 +325,21 @@ class _Query:
         return self._read(answer, keyed, like)
 
     def _with_value(self, rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-        if self.number is None:
-            return rows
+        if self.number is not None:
+            rows = rows.with_columns(self._value().alias(VALUE))
+        return rows.with_columns(self.other._value().alias(OTHER)) if self.other else rows
+
+    def _value(self) -> nw.Expr:
         name = f"calib_by_{self.number}"
         if self.edges is None:
-            return rows.with_columns(nw.col(name).alias(VALUE))
+            return nw.col(name)
         value = nw.col(name).cast(nw.Float64)
         code = nw.lit(0)
         for edge in self.edges:
             code = code + whether(value > edge)
         missing = value.is_null() | value.is_nan()
         none = nw.lit(len(self.edges) + 1)
-        return rows.with_columns(nw.when(missing).then(none).otherwise(code).alias(VALUE))
+        return nw.when(missing).then(none).otherwise(code)
 
     def _read(self, answer: pa.Table, keyed: _Keyed, like: Counted | None) -> Counted:
         n = answer.num_rows
@@ -310,7 +351,7 @@ class _Query:
         keys = {VALUE: np.zeros(n, dtype=np.int64), SPLIT: none, FOLD_NAME: none, GROUP: none}
         keys |= {KEY: key * keyed.stride, POSITIVE: _numbers(answer[POSITIVE])}
         made = Counted({}, {}) if like is None else like
-        for name in (VALUE, SPLIT, FOLD_NAME, GROUP):
+        for name in (VALUE, OTHER, SPLIT, FOLD_NAME, GROUP):
             if name in answer.column_names:
                 distinct, codes = _distinct(answer[name])
                 if like is None:
@@ -321,6 +362,9 @@ class _Query:
                     made = replace(made, codes={**made.codes, name: known})
                 own = np.array([made.codes[name][value] for value in _hashable(distinct)])
                 keys[name] = own[codes]
+        if OTHER in keys:
+            width = max(made.codes[OTHER].values()) + 1
+            keys[VALUE] = keys[VALUE] * width + keys.pop(OTHER)
         return _merged(replace(made, keys=keys, sums=values | ends))
 
     def _coded(
@@ -373,16 +417,8 @@ class _Query:
         own = np.bincount(codes, counts, minlength=len(unique)).astype(np.int64)
         names, of_unique = cut_distinct(np.asarray(unique), own, counter.n_ranges)
         if len(names) > MAX_VALUES:
-            raise _too_many(column, len(names))
+            raise refuse("many-values", too_many([column], len(names)))
         return names, of_unique[codes], ""
-
-
-def _too_many(column: str, distinct: int) -> ValueError:
-    return refuse(
-        "many-values",
-        f"An aggregate counts by at most {MAX_VALUES:,} values of a column, got {distinct:,} of "
-        f"{quoted(column)}. Name the slices to count by, without this column.",
-    )
 
 
 def _numbers(column: pa.ChunkedArray) -> IntArray:
@@ -452,6 +488,13 @@ def _packed(columns: Sequence[IntArray]) -> IntArray:
         low = int(codes.min())
         packed = packed * (int(codes.max()) - low + 1) + (codes - low)
     return packed
+
+
+def _present(counted: Counted) -> Counted:
+    """Without the values that no row has, as two that are crossed may have none."""
+    present, codes = np.unique(counted.keys[VALUE], return_inverse=True)
+    names = tuple(counted.names[i] for i in present) if counted.names else ()
+    return replace(counted, names=names, keys={**counted.keys, VALUE: codes})
 
 
 def _merged(counted: Counted) -> Counted:

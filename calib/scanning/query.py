@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
+from calib.analysis.slices.counting import singles_and_pairs
 from calib.numerics.cell_table import STRIDE
 from calib.numerics.score_grid import FIRST, LAST, NARROW, PER_E_FOLD, ROUNDING, STEPS, ZERO
 
@@ -40,6 +41,8 @@ COLUMNS = (
     "calib_low",
     "calib_high",
 )
+# Only where two columns are crossed.
+CROSSED = ("calib_column2", "calib_value2")
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -49,7 +52,7 @@ def scan_sql(
     table: str,
     outcome: str,
     score: str,
-    slices: Sequence[str] = (),
+    slices: Sequence[str | tuple[str, str]] = (),
     time: str | None = None,
     weight: str | None = None,
 ) -> str:
@@ -71,8 +74,8 @@ def scan_sql(
         Columns of the labels, and of the scores of the positive class in [0, 1]. A name of letters,
         digits and underscores is used without quotation marks, so its case follows the rules of the
         dialect. Any other name, and a name in double quotes, keeps its case.
-    slices : sequence of str
-        Slice columns.
+    slices : sequence of str or pair of str
+        Slice columns. Two columns in a tuple are crossed, and also counted one by one.
     time : str, optional
         Column of dates or times, which are counted by day.
     weight : str, optional
@@ -85,7 +88,7 @@ def scan_sql(
     Raises
     ------
     ValueError
-        If the dialect is unknown.
+        If the dialect is unknown, or a pair does not name two slices.
 
     Examples
     --------
@@ -95,7 +98,8 @@ def scan_sql(
     """
     if dialect not in get_args(Dialect):
         raise ValueError(f"dialect must be one of {', '.join(get_args(Dialect))}, got {dialect!r}.")
-    by = [("slice", name) for name in slices if name != time] + ([("time", time)] if time else [])
+    singles, pairs = singles_and_pairs(slices, time)
+    by = [("slice", name) for name in singles] + ([("time", time)] if time else [])
     chosen = [
         f"CAST({_column(outcome, dialect)} AS TEXT) AS calib_outcome",
         f"CAST({_column(score, dialect)} AS DOUBLE) AS calib_score",
@@ -104,6 +108,9 @@ def scan_sql(
     ]
     names = [f"calib_by_{i}" for i in range(len(by))]
     kept = ", ".join(["calib_outcome", "calib_score", "calib_w", *names])
+    named = {name: own for (_, name), own in zip(by, names, strict=True)}
+    cuts = [("all", ()), *((role, (name,)) for role, name in by)]
+    cuts += [("crossing", pair) for pair in pairs]
     query = TEMPLATE.format(
         chosen=", ".join(chosen),
         table=_table(table, dialect),
@@ -111,8 +118,10 @@ def scan_sql(
         known=f"SELECT {VERSION} AS calib_version, 'names' AS calib_role, {_text(score)} AS "
         f"calib_column, {_text(outcome)} AS calib_value, "
         + NO_CELLS.format(rows="CAST(0 AS BIGINT)"),
+        none=NOT_CROSSED if pairs else "",
         groups=" UNION ALL ".join(
-            [_group("all", "", None), *(_group(*pair, names[i]) for i, pair in enumerate(by))]
+            _group(role, {name: named[name] for name in cut}, crossed=bool(pairs))
+            for role, cut in cuts
         ),
     )
     return sqlglot.parse_one(query, dialect="duckdb").sql(dialect=dialect, pretty=True) + "\n"
@@ -124,6 +133,7 @@ NO_CELLS = (
     "CAST(NULL AS DOUBLE) AS calib_score_sum, CAST(NULL AS DOUBLE) AS calib_low, "
     "CAST(NULL AS DOUBLE) AS calib_high"
 )
+NOT_CROSSED = ", CAST(NULL AS TEXT) AS calib_column2, CAST(NULL AS TEXT) AS calib_value2"
 # Every step has a SELECT of its own: no engine needs to read an alias where it was made.
 TEMPLATE = (
     f"""
@@ -159,20 +169,23 @@ calib_keys AS (
         ELSE {FIRST - 1:e} + (CASE WHEN calib_fold > 0e0 THEN 0e0 ELSE calib_fold END)
         END AS BIGINT) * {STRIDE} AS calib_key FROM calib_folds
 )
-{{known}} UNION ALL SELECT {VERSION}, 'set aside', calib_reason, CAST(NULL AS TEXT), """
+{{known}}{{none}} UNION ALL SELECT {VERSION}, 'set aside', calib_reason, CAST(NULL AS TEXT), """
     + NO_CELLS.format(rows="COUNT(*)")
-    + """
+    + """{none}
 FROM calib_sorted WHERE calib_reason <> '' GROUP BY calib_reason UNION ALL {groups}
 """
 )
 
 
-def _group(role: str, column: str, name: str | None) -> str:
-    value, also = ("CAST(NULL AS TEXT)", "") if name is None else (name, f"{name}, ")
+def _group(role: str, cut: Mapping[str, str], *, crossed: bool) -> str:
+    """Cells by the columns of a cut, one or two; `cut` says what their values are called."""
+    columns, values = [*map(_text, cut)] or ["''"], [*cut.values()] or ["CAST(NULL AS TEXT)"]
+    more = f", {columns[1]}, {values[1]}" if len(cut) > 1 else NOT_CROSSED if crossed else ""
     return (
-        f"SELECT {VERSION}, '{role}', {_text(column)}, {value}, calib_key, calib_outcome, COUNT(*),"
-        " SUM(calib_w), SUM(calib_w * calib_w), SUM(calib_w * calib_score), MIN(calib_score), "
-        f"MAX(calib_score) FROM calib_keys GROUP BY {also}calib_key, calib_outcome"
+        f"SELECT {VERSION}, '{role}', {columns[0]}, {values[0]}, calib_key, calib_outcome, "
+        "COUNT(*), SUM(calib_w), SUM(calib_w * calib_w), SUM(calib_w * calib_score), "
+        f"MIN(calib_score), MAX(calib_score){more} FROM calib_keys "
+        f"GROUP BY {', '.join([*cut.values(), 'calib_key', 'calib_outcome'])}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from io import BufferedIOBase
@@ -13,11 +14,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from calib.analysis.slices.counting import MAX_VALUES, days_or_values
+from calib.analysis.slices.counting import MAX_VALUES, days_or_values, too_many
 from calib.analysis.slices.slicing import cut_distinct
 from calib.core.aggregate import Aggregate
 from calib.core.counting import joined_pieces
-from calib.core.strata import NONE, Part, Strata
+from calib.core.strata import NONE, Part, Strata, crossed_name
 from calib.loading.building.predictions import slice_values, time_values
 from calib.loading.loader import as_label_texts
 from calib.loading.numbers import as_times
@@ -27,10 +28,11 @@ from calib.loading.reading.reader import stem
 from calib.numerics.arrays import IntArray
 from calib.numerics.cell_table import CellTable, add_tables
 from calib.scanning.describing import class_names_of, labels_of, positives_of
-from calib.scanning.query import COLUMNS, VERSION
+from calib.scanning.query import COLUMNS, CROSSED, VERSION
 from calib.text import quoted
 
 SUMS = {"weight": "calib_weight", "weight_sq": "calib_weight_sq", "score_sum": "calib_score_sum"}
+ROLES = ("all", "slice", "crossing", "time")
 ENDS = {"low": "calib_low", "high": "calib_high"}
 
 
@@ -97,16 +99,16 @@ def read_result(path: str | Path | BufferedIOBase, positive: object = None) -> A
     if unknown:
         set_aside["outcome unknown"] = unknown
     cells = cells.assign(exact=_lossless(cells))
-    groups = list(dict.fromkeys(zip(cells["calib_role"], cells["calib_column"], strict=True)))
     parts: list[Part] = []
     pieces, kind = [], ""
-    for role, column in sorted(groups, key=lambda pair: ("all", "slice", "time").index(pair[0])):
-        own = cells[(cells["calib_role"] == role) & (cells["calib_column"] == column)]
-        values, codes, of_time = _values(own["calib_value"], own["calib_rows"], role, column)
+    groups = dict(iter(cells.groupby(["calib_role", "calib_column", "calib_column2"], sort=False)))
+    for role, *columns in sorted(groups, key=lambda names: ROLES.index(names[0])):
+        own, column = groups[role, *columns], crossed_name(filter(None, columns))
+        values, codes, of_time = _values(own, role, columns)
         kind = of_time or kind
         pieces.append(_piece(own, codes, len(parts)))
         parts += [Part("", column if values else "", value) for value in (values or ("",))]
-    time = next((column for role, column in groups if role == "time"), "")
+    time = next((column for role, column, _ in groups if role == "time"), "")
     return joined_pieces(
         parts,
         pieces,
@@ -135,10 +137,12 @@ def _frame(path: str | Path | BufferedIOBase) -> pd.DataFrame:
             else pd.read_csv(file, dtype=str, keep_default_na=False, encoding="utf-8-sig")
         )
     found.columns = found.columns.str.casefold()
+    found = found.reindex(columns=[*COLUMNS, *CROSSED])
     numbers = [name for name in COLUMNS if name not in texts]
-    found = found[list(COLUMNS)].replace("", None)
+    found = found.replace("", None)
     found[numbers] = found[numbers].apply(pd.to_numeric)
-    return found.assign(calib_column=found["calib_column"].fillna("").astype(str))
+    names = found[["calib_column", "calib_column2"]].astype(object).fillna("").astype(str)
+    return found.assign(**names)
 
 
 def _with_outcomes(
@@ -173,11 +177,26 @@ def _lossless(cells: pd.DataFrame) -> bool:
 
 
 def _values(
+    cells: pd.DataFrame, role: str, columns: Sequence[str]
+) -> tuple[tuple[str, ...], IntArray, str]:
+    """Names of a cut's values, which of them each entry has, and the kind of time."""
+    if role == "all":
+        return (), np.zeros(len(cells), dtype=np.int64), ""
+    rows = cells["calib_rows"]
+    names, codes, kind = _of_column(cells["calib_value"], rows, role, columns[0])
+    if role != "crossing":
+        return names, codes, kind
+    others, own, _ = _of_column(cells["calib_value2"], rows, role, columns[1])
+    present, codes = np.unique(codes * len(others) + own, return_inverse=True)
+    if len(present) > MAX_VALUES:
+        raise refuse("many-values", too_many(columns, len(present)))
+    pairs = (divmod(int(code), len(others)) for code in present)
+    return tuple(crossed_name((names[i], others[j])) for i, j in pairs), codes, kind
+
+
+def _of_column(
     values: pd.Series, rows: pd.Series, role: str, column: str
 ) -> tuple[tuple[str, ...], IntArray, str]:
-    """Names of a column's values, which of them each entry has, and the kind of time."""
-    if role == "all":
-        return (), np.zeros(len(values), dtype=np.int64), ""
     codes, distinct = pd.factorize(values, use_na_sentinel=False)
     series = pd.Series(distinct)
     if role == "time":
@@ -188,11 +207,7 @@ def _values(
     counts = np.bincount(inner[codes], rows, minlength=len(unique)).astype(np.int64)
     names, own = cut_distinct(np.asarray(unique), counts)
     if len(names) > MAX_VALUES:
-        raise refuse(
-            "many-values",
-            f"An aggregate counts by at most {MAX_VALUES:,} values of a column, got {len(names):,} "
-            f"of {quoted(column)}. Print the query without this column.",
-        )
+        raise refuse("many-values", too_many([column], len(names)))
     return names, own[inner][codes], ""
 
 

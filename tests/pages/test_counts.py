@@ -128,6 +128,27 @@ def test_what_needs_rows_says_so_and_slices_and_periods_are_those_of_the_rows(tm
     assert "there are no rows of the bin to list" in said(go(app, "reliability"))
 
 
+def test_two_columns_that_were_counted_together_are_crossed_as_in_rows(tmp_path):
+    rows = drawn().assign(plan=lambda each: np.where(each.index % 3 == 0, "basic", "pro"))
+    rows["half"] = rows.index % 2
+    given = {"outcome": "outcome", "score": "score", "slices": ["plan", "site", "half"]}
+    calib.aggregate(calib.load(rows, **given), ["half", ("plan", "site")]).save(
+        tmp_path / "cells.parquet"
+    )
+    rows.drop(columns="day").to_csv(tmp_path / "rows.csv", index=False)
+    found = []
+    for name in ("cells.parquet", "rows.csv"):
+        app = dropped((name, (tmp_path / name).read_bytes()))
+        go(app, "slices").selectbox(key="slice_by").set_value("site").run()
+        app.selectbox(key="cross").set_value("plan").run()
+        assert not app.exception
+        found.append(app.dataframe[0].value.sort_values("Rows", ignore_index=True))
+    assert len(found[0]) == 4
+    names = [set(each.pop("Slice").str.split(" × ").map(frozenset)) for each in found]
+    assert names[0] == names[1]
+    pd.testing.assert_frame_equal(*found)
+
+
 def test_several_files_of_counts_are_added_only_when_a_person_says_so(tmp_path):
     files = [saved(tmp_path, drawn(seed), f"{name}.parquet") for seed, name in ((1, "a"), (2, "b"))]
     app = dropped(*files)

@@ -10,6 +10,8 @@ import calib
 from calib.core.aggregate import Aggregate
 
 SLICES = ["site", "plan", "age", "visits"]
+# A column with missing values and one that is cut in ranges are crossed.
+CUTS = [*SLICES, ("plan", "age")]
 
 
 @cache
@@ -57,7 +59,7 @@ def in_memory(
         positive="yes",
         exact=True,
     )
-    return calib.aggregate(predictions, max_scores=max_scores)
+    return calib.aggregate(predictions, CUTS, max_scores=max_scores)
 
 
 def assert_same(found: Aggregate, expected: Aggregate, rtol: float = 1e-12) -> None:

@@ -23,7 +23,7 @@ from calib.scanning import rows_between
 from calib.scanning.sources import rows_of
 from calib.scanning.watching import DuckEngine, Steps, watched
 from tests.rare import common_first
-from tests.scanning.conftest import SLICES, assert_same, drawn, in_memory
+from tests.scanning.conftest import CUTS, assert_same, drawn, in_memory
 
 
 def dask(frame: pd.DataFrame) -> Any:
@@ -46,7 +46,7 @@ ENGINES: dict[str, Callable[[pd.DataFrame], Any]] = {
 }
 # An eighth of the rows has every kind of score, and its share in the crowded cell.
 STEP = 8
-COLUMNS = {"outcome": "outcome", "slices": SLICES, "time": "day"}
+COLUMNS = {"outcome": "outcome", "slices": CUTS, "time": "day"}
 KINDS: dict[str, tuple[str, str | None, int]] = {
     "weighted, cut": ("score", "weight", 100),
     "single precision": ("narrow", None, MAX_SCORES),

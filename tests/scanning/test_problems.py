@@ -84,6 +84,12 @@ def test_rounding_outside_of_the_range_is_no_problem() -> None:
 def test_slices_of_too_many_values_are_refused() -> None:
     data = rows(2000, name=[f"n{i}" for i in range(2000)])
     assert refused(data, slices=["name"]).problems[0].code == "many-values"
+    data["a"] = [f"a{i % 50}" for i in range(2000)]
+    data["b"] = [f"b{i // 50 % 30}" for i in range(2000)]
+    error = refused(data, slices=[("a", "b")])
+    assert error.problems[0].code == "many-values"
+    assert "`a` crossed with `b` has 1,500" in str(error)
+    assert refused(data, slices=[("a", "a")]).problems[0].code == "slices"
 
 
 def test_sources_that_are_not_there_are_told(tmp_path: Path) -> None:

@@ -15,11 +15,15 @@ from calib.cli.scan import DIALECTS
 from calib.loading import InputError
 from calib.numerics.arrays import arrays_of
 from calib.numerics.cell_table import STRIDE
-from calib.scanning.query import COLUMNS, Dialect
+from calib.scanning.query import COLUMNS, CROSSED, Dialect
 from tests.rare import common_first
 from tests.scanning.conftest import drawn
 
-NAMED = {"outcome": "outcome", "score": "score", "slices": ["site", "plan", "visits"]}
+NAMED = {
+    "outcome": "outcome",
+    "score": "score",
+    "slices": ["site", "plan", "visits", ("plan", "visits")],
+}
 
 
 @pytest.mark.parametrize("dialect", get_args(Dialect))
@@ -28,7 +32,7 @@ def test_every_dialect_parses_its_query_back(dialect: Dialect) -> None:
     parsed = sqlglot.parse_one(query, dialect=dialect)
     assert parsed.sql(dialect=dialect, pretty=True) == query.rstrip("\n")
     columns = [each.alias_or_name for each in parsed.find(sqlglot.exp.Union).left.selects] or None
-    assert columns is None or set(columns) <= set(COLUMNS)
+    assert columns is None or set(columns) <= {*COLUMNS, *CROSSED}
     numbers = [each.name for each in parsed.find_all(sqlglot.exp.Literal) if not each.is_string]
     # A plain 0.02 is a DECIMAL for some engines.
     assert [number for number in numbers if "." in number and "e" not in number] == []

@@ -16,7 +16,7 @@ import pytest
 import calib
 from calib.loading import InputError
 from tests.scanning import spark
-from tests.scanning.conftest import SLICES, assert_same, drawn, in_memory
+from tests.scanning.conftest import CUTS, assert_same, drawn, in_memory
 from tests.scanning.test_query import NAMED, of_cells
 from tests.store import postgres
 
@@ -35,7 +35,7 @@ pytestmark = [
 ]
 N_ROWS = 2_000_000
 MAX_SCORES = 100
-COLUMNS = {"outcome": "outcome", "score": "score", "slices": SLICES, "time": "day"}
+COLUMNS = {"outcome": "outcome", "score": "score", "slices": CUTS, "time": "day"}
 WEIGHTED = {**COLUMNS, "weight": "weight", "max_scores": MAX_SCORES}
 
 

@@ -14,10 +14,12 @@ from calib.analysis.slices.slicing import MISSING, Slicing, in_order, slice_by, 
 from calib.core.aggregate import Aggregate
 from calib.core.counting import aggregate_rows
 from calib.core.predictions import Predictions
+from calib.core.strata import crossed_name
 from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.numerics.arrays import IntArray
 from calib.numerics.cell_table import MAX_SCORES
+from calib.text import quoted
 
 # A column of more values names rows, and not slices of them.
 MAX_VALUES = 1000
@@ -25,7 +27,7 @@ MAX_VALUES = 1000
 
 def aggregate(
     predictions: Predictions,
-    slices: Sequence[str] | None = None,
+    slices: Sequence[str | tuple[str, str]] | None = None,
     *,
     view: str = "",
     n_ranges: int = 5,
@@ -36,8 +38,9 @@ def aggregate(
     Parameters
     ----------
     predictions : Predictions
-    slices : sequence of str, optional
-        Slice columns by which rows are counted. Default: all of them.
+    slices : sequence of str or pair of str, optional
+        Slice columns by which rows are counted. Two columns in a tuple are crossed. Default: all
+        columns, without crossings.
     view : str
         Binary view that is counted, see `Predictions.view`. Default: class 1 for one score per row,
         and the top label for a matrix.
@@ -54,7 +57,8 @@ def aggregate(
     Raises
     ------
     ValueError
-        If a slice column is unknown or has more than 1,000 values, or the view does not exist.
+        If a slice column is unknown, it or a crossing has more than 1,000 values, or the view does
+        not exist.
 
     Examples
     --------
@@ -71,18 +75,14 @@ def aggregate(
     """
     chosen = view or ("top:1" if predictions.is_matrix else "class:1")
     known = [name for name in predictions.columns if name != predictions.time_name]
-    cut = {
-        name: slice_by(predictions.columns, [name], n_ranges=n_ranges)
-        for name in (known if slices is None else slices)
-    }
-    columns = {name: (one.names, one.codes) for name, one in cut.items()}
-    for name, (values, _) in columns.items():
-        if len(values) > MAX_VALUES:
-            raise ValueError(
-                f"An aggregate counts by at most {MAX_VALUES:,} values of a column, got "
-                f"{len(values):,} of {name!r}. Name the slices to count by, without this column."
-            )
     time = predictions.time_name
+    singles, pairs = singles_and_pairs(known if slices is None else slices, time)
+    columns = {}
+    for names in (*((name,) for name in singles), *pairs):
+        cut = slice_by(predictions.columns, names, n_ranges=n_ranges)
+        if len(cut) > MAX_VALUES:
+            raise ValueError(too_many(names, len(cut)))
+        columns[crossed_name(names)] = cut.names, cut.codes
     if time:
         columns[time] = days_or_values(predictions.columns[time])
     return aggregate_rows(
@@ -100,6 +100,60 @@ def aggregate(
         set_aside=dict(predictions.set_aside),
         sources=(predictions.fingerprint,),
         fold_names=predictions.fold_names,
+    )
+
+
+def singles_and_pairs(
+    slices: Sequence[str | tuple[str, str]], time: str | None
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Columns to count by, those that are crossed too, and the pairs to cross.
+
+    Parameters
+    ----------
+    slices : sequence of str or pair of str
+    time : str or None
+        Column of time, which is no slice.
+
+    Raises
+    ------
+    ValueError
+        If one is neither a column nor a pair of two slices.
+
+    Examples
+    --------
+    >>> singles_and_pairs(["region", ("region", "plan")], None)
+    (('region', 'plan'), (('region', 'plan'),))
+    """
+    wanted = [(each,) if isinstance(each, str) else tuple(each) for each in slices]
+    for names in wanted:
+        if not 1 <= len(names) <= 2 or len(set(names)) < len(names):
+            raise ValueError(
+                f"slices must hold columns, and pairs of two different columns, got {names!r}."
+            )
+        if len(names) == 2 and time in names:
+            raise ValueError(
+                f"The time column {quoted(str(time))} cannot be crossed with a slice. Cross two "
+                "slices, or count without `time`."
+            )
+    found = dict.fromkeys(name for names in wanted for name in names)
+    singles = tuple(name for name in found if name != time)
+    pairs = tuple(dict.fromkeys((names[0], names[1]) for names in wanted if len(names) == 2))
+    if twice := set(singles) & set(map(crossed_name, pairs)):
+        raise ValueError(f"A column is called like a crossing: {min(twice)!r}. Rename it.")
+    return singles, pairs
+
+
+def too_many(names: Sequence[str], n: int) -> str:
+    """That a column, or a crossing of two, has more values than an aggregate counts."""
+    if len(names) == 1:
+        return (
+            f"An aggregate counts by at most {MAX_VALUES:,} values of a column, got {n:,} of "
+            f"{quoted(names[0])}. Name the slices to count by, without this column."
+        )
+    return (
+        f"An aggregate counts by at most {MAX_VALUES:,} slices of two crossed columns, and "
+        f"{quoted(names[0])} crossed with {quoted(names[1])} has {n:,}. Cross columns of fewer "
+        "values."
     )
 
 
@@ -157,8 +211,7 @@ def sliced_rows(
     held_out : CrossFitted
         ``analysis.held_out`` of the same data.
     names : sequence of str
-        One column, or two columns that are crossed. For an aggregate, one column by which it was
-        counted.
+        One column, or two columns that are crossed. An aggregate must have been counted by them.
     n_ranges : int
         Number of ranges into which a column with many numbers is cut. No effect on an aggregate.
 
@@ -169,7 +222,7 @@ def sliced_rows(
     Raises
     ------
     ValueError
-        If a column is unknown or was not counted, or two columns of an aggregate are given.
+        If a column is unknown, or the aggregate was not counted by it or by the crossing.
 
     Examples
     --------
@@ -187,15 +240,23 @@ def sliced_rows(
     if isinstance(data, Predictions):
         slicing = slice_by(data.columns, names, n_ranges=n_ranges)
         return SlicedRows(slicing, held_out, data)
-    if len(names) != 1:
-        raise ValueError(
-            "Counts are sliced by one column that was counted; to cross columns needs the rows, "
-            f"got {list(names)}."
-        )
-    column = data.by(names[0])
+    column = data.by(_crossing(data, names) if len(names) > 1 else names[0])
     rows = column.rows.entries
     return SlicedRows(
         Slicing(tuple(names), column.names, column.codes),
         held_out.on(rows if rows.test is None else rows.rows(rows.test)),
         rows,
     )
+
+
+def _crossing(data: Aggregate, names: Sequence[str]) -> str:
+    """What the columns are called that were counted together, in whichever order."""
+    pair = next((pair for pair in data.crossings if set(pair) == set(names)), None)
+    if pair is None:
+        known = "; ".join(map(crossed_name, data.crossings)) or "none"
+        raise ValueError(
+            f"These columns were not counted together: {' and '.join(map(quoted, names))} "
+            f"(crossings that were counted: {known}). Count them again, with "
+            f"slices=[..., {tuple(names)!r}]."
+        )
+    return crossed_name(pair)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from calib.core.strata import crossed_name
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 
 # A column of more different numbers is cut in ranges.
@@ -94,7 +95,9 @@ def slice_by(
         return Slicing(tuple(names), *parts[0])
     (first, codes), (second, others) = parts
     present, crossed = np.unique(codes * len(second) + others, return_inverse=True)
-    both = tuple(f"{first[code // len(second)]} × {second[code % len(second)]}" for code in present)
+    both = tuple(
+        crossed_name((first[code // len(second)], second[code % len(second)])) for code in present
+    )
     return Slicing(tuple(names), both, crossed.astype(np.int64))
 
 

@@ -10,7 +10,6 @@ from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import Costs
 from calib.analysis.periods.cutting import Unit
 from calib.analysis.run import Data
-from calib.core.predictions import Predictions
 from calib.reports import Declared, Grade, Report, parts_of
 from calib.store import Store, StoreError
 from calib.text import plain
@@ -20,6 +19,7 @@ from calib.ui.reports import downloads, sharing
 from calib.ui.session import decisions, identity, state
 from calib.ui.session.choices import CROSS, N_RANGES, SLICE_BY, TIME, UNIT, Chosen
 from calib.ui.session.session import Session
+from calib.ui.session.slicing import crossed_with
 from calib.ui.session.sources import Query
 
 CONTENTS = """
@@ -133,7 +133,7 @@ def report_of(session: Session, model: Model) -> Report:
     slices: list[tuple[str, ...]] = [
         (name,) for name in dict.fromkeys((first, *known)) if name and name != time
     ]
-    if cross in known and cross != first and isinstance(rows, Predictions):
+    if cross in crossed_with(rows, first):
         slices.append((first, cross))
     made = session.memo.heavy(
         _report,

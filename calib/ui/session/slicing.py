@@ -23,6 +23,7 @@ from calib.analysis.slices import (
     slice_reliability,
     sliced_rows,
 )
+from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.matrix import MatrixFits
@@ -34,6 +35,13 @@ from calib.ui.session.session import Session
 
 # A slice has fewer rows than all have: its bins must not become too small to trust.
 ROWS_A_BIN = 50
+
+
+def crossed_with(rows: Data, first: str) -> list[str]:
+    """Columns that can be crossed with this one: of counts those that were counted together."""
+    if isinstance(rows, Aggregate):
+        return [name for pair in rows.crossings if first in pair for name in pair if name != first]
+    return [name for name in rows.columns if name != first]
 
 
 def sliced(

@@ -8,7 +8,7 @@ from calib.analysis.run import Data
 from calib.analysis.slices import SliceGaps
 from calib.core.aggregate import Aggregate
 from calib.ui.controls.widgets import control
-from calib.ui.session import choices, state
+from calib.ui.session import choices, slicing, state
 from calib.ui.session.session import Session
 
 MAX_PICKED = 6
@@ -20,8 +20,7 @@ def columns_control(session: Session, rows: Data) -> tuple[str, ...]:
     """Pick one column, or two to cross; returns them."""
     names = list(rows.columns)
     first = control(session, choices.SLICE_BY, names)
-    # Counts of two crossed columns do not exist.
-    others = [] if isinstance(rows, Aggregate) else [name for name in names if name != first]
+    others = slicing.crossed_with(rows, first)
     crossed = control(session, choices.CROSS, ["", *others]) if others else ""
     return (first, crossed) if crossed else (first,)
 
