@@ -490,6 +490,12 @@ def _check_scores(rows: nw.LazyFrame[Any], mapping: ColumnMapping, facts: pd.Dat
         whether(score.floor() != score).alias("calib_odd"),
     ).select(nw.col("calib_out").sum(), nw.col("calib_odd").sum())
     found = first(counted)
+    if not int(found["calib_out"]):
+        raise refuse(
+            "damaged",
+            f"Values of column {quoted(mapping.score)} contradict the file's own statistics, so a "
+            "file is damaged. Copy it again from where it was made, or write it again.",
+        )
     lead = (
         f"Column {quoted(mapping.score)} has {plural(int(found['calib_out']), 'value')} "
         f"outside [0, 1] (from {significant(low, 4)} to {significant(high, 4)}). "

@@ -27,6 +27,12 @@ MEMORY = "400MB"
 PARQUET = (".parquet", ".pq", ".parq")
 ARROW = (".arrow", ".feather", ".ipc")
 DATABASES = (".duckdb", ".db", ".ddb")
+# What DuckDB and Arrow say of files that are cut off or have other bytes than were written.
+DAMAGED = re.compile(
+    "No magic bytes|too small to be|TProtocolException|ecompression failure|Unexpected end of|"
+    "not a GZIP stream|not a valid DuckDB database|Not an Arrow file",
+)
+NAMED_FILE = re.compile(r"""['"]([^'"]+\.\w+)['"]|: (\S+\.\w+)$""")
 # Without Boolean: "yes" stays "yes".
 SPARK_SAYS = re.compile(r"\[[A-Z][A-Z_.]+\] .*")
 CSV_TYPES = ["NULL", "BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"]
@@ -61,10 +67,11 @@ def opened(
             rows, own = _frame(connection, source, table, names)
             engine = DuckEngine(connection) if own else engine_of(rows)
             yield rows, _name(source, table), engine
-        except ValueError:
-            raise
         except Exception as error:
-            raise refuse("engine", _said(error, source)) from error
+            if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
+                raise
+            code = "damaged" if DAMAGED.search(str(error)) else "engine"
+            raise refuse(code, _said(error, source)) from error
         finally:
             connection.close()
 
@@ -239,15 +246,24 @@ def _check_readable(path: str) -> None:
 
 def _said(error: Exception, source: Any) -> str:
     """The message of an engine as a sentence, with the place."""
-    where = quoted(source) if isinstance(source, str | Path) else f"The {type(source).__name__}"
+    path = isinstance(source, str | Path)
+    where = quoted(source, 200) if path else f"The {type(source).__name__}"
     lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     # Spark prints the place before the message, which has a code.
     coded = (found.group() for line in lines if (found := SPARK_SAYS.search(line)))
     first = next(coded, lines[0])
+    if damage := next(filter(DAMAGED.search, lines), None):
+        named = NAMED_FILE.search(damage)
+        which = quoted(named[1] or named[2], 200) if named else where
+        return (
+            f"{which} is cut off or damaged, so it cannot be read. Copy it again from where it was "
+            "made, write it again, or leave it out."
+        )
     if "permission denied" in str(error).lower():
         return f"{where} cannot be read: permission denied. Ask for the right to read it."
     told = f"{where} could not be scanned. The engine says {quoted(first, 200)}."
-    if isinstance(error, duckdb.Error) or "TYPE_MISMATCH" in first:
+    alone = path and os.path.isfile(source)
+    if (isinstance(error, duckdb.Error) and not alone) or "TYPE_MISMATCH" in first:
         return f"{told} All files must have the same columns of the same types."
     return told
 

@@ -110,17 +110,63 @@ def test_a_file_that_must_not_be_read_is_told(tmp_path: Path, monkeypatch: Any) 
     assert "permission denied" in str(refused(path))
 
 
+def damaged(path: Path, change: Callable[[bytes], bytes]) -> Path:
+    path.write_bytes(change(path.read_bytes()))
+    return path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda file: file[: len(file) // 2],
+        lambda _: b"",
+        lambda file: file[:-4],
+        lambda file: file[:4] + bytes(40) + file[44:],
+        lambda file: file[:900] + bytes(800) + file[1700:],
+    ],
+    ids=["half", "empty", "without its end", "first page", "pages"],
+)
+def test_a_parquet_file_that_is_cut_off_or_damaged_is_told(
+    change: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    rows().to_parquet(tmp_path / "a.parquet")
+    rows().to_parquet(path := tmp_path / "b.parquet", compression="zstd")
+    damaged(path, change)
+    for source in (path, tmp_path):
+        error = refused(source)
+        assert error.problems[0].code == "damaged"
+        assert "cut off or damaged" in str(error)
+        assert "engine" not in str(error)
+    assert "b.parquet" in str(refused(path))
+
+
+def test_other_damaged_files_are_told(tmp_path: Path) -> None:
+    rows().to_csv(tmp_path / "rows.csv.gz", index=False)
+    rows().to_feather(tmp_path / "rows.arrow")
+    with duckdb.connect(str(tmp_path / "rows.duckdb")) as database:
+        database.execute("CREATE TABLE scores AS SELECT 1 AS y, 0.5 AS p")
+    for name in ("rows.csv.gz", "rows.arrow", "rows.duckdb"):
+        path = damaged(tmp_path / name, lambda file: file[7 : len(file) // 2])
+        error = refused(path, **({"table": "scores"} if name == "rows.duckdb" else {}))
+        assert error.problems[0].code == "damaged", str(error)
+        assert name in str(error)
+
+
+def test_values_that_contradict_the_statistics_of_their_file_are_told(tmp_path: Path) -> None:
+    data = rows(20_000)
+    data.to_parquet(path := tmp_path / "rows.parquet", compression="none", use_dictionary=False)
+    place = path.read_bytes().index(data["p"].to_numpy()[:100].tobytes())
+    noise = np.full(50, -1e300).tobytes()
+    damaged(path, lambda file: file[:place] + noise + file[place + len(noise) :])
+    assert "contradict the file's own statistics" in str(refused(path))
+
+
 def test_a_partition_of_another_type_is_told(tmp_path: Path) -> None:
     rows().to_parquet(tmp_path / "a.parquet")
     rows().assign(p="high").to_parquet(tmp_path / "b.parquet")
     error = refused(tmp_path)
     assert error.problems[0].code == "engine"
     assert "the same columns of the same types" in str(error)
-
-
-def test_a_damaged_file_is_told(tmp_path: Path) -> None:
-    (tmp_path / "rows.parquet").write_bytes(b"PAR1 nothing")
-    assert "could not be scanned" in str(refused(tmp_path / "rows.parquet"))
 
 
 def test_names_of_columns_and_files_cannot_break_out(tmp_path: Path) -> None:
