@@ -41,7 +41,7 @@ if _typing.TYPE_CHECKING:
     from calib.exports import export, load_calibrator
     from calib.loading import InputError, examples, load, load_models
     from calib.reports import Report
-    from calib.scanning import scan, scan_sql
+    from calib.scanning import scan, scan_sample, scan_sql
 
 # Where each public name lives. They are imported when they are first used: a program that needs the
 # metrics alone waits for neither pandas nor scikit-learn.
@@ -66,7 +66,7 @@ _HOMES = {
     "calib.metrics": ("metrics",),
     "calib.plot": ("plot",),
     "calib.crossfit.settings": ("Settings", "default_settings"),
-    "calib.scanning": ("scan", "scan_sql"),
+    "calib.scanning": ("scan", "scan_sample", "scan_sql"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

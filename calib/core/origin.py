@@ -7,7 +7,7 @@ from typing import Any
 
 # What is no argument of `calib.load`, and what has another name there.
 NOT_GIVEN = {
-    *("file", "example", "guesses", "repeated_rows", "repeated_ids"),
+    *("file", "example", "guesses", "sampled_of", "seed", "repeated_rows", "repeated_ids"),
 }
 SINGULAR = {"scores": "score", "positives": "positive"}
 
@@ -34,6 +34,8 @@ time, model, model_value, transform : str
         Whether the first line names the columns, if a person stated it.
     guesses : tuple of str
         Arguments that were not given, with the values that were guessed.
+    sampled_of, seed : int
+        Number of rows of the source from which these were drawn with a seed, or 0.
     repeated_rows, repeated_ids : int
         Number of rows that equal an earlier row in all columns, and number of rows that have the id
         of an earlier row.
@@ -71,6 +73,8 @@ time, model, model_value, transform : str
     encoding: str = ""
     decimal: str = ""
     guesses: tuple[str, ...] = field(default=(), compare=False)
+    sampled_of: int = 0
+    seed: int = 0
     repeated_rows: int = 0
     repeated_ids: int = 0
 
@@ -90,6 +94,11 @@ time, model, model_value, transform : str
     def remarks(self, n_rows: int) -> tuple[str, ...]:
         """Remarks about a file with this number of rows."""
         found = []
+        if self.sampled_of:
+            found.append(
+                f"These are {n_rows:,} of {self.sampled_of:,} rows, drawn at random (seed "
+                f"{self.seed}). All numbers are of this sample."
+            )
         # Where most rows repeat others, their columns are few and rounded.
         if 0 < 2 * self.repeated_rows <= n_rows:
             found.append(repeated_rows(self.repeated_rows))

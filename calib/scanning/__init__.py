@@ -10,9 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
-import pandas as pd
 
 from calib.analysis.slices.counting import singles_and_pairs
 from calib.core.aggregate import Aggregate
@@ -25,8 +23,8 @@ from calib.loading.problems import refuse
 from calib.numerics.arrays import arrays_of
 from calib.numerics.cell_table import MAX_SCORES
 from calib.scanning.counting import Counter, Pieces
-from calib.scanning.describing import Description, check_columns, collected, describe
-from calib.scanning.expressions import SCORE, probability
+from calib.scanning.describing import Description, describe
+from calib.scanning.fetching import rows_between, scan_sample
 from calib.scanning.matrix import describe_view
 from calib.scanning.models import ModelRows, count_models
 from calib.scanning.query import scan_sql
@@ -35,7 +33,7 @@ from calib.scanning.results import is_result, read_result
 from calib.scanning.sources import opened
 from calib.scanning.watching import Steps, watched
 
-__all__ = ["is_result", "read_result", "rows_between", "scan", "scan_sql"]
+__all__ = ["is_result", "read_result", "rows_between", "scan", "scan_sample", "scan_sql"]
 
 
 def scan(
@@ -227,62 +225,6 @@ def _aggregate(
         fold_names=counted.fold_names,
         max_scores=max_scores,
     )
-
-
-def rows_between(
-    source: Any,
-    low: float,
-    high: float,
-    *,
-    outcome: str,
-    score: str,
-    transform: Transform = "none",
-    swap: bool = False,
-    table: str | None = None,
-    limit: int = 100,
-) -> pd.DataFrame:
-    """Read some rows in a range of scores, for example of a bin, from the source.
-
-    If there are more than `limit`, the engine chooses the rows: it stops when it has enough.
-
-    Parameters
-    ----------
-    source : path, glob, folder or frame
-        As in `scan`.
-    low, high : float
-        Lowest and highest probability of the range.
-    outcome, score, transform, swap, table
-        As in `scan`.
-    limit : int
-        Largest number of rows, 1 to 10,000.
-
-    Returns
-    -------
-    DataFrame
-        Rows with all columns of the source.
-
-    Raises
-    ------
-    ValueError
-        If the range or the limit is not allowed, or the source cannot be read.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"y": [0, 1, 1], "p": [0.2, 0.7, 0.8], "name": ["a", "b", "c"]})
-    >>> rows_between(rows, 0.6, 0.75, outcome="y", score="p")
-       y    p name
-    0  1  0.7    b
-    """
-    if not 0.0 <= low <= high <= 1.0:
-        raise ValueError(f"low and high must fulfil 0 <= low <= high <= 1, got {low} and {high}.")
-    if not 1 <= limit <= 10_000:
-        raise ValueError(f"limit must be from 1 to 10,000, got {limit}.")
-    mapping = ColumnMapping(outcome=outcome, score=score, transform=transform, swap=swap)
-    with opened(source, table, [outcome]) as (rows, _, _):
-        check_columns(rows, mapping)
-        inside = nw.col(SCORE).is_between(low, high)
-        rows = rows.with_columns(probability(mapping, rounded=True).alias(SCORE)).filter(inside)
-        return collected(rows.drop(SCORE).head(limit)).to_pandas()
 
 
 def _fingerprint(aggregate: Aggregate) -> str:

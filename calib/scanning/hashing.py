@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from typing import Any
 
 import narwhals as nw
 
-DIGITS = 3
 
-
-def hashed(rows: nw.LazyFrame[Any], column: str) -> nw.LazyFrame[Any]:
-    """The column replaced by the first three hexadecimal digits of its MD5.
+def hashed(rows: nw.LazyFrame[Any], column: str, digits: int = 3) -> nw.LazyFrame[Any]:
+    """The column replaced by the first hexadecimal digits of its MD5.
 
     Parameters
     ----------
     rows : LazyFrame
     column : str
         Of text.
+    digits : int
 
     Examples
     --------
@@ -29,22 +29,22 @@ def hashed(rows: nw.LazyFrame[Any], column: str) -> nw.LazyFrame[Any]:
     native: Any = rows.to_native()
     kind = rows.implementation
     if kind.is_duckdb():
-        native = native.project(f"* REPLACE (substr(md5({column}), 1, {DIGITS}) AS {column})")
+        native = native.project(f"* REPLACE (substr(md5({column}), 1, {digits}) AS {column})")
     elif kind.is_pyspark() or kind.is_pyspark_connect():
-        made = f"substr(md5({column}), 1, {DIGITS}) AS {column}"
+        made = f"substr(md5({column}), 1, {digits}) AS {column}"
         native = native.selectExpr(f"* EXCEPT ({column})", made)
     elif kind.is_ibis():
-        native = native.mutate(**{column: native[column].hexdigest("md5").substr(0, DIGITS)})
+        native = native.mutate(**{column: native[column].hexdigest("md5").substr(0, digits)})
     elif kind.is_dask():
-        own = native[column].map(_digits, meta=(column, "string"))
+        own = native[column].map(partial(_digits, digits), meta=(column, "string"))
         native = native.assign(**{column: own})
     else:
         import polars as pl
 
-        own = pl.col(column).map_elements(_digits, return_dtype=pl.String)
+        own = pl.col(column).map_elements(partial(_digits, digits), return_dtype=pl.String)
         native = native.with_columns(own)
     return nw.from_native(native).lazy()
 
 
-def _digits(text: str) -> str:
-    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:DIGITS]
+def _digits(digits: int, text: str) -> str:
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:digits]

@@ -1,5 +1,6 @@
 """Views of one score column per class are those of the rows in memory."""
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -205,3 +206,56 @@ def test_the_command_line_counts_a_view(tmp_path: Path) -> None:
     rest = ["--outcome=y", "--view=class:1", "-o", str(tmp_path / "cells.parquet")]
     assert main(["scan", str(tmp_path / "rows.parquet"), *scores, *rest]) == 0
     assert Aggregate.load(tmp_path / "cells.parquet").positive_name == "bee"
+
+
+def of_three_classes(n: int = 20_000) -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    rows = pd.DataFrame(rng.dirichlet(np.ones(3), n), columns=["p_a", "p_b", "p_c"])
+    rows["y"] = np.array(["a", "b", "c"])[rng.integers(0, 3, n)]
+    return rows.assign(row=np.arange(n), tags=[["x"]] * n)
+
+
+MATRIX = {"outcome": "y", "score": ["p_a", "p_b", "p_c"], "n": 1000}
+
+
+@ALL
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_sample_has_the_rows_of_the_smallest_hashes_in_every_engine(engine: str) -> None:
+    rows = of_three_classes()
+    hashes = [hashlib.md5(f"7|{row}".encode()).hexdigest()[:8] for row in rows["row"]]
+    order = np.argsort(hashes, kind="stable")[:1000]
+    found = calib.scan_sample(
+        ENGINES[engine](rows.drop(columns="tags")), seed=7, key="row", **MATRIX
+    )
+    expected = rows[["p_a", "p_b", "p_c"]].to_numpy()[order]
+    np.testing.assert_allclose(found.scores, expected, rtol=1e-14)
+    assert found.remarks[0].startswith("These are 1,000 of 20,000 rows, drawn at random (seed 7).")
+
+
+def test_a_sample_does_not_depend_on_the_order_of_the_rows_and_is_analysed_as_a_matrix(
+    tmp_path: Path,
+) -> None:
+    rows = of_three_classes()
+    rows.to_parquet(tmp_path / "rows.parquet")
+    one = calib.scan_sample(tmp_path / "rows.parquet", **MATRIX)
+    other = calib.scan_sample(rows.sample(frac=1.0, random_state=0), **MATRIX)
+    assert one.fingerprint == other.fingerprint
+    assert calib.scan_sample(rows, seed=1, **MATRIX).fingerprint != one.fingerprint
+    analysis = calib.analyze(one, {"methods": ("temperature",)})
+    assert "1,000 of 20,000 rows" in analysis.warnings[0]
+    assert analysis.multiclass is not None
+
+
+def test_small_sources_are_loaded_whole_and_rows_that_repeat_each_other_are_refused() -> None:
+    rows = of_three_classes(800)
+    assert len(whole := calib.scan_sample(rows, **MATRIX)) == 800
+    assert "sample" not in " ".join(whole.remarks)
+    few = pd.concat([rows.drop(columns="row")[:50]] * 100, ignore_index=True)
+    with pytest.raises(InputError, match="repeat each other") as caught:
+        calib.scan_sample(few, **MATRIX)
+    assert caught.value.problems[0].code == "no-sample"
+    assert len(calib.scan_sample(few.assign(row=few.index), key="row", **MATRIX)) == 1000
+    with pytest.raises(InputError, match="`id` of `key`"):
+        calib.scan_sample(few, key="id", **MATRIX)
+    with pytest.raises(ValueError, match="100 to 1,000,000"):
+        calib.scan_sample(rows, **(MATRIX | {"n": 10}))

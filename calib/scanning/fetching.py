@@ -1,0 +1,166 @@
+"""Rows that a source gives on demand: some of a bin, and a sample that is always the same one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import pandas as pd
+
+from calib.core.origin import Origin
+from calib.core.predictions import Predictions
+from calib.loading import load
+from calib.loading.options import ColumnMapping, Transform
+from calib.loading.problems import refuse
+from calib.scanning.describing import check_columns, collected, first
+from calib.scanning.expressions import SCORE, probability
+from calib.scanning.hashing import hashed
+from calib.scanning.sources import opened
+from calib.text import quoted
+
+TEXT = "calib_text"
+# Of 8 hexadecimal digits.
+HASHES = 2**32
+
+
+def rows_between(
+    source: Any,
+    low: float,
+    high: float,
+    *,
+    outcome: str,
+    score: str,
+    transform: Transform = "none",
+    swap: bool = False,
+    table: str | None = None,
+    limit: int = 100,
+) -> pd.DataFrame:
+    """Read some rows in a range of scores, for example of a bin, from the source.
+
+    If there are more than `limit`, the engine chooses the rows: it stops when it has enough.
+
+    Parameters
+    ----------
+    source : path, glob, folder or frame
+        As in `scan`.
+    low, high : float
+        Lowest and highest probability of the range.
+    outcome, score, transform, swap, table
+        As in `scan`.
+    limit : int
+        Largest number of rows, 1 to 10,000.
+
+    Returns
+    -------
+    DataFrame
+        Rows with all columns of the source.
+
+    Raises
+    ------
+    ValueError
+        If the range or the limit is not allowed, or the source cannot be read.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"y": [0, 1, 1], "p": [0.2, 0.7, 0.8], "name": ["a", "b", "c"]})
+    >>> rows_between(rows, 0.6, 0.75, outcome="y", score="p")
+       y    p name
+    0  1  0.7    b
+    """
+    if not 0.0 <= low <= high <= 1.0:
+        raise ValueError(f"low and high must fulfil 0 <= low <= high <= 1, got {low} and {high}.")
+    if not 1 <= limit <= 10_000:
+        raise ValueError(f"limit must be from 1 to 10,000, got {limit}.")
+    mapping = ColumnMapping(outcome=outcome, score=score, transform=transform, swap=swap)
+    with opened(source, table, [outcome]) as (rows, _, _):
+        check_columns(rows, mapping)
+        inside = nw.col(SCORE).is_between(low, high)
+        rows = rows.with_columns(probability(mapping, rounded=True).alias(SCORE)).filter(inside)
+        return collected(rows.drop(SCORE).head(limit)).to_pandas()
+
+
+def scan_sample(
+    source: Any,
+    *,
+    n: int = 200_000,
+    seed: int = 0,
+    key: str | None = None,
+    table: str | None = None,
+    **columns: Any,
+) -> Predictions:
+    """Draw rows of a source that is larger than memory, always the same ones, and load them.
+
+    For what needs rows, such as calibrators of a matrix of class scores. Every number of the result
+    is one of the sample, and its first remark says so; `calib.scan` counts all rows.
+
+    Parameters
+    ----------
+    source : path, glob, folder or frame
+        As for `scan`.
+    n : int
+        Number of rows, 100 to 1,000,000. If the source has fewer, all of them are loaded.
+    seed : int
+        Another seed gives other rows.
+    key : str, optional
+        Column that tells rows apart. A row is in the sample if the MD5 of the seed and of this
+        column is among the smallest; without it, of all columns of the row, as the engine writes
+        them as text. Rows that are equal in these are drawn together.
+    table : str, optional
+        Table of a DuckDB database.
+    **columns
+        Further arguments of `calib.load`.
+
+    Returns
+    -------
+    Predictions
+
+    Raises
+    ------
+    InputError
+        If the rows repeat each other so often that they cannot be drawn at random, or for the
+        reasons that `calib.load` has.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"y": [0, 1] * 500, "p": [i / 1000 for i in range(1000)]})
+    >>> drawn = scan_sample(rows, n=100, outcome="y", score="p")
+    >>> len(drawn), drawn.remarks[0]
+    (100, 'These are 100 of 1,000 rows, drawn at random (seed 0). All numbers are of this sample.')
+    """
+    if not 100 <= n <= 1_000_000:
+        raise ValueError(f"n must be from 100 to 1,000,000, got {n}.")
+    with opened(source, table) as (rows, called, _):
+        total = int(first(rows.select(nw.len().alias("rows")))["rows"])
+        frame = _drawn(rows, n, total, seed, key) if total > n else collected(rows).to_pandas()
+    made = load(frame, **{"name": called, **columns})
+    if total <= n:
+        return made
+    return replace(made, origin=replace(made.origin or Origin(), sampled_of=total, seed=seed))
+
+
+def _drawn(rows: nw.LazyFrame[Any], n: int, total: int, seed: int, key: str | None) -> pd.DataFrame:
+    """The rows with the smallest hashes, in order of these."""
+    schema = rows.collect_schema()
+    if key is not None and key not in schema:
+        raise refuse("no-column", f"The column {quoted(key)} of `key` is not in the source.")
+    # Lists and structures have no text that every engine writes.
+    named = [key] if key else [name for name, kind in schema.items() if not kind.is_nested()]
+    texts = (nw.col(name).cast(nw.String).fill_null("") for name in named)
+    text = nw.concat_str(nw.lit(str(seed)), *texts, separator="|")
+    # A little more than wanted, so that there are enough.
+    share = (n + 6.0 * math.sqrt(n)) / total
+    most = f"{min(int(share * HASHES), HASHES - 1):08x}"
+    some = hashed(rows.with_columns(text.alias(TEXT)), TEXT, digits=8).filter(nw.col(TEXT) < most)
+    most_rows = n + int(12.0 * math.sqrt(n))
+    found = collected(some.head(most_rows + 1)).to_pandas()
+    # Drawn together, equal rows are no random sample of their rows.
+    if not n <= len(found) <= most_rows or 2 * found[TEXT].nunique() < len(found):
+        raise refuse(
+            "no-sample",
+            "The rows repeat each other too often to draw some of them at random. Name a column "
+            "that tells rows apart: `key`.",
+        )
+    found = found.sort_values(TEXT, kind="stable").drop(columns=TEXT)
+    return found.head(n).reset_index(drop=True)
