@@ -40,6 +40,15 @@ BANNED = {
     r"\bscores? as (?:they are|it is|written)\b": "uncalibrated",
     r"(?<!there )\bis no (?:report|database|matrix|number|date)\b": "is not a",
     r"\b(?:was|were|has been) said\b": "was given",
+    r"\bwhere (?:there|it|they) (?:is|are|has|have|were|was) none\b": "if there is none",
+    r"\bwhere none (?:is|are|was|were)\b": "if none is",
+    r"\b(?:at most|up to|about|of|beyond) so many\b": "at most this many; the number",
+    r"\b(?:told|tells?) apart\b": "distinguish",
+    r"\bby lot\b": "at random",
+    r"\bcut in (?:folds|periods|slices|ranges|parts)\b": "split into folds; cut into ranges",
+    r"\b(?:take|taken|takes|took) along\b": "include",
+    r"\b(?:twice )?as sure as\b|\bhow sure\b": "overconfident; its interval",
+    r"\bunasked\b|\bout of reach in advance\b": "only if asked; chosen in hindsight",
 }
 # Files in which a phrase means something else, with the reason.
 ALLOWED = {

@@ -247,7 +247,7 @@ def open_report(path: Path) -> Report:
 
 
 def costs_of(given: argparse.Namespace) -> Costs | None:
-    """The costs of the options; None if none is given."""
+    """The costs of the options, or None if there are none."""
     named = {
         "false_positive": given.cost_fp,
         "false_negative": given.cost_fn,
@@ -298,7 +298,7 @@ def named_of(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def with_options(error: InputError) -> InputError:
-    """The same error in words that name the options which repair it."""
+    """The same error with the names of the options that repair it."""
     sentences = " ".join(_with_options(problem, error.mapping) for problem in error.problems)
     return InputError(error.problems, sentences)
 

@@ -60,7 +60,7 @@ def log_axis(title: str, values: FloatArray) -> Axis:
 
 
 def loss_axis(title: str, *losses: FloatArray) -> Axis:
-    """An axis on which low losses can be told apart.
+    """An axis on which low losses can be distinguished.
 
     At the end of a path a loss may be many times the least, and drawn whole it would flatten all
     others: such an end leaves the panel. Differences that do not matter are not blown up either.

@@ -43,7 +43,7 @@ def images(
     charts : sequence of Chart
     kind : {"png", "svg"}
     progress : callable
-        Called with (share done, what is being done). Starting the browser takes about three
+        Called as ``progress(share, step)``. Starting the browser takes about three
         seconds, a chart a third of one.
 
     Raises

@@ -1,1 +1,1 @@
-"""Arrays in, arrays out: the mathematics that all above shares. Knows nothing of the rest."""
+"""Numerics of arrays, which all other packages share. It imports nothing of calib."""

@@ -56,7 +56,7 @@ class CellTable(Locked):
         return CellTable(self.exact, **{k: v[chosen] for k, v in arrays_of(self).items()})
 
     def bounded(self) -> CellTable:
-        """The same entries on the grid; cells that hold too much are cut in parts."""
+        """The same entries on the grid. Cells with too many rows are cut into parts."""
         if not self.exact:
             return self
         key = grid_keys(self.low)
@@ -231,7 +231,7 @@ def _without_gaps(code: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def cut_cells(table: CellTable) -> IntArray:
-    """Keys, as whole cells, of those that were cut in parts."""
+    """Keys, as whole cells, of the cells that were cut into parts."""
     return np.unique(table.key[table.key % STRIDE > 0] // STRIDE) * STRIDE
 
 

@@ -66,7 +66,7 @@ def isotonic_steps(
 def steps_of_cells(
     score: FloatArray, positive: FloatArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """The same of cells: of distinct scores in increasing order.
+    """Isotonic regression of cells, that is of distinct scores in increasing order.
 
     Examples
     --------

@@ -160,7 +160,7 @@ class SoftmaxRegression:
         return float(len(self.x)) if self.weight is None else float(self.weight.sum())
 
     def rows(self, chosen: IntArray) -> SoftmaxRegression:
-        """The same of some rows."""
+        """The same problem for selected rows."""
         weight = None if self.weight is None else self.weight[chosen]
         return SoftmaxRegression(self.design, self.x[chosen], self.label[chosen], weight)
 

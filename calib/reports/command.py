@@ -137,7 +137,7 @@ def by_rule(report: Contents) -> bool:
 
 
 def _taken(report: Contents, parts: Parts) -> dict[str, Any]:
-    """What was not taken along by rule, as arguments of `parts_of`."""
+    """What differs from the default parts, as arguments of `parts_of`."""
     crossed = any(len(columns) > 1 for columns in parts.slice_columns)
     chosen = crossed or not by_rule(report)
     taken: dict[str, Any] = {"slices": list(parts.slice_columns)} if chosen else {}

@@ -83,7 +83,7 @@ def pictures(
     Parameters
     ----------
     progress : callable
-        Called with (share done, what is being done).
+        Called as ``progress(share, step)``.
 
     Raises
     ------

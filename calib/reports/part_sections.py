@@ -1,4 +1,4 @@
-"""Slices, time and decisions: the sections of what a report took along."""
+"""The sections of slices, time and decisions in a report."""
 
 from __future__ import annotations
 

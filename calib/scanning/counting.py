@@ -250,7 +250,7 @@ class _Keyed:
 
     @classmethod
     def of(cls, found: Description, cut: IntArray | None) -> _Keyed:
-        """Of all cells, or of those that are cut in parts."""
+        """Make it of all cells, or of the cells that are cut into parts."""
         rows = with_keys(found.rows, exact=found.exact, cut=cut)
         rows, sums = with_whole_numbers(rows, exact=found.exact, largest=found.largest)
         rows = rows.with_columns(nw.col(SCORE).alias("low"), nw.col(SCORE).alias("high"))
@@ -259,7 +259,7 @@ class _Keyed:
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """One GROUP BY: by the cells alone, or also by a column, which may be cut in ranges.
+    """One GROUP BY: by cells, or also by a column, which can be cut into ranges.
 
     With `other`, by the columns of both.
     """

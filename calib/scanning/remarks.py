@@ -22,7 +22,7 @@ from calib.scanning.describing import Description
 def remarks_of(
     counted: Aggregate, found: Description, mapping: ColumnMapping, more: tuple[Problem, ...]
 ) -> tuple[str, ...]:
-    """Sentences about rows that are usable and may mislead all the same.
+    """Sentences about rows that are usable but can be misleading.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Reading untrusted files in processes of their own, with limits of memory and time.
+"""Read untrusted files in separate processes, with limits of memory and time.
 
-A file of 2 kB can hold 10 GB, and a reader written in C can crash: neither may take along the
-program that serves everybody else.
+A file of 2 kB can contain 10 GB, and a reader written in C can crash. Neither must stop the
+program that serves all other users.
 """
 
 from __future__ import annotations

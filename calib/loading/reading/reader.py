@@ -79,7 +79,7 @@ def read(
     data : path, str, bytes, DataFrame or Table
         A DataFrame is one of pandas, or of Polars, pyarrow or another library that speaks Arrow.
         A str with a line break is pasted text, any other a path. CSV, TSV and other delimited
-        text, Parquet, Feather and Arrow files and NumPy archives (.npz) are told apart by their
+        text, Parquet, Feather and Arrow files and NumPy archives (.npz) are distinguished by their
         content, so are gzip, zip, bzip2, xz and zstd.
     name : str, optional
         File name, for messages and reports.

@@ -169,7 +169,7 @@ def _fractions(frame: pd.DataFrame) -> Iterator[tuple[int, FloatArray]]:
 
 
 def _lost_digits(frame: pd.DataFrame) -> list[int]:
-    """Columns of whole numbers with empty cells that are larger than a float can tell apart."""
+    """Columns of integers with empty cells whose values are too large to be distinct as floats."""
     return [column for column, sizes in _fractions(frame) if (sizes >= LARGEST_EXACT).any()]
 
 

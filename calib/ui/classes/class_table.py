@@ -113,7 +113,7 @@ def show(model: Model, table: Classwise) -> int | None:
 
 
 def _shades(frame: Any) -> Any:
-    """Style of every cell: the stronger, the worse; grey letters where there is too little."""
+    """Style of each cell: stronger colours are worse. Grey letters: too few rows."""
     styles = frame.copy().astype(object)
     styles.loc[:, :] = ""
     for name in ("ks_error", "ece"):

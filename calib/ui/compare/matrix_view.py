@@ -58,7 +58,7 @@ def forest(analysis: Analysis) -> None:
 
 
 def clipped(session: Session, compared: LiveMulticlassComparison) -> None:
-    """Clipping against calibration, or why there is none."""
+    """The comparison of clipping with calibration, or why it is missing."""
     at = compared.confidence_level
     st.markdown("### Clipping against calibration")
     try:

@@ -1,4 +1,4 @@
-"""What the Compare page says of several models: one table, their differences, and lines."""
+"""The comparison of several models on the Compare page: table, differences and lines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LINES_READING = """
 
 
 def show(comparison: ModelComparison, *, counted: bool) -> None:
-    """The comparison of all models, whichever stand side by side below."""
+    """The comparison of all models, independent of those side by side below."""
     method = comparison.methods[-1]
     st.markdown("## Compare models")
     st.markdown(summary(comparison))

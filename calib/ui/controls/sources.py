@@ -86,7 +86,7 @@ def refused(session: Session, connected: Connected, repair: Repair) -> bool:
 
 
 def _repairs(problem: Problem, connected: Connected) -> list[tuple[str, Connected]]:
-    """What a person can answer, and the columns as they are meant then."""
+    """The answers that a person can choose, and the resulting mapping of the columns."""
     mapping = connected.mapping
     found = [(each.label, mapping.chosen(**each.arguments)) for each in problem.choices]
     if problem.repair is not None:
@@ -146,7 +146,7 @@ def refresh(session: Session) -> None:
 
 
 def _analysed(session: Session, rows: Data) -> LiveAnalysis | None:
-    """The analysis, with its progress; None where there can be none."""
+    """The analysis, with its progress, or None if it is not possible."""
     slot = st.empty()
     try:
         return state.analysis(session, rows, shown_in(slot))

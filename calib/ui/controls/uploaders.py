@@ -169,7 +169,7 @@ def receive(
     *,
     add: bool = False,
 ) -> None:
-    """Read files and show them; what was shown stays where one cannot be read."""
+    """Read files and show them. If one cannot be read, the current data stay."""
     session.unread = None
     try:
         found = _read(files, written)
@@ -307,7 +307,7 @@ def _remove_test(session: Session) -> None:
 
 
 def unseen(session: Session) -> None:
-    """Ask whether the model had seen these rows: nothing in the numbers can tell."""
+    """Ask whether the model was trained on these rows, because the data do not show it."""
     answers = {"yes": "Yes", "no": "No", "unknown": "Don't know"}
     field(
         session,

@@ -200,7 +200,7 @@ def _verified(made: Offer) -> str:
 
 
 def _warnings(session: Session, model: Model, method: str) -> None:
-    """What someone who uses the calibrator elsewhere must know."""
+    """Warnings for the use of the calibrator outside of this app."""
     if session.upload is not None and (changed := _changed(session.upload.mapping)):
         st.warning(f"The calibrator needs probabilities: first {changed}, as this app does.")
     made = fitted(model.analysis)[method]

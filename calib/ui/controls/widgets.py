@@ -33,7 +33,7 @@ SPLIT = (
 def show_value(key: str, value: Any) -> None:
     """Let the next widget of this key show the session's value.
 
-    Assigned only where it differs: an assignment would overrule what is being typed.
+    The value is assigned only if it differs: an assignment would replace a text being typed.
     """
     if key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
@@ -59,7 +59,7 @@ def control(
     value : object, optional
         Shown instead of the session's, where the data decide what an unset one means.
     key : str
-        Of the widget, if it is drawn for each of several models.
+        Suffix for the key of the widget, if it is drawn for each of several models.
     **more
         Goes to the widget.
     """
@@ -140,7 +140,7 @@ def methods_shown(session: Session, analysis: Analysis) -> tuple[str, ...]:
 
 
 def after(session: Session, analysis: Analysis) -> str:
-    """The calibrator that is set against the uncalibrated scores; "" where none is compared."""
+    """The calibrator that is compared with the uncalibrated scores, or "" if there is none."""
     calibrated = [key for key in analysis.methods if key != "uncalibrated"]
     if session[choices.AFTER] in calibrated:
         return session[choices.AFTER]
@@ -201,7 +201,7 @@ def _change_rule(rule: float) -> None:
 
 
 def folds(session: Session, rows: Data | None) -> None:
-    """Number of folds, where they are drawn, and seed, in an expander."""
+    """Number of folds (if folds are random) and seed, in an expander."""
     split = rows is not None and rows.is_split
     with st.expander("Cross-fitting"):
         if rows is not None and rows.fold_names and not split:

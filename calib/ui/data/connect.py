@@ -1,4 +1,4 @@
-"""Connect: sources that the operator named; their rows are counted where they are stored."""
+"""Connect: named sources, whose rows are counted where they are stored."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Mapped:
     Attributes
     ----------
     table : Table
-        Of a source its first rows: other rows may have other labels.
+        The first rows of a source. Other rows can have other labels.
     mapping : ColumnMapping
     key : {"map", "connect"}
         What the keys of the widgets begin with: of an upload, or of a source.

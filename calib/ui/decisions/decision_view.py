@@ -54,7 +54,7 @@ def cost_reading(costs: Costs) -> str:
 
 
 def benefit_sentence(curves: NetBenefit, shown: Sequence[str]) -> str:
-    """Where the shown methods do worse than flagging all rows or none, in sentences."""
+    """Sentences: the thresholds at which methods are worse than flagging all rows or none."""
     return " ".join(_benefit_of(curves, key) for key in shown)
 
 

@@ -41,7 +41,7 @@ def methods(analysis: LiveAnalysis) -> tuple[str, ...]:
 
 
 def rule_maps(session: Session, analysis: LiveAnalysis) -> Mapping[str, CalibrationFunction]:
-    """Functions at the automatic epsilon of the methods that it changes; none if it is in use."""
+    """Functions with the automatic epsilon, for methods that it changes. Empty if it is in use."""
     known, keys = analysis.compact_logit, methods(analysis)
     if known.epsilon == known.rule:
         return {}

@@ -124,7 +124,7 @@ def models(session: Session) -> tuple[Model, ...]:
 
 
 def maps(session: Session) -> tuple[Model, ...]:
-    """The same with the view of a matrix for the rows: its methods are maps of one score."""
+    """The same with the view of a matrix as rows, so that methods are functions of one score."""
     return _models(session, lambda rows: state.one_score(session, rows), state.maps)
 
 
@@ -247,7 +247,7 @@ def analysis(
     analyse: Analyse = state.analysis,
     name: str = "",
 ) -> LiveAnalysis:
-    """The analysis of these rows, or a sentence on why there is none and the end of the page."""
+    """The analysis of these rows. If it fails, a sentence says why, and the page ends."""
     return _compute(lambda progress: analyse(session, rows, progress), name)
 
 

@@ -27,7 +27,7 @@ def at_once(
 ) -> None:
     """Draw controls in their place, and here what follows them; the rest of the page comes after.
 
-    Of several models side by side each follows with its page: their charts share their axes.
+    With several models side by side, the rest follows with its page, because charts share axes.
 
     Parameters
     ----------

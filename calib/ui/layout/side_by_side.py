@@ -1,4 +1,4 @@
-"""Several models side by side: which ones, and the columns that they stand in."""
+"""Several models side by side: their choice, and their columns."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STYLE = f"""
 
 
 def control(session: Session) -> None:
-    """Which of several models are shown; nothing where there is only one."""
+    """The control for the models that are shown, if there are several."""
     names = list(state.models(session))
     if len(names) < 2:
         return

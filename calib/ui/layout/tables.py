@@ -77,7 +77,7 @@ def by_method(
     column_config: Mapping[str, Any],
     alt: str,
 ) -> None:
-    """The same table of every method, one tab each: side by side they are too wide for a page."""
+    """One table per method in tabs, because side by side they would be too wide."""
     n = min(MOST_LINES, max(map(len, rows.values())))
     with st.container(key=state.key(f"lines_{n}_{name}")):
         places = st.tabs([method_label(key) for key in rows])
@@ -100,7 +100,7 @@ class MetricColumn:
     ----------
     key, label, help : str
     cells : mapping of str to tuple of str
-        By method: the value, and what stands in small letters below it.
+        The value, and the small text below it, by method.
     """
 
     key: str
@@ -118,7 +118,7 @@ def metric_table(
 ) -> None:
     """One row per method with the intervals below the values; the recommended row is marked.
 
-    A page that shows several tables gives each a name of its own.
+    A page with several tables gives each a different name.
     """
     shown = list(columns)
     head = "".join(
@@ -212,7 +212,7 @@ def formulas(analysis: Analysis) -> None:
 
 
 def best_of(estimates: Mapping[str, Estimate], column: Column) -> set[str]:
-    """Whose value is the best of a column; nobody's where all print the same."""
+    """Keys with the best value of a column. Empty if all printed values are equal."""
     printed = {key: round(one.value, column.digits) for key, one in estimates.items()}
     known = [value for value in printed.values() if value == value]
     if column.better == "none" or not known:

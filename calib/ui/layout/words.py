@@ -21,7 +21,7 @@ MIN_DRAWN, MAX_BAND = 10, 0.9
 
 
 def calibrated(estimate: Estimate, digits: int = 4) -> str:
-    """A calibration error's noise floor, behind its number; "" where there is none.
+    """The noise floor of a calibration error, for the text after its value, or "".
 
     Examples
     --------

@@ -26,7 +26,7 @@ class ChosenBin:
     method : str
     curve : ReliabilityCurve
     position : int or None
-        Among the occupied bins; None where none is chosen, or the chosen score's bin is empty.
+        Position among the bins that have rows. None: no bin is chosen, or the chosen one is empty.
     is_range : bool
         Whether the bins of `curve` are a range of scores and what lies on both sides of it.
     """

@@ -1,4 +1,4 @@
-"""The explorer on the page: the browser draws, and tells what was chosen when a hand lets go."""
+"""The explorer on the page. The browser draws it and sends choices when a control is released."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _difference(curve: ReliabilityCurve, i: int | None) -> list[float] | None:
 
 
 def _take(session: Session, analysis: LiveAnalysis, shown: tuple[str, ...]) -> None:
-    """Make the choices that the browser tells, each as a link would be read."""
+    """Apply the choices from the browser. They are checked like those of a link."""
     sent = st.session_state[KEY]["sent"] or {}
     before = _chosen(session, analysis, shown)["chosen"]
     for choice in SENT:

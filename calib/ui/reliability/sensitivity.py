@@ -16,7 +16,7 @@ STABLE = "**The conclusion does not depend on the number of bins.**"
 
 
 def sensitivity_sentence(analysis: Analysis, sensitivity: Sensitivity, method: str) -> str:
-    """Whether what ECE concludes depends on the bins, where it changes, and what KS concludes."""
+    """Whether the conclusion from ECE depends on the bins, at which numbers, and the KS test."""
     curves = (sensitivity.quantile, sensitivity.uniform)
     first, last = curves[0].n_bins[0], curves[0].n_bins[-1]
     low = min(float(curve.ece.min()) for curve in curves)

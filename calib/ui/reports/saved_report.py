@@ -41,7 +41,7 @@ def page(session: Session, store: Store | None) -> None:
     Raises
     ------
     StoreError
-        If there is none of that id, or the store cannot be reached.
+        If there is no report with this id, or the store cannot be reached.
     """
     browser = session.report_browser
     if store is not None and browser.report:
@@ -84,7 +84,7 @@ def _file(session: Session, report: Report, store: Store | None) -> None:
 
 
 def _count_again(session: Session, report: Report) -> None:
-    """Offer to count the rows of the report again, where they came from a source."""
+    """Offer to count the rows of the report again, if they came from a source."""
     try:
         query = Query.read(report.source) if report.source else None
     except ValueError:

@@ -54,7 +54,7 @@ def opened_store() -> Store:
 
 @st.cache_resource(ttl=DAY, show_spinner=False, hash_funcs={Store: lambda store: str(store.url)})
 def _swept(store: Store) -> None:
-    """Once a day, from the first look at the reports on: nobody may save or delete for months."""
+    """Remove old deleted reports once per day, starting when reports are first listed."""
     try:
         store.sweep()
     except StoreError:

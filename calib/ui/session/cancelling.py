@@ -1,4 +1,4 @@
-"""A button that ends what is being done: Streamlit ends a run where it draws next."""
+"""A button that cancels the current work. Streamlit ends a run when it draws next."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def number(
     offered: tuple[float, float] | None = None,
     options: tuple[float, ...] = (),
 ) -> Values[Any]:
-    """A number, written with six digits where nothing else is said."""
+    """A number, by default with six digits."""
     bounds = () if options else offered or (low, high)
     return Values(lambda text: _within(_number(text), low, high), write, options, bounds)
 
@@ -96,7 +96,7 @@ def several(each: Values[Any]) -> Values[tuple[Any, ...]]:
 
 
 def stretch(low: float, high: float) -> Values[tuple[float, ...]]:
-    """Two numbers, the lower one first, exactly as they are; or nothing."""
+    """Two exact numbers, the lower one first, or nothing."""
 
     def read(text: str) -> tuple[float, ...]:
         found = tuple(_within(_number(part), low, high) for part in text.split("~"))
@@ -166,7 +166,7 @@ class Choice(Generic[T]):
     Attributes
     ----------
     key : str
-        Of its widget; of a choice that an analysis depends on also the name in `Settings`.
+        Key of its widget. If an analysis depends on the choice, also its name in `Settings`.
     link : str
         Name in the address. Short and never changed: saved addresses must keep their meaning.
     default : object

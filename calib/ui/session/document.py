@@ -61,7 +61,7 @@ class Styled:
 
 
 def _as_text(scope: Scope) -> Scope:
-    """The same request, whose document comes whole and as text."""
+    """The same request for a complete, uncompressed document."""
     headers = dict(scope["headers"])
     if b"text/html" not in headers.get(b"accept", b""):
         return scope

@@ -40,7 +40,7 @@ class Person:
 
 
 def is_read_only() -> bool:
-    """Whether reports are shown and none is saved or deleted: CALIB_READ_ONLY=1."""
+    """Whether reports can be read but not saved or deleted: CALIB_READ_ONLY=1."""
     return os.environ.get("CALIB_READ_ONLY", "").strip() not in ("", "0")
 
 
@@ -50,7 +50,7 @@ def is_configured() -> bool:
 
 
 def person() -> Person | None:
-    """Who is signed in; None where nobody is."""
+    """The signed-in user, or None."""
     if not is_configured() or not st.user.get("is_logged_in"):
         return None
     known = st.user.to_dict()
@@ -61,7 +61,7 @@ def person() -> Person | None:
 
 
 def gate() -> None:
-    """Let nobody in who is not signed in, where a sign-in is configured."""
+    """If a sign-in is configured, stop the page for users who are not signed in."""
     if not is_configured():
         return
     here = person()

@@ -23,7 +23,7 @@ _KEPT: dict[Callable[..., Any], int] = {}
 
 
 def keep(limit: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Mark a function whose results are large: a memo keeps only so many of them."""
+    """Mark a function with large results: a memo keeps at most this number of them."""
 
     def mark(function: Callable[P, T]) -> Callable[P, T]:
         _KEPT[function] = limit
@@ -47,7 +47,7 @@ class Memo:
     limit : int
         Results of one function; the one used longest ago goes first.
     limits : mapping of callable to int, optional
-        The same of some functions; see also `keep`.
+        Limits for single functions; see also `keep`.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Memo:
         return self._found(nullcontext(), function, args, kwargs)
 
     def heavy(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The same; made by at most two sessions at once."""
+        """The same, computed by at most two sessions at the same time."""
         return self._found(HEAVY.turn(), function, args, kwargs)
 
     def _found(

@@ -19,7 +19,7 @@ class ReportBrowser:
     Attributes
     ----------
     report, compared : str
-        Ids of the saved report that is open, and of the one that it is compared with; "" if none.
+        Ids of the open saved report, and of the report with which it is compared, or "".
     file : Report or None
         A report that was opened from a file.
     file_name, file_problem : str
@@ -27,9 +27,9 @@ class ReportBrowser:
     other : Report or None
         What the open report is compared with, where not both are saved.
     tags : str
-        Of the next report that is saved, with commas between them.
+        Tags of the next report that is saved, separated by commas.
     model : str
-        Of several models, the one that is reported on.
+        The model of the report, if there are several.
     grade : {"guarded", "exact"}
         Counts that the next report carries, to be recomputed from.
     search, tag, author, verdict : str
@@ -90,6 +90,6 @@ class ReportBrowser:
             self.other = None
 
     def address(self) -> dict[str, str]:
-        """The address of what is open; empty where it is the list."""
+        """The address of the open report or comparison. Empty for the list."""
         named = {REPORT: self.report, COMPARED: self.compared}
         return {name: value for name, value in named.items() if value}

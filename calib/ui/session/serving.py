@@ -68,7 +68,7 @@ def _of_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def hold(sources: Sequence[str], table: str | None, named: Mapping[str, Any]) -> None:
-    """Open data for every session of this process; nothing where no source is named.
+    """Open data for every session of this process, if a source is named.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def serve(
     address : str, optional
         Where to listen; this machine only if None.
     hosts : sequence of str
-        More names under which browsers know this server; others are refused.
+        Additional host names of this server. Other names are refused.
     css : str
         The look of the pages.
     """
@@ -166,7 +166,7 @@ def serve(
 
 
 def middleware(css: str, hosts: Sequence[str] | None = None) -> list[Middleware]:
-    """What stands before the app: the shield, and the style written into its documents.
+    """The middleware of the app: the shield, and the style that is written into documents.
 
     Parameters
     ----------

@@ -180,7 +180,7 @@ class Session:
         return encode(Link(self.chosen, source=self.told(self.upload), start=self.start))
 
     def told(self, upload: Upload) -> Source:
-        """What a link says of a person's own data, and how they can be counted again."""
+        """The part of a link about uploaded data or a source, and how to count the source again."""
         source, rows, query = source_of(upload), upload.predictions, Query.of(upload.source)
         if upload.source is None or rows is None:
             return source
@@ -283,7 +283,7 @@ class Session:
         self.reset(VIEW)
 
     def take(self, upload: Upload) -> None:
-        """Show a person's own data, as they are mapped now."""
+        """Show uploaded data with the current mapping."""
         if upload.counted:
             # Rows and their counts have one fingerprint, and analyses of different entries.
             self.latest.clear()
@@ -292,7 +292,7 @@ class Session:
 
 
 def source_of(upload: Upload) -> Source:
-    """What a link says of a person's own data."""
+    """The part of a link about uploaded data."""
     rows = upload.predictions
     fingerprint = upload.fingerprint[:FINGERPRINT_SHOWN]
     return Source(fingerprint, upload.files, _n_rows(rows))
@@ -305,6 +305,6 @@ def _n_rows(rows: Data | None) -> int | None:
 
 
 def one_score_settings(settings: Settings, view: str) -> Settings:
-    """The same settings without the methods that need a matrix, for a view."""
+    """The settings for a view, without the methods that need a matrix."""
     known = tuple(key for key in settings.methods if CALIBRATORS[key].create is not None)
     return replace(settings, view=view, methods=known)

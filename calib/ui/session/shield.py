@@ -42,7 +42,7 @@ HERE = ("localhost", "127.0.0.1", "::1")
 
 
 def shield(hosts: list[str]) -> list[Middleware]:
-    """What stands before the app: only these hosts are answered."""
+    """Middleware of the app that answers only these host names."""
     return [
         Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False),
         Middleware(Guard, shows_metrics=_is_set("CALIB_METRICS", os.environ)),

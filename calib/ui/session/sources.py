@@ -1,4 +1,4 @@
-"""Sources that the operator named, and how a link or a report says what was counted there.
+"""Named sources, and how links and reports describe what was counted there.
 
 A link comes from anybody. It names a source, a table and columns, never a path or an address: a
 server opens only what its own operator named.
@@ -43,7 +43,7 @@ class Found:
 
 
 def named() -> Found:
-    """The sources of secrets.toml; none where there is no such file."""
+    """The sources of secrets.toml. Without this file there are none."""
     try:
         sections = st.secrets.get("connections", {})
     except FileNotFoundError:
@@ -72,7 +72,7 @@ class Query:
     mapping : ColumnMapping
     view : str
     classes : str
-        The score columns as ranges, where there are many.
+        The score columns as ranges, if there are many.
     """
 
     source: str
@@ -114,7 +114,7 @@ class Query:
 
     @classmethod
     def read(cls, text: str) -> Query:
-        """What a link says.
+        """Read the text of a link.
 
         Raises
         ------
@@ -186,9 +186,9 @@ class Seen:
     day : str
         ISO 8601; "" if it is not known.
     n_rows : int or None
-        None where there was no analysis yet; then nothing of what follows is known either.
+        None if there was no analysis yet. Then the following values are not known either.
     base_rate, ks_error, p : float
-        Of the uncalibrated scores; p of the KS test.
+        Results of the uncalibrated scores, with the p-value of the KS test.
     verdict : str
         As the heading of a page.
     """
@@ -225,7 +225,7 @@ class Seen:
 
     @classmethod
     def read(cls, text: str) -> Seen:
-        """What a link says.
+        """Read the text of a link.
 
         Raises
         ------

@@ -141,14 +141,14 @@ def map_anew(session: Session, mapping: ColumnMapping) -> None:
 
 
 def models(session: Session) -> Mapping[str, Data]:
-    """All models of the data; none while a person's own data have errors or are awaited."""
+    """All models of the data. None while uploaded data have errors or are not there yet."""
     if session.waits:
         return {}
     return load_example(session.example) if session.upload is None else session.upload.models
 
 
 def shown_models(session: Session) -> dict[str, Data]:
-    """The models that stand side by side: those chosen, else the first and the last."""
+    """The models side by side: the chosen ones, or the first and the last."""
     known = models(session)
     names = [name for name in known if name in session[MODELS]]
     if not names:
@@ -157,7 +157,7 @@ def shown_models(session: Session) -> dict[str, Data]:
 
 
 def predictions(session: Session) -> Data | None:
-    """What is shown, of several models the first; None where there is none."""
+    """The model that is shown, or the first of several, or None."""
     return next(iter(shown_models(session).values()), None)
 
 
@@ -194,7 +194,7 @@ def _fitting(settings: Settings) -> Settings:
 
 
 def one_score(session: Session, rows: Data) -> Data:
-    """The session's view of a matrix, as predictions of one score per row; such as they are."""
+    """The view of a matrix in this session, as predictions with one score per row."""
     if isinstance(rows, Aggregate) or not rows.is_matrix:
         return rows
     return session.memo(Predictions.one_score, rows, session.settings.view)

@@ -49,7 +49,7 @@ class Connected:
         return f"{self.source.name}: {self.table}"
 
     def mapped(self, mapping: ColumnMapping) -> Connected:
-        """The same under another mapping; a view is one of the score columns that were there."""
+        """The same with another mapping. A view must be one of the given score columns."""
         view = self.view if mapping.score == self.mapping.score else ""
         return replace(self, mapping=mapping, view=view)
 
@@ -59,7 +59,7 @@ class Connected:
         Raises
         ------
         InputError
-            If the columns are not as they are meant, or the source does not answer.
+            If the columns do not fit the mapping, or the source does not answer.
         """
         from calib.scanning import scan
 
@@ -100,7 +100,7 @@ class Draft:
 
     @classmethod
     def of(cls, source: Connection, table: str, first: Table) -> Draft:
-        """The columns as they are guessed."""
+        """The guessed mapping of the columns."""
         columns = tuple(first.columns)
         return cls(Connected(source, table, guess(first, models=True), "", columns), first)
 
@@ -120,7 +120,7 @@ class Upload:
         files hold counts, whose columns were named when they were counted.
     mapping : ColumnMapping
     test_table : Table or None
-        Rows to score, where they came in a file of their own.
+        Test rows, if they are in a separate file.
     problems : tuple of Problem
     models : mapping of str to Predictions or Aggregate
         One entry a model; empty while a problem is an error.
@@ -151,7 +151,7 @@ class Upload:
         mapping: ColumnMapping | None = None,
         test_table: Table | None = None,
     ) -> Upload:
-        """Map tables, by a guess where no mapping is given."""
+        """Map tables. If no mapping is given, it is guessed."""
         if mapping is None:
             mapping = guess(tables[0], models=len(tables) == 1)
         found = assess(tables, mapping, test_table)
@@ -207,12 +207,12 @@ class Upload:
 
     @property
     def predictions(self) -> Data | None:
-        """Of the only model, or the first; None while a problem is an error."""
+        """Predictions of the only or first model, or None while there is an error."""
         return next(iter(self.models.values()), None)
 
     @property
     def fingerprint(self) -> str:
-        """Of the rows and names of all models; "" while a problem is an error."""
+        """Fingerprint of the rows and names of all models, or "" while there is an error."""
         found = {name: predictions.fingerprint for name, predictions in self.models.items()}
         if len(found) < 2:
             return "".join(found.values())
@@ -229,11 +229,11 @@ class Upload:
         return named(self.counted or [table.file or table.name for table in self.tables])
 
     def mapped(self, mapping: ColumnMapping) -> Upload:
-        """The same tables under another mapping."""
+        """The same tables with another mapping."""
         return Upload.of(*self.tables, mapping=mapping, test_table=self.test_table)
 
     def with_test(self, test_table: Table | None) -> Upload:
-        """The same tables with another test table, or none."""
+        """The same tables with another test table, or without one."""
         mapping = self.mapping if test_table is None else for_test_file(self.mapping, test_table)
         return Upload.of(*self.tables, mapping=mapping, test_table=test_table)
 

@@ -64,7 +64,7 @@ def _namer(gaps: SliceGaps) -> Any:
 
 
 def time_control(session: Session, rows: Data) -> str:
-    """Pick the time column; returns it, "" where none is chosen."""
+    """Choose the time column. Returns it, or "" if no column is chosen."""
     names = list(rows.columns)
     mapped = session.upload.mapping.time if session.upload else None
     wanted = session[choices.TIME] or mapped

@@ -31,7 +31,7 @@ class Chosen:
     settings : Settings
         What the analysis depends on.
     drawing : tuple of (str, object)
-        What only changes the drawing, where it differs from its default; by key.
+        Choices that only change charts and differ from their default, by key.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -52,7 +52,7 @@ class Chosen:
         return dict(self.drawing).get(choice.key, choice.default)
 
     def having(self, choice: Choice[T], value: T) -> Chosen:
-        """The same with another value of one choice."""
+        """The same choices with another value of one."""
         if choice.is_setting:
             changed: dict[str, Any] = {choice.key: value}
             return replace(self, settings=replace(self.settings, **changed))
