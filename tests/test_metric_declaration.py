@@ -114,3 +114,9 @@ def test_intervals_of_added_metrics_go_by_cluster():
 def test_an_unknown_metric_is_refused(texts):
     with texts.raises(ValueError):
         calib.Settings(metrics=("eec",))
+
+
+def test_a_metric_is_shown_with_four_digits_unless_it_says_otherwise(registered):
+    assert METRICS[registered].digits == 4
+    assert METRICS["brier_score"].digits == METRICS["ks_error"].digits == 4
+    assert METRICS["distinct_scores"].digits == 0

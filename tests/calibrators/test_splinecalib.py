@@ -151,3 +151,9 @@ def test_finds_the_truth(transform, loss):
     fitted = SplineCalib(transform, loss).fit(expit(1.5 * log_odds), y)
     at = np.array([-2.0, 0.0, 2.0])
     assert fitted.predict(expit(1.5 * at)) == pytest.approx(expit(at), abs=0.03)
+
+
+def test_scores_that_differ_by_rounding_are_one_knot():
+    fitted = SplineCalib().fit([0.5, 0.5 + 1e-15, 0.5, 0.5], [0, 1, 1, 1])
+    assert fitted.knots().tolist() == [0.5]
+    assert fitted.predict([0.1, 0.5, 0.9]) == pytest.approx([0.75] * 3)

@@ -4,10 +4,18 @@ import numpy as np
 import pytest
 
 from calib.analysis import analyze
+from calib.analysis.periods import Periods
+from calib.analysis.slices.slicing import Slicing
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
 from calib.reports import Report
-from calib.reports.disclosure import MIN_ROWS, aggregated, merge_small
+from calib.reports.disclosure import (
+    MIN_ROWS,
+    aggregated,
+    merge_small,
+    merged_periods,
+    merged_slices,
+)
 from calib.reports.disclosure import _levelled as levelled
 from tests.reports.conftest import MOMENT, overconfident
 
@@ -132,3 +140,46 @@ def test_ten_rows_are_shown_and_nine_are_not(rows, merged):
     after = aggregated(before)
     assert after.uncalibrated.reliability.rows.tolist() == ([rows + 20] if merged else [rows, 20])
     assert (len(after.warnings) > len(before.warnings)) == merged
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept", "codes"),
+    [
+        ((12, 20, 5, 30, 15), ("a to b", "c", "d"), [-1, 0, 0, 1, 2]),
+        ((9, 20, 5, 30, 15), ("a to b", "c"), [-1, 0, 0, 1, -1]),  # 15 rows go with 9
+        ((10, 9, 20, 1, 10), ("a to b", "c to d"), [-1, 0, 0, 1, 1]),
+        ((3, 40, 0, 0, 0), None, None),
+        ((0, 3, 3, 2, 1), None, None),
+        ((0, 3, 3, 2, 2), ("a to d",), [-1, 0, 0, 0, 0]),
+    ],
+)
+def test_periods_of_fewer_than_ten_rows_are_joined_or_left_out(rows, kept, codes):
+    """The first number is that of the rows without a time."""
+    number = np.arange(-1, 4)
+    cut = Periods("month", tuple("abcd"), np.array([4, 5, 7, 9]), np.repeat(number, rows))
+    merged = merged_periods(cut)
+    if kept is None:
+        assert merged is None
+        return
+    assert merged.names == kept
+    np.testing.assert_array_equal(merged.codes, np.repeat(codes, rows))
+    first = [np.flatnonzero(np.array(codes[1:]) == i)[0] for i in range(len(kept))]
+    np.testing.assert_array_equal(merged.position, np.array([4, 5, 7, 9])[first])
+
+
+@pytest.mark.parametrize(
+    ("rows", "merged"),
+    [
+        ((10, 50, 30), []),
+        ((9, 50, 30), [0, 2]),  # the 9 alone could be told from the others
+        ((9, 1, 50), [0, 1]),
+        ((9, 0, 8, 50), [0, 2]),
+        ((4, 5), [0, 1]),
+    ],
+)
+def test_slices_of_fewer_than_ten_rows_are_one_of_at_least_ten(rows, merged):
+    names, own = tuple("abcd"[: len(rows)]), np.repeat(np.arange(len(rows)), rows)
+    cut, n = merged_slices(Slicing(("x",), names, own))
+    assert n == len(merged)
+    np.testing.assert_array_equal(cut.codes, np.where(np.isin(own, merged), len(rows), own))
+    assert cut.names == (names if not merged else (*names, f"Others ({n} slices)"))
