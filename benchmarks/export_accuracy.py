@@ -25,7 +25,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from calib.calibrators import CALIBRATORS, multiclass_calibrator, score_methods
 from calib.exports import TARGETS, describe, engines
-from calib.exports.vectors import ulps
+from calib.exports.document import ulps
 from calib.numerics.transforms import sigmoid
 
 N, N_ROWS, N_CLASSES = 200_000, 20_000, 4

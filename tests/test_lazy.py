@@ -2,7 +2,7 @@
 
 import pytest
 
-from calib.core.lazy import LazyMapping
+from calib.analysis.run import LazyMapping
 
 
 def test_only_what_is_looked_at_is_made_and_made_once():

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from calib.analysis.methods import method_results, reliability, with_bins
 from calib.analysis.recommendation import Recommendation, recommend
@@ -13,7 +13,6 @@ from calib.analysis.summary import summarize, table_columns, warnings_of
 from calib.analysis.verdict import SIGNIFICANCE, Verdict, judge, view_words
 from calib.core.aggregate import Aggregate
 from calib.core.counted import CountedRows
-from calib.core.lazy import LazyMapping
 from calib.core.predictions import Predictions
 from calib.core.progress import Progress, no_progress
 from calib.crossfit.cross_fitted import CrossFitted
@@ -28,6 +27,48 @@ from calib.curves.functions import (
 from calib.numerics.threads import single_thread
 from calib.numerics.transforms import default_epsilon
 from calib.uncertainty import slope_estimate
+
+Value = TypeVar("Value")
+
+
+class LazyMapping(Mapping[str, Value]):
+    """Values by key. Each value is computed when it is first read, and then kept.
+
+    Parameters
+    ----------
+    keys : iterable of str
+        Keys in order.
+    make : callable
+        Computes the value of a key. It is called once for each key that is read.
+
+    Examples
+    --------
+    >>> squares = LazyMapping(["one", "three"], make=len)
+    >>> list(squares), squares["three"]
+    (['one', 'three'], 5)
+    """
+
+    def __init__(self, keys: Iterable[str], make: Callable[[str], Value]) -> None:
+        self._keys = dict.fromkeys(keys)
+        self._make = make
+        self._made: dict[str, Value] = {}
+
+    def __getitem__(self, key: str) -> Value:
+        if key not in self._keys:
+            raise KeyError(key)
+        if key not in self._made:
+            self._made[key] = self._make(key)
+        return self._made[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
 
 Data = Predictions | Aggregate
 

@@ -7,8 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from calib.calibrators.linear_softmax import ridge
-from calib.calibrators.matrix import FullLinear
+from calib.calibrators.matrix import FullLinear, ridge
 from calib.calibrators.registry import register
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.softmax_regression import QuadraticPenalty, SoftmaxRegression, fit_softmax

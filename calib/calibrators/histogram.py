@@ -13,7 +13,7 @@ from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import bin_between, quantile_cells
-from calib.numerics.certain_rates import shrink_certain
+from calib.numerics.isotonic import shrink_certain
 from calib.numerics.splines import steps
 
 

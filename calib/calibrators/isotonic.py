@@ -9,8 +9,7 @@ from calib.calibrators.forms import Axis, Piecewise
 from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
-from calib.numerics.certain_rates import shrink_certain
-from calib.numerics.isotonic import isotonic_steps, steps_of_cells
+from calib.numerics.isotonic import isotonic_steps, shrink_certain, steps_of_cells
 from calib.numerics.splines import lines
 
 

@@ -11,8 +11,8 @@ from calib.calibrators.registry import register, register_matrix
 from calib.calibrators.uncalibrated import Uncalibrated
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, IntArray
-from calib.numerics.certain_rates import shrink_certain
 from calib.numerics.class_scores import binary_problem, leading_classes
+from calib.numerics.isotonic import shrink_certain
 from calib.numerics.splines import fit_cumulative_spline, lines, of_polynomials
 
 

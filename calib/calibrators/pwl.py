@@ -14,9 +14,8 @@ from calib.calibrators.registry import register
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray
 from calib.numerics.binning import quantile_cells
-from calib.numerics.certain_rates import shrink_certain
 from calib.numerics.few_cells import into_buckets
-from calib.numerics.isotonic import pool_adjacent_violators
+from calib.numerics.isotonic import pool_adjacent_violators, shrink_certain
 from calib.numerics.splines import lines
 
 LEAST = 1e-12  # a probability of which the log loss can be taken

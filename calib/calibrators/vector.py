@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.calibrators.forms import Softmax
-from calib.calibrators.linear_softmax import LinearSoftmax, span
+from calib.calibrators.matrix import LinearSoftmax, span
 from calib.calibrators.registry import register
 from calib.numerics.arrays import FloatArray
 from calib.numerics.softmax_regression import Diagonal

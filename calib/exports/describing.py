@@ -13,8 +13,7 @@ from calib.calibrators import CALIBRATORS, Calibrator, MatrixCalibrator
 from calib.calibrators.one_vs_rest import OneVsRest
 from calib.core import __version__
 from calib.exports.codec import ExportError, Json
-from calib.exports.document import ExportedCalibrator
-from calib.exports.vectors import rows_to_test, scores_to_test, ulps
+from calib.exports.document import ExportedCalibrator, rows_to_test, scores_to_test, ulps
 from calib.numerics.arrays import FloatArray
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from calib.calibrators.forms import Form, RowsForm, clip, sum_of, within
 from calib.numerics.elementary import LOG2_E, MAX_POWER, MIN_POWER, reduced_exp, reduced_log
@@ -157,6 +157,9 @@ def _ordered(outputs: tuple[Node, ...]) -> Iterator[Node]:
 class Expressions:
     """Expressions of one program; a subclass is a language."""
 
+    # How "where", "floor", "exponent" and "power" are written, of their arguments.
+    words: ClassVar[Mapping[str, str]] = {}
+
     def __init__(self, program: Program, inputs: tuple[str, ...]) -> None:
         self.program = program
         self._inputs = inputs
@@ -165,14 +168,6 @@ class Expressions:
     def number(self, value: float) -> str:
         """A constant that reads back as the same float."""
         return repr(value)
-
-    def where(self, condition: str, yes: str, no: str) -> str:
-        """The choice between two values."""
-        raise NotImplementedError
-
-    def call(self, op: str, argument: str) -> str:
-        """ "floor", "exponent" or "power" of an argument."""
-        raise NotImplementedError
 
     def pieces(self, node: Node, argument: str) -> str:
         """Polynomials by pieces at a name."""
@@ -196,8 +191,6 @@ class Expressions:
         if node.op in INFIX:
             text = f"{arguments[0]} {INFIX[node.op]} {arguments[1]}"
             return text if node.op in CONDITIONS else f"({text})"
-        if node.op == "where":
-            return self.where(*arguments)
         if node.op == "pieces":
             return self.pieces(node, arguments[0])
-        return self.call(node.op, arguments[0])
+        return self.words[node.op].format(*arguments)

@@ -7,8 +7,9 @@ import math
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -109,24 +110,21 @@ class _Script(Expressions):
 
 class _Python(_Script):
     helper = "_pieces"
-
-    def where(self, condition: str, yes: str, no: str) -> str:
-        return f"({yes} if {condition} else {no})"
-
-    def call(self, op: str, argument: str) -> str:
-        if op == "power":
-            return f"math.ldexp(1.0, int({argument}))"
-        return f"math.floor({argument})" if op == "floor" else f"_exponent({argument})"
+    words: ClassVar[Mapping[str, str]] = {
+        "where": "({1} if {0} else {2})",
+        "floor": "math.floor({0})",
+        "exponent": "_exponent({0})",
+        "power": "math.ldexp(1.0, int({0}))",
+    }
 
 
 class _JavaScript(_Script):
-    def where(self, condition: str, yes: str, no: str) -> str:
-        return f"({condition} ? {yes} : {no})"
-
-    def call(self, op: str, argument: str) -> str:
-        if op == "power":
-            return f"2 ** ({argument})"
-        return f"Math.floor({argument})" if op == "floor" else f"exponent({argument})"
+    words: ClassVar[Mapping[str, str]] = {
+        "where": "({0} ? {1} : {2})",
+        "floor": "Math.floor({0})",
+        "exponent": "exponent({0})",
+        "power": "2 ** ({0})",
+    }
 
 
 def _parts(program: Program, matrix: bool) -> tuple[tuple[str, ...], str, str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from typing import TYPE_CHECKING, Literal, get_args
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -33,19 +34,29 @@ STEP = re.compile(r"(\),|\)) ((?:calib_\d+ AS|SELECT \*,) ?)")
 SHORT_DIGITS = 15  # that every reader of numbers reads to the last bit
 
 
+def e_notation(value: float) -> str:
+    """A double in at most 17 digits, always with an exponent.
+
+    Examples
+    --------
+    >>> e_notation(0.5), e_notation(-2.0), e_notation(1.0 / 3.0)
+    ('5e-1', '-2e0', '3.333333333333333e-1')
+    """
+    digits, exponent = np.format_float_scientific(abs(value), trim="-", exp_digits=1).split("e")
+    text = f"{digits}e{int(exponent)}"
+    return f"-{text}" if value < 0.0 else text
+
+
 class _Sql(Expressions):
+    words: ClassVar[Mapping[str, str]] = {
+        "where": "CASE WHEN {0} THEN {1} ELSE {2} END",
+        "floor": "FLOOR({0})",
+        "exponent": f"FLOOR(LN({{0}}) * {e_notation(LOG2_E)} + 5e-1)",
+        "power": "POWER(2e0, {0})",
+    }
+
     def number(self, value: float) -> str:
         return e_notation(value)
-
-    def where(self, condition: str, yes: str, no: str) -> str:
-        return f"CASE WHEN {condition} THEN {yes} ELSE {no} END"
-
-    def call(self, op: str, argument: str) -> str:
-        if op == "power":
-            return f"POWER(2e0, {argument})"
-        if op == "floor":
-            return f"FLOOR({argument})"
-        return f"FLOOR(LN({argument}) * {e_notation(LOG2_E)} + 5e-1)"
 
     def pieces(self, node: Node, argument: str) -> str:
         assert node.pieces is not None
@@ -68,19 +79,6 @@ class _Sql(Expressions):
             center = self.number(float(pieces.centers[piece]))
             text = f"({text} * ({x} - {center}) + {self.number(coefficient)})"
         return text
-
-
-def e_notation(value: float) -> str:
-    """A double in at most 17 digits, always with an exponent.
-
-    Examples
-    --------
-    >>> e_notation(0.5), e_notation(-2.0), e_notation(1.0 / 3.0)
-    ('5e-1', '-2e0', '3.333333333333333e-1')
-    """
-    digits, exponent = np.format_float_scientific(abs(value), trim="-", exp_digits=1).split("e")
-    text = f"{digits}e{int(exponent)}"
-    return f"-{text}" if value < 0.0 else text
 
 
 def sql_text(

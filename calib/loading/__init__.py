@@ -8,8 +8,8 @@ repair of a problem, and the page calls `assess` again.
 from calib.loading import column_ranges
 from calib.loading.building.models import Assessment, assess, to_predictions
 from calib.loading.checking.inspection import inspect
+from calib.loading.columns import as_labels, folded
 from calib.loading.guessing.roles import guess
-from calib.loading.labels import as_labels, folded
 from calib.loading.loader import for_test_file, load, load_models
 from calib.loading.options import ColumnMapping, TextFormat
 from calib.loading.problems import Choice, InputError, Problem

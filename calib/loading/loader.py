@@ -15,8 +15,8 @@ import pandas as pd
 from calib.core.predictions import Predictions
 from calib.loading import column_ranges
 from calib.loading.building.models import assess, one_model
+from calib.loading.columns import as_labels
 from calib.loading.guessing.roles import guess
-from calib.loading.labels import as_labels
 from calib.loading.options import ColumnMapping, Columns, TextFormat, option
 from calib.loading.problems import InputError, Problem
 from calib.loading.reading.reader import Source, read

@@ -19,7 +19,6 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
     Examples
     --------
-    >>> import numpy as np
     >>> read_only(np.zeros(2)).flags.writeable
     False
     """
@@ -48,7 +47,7 @@ class Locked:
         lock(self)
 
 
-def chunks(n: int) -> Iterator[slice]:
+def chunks(n: int, size: int = CHUNK) -> Iterator[slice]:
     """Parts of n rows whose temporaries stay in the processor's cache.
 
     Examples
@@ -56,7 +55,7 @@ def chunks(n: int) -> Iterator[slice]:
     >>> [part.stop for part in chunks(200_000)]
     [131072, 262144]
     """
-    return (slice(start, start + CHUNK) for start in range(0, n, CHUNK))
+    return (slice(start, start + size) for start in range(0, n, size))
 
 
 def thin_indices(y: FloatArray, most: int) -> IntArray:
@@ -72,7 +71,6 @@ def thin_indices(y: FloatArray, most: int) -> IntArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> y = np.zeros(10_000)
     >>> y[1234] = 5.0
     >>> keep = thin_indices(y, 300)

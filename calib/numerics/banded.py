@@ -15,7 +15,6 @@ def banded_times(banded: FloatArray, c: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> banded_times(np.array([[2.0, 2.0], [1.0, 0.0]]), np.array([1.0, 3.0]))
     array([5., 7.])
     """
@@ -34,7 +33,6 @@ def banded_factor(banded: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> banded_solve(banded_factor(np.array([[2.0, 2.0], [1.0, 0.0]])), np.array([3.0, 3.0]))
     array([1., 1.])
     """
@@ -54,7 +52,6 @@ def dense(banded: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> dense(np.array([[2.0, 2.0], [1.0, 0.0]]))
     array([[2., 1.],
            [1., 2.]])
@@ -95,7 +92,6 @@ def gram_products(basis: csr_array, bands: int) -> csr_array:
 
     Examples
     --------
-    >>> import numpy as np
     >>> basis = csr_array(np.array([[1.0, 2.0], [0.0, 3.0]]))
     >>> (gram_products(basis, 2) @ np.ones(2)).reshape(2, 2)
     array([[ 1., 13.],

@@ -181,7 +181,6 @@ def bin_starts(score: FloatArray, edges: FloatArray) -> IntArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> bin_starts(np.array([0.0, 0.5, 0.7]), np.array([0.0, 0.5, 1.0]))
     array([0, 2, 3])
     """
@@ -255,7 +254,6 @@ def score_histogram(score: FloatArray, weight: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> score_histogram(np.array([0.0, 0.01, 0.99]), np.array([1.0, 2.0, 4.0]))[[0, 1, -1]]
     array([3., 0., 4.])
     """

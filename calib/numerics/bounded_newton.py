@@ -67,7 +67,6 @@ def fit_bounded(
 
     Examples
     --------
-    >>> import numpy as np
     >>> design, none = np.eye(2), np.zeros((2, 2))
     >>> loss = log_loss(np.array([4.0, 4.0]), np.array([1.0, 3.0]))
     >>> fit_bounded(design, loss, none, np.zeros(2), np.ones(2)).round(6)  # ln 3, if it may

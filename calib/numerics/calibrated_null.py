@@ -144,7 +144,6 @@ def simulated_p(observed: float, simulated: FloatArray) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> simulated_p(2.0, np.array([1.0, 2.0, 3.0]))
     0.75
     """

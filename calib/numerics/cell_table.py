@@ -111,7 +111,6 @@ def count_rows(
 
     Examples
     --------
-    >>> import numpy as np
     >>> table = count_rows(np.array([0.7, 0.2, 0.7]), np.array([True, False, True]), max_scores=10)
     >>> table.low, table.outcome, table.rows
     (array([0.2, 0.7]), array([False,  True]), array([1, 2]))

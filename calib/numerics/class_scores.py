@@ -28,7 +28,6 @@ def softmax(eta: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> softmax(np.array([[0.0, 1000.0], [3.0, 3.0]]))
     array([[0. , 1. ],
            [0.5, 0.5]])
@@ -57,7 +56,6 @@ def fit_inverse_temperature(
     --------
     Three of four rows at 0.9 are positive, one is not: softened to 3/4.
 
-    >>> import numpy as np
     >>> scores = np.array([[0.9, 0.1]] * 4)
     >>> b = fit_inverse_temperature(scores, np.array([0, 0, 0, 1]), None)
     >>> round(0.9**b / (0.9**b + 0.1**b), 9)
@@ -135,7 +133,6 @@ def divide_by_sum(calibrated: FloatArray, scores: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> divide_by_sum(np.array([[0.3, 0.3], [0.0, 0.0]]), np.array([[0.7, 0.3], [0.2, 0.8]]))
     array([[0.5, 0.5],
            [0.2, 0.8]])
@@ -166,7 +163,6 @@ def leading_classes(scores: FloatArray, n_first: int) -> IntArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> leading_classes(np.array([[0.2, 0.4, 0.4], [0.5, 0.2, 0.3]]), 2)
     array([[1, 2],
            [0, 2]])

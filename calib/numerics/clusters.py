@@ -36,7 +36,6 @@ def cluster_squares(
 
     Examples
     --------
-    >>> import numpy as np
     >>> part, group = np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])
     >>> cluster_squares(np.array([1.0, 2.0, 5.0, 7.0]), part, group, 2)
     (array([34., 49.]), array([2., 1.]))
@@ -72,7 +71,6 @@ def mean_design_effects(
 
     Examples
     --------
-    >>> import numpy as np
     >>> residual = np.repeat([1.0, -1.0, 1.0, -1.0], 3)
     >>> mean_design_effects(residual, np.zeros(12, int), np.arange(12) // 3, 1).round(1)
     array([4.])
@@ -188,7 +186,6 @@ def design_effect(
     --------
     Fifty pairs of equal rows vary twice as much as a hundred rows do.
 
-    >>> import numpy as np
     >>> pairs = np.tile([[1.0], [-1.0]], (25, 1))
     >>> two = design_effect(2.0 * pairs, np.array([[100.0]]), np.array([[100.0]]), 50)
     >>> round(two.mean, 9), two.freedom
@@ -215,7 +212,6 @@ def unit_sums(values: FloatArray, group: IntArray | None) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> unit_sums(np.array([1.0, 2.0, 4.0]), np.array([0, 0, 7]))
     array([3., 4.])
     """
@@ -236,7 +232,6 @@ def freedom(units: FloatArray, multiplicity: FloatArray | None = None) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> freedom(np.array([1.0, -1.0, 1.0])), freedom(np.array([100.0, 1.0, -1.0])) < 0.01
     (2.0, True)
     """
@@ -259,7 +254,6 @@ def cluster_effect(values: FloatArray, units: FloatArray) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> values = np.repeat([1.0, -1.0], 50)
     >>> round(cluster_effect(values, unit_sums(values, np.arange(100) // 2)), 2)
     2.02

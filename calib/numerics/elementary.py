@@ -74,7 +74,6 @@ def log(x: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> log(np.array([1e-300, 0.5, 1.0])).round(1)
     array([-690.8,   -0.7,    0. ])
     """
@@ -86,7 +85,6 @@ def exp(x: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> exp(np.array([-1000.0, 0.0, 1.0])).round(6)
     array([0.      , 1.      , 2.718282])
     """

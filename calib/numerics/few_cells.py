@@ -41,7 +41,6 @@ def into_buckets(
 
     Examples
     --------
-    >>> import numpy as np
     >>> ones = np.ones(10)
     >>> into_buckets(np.arange(10.0), ones, ones, 4).x
     array([2., 7.])
@@ -72,7 +71,6 @@ def bucket_starts(x: FloatArray, weight: FloatArray, most: int) -> IntArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> bucket_starts(np.linspace(0.0, 1.0, 100), np.ones(100), 4)
     array([ 0, 50])
     """

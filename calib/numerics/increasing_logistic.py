@@ -38,7 +38,6 @@ def platt_targets(positive: FloatArray, weight: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> platt_targets(np.array([0.0, 2.0]), np.array([2.0, 2.0]))
     array([0.5, 1.5])
     """
@@ -76,7 +75,6 @@ def fit_increasing(
 
     Examples
     --------
-    >>> import numpy as np
     >>> score = np.array([0.0, 1.0])
     >>> fit = fit_increasing(score, lambda s: [s], np.array([1.0, 3.0]), np.full(2, 4.0))
     >>> np.exp(fit.slopes).round(6), fit.constant

@@ -46,7 +46,6 @@ def wilson_interval(
 
     Examples
     --------
-    >>> import numpy as np
     >>> low, high = wilson_interval(np.array([0.0, 0.5]), np.array([10.0, 10.0]), 0.95)
     >>> low.round(4), high.round(4)
     (array([0.    , 0.2366]), array([0.2775, 0.7634]))
@@ -92,7 +91,6 @@ def mean_interval(
 
     Examples
     --------
-    >>> import numpy as np
     >>> even, skewed = np.array([-1.0, 1.0] * 50), np.array([-0.25] * 80 + [1.0] * 20)
     >>> np.round(mean_interval(0.0, even, 100.0, 0.95), 3).tolist()
     [-0.199, 0.199]
@@ -153,7 +151,6 @@ def profile_bounds(
     --------
     Two cells: the slope is the log odds ratio, here of 8 in 10 against 2 in 10.
 
-    >>> import numpy as np
     >>> positive, weight = np.array([2.0, 8.0]), np.array([10.0, 10.0])
     >>> bounds = profile_bounds(
     ...     np.array([0.0, 1.0]), positive, weight, 2.0 * np.log(4.0), 1.1, 3.8415 / 2.0
@@ -208,7 +205,6 @@ def holm(p_value: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> holm(np.array([0.01, 0.04, 0.03]))
     array([0.03, 0.06, 0.06])
     """

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from calib.numerics.arrays import FloatArray, Locked
+from calib.numerics.arrays import FloatArray, Locked, chunks
 
 MAX_STEPS = 30  # a separated fit moves by 1 a step for ever; after 37 steps it would round to rest
 STEP_TOLERANCE = 1e-6  # the error left is about its square
@@ -61,7 +61,6 @@ def fit_logistic(
     --------
     Two cells and two coefficients: the fit is exact, and the slope is the log odds ratio.
 
-    >>> import numpy as np
     >>> features = np.array([[1.0, 0.0], [1.0, 1.0]])
     >>> fit = fit_logistic(features, positive=np.array([1.0, 3.0]), weight=np.array([4.0, 4.0]))
     >>> np.exp(fit.coefficients).round(9)
@@ -132,7 +131,7 @@ def _grouped(
     features: Features, positive: FloatArray, weight: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Cells whose columns have nearly the same sum, added up at the means of their columns."""
-    parts = list(_parts(len(weight), GROUPED_AT_ONCE))
+    parts = list(chunks(len(weight), GROUPED_AT_ONCE))
     ends = [(rows.min(axis=1), rows.max(axis=1)) for rows in map(features, parts)]
     low, high = np.min([end[0] for end in ends], axis=0), np.max([end[1] for end in ends], axis=0)
     # Each column counts in units of its range; the intercept has none.
@@ -151,10 +150,6 @@ def _grouped(
     columns = np.repeat(low[:, None], sums.shape[1], axis=1)
     columns[varies] = sums[2:] / sums[0]
     return columns, sums[1], sums[0]
-
-
-def _parts(n_cells: int, size: int) -> Iterator[slice]:
-    return (slice(start, start + size) for start in range(0, n_cells, size))
 
 
 def _orthonormal(
@@ -191,7 +186,7 @@ class _Problem:
     ) -> None:
         self.features, self.units = features, units
         self.positive, self.weight = positive, weight
-        self.parts = list(_parts(len(weight), CHUNK))
+        self.parts = list(chunks(len(weight), CHUNK))
         # A cell that holds both outcomes cannot be separated.
         self.separable = all(
             bool(((positive[part] <= 0.0) | (positive[part] >= weight[part])).all())

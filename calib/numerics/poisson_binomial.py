@@ -169,7 +169,6 @@ def poisson_binomial_pmf(p: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> poisson_binomial_pmf(np.array([0.5, 0.5])).round(3)
     array([0.25, 0.5 , 0.25])
     """

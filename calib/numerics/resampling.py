@@ -39,7 +39,6 @@ def draw_sums(
 
     Examples
     --------
-    >>> import numpy as np
     >>> rows = np.array([400.0, 0.0])
     >>> drawn = draw_sums(rows, rows, 10_000, np.random.default_rng(0))
     >>> drawn.mean(axis=1).round(), drawn.std(axis=1).round()
@@ -85,7 +84,6 @@ def draw_cluster_sums(
 
     Examples
     --------
-    >>> import numpy as np
     >>> one = np.zeros(6, dtype=np.int64)
     >>> rng = np.random.default_rng(0)
     >>> draw_cluster_sums(np.array([0, 0, 0, 1, 1, 1]), one, np.ones(6), 1, 3, rng)
@@ -114,7 +112,6 @@ def student_factor(n: int, n_replicates: int, rng: np.random.Generator) -> Float
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> t = student_factor(5, 100_000, rng) * rng.normal(0.0, np.sqrt(4 / 5), 100_000)
     >>> np.quantile(t, 0.975).round(1)  # the normal quantile is 2.0
@@ -149,7 +146,6 @@ def draw_noise(
 
     Examples
     --------
-    >>> import numpy as np
     >>> one = np.array([1.0])
     >>> draw_noise(np.array([0.25]), one, one, 4, np.random.default_rng(1))
     array([[-0.25,  0.75, -0.25,  0.75]])
@@ -195,7 +191,6 @@ def percentile_interval(
 
     Examples
     --------
-    >>> import numpy as np
     >>> percentile_interval(10.0, np.linspace(-1.0, 3.0, 101), 0.5)
     (10.0, 12.0)
     """
@@ -228,7 +223,6 @@ def error_interval(
 
     Examples
     --------
-    >>> import numpy as np
     >>> noise = np.linspace(0.0, 1.0, 101)
     >>> error_interval(2.0, noise - 0.5, noise, 0.9)
     (1.1, 2.45)
@@ -245,7 +239,6 @@ def reflected_interval(
 
     Examples
     --------
-    >>> import numpy as np
     >>> reflected_interval(10.0, np.linspace(-1.0, 3.0, 101), 0.5)
     (8.0, 10.0)
     """
@@ -289,7 +282,6 @@ def split_counts(
 
     Examples
     --------
-    >>> import numpy as np
     >>> parts = split_counts(np.array([5, 0, 2]), 2, np.random.default_rng(0))
     >>> parts.sum(axis=0), parts.sum(axis=1)
     (array([5, 0, 2]), array([4, 3]))

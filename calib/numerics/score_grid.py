@@ -48,7 +48,6 @@ def grid_keys(score: FloatArray) -> IntArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> grid_keys(np.array([0.0, 1e-300, 0.0199, 0.02, 0.5, 0.50001, 0.98, 1.0]))
     array([-400000, -345172,    1005,    1008,   25200,   25201,   49392,
             450400])
@@ -86,7 +85,6 @@ def refined_keys(score: FloatArray, key: IntArray) -> IntArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> score = (12600 + np.array([2.5, 40.5, 63.9]) / 64) / 25200
     >>> refined_keys(score, grid_keys(score))
     array([ 2, 40, 63])
@@ -102,7 +100,6 @@ def cell_bounds(key: IntArray) -> tuple[FloatArray, FloatArray]:
 
     Examples
     --------
-    >>> import numpy as np
     >>> low, high = cell_bounds(np.array([25200, 25201, -400000]))
     >>> low.round(6), high.round(6)
     (array([0.5, 0.5, 0. ]), array([0.5    , 0.50004, 0.     ]))

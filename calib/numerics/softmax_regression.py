@@ -231,7 +231,6 @@ def fit_softmax(
     --------
     Two classes and a constant score: the calibrator can only learn the share of each class.
 
-    >>> import numpy as np
     >>> from calib.numerics.class_scores import softmax
     >>> x, label = np.log(np.full((4, 2), 0.5)), np.array([0, 1, 1, 1])
     >>> weak = QuadraticPenalty(np.full(4, 1e-12), Diagonal().identity(2).ravel())

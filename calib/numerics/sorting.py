@@ -16,7 +16,6 @@ def sort_labelled(score: FloatArray, label: BoolArray) -> tuple[FloatArray, Floa
 
     Examples
     --------
-    >>> import numpy as np
     >>> sort_labelled(np.array([0.7, 0.2, 0.5]), np.array([True, True, False]))
     (array([0.2, 0.5, 0.7]), array([1., 0., 1.]))
     """
@@ -38,7 +37,6 @@ def increasing_order(score: FloatArray) -> IntArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> increasing_order(np.array([0.7, 0.2, 0.7, 0.5]))
     array([1, 3, 0, 2])
     """
@@ -56,7 +54,6 @@ def run_starts(ordered: FloatArray | IntArray) -> NDArray[np.intp]:
 
     Examples
     --------
-    >>> import numpy as np
     >>> run_starts(np.array([0.1, 0.1, 0.4]))
     array([0, 2])
     """
@@ -91,7 +88,6 @@ def canonical_order(
 
     Examples
     --------
-    >>> import numpy as np
     >>> score, outcome = np.array([0.5, 0.2, 0.5]), np.array([True, False, True])
     >>> order, group = canonical_order([score], outcome, np.array([0, 1, 1]))
     >>> score[order], group
@@ -121,7 +117,6 @@ def row_words(matrix: FloatArray) -> Words:
 
     Examples
     --------
-    >>> import numpy as np
     >>> first, second, third = row_words(np.array([[0.0, 1.0], [1.0, 0.0], [-0.0, 1.0]]))
     >>> bool(first == third), bool(first == second)
     (True, False)

@@ -40,7 +40,6 @@ def steps(edges: ArrayLike, values: ArrayLike, closed: Literal["left", "right"])
 
     Examples
     --------
-    >>> import numpy as np
     >>> steps([0.5], [1.0, 2.0], "right")(np.array([0.5, 0.6]))
     array([1., 2.])
     """
@@ -53,7 +52,6 @@ def lines(knots: FloatArray, values: FloatArray) -> Pieces:
 
     Examples
     --------
-    >>> import numpy as np
     >>> lines(np.array([0.0, 1.0]), np.array([1.0, 3.0]))(np.array([-1.0, 0.5, 2.0]))
     array([1., 2., 3.])
     """
@@ -81,7 +79,6 @@ def of_bspline(spline: BSpline) -> Pieces:
 
     Examples
     --------
-    >>> import numpy as np
     >>> curve = BSpline(np.array([0, 0, 1, 1.0]), np.array([1.0, 3.0]), 1)
     >>> of_bspline(curve)(np.array([0.0, 0.5, 1.0]))
     array([1., 2., 3.])
@@ -122,7 +119,6 @@ class NaturalSpline:
 
     Examples
     --------
-    >>> import numpy as np
     >>> spline = NaturalSpline(np.array([0.0, 1.0, 3.0]))
     >>> spline.basis(np.array([0.0, 2.0])).sum(axis=1).round(12)
     array([1., 1.])
@@ -230,7 +226,6 @@ def truncated_powers(x: FloatArray, knots: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> truncated_powers(np.array([1.0, 2.0]), np.array([0.0, 1.0, 2.0]))
     array([[1. , 0.5],
            [2. , 3. ]])
@@ -301,7 +296,6 @@ def recalibrated_probability(
 
     Examples
     --------
-    >>> import numpy as np
     >>> t = np.linspace(0.0, 1.0, 101)
     >>> recalibrated_probability(t, t**2 / 2.0, np.array([0.25, 0.5])).round(3)
     array([0.248, 0.5  ])

@@ -25,7 +25,6 @@ def safe_logit(p: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> safe_logit(np.array([0.0, 0.5, 1.0])).round(1)
     array([-708.4,    0. ,   36.7])
     """
@@ -40,7 +39,6 @@ def certain_logit(p: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> certain_logit(np.array([0.0, 0.5, 1.0])).round(1)
     array([-36.,   0.,  36.])
     """
@@ -74,7 +72,6 @@ def default_epsilon(scores: FloatArray) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> default_epsilon(np.array([0.2, 0.97, 1.0]))
     0.001
     """
@@ -113,7 +110,6 @@ def compact_logit(p: FloatArray, epsilon: float) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> compact_logit(np.array([0.0, 0.01, 0.5, 0.99, 1.0]), 0.01).round(12)
     array([0.  , 0.01, 0.5 , 0.99, 1.  ])
     """

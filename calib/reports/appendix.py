@@ -19,6 +19,7 @@ from calib.reports.blocks import (
     Section,
     Table,
     Value,
+    row,
 )
 from calib.reports.command import by_rule, command_line, library_call
 from calib.reports.contents import Contents, written_setting
@@ -59,14 +60,14 @@ def _bin_table(method: MethodResult) -> Table:
 
 
 def _bin(curve: ReliabilityCurve, i: int) -> tuple[Value, ...]:
-    return (
-        Value(span(curve.low_edge[i], curve.high_edge[i])),
-        Value(count(curve.rows[i])),
-        Value(probability(curve.mean_score[i])),
-        Value(probability(curve.observed[i])),
-        Value(_range(curve.low[i], curve.high[i])),
-        Value(signed(curve.gap[i], 3)),
-        Value(_range(curve.band_low[i], curve.band_high[i])),
+    return row(
+        span(curve.low_edge[i], curve.high_edge[i]),
+        count(curve.rows[i]),
+        probability(curve.mean_score[i]),
+        probability(curve.observed[i]),
+        _range(curve.low[i], curve.high[i]),
+        signed(curve.gap[i], 3),
+        _range(curve.band_low[i], curve.band_high[i]),
     )
 
 
@@ -123,11 +124,7 @@ def _read_as(origin: Origin | None) -> list[tuple[str, str]]:
 def settings(report: Contents) -> Section:
     settings = report.analysis.settings
     rows = tuple(
-        (
-            Value(field.name),
-            Value(written_setting(getattr(settings, field.name))),
-            _use(report, field.name),
-        )
+        row(field.name, written_setting(getattr(settings, field.name)), _use(report, field.name))
         for field in fields(settings)
     )
     table = Table("All settings of this analysis.", ("Setting", "Value", ""), rows, n_text=3)
@@ -144,11 +141,7 @@ def _use(report: Contents, name: str) -> Value:
 
 def calibrators(report: Contents) -> Section:
     rows = tuple(
-        (
-            Value(method.label),
-            Value(method.function.formula),
-            Value(_knots(method.function.knots)),
-        )
+        row(method.label, method.function.formula, _knots(method.function.knots))
         for method in report.analysis.methods.values()
     )
     curve = report.analysis.compact_logit

@@ -47,6 +47,11 @@ class Value:
         return ", ".join(self.detail.splitlines())
 
 
+def row(*cells: str | Value) -> tuple[Value, ...]:
+    """A row of a table, of texts and of values with details."""
+    return tuple(cell if isinstance(cell, Value) else Value(cell) for cell in cells)
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table; its first `n_text` columns hold text and the others numbers."""

@@ -15,6 +15,7 @@ from calib.reports.blocks import (
     Section,
     Table,
     Value,
+    row,
 )
 from calib.reports.compared import Change, Compared, MetricChange
 from calib.reports.contents import Contents
@@ -115,8 +116,8 @@ def _metrics(comparison: Compared) -> tuple[Block, ...]:
 def _metric_table(comparison: Compared, label: str) -> Table:
     reasons = list(dict.fromkeys(change.reason for change in comparison.metrics if change.reason))
     rows = tuple(
-        (
-            Value(change.column.label),
+        row(
+            change.column.label,
             _estimate(change, "first"),
             _estimate(change, "second"),
             _difference(change, reasons),
@@ -145,11 +146,11 @@ def _difference(change: MetricChange, reasons: list[str]) -> Value:
 
 def _changes(caption: str, changes: Sequence[Change]) -> Table:
     rows = tuple(
-        (
+        row(
             Value(change.name, marked=change.changed),
-            Value(change.first),
-            Value(change.second),
-            Value("changed" if change.changed else "same"),
+            change.first,
+            change.second,
+            "changed" if change.changed else "same",
         )
         for change in changes
     )

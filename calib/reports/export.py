@@ -12,8 +12,8 @@ from calib.figures.images import ImageKind, images
 from calib.loading.table import unused
 from calib.reports.blocks import Beside, Drawing, Section, Table
 from calib.reports.contents import Contents
+from calib.reports.files import to_csv
 from calib.reports.sections import sections
-from calib.reports.spreadsheet import to_csv
 
 FOLDER = "as_printed"
 

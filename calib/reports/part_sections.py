@@ -14,7 +14,7 @@ from calib.figures.cost import cost_chart
 from calib.figures.net_benefit import net_benefit_chart
 from calib.figures.periods import period_chart
 from calib.figures.slices import slice_chart
-from calib.reports.blocks import Beside, Block, Drawing, Paragraph, Section, Table, Value
+from calib.reports.blocks import Beside, Block, Drawing, Paragraph, Section, Table, Value, row
 from calib.reports.contents import Contents, DecisionPart, SlicePart
 from calib.text import (
     UNKNOWN,
@@ -30,7 +30,6 @@ from calib.text import (
 
 # Of a table on paper; the file of CSV has all rows.
 MAX_ROWS = 40
-UNCHANGED = Value("")
 
 
 def slices(report: Contents) -> Section | None:
@@ -54,11 +53,11 @@ def _slice_table(report: Contents, part: SlicePart) -> Table:
     head = ["Slice", "Rows", "Mean score", "Observed", "Observed − score"]
     head += [f"After {report.analysis.methods[key].label}" for key in others]
     rows = tuple(
-        (
-            Value(first.names[i]),
-            Value(count(first.rows[i])),
-            Value(probability(first.mean_score[i])),
-            Value(probability(first.observed[i])),
+        row(
+            first.names[i],
+            count(first.rows[i]),
+            probability(first.mean_score[i]),
+            probability(first.observed[i]),
             *(_gap(gaps, i) for gaps in (first, *others.values())),
         )
         for i in order
@@ -124,10 +123,10 @@ def _period_table(report: Contents, column: str, tables: Mapping[str, PeriodTabl
 def _period(first: PeriodTable, tables: Mapping[str, PeriodTable], i: int) -> tuple[Value, ...]:
     rate = Estimate(first.base_rate[i], first.base_rate_low[i], first.base_rate_high[i])
     slope = Estimate(first.slope[i], first.slope_low[i], first.slope_high[i])
-    return (
-        Value(first.names[i]),
-        Value(count(first.rows[i])),
-        Value(probability(first.mean_score[i])),
+    return row(
+        first.names[i],
+        count(first.rows[i]),
+        probability(first.mean_score[i]),
         Value(probability(rate.value), interval(rate, 3)),
         Value(number(slope.value, 2), interval(slope, 2)),
         *(_ks(table, i) for table in tables.values()),
@@ -189,14 +188,14 @@ def _decision_table(report: Contents, table: DecisionTable) -> Table:
 
 
 def _decision(key: str, label: str, decision: Decision) -> tuple[Value, ...]:
-    return (
-        Value(label),
-        Value(significant(decision.threshold)),
-        Value(count(decision.n_flagged)),
-        Value(count(decision.false_positives)),
-        Value(count(decision.false_negatives)),
+    return row(
+        label,
+        significant(decision.threshold),
+        count(decision.n_flagged),
+        count(decision.false_positives),
+        count(decision.false_negatives),
         Value(number(decision.cost.value, 4), interval(decision.cost, 4)),
-        UNCHANGED if key == "uncalibrated" else _change(decision.change),
+        "" if key == "uncalibrated" else _change(decision.change),
     )
 
 

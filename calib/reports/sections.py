@@ -14,7 +14,7 @@ from calib.figures.difference import difference_chart
 from calib.figures.explorer import explorer_data
 from calib.figures.reliability import reliability_chart
 from calib.figures.words import band_meaning
-from calib.metrics import TestResult, matrix_metrics
+from calib.metrics import matrix_metrics
 from calib.metrics.matrix import ROW_METRICS
 from calib.reports import appendix, part_sections
 from calib.reports.blocks import (
@@ -27,6 +27,7 @@ from calib.reports.blocks import (
     Section,
     Table,
     Value,
+    row,
 )
 from calib.reports.contents import Contents, shown_methods
 from calib.reports.evidence import CLUSTERS
@@ -231,12 +232,13 @@ def cumulative(report: Contents) -> Section:
 
 def _test_table(report: Contents) -> Table:
     rows = tuple(
-        (
-            Value(method.label),
-            Value(TESTS[key]),
-            _statistic(test),
+        row(
+            method.label,
+            TESTS[key],
+            # JSON has no infinity: what was infinite is not a number after reading.
+            number(test.statistic, 3),
             Value(p_value(test.p_value), test.null),
-            Value(p_value(method.p_adjusted[key])),
+            p_value(method.p_adjusted[key]),
         )
         for method in report.shown
         for key, test in method.all_tests.items()
@@ -250,11 +252,6 @@ def _test_table(report: Contents) -> Table:
         rows,
         n_text=2,
     )
-
-
-def _statistic(test: TestResult) -> Value:
-    # JSON has no infinity: what was infinite is not a number after reading.
-    return Value(number(test.statistic, 3))
 
 
 SECTIONS: tuple[Callable[[Contents], Section | None], ...] = (

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 import pandas as pd
 
 from calib.reports.contents import Contents, Parts
-from calib.reports.spreadsheet import to_csv
+from calib.reports.files import to_csv
 
 # Of ZIP's first moment: an archive has no time of its own.
 MOMENT = (1980, 1, 1, 0, 0, 0)

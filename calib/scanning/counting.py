@@ -20,8 +20,7 @@ from calib.core.predictions import MAX_FOLDS
 from calib.core.strata import NONE, Part, Strata, crossed_name
 from calib.loading.building.predictions import slice_values, time_values
 from calib.loading.checking.rows import no_dates, split_values, unclear_dates
-from calib.loading.labels import as_labels, folded
-from calib.loading.numbers import as_times
+from calib.loading.columns import as_labels, as_times, folded
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import Problem, refuse
 from calib.numerics.arrays import FloatArray, IntArray

@@ -16,9 +16,9 @@ from calib.loading.checking.mapped_rows import ROUNDING
 from calib.loading.checking.outcomes import MAX_LABELS, count_as_positive
 from calib.loading.checking.rows import LEAVE_OUT
 from calib.loading.checking.scores import outside_problem
+from calib.loading.columns import Labels, as_outcome
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.guessing.roles import is_plain_pair, telling_labels
-from calib.loading.labels import Labels, as_outcome
 from calib.loading.loader import with_arguments
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, Problem, error, refuse

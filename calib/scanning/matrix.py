@@ -21,8 +21,8 @@ from calib.loading.checking.scores import (
     row_sums,
     seen_classes,
 )
+from calib.loading.columns import as_labels
 from calib.loading.guessing.class_columns import match_classes
-from calib.loading.labels import as_labels
 from calib.loading.loader import with_arguments
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, Problem, refuse

@@ -12,7 +12,7 @@ import pandas as pd
 from calib.core.aggregate import Aggregate
 from calib.core.counting import join_models
 from calib.loading.building.models import MAX_MODELS
-from calib.loading.labels import as_labels
+from calib.loading.columns import as_labels
 from calib.loading.loader import with_arguments
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, refuse

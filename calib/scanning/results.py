@@ -20,8 +20,8 @@ from calib.core.aggregate import Aggregate
 from calib.core.counting import joined_pieces
 from calib.core.strata import NONE, Part, Strata, crossed_name
 from calib.loading.building.predictions import slice_values, time_values
+from calib.loading.columns import as_times
 from calib.loading.loader import as_label_texts
-from calib.loading.numbers import as_times
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import refuse
 from calib.loading.reading.reader import stem

@@ -22,7 +22,7 @@ from calib.store.errors import (
     StoreError,
     translate_errors,
 )
-from calib.store.location import checked_url, database_url, make_folder
+from calib.store.location import Reserve, checked_url, database_url, make_folder
 from calib.store.migrations import migrate
 from calib.store.queries import (
     LISTED,
@@ -36,7 +36,6 @@ from calib.store.queries import (
     title_of,
     unknown,
 )
-from calib.store.reserve import Reserve
 from calib.store.tables import changes, conditions, deletions, owners, plain, report_tags, reports
 from calib.store.verifying import Verification, readable, verified
 

@@ -6,7 +6,7 @@ import pytest
 from calib.calibrators import CALIBRATORS, calibrator, score_methods
 from calib.calibrators.forms import ON_ARRAYS, within
 from calib.exports import TARGETS, describe, engines
-from calib.exports.vectors import ulps
+from calib.exports.document import ulps
 from tests.rare import common_first
 
 N = 8_000

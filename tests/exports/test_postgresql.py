@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 import calib
-from calib.exports.vectors import ulps
+from calib.exports.document import ulps
 from tests.store import postgres
 
 

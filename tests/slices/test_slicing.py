@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from calib.analysis.slices import slice_by
-from calib.analysis.slices.slicing import _quantiles, range_levels, range_names
+from calib.analysis.slices.slicing import quantiles_of_counts, range_levels, range_names
 
 
 def test_numbers_are_ordered_by_size_also_as_text():
@@ -88,7 +88,7 @@ def test_counted_numbers_are_cut_where_numpy_cuts_their_rows(n_ranges):
     values, counts = rng.normal(size=40), rng.integers(1, 9, 40)
     levels = range_levels(n_ranges)
     expected = np.quantile(np.repeat(values, counts), levels)
-    np.testing.assert_array_equal(_quantiles(values, counts, levels), expected)
+    np.testing.assert_array_equal(quantiles_of_counts(values, counts, levels), expected)
 
 
 def test_one_range_holds_all():
@@ -111,4 +111,4 @@ def test_ranges_of_dates_have_days_or_where_these_agree_seconds():
 
 
 def test_no_values_have_no_quantiles():
-    assert len(_quantiles(np.empty(0), np.empty(0, dtype=int), range_levels(4))) == 0
+    assert len(quantiles_of_counts(np.empty(0), np.empty(0, dtype=int), range_levels(4))) == 0

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib.analysis.slices.slicing import MAX_NUMBERS, in_order, value_name
+from calib.analysis.slices.slicing import MAX_NUMBERS, in_order, quantiles_of_counts, value_name
 from calib.numerics.arrays import FloatArray, IntArray, Locked
 
 Unit = Literal["day", "week", "month", "quarter", "year"]
@@ -186,22 +186,10 @@ def _cut_values(values: NDArray[Any], count: FloatArray) -> Periods:
 def _cut_ranges(values: FloatArray, count: FloatArray) -> Periods:
     known = np.isfinite(values)
     levels = np.linspace(0.0, 1.0, N_RANGES + 1)
-    edges = np.unique(_quantiles(values[known], count[known], levels))
+    edges = np.unique(quantiles_of_counts(values[known], count[known], levels))
     number = np.searchsorted(edges[1:-1], values, side="left")
     present, codes = np.unique(number[known], return_inverse=True)
     full = np.full(len(values), -1, dtype=np.int64)
     full[known] = codes
     names = tuple(f"{edges[n]:.6g} to {edges[n + 1]:.6g}" for n in present)
     return Periods("range", names, np.arange(len(present)), full)
-
-
-def _quantiles(values: FloatArray, count: FloatArray, levels: FloatArray) -> FloatArray:
-    """The result of `numpy.quantile` for values that are repeated by their counts."""
-    order = np.argsort(values)
-    ends = np.cumsum(count[order])
-    at = levels * (ends[-1] - 1.0)
-    below, above = (
-        values[order][np.searchsorted(ends, place, side="right")]
-        for place in (np.floor(at), np.ceil(at))
-    )
-    return np.asarray(below + (above - below) * (at - np.floor(at)))

@@ -203,7 +203,7 @@ def _ranges(values: NDArray[Any], counts: IntArray, n_ranges: int) -> tuple[list
     numbers = numbers.astype(np.float64)
     finite = np.isfinite(numbers)
     levels = range_levels(n_ranges)
-    inner = np.unique(_quantiles(numbers[finite], counts[finite], levels))
+    inner = np.unique(quantiles_of_counts(numbers[finite], counts[finite], levels))
     codes = np.searchsorted(inner, numbers, side="left").astype(np.int64)
     return range_names(inner, dates=dates), codes
 
@@ -213,7 +213,9 @@ def range_levels(n_ranges: int) -> FloatArray:
     return np.linspace(0.0, 1.0, n_ranges + 1)[1:-1]
 
 
-def _quantiles(values: FloatArray, counts: IntArray, levels: FloatArray) -> FloatArray:
+def quantiles_of_counts(
+    values: FloatArray, counts: IntArray | FloatArray, levels: FloatArray
+) -> FloatArray:
     """Quantiles of counted values, with the same rounding as `numpy.quantile` of the rows."""
     if not len(values):
         return np.empty(0)

@@ -17,8 +17,8 @@ from calib.loading.building.predictions import (
 )
 from calib.loading.checking.inspection import ORDER, checklist_of, examine
 from calib.loading.checking.mapped_rows import Rows, map_rows
+from calib.loading.columns import Labels, as_labels
 from calib.loading.guessing.roles import guess
-from calib.loading.labels import Labels, as_labels
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, Problem, error, refuse
 from calib.loading.table import Table, unused

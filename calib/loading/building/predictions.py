@@ -13,9 +13,8 @@ from calib.core.origin import Origin
 from calib.core.predictions import Predictions
 from calib.loading import column_ranges
 from calib.loading.checking.mapped_rows import Rows
+from calib.loading.columns import Labels, Times, as_labels, as_numbers
 from calib.loading.guessing.class_columns import shortened
-from calib.loading.labels import Labels, as_labels
-from calib.loading.numbers import Times, as_numbers
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import Choice, Guess, Problem, error, refuse
 from calib.loading.table import Table

@@ -10,9 +10,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.loading.checking.repeats import Repeats, count_repeats
+from calib.loading.columns import (
+    Labels,
+    Numbers,
+    Times,
+    as_labels,
+    as_numbers,
+    as_outcome,
+    as_times,
+    folded,
+)
 from calib.loading.guessing.class_columns import Classes, match_classes
-from calib.loading.labels import Labels, as_labels, as_outcome, folded
-from calib.loading.numbers import Numbers, Times, as_numbers, as_times
 from calib.loading.options import OF_ROWS, ColumnMapping, Transform
 from calib.loading.table import Table
 from calib.numerics.arrays import BoolArray, IntArray

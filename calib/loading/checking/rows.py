@@ -12,8 +12,8 @@ from calib.core.checks import weight_range_trouble
 from calib.core.origin import repeated_ids, repeated_rows
 from calib.core.predictions import MAX_FOLDS
 from calib.loading.checking.mapped_rows import Rows
+from calib.loading.columns import MISSING_WORDS, Numbers
 from calib.loading.guessing.class_columns import shortened
-from calib.loading.numbers import MISSING_WORDS, Numbers
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import Choice, Problem, error, note, warning
 from calib.numerics.arrays import BoolArray, IntArray

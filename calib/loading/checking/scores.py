@@ -14,8 +14,8 @@ from calib.core.checks import ROW_SUM_TOLERANCE
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.outcomes import positive_question
 from calib.loading.checking.rows import LEAVE_OUT, parts
+from calib.loading.columns import Labels
 from calib.loading.guessing.class_columns import Classes, shortened
-from calib.loading.labels import Labels
 from calib.loading.options import ColumnMapping, Transform
 from calib.loading.problems import Problem, error, warning
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, chunks

@@ -11,9 +11,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from calib.loading.labels import Labels, as_labels, as_outcome
+from calib.loading.columns import Labels, as_labels, as_numbers, as_outcome
 from calib.loading.name_patterns import plain_name
-from calib.loading.numbers import as_numbers
 from calib.numerics.arrays import IntArray
 
 MIN_COLUMNS = 3
@@ -52,7 +51,7 @@ def match_classes(columns: Sequence[str], labels: Labels) -> Classes:
     Examples
     --------
     >>> import pandas as pd
-    >>> from calib.loading.labels import as_labels
+    >>> from calib.loading.columns import as_labels
     >>> found = match_classes(["p_ant", "p_bee", "p_cow"], as_labels(pd.Series(["cow", "ant"])))
     >>> found.names, found.index, found.match
     (('ant', 'bee', 'cow'), array([ 0,  2, -1]), 'name')

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from calib.loading import name_patterns as names
+from calib.loading.columns import Labels, as_labels, as_numbers, as_outcome
 from calib.loading.guessing.class_columns import (
     MAX_PROFILED,
     ColumnProfile,
@@ -20,9 +21,7 @@ from calib.loading.guessing.class_columns import (
     rows_sum,
     two,
 )
-from calib.loading.labels import Labels, as_labels, as_outcome
 from calib.loading.name_patterns import plain_name
-from calib.loading.numbers import as_numbers
 from calib.loading.options import ColumnMapping
 from calib.loading.table import Table
 

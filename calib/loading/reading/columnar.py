@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from calib.core.aggregate_file import METADATA_KEY
-from calib.loading.numbers import has_commas
+from calib.loading.columns import has_commas
 from calib.loading.problems import InputError, Problem, note, refuse
 from calib.loading.reading.budget import Budget
 from calib.loading.table import Table, make_table

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from calib.loading.numbers import mark_of
+from calib.loading.columns import mark_of
 from calib.loading.options import TextFormat
 from calib.loading.problems import Choice, Guess, InputError, Problem, error, refuse
 from calib.loading.reading.budget import MAX_COLUMNS, too_wide

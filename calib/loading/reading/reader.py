@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 import pandas as pd
 import pyarrow as pa
 
-from calib.loading.numbers import has_commas
+from calib.loading.columns import has_commas
 from calib.loading.options import TextFormat
 from calib.loading.problems import refuse
 from calib.loading.reading.archives import (

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib.loading.numbers import has_commas
+from calib.loading.columns import has_commas
 from calib.loading.options import TextFormat
 from calib.loading.problems import Guess, InputError, Problem, note, refuse, warning
 from calib.loading.reading.budget import Budget

@@ -13,7 +13,7 @@ from calib.analysis.slices import SliceMix, row_table, score_in
 from calib.core.predictions import Predictions
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.loading import InputError
-from calib.reports.spreadsheet import to_csv
+from calib.reports.files import to_csv
 from calib.scanning import rows_between
 from calib.text import count, level, percent, plain, probability, signed, span
 from calib.ui.controls.widgets import control, show_value
