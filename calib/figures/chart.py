@@ -39,25 +39,14 @@ Arguments = ParamSpec("Arguments")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chart:
-    """A figure with its alternative text, size and name.
+    """A figure with its alternative text, size and name."""
 
-    Attributes
-    ----------
-    spec : mapping
-        Traces and layout in Plotly's format, under "data" and "layout".
-    alt : str
-        Alternative text: one sentence of plain text that says what the figure shows.
-    height, width : int
-        Natural size in pixels. Panels that must be square stay square at any size.
-    name : str
-        Name of a file with the figure, without a suffix.
-    """
-
-    spec: Mapping[str, Any]
-    alt: str
+    spec: Mapping[str, Any]  # traces and layout in Plotly's format, under "data" and "layout"
+    alt: str  # alternative text: one sentence of plain text that says what the figure shows
+    # Natural size in pixels. Panels that must be square stay square at any size.
     height: int
     width: int
-    name: str
+    name: str  # name of a file with the figure, without a suffix
 
     @property
     def figure(self) -> Figure:

@@ -49,18 +49,10 @@ EACH = "<b>%{fullData.name}</b><br>%{hovertext}<extra></extra>"
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a layer is about: layers of one subject share their look and react together.
-
-    Attributes
-    ----------
-    key : str
-    name : str
-        In the legend, harmless for plotly.
-    style : MethodStyle
-    """
+    """What a layer is about: layers of one subject share their look and react together."""
 
     key: str
-    name: str
+    name: str  # in the legend, harmless for plotly
     style: MethodStyle
 
 

@@ -20,37 +20,21 @@ UPPER, GAP, LOWER = 220, 16, 84
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Two axes around a plot area.
+    """Two axes around a plot area."""
 
-    Attributes
-    ----------
-    x, y : mapping
-        Made by `axis`.
-    title : str
-        On top of the panel, harmless for plotly.
-    square : bool
-        Whether it is square at any width.
-    """
-
+    # Made by `axis`.
     x: Axis
     y: Axis
-    title: str = ""
-    square: bool = False
+    title: str = ""  # on top of the panel, harmless for plotly
+    square: bool = False  # whether it is square at any width
 
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """All panels of a chart.
+    """All panels of a chart."""
 
-    Attributes
-    ----------
-    layout : mapping
-        Axes and titles, as plotly takes them.
-    width, height : int
-        Pixels of all panels with the gaps between them.
-    """
-
-    layout: Mapping[str, Any]
+    layout: Mapping[str, Any]  # axes and titles, as plotly takes them
+    # Pixels of all panels with the gaps between them.
     width: int
     height: int
 

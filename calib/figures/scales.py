@@ -24,16 +24,10 @@ LOGIT_TICKS = (*reversed(TAIL_TICKS), 0.5, *(1.0 - p for p in TAIL_TICKS))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scale:
-    """Where a probability lies on an axis.
-
-    Attributes
-    ----------
-    kind : {"linear", "logit"}
-    low, high : float
-        Ends of the axis, in its own coordinates.
-    """
+    """Where a probability lies on an axis."""
 
     kind: AxisKind
+    # Ends of the axis, in its own coordinates.
     low: float
     high: float
 
