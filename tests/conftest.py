@@ -26,6 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # until all is collected: what is imported is no garbage
     config.stash[UPDATED] = defaultdict(dict)
     # A shell starts background jobs with interrupts ignored, and what they start inherits it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -39,6 +40,7 @@ def pytest_collection_finish() -> None:
     """
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist

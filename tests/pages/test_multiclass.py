@@ -7,6 +7,7 @@ from calib.crossfit.settings import default_methods
 from calib.loading.examples import EXAMPLES
 from tests.pages.test_matrices import csv
 from tests.pages.test_pages import PAGES, button, go, metric_tables, said, start, upload
+from tests.rare import common_first
 
 QUICK = "uncalibrated.temperature.isotonic"
 
@@ -19,7 +20,7 @@ def labels(app) -> str:
     return " ".join(link.proto.label for link in app.get("page_link"))
 
 
-@pytest.mark.parametrize("view", ["top:2", "within:2", "class:3"])
+@pytest.mark.parametrize("view", common_first(["top:2", "within:2", "class:3"], ["within:2"]))
 def test_every_page_shows_every_view(view):
     app = start(ex="digits", m=QUICK, view=view)
     assert not app.exception
