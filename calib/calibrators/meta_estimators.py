@@ -255,7 +255,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return divide_by_sum(np.column_stack(columns), scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Most probable class of each row, shape (n,)."""
+        """Most probable class of each row of X, shape (n,)."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
@@ -322,17 +322,17 @@ class ScoreCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: ArrayLike) -> FloatArray:
-        """Calibrated scores, shape (n, 1)."""
+        """Calibrated scores of the column X, shape (n, 1)."""
         check_is_fitted(self, "calibrator_")
         return self.calibrator_.predict(_column(X))[:, None]
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Probability of both classes, shape (n, 2)."""
+        """Probabilities of both classes for each row of X, shape (n, 2)."""
         positive = self.transform(X)
         return np.hstack([1.0 - positive, positive])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Most probable class of each row, shape (n,)."""
+        """Most probable class of each row of X, shape (n,)."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 

@@ -122,7 +122,7 @@ class Aggregate:
         return tuple(remark for own in self.noticed.values() for remark in own)
 
     def view_label(self, _view: str) -> str:
-        """What a positive row is, in words."""
+        """Description of the positive rows."""
         return self.positive_name
 
     @property
@@ -138,7 +138,7 @@ class Aggregate:
 
     @property
     def crossings(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of columns that were counted together; `by` takes their `crossed_name`."""
+        """Pairs of columns that were counted together. Pass their `crossed_name` to `by`."""
         counted = self._counted_columns()
         return tuple(pair for name in counted if (pair := crossing_of(name, counted)))
 
@@ -345,7 +345,7 @@ class Aggregate:
 
     @classmethod
     def from_arrow(cls, table: pa.Table) -> Aggregate:
-        """Read what `to_arrow` made; nothing in it is trusted.
+        """Read the result of `to_arrow`, and check every value.
 
         Raises
         ------

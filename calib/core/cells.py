@@ -144,11 +144,11 @@ class ScoreCells(Locked):
         return self.joined(starts, np.clip(mean, *ends))
 
     def joined(self, starts: IntArray | NDArray[np.intp], score: FloatArray) -> ScoreCells:
-        """Neighbouring cells as one, each from its start to the next, at other scores."""
+        """Join neighbouring cells, each from its start to the next, and give them other scores."""
         return self._of(score, lambda values: np.add.reduceat(values, starts))
 
     def pick(self, chosen: IntArray | slice, score: FloatArray) -> ScoreCells:
-        """Some of the cells, or all in another order, at other scores."""
+        """Select or reorder cells, and give them other scores."""
         return self._of(score, lambda values: values[chosen])
 
     def _of(self, score: FloatArray, made: Callable[[FloatArray], FloatArray]) -> ScoreCells:

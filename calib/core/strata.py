@@ -16,7 +16,7 @@ CROSSED = " × "
 
 
 def crossed_name(names: Iterable[str]) -> str:
-    """What columns are called that are counted together, or values of theirs; one as it is."""
+    """The name of crossed columns, or of their values. A single name is returned unchanged."""
     return CROSSED.join(names)
 
 

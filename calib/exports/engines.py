@@ -18,7 +18,7 @@ def values(
     target : Target
         Any but JSON.
     dialect : str or None
-        Of SQL.
+        SQL dialect.
     scores : ndarray of shape (n,) or (n, m)
 
     Raises

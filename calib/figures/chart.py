@@ -108,10 +108,10 @@ def draw(
     Parameters
     ----------
     kind : str
-        Which chart it is, in words.
+        Name of the kind of chart.
     panels : Panels
     layers : sequence of Trace
-        From the lowest to the one on top.
+        Layers from the lowest to the top one.
     alt : str
         What the chart shows, in a sentence.
     of : sequence

@@ -136,11 +136,11 @@ def forest(
     Parameters
     ----------
     title : str
-        Of the x-axis.
+        Title of the x-axis.
     limits : sequence of float
         Its two ends.
     labels : sequence of str
-        Of the rows, harmless for plotly.
+        Labels of the rows, with markup escaped for Plotly.
     width, height : int
         Pixels of the panel.
     """

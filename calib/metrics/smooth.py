@@ -75,7 +75,7 @@ def smooth_reflected(sums: FloatArray, bandwidth: float) -> FloatArray:
     Parameters
     ----------
     sums : ndarray of shape (m + 1,)
-        Of `cosine_sums`.
+        Result of `cosine_sums`.
     bandwidth : float
         Standard deviation of the Gaussian; at least 3 steps of the grid, which then has all waves
         that matter.

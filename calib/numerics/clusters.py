@@ -105,7 +105,7 @@ def curve_design_effect(
     Parameters
     ----------
     cells : Cells
-        Of the rows.
+        Cells of the rows.
     score, outcome, weight, weight_sq : ndarray of shape (n,)
         The rows, with their weights and squared weights; or entries, with the sums over their rows.
     group : ndarray of int, shape (n,)

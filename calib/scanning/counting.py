@@ -490,7 +490,7 @@ def _packed(columns: Sequence[IntArray]) -> IntArray:
 
 
 def _present(counted: Counted) -> Counted:
-    """Without the values that no row has, as two that are crossed may have none."""
+    """Leave out values without rows, which crossed columns can have."""
     present, codes = np.unique(counted.keys[VALUE], return_inverse=True)
     names = tuple(counted.names[i] for i in present) if counted.names else ()
     return replace(counted, names=names, keys={**counted.keys, VALUE: codes})

@@ -77,9 +77,9 @@ def describe(rows: nw.LazyFrame[Any], mapping: ColumnMapping, max_scores: int) -
     Parameters
     ----------
     rows : LazyFrame
-        As the engine holds them.
+        Rows as stored in the engine.
     mapping : ColumnMapping
-        With outcome and one score.
+        A mapping with an outcome and one score.
     max_scores : int
         If there are at most this many distinct scores, each is a cell.
 

@@ -114,7 +114,7 @@ def with_keys(
     Parameters
     ----------
     rows : LazyFrame
-        With scores in [0, 1].
+        Rows with scores in [0, 1].
     exact : bool
         Whether each cell is one score.
     cut : ndarray of int, optional
@@ -207,7 +207,7 @@ def with_whole_numbers(
     Parameters
     ----------
     rows : LazyFrame
-        With keys.
+        Rows with keys.
     exact : bool
         Whether each cell is one score, so that places need no sum.
     largest : float or None

@@ -1,4 +1,4 @@
-"""Rows that a source gives on demand: some of a bin, and a sample that is always the same one."""
+"""Read some rows of a source: rows of a bin, or a reproducible random sample."""
 
 from __future__ import annotations
 
@@ -90,27 +90,28 @@ def scan_sample(
     table: str | None = None,
     **columns: Any,
 ) -> Predictions:
-    """Draw rows of a source that is larger than memory, always the same ones, and load them.
+    """Load a reproducible random sample of the rows of a source that can be larger than memory.
 
-    For what needs rows, such as calibrators of a matrix of class scores. Every number of the result
-    is one of the sample, and its first remark says so; `calib.scan` counts all rows.
+    Use it if rows are needed, for example to fit calibrators of a score matrix. All results are
+    those of the sample; the first remark of the predictions states this. `calib.scan` counts all
+    rows instead.
 
     Parameters
     ----------
     source : path, glob, folder or frame
-        As for `scan`.
+        As in `calib.scan`.
     n : int
         Number of rows, 100 to 1,000,000. If the source has fewer, all of them are loaded.
     seed : int
-        Another seed gives other rows.
+        Seed of the sample. Another seed gives other rows.
     key : str, optional
-        Column that tells rows apart. A row is in the sample if the MD5 of the seed and of this
-        column is among the smallest; without it, of all columns of the row, as the engine writes
-        them as text. Rows that are equal in these are drawn together.
+        Column that identifies a row. The sample has the rows with the smallest MD5 of the seed and
+        this column. Default: the MD5 of the seed and all columns, written as text by the engine.
+        Rows that are equal in these columns are drawn together.
     table : str, optional
         Table of a DuckDB database.
     **columns
-        Further arguments of `calib.load`.
+        Other arguments of `calib.load`.
 
     Returns
     -------
@@ -119,8 +120,10 @@ def scan_sample(
     Raises
     ------
     InputError
-        If the rows repeat each other so often that they cannot be drawn at random, or for the
-        reasons that `calib.load` has.
+        If `key` is not a column, too many rows are equal for a random sample, or `calib.load`
+        refuses the rows.
+    ValueError
+        If `n` is out of its range.
 
     Examples
     --------

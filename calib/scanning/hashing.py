@@ -16,7 +16,7 @@ def hashed(rows: nw.LazyFrame[Any], column: str, digits: int = 3) -> nw.LazyFram
     ----------
     rows : LazyFrame
     column : str
-        Of text.
+        Name of a text column.
     digits : int
 
     Examples

@@ -54,9 +54,9 @@ def describe_view(
     Parameters
     ----------
     rows : LazyFrame
-        As the engine holds them.
+        Rows as stored in the engine.
     mapping : ColumnMapping
-        With outcome and several scores.
+        A mapping with an outcome and several scores.
     view : str
         "top:1" or "class:k".
     max_scores : int

@@ -23,7 +23,7 @@ def quantiles(rows: nw.LazyFrame[Any], levels: Sequence[float]) -> list[float]:
     Parameters
     ----------
     rows : LazyFrame
-        With the column `VALUE`.
+        Rows with the column `VALUE`.
     levels : sequence of float
 
     Examples

@@ -41,7 +41,7 @@ COLUMNS = (
     "calib_low",
     "calib_high",
 )
-# Only where two columns are crossed.
+# Only if two columns are crossed.
 CROSSED = ("calib_column2", "calib_value2")
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

@@ -27,7 +27,7 @@ def remarks_of(
     Parameters
     ----------
     counted : Aggregate
-        Of one model.
+        The counts of one model.
     found : Description
     mapping : ColumnMapping
     more : tuple of Problem

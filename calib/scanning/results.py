@@ -179,7 +179,7 @@ def _lossless(cells: pd.DataFrame) -> bool:
 def _values(
     cells: pd.DataFrame, role: str, columns: Sequence[str]
 ) -> tuple[tuple[str, ...], IntArray, str]:
-    """Names of a cut's values, which of them each entry has, and the kind of time."""
+    """Names of the values of a cut, the position of each entry's value, and the kind of time."""
     if role == "all":
         return (), np.zeros(len(cells), dtype=np.int64), ""
     rows = cells["calib_rows"]

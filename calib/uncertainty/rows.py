@@ -70,7 +70,7 @@ def resample_rows(
     Parameters
     ----------
     cells : ScoreCells
-        Of the rows' scores.
+        Cells of the scores of the rows.
     fold : ndarray of int, shape (n,), optional
         Which calibrator scored each row: 0, 1, ...
     most_groups : int

@@ -109,7 +109,7 @@ class Decision:
         return self.true_positives + self.false_positives
 
     def flag(self, score: FloatArray) -> FloatArray:
-        """Decide by scores of the same method: 1 flagged, 0 not flagged, between: at random."""
+        """Decide by scores of this method: 1 is flagged, 0 is not, otherwise a probability."""
         return _flag(score, self.threshold, self.tie_share)
 
 

@@ -106,13 +106,13 @@ def aggregate(
 def singles_and_pairs(
     slices: Sequence[str | tuple[str, str]], time: str | None
 ) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """Columns to count by, those that are crossed too, and the pairs to cross.
+    """All columns by which rows are counted, and the pairs to cross.
 
     Parameters
     ----------
     slices : sequence of str or pair of str
     time : str or None
-        Column of time, which is no slice.
+        Time column, which is not a slice column.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def singles_and_pairs(
 
 
 def too_many(names: Sequence[str], n: int) -> str:
-    """That a column, or a crossing of two, has more values than an aggregate counts."""
+    """The message that a column, or a crossing of two, has too many values for an aggregate."""
     if len(names) == 1:
         return (
             f"An aggregate counts by at most {MAX_VALUES:,} values of a column, got {n:,} of "
@@ -250,7 +250,7 @@ def sliced_rows(
 
 
 def _crossing(data: Aggregate, names: Sequence[str]) -> str:
-    """What the columns are called that were counted together, in whichever order."""
+    """The name of the crossing of these columns, in the order in which it was counted."""
     pair = next((pair for pair in data.crossings if set(pair) == set(names)), None)
     if pair is None:
         known = "; ".join(map(crossed_name, data.crossings)) or "none"

@@ -40,7 +40,7 @@ class Slicing(Locked):
 
     @classmethod
     def whole(cls, n_rows: int, name: str = "All rows") -> Slicing:
-        """All rows as one slice."""
+        """Make one slice of `n_rows` rows."""
         return cls((), (name,), np.zeros(n_rows, dtype=np.int64))
 
     def __len__(self) -> int:
@@ -51,7 +51,7 @@ class Slicing(Locked):
         return Slicing(self.columns, self.names, self.codes[chosen])
 
     def member(self, number: int) -> BoolArray:
-        """Whether each row belongs to one slice."""
+        """Whether each row belongs to the slice at position `number`."""
         return np.asarray(self.codes == number)
 
 

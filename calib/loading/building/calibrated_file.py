@@ -82,9 +82,9 @@ def calibrate_table(
     mapping : ColumnMapping
         Its score columns are read, as they were when the calibrator was fitted.
     predict : callable
-        Of a fitted calibrator.
+        The method `predict` of a fitted calibrator.
     class_names : sequence of str
-        Of a matrix.
+        Names of the classes of a matrix.
 
     Raises
     ------

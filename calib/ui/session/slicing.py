@@ -38,7 +38,7 @@ ROWS_A_BIN = 50
 
 
 def crossed_with(rows: Data, first: str) -> list[str]:
-    """Columns that can be crossed with this one: of counts those that were counted together."""
+    """Columns that can be crossed with this one. For counts: those that were counted with it."""
     if isinstance(rows, Aggregate):
         return [name for pair in rows.crossings if first in pair for name in pair if name != first]
     return [name for name in rows.columns if name != first]
