@@ -91,6 +91,8 @@ def test_a_wavy_curve_is_found_as_well_as_by_the_package(waves):
     assert excess < package + 1e-3
     assert excess < 0.0015
     assert fitted.lambda_ > fitted.lambdas_[-1]  # the least loss is inside
+    halves = np.arange(len(fitted.lambdas_)) / 2.0
+    np.testing.assert_allclose(fitted.lambdas_, 10.0 ** (4.0 - halves))
     assert SplineCalib(least_lambda=1e-4).fit(scores, y).lambdas_[-1] == pytest.approx(1e-4)
 
 

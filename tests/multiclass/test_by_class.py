@@ -40,6 +40,45 @@ def test_the_noise_floor_is_the_mean_ece_of_calibrated_classes():
     np.testing.assert_allclose(found[0].ece_noise_floor, expected, rtol=0.25)
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_the_errors_of_a_class_by_loops_over_its_rows(named):
+    rng = np.random.default_rng(4)
+    scores = rng.dirichlet([2.0, 1.0, 0.5], 80).round(1)
+    scores /= scores.sum(axis=1, keepdims=True)
+    label, weight = rng.integers(0, 3, 80), rng.uniform(0.5, 2.0, 80)
+    group = rng.integers(0, 9, 80) if named else None
+    found = class_errors(scores, label, weight, 4, group)
+    share = weight / weight.sum()
+    for k in range(3):
+        y, s = label == k, scores[:, k]
+        variance = share**2 @ (s * (1 - s))
+        assert found.base_rate[k] == pytest.approx(share @ y)
+        assert found.mean_score[k] == pytest.approx(share @ s)
+        assert found.sigma[k] == pytest.approx(np.sqrt(variance))
+        effect, residual = 1.0, share * (y - s)
+        if named:
+            pairs = sum(
+                residual[i] * residual[j]
+                for i in range(80)
+                for j in range(80)
+                if i != j and group[i] == group[j]
+            )
+            effect = max(1.0, 1.0 + pairs / variance)
+        assert found.effect[k] == pytest.approx(effect)
+        floor = 0.0
+        for low, high in ((-1.0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.0)):
+            own = (s > low) & (s <= high)
+            normal = np.sqrt(2 / np.pi * (share[own] ** 2 @ (s[own] * (1 - s[own]))))
+            floor += min(normal, 2 * share[own] @ s[own])
+        assert found.ece_noise_floor[k] == pytest.approx(floor * np.sqrt(effect))
+
+
+def test_certain_scores_of_clusters_have_no_design_effect():
+    scores = np.eye(2)[[0, 1] * 10]
+    found = class_errors(scores, np.zeros(20, dtype=int), None, 4, np.arange(20) // 5)
+    assert found.effect.tolist() == [1.0, 1.0]
+
+
 def test_worst_class_first_with_its_evidence():
     rng = np.random.default_rng(0)
     scores = rng.dirichlet([2.0, 2.0, 2.0], 3000)

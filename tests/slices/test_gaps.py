@@ -80,6 +80,8 @@ def test_small_slices_are_shown_but_neither_judged_nor_counted():
     assert gaps.p_adjusted[:2].min() == pytest.approx(2 * gaps.p_value[:2].min())
     assert gaps.order[-1] == 2
     assert not gaps.significant()[2]
+    assert not gaps.significant(gaps.p_adjusted[0])[0]  # as large as alpha
+    assert gaps.significant(np.nextafter(gaps.p_adjusted[0], 2.0))[0]
 
 
 def test_order_is_by_evidence_also_where_p_underflows():

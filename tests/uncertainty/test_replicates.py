@@ -272,3 +272,64 @@ def test_rows_that_are_looked_at_alone_are_resampled_only_in_clusters():
     assert found.clustered
     expected = replicates(rows, most_groups=MAX_POINTS, random_state=3)
     np.testing.assert_array_equal(found.ks.deviation, expected.ks.deviation)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_errors_of_each_resample_are_those_of_its_rows(named):
+    rng = np.random.default_rng(3)
+    group = rng.integers(0, 40, 120) if named else None
+    rows = made(120, decimals=2, sample_weight=rng.uniform(0.5, 2.0, 120), group=group)
+    cells, drawn = rows.cells(), resample_rows(rows, rows.cells(), n_replicates=50)
+    found = replicate(drawn, rows.score)
+    # Weight of each distinct score's negatives and positives in every resample.
+    share = np.hstack([drawn.share[:, None], drawn.drawn])
+    score, at = np.unique(drawn.mean(rows.score).round(9), return_inverse=True)
+    weight, gap = np.zeros((2, len(score), 51))
+    outcome = (np.arange(len(share)) % 2)[:, None]
+    np.add.at(weight, at, share)
+    np.add.at(gap, at, share * (outcome - score[at][:, None]))
+    cumulative = np.vstack([np.zeros(51), gap.cumsum(axis=0)])
+    exact = {"rtol": 0.0, "atol": 1e-6}  # single precision
+
+    def check(errors, value):
+        np.testing.assert_allclose(errors.deviation, (value - value[0])[1:], **exact)
+
+    check(found.ks, np.abs(cumulative).max(axis=0))
+    check(found.kuiper, np.ptp(cumulative, axis=0))
+    bins = bin_cells(cells, 6, "uniform")
+    edges = bin_edges(cells, 6, "uniform")
+    own = np.searchsorted(edges[1:-1], score)
+    of_bins, weights = np.zeros((2, 6, 51))
+    np.add.at(of_bins, own, gap)
+    np.add.at(weights, own, weight)
+    check(found.ece(edges), np.abs(of_bins).sum(axis=0))
+    mean = np.divide(of_bins, weights, out=np.zeros_like(of_bins), where=weights > 1e-9)
+    assert found.mce(edges).deviation == pytest.approx(
+        (np.abs(mean).max(axis=0) - np.abs(mean[:, 0]).max())[1:], abs=1e-4
+    )
+    alone = bins.observed * (1 - bins.observed) / bins.effective_rows
+    effect = np.maximum(1.0, mean[:, 1:].var(axis=1) / np.where(alone > 0, alone, 1.0))
+    known = alone > 0.0
+    effect[~known] = np.average(effect[known], weights=bins.weight[known])
+    np.testing.assert_allclose(found.design_effect(bins), effect, rtol=1e-3)
+    noise = np.diff(found.noise[found._ends(edges)], axis=0)
+    spread = np.array([0.1, 0.2, 0.0, 0.1, 0.3, 0.1])
+    in_units = np.abs(noise) * bins.weight.sum() / bins.weight[:, None]
+    in_units = in_units[spread > 0] / spread[spread > 0, None]
+    np.testing.assert_allclose(found.largest_deviation(bins, spread), in_units.max(axis=0))
+    for value in np.quantile(found.ks.noise, [0.1, 0.5, 0.9]):
+        reached = np.sum(found.ks.noise >= value)
+        assert found.ks.p_value(value) == (reached + 1) / 51
+
+
+def test_a_bin_of_one_outcome_has_the_mean_design_effect():
+    rows = Predictions.from_arrays(
+        np.r_[np.zeros(20), np.arange(60) % 2], np.repeat([0.1, 0.5, 0.9], [20, 30, 30]),
+        group=np.arange(80) // 4,
+    ).view()  # fmt: skip
+    bins = bin_cells(rows.cells(), 3, "uniform")
+    effect = replicates(rows).design_effect(bins)
+    assert effect[0] == pytest.approx(effect[1:].mean())
+    nothing = Predictions.from_arrays([0, 0, 1, 1], [0.1, 0.1, 0.9, 0.9], group=[0, 1, 2, 3]).view()
+    effect = replicates(nothing).design_effect(bin_cells(nothing.cells(), 2, "uniform"))
+    assert effect.tolist() == [1.0, 1.0]
