@@ -26,9 +26,10 @@ PIP := $(VENV) -m pip --disable-pip-version-check install --quiet
 run: .venv/app.stamp
 	$(VENV) -m calib serve --port $(PORT)
 
-# loadfile: a file's tests stay on one core, so its browser tests share one server. Each core has
-# its tests: threads of BLAS beside them would only wait for each other.
-TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV) -m pytest -n auto --dist loadfile
+# loadfile: a file's tests stay on one core, so its browser tests share one server. In the order of
+# the files: those of the browser take longest, and come first. Each core has its tests: threads of
+# BLAS beside them would only wait for each other.
+TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test: .venv/dev.stamp browsers
 	$(TEST) $(ARGS)
