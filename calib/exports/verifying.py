@@ -60,6 +60,8 @@ def load_calibrator(path: str | Path) -> ExportedCalibrator:
     ------
     ExportError
         If the file is of another kind, was changed, or does not reproduce its test values.
+    OSError
+        If the file cannot be read.
 
     Examples
     --------

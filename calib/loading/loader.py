@@ -34,7 +34,7 @@ class _Options(TextFormat, Columns):
 
     test: Source | None = option(
         None,
-        "Test rows, with the same columns. The rows of `data` are then the calibration rows.",
+        "Test rows, with the same columns. The other rows are then the calibration rows.",
         metavar="FILE",
     )
     strict: bool = option(

@@ -45,7 +45,7 @@ ANONYMOUS = "nobody signed in"
 
 
 class Store:
-    """Saved reports in one database. Threads can share a store; forked processes cannot.
+    """Saved reports in one database. Threads can share a store; a forked process needs its own.
 
     Parameters
     ----------

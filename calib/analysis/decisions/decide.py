@@ -84,7 +84,8 @@ class Decision:
     change : Estimate
         Mean cost minus that of deciding by the uncalibrated scores, paired by row.
     net_benefit : Estimate
-        Sum of y - (1 - y) c_fp / c_fn over the flagged rows, divided by the number of all rows.
+        Sum of y - (1 - y) c_fp / c_fn over the flagged rows, divided by the number of all rows
+        (with weights: weighted sum, divided by the total weight).
     hindsight, hindsight_cost : float
         The threshold with the lowest cost on these rows, and its cost. It is chosen in hindsight,
         so the cost is optimistic. It is inf if flagging no row has the lowest cost, and NaN with a
