@@ -1,7 +1,9 @@
 """Connect in a real browser: a folder of many rows is counted where it lies, or cancelled."""
 
+import json
 import re
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import duckdb
 import pytest
@@ -77,3 +79,24 @@ def test_cancel_ends_the_query_and_shows_nothing(connected: Page, n_rows: int):
     settle(connected)
     expect(connected.get_by_text("Example: Naive Bayes").first).to_be_visible()
     expect(by_key(connected, "checklist")).to_have_count(0)
+
+
+@pytest.mark.rare
+def test_the_count_of_a_link_is_cancelled_until_it_is_asked_for(
+    browser: Browser, url: str, n_rows: int
+):
+    if n_rows < 10_000_000:
+        pytest.skip("So few rows are counted before anyone can cancel: skipped")
+    query = {"source": "team", "table": "(all files)", "outcome": "y", "score": "p"}
+    context = browser.new_context(base_url=url)
+    page = context.new_page()
+    page.goto(f"/?v=1&query={quote(json.dumps(query))}")
+    page.get_by_role("button", name="Cancel").click(timeout=60_000)
+    expect(page.get_by_text("The rows were not counted")).to_be_visible(timeout=30_000)
+    settle(page)
+    # Another page does not begin it again.
+    page.get_by_role("link", name="Reliability").click()
+    expect(page.get_by_text("The rows were not counted")).to_be_visible(timeout=30_000)
+    page.get_by_role("button", name="Count the rows again").click()
+    expect(page.get_by_text("15 bins with rows").first).to_be_visible(timeout=300_000)
+    context.close()

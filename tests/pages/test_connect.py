@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 import calib
-from calib.loading import InputError
+from calib.loading import ColumnMapping, InputError
 from calib.scanning.connections import ALL_FILES, Connection
 from calib.store import Store
 from calib.text import plain
+from calib.ui.session.upload import Connected
 from tests.pages.test_pages import button, go, start
 
 
@@ -211,6 +212,13 @@ def test_one_class_column_is_refused_as_for_files(tmp_path):
     assert "One class column" in app.error[0].value
     button(app, "connect_repair_one-class-column_0_0").click().run()
     assert app.selectbox(key="connect_score").value == "p_ant"
+
+
+def test_predicted_labels_are_not_counted_as_if_they_were_scores(folder):
+    source = Connection("team", "files", str(folder))
+    mapping = ColumnMapping(outcome="y", score="p", predicted="site")
+    with pytest.raises(InputError, match="compares no predicted labels"):
+        Connected(source, "march.parquet", mapping).counted()
 
 
 def test_a_repair_maps_the_columns_as_it_says(tmp_path):

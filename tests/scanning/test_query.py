@@ -15,6 +15,7 @@ from calib.cli.scan import DIALECTS
 from calib.loading import InputError
 from calib.numerics.arrays import arrays_of
 from calib.numerics.cell_table import STRIDE
+from calib.reports import Report
 from calib.scanning.query import COLUMNS, CROSSED, Dialect
 from tests.rare import common_first
 from tests.scanning.conftest import drawn
@@ -124,8 +125,13 @@ def test_the_commands_scan_print_and_report(
     assert main(["sql", "--dialect", "duckdb", "--table", "rows", *named]) == 0
     result = duckdb.connect().from_df(rows).query("rows", capsys.readouterr().out).df()
     result.to_csv(tmp_path / "cells.csv", index=False)
-    given = ["report", str(tmp_path / "cells.csv"), "--methods", "platt", "-o", str(report)]
-    assert main(given) == 0
-    assert report.exists()
+    # A warehouse may save it as Parquet, with names in capitals.
+    result.rename(columns=str.upper).to_parquet(tmp_path / "result.parquet")
+    for name in ("cells.csv", "result.parquet"):
+        given = ["report", str(tmp_path / name), "--methods", "platt", "-o", str(report)]
+        assert main(given) == 0
+        assert Report.open(report).analysis.data.n_rows == len(rows)
+        assert main(["check", str(tmp_path / name), "--max-ks", "1"]) == 0
+    capsys.readouterr()
     assert main(["sql", "--dialect", "duckdb", "--table", "t", "--outcome", "y"]) == 2
     assert "--score must name the column" in capsys.readouterr().err

@@ -39,7 +39,7 @@ from calib.ui.session.upload import Connected, Draft, Upload
 T = TypeVar("T")
 SESSION = "calib"
 # Of a session that a reload goes on with.
-RESUMED = ("upload", "unseen", "title", "author", "note", "memo")
+RESUMED = ("upload", "draft", "unseen", "title", "author", "note", "memo")
 FIRST_EXAMPLE = next(iter(EXAMPLES))
 # Models side by side. With more, the columns would be too narrow to read.
 MAX_SHOWN = 4

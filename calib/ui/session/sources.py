@@ -24,8 +24,8 @@ from calib.ui.session.upload import Connected
 if TYPE_CHECKING:
     from calib.scanning.connections import Connection
 
-# Longer addresses are cut by browsers and proxies.
-MAX_TEXT = 6_000
+# Proxies refuse addresses of more than 8 kB, in which each quotation mark takes three.
+MAX_TEXT = 3_000
 MAX_DIGITS = 12
 # From so many classes on, a link names ranges of columns.
 FEW_CLASSES = 12

@@ -30,6 +30,11 @@ from calib.text import plain, plural, quoted
 if TYPE_CHECKING:
     from calib.scanning.connections import Connection
 
+OF_LABELS = (
+    "A source counts scores and outcomes, and compares no predicted labels. Make a column that "
+    "says whether the prediction was right, and choose it as the outcome."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Connected:
@@ -64,6 +69,8 @@ class Connected:
         from calib.scanning import scan
 
         mapping = self.mapping
+        if mapping.predicted is not None:
+            raise refuse("predicted", OF_LABELS)
         if problems := list(class_structure(mapping)):
             raise with_arguments(InputError(problems), mapping)
         rows, table = self.source.source(self.table)
@@ -101,8 +108,9 @@ class Draft:
     @classmethod
     def of(cls, source: Connection, table: str, first: Table) -> Draft:
         """The guessed mapping of the columns."""
-        columns = tuple(first.columns)
-        return cls(Connected(source, table, guess(first, models=True), "", columns), first)
+        # A file may have predicted labels; an engine compares none with the outcome.
+        mapping = replace(guess(first, models=True), predicted=None)
+        return cls(Connected(source, table, mapping, "", tuple(first.columns)), first)
 
     def mapped(self, mapping: ColumnMapping) -> Draft:
         """The same under another mapping."""
