@@ -31,7 +31,7 @@ THOUSANDS = {
 class Numbers:
     """A column as numbers."""
 
-    values: FloatArray  # naN where a cell is missing or not a number
+    values: FloatArray  # NaN where a cell is missing or not a number
     text: IntArray  # rows whose cell is neither missing nor a number
     cells: tuple[str, ...] = ()  # the first of those cells
     # Number of cells that were understood by their percent sign or decimal comma.

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 from calib.reports import Report, ReportError
 from calib.store.errors import StoreError
@@ -63,8 +63,17 @@ class Entry:
         return cls.of({f.name: None for f in fields(cls)} | {"id": report_id, "owner": ""}, ())
 
 
+class _Line:
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, row: Mapping[Any, Any]) -> Self:
+        """The line of a database row with any content."""
+        return cls(**_values(cls, row))
+
+
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(_Line):
     """A line of the log: action, report, time and user."""
 
     report_id: str
@@ -73,25 +82,15 @@ class Change:
     title: str
     person: str
 
-    @classmethod
-    def of(cls, row: Mapping[Any, Any]) -> Change:
-        """The line of a database row with any content."""
-        return cls(**_values(cls, row))
-
 
 @dataclass(frozen=True, slots=True)
-class Deletion:
+class Deletion(_Line):
     """A deleted report, with the time and the user of the deletion."""
 
     report_id: str
     title: str
     deleted: datetime | None
     deleted_by: str
-
-    @classmethod
-    def of(cls, row: Mapping[Any, Any]) -> Deletion:
-        """The line of a database row with any content."""
-        return cls(**_values(cls, row))
 
 
 MOMENTS = ("created", "saved", "moment", "deleted")
