@@ -187,4 +187,4 @@ class SplineCalib(Calibrator):
 def _logit_ends(scores: FloatArray, epsilon: float) -> tuple[float, float]:
     """The lowest and highest score of which the logit is taken."""
     between = scores[(scores > 0.0) & (scores < 1.0)]
-    return float(min([epsilon, *between[:1]])), float(max([1.0 - epsilon, *between[-1:]]))
+    return float(between.min(initial=epsilon)), float(between.max(initial=1.0 - epsilon))

@@ -73,8 +73,7 @@ def fit_bounded(
     array([0.      , 1.098612])
     """
     c = start
-    value, first, second = loss(design @ c)
-    value += float(c @ ridge @ c) / 2.0
+    value, first, second = _objective(design, loss, ridge, c)
     for _ in range(MAX_STEPS):
         gradient = design.T @ first + ridge @ c
         free = (c > least) | (gradient < 0.0)
@@ -92,6 +91,13 @@ def fit_bounded(
     return c
 
 
+def _objective(
+    design: FloatArray, loss: Loss, ridge: FloatArray, c: FloatArray
+) -> tuple[float, FloatArray, FloatArray]:
+    value, first, second = loss(design @ c)
+    return value + float(c @ ridge @ c) / 2.0, first, second
+
+
 def _search(
     design: FloatArray,
     loss: Loss,
@@ -105,8 +111,7 @@ def _search(
     share = 1.0
     while share > SHORTEST_STEP:
         tried = np.maximum(c - share * move, least)
-        value, first, second = loss(design @ tried)
-        value += float(tried @ ridge @ tried) / 2.0
+        value, first, second = _objective(design, loss, ridge, tried)
         if value < before:
             return tried, value, first, second
         share *= 0.5
