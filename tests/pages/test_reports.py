@@ -249,7 +249,7 @@ def test_a_read_only_server_shows_reports_and_saves_none(store, report, monkeypa
     assert "Loans, with slices" in said(app)
     assert not {"edit", "delete"} & {each.key for each in app.button}
     app = opened()
-    assert "the server is read-only" in said(app)
+    assert "This server is read-only" in said(app)
     assert "save" not in {each.key for each in app.button}
 
 
