@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import isotonic_regression, minimize
+from scipy.optimize import approx_fprime, isotonic_regression, minimize
 
-from calib.calibrators.pwl import PiecewiseLinear
+from calib.calibrators.pwl import PiecewiseLinear, _hats, _log_loss, _squared_error
 
 GRID = np.linspace(0.0, 1.0, 101)
 
@@ -90,3 +90,16 @@ def test_parameters_are_checked(parameters, texts):
 
 def test_two_keypoints_are_allowed():
     assert len(PiecewiseLinear(n_keypoints=2).fit([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1]).knots()) == 2
+
+
+@pytest.mark.parametrize("loss", [_log_loss, _squared_error])
+def test_derivatives_of_the_losses_by_differences(loss):
+    rng = np.random.default_rng(2)
+    basis = _hats(rng.random(50), np.array([0.0, 0.3, 1.0]))
+    positive, negative, at = rng.random(50), rng.random(50), np.array([0.2, 0.5, 0.7])
+    value, slope = loss(basis, positive, negative, at)
+    p = np.interp(np.asarray(basis @ np.array([0.0, 0.3, 1.0])), [0.0, 0.3, 1.0], at)
+    losses = (-np.log(p), -np.log(1 - p)) if loss is _log_loss else ((1 - p) ** 2, p**2)
+    assert value == pytest.approx(positive @ losses[0] + negative @ losses[1])
+    expected = approx_fprime(at, lambda v: loss(basis, positive, negative, v)[0])
+    assert slope == pytest.approx(expected, rel=1e-5)

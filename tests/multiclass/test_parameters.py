@@ -23,6 +23,12 @@ def test_vector_scaling_finds_the_factors_it_was_made_with():
     assert shift == pytest.approx([0.3, 0.0, -0.2], abs=0.05)
 
 
+def test_a_formula_names_the_least_and_the_largest_coefficient(problem):
+    fitted = VectorScaling().fit(*problem)
+    low, high = fitted.slopes_.min(), fitted.slopes_.max()
+    assert f"{low:.3g} to {high:.3g}" in fitted.formula()
+
+
 def test_dirichlet_without_penalty_is_matrix_scaling(problem):
     free = Dirichlet(strength=0.0).fit(*problem).predict(problem[0])
     assert free == pytest.approx(MatrixScaling().fit(*problem).predict(problem[0]), abs=1e-6)
