@@ -21,7 +21,7 @@ EARLY = ForwardMsg.FINISHED_EARLY_FOR_RERUN
 class Person:
     """One session: opens pages, sets widgets by their keys, and waits for what is drawn."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, query: str = "") -> None:
         address = f"{url.replace('http', 'ws', 1)}/_stcore/stream"
         self._socket = connect(
             address, subprotocols=["streamlit"], max_size=None, ping_interval=None, legacy=True
@@ -30,7 +30,7 @@ class Person:
         # Messages that a browser keeps, which are then sent by their hash alone.
         self._kept: dict[str, ForwardMsg] = {}
         self._page = self._session = self._alert = ""
-        self._url = url
+        self._url, self._query = url, query
         self.errors: list[str] = []
         self._run(BackMsg(rerun_script={}))
 
@@ -101,6 +101,7 @@ class Person:
         while len(self._kept) > MOST_KEPT:
             del self._kept[next(iter(self._kept))]
         message.rerun_script.cached_message_hashes.extend(self._kept)
+        message.rerun_script.query_string = self._query
         self._socket.send(message.SerializeToString())
         while True:
             answer = ForwardMsg.FromString(self._socket.recv(timeout=PATIENCE))  # type: ignore[arg-type]

@@ -1,11 +1,13 @@
 """Files that hold far more than their size tells, dropped into the app while others work in it.
 
 ``python -m benchmarks.bombs`` prints, per bomb: what became of it, in how many seconds, the memory
-of the process that read it and of the server, and how long the others' moved sliders took.
+of the process that read it and of the server, and how long the others' moved sliders took. With
+``--fits`` two people fit slow calibrators to a large matrix of scores instead.
 """
 
 from __future__ import annotations
 
+import io
 import itertools
 import statistics
 import sys
@@ -14,6 +16,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +34,9 @@ RATIO, HEALTH = 3.0, 1.0
 PAUSE = 0.2
 EDITS = itertools.count(1)
 USUAL, LEAST = 15.0, 3.0  # seconds without a bomb, and at least with each
+# Of the heavy fits: rows and classes, and what each of two people fits.
+SHAPE = 1_000_000, 20
+SLOW = ("splinecalib", "temperature.vector.dirichlet.isotonic.beta")
 
 
 @dataclass
@@ -109,11 +115,12 @@ def _move(neighbour: Person, seen: Seen, done: threading.Event) -> None:
 
 
 def main() -> int:
-    """Drop every bomb; return 1 where a promise is missed."""
+    """Drop every bomb, or fit; return 1 where a promise is missed."""
+    work = fit if "--fits" in sys.argv[1:] else explode
     with tempfile.TemporaryDirectory() as name:
         log = Path(name) / "server.log"
         with harness.serve(log) as url:
-            missed = explode(url)
+            missed = work(url)
         missed += log.read_text(errors="replace").count("Traceback")
     print(f"promises missed: {missed}")
     return min(missed, 1)
@@ -150,6 +157,45 @@ def explode(url: str) -> int:
         thief.close()
     neighbour.close()
     return missed
+
+
+def matrix() -> bytes:
+    """Overconfident scores of many classes, as NumPy's file."""
+    rng = np.random.default_rng(0)
+    odds = np.exp(1.5 * rng.normal(size=SHAPE).astype(np.float32))
+    true = odds / odds.sum(axis=1, keepdims=True)
+    drawn = (rng.random(SHAPE[0])[:, None] > np.cumsum(true, axis=1)).sum(axis=1)
+    sure = true**1.3
+    content = io.BytesIO()
+    probs = (sure / sure.sum(axis=1, keepdims=True)).astype(np.float32)
+    np.savez(content, probs=probs, y=drawn.clip(0, SHAPE[1] - 1))
+    return content.getvalue()
+
+
+def fit(url: str) -> int:
+    """Fit slow calibrators in two sessions at once while a neighbour works; as `explode`."""
+    process, data = server_of(url), matrix()
+    neighbour, _ = arrive(url, 0)
+    with watched(url, process, neighbour) as usual:
+        time.sleep(USUAL)
+    people = [Person(url, f"v=1&m=uncalibrated.{methods}") for methods in SLOW]
+    for person in people:
+        person.open("data")
+        person.drop("data_file", "matrix.npz", data)
+    start = time.perf_counter()
+    with watched(url, process, neighbour) as seen, ThreadPoolExecutor() as pool:
+        list(pool.map(lambda person: person.open("compare"), people))
+        seconds = time.perf_counter() - start
+    moves = [statistics.median(each.moves) for each in (usual, seen)]
+    ratio, slow = moves[1] / moves[0], max(seen.health)
+    print(
+        f"{seconds:.0f} s; server {seen.server:.0f} MB; health {slow:.2f} s; median move "
+        f"{1000 * moves[0]:.0f} ms without, {1000 * moves[1]:.0f} ms with: {ratio:.2f}; "
+        f"the longest {1000 * max(seen.moves):.0f} ms; errors {[each.errors for each in people]}"
+    )
+    for person in (*people, neighbour):
+        person.close()
+    return (ratio > RATIO) + (slow > HEALTH)
 
 
 if __name__ == "__main__":

@@ -340,7 +340,7 @@ class Aggregate:
         aggregate_file.write(Path(path), self.to_arrow())
 
     def to_arrow(self) -> pa.Table:
-        """Everything as one table of Arrow's, as `save` writes it; `from_arrow` reads it."""
+        """Return the aggregate as one PyArrow table, as `save` writes it; see `from_arrow`."""
         return aggregate_file.to_arrow(self.parts, self.strata, self.table, self._others())
 
     @classmethod
