@@ -426,10 +426,27 @@ class Explorer {
         return input;
     }
 
-    // New data, or the same with other choices: nothing that has not changed is made anew.
+    // New data, or the same with other choices: nothing that has not changed is made anew. An answer
+    // to an earlier step of a hand comes between its next ones, and must not take their time.
     update(data) {
+        if (data.methods !== this.data?.methods) this.read(data.methods);
         this.data = data;
-        for (const [key, method] of Object.entries(data.methods)) {
+        // What a hand has moved since this answer was asked for stays.
+        if (!this.chosen || data.answered >= this.edit) {
+            this.edit = Math.max(this.edit, data.answered);
+            this.chosen = { ...data.chosen };
+        }
+        if (data.methods !== this.painted?.methods || this.state() !== this.painted.state) this.paint();
+    }
+
+    // All that is painted, but for the methods.
+    state() {
+        const { methods, answered, chosen, ...others } = this.data;
+        return JSON.stringify([this.chosen, others]);
+    }
+
+    read(methods) {
+        for (const [key, method] of Object.entries(methods)) {
             const held = this.cells.get(key);
             if (method.cells && held?.high !== method.cells.high + method.cells.positive) {
                 const cells = readCells(method.cells);
@@ -437,18 +454,12 @@ class Explorer {
                 this.cells.set(key, { high, cells, heights: histogramOf(cells), bands: new Map(), ...cumulativeDifference(cells) });
             } else if (!method.cells) this.cells.delete(key);
         }
-        this.functions = Object.values(data.methods).filter(method => method.function)
+        this.functions = Object.values(methods).filter(method => method.function)
             .map(({ label, function: { score, ...curves } }) => ({
                 label, xs: decode(score), ...Object.fromEntries(Object.entries(curves).map(([name, values]) => [name, decode(values)])),
             }));
         this.listFunctions();
-        this.controls.list(data.methods);
-        // What a hand has moved since this answer was asked for stays.
-        if (!this.chosen || data.answered >= this.edit) {
-            this.edit = Math.max(this.edit, data.answered);
-            this.chosen = { ...data.chosen };
-        }
-        this.paint();
+        this.controls.list(methods);
     }
 
     choose(changed, released) {
@@ -564,6 +575,7 @@ class Explorer {
     }
 
     paintRange() {
+        this.painted = { methods: this.data.methods, state: this.state() };
         const { range } = this.chosen;
         for (const panel of Object.values(this.panels)) panel.showBrush(range);
         this.clear.disabled = !range;

@@ -68,6 +68,12 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
+WITHOUT_FOLDS = (
+    "Calibrated values have no interval here, because a report does not contain the calibrators of "
+    "each fold. The Reliability page shows it."
+)
+
+
 def _explorer(data: Mapping[str, Any]) -> str:
     """A section that a script unhides: without one, and on paper, it is not there."""
     merged = (
@@ -77,7 +83,7 @@ def _explorer(data: Mapping[str, Any]) -> str:
     return (
         '<section id="explore" hidden><h2>Explore</h2>'
         "<p>Move the bins, choose methods and axes, or drag over a panel to select a range of "
-        f"scores. {merged if data['merged'] else ''}</p>"
+        f"scores. {merged if data['merged'] else ''} {WITHOUT_FOLDS}</p>"
         '<div id="explorer"></div>'
         f'<script type="application/json" id="cells">{_for_script(data)}</script></section>'
     )
@@ -184,4 +190,6 @@ def _(block: Beside) -> str:
 
 @_render.register
 def _(block: Drawing) -> str:
-    return f"<figure>{to_svg(block.chart)}</figure>"
+    # On a phone it scrolls, as a wide table does: shrunk to the window it could not be read.
+    wide = "" if block.chart.is_square else ' class="wide" tabindex="0"'
+    return f"<figure{wide}>{to_svg(block.chart)}</figure>"

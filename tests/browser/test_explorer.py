@@ -20,7 +20,7 @@ from calib.metrics.binned import expected_calibration_error
 from calib.metrics.cumulative import ks_error, kuiper_error
 from calib.numerics.intervals import normal_quantile
 from tests.browser.actions import go, upload
-from tests.browser.harness import by_key, open_static, settle, visit
+from tests.browser.harness import TWO_FRAMES, by_key, open_static, settle, visit
 from tests.rare import common_first
 
 EXAMPLE = EXAMPLES["naive_bayes"].load()
@@ -215,6 +215,30 @@ def test_the_bin_slider_draws_at_once_and_the_page_follows(page: Page):
     settle(page)
     assert (slider.input_value(), line.get_attribute("d").count(" ")) == ("17", 17)
     assert same.evaluate("svg => svg.isConnected")
+
+
+COUNT_CHANGES = """
+() => {
+    const panel = document.querySelector("[data-explorer]").shadowRoot.querySelector(".diagram");
+    window.changes = 0;
+    new MutationObserver(seen => { window.changes += seen.length; })
+        .observe(panel, {subtree: true, childList: true, attributes: true});
+}
+"""
+
+
+def test_an_answer_of_the_server_does_not_draw_again_what_a_hand_has_drawn(page: Page):
+    visit(page, "/reliability")
+    slider = by_key(page, "explorer").locator("input[type=range]")
+    slider.press("ArrowRight")
+    page.evaluate(TWO_FRAMES)
+    page.evaluate(COUNT_CHANGES)
+    page.wait_for_url("**bins=16**")
+    settle(page)
+    assert page.evaluate("window.changes") == 0
+    slider.press("ArrowRight")
+    page.evaluate(TWO_FRAMES)
+    assert page.evaluate("window.changes") > 0
 
 
 def test_a_reader_hears_what_was_found_and_what_is_moved_while_the_server_answers_stays(page: Page):

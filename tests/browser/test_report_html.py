@@ -105,6 +105,18 @@ def test_on_a_phone_before_and_after_lie_below_each_other(browser: Browser, file
     assert left["x"] + left["width"] <= right["x"]
 
 
+def test_on_a_phone_the_words_of_a_wide_chart_can_be_read(browser: Browser, file: Path):
+    """They are not shrunk with the chart to the width of the window: it scrolls."""
+    with opened(browser, file, viewport={"width": 380, "height": 800}) as page:
+        wait_until_drawn(page)
+        heights = page.locator("figure .plot text").evaluate_all(
+            "texts => texts.filter(text => text.textContent)"
+            ".map(text => text.getBBox().height * text.getScreenCTM().d).filter(Boolean)"
+        )
+        assert min(heights) >= 8
+        assert page.evaluate(WIDEST) == 380
+
+
 def test_long_names_of_slices_leave_the_numbers_in_sight(browser: Browser, tmp_path: Path):
     rng = np.random.default_rng(1)
     score = rng.random(600)

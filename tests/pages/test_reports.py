@@ -75,7 +75,12 @@ def save(app: AppTest) -> AppTest:
 
 
 def tables(app: AppTest) -> str:
-    return " ".join(frame.value.to_string() for frame in app.dataframe)
+    frames = [frame.value.to_string() for frame in app.dataframe]
+    return " ".join(frames + html_tables(app))
+
+
+def html_tables(app: AppTest) -> list[str]:
+    return [each.proto.body for each in app.get("html") if "<table>" in each.proto.body]
 
 
 def undated(report: Report) -> str:
@@ -168,9 +173,11 @@ def test_a_link_with_the_id_alone_opens_the_report(store, report, texts):
     for title in ("Verdict", "Slices", "Over time", "Decisions", "How to reproduce this"):
         assert f"### {title}" in text
     assert len(app.get("plotly_chart")) == report.html().count('class="plot"')
-    assert len(app.dataframe) + len(app.table) == report.html().count("<table>")
+    lines = html_tables(app)
+    n_tables = len(app.dataframe) + len(app.table) + len(lines)
+    assert n_tables == report.html().count("<table>")
     log_loss = report.analysis.uncalibrated.metrics["log_loss"].value
-    assert any(f"{log_loss:.4f}" in table.value.to_string() for table in app.dataframe)
+    assert any(f">{log_loss:.4f}<" in table for table in lines)
     assert address(app) == {"report": store.list()[0].id}
 
 

@@ -82,6 +82,7 @@ LANDING = """
     [class*=st-key-pair] .xtitle { font-size: 9.5px !important; }
     .st-key-example, .st-key-example * { max-width: 100%; }
     .st-key-example [role=radiogroup] { flex-wrap: nowrap; overflow-x: auto; }
+    .st-key-use_form [role=radiogroup] { flex-wrap: wrap; }
     .st-key-example button { flex: 0 0 auto; max-width: none; }
     .st-key-example button * { max-width: none; }
 }
@@ -114,13 +115,13 @@ TABLES = """
     border-bottom: 1px solid rgba(127, 127, 127, .3);
 }
 .metric-table thead th { font-size: .8125rem; vertical-align: bottom; }
-.metric-table :is(thead th:first-child, tbody th) { text-align: left; }
+.metric-table :is(thead th:first-child, tbody th, .text) { text-align: left; }
 .metric-table small { display: block; font-size: .75rem; }
 .metric-table .marked { background: rgba(0, 114, 178, .1); font-weight: 600; }
 .metric-table .marked th:first-child { box-shadow: inset 3px 0 #0072B2; }
 /* Where there is room, and where it scrolls in any case. Between them are models side by side. */
 @container (max-width: 400px) or (min-width: 600px) {
-    .metric-table td { white-space: nowrap; }
+    .metric-table td:not(.text) { white-space: nowrap; }
 }
 @media (max-width: 640px) {
     .metric-table :is(thead th:first-child, tbody th) {

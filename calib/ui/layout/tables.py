@@ -121,27 +121,75 @@ def metric_table(
     A page with several tables gives each a different name.
     """
     shown = list(columns)
-    head = "".join(
-        f'<th scope="col" title="{escape(column.help)}">{escape(column.label)}</th>'
-        for column in shown
+    head = [("Method", ""), *((column.label, column.help) for column in shown)]
+    lines = [
+        Line(
+            [
+                (label, *(["Recommended"] if key == marked else [])),
+                *(column.cells.get(key, ()) for column in shown),
+            ],
+            marked=key == marked,
+        )
+        for key, label in methods.items()
+    ]
+    lines_table(f"rows_{len(methods)}_{name}", about, head, lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of a table: of every cell its value, and what stands in small letters below it."""
+
+    cells: Sequence[Sequence[str]]
+    marked: bool = False
+
+
+def lines_table(
+    key: str,
+    about: str,
+    head: Iterable[tuple[str, str]],
+    lines: Iterable[Line],
+    n_text: int = 1,
+) -> None:
+    """A table of words and numbers with small letters below them.
+
+    Parameters
+    ----------
+    key : str
+        Of its container, unless the page shows several models: each has its own.
+    about : str
+        What a screen reader calls it.
+    head : iterable of tuple of str
+        Label and tooltip of each column.
+    lines : iterable of Line
+    n_text : int
+        So many columns, the first ones, hold words; the others numbers.
+    """
+    names = "".join(
+        f'<th scope="col"{_text(i, n_text)} title="{escape(tooltip)}">{escape(label)}</th>'
+        for i, (label, tooltip) in enumerate(head)
     )
     body = "".join(
-        f"<tr{' class=marked' if key == marked else ''}><th scope=row>{escape(label)}"
-        f"{'<small>Recommended</small>' if key == marked else ''}</th>"
-        f"{''.join(_cell(column.cells.get(key, ())) for column in shown)}</tr>"
-        for key, label in methods.items()
+        f"<tr{' class=marked' if line.marked else ''}>"
+        f"{''.join(_cell(cell, i, n_text) for i, cell in enumerate(line.cells))}</tr>"
+        for line in lines
     )
-    with st.container(key=state.key(f"rows_{len(methods)}_{name}")):
+    with st.container(key=state.key(key)):
         st.html(
-            f'<div class="metric-table" tabindex="0" role="region" aria-label="{about}"><table>'
-            f"<thead><tr><th scope=col>Method</th>{head}</tr></thead><tbody>{body}</tbody></table>"
-            "</div>"
+            f'<div class="metric-table" tabindex="0" role="region" aria-label="{escape(about)}">'
+            f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table></div>"
         )
 
 
-def _cell(lines: Sequence[str]) -> str:
+def _cell(lines: Sequence[str], i: int, n_text: int) -> str:
     value, *small = [escape(line) for line in lines] or ["–"]
-    return f"<td>{value}{''.join(f'<small>{line}</small>' for line in small)}</td>"
+    below = "".join(f"<small>{line}</small>" for line in small)
+    if i == 0:
+        return f"<th scope=row>{value}{below}</th>"
+    return f"<td{_text(i, n_text)}>{value}{below}</td>"
+
+
+def _text(i: int, n_text: int) -> str:
+    return " class=text" if 0 < i < n_text else ""
 
 
 def column_help(column: Column) -> str:

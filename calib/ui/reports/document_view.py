@@ -16,18 +16,10 @@ from calib.reports.blocks import (
     Paragraph,
     ReportDocument,
     Table,
-    Value,
 )
 from calib.text import plain
-from calib.ui.layout import charts
+from calib.ui.layout import charts, tables
 
-SQUARE = """
-[class*=st-key-square_{width}_] {{ container-type: inline-size; }}
-[class*=st-key-square_{width}_] [class*=st-key-chart_report] {{
-    margin-top: min(0px, 100cqw - {width}px);
-    clip-path: inset(max(0px, {width}px - 100cqw) 0 0 0);
-}}
-"""
 # A fingerprint has no place to break, and would push the columns beside it out of sight.
 CELLS = "[class*=st-key-table_] td + td:not(:last-child) p { overflow-wrap: anywhere !important; }"
 
@@ -75,7 +67,7 @@ def _(block: Facts, key: str) -> None:
 @_show.register
 def _(block: Table, key: str) -> None:
     st.caption(plain(block.caption))
-    rows = [dict(zip(block.head, map(_cell, row), strict=True)) for row in block.rows]
+    rows = [dict(zip(block.head, (value.text for value in row), strict=True)) for row in block.rows]
     if block.n_text == len(block.head):
         # Sentences need lines, which a grid of cells does not have.
         with st.container(key=f"table_{key}"):
@@ -86,6 +78,21 @@ def _(block: Table, key: str) -> None:
                 alt=block.caption,
             )
         return
+    if any(value.detail for row in block.rows for value in row):
+        tables.lines_table(
+            f"report_{key}",
+            block.caption,
+            [(name, "") for name in block.head],
+            [
+                tables.Line(
+                    [(value.text, *value.detail.splitlines()) for value in row],
+                    marked=any(value.marked for value in row),
+                )
+                for row in block.rows
+            ],
+            n_text=block.n_text,
+        )
+        return
     st.dataframe(
         rows,
         hide_index=True,
@@ -93,10 +100,6 @@ def _(block: Table, key: str) -> None:
         key=f"table_{key}",
         alt=block.caption,
     )
-
-
-def _cell(value: Value) -> str:
-    return f"{value.text} ({value.detail})" if value.detail else value.text
 
 
 @_show.register
@@ -116,11 +119,4 @@ def _(block: Beside, key: str) -> None:
 
 @_show.register
 def _(block: Drawing, key: str) -> None:
-    chart = block.chart
-    if not chart.is_square:
-        charts.chart(chart, f"chart_report_{key}")
-        return
-    # What must be square shrinks with its place: the height that it leaves would be empty.
-    st.html(f"<style>{SQUARE.format(width=chart.width)}</style>")
-    with st.container(key=f"square_{chart.width}_{key}"):
-        charts.chart(chart, f"chart_report_{key}")
+    charts.chart(block.chart, f"chart_report_{key}")
