@@ -156,10 +156,12 @@ class Counter:
             ]
         ends = None if self.found.exact else _Ends.of(whole)
         parts, pieces = [Part()], [self._piece(whole, ends, 0)]
-        for column, one in zip(queries, map(_present, answers), strict=False):
+        time_kind = answers[-1].kind if mapping.time else ""
+        for column in queries:
+            # Answers take as much memory as what is made of them.
+            one = _present(answers.pop(0))
             pieces.append(self._piece(one, ends, len(parts)))
             parts += [Part("", column, name) for name in one.names]
-        time_kind = answers[-1].kind if mapping.time else ""
         return Pieces(parts, pieces, whole.fold_names, time_kind, tuple(self.warnings.values()))
 
     def _asked(
@@ -190,7 +192,7 @@ class Counter:
         # Entries are in order of these.
         code = _packed(kept)
         starts = run_starts(code)
-        part, *apart = (codes[starts] for codes in kept)
+        part, *apart = (codes[starts].astype(np.int64) for codes in kept)
         stratum = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(code)))
         return Strata(part + first_part, *apart), self._table(counted, ends, stratum)
 
@@ -346,9 +348,9 @@ class _Query:
         ends = {n: _scores(answer[n]) for n in ("low", "high") if n in answer.column_names}
         exact = self.counter.found.exact
         key = _scores(answer[KEY]).view(np.int64) if exact else _numbers(answer[KEY])
-        none = np.full(n, NONE, dtype=np.int64)
+        none = np.full(n, NONE, dtype=np.int8)
         keys = {VALUE: np.zeros(n, dtype=np.int64), SPLIT: none, FOLD_NAME: none, GROUP: none}
-        keys |= {KEY: key * keyed.stride, POSITIVE: _numbers(answer[POSITIVE])}
+        keys |= {KEY: key * keyed.stride, POSITIVE: _numbers(answer[POSITIVE]).astype(np.int8)}
         made = Counted({}, {}) if like is None else like
         for name in (VALUE, OTHER, SPLIT, FOLD_NAME, GROUP):
             if name in answer.column_names:
