@@ -34,7 +34,7 @@ def hashed(rows: nw.LazyFrame[Any], column: str, digits: int = 3) -> nw.LazyFram
         made = f"substr(md5({column}), 1, {digits}) AS {column}"
         native = native.selectExpr(f"* EXCEPT ({column})", made)
     elif kind.is_ibis():
-        native = native.mutate(**{column: native[column].hexdigest("md5").substr(0, digits)})
+        native = native.mutate(**{column: _of_ibis(native[column]).substr(0, digits)})
     elif kind.is_dask():
         own = native[column].map(partial(_digits, digits), meta=(column, "string"))
         native = native.assign(**{column: own})
@@ -44,6 +44,18 @@ def hashed(rows: nw.LazyFrame[Any], column: str, digits: int = 3) -> nw.LazyFram
         own = pl.col(column).map_elements(partial(_digits, digits), return_dtype=pl.String)
         native = native.with_columns(own)
     return nw.from_native(native).lazy()
+
+
+def _of_ibis(text: Any) -> Any:
+    """MD5, which Ibis does not know of PostgreSQL by its own name."""
+    if text.get_backend().name != "postgres":
+        return text.hexdigest("md5")
+    import ibis
+
+    @ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
+    def md5(text: str) -> str: ...  # type: ignore[empty-body]
+
+    return md5(text)
 
 
 def _digits(digits: int, text: str) -> str:

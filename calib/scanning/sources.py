@@ -32,6 +32,8 @@ DAMAGED = re.compile(
     "No magic bytes|too small to be|TProtocolException|ecompression failure|Unexpected end of|"
     "not a GZIP stream|not a valid DuckDB database|Not an Arrow file",
 )
+# And Spark Connect of a server that is gone.
+LOST = re.compile(r"RETRIES_EXCEEDED|StatusCode\.UNAVAILABLE|failed to connect to all addresses")
 NAMED_FILE = re.compile(r"""['"]([^'"]+\.\w+)['"]|: (\S+\.\w+)$""")
 # Without Boolean: "yes" stays "yes".
 SPARK_SAYS = re.compile(r"\[[A-Z][A-Z_.]+\] .*")
@@ -252,6 +254,11 @@ def _said(error: Exception, source: Any) -> str:
     # Spark prints the place before the message, which has a code.
     coded = (found.group() for line in lines if (found := SPARK_SAYS.search(line)))
     first = next(coded, lines[0])
+    if LOST.search(str(error)):
+        return (
+            f"{where} lost the connection to its server. Nothing was kept. When the server runs "
+            "again, open a new session and scan again."
+        )
     if damage := next(filter(DAMAGED.search, lines), None):
         named = NAMED_FILE.search(damage)
         which = quoted(named[1] or named[2], 200) if named else where

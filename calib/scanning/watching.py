@@ -99,14 +99,24 @@ class SparkEngine(Engine):
     def run(self, work: Callable[[], Result]) -> Result:
         """With the tag, and a listener where Spark has one."""
         self.session.addTag(self.tag)
-        if self.tells:
-            self.session.registerProgressHandler(self._told)
+        try:
+            return self._with_listener(work) if self.tells else work()
+        finally:
+            self.session.removeTag(self.tag)
+
+    def _with_listener(self, work: Callable[[], Result]) -> Result:
+        """Also give up a silent server after 25 seconds, where Spark would wait ten minutes."""
+        from pyspark.sql.connect.client.retries import DefaultPolicy
+
+        client, session = self.session.client, self.session
+        before = client.get_retry_policies()
+        client.set_retry_policies([DefaultPolicy(max_retries=8, max_backoff=5_000)])
+        session.registerProgressHandler(self._told)
         try:
             return work()
         finally:
-            self.session.removeTag(self.tag)
-            if self.tells:
-                self.session.removeProgressHandler(self._told)
+            session.removeProgressHandler(self._told)
+            client.set_retry_policies(before)
 
     def _told(self, stages: Any, done: bool = False, **_: Any) -> None:
         total = sum(stage.num_tasks for stage in stages or ())
@@ -148,7 +158,7 @@ def watched(
         If the work was cancelled.
     """
     if progress is None and cancel is None:
-        return work()
+        return engine.run(work)
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(engine.run, work)
         try:

@@ -1,6 +1,7 @@
 """The counting query in servers that the tests start, and of two million rows."""
 
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 
 import calib
 from calib.loading import InputError
-from tests.scanning import spark
+from tests.scanning import spark, test_models, test_views
 from tests.scanning.conftest import CUTS, assert_same, drawn, in_memory
 from tests.scanning.test_query import NAMED, of_cells
 from tests.store import postgres
@@ -182,6 +183,77 @@ def test_the_query_as_text_counts_the_cells_of_the_rows(
     pd.testing.assert_frame_equal(
         of_cells(found), of_cells(expected), check_exact=False, rtol=1e-11
     )
+
+
+SERVERS = ["connected", "classic", "server"]
+
+
+def held(rows: pd.DataFrame, name: str, request: pytest.FixtureRequest, folder: Path) -> Any:
+    """Rows as a frame of Spark, or as a table of PostgreSQL through Ibis."""
+    if name == "server":
+        ibis = pytest.importorskip("ibis")
+        host = request.getfixturevalue(name).info.host
+        found = ibis.postgres.connect(host=host, user="calib", database="postgres")
+        return found.create_table(f"held_{len(found.list_tables())}", rows)
+    path = folder / f"held_{len(list(folder.iterdir()))}.parquet"
+    rows.to_parquet(path, index=False)
+    return request.getfixturevalue(name).read.parquet(str(path))
+
+
+@pytest.mark.parametrize("server_name", SERVERS)
+def test_models_and_crossed_slices_are_counted_in_servers(
+    server_name: str, request: pytest.FixtureRequest, shared: Path
+) -> None:
+    rows = drawn().iloc[::40].reset_index(drop=True)
+    rows = rows.assign(p_old=rows["score"], p_new=rows["score"] ** 1.5)
+    frame = held(rows, server_name, request, shared)
+    given = test_models.GIVEN | {"max_scores": 100}
+    found = calib.scan(frame, models=["p_old", "p_new"], **given)
+    for model in found.models:
+        assert_same(found.of_model(model), test_models.alone(rows, model, 100))
+    cuts = ["site", ("plan", "site")]
+    crossed = calib.scan(frame, score="p_old", **(given | {"slices": cuts}))
+    expected = calib.scan(rows, score="p_old", **(given | {"slices": cuts}))
+    assert crossed.crossings == (("plan", "site"),)
+    assert_same(crossed, expected)
+
+
+@pytest.mark.parametrize("view", ["top:1", "class:2"])
+@pytest.mark.parametrize("server_name", SERVERS)
+def test_views_and_samples_are_those_of_the_rows_in_servers(
+    server_name: str, view: str, request: pytest.FixtureRequest, shared: Path
+) -> None:
+    rows = test_views.drawn()
+    rows["row"] = np.arange(len(rows))
+    frame = held(rows, server_name, request, shared)
+    found = test_views.scanned(frame, view=view, max_scores=100)
+    assert_same(found, test_views.in_memory(rows.drop(columns="row"), view, 100))
+    given = {"outcome": "y", "score": test_views.SCORES, "n": 500, "key": "row"}
+    own, expected = (calib.scan_sample(each, **given) for each in (frame, rows))
+    np.testing.assert_allclose(own.scores, expected.scores, rtol=1e-14)
+    # More than 1,000 clusters are hashed.
+    assert_same(*(test_views.scanned(each, view=view, group="row") for each in (frame, rows)))
+
+
+def test_a_server_of_spark_connect_that_is_killed_is_told(
+    cluster: spark.Cluster, folder: Path
+) -> None:
+    from pyspark.sql.connect.session import SparkSession
+
+    address, process = cluster.start_connect(), cluster.started[-1]
+    frame = SparkSession.builder.remote(address).create().read.parquet(str(folder))
+    killed: list[float] = []
+
+    def kill(_: float, text: str) -> None:
+        if text.startswith("Counting by plan") and not killed:
+            killed.append(time.monotonic())
+            process.kill()
+
+    with pytest.raises(InputError, match="lost the connection") as caught:
+        calib.scan(frame, progress=kill, **WEIGHTED)
+    assert caught.value.problems[0].code == "engine"
+    # Spark itself would try for ten minutes.
+    assert time.monotonic() - killed[0] < 180.0
 
 
 def test_a_worker_that_is_killed_in_the_middle_changes_nothing(
