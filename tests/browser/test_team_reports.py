@@ -57,6 +57,16 @@ def points(page: Page) -> list[list]:
     return [[t.get("name"), t["x"], t["y"]] for t in traces(page, "chart_report_0_4_0")]
 
 
+# Charts of which a part is hidden by a clip of what is around them.
+CLIPPED = """
+() => [...document.querySelectorAll(".js-plotly-plot")].filter(plot => {
+    for (let around = plot; around; around = around.parentElement) {
+        if (getComputedStyle(around).clipPath !== "none") return true;
+    }
+}).length
+"""
+
+
 def test_saved_found_opened_by_a_stranger_and_taken_back(page: Page, other: Page):
     visit(page, "/reports")
     write(page, "author", "Ada")
@@ -82,6 +92,9 @@ def test_saved_found_opened_by_a_stranger_and_taken_back(page: Page, other: Page
     expect(other.get_by_role("heading", name="How to reproduce this")).to_be_visible()
     assert points(other) == drawn
     assert other.url == address
+    other.set_viewport_size({"width": 390, "height": 844})
+    settle(other)
+    assert other.evaluate(CLIPPED) == 0
 
 
 def test_two_reports_are_compared_at_an_address_of_their_own(page: Page, other: Page):
