@@ -516,6 +516,13 @@ def test_a_slope_is_said_where_its_interval_leaves_1(slope, kind, finding):
     assert re.search(finding, found.finding)
 
 
+@pytest.mark.parametrize("slope", [Estimate(0.9, 0.8, 1.0), Estimate(1.1, 1.0, 1.2)])
+def test_a_slope_that_reaches_1_leaves_the_averages_to_be_said(slope):
+    found = judge(counted((0.5, 800, 600)), p_values(line=0.001), slope=slope)
+    assert found.kind == "too low"
+    assert found.finding.startswith("Predictions average 50.0%, but 75.0% ")
+
+
 @pytest.mark.parametrize(
     ("tests", "said"),
     [

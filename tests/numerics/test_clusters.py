@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from calib.numerics.clusters import cluster_squares, mean_design_effects
+from calib.numerics.clusters import BENDS, cluster_squares, mean_design_effects
 
 
 def test_squares_are_those_of_a_loop():
@@ -30,3 +30,11 @@ def test_parts_without_spread_take_the_mean_of_the_others():
     effect = mean_design_effects(residual, part, group, 3)
     assert effect[0] > 1.9
     assert effect[1] == effect[2] == effect[0]
+
+
+def test_a_line_over_the_stretches_is_no_bend():
+    at = np.arange(10.0)
+    np.testing.assert_allclose(BENDS @ (3.0 - 2.0 * at), 0.0, atol=1e-12)
+    square = at**2 - (9.0 * at - 12.0)  # less the best line
+    np.testing.assert_allclose(BENDS @ at**2, square, atol=1e-12)
+    assert np.trace(BENDS) == pytest.approx(8.0)

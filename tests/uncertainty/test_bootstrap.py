@@ -95,6 +95,12 @@ def test_the_noise_floor_of_clusters_is_that_of_their_number(copies):
     assert floor == pytest.approx(np.mean(drawn), rel=0.1)
 
 
+def test_a_thousand_resamples_are_drawn_unless_another_number_is_asked_for():
+    one = Bootstrap.from_arrays(*made(200)).estimate(ks_error, kind="error")
+    other = Bootstrap.from_arrays(*made(200), n_replicates=1000).estimate(ks_error, kind="error")
+    assert (one.low, one.high) == (other.low, other.high)
+
+
 def test_one_resample_is_allowed_and_none_is_not():
     assert Bootstrap.from_arrays(*made(), n_replicates=1).estimate(ks_error, kind="error")
     with pytest.raises(ValueError, match="n_replicates"):
