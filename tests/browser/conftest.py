@@ -120,9 +120,10 @@ def _forget(page: Page) -> None:
     for other in page.context.pages:
         if other is not page:
             other.close()
-    page.goto("/_stcore/health")  # of the app's origin, without the app
+    # Of the app's origin, without the app. Left open: the next page then needs no new process, as
+    # it would after a page without the app's headers, and finds its scripts compiled.
+    page.goto("/_stcore/health")
     page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
-    page.goto("about:blank")
     page.context.clear_cookies()
     page.context.clear_permissions()
     page.emulate_media(
