@@ -12,7 +12,7 @@ from calib.core.cells import ScoreCells
 from calib.numerics.arrays import FloatArray, IntArray, Locked, arrays_of
 from calib.numerics.binning import bin_cells
 from calib.numerics.few_cells import bucket_starts, into_buckets
-from calib.numerics.intervals import normal_quantile, wilson_interval
+from calib.numerics.intervals import check_level, normal_quantile, wilson_interval
 from calib.numerics.isotonic import increasing_blocks, pool_adjacent_violators
 from calib.numerics.resampling import draw_sums
 from calib.numerics.smoothed_rate import fit_smooth
@@ -51,12 +51,6 @@ class RateCurve(Locked):
     def frame(self) -> pd.DataFrame:
         """One row a point."""
         return pd.DataFrame(arrays_of(self))
-
-
-def check_level(confidence_level: float) -> None:
-    """Refuse a confidence level outside (0, 1)."""
-    if not 0.0 < confidence_level < 1.0:
-        raise ValueError(f"confidence_level must fulfil 0 < level < 1, got {confidence_level}.")
 
 
 def local_design_effect(

@@ -14,7 +14,7 @@ from calib.core.views import BinaryView
 from calib.metrics.base import metric
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.clusters import cluster_effect, freedom, squared_half_width, unit_sums
-from calib.numerics.intervals import normal_quantile
+from calib.numerics.intervals import normal_quantile, upper_end
 from calib.numerics.sorting import increasing_order, run_starts
 from calib.uncertainty import Estimate
 
@@ -279,7 +279,7 @@ def auc_difference(
         return Estimate(value, value, value)
     if spread.freedom <= 0.0:
         return Estimate(value)
-    half = float(stdtrit(spread.freedom, 0.5 + confidence_level / 2.0))
+    half = float(stdtrit(spread.freedom, upper_end(confidence_level)))
     added = max(1.0, spread.effect) * added_variance
     half = math.hypot(
         half * math.sqrt(spread.effect * spread.variance),

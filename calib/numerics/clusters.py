@@ -11,6 +11,7 @@ from scipy.special import fdtrc, stdtrit
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.binning import Cells
 from calib.numerics.few_cells import into_buckets
+from calib.numerics.intervals import upper_end
 from calib.numerics.isotonic import pool_adjacent_violators
 
 STRETCHES = 10  # of scores, of equal weight
@@ -291,4 +292,4 @@ def squared_half_width(
     """
     total = PRIOR + freedom
     moderated = max(1.0, effect) * (PRIOR + freedom * ratio) / total
-    return moderated * math.pow(float(stdtrit(total, 0.5 + confidence_level / 2.0)), 2)
+    return moderated * math.pow(float(stdtrit(total, upper_end(confidence_level))), 2)

@@ -12,6 +12,24 @@ from scipy.special import expit, log_expit, logit, ndtri, stdtrit
 from calib.numerics.arrays import FloatArray
 
 
+def check_level(confidence_level: float) -> None:
+    """Refuse a confidence level outside (0, 1)."""
+    if not 0.0 < confidence_level < 1.0:
+        raise ValueError(f"confidence_level must fulfil 0 < level < 1, got {confidence_level}.")
+
+
+def upper_end(confidence_level: float) -> float:
+    """Level of the quantile at the upper end of a two-sided interval.
+
+    Examples
+    --------
+    >>> upper_end(0.9)
+    0.95
+    """
+    check_level(confidence_level)
+    return 0.5 + confidence_level / 2.0
+
+
 def normal_quantile(confidence_level: float) -> float:
     """Half-width, in standard deviations, of a two-sided normal interval.
 
@@ -20,7 +38,7 @@ def normal_quantile(confidence_level: float) -> float:
     >>> round(normal_quantile(0.95), 4)
     1.96
     """
-    return float(ndtri(0.5 + confidence_level / 2.0))
+    return float(ndtri(upper_end(confidence_level)))
 
 
 def wilson_interval(
@@ -111,7 +129,7 @@ def mean_interval(
     error = math.sqrt(spread * n / (n - 1.0)) / total_weight
     # Skewness over the root of n: of the mean, not of the values.
     skewness = float(square @ each) / spread**1.5
-    t = float(stdtrit(n - 1.0, 0.5 + confidence_level / 2.0))
+    t = float(stdtrit(n - 1.0, upper_end(confidence_level)))
     above, below = _unskewed(t, skewness), _unskewed(-t, skewness)
     return mean - max(0.0, above) * error, mean - min(0.0, below) * error
 

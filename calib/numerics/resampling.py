@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib.numerics.arrays import FloatArray, IntArray, SmallFloatArray
+from calib.numerics.intervals import check_level
 
 # More clusters are first lumped at random: the variance that the lumps show is theirs, to 5%.
 MAX_CLUSTERS = 1000
@@ -247,6 +248,7 @@ def reflected_interval(
 
 
 def _tails(confidence_level: float) -> FloatArray:
+    check_level(confidence_level)
     return np.array([0.5 - confidence_level / 2.0, 0.5 + confidence_level / 2.0])
 
 

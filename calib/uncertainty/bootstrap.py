@@ -15,6 +15,7 @@ from calib.core.predictions import Predictions
 from calib.core.views import BinaryView
 from calib.numerics.arrays import FloatArray, SmallFloatArray
 from calib.numerics.few_cells import bucket_starts
+from calib.numerics.intervals import check_level
 from calib.numerics.resampling import (
     draw_cluster_sums,
     draw_noise,
@@ -142,8 +143,7 @@ class Bootstrap:
         ValueError
             If a parameter is not allowed.
         """
-        if not 0.0 < confidence_level < 1.0:
-            raise ValueError(f"confidence_level must fulfil 0 < level < 1, got {confidence_level}.")
+        check_level(confidence_level)
         if kind not in ("percentile", "reflected", "error"):
             raise ValueError(f"kind must be 'percentile', 'reflected' or 'error', got {kind!r}.")
         value, whole = float(metric(self.cells)), float(metric(self._few))

@@ -12,6 +12,7 @@ from scipy.special import expit, logit, stdtrit
 from calib.core.cells import ScoreCells
 from calib.numerics.arrays import BoolArray, FloatArray, Locked
 from calib.numerics.few_cells import bucket_starts
+from calib.numerics.intervals import upper_end
 
 # A calibrator is smooth, or has fewer steps than this.
 MAX_BUCKETS = 512
@@ -150,7 +151,7 @@ def function_interval(
     k = len(folds.score)
     with np.errstate(invalid="ignore"):
         spread = np.sqrt((k - 1) * logit(folds.score[:, first]).var(axis=0))
-        half = stdtrit(k - 1, 0.5 + confidence_level / 2.0) * np.interp(
+        half = stdtrit(k - 1, upper_end(confidence_level)) * np.interp(
             score, at, spread, left=np.nan, right=np.nan
         )
         middle = logit(calibrated)

@@ -4,6 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
+import calib
+from calib.analysis.decisions import Costs, decide
+from calib.analysis.slices import Slicing, slice_gaps
+from calib.crossfit.fitting import cross_fit
+from calib.metrics.ranking import auc_estimate
 from calib.numerics.intervals import mean_interval, wilson_interval
 
 
@@ -69,3 +74,19 @@ def test_means_of_skewed_values_are_missed_as_often_on_either_side():
 def test_means_without_spread_or_rows():
     assert np.isnan(mean_interval(1.0, np.zeros(1), 1.0, 0.95)).all()
     assert mean_interval(1.0, np.zeros(5), 5.0, 0.95) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 1.5, float("nan")])
+def test_a_level_is_between_0_and_1(level):
+    rows = calib.Predictions.from_arrays([0, 1] * 20, np.linspace(0.1, 0.9, 40))
+    view = rows.view()
+    held_out = cross_fit(view, calib.Settings(methods=("beta",)))
+    for interval in (
+        lambda: wilson_interval(np.array([0.5]), np.array([10.0]), level),
+        lambda: mean_interval(1.0, np.array([-1.0, 1.0]), 2.0, level),
+        lambda: decide(held_out, Costs(), confidence_level=level),
+        lambda: slice_gaps(view, view.score, Slicing.whole(40), confidence_level=level),
+        lambda: auc_estimate(view, confidence_level=level),
+    ):
+        with pytest.raises(ValueError, match="confidence_level must fulfil 0 < level < 1"):
+            interval()

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from calib.ui.session import cancelling
 from calib.ui.session.choices import MODELS
 from calib.ui.session.links import decode
 from tests.pages.test_matrices import npz
@@ -34,6 +35,14 @@ def test_every_page_shows_two_models_side_by_side():
         assert not app.error
         if page not in ("data", "reports"):
             assert names(app) == ["round 1", "round 100"], page
+
+
+def test_each_slow_model_has_a_button_that_cancels(monkeypatch):
+    monkeypatch.setattr(cancelling, "PATIENCE", 0.0)
+    app = upload(start(), LONG.iloc[::-1].to_csv(index=False))
+    app = go(app, "cumulative")
+    assert not app.exception
+    assert names(app) == ["b", "a"]
 
 
 def test_the_first_and_the_last_are_shown_until_others_are_chosen(texts):

@@ -248,21 +248,24 @@ def analysis(
     name: str = "",
 ) -> LiveAnalysis:
     """The analysis of these rows. If it fails, a sentence says why, and the page ends."""
-    return _compute(lambda progress: analyse(session, rows, progress), name)
+    return _compute(lambda progress: analyse(session, rows, progress), "analysis", name)
 
 
 def comparison(session: Session, method: str) -> ModelComparison:
     """All models of the data, compared; or a sentence on why not and the end of the page."""
-    return _compute(lambda progress: state.compare(session, method, progress))
+    return _compute(lambda progress: state.compare(session, method, progress), "comparison")
 
 
-def _compute(work: Callable[[Progress], Found], name: str = "") -> Found:
-    """What takes its time, with its progress, and a button that ends it."""
+def _compute(work: Callable[[Progress], Found], kind: str, name: str = "") -> Found:
+    """What takes its time, with its progress, and a button that ends it.
+
+    Several may take long in one run of a page, so each button has a key of its own.
+    """
     session = state.current()
     if session.cancelled == session.asked:
         _stop_cancelled()
     session.cancelled = None
-    slot, cancel = st.empty(), cancelling.Offer("cancel_analysis", _cancel)
+    slot, cancel = st.empty(), cancelling.Offer(f"cancel_{kind}_{name}", _cancel)
 
     def progress(share: float, text: str) -> None:
         slot.progress(share, f"{plain(name)}: {text} …" if name else f"{plain(text)} …")

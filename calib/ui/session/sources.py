@@ -220,7 +220,7 @@ class Seen:
         """
         if self.n_rows is None:
             return self.day
-        numbers = (f"{each:.4g}" for each in (self.base_rate, self.ks_error, self.p))
+        numbers = (f"{each:g}" for each in (self.base_rate, self.ks_error, self.p))
         return "~".join((self.day, str(self.n_rows), *numbers, self.verdict))
 
     @classmethod
