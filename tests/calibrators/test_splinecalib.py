@@ -159,3 +159,14 @@ def test_scores_that_differ_by_rounding_are_one_knot():
     fitted = SplineCalib().fit([0.5, 0.5 + 1e-15, 0.5, 0.5], [0, 1, 1, 1])
     assert fitted.knots().tolist() == [0.5]
     assert fitted.predict([0.1, 0.5, 0.9]) == pytest.approx([0.75] * 3)
+
+
+def test_no_lambda_below_the_least_is_tried():
+    """These rows follow a wave that the smoothest lambdas cannot, and want one near 1e-9."""
+    rng = np.random.default_rng(1)
+    scores = rng.random(5000)
+    wave = scores + 0.6 * np.sin(6.0 * np.pi * scores) * scores * (1.0 - scores)
+    y = rng.random(5000) < np.clip(wave, 0.01, 0.99)
+    assert SplineCalib().fit(scores, y).lambda_ < 1e-7
+    for least in (1e-5, 1e-6):
+        assert SplineCalib(least_lambda=least).fit(scores, y).lambdas_[-1] == pytest.approx(least)
