@@ -3,6 +3,7 @@ import pytest
 from scipy.special import expit, logit
 
 from calib.core.cells import ScoreCells
+from calib.core.predictions import Predictions
 from calib.metrics import (
     auc,
     brier_decomposition,
@@ -95,9 +96,18 @@ def test_the_noise_floor_of_clusters_is_that_of_their_number(copies):
     assert floor == pytest.approx(np.mean(drawn), rel=0.1)
 
 
-def test_a_thousand_resamples_are_drawn_unless_another_number_is_asked_for():
-    one = Bootstrap.from_arrays(*made(200)).estimate(ks_error, kind="error")
-    other = Bootstrap.from_arrays(*made(200), n_replicates=1000).estimate(ks_error, kind="error")
+@pytest.mark.parametrize("source", ["cells", "rows", "arrays"])
+def test_a_thousand_resamples_are_drawn_unless_another_number_is_asked_for(source):
+    rows = Predictions.from_arrays(*made(200)).view()
+    make, given = {
+        "cells": (Bootstrap, (rows.cells(),)),
+        "rows": (Bootstrap.of_rows, (rows,)),
+        "arrays": (Bootstrap.from_arrays, made(200)),
+    }[source]
+    one, other = (
+        make(*given, **more).estimate(ks_error, kind="error")
+        for more in ({}, {"n_replicates": 1000})
+    )
     assert (one.low, one.high) == (other.low, other.high)
 
 
