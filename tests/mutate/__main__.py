@@ -83,6 +83,9 @@ def survivors(drawn: Sequence[Mutant], executed: Executed, jobs: int) -> Iterato
         # Anything else is no answer of a test: it would notice every mutant.
         if code not in {0, 1, 2, 4, -signal.SIGXCPU, -signal.SIGKILL}:
             raise RuntimeError(f"pytest could not run: it ended with {code} for {mutant}")
+        # A test was not found: by the mutant, or because it is called otherwise here.
+        if code == 4 and any(c for _, c in in_forks([mutant], lambda m: _run(None, chosen[m]), 1)):
+            raise SystemExit(f"The tests of {mutant} fail without it: mend them first.")
         if code == 0:
             yield mutant
 
