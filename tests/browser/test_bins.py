@@ -97,6 +97,7 @@ def test_a_bin_is_picked_by_keyboard_and_its_rows_are_paged(page: Page):
     expect(page.get_by_role("region", name=shown)).to_be_visible()
 
 
+@rare
 def test_other_bins_keep_the_score_that_is_looked_into(page: Page):
     visit(page, "/reliability?v=1&at=0.8")
     before = said(page)
@@ -118,6 +119,7 @@ def test_a_link_to_no_score_is_refused_in_words(page: Page):
     expect(page.get_by_text("Select a range of scores above")).to_be_visible()
 
 
+@rare
 def test_the_bin_of_a_calibrated_method(page: Page):
     visit(page, "/reliability?v=1&show=uncalibrated.platt")
     by_key(page, "bin_of").get_by_text("Platt").click()

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.harness import by_key, settle, visit
 from tests.loading.bombs import BOMBS
+from tests.rare import rare
 
 # Seconds of a reader's time.
 SLOW = BOMBS["Arrow: 100,000 views of one word"]
@@ -38,6 +39,7 @@ def test_a_reading_is_cancelled_and_another_file_is_read(
     expect(page.get_by_text("File: mine")).to_be_visible(timeout=20_000)
 
 
+@rare
 def test_the_third_who_comes_sees_the_place_in_line(page: Page, slow: Path) -> None:
     tabs = [page, *(page.context.new_page() for _ in range(2))]
     for tab in tabs:

@@ -46,6 +46,7 @@ def test_moving_epsilon_bends_the_spline_and_moves_the_marked_point(page: Page):
     assert line["y"][at] == pytest.approx(loss, abs=1e-9)
 
 
+@rare
 def test_the_map_by_the_rule_stays_beside_the_one_in_use(page: Page):
     visit(page, "/functions?ex=logistic")
     ruled = trace(page, "chart_functions_fitted", "Spline")["y"]

@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from tests.browser.actions import go, shown, upload
 from tests.browser.harness import by_key, visit
 from tests.pages.test_hostile import DATA, csv, trap
-from tests.rare import common_first
+from tests.rare import rare
 
 PAGES = (
     "Data",
@@ -35,7 +35,8 @@ MADE = """
 """
 
 
-@pytest.mark.parametrize("kind", common_first(DATA, list(DATA)[:1]))
+@rare
+@pytest.mark.parametrize("kind", DATA)
 def test_names_of_data_make_nothing_on_any_page(page: Page, tmp_path: Path, kind: str):
     path = tmp_path / f"{trap('file').replace('/', '-')} {LIVE.replace('/', '-')}.csv"
     path.write_bytes(csv(DATA[kind]().replace(trap("left"), f"{trap('left')} {LIVE}")))

@@ -95,6 +95,7 @@ def test_from_a_file_to_a_report_that_needs_no_network(page: Page, browser, odd_
     context.close()
 
 
+@rare
 def test_adult_in_two_files_gives_the_published_table(page: Page, shared, tmp_path):
     adult = shared / "data" / "adult"
     visit(page, "/data")

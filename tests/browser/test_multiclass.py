@@ -102,6 +102,7 @@ def opened(page: Page, k: int, name: str) -> None:
 TICK, HEAD, FIRST = 16, 17, 53
 
 
+@rare
 def test_a_ticked_class_opens(page: Page):
     visit(page, "/classes?ex=digits")
     press(page, TICK, FIRST)
@@ -139,6 +140,7 @@ def test_classes_are_of_the_chosen_method(page: Page):
     assert "cls=dirichlet" in page.url
 
 
+@rare
 def test_one_score_a_row_has_neither_view_nor_classes(page: Page):
     visit(page, "/")
     expect(by_key(page, "view_kind")).to_have_count(0)

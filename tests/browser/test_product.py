@@ -126,6 +126,7 @@ def test_links_of_the_navigation_open_in_new_tabs(page: Page):
     assert link.get_attribute("href") == "compare?v=1&bins=20"
 
 
+@rare
 @pytest.mark.parametrize(
     "named",
     [pytest.param(EVERYTHING, id="bin"), pytest.param(WITH_RANGE, id="range", marks=rare)],
@@ -189,6 +190,7 @@ def test_each_chip_resets_its_setting_and_one_resets_all(page: Page):
     expect(by_key(page, "changed")).to_have_count(0)
 
 
+@rare
 def test_folds_and_seed_can_be_changed_where_their_effect_is_said(page: Page):
     visit(page, "/compare")
     page.get_by_text("Cross-fitting", exact=True).click()

@@ -97,6 +97,7 @@ def test_saved_found_opened_by_a_stranger_and_taken_back(page: Page, other: Page
     assert other.evaluate(CLIPPED) == 0
 
 
+@rare
 def test_two_reports_are_compared_at_an_address_of_their_own(page: Page, other: Page):
     visit(page, "/reports?ex=logistic")
     save(page, "Tumours, first")
