@@ -15,7 +15,7 @@ import random
 import resource
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -31,6 +31,7 @@ IMPORTED = (
     *("sklearn.metrics", "sklearn.linear_model", "sklearn.isotonic", "sklearn.model_selection"),
     *("plotly.graph_objects", "hypothesis", "hypothesis.extra.numpy"),
 )
+NOT_FOUND = 4  # of pytest: a test of this name
 CPU_SECONDS = 240  # an endless loop is noticed too
 
 
@@ -75,19 +76,26 @@ def survivors(drawn: Sequence[Mutant], executed: Executed, jobs: int) -> Iterato
     chosen = {mutant: executed.tests_of(mutant.path, mutant.lines) for mutant in drawn}
     # A fork copies what Python's collector looks through.
     gc.freeze()
-    for mutant, code in in_forks(drawn[:CONTROLS], lambda one: _run(None, chosen[one]), jobs):
-        if code != 0:
-            raise SystemExit(f"The tests of {mutant} fail without it: mend them first.")
+    _without(drawn[:CONTROLS], chosen, jobs)
+    unclear = []
     for mutant, code in in_forks(drawn, lambda one: _run(one, chosen[one]), jobs):
         # A test failed, a module or conftest.py could not be imported, or a loop did not end.
         # Anything else is no answer of a test: it would notice every mutant.
-        if code not in {0, 1, 2, 4, -signal.SIGXCPU, -signal.SIGKILL}:
+        if code not in {0, 1, 2, NOT_FOUND, -signal.SIGXCPU, -signal.SIGKILL}:
             raise RuntimeError(f"pytest could not run: it ended with {code} for {mutant}")
-        # A test was not found: by the mutant, or because it is called otherwise here.
-        if code == 4 and any(c for _, c in in_forks([mutant], lambda m: _run(None, chosen[m]), 1)):
-            raise SystemExit(f"The tests of {mutant} fail without it: mend them first.")
+        if code == NOT_FOUND:
+            unclear.append(mutant)
         if code == 0:
             yield mutant
+    # Their tests were not found: by the mutant, or because they are called otherwise in a fork.
+    _without(unclear, chosen, jobs)
+
+
+def _without(drawn: Sequence[Mutant], chosen: Mapping[Mutant, list[list[str]]], jobs: int) -> None:
+    """Stop if the tests of a mutant fail without it."""
+    for mutant, code in in_forks(drawn, lambda one: _run(None, chosen[one]), jobs):
+        if code != 0:
+            raise SystemExit(f"The tests of {mutant} fail without it: mend them first.")
 
 
 def _run(mutant: Mutant | None, files: list[list[str]]) -> int:
