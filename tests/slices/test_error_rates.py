@@ -24,6 +24,14 @@ def test_rates_are_those_of_the_confusion_matrix():
         assert rates.flagged[i] == pytest.approx((tp + fp) / weight[own].sum(), abs=1e-14)
 
 
+def test_a_slice_without_rows_is_left_out():
+    view = Predictions.from_arrays([0, 1, 0, 1], [0.9, 0.1, 0.2, 0.7]).view()
+    codes = np.array([0, 0, 2, 2])
+    rates = slice_error_rates(view, np.ones(4), Slicing(("a",), ("x", "y", "z"), codes))
+    assert rates.names == ("x", "z")
+    assert rates.false_positive.tolist() == [1.0, 1.0]
+
+
 def test_intervals_are_wilsons_on_the_rows_that_can_err():
     view = Predictions.from_arrays([0] * 40 + [1] * 10, [0.9] * 10 + [0.1] * 40).view()
     rates = slice_error_rates(view, (view.score >= 0.5) * 1.0, Slicing.whole(50))

@@ -39,6 +39,15 @@ def test_weights_are_drawn_with_their_rows():
     assert estimate.high - estimate.low == pytest.approx(2 * half, rel=0.1)
 
 
+def test_the_default_draw_is_that_of_seed_0():
+    y, s = made(200)
+    default, seeded, other = (
+        Bootstrap.from_arrays(y, s, n_replicates=20, **seed).estimate(auc).low
+        for seed in ({}, {"random_state": 0}, {"random_state": 1})
+    )
+    assert default == seeded != other
+
+
 def test_clusters_are_drawn_whole():
     y, s = made(500)
     copied = Bootstrap.from_arrays(
