@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.harness import by_key, settle, visit
-from tests.loading.bombs import BOMBS
+from tests.loading.bombs import BOMBS, shared_views
 from tests.rare import rare
 
 # Seconds of a reader's time.
@@ -40,12 +40,16 @@ def test_a_reading_is_cancelled_and_another_file_is_read(
 
 
 @rare
-def test_the_third_who_comes_sees_the_place_in_line(page: Page, slow: Path) -> None:
+def test_the_third_who_comes_sees_the_place_in_line(
+    page: Page, slow: Path, tmp_path: Path
+) -> None:
+    endless = tmp_path / "endless.arrow"  # half a minute: the first two must not be done too early
+    endless.write_bytes(shared_views(1_000_000))
     tabs = [page, *(page.context.new_page() for _ in range(2))]
     for tab in tabs:
         visit(tab, "/data")
-    for tab in tabs:
-        drop(tab, slow)
+    for tab, path in zip(tabs, (endless, endless, slow), strict=True):
+        drop(tab, path)
     waiting = tabs[2].get_by_text("The server is busy with 2 other requests. Yours is next.")
     expect(waiting).to_be_visible(timeout=20_000)
     for tab in tabs[:2]:
