@@ -69,7 +69,9 @@ class Method:
         )
 
 
-CALIBRATORS: Registry[Method] = Registry("calibrator", "calib.calibrators")
+CALIBRATORS: Registry[Method] = Registry(
+    "calibrator", "calib.calibrators", order=lambda method: (method.simplicity, method.key)
+)
 
 
 def register(

@@ -3,14 +3,14 @@
 import importlib
 import pkgutil
 import threading
-from collections.abc import Iterator, Mapping
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
 
 Entry = TypeVar("Entry")
 
 
 class Registry(Mapping[str, Entry], Generic[Entry]):
-    """A mapping of entries by key, in the order of their registration.
+    """A mapping of entries by key, in the order of their registration, or in one that they declare.
 
     Parameters
     ----------
@@ -19,6 +19,9 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
     package : str
         Package whose modules register the entries. They are imported when the registry is first
         read.
+    order : callable, optional
+        What the entries are sorted by when they are all registered. Without it, their order is that
+        in which their modules are imported.
 
     Examples
     --------
@@ -32,9 +35,12 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
     KeyError: "tool must be one of 'hammer', got 'saw'."
     """
 
-    def __init__(self, kind: str, package: str = "") -> None:
+    def __init__(
+        self, kind: str, package: str = "", order: Callable[[Entry], Any] | None = None
+    ) -> None:
         self._kind = kind
         self._package = package
+        self._order = order
         self._own: dict[str, Entry] = {}
         self._importing = threading.RLock()
         self._begun = self._complete = False
@@ -63,6 +69,8 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
                     modules = pkgutil.iter_modules(package.__path__, f"{self._package}.")
                     for name in sorted(found.name for found in modules):
                         importlib.import_module(name)
+                    if order := self._order:
+                        self._own = dict(sorted(self._own.items(), key=lambda own: order(own[1])))
                     self._complete = True
         return self._own
 

@@ -97,8 +97,7 @@ def _set(owner: Any, name: str, key: str) -> None:
 
 def by_simplicity(session: Session) -> list[str]:
     """All methods for the shown data, simplest first."""
-    known = CALIBRATORS if session.is_matrix else score_methods()
-    return sorted(known, key=lambda key: known[key].simplicity)
+    return list(CALIBRATORS if session.is_matrix else score_methods())
 
 
 def binning(session: Session) -> None:

@@ -72,12 +72,10 @@ def calibrator_entries() -> dict[str, list[Entry]]:
     several = [m for key, m in CALIBRATORS.items() if key not in single]
     return {
         "Calibrators, simplest first": [
-            Entry(m.label, m.key, "", m.summary, m.source, m.aliases)
-            for m in sorted(single.values(), key=lambda method: method.simplicity)
+            Entry(m.label, m.key, "", m.summary, m.source, m.aliases) for m in single.values()
         ],
         "For several classes": [
-            Entry(m.label, m.key, "", m.summary, m.source, m.aliases)
-            for m in sorted(several, key=lambda method: method.simplicity)
+            Entry(m.label, m.key, "", m.summary, m.source, m.aliases) for m in several
         ],
     }
 
