@@ -321,3 +321,35 @@ def test_order_of_simplicity_is_that_of_the_definitions():
         score_methods()[key].simplicity for key in [*order, "isotonic"] if key in score_methods()
     ]
     assert ranks == sorted(ranks)
+
+
+# As documented; the others have no parameters.
+PARAMETERS = {
+    "clip": {"p_min": None},
+    "histogram": {"n_bins": 15, "strategy": "quantile", "shrink": True},
+    "isotonic": {"shrink": True},
+    "ispline": {"loss": "log", "n_knots": 5, "epsilon": None},
+    "ks_spline": {"n_knots": 6, "shrink": True},
+    "prior_shift": {"base_rate": None, "r": 1.0},
+    "pwl": {"loss": "log", "n_keypoints": 10},
+    "spline": {"epsilon": None, "monotone": False},
+    "splinecalib": {
+        "transform": "compact_logit", "loss": "log", "n_knots": 200, "epsilon": None,
+        "least_lambda": 1e-14,
+    },
+}  # fmt: skip
+
+
+@every
+def test_parameters_that_are_not_given_are_as_documented(key):
+    assert calibrator(key).get_params() == PARAMETERS.get(key, {})
+
+
+@every
+def test_what_was_fitted_is_noted(key, data):
+    scores, y = data
+    weight = np.random.default_rng(1).random(len(y)) + 0.5
+    fitted = made(key).fit(scores, y, weight)
+    assert fitted.n_rows_ == len(y)
+    assert fitted.fitted_range_ == (scores.min(), scores.max())
+    assert fitted.fitted_base_rate_ == pytest.approx((weight @ y / weight.sum(),))

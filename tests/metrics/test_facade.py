@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 
 from calib import metrics
 from calib.core.cells import ScoreCells
-from calib.metrics import METRICS, score_metrics
+from calib.metrics import METRICS, matrix_metrics, score_metrics
 
 RNG = np.random.default_rng(8)
 SCORE = RNG.random(150).round(2)
@@ -164,3 +164,43 @@ def test_every_metric_says_what_it_is(key):
 def test_one_class_has_no_auc_and_no_slope():
     assert math.isnan(metrics.auc([1, 1], [0.2, 0.3]))
     assert not metrics.calibration_slope_intercept([1, 1], [0.2, 0.3]).estimable
+
+
+# What a parameter is, as documented, where it is not given; and something else.
+DEFAULTS = {
+    "n_bins": (15, 16), "strategy": ("uniform", "quantile"), "norm": ("l1", "l2"),
+    "threshold": (1e-3, 0.2), "n_groups": (10, 11), "random_state": (0, 1),
+    "confidence_level": (0.95, 0.9),
+}  # fmt: skip
+
+
+def optional(key):
+    parameters = inspect.signature(getattr(metrics, key)).parameters.values()
+    return [p.name for p in parameters if p.default not in (None, p.empty)]
+
+
+CASES = [(key, name) for key in score_metrics() for name in optional(key)]
+
+
+@pytest.mark.parametrize(("key", "name"), CASES)
+def test_a_parameter_that_is_not_given_is_as_documented(key, name):
+    default, other = DEFAULTS.get(name, (False, True))
+    metric, given = getattr(metrics, key), {"norm": "l2"} if name == "debiased" else {}
+    # Scores of which a null distribution is simulated, and no two alike.
+    score = np.random.default_rng(11).random(90) ** 3
+    outcome = np.random.default_rng(12).random(90) < score**1.5
+    found = metric(outcome, score, **given)
+    assert found == metric(outcome, score, **given, **{name: default})
+    assert found != metric(outcome, score, **given, **{name: other})
+
+
+@pytest.mark.parametrize("key", matrix_metrics())
+def test_metrics_of_a_matrix_have_15_bins_unless_another_number_is_asked_for(key):
+    scores = np.random.default_rng(11).dirichlet(np.ones(3), 200)
+    label = np.random.default_rng(12).integers(0, 3, 200)
+    metric = getattr(metrics, matrix_metrics()[key].key)
+    if "n_bins" in inspect.signature(metric).parameters:
+        assert metric(label, scores) == metric(label, scores, n_bins=15)
+        assert metric(label, scores) != metric(label, scores, n_bins=16)
+    every = metrics.multiclass_metrics(label, scores)[key]
+    assert every == metrics.multiclass_metrics(label, scores, n_bins=15)[key]

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from scipy.stats import t
+from sklearn.metrics import roc_auc_score
 
 from calib.core.predictions import Predictions
 from calib.metrics import auc
-from calib.metrics.ranking import auc_difference, auc_estimate, row_auc
+from calib.metrics.ranking import auc_difference, auc_estimate, row_auc, row_auc_within
 
 
 def drawn(n, seed=0, mean=-0.5, **more):
@@ -147,3 +148,49 @@ def test_one_class_has_no_area():
     nothing = np.full(2, math.nan)
     np.testing.assert_array_equal(row_auc(rows.cells(), rows.outcome, rows.score), nothing)
     assert math.isnan(auc_difference(rows, nothing, nothing).value)
+
+
+def test_variance_that_the_rows_do_not_show_is_added_and_grows_with_clusters():
+    single = drawn(400)
+    own, other = (
+        contributions(single, single.score**2),
+        contributions(single, single.score.round(1)),
+    )
+    four = np.repeat(np.arange(400), 4)
+    copies = Predictions.from_arrays(single.outcome[four], single.score[four], group=four).view()
+    for rows, at, effect in ((single, np.arange(400), 1.0), (copies, four, 4.0)):
+        without = auc_difference(rows, own[at], other[at])
+        found = auc_difference(rows, own[at], other[at], added_variance=1e-4)
+        halves = [each.high - each.value for each in (without, found)]
+        added = halves[1] ** 2 - halves[0] ** 2
+        # Of copies: 4 times, but for n / (n - 1) of clusters and of rows.
+        assert added == pytest.approx(1.959964**2 * 1e-4 * effect, rel=3e-3)
+
+
+def test_bounds_of_a_difference_stay_within_what_areas_can_differ_by():
+    outcome = np.array([0, 1, 0, 1, 0, 1])
+    rows = Predictions.from_arrays(outcome, [0.1, 0.9, 0.2, 0.3, 0.8, 0.7]).view()
+    right, wrong = (
+        contributions(rows, np.array(s))
+        for s in ([0.1, 0.9, 0.2, 0.8, 0.6, 0.7], [0.9, 0.1, 0.2, 0.3, 0.8, 0.7])
+    )
+    up, down = auc_difference(rows, right, wrong), auc_difference(rows, wrong, right)
+    assert (up.high, down.low) == (1.0, -1.0)
+    assert up.low == -down.high > -1.0
+
+
+def test_folds_are_ranked_apart_and_count_by_their_pairs():
+    rng = np.random.default_rng(6)
+    score, outcome = rng.random(90).round(1), rng.random(90) < 0.4
+    weight, fold = rng.uniform(0.5, 2.0, 90), np.repeat([0, 1, 2, 3], [20, 30, 30, 10])
+    outcome[80:] = True  # a fold of one class
+    rows = Predictions.from_arrays(outcome, score, weight).view()
+    pairs = areas = 0.0
+    for number in range(3):
+        y, s, w = (each[fold == number] for each in (outcome, score, weight))
+        own = w[y].sum() * w[~y].sum()
+        pairs, areas = pairs + own, areas + own * roc_auc_score(y, s, sample_weight=w)
+    found = row_auc_within(rows, fold)
+    assert weight @ found / weight.sum() == pytest.approx(areas / pairs)
+    assert (found[80:] == 0.0).all()
+    assert np.isnan(row_auc_within(rows.rows(np.arange(80, 90)), np.zeros(10))).all()

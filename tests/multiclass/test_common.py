@@ -208,3 +208,29 @@ def test_scorers_score_matrices(problem):
     fitted = LogisticRegression().fit(scores, labels)
     score = metrics.scorer("multiclass_log_loss")(fitted, scores, labels)
     assert score == -metrics.multiclass_log_loss(labels, fitted.predict_proba(scores))
+
+
+# As documented; one-vs-rest calibrators have the method's own.
+PARAMETERS = {
+    "clip": {"p_min": None},
+    "dirichlet": {"penalty": "odir"},
+    "dirichlet_l2": {"penalty": "l2"},
+    "ks_spline": {"n_top": 2, "n_knots": 6, "shrink": True},
+} | {key: {} for key in ("matrix", "temperature", "uncalibrated", "vector")}  # fmt: skip
+FOLDS = {"strength": None, "intercept_strength": None, "random_state": 0}
+
+
+@every
+def test_parameters_that_are_not_given_are_as_documented(key):
+    expected = PARAMETERS.get(key, {"method": key}) | (FOLDS if "dirichlet" in key else {})
+    assert multiclass_calibrator(key).get_params() == expected
+
+
+@every
+def test_what_was_fitted_is_noted(key, problem):
+    scores, label = problem
+    weight = np.random.default_rng(1).random(len(label)) + 0.5
+    fitted = made(key).fit(scores, label, weight)
+    assert (fitted.n_rows_, fitted.n_classes_, fitted.unseen_) == (*scores.shape, ())
+    shares = [weight[label == k].sum() / weight.sum() for k in range(scores.shape[1])]
+    assert fitted.fitted_base_rate_ == pytest.approx(shares)

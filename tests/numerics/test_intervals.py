@@ -90,3 +90,11 @@ def test_a_level_is_between_0_and_1(level):
     ):
         with pytest.raises(ValueError, match="confidence_level must fulfil 0 < level < 1"):
             interval()
+
+
+def test_rates_of_0_and_1_touch_their_end_exactly_for_any_number_of_rows():
+    n = np.arange(1.0, 400.0) / 3.0
+    low, _ = wilson_interval(np.zeros(len(n)), n, 0.95)
+    _, high = wilson_interval(np.ones(len(n)), n, 0.95)
+    assert set(low) == {0.0}
+    assert set(high) == {1.0}

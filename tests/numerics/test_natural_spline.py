@@ -81,3 +81,10 @@ def test_knots_keep_the_ends_and_their_distance():
     assert knots[-1] == 4999
     assert 20 < len(knots) <= 102
     assert np.diff(x[knots]).min() >= (x[-1] - x[0]) / 800
+
+
+def test_knots_are_an_eighth_of_the_mean_distance_apart_or_more():
+    # Of at most 8 knots on an axis of length 1: a 64th. Fractions of powers of two are exact.
+    x = np.array([0.0, 1 / 128, 2 / 128, 3 / 128, 0.5, 126 / 128, 127 / 128, 1.0])
+    buckets = into_buckets(x, np.ones(8), np.zeros(8))
+    assert choose_knots(x, buckets, 8).tolist() == [0, 2, 4, 5, 7]

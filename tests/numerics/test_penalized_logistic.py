@@ -112,3 +112,23 @@ def test_degrees_are_the_trace_of_the_smoother():
     gram = (basis.T * (made.t * p * (1.0 - p))) @ basis
     trace = np.trace(np.linalg.solve(gram + 1e-3 * dense(made.penalty), gram))
     assert leave_out(made, fit).degrees == pytest.approx(trace, rel=1e-9)
+
+
+@pytest.mark.parametrize("row", [np.full(8, 2.0), np.array([1, 20, 0.5, 3, 2, 1, 9, 4.0])])
+def test_rows_of_any_weight_are_left_out_whole(row):
+    """Of a cell that weighs less than a row, only its own weight leaves the Hessian."""
+    spline = NaturalSpline(X)
+    made = PenalizedLogistic.prepare(spline.basis(X), WEIGHT, POSITIVE, spline.curvature(), row)
+    fit = fit_logistic(made, 1e-3, made.constant())
+    basis, penalty = made.basis.toarray(), 1e-3 * dense(made.penalty)
+    p = expit(fit.value)
+    total = 0.0
+    for j in range(8):
+        t = made.t.copy()
+        t[j] -= min(row[j], WEIGHT[j])
+        hessian = (basis.T * (t * p * (1.0 - p))) @ basis + penalty
+        for label, weight in ((1.0, POSITIVE[j]), (0.0, WEIGHT[j] - POSITIVE[j])):
+            move = np.linalg.solve(hessian, row[j] * (label - p[j]) * basis[j])
+            without = basis[j] @ (fit.coefficients - move)
+            total += weight * np.logaddexp(0.0, without if label == 0.0 else -without)
+    assert leave_out(made, fit).loss == pytest.approx(total / WEIGHT.sum(), rel=1e-9)

@@ -168,3 +168,14 @@ def test_expected_gaps_of_weighted_rows_are_of_normal_numbers():
     gap = calibrated_gap(cells, bin_cells(cells, 1, "uniform"))
     spread = np.sqrt(weight**2 @ (score * (1 - score))) / weight.sum()
     assert gap[0] == pytest.approx(np.sqrt(2 / np.pi) * spread)
+
+
+@pytest.mark.parametrize("score", [0.001, 0.999])
+def test_a_weighted_gap_is_at_most_twice_the_mean_of_the_rarer_outcome(score):
+    """Exactly it is 2 s (1 - s) of one row, and less of several; the normal one would be 0.012."""
+    weight = np.array([1.0, 1.5, 2.0, 0.5, 1.0])
+    cells = ScoreCells.from_arrays(np.arange(5) % 2, np.full(5, score), weight)
+    spread = np.sqrt(2 / np.pi * weight @ weight * score * (1 - score)) / weight.sum()
+    gap = calibrated_gap(cells, bin_cells(cells, 1, "uniform"))
+    assert gap[0] == pytest.approx(0.002)
+    assert spread > 0.01

@@ -105,3 +105,10 @@ def test_two_clusters_show_a_spread_and_one_shows_none():
     rng = np.random.default_rng(0)
     np.testing.assert_array_equal(student_factor(1, 50, rng), np.ones(50))
     assert student_factor(2, 50, rng).std() > 0.5
+
+
+def test_more_clusters_than_are_drawn_have_the_tails_of_those_that_are():
+    drawn = [student_factor(n, 50, np.random.default_rng(0)) for n in (MAX_CLUSTERS, 5000)]
+    np.testing.assert_array_equal(*drawn)
+    fewer = student_factor(MAX_CLUSTERS - 1, 50, np.random.default_rng(0))
+    assert (fewer != drawn[0]).any()

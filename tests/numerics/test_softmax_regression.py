@@ -95,3 +95,20 @@ def test_some_rows_are_a_problem_of_their_own(weighted):
     theta = Full().identity(4)
     assert some.log_loss(theta) == alone.log_loss(theta)
     assert some.total_weight == alone.total_weight
+
+
+def test_blocks_are_those_of_the_mean_hessian():
+    x, label, _ = rows()
+    theta = np.random.default_rng(1).normal(size=8)
+    hessian = SoftmaxRegression(Diagonal(), x, label).curvature(theta)[2]
+    blocks = Diagonal().blocks(softmax(Diagonal().eta(theta, x)), x)
+    for k in range(4):
+        own = slice(2 * k, 2 * k + 2)
+        np.testing.assert_allclose(blocks[k], hessian[own, own], rtol=1e-12)
+    # Roughly for a full matrix: exactly where probabilities do not depend on the scores.
+    constant = np.column_stack([np.zeros((4, 4)), np.array([0.3, -0.5, 1.0, 0.0])]).ravel()
+    hessian = SoftmaxRegression(Full(), x, label).curvature(constant)[2]
+    blocks = Full().blocks(softmax(Full().eta(constant, x)), x)
+    for k in range(4):
+        own = slice(5 * k, 5 * k + 5)
+        np.testing.assert_allclose(blocks[k], hessian[own, own], rtol=1e-9)

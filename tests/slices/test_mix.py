@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from calib.analysis.slices import Slicing, slice_mix
+from calib.numerics.intervals import wilson_interval
 
 
 def of_counts(a: int, m: int, b: int, n: int):
@@ -71,3 +72,35 @@ def test_copies_that_are_named_as_clusters_carry_no_more_evidence():
     np.testing.assert_allclose(named.high - named.low, one.high - one.low, rtol=0.03)
     bold = slice_mix(copied, inside[five], weight[five])
     np.testing.assert_allclose(bold.high - bold.low, (one.high - one.low) / np.sqrt(5), rtol=0.03)
+
+
+def test_the_design_effect_of_a_share_is_that_of_its_clusters_by_hand():
+    """Clusters of unlike sizes and weights, each wholly inside or outside."""
+    rng = np.random.default_rng(4)
+    group = np.repeat(np.arange(9), [3, 9, 1, 4, 6, 2, 8, 5, 7])
+    codes = np.where(rng.random(45) < 0.6, group % 3, rng.integers(0, 3, 45))
+    weight = rng.uniform(0.5, 2.0, 45)
+    mix = slice_mix(Slicing(("x",), tuple("abc"), codes), group < 4, weight, group)
+    sides = []
+    for rows in (group < 4, group >= 4):
+        w, of = weight[rows], group[rows]
+        n, bounds = len(set(of)), []
+        for k in range(3):
+            member = (codes[rows] == k).astype(float)
+            share = w @ member / w.sum()
+            own = w * (member - share)
+            by_cluster = sum(own[of == g].sum() ** 2 for g in set(of)) * n / (n - 1)
+            effect = max(1.0, by_cluster / (own @ own))
+            effective = w.sum() ** 2 / (w @ w) / effect
+            low, high = wilson_interval(np.array([share]), np.array([effective]), 0.95)
+            bounds.append((share, low[0], high[0]))
+        sides.append(np.array(bounds).T)
+    (here, low, high), (there, least, most) = sides
+    np.testing.assert_allclose(mix.low, here - there - np.hypot(here - low, most - there))
+    np.testing.assert_allclose(mix.high, here - there + np.hypot(high - here, there - least))
+
+
+def test_a_single_cluster_shows_no_spread_of_its_own():
+    cut, inside = of_counts(30, 70, 40, 80)
+    one = slice_mix(cut, inside, group=np.where(inside, 0, 1))
+    np.testing.assert_allclose(one.low, slice_mix(cut, inside).low)

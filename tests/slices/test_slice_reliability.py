@@ -33,3 +33,11 @@ def test_copies_that_are_named_as_clusters_carry_no_more_evidence():
     for low, high in (("low", "high"), ("band_low", "band_high")):
         width, expected = (getattr(of, high) - getattr(of, low) for of in (by_cluster, by_row))
         assert np.mean(width / expected) == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_slice_has_15_quantile_bins_unless_others_are_asked_for():
+    rows = Predictions.from_arrays(OUTCOME, SCORE).view()
+    found = slice_reliability(rows, SCORE, MEMBER)
+    expected = slice_reliability(rows, SCORE, MEMBER, n_bins=15, strategy="quantile")
+    np.testing.assert_array_equal(found.high_edge, expected.high_edge)
+    assert len(found.rows) == 15

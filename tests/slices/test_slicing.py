@@ -112,3 +112,8 @@ def test_ranges_of_dates_have_days_or_where_these_agree_seconds():
 
 def test_no_values_have_no_quantiles():
     assert len(quantiles_of_counts(np.empty(0), np.empty(0, dtype=int), range_levels(4))) == 0
+
+
+@pytest.mark.parametrize(("distinct", "slices"), [(12, 12), (13, 5)])
+def test_more_than_twelve_numbers_are_cut_into_five_ranges(distinct, slices):
+    assert len(slice_by({"x": np.arange(130.0) % distinct}, ["x"])) == slices

@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
@@ -21,6 +23,14 @@ def made(n=3000, factor=1.5):
     return rng.random(n) < truth, expit(factor * logit(truth))
 
 
+ROWS = Predictions.from_arrays(*made(200)).view()
+SOURCES = {
+    "cells": partial(Bootstrap, ROWS.cells()),
+    "rows": partial(Bootstrap.of_rows, ROWS),
+    "arrays": partial(Bootstrap.from_arrays, *made(200)),
+}
+
+
 def test_the_interval_of_a_mean_score_is_the_normal_one():
     y, s = made()
     estimate = Bootstrap.from_arrays(y, s).estimate(brier_score)
@@ -39,10 +49,10 @@ def test_weights_are_drawn_with_their_rows():
     assert estimate.high - estimate.low == pytest.approx(2 * half, rel=0.1)
 
 
-def test_the_default_draw_is_that_of_seed_0():
-    y, s = made(200)
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_default_draw_is_that_of_seed_0(source):
     default, seeded, other = (
-        Bootstrap.from_arrays(y, s, n_replicates=20, **seed).estimate(auc).low
+        SOURCES[source](n_replicates=20, **seed).estimate(auc).low
         for seed in ({}, {"random_state": 0}, {"random_state": 1})
     )
     assert default == seeded != other
@@ -105,16 +115,10 @@ def test_the_noise_floor_of_clusters_is_that_of_their_number(copies):
     assert floor == pytest.approx(np.mean(drawn), rel=0.1)
 
 
-@pytest.mark.parametrize("source", ["cells", "rows", "arrays"])
+@pytest.mark.parametrize("source", SOURCES)
 def test_a_thousand_resamples_are_drawn_unless_another_number_is_asked_for(source):
-    rows = Predictions.from_arrays(*made(200)).view()
-    make, given = {
-        "cells": (Bootstrap, (rows.cells(),)),
-        "rows": (Bootstrap.of_rows, (rows,)),
-        "arrays": (Bootstrap.from_arrays, made(200)),
-    }[source]
     one, other = (
-        make(*given, **more).estimate(ks_error, kind="error")
+        SOURCES[source](**more).estimate(ks_error, kind="error")
         for more in ({}, {"n_replicates": 1000})
     )
     assert (one.low, one.high) == (other.low, other.high)
