@@ -28,8 +28,9 @@ run: .venv/app.stamp
 
 # loadfile: a file's tests stay on one core, so its browser tests share one server. In the order of
 # the files: those of the browser take longest, and come first. Each core has its tests: threads of
-# BLAS beside them would only wait for each other.
-TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV) -m pytest -n auto --dist loadfile --no-loadscope-reorder
+# BLAS beside them would only wait for each other. What is compiled is kept, also where the shell
+# says otherwise: a hundred processes of the tests would each compile the library again.
+TEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test: .venv/dev.stamp browsers
 	$(TEST) $(ARGS)

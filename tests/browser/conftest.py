@@ -18,6 +18,8 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, s
 from tests.browser import chromium, harness
 
 HERE = Path(__file__).parent
+# A page of a test is left before code that is compiled to run faster has paid for itself.
+NOT_OPTIMISED = "--js-flags=--no-maglev,--no-turbofan"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -49,7 +51,7 @@ def browser() -> Iterator[Browser]:
     if executable is None:
         pytest.skip(chromium.MISSING)
     with sync_playwright() as playwright:
-        browser = harness.launch(playwright, executable)
+        browser = harness.launch(playwright, executable, NOT_OPTIMISED)
         yield browser
         browser.close()
 

@@ -94,8 +94,8 @@ def running(
             _stop(server)
 
 
-def launch(playwright: Playwright, executable: str) -> Browser:
-    return playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
+def launch(playwright: Playwright, executable: str, *flags: str) -> Browser:
+    return playwright.chromium.launch(executable_path=executable, args=[*FLAGS, *flags])
 
 
 def visit(page: Page, path: str = "/") -> None:
