@@ -67,22 +67,10 @@ def recommend(
 ) -> Recommendation:
     """The simplest method that lowers the log loss and is not significantly worse than the best.
 
-    Parameters
-    ----------
-    losses : mapping of str to Estimate
-        Held-out log loss of each method.
-    to_best : mapping of str to Estimate
-        Log loss of each method minus that of the best method, paired by row.
-    changes : mapping of str to Estimate
-        Log loss of each method minus that of the uncalibrated scores, paired by row.
-    cells : ScoreCells
-        Cells of the uncalibrated scores.
-    outcomes : (str, str)
-        Names of positive and negative rows.
-    loss : str
-        Name of the loss.
-    level : float
-        Confidence level of the intervals.
+    `losses` are the held-out log losses of the methods, `to_best` and `changes` their differences
+    from that of the best method and from that of the uncalibrated scores, paired by row. `cells`
+    are those of the uncalibrated scores, `outcomes` the names of positive and negative rows, and
+    `level` the confidence level of the intervals.
     """
     if few := too_few(cells, outcomes):
         reason = f"Only {few}; at least {FEW_OF_A_CLASS} are needed."

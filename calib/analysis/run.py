@@ -34,15 +34,8 @@ Value = TypeVar("Value")
 class LazyMapping(Mapping[str, Value]):
     """Values by key. Each value is computed when it is first read, and then kept.
 
-    Parameters
-    ----------
-    keys : iterable of str
-        Keys in order.
-    make : callable
-        Computes the value of a key. It is called once for each key that is read.
+    `make` is called once for each key that is read.
 
-    Examples
-    --------
     >>> squares = LazyMapping(["one", "three"], make=len)
     >>> list(squares), squares["three"]
     (['one', 'three'], 5)

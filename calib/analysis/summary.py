@@ -83,10 +83,7 @@ LONGEST_NAME = 24
 def table_columns(settings: Settings, of_matrix: str = "") -> tuple[Column, ...]:
     """Columns of the metric table, in order: those of `TABLE`, then what the settings add.
 
-    Parameters
-    ----------
-    of_matrix : str
-        Description of the positive rows in the view of a matrix, or "" for one score per row.
+    `of_matrix` describes the positive rows in the view of a matrix; it is "" for one score per row.
     """
     words = {"n": settings.n_bins, "strategy": settings.strategy}
 

@@ -114,8 +114,6 @@ class ViewWords:
 def view_words(view: str) -> ViewWords:
     """The names of scores and outcomes in a view.
 
-    Examples
-    --------
     >>> view_words("top:1").scores, view_words("class:1").scores
     ('Confidences', 'Predictions')
     """
@@ -136,8 +134,6 @@ def view_words(view: str) -> ViewWords:
 def adjusted(tests: Mapping[str, TestResult]) -> dict[str, float]:
     """Holm-adjusted p-values of tests. A test rejects if its value is below 0.05.
 
-    Examples
-    --------
     >>> adjusted({"ks": TestResult(0.02, 0.04, ""), "line": TestResult(9.0, 0.01, "")})
     {'ks': 0.04, 'line': 0.02}
     """

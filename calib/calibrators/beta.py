@@ -76,8 +76,6 @@ class Beta(IncreasingSigmoid):
 def beta_expression(a: float, b: float, c: float) -> str:
     """The formula of a beta curve with its numbers.
 
-    Examples
-    --------
     >>> beta_expression(2.0, 1.5, 0.0)
     '1 / (1 + (1 - s)^1.5 / s^2)'
     """

@@ -322,8 +322,6 @@ class EachClass(RowsForm):
 def sum_of(columns: Sequence[Column]) -> Column:
     """The sum, in the order in which NumPy adds the numbers of a row.
 
-    Examples
-    --------
     >>> sum_of([1, 2, 3])
     6
     """

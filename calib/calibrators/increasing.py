@@ -74,8 +74,6 @@ class IncreasingSigmoid(RowCalibrator):
 def signed(value: float) -> str:
     """A number as the last term of a sum.
 
-    Examples
-    --------
     >>> signed(-1.0249)
     '- 1.02'
     """

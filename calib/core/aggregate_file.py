@@ -102,10 +102,7 @@ def _damaged(called: str) -> ValueError:
 def from_arrow(table: pa.Table, called: str) -> dict[str, Any]:
     """What `to_arrow` made, by name.
 
-    Raises
-    ------
-    ValueError
-        If it is something else, contradicts itself, or is of a later version.
+    Raises ValueError if it is something else, contradicts itself, or is of a later version.
     """
     try:
         known = json.loads((table.schema.metadata or {})[METADATA_KEY])
@@ -195,10 +192,7 @@ def to_json(
 def from_json(data: Any) -> dict[str, Any]:
     """What was written, by name.
 
-    Raises
-    ------
-    ValueError
-        If an entry is missing or unknown, or cells contradict each other.
+    Raises ValueError if an entry is missing or unknown, or cells contradict each other.
     """
     try:
         return _read(dict(data))

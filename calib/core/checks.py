@@ -35,8 +35,6 @@ def check_outcomes(y_true: ArrayLike) -> BoolArray:
 def unboxed(values: NDArray[Any]) -> NDArray[Any]:
     """Convert an object array of only numbers and booleans to float64. Others stay unchanged.
 
-    Examples
-    --------
     >>> unboxed(np.array([0, True, np.int64(1)], dtype=object))
     array([0., 1., 1.])
     """
@@ -80,8 +78,6 @@ def check_weights(sample_weight: ArrayLike) -> FloatArray:
 def weight_range_trouble(weight: FloatArray) -> str:
     """The rule that positive weights break, in words, or "" if their sums are exact enough.
 
-    Examples
-    --------
     >>> weight_range_trouble(np.array([1.0, 1e-20]))
     'each be at least 1e-14 of their sum, below which they are lost in rounding, got 1e-20 of 1'
     """

@@ -68,13 +68,8 @@ class CountedRows(Locked):
     def of_rows(cls, rows: BinaryView, max_scores: int = MAX_CELLS) -> CountedRows:
         """Count rows.
 
-        Parameters
-        ----------
-        max_scores : int
-            If there are at most this many distinct scores, every cell is one score.
+        Up to `max_scores` distinct scores, every cell is one score.
 
-        Examples
-        --------
         >>> rows = BinaryView(np.array([True, False, True]), np.array([0.7, 0.2, 0.7]))
         >>> counted = CountedRows.of_rows(rows)
         >>> counted.entries.score, counted.entries.count, counted.find(rows)
@@ -123,10 +118,7 @@ class CountedRows(Locked):
     def find(self, rows: BinaryView) -> IntArray:
         """Entry of each row.
 
-        Parameters
-        ----------
-        rows : BinaryView
-            Some of the rows that were counted, or all of them if `entry` is known.
+        `rows` are some of the rows that were counted, or all of them if `entry` is known.
         """
         if self.entry is not None:
             return self.entry

@@ -26,14 +26,9 @@ def aggregate_rows(
 ) -> Aggregate:
     """Count rows: all of them, and apart by each column.
 
-    Parameters
-    ----------
-    columns : mapping of str to (tuple of str, ndarray of int of shape (n,))
-        Values of each column, and which of them each row has.
-    max_scores : int
-        If there are at most this many distinct scores, every cell is one score.
-    **named
-        Further attributes of `Aggregate`.
+    `columns` gives the values of each column by its name, and which of them each row has. Up to
+    `max_scores` distinct scores, every cell is one score. `named` are further attributes of the
+    Aggregate.
     """
     kept = _kept_apart(rows)
     parts = [Part(model)]
@@ -53,12 +48,7 @@ def joined_pieces(
 ) -> Aggregate:
     """An aggregate of what was counted column by column.
 
-    Parameters
-    ----------
-    pieces : sequence of (Strata, CellTable)
-        Each table with its own strata, numbered from 0.
-    **named
-        Further attributes of `Aggregate`.
+    Each table has its own strata, numbered from 0. `named` are further attributes of the Aggregate.
     """
     strata, tables = [], []
     n_before = 0
@@ -83,15 +73,8 @@ def joined_pieces(
 def join_models(found: Mapping[str, Aggregate]) -> Aggregate:
     """Counts of several models as one aggregate; `Aggregate.of_model` takes one out of it.
 
-    Parameters
-    ----------
-    found : mapping of str to Aggregate
-        By the models' names, counted alike. Where one is on the grid, all are put on it.
-
-    Raises
-    ------
-    ValueError
-        If two have other classes, folds or times.
+    `found` has the models' names; they must be counted alike. Where one is on the grid, all are put
+    on it. Raises ValueError if two have other classes, folds or times.
     """
     first_name, first = next(iter(found.items()))
     exact = all(each.exact for each in found.values())

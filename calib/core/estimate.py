@@ -54,19 +54,10 @@ def unpaired_difference(first: Estimate, second: Estimate) -> Estimate:
     Interval bounds are combined in quadrature (Zou and Donner 2008). Asymmetric intervals give an
     asymmetric interval.
 
-    Parameters
-    ----------
-    first, second : Estimate
-        Estimates from independent rows with the same confidence level. If one has no interval, the
-        difference has none.
-
-    References
-    ----------
-    Zou and Donner 2008, doi:10.1002/sim.3095; Newcombe 1998,
+    The estimates are of independent rows and have the same confidence level. If one has no
+    interval, the difference has none. See Zou and Donner 2008, doi:10.1002/sim.3095; Newcombe 1998,
     doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I.
 
-    Examples
-    --------
     >>> difference = unpaired_difference(Estimate(0.5, 0.47, 0.53), Estimate(0.7, 0.66, 0.74))
     >>> round(difference.low, 4), round(difference.high, 4)
     (0.15, 0.25)

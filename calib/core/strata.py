@@ -23,8 +23,6 @@ def crossed_name(names: Iterable[str]) -> str:
 def crossing_of(name: str, columns: Container[str]) -> tuple[str, str] | None:
     """The two of these columns that a column crosses, if it does.
 
-    Examples
-    --------
     >>> crossing_of("region × plan", ["plan", "region"])
     ('region', 'plan')
     """

@@ -126,19 +126,9 @@ class ScoreMatrix(Locked):
     ) -> ScoreMatrix:
         """Check arrays and make a problem of them.
 
-        Parameters
-        ----------
-        y_true : array-like of shape (n,)
-            Class indices 0..m-1.
-        y_prob : array-like of shape (n, m)
-            Scores in [0, 1]. Each row must sum to 1 within 1e-3.
-        sample_weight : array-like of shape (n,), optional
-            Weights, all above 0. Default: every row has weight 1.
-
-        Raises
-        ------
-        ValueError
-            If the arrays differ in length or contain a value that is not allowed.
+        `y_true` holds class indices 0..m-1, and each row of `y_prob` must sum to 1 within 1e-3.
+        Without weights, every row has weight 1. Raises ValueError if the arrays differ in length or
+        contain a value that is not allowed.
         """
         scores = check_score_matrix(np.asarray(y_prob))
         label = check_classes(y_true, scores.shape[1])

@@ -110,10 +110,7 @@ class CrossFitted:
     def given_rows(self) -> BinaryView:
         """The rows that are scored, in their original order, with their uncalibrated scores.
 
-        Raises
-        ------
-        ValueError
-            If only counts of the rows are known.
+        Raises ValueError if only counts of the rows are known.
         """
         if self.given is None:
             raise ValueError(
@@ -125,10 +122,7 @@ class CrossFitted:
     def on(self, rows: BinaryView) -> CrossFitted:
         """A copy in which `given_rows` are the scored rows, counted in another way.
 
-        Parameters
-        ----------
-        rows : BinaryView
-            For example the rows of a column of an `Aggregate`.
+        They are, for example, the rows of a column of an `Aggregate`.
         """
         return replace(self, given=rows)
 
@@ -137,11 +131,6 @@ class CrossFitted:
 
         Rows with the same score and outcome are interchangeable and belong to several folds. Each
         of them gets the mean over these folds.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n,)
-            One value per entry.
         """
         weight, n = self.rows.weights, len(self.counted.entries)
         mean = np.bincount(self.source, weight * values, n) / np.bincount(self.source, weight, n)
@@ -181,12 +170,7 @@ class CrossFitted:
 
         It is 0 if the calibrators were fitted on calibration rows that are not scored.
 
-        Parameters
-        ----------
-        key, reference : str
-            Keys of the methods.
-        loss : callable
-            Loss of each row, as a function of outcomes and scores.
+        `loss` gives the loss of each row, from outcomes and scores.
         """
         if not self.fold_scores:
             return 0.0

@@ -71,17 +71,8 @@ class CrossFitFolds:
     def log_loss(self, key: str, epsilon: float, progress: Progress = no_progress) -> float:
         """Held-out log loss of a method at one epsilon.
 
-        Parameters
-        ----------
-        key : str
-            Key of a method with a parameter `epsilon`.
-        progress : callable
-            Called as ``progress(share, step)`` before each fit.
-
-        Raises
-        ------
-        ValueError
-            If the method cannot be fitted.
+        Before each fit, ``progress(share, step)`` is called. Raises ValueError if the method cannot
+        be fitted.
         """
         settings = replace(self.settings, epsilon=epsilon)
         total = loss = 0.0
@@ -97,13 +88,7 @@ class CrossFitFolds:
 
 
 def cross_fit_folds(held_out: CrossFitted) -> CrossFitFolds:
-    """Count the rows of every round into at most about 4,096 cells, once for all epsilons.
-
-    Parameters
-    ----------
-    held_out : CrossFitted
-        The comparison that has these folds.
-    """
+    """Count the rows of every round into at most about 4,096 cells, once for all epsilons."""
     rows, fold = held_out.rows, held_out.fold
     if fold is None:
         pairs = [(held_out.fitted_on, rows.cells())]
@@ -122,13 +107,8 @@ def few_cells(cells: ScoreCells, most: int = MAX_CELLS) -> ScoreCells:
     Scores of 0 and 1 are not joined with others, nor are scores on different sides of an end of
     the compact logit.
 
-    Parameters
-    ----------
-    most : int
-        Approximate maximum number of cells, at least 2.
+    At most about `most` cells are left.
 
-    Examples
-    --------
     >>> cells = ScoreCells.from_arrays([0, 1, 1, 0], [0.0, 0.4, 0.41, 1.0])
     >>> few_cells(cells, 3).score.round(3)
     array([0.   , 0.405, 1.   ])
@@ -164,12 +144,8 @@ def epsilon_curve(
 ) -> EpsilonCurve:
     """Compute the log loss of a method at all epsilons.
 
-    Parameters
-    ----------
-    fitted_on : ScoreCells
-        The cells on which the plotted calibrator is fitted.
-    log_loss : callable
-        Held-out log loss at an epsilon, such as `CrossFitFolds.log_loss` of the method.
+    The plotted calibrator is fitted on `fitted_on`. `log_loss` gives the held-out log loss at an
+    epsilon, such as `CrossFitFolds.log_loss` of the method.
     """
     losses = [log_loss(epsilon) for epsilon in EPSILONS]
     outside = [float(rows_outside(fitted_on, epsilon)) for epsilon in EPSILONS]

@@ -22,15 +22,10 @@ def mean_estimate(
 
     It is a Student interval with Hall's correction for skewness, see `calib.numerics.intervals`.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        One value per row, such as its log loss, or its difference between two methods.
-    view : BinaryView
-        Its weights and groups are used.
-    added_variance : float
-        Variance of the mean that the values do not contain, for independent rows: that of
-        calibrators fitted in folds, see `calib.uncertainty.fold_variance`.
+    A value is, for example, the log loss of a row, or its difference between two methods. The
+    weights and groups are those of the view. `added_variance` is the variance of the mean that the
+    values do not contain, for independent rows: that of calibrators fitted in folds, see
+    `calib.uncertainty.fold_variance`.
     """
     weight = view.weights
     total = float(weight.sum())
@@ -66,17 +61,9 @@ def simplest(
 
     "Not worse" means not significantly worse.
 
-    Parameters
-    ----------
-    to_best : mapping of str to Estimate
-        Loss of each method minus that of the best one, paired.
-    changes : mapping of str to Estimate
-        Loss of each method minus that of the uncalibrated scores, paired.
-
-    Returns
-    -------
-    str
-        Key of the method. "uncalibrated" if no method lowers the loss significantly.
+    `to_best` and `changes` are the loss of each method minus that of the best one and minus that of
+    the uncalibrated scores, both paired. The result is "uncalibrated" if no method lowers the loss
+    significantly.
     """
     gaining = [key for key, change in changes.items() if change.high < 0.0]
     if not gaining:

@@ -23,24 +23,9 @@ def n_positive(rows: BinaryView) -> int:
 def split_into_folds(entries: BinaryView, settings: Settings) -> tuple[BinaryView, IntArray]:
     """Split entries into the named folds, or into random folds by outcome or by group.
 
-    Parameters
-    ----------
-    entries : BinaryView
-        Counted rows.
-    settings : Settings
-        Its `n_folds` and `seed` are used.
-
-    Returns
-    -------
-    entries : BinaryView
-        Entries with their folds.
-    source : ndarray of int
-        Position of the given entry from which each of them comes.
-
-    Raises
-    ------
-    ValueError
-        If there are too few rows of a class.
+    The `n_folds` and `seed` are those of the settings. The second array is the position of the
+    given entry from which each of the entries comes. Raises ValueError if there are too few rows of
+    a class.
     """
     if entries.fold is not None:
         _check_folds(entries, entries.fold)
@@ -121,15 +106,9 @@ def matrix_folds(
 def cells_outside_folds(rows: BinaryView, cell: IntArray | None) -> Iterator[ScoreCells]:
     """The cells of all rows outside of a fold, for each fold in turn.
 
-    Parameters
-    ----------
-    rows : BinaryView
-        Rows with their folds.
-    cell : ndarray of int, or None
-        If rows are counted by cell: index of the cell of each row, in the order of the scores.
+    If rows are counted by cell, `cell` is the index of the cell of each row, in the order of the
+    scores.
 
-    Examples
-    --------
     >>> rows = BinaryView(
     ...     np.array([True, False, True]),
     ...     np.array([0.2, 0.2, 0.7]),

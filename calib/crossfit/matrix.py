@@ -170,25 +170,14 @@ class MatrixFits(Locked):
         The outcomes of a top-r view can differ between methods, because they can rank the classes
         of a row differently.
 
-        Parameters
-        ----------
-        key : str
-            Key of the method.
-        view : str
-            "class:k", "top:r" or "within:r".
+        The view is "class:k", "top:r" or "within:r".
         """
         kind, index = check_view(view, self.scores.shape[1])
         score, outcome = binary_problem(self.matrix(key), self.label, kind, index)
         return BinaryView(outcome, score, self.weight, None, self.group)
 
     def classwise(self, key: str, class_names: Sequence[str]) -> Classwise:
-        """Calibration of each class under a method, worst KS error first.
-
-        Parameters
-        ----------
-        key : str
-            Key of the method.
-        """
+        """Calibration of each class under a method, worst KS error first."""
         own = self.in_order(key)
         return class_table(own.scores, own.label, own.weight, class_names, group=own.group)
 
@@ -203,19 +192,9 @@ def fit_matrix(
 
     Test rows and folds are used as in `calib.crossfit.fitting.cross_fit`.
 
-    Parameters
-    ----------
-    settings : Settings
-        The view has no effect.
-    progress : callable
-        Called as ``progress(share, step)``.
-    earlier : MatrixFits, optional
-        Fits to the same predictions. Methods with equal parameters and folds are not fitted again.
-
-    Raises
-    ------
-    ValueError
-        If there are too few rows, or only test rows.
+    The view of the settings has no effect. If `earlier` has fits to the same predictions, methods
+    with equal parameters and folds are not fitted again. Raises ValueError if there are too few
+    rows, or only test rows.
     """
     kept = still_valid(earlier, settings, create_multiclass)
     missing = tuple(key for key in settings.methods if key not in kept)

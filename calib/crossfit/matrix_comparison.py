@@ -216,13 +216,6 @@ def compare(
 
     If only the view or the number of bins changes, nothing is computed again. If a method is
     added, only this method is scored.
-
-    Parameters
-    ----------
-    settings : Settings
-        Its confidence level is used.
-    earlier : LiveMulticlassComparison, optional
-        Comparison of the same predictions.
     """
     scored = _scored(held_out, earlier, progress)
     rows = held_out.top_label

@@ -43,14 +43,8 @@ def view_of_matrix(
     method can have different outcomes in a top-r view. So each method is resampled with its own
     scores and outcomes.
 
-    Parameters
-    ----------
-    predictions : Predictions
-        The rows from which `held_out` was made.
-    given : BinaryView
-        The rows that are scored, in the view; the result of `check_view_outcomes`.
-    settings : Settings
-        Its view, methods and seed are used.
+    `predictions` are the rows from which `held_out` was made, and `given` those that are scored, in
+    the view (the result of `check_view_outcomes`).
     """
     view = predictions.view(settings.view)
     calibration = view if view.test is None else view.rows(~view.test)
@@ -140,10 +134,8 @@ def replicate_view(rows: BinaryView, cells: ScoreCells, seed: int) -> Replicates
 def check_view_outcomes(predictions: Predictions, view: str) -> BinaryView:
     """Return the rows of a view that are scored.
 
-    Raises
-    ------
-    ValueError
-        If they all have the same outcome, or the view does not exist for these classes.
+    Raises ValueError if they all have the same outcome, or the view does not exist for these
+    classes.
     """
     rows = predictions.view(view)
     rows = rows if rows.test is None else rows.rows(rows.test)

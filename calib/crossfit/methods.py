@@ -34,10 +34,7 @@ class Fitted(Protocol):
 def create(key: str, settings: Settings) -> Calibrator:
     """Make an unfitted calibrator with the parameters from the settings.
 
-    Raises
-    ------
-    ValueError
-        If the method calibrates only matrices.
+    Raises ValueError if the method calibrates only matrices.
     """
     return _with_settings(calibrator(key), settings)
 
@@ -65,12 +62,8 @@ def still_valid(
 ) -> set[str]:
     """Methods whose parameters and folds equal those of an earlier fit.
 
-    Parameters
-    ----------
-    make : callable
-        `create` or `create_multiclass`.
-    folds_by : tuple of str
-        Settings that determine which rows are fitted together.
+    `make` is `create` or `create_multiclass`. `folds_by` are the settings that determine which rows
+    are fitted together.
     """
     if earlier is None:
         return set()

@@ -148,8 +148,6 @@ UP_TO = {
 def first_view(*, is_matrix: bool) -> str:
     """The default view of one score per row or of a matrix.
 
-    Examples
-    --------
     >>> first_view(is_matrix=True), first_view(is_matrix=False)
     ('top:1', 'class:1')
     """
@@ -159,8 +157,6 @@ def first_view(*, is_matrix: bool) -> str:
 def with_view(settings: Settings, predictions: Predictions | Aggregate) -> Settings:
     """The same settings. If they name no view, the default view of these data is filled in.
 
-    Examples
-    --------
     >>> matrix = Predictions.from_arrays([0, 1, 2], [[0.8, 0.1, 0.1]] * 3)
     >>> with_view(Settings(), matrix).view, with_view(Settings(view="class:2"), matrix).view
     ('top:1', 'class:2')
@@ -175,8 +171,6 @@ def with_view(settings: Settings, predictions: Predictions | Aggregate) -> Setti
 def default_methods(predictions: Predictions) -> tuple[str, ...]:
     """Methods that are compared by default. They finish in seconds for this number of rows.
 
-    Examples
-    --------
     >>> small = Predictions.from_arrays([0, 1, 2], [[0.8, 0.1, 0.1]] * 3)
     >>> default_methods(small)[-4:]
     ('vector', 'isotonic', 'beta', 'dirichlet')

@@ -53,10 +53,7 @@ def encode(value: Any) -> Any:
 def decode(given: Any, n_classes: int | None) -> Form | RowsForm:
     """Read a form from JSON, of one score or of rows with this number of classes.
 
-    Raises
-    ------
-    ExportError
-        If an entry is missing, unknown, of another type or out of its range.
+    Raises ExportError if an entry is missing, unknown, of another type or out of its range.
     """
     if n_classes is None:
         return _form(given, "form")

@@ -94,8 +94,6 @@ def _at_knots(form: RowsForm, m: int, n: int) -> list[FloatArray]:
 def ulps(expected: FloatArray, found: FloatArray) -> IntArray:
     """Number of floats between two non-negative numbers; a huge number for NaN.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> ulps(np.array([0.5, 0.5]), np.array([np.nextafter(0.5, 1.0), 0.5]))
     array([1, 0])
@@ -230,10 +228,8 @@ def _seal(content: Json) -> str:
 def read_document(text: str | bytes) -> ExportedCalibrator:
     """Read a calibrator from a JSON file. Every entry is checked.
 
-    Raises
-    ------
-    ExportError
-        If the file is of another kind, was changed, or does not reproduce its test values.
+    Raises ExportError if the file is of another kind, was changed, or does not reproduce its test
+    values.
     """
     content = parse(text)
     names = tuple(f.name for f in fields(ExportedCalibrator))[:-2]
@@ -273,10 +269,7 @@ def read_document(text: str | bytes) -> ExportedCalibrator:
 def check_values(made: ExportedCalibrator, found: FloatArray, who: str) -> int:
     """The largest difference from the expected test values, in units in the last place (ulp).
 
-    Raises
-    ------
-    ExportError
-        If it is more than 2. The message names the first such score.
+    Raises ExportError if it is more than 2. The message names the first such score.
     """
     if found.shape != made.expected.shape:
         raise ExportError(f"{who} must give {made.expected.shape} values, got {found.shape}.")

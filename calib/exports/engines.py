@@ -13,18 +13,7 @@ def values(
 ) -> FloatArray:
     """Calibrated probabilities as the engine of a form computes them.
 
-    Parameters
-    ----------
-    target : Target
-        Any but JSON.
-    dialect : str or None
-        SQL dialect.
-    scores : ndarray of shape (n,) or (n, m)
-
-    Raises
-    ------
-    ExportError
-        If the engine is not here.
+    The target is any but JSON. Raises ExportError if the engine is not here.
     """
     choices = choices_for(made, dialect, "scores", None)
     engine, run = engine_of(target, choices)

@@ -148,10 +148,7 @@ def run_onnx(model: bytes, scores: FloatArray) -> FloatArray:
 def metadata_of(content: bytes) -> dict[str, str]:
     """What the model carries beside its graph.
 
-    Raises
-    ------
-    ValueError
-        If the model reads other files, or has an operator that calib does not write.
+    Raises ValueError if the model reads other files, or has an operator that calib does not write.
     """
     import onnx
 

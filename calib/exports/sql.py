@@ -37,8 +37,6 @@ SHORT_DIGITS = 15  # that every reader of numbers reads to the last bit
 def e_notation(value: float) -> str:
     """A double in at most 17 digits, always with an exponent.
 
-    Examples
-    --------
     >>> e_notation(0.5), e_notation(-2.0), e_notation(1.0 / 3.0)
     ('5e-1', '-2e0', '3.333333333333333e-1')
     """
@@ -151,8 +149,6 @@ def _levels(program: Program) -> list[list[Node]]:
 def quoted(name: str) -> str:
     """A table or column name, quoted if it must be.
 
-    Examples
-    --------
     >>> quoted("score"), quoted("My score")
     ('score', '"My score"')
     """
@@ -233,10 +229,7 @@ ALLOWED = (
 def runnable(text: str, dialect: str) -> str:
     """The query itself, or as DuckDB reads it; one that is not of our kind is refused.
 
-    Raises
-    ------
-    ValueError
-        If it is not one SELECT of arithmetic over the table.
+    Raises ValueError if it is not one SELECT of arithmetic over the table.
     """
     import sqlglot
     from sqlglot.errors import SqlglotError

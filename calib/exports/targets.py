@@ -80,10 +80,7 @@ def choices_for(
 ) -> Choices:
     """The choices, checked.
 
-    Raises
-    ------
-    ValueError
-        If there is no such dialect, or columns are not as many as scores.
+    Raises ValueError if there is no such dialect, or columns are not as many as scores.
     """
     if dialect is not None and dialect not in sql.DIALECTS:
         raise ValueError(f"dialect must be one of {', '.join(sql.DIALECTS)}, got {dialect!r}.")
@@ -98,10 +95,7 @@ def choices_for(
 def written(made: ExportedCalibrator, target: Target, choices: Choices) -> tuple[bytes, Run | None]:
     """The file's content, and how it was tried before it was written.
 
-    Raises
-    ------
-    ExportError
-        If the form misses a test value by more than 2 ulp, or is too large.
+    Raises ExportError if the form misses a test value by more than 2 ulp, or is too large.
     """
     if target.missing():
         raise ExportError(target.missing())
@@ -167,10 +161,7 @@ def _body(
 def tried(made: ExportedCalibrator, target: Target, choices: Choices, content: bytes) -> Run:
     """Run a form at every test score.
 
-    Raises
-    ------
-    ExportError
-        If it misses one by more than 2 ulp; the score is named.
+    Raises ExportError if it misses one by more than 2 ulp; the score is named.
     """
     engine, run = engine_of(target, choices)
     if run is None:
@@ -242,10 +233,7 @@ def _one_line(text: str) -> str:
 def facts_of(line: str) -> tuple[Choices, Run]:
     """How a file was written, according to its facts.
 
-    Raises
-    ------
-    ExportError
-        If it says something else.
+    Raises ExportError if it says something else.
     """
     try:
         facts: Any = json.loads(line)

@@ -11,8 +11,6 @@ TO = "…"
 def written(columns: Sequence[str], names: Sequence[str]) -> str:
     """Columns of a table as ranges of neighbours.
 
-    Examples
-    --------
     >>> written(["b", "c", "d", "f"], ["a", "b", "c", "d", "e", "f"])
     'b … d, f'
     """

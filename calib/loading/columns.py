@@ -263,8 +263,6 @@ class Labels:
 def label_text(value: object) -> str:
     """A label as text, the same for 1, 1.0, "1" and "1.0".
 
-    Examples
-    --------
     >>> label_text(1.0), label_text(0.5), label_text(True), label_text(" yes "), label_text("1.0")
     ('1', '0.5', 'True', 'yes', '1')
     """
@@ -344,8 +342,6 @@ def known_labels(labels: Labels, wanted: Collection[str] = ()) -> tuple[Labels, 
 def as_outcome(column: pd.Series, wanted: Collection[str] = ()) -> tuple[Labels, BoolArray]:
     """The labels of an outcome with two classes, and whether each is a word for "unknown".
 
-    Examples
-    --------
     >>> labels, unknown = as_outcome(pd.Series(["Yes", "no", "YES", "yes ", "n/a", "YES"]))
     >>> labels.names, labels.codes, unknown.sum()
     (('YES', 'no'), array([ 0,  1,  0,  0, -1,  0]), np.int64(1))

@@ -75,8 +75,6 @@ CALIBRATION_WORDS = ("cal", "calib", "calibration", "valid", "validation", "val"
 def plain_name(column: str) -> str:
     """A column's name in lower-case words joined by underscores.
 
-    Examples
-    --------
     >>> plain_name("P(yes)")
     'p_yes'
     """

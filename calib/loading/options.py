@@ -15,14 +15,9 @@ OF_ROWS = ("softmax", "normalize")
 def option(default: Any, meaning: str, *, metavar: str = "COLUMN", many: bool = False) -> Any:
     """A field from which docstrings and the command line are made.
 
-    Parameters
-    ----------
-    meaning : str
-        Text for the docstring of `calib.load` and for the help of the command line.
-    metavar : str
-        Kind of value, for the help of the command line.
-    many : bool
-        Whether the command line accepts the option several times.
+    `meaning` is the text for the docstring of `calib.load` and for the help of the command line,
+    `metavar` the kind of value in that help. If `many`, the command line accepts the option several
+    times.
     """
     return field(default=default, metadata={"meaning": meaning, "metavar": metavar, "many": many})
 

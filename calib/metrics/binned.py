@@ -130,17 +130,8 @@ def increasing_bins(
 ) -> int:
     """The largest number of bins before the observed frequencies of two neighbours decrease.
 
-    Parameters
-    ----------
-    most : int
-        Upper limit of the number of bins, at least 1.
+    There are at most `most` bins. See Roelofs et al. 2022, arXiv:2012.08668, algorithm 1.
 
-    References
-    ----------
-    Roelofs et al. 2022, arXiv:2012.08668, algorithm 1.
-
-    Examples
-    --------
     >>> cells = ScoreCells.from_arrays([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9])
     >>> increasing_bins(cells), increasing_bins(cells, "uniform")
     (3, 2)

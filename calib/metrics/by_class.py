@@ -43,13 +43,6 @@ def class_errors(
 
     The cumulative difference of a class falls between the rows of that class, so its extremes are
     at those rows. Sums between these rows and the edges of the bins are therefore sufficient.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, m)
-    weight : ndarray of shape (n,) or None
-    group : ndarray of int, shape (n,), optional
-        Cluster of each row.
     """
     if n_bins < 1:
         raise ValueError(f"n_bins must be at least 1, got {n_bins}.")
@@ -221,16 +214,7 @@ def class_table(
 ) -> Classwise:
     """As `classwise`, but of scores that are given as arrays, for example calibrated scores.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n, m)
-    weight : ndarray of shape (n,) or None
-    group : ndarray of int, shape (n,), optional
-        Cluster of each row.
-
-    References
-    ----------
-    Freedman 1975, doi:10.1214/aop/1176996452 (the bound); Holm 1979,
+    See Freedman 1975, doi:10.1214/aop/1176996452 (the bound); Holm 1979,
     https://www.jstor.org/stable/4615733 (adjusted p-values); Rao and Scott 1984,
     doi:10.1214/aos/1176346391 (clusters).
     """

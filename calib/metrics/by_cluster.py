@@ -102,13 +102,8 @@ def clustered_tests(
 def resampled_test(by_row: TestResult, errors: Errors) -> TestResult:
     """The KS or Kuiper test by cluster. Its p-value comes from resampled clusters.
 
-    Parameters
-    ----------
-    by_row : TestResult
-        The test for independent rows. No p-value is smaller than its p-value, because resampled
-        clusters hardly vary if few rows are positive.
-    errors : Errors
-        Errors of the resampled clusters.
+    No p-value is smaller than that of `by_row`, the test for independent rows, because resampled
+    clusters hardly vary if few rows are positive.
     """
     p_value = max(by_row.p_value, errors.p_value(by_row.statistic))
     null = f"resampled clusters, {len(errors.noise):,} draws"
@@ -118,12 +113,8 @@ def resampled_test(by_row: TestResult, errors: Errors) -> TestResult:
 def widened_test(by_row: TestResult, rows: BinaryView, cells: ScoreCells) -> TestResult:
     """The KS test by cluster without resampling: a wider Brownian limit, with Student's tails.
 
-    Parameters
-    ----------
-    by_row : TestResult
-        `calib.metrics.ks_test` of the same rows. The p-value never becomes smaller.
-    rows : BinaryView
-        If it has no clusters, `by_row` is returned unchanged.
+    `by_row` is `calib.metrics.ks_test` of the same rows. The p-value never becomes smaller, and
+    without clusters `by_row` is returned unchanged.
     """
     sigma = null_standard_deviation(cells) * cells.total_weight
     if rows.group is None or sigma == 0.0:
@@ -139,12 +130,8 @@ def widened_test(by_row: TestResult, rows: BinaryView, cells: ScoreCells) -> Tes
 def widened_line(rows: BinaryView, fit: SlopeIntercept) -> SlopeIntercept:
     """Slope and intercept with intervals that are widened by the design effect of the clusters.
 
-    Parameters
-    ----------
-    rows : BinaryView
-        If it has no clusters, `fit` is returned unchanged.
-    fit : SlopeIntercept
-        Fit to the same rows. The intercept with the slope fixed at 1 does not change.
+    The intercept with the slope fixed at 1 does not change. Without clusters `fit` is returned
+    unchanged.
     """
     if rows.group is None or not fit.estimable:
         return fit

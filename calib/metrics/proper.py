@@ -19,12 +19,6 @@ CHUNK = 8_192  # cells whose temporaries stay in the processor's cache
 def row_log_loss(outcome: BoolArray, score: FloatArray) -> FloatArray:
     """Log loss of each row.
 
-    Parameters
-    ----------
-    score : ndarray of shape (n,), in [0, 1]
-
-    Examples
-    --------
     >>> import numpy as np
     >>> row_log_loss(np.array([True, False]), np.array([0.5, 0.25])).round(4)
     array([0.6931, 0.2877])
@@ -36,12 +30,6 @@ def row_log_loss(outcome: BoolArray, score: FloatArray) -> FloatArray:
 def row_brier(outcome: BoolArray, score: FloatArray) -> FloatArray:
     """Squared error of each row.
 
-    Parameters
-    ----------
-    score : ndarray of shape (n,), in [0, 1]
-
-    Examples
-    --------
     >>> import numpy as np
     >>> row_brier(np.array([True, False]), np.array([0.5, 0.25]))
     array([0.25  , 0.0625])

@@ -59,22 +59,9 @@ def row_auc(cells: ScoreCells, outcome: BoolArray, score: FloatArray) -> FloatAr
     row's class. AUC differences of two scores can then be paired by row, even if the two scores
     have different outcomes.
 
-    Parameters
-    ----------
-    cells : ScoreCells
-        Cells of these rows.
+    The contributions are NaN if all rows are of one class. See DeLong, DeLong and Clarke-Pearson
+    1988, doi:10.2307/2531595.
 
-    Returns
-    -------
-    ndarray of shape (n,)
-        NaN if all rows are of one class.
-
-    References
-    ----------
-    DeLong, DeLong and Clarke-Pearson 1988, doi:10.2307/2531595.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> outcome, score = np.array([0, 1, 0, 1], dtype=bool), np.array([0.1, 0.4, 0.4, 0.8])
     >>> float(row_auc(ScoreCells.from_arrays(outcome, score), outcome, score).mean())
@@ -103,19 +90,9 @@ def row_auc_within(rows: BinaryView, fold: IntArray) -> FloatArray:
     Only rows of one fold are ranked against each other, because one calibrator scored all of
     them. A strictly increasing calibrator does not change any contribution.
 
-    Parameters
-    ----------
-    fold : ndarray of int, shape (n,)
-        Index of the calibrator that scored each row.
+    `fold` is the index of the calibrator that scored each row. Rows of a fold with only one class
+    contribute 0. The contributions are NaN if every fold has only one class.
 
-    Returns
-    -------
-    ndarray of shape (n,)
-        The weighted mean is the AUC within folds. Rows of a fold with only one class contribute 0.
-        NaN if every fold has only one class.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from calib.core.predictions import Predictions
     >>> rows = Predictions.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.6, 0.7]).view()

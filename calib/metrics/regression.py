@@ -85,15 +85,8 @@ def calibration_slope_intercept(
 def line_test(cells: ScoreCells, fit: LogisticFit | None) -> TestResult:
     """The likelihood-ratio test of `calibration_slope_intercept`, from an existing fit.
 
-    Parameters
-    ----------
-    fit : LogisticFit or None
-        Fit of the outcome on a constant and the log-odds, see `calib.uncertainty.fit_line`.
-
-    Returns
-    -------
-    TestResult
-        NaN if there is no fit.
+    `fit` is of the outcome on a constant and the log-odds, see `calib.uncertainty.fit_line`. The
+    result is NaN without it.
     """
     loss = math.nan if fit is None else -fit.log_likelihood / cells.total_weight
     statistic = _likelihood_ratio(cells, loss)

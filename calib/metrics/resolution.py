@@ -26,28 +26,15 @@ def resolutions(
     between a tangent and a chord. The width of a cell is at most 4e-5, or 0.2% of the distance
     from 0 or 1.
 
-    Parameters
-    ----------
-    rows : BinaryView
-        Entries with the scores of their cells, uncalibrated or calibrated.
-    cells : ScoreCells
-        Cells from which the metrics of these scores are computed.
-    ends : (ndarray, ndarray) of shape (n,)
-        Scores, calibrated in the same way, of the lowest and the highest score of each cell.
-    middle : ndarray of shape (n,)
-        Position of the cell's score between these two, 0 to 1.
-    aside : ndarray of shape (n,)
-        Distance of the mean score of the entry's own rows from that position, in the same unit.
+    `rows` are entries with the scores of their cells, uncalibrated or calibrated. `ends` are the
+    lowest and the highest score of each cell, calibrated in the same way. `middle` is the position
+    of the cell's score between these two, 0 to 1, and `aside` the distance of the mean score of the
+    entry's own rows from that position, in the same unit.
 
-    Returns
-    -------
-    dict of str to float
-        Bounds for log_loss, brier_score, ks_error, auc and mean_score (the mean of all scores).
-        `edge` is the largest difference between outcomes and scores that the rows on one side of
-        a bin edge inside a cell can have.
+    The bounds are those of log_loss, brier_score, ks_error, auc and mean_score (the mean of all
+    scores). `edge` is the largest difference between outcomes and scores that the rows on one side
+    of a bin edge inside a cell can have.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> outcome, count = np.array([False, True]), np.array([6.0, 4.0])
     >>> rows = BinaryView(outcome, np.array([0.4, 0.4]), count=count)

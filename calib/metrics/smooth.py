@@ -24,14 +24,8 @@ def spread_on_grid(x: FloatArray, mass: FloatArray, n_steps: int) -> FloatArray:
 
     Sum and mean stay, and the sum of absolute masses does not grow.
 
-    Parameters
-    ----------
-    x : ndarray of shape (k,), in [0, 1]
-    n_steps : int
-        The grid is 0, 1/n_steps, ..., 1.
+    The grid is 0, 1/n_steps, ..., 1.
 
-    Examples
-    --------
     Masses of 4 at 0.25 and of 1 at 1:
 
     >>> import numpy as np
@@ -49,13 +43,8 @@ def spread_on_grid(x: FloatArray, mass: FloatArray, n_steps: int) -> FloatArray:
 def cosine_sums(grid: FloatArray) -> FloatArray:
     """Sums of mass times cos(pi k x) over a grid of [0, 1], for every wave k that the grid has.
 
-    Parameters
-    ----------
-    grid : ndarray of shape (m + 1,)
-        Masses at 0, 1/m, ..., 1.
+    `grid` has the masses at 0, 1/m, ..., 1.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> cosine_sums(np.array([0.0, 0.0, 3.0])).round(12)
     array([ 3., -3.,  3.])
@@ -72,18 +61,9 @@ def smooth_reflected(sums: FloatArray, bandwidth: float) -> FloatArray:
     exp(-(pi k bandwidth)^2 / 2): no image is left out, and a mass at an end, which is its own
     image, counts in full.
 
-    Parameters
-    ----------
-    sums : ndarray of shape (m + 1,)
-        Result of `cosine_sums`.
-    bandwidth : float
-        Standard deviation of the Gaussian; at least 3 steps of the grid, which then has all waves
-        that matter.
-
-    Returns
-    -------
-    ndarray of shape (m + 1,)
-        Density at 0, 1/m, ..., 1; its integral is the sum of the masses.
+    `sums` are those of `cosine_sums`. The bandwidth, the standard deviation of the Gaussian, is at
+    least 3 steps of the grid, which then has all waves that matter. The density is that at 0, 1/m,
+    ..., 1; its integral is the sum of the masses.
     """
     n_waves = min(len(sums), int(LARGEST_EXPONENT / (np.pi * bandwidth)) + 2)
     factor = np.exp(-0.5 * (np.pi * bandwidth * np.arange(n_waves)) ** 2)
@@ -95,8 +75,6 @@ def smooth_reflected(sums: FloatArray, bandwidth: float) -> FloatArray:
 def absolute_integral(values: FloatArray) -> float:
     """Integral over [0, 1] of the absolute value of the lines between values on a grid.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> absolute_integral(np.array([1.0, -1.0, 0.0]))
     0.5

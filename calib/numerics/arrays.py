@@ -17,8 +17,6 @@ CHUNK = 1 << 17
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """Return the array itself, locked against writing: results are shared.
 
-    Examples
-    --------
     >>> read_only(np.zeros(2)).flags.writeable
     False
     """
@@ -50,8 +48,6 @@ class Locked:
 def chunks(n: int, size: int = CHUNK) -> Iterator[slice]:
     """Parts of n rows whose temporaries stay in the processor's cache.
 
-    Examples
-    --------
     >>> [part.stop for part in chunks(200_000)]
     [131072, 262144]
     """
@@ -64,13 +60,8 @@ def thin_indices(y: FloatArray, most: int) -> IntArray:
     The curve is cut in equal runs; the first, the lowest and the highest point of each run stay,
     and so do both ends. A line drawn through them looks the same, and its extremes are exact.
 
-    Parameters
-    ----------
-    most : int
-        At least 6.
+    `most` is at least 6.
 
-    Examples
-    --------
     >>> y = np.zeros(10_000)
     >>> y[1234] = 5.0
     >>> keep = thin_indices(y, 300)
@@ -96,8 +87,6 @@ BLOCK = 131_072  # numbers whose temporaries stay in the processor's cache
 def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Slices of rows that together hold about 131,072 numbers.
 
-    Examples
-    --------
     >>> list(row_blocks(300, 1000))
     [slice(0, 131, None), slice(131, 262, None), slice(262, 300, None)]
     """

@@ -13,8 +13,6 @@ from calib.numerics.arrays import FloatArray
 def banded_times(banded: FloatArray, c: FloatArray) -> FloatArray:
     """Product of a symmetric matrix in lower banded storage and a vector.
 
-    Examples
-    --------
     >>> banded_times(np.array([[2.0, 2.0], [1.0, 0.0]]), np.array([1.0, 3.0]))
     array([5., 7.])
     """
@@ -26,13 +24,8 @@ def banded_factor(banded: FloatArray) -> FloatArray:
 
     LAPACK itself: SciPy's checks would take longer than the work on such small matrices.
 
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the matrix is not positive definite.
+    Raises numpy.linalg.LinAlgError if the matrix is not positive definite.
 
-    Examples
-    --------
     >>> banded_solve(banded_factor(np.array([[2.0, 2.0], [1.0, 0.0]])), np.array([3.0, 3.0]))
     array([1., 1.])
     """
@@ -50,8 +43,6 @@ def banded_solve(factor: FloatArray, right: FloatArray) -> FloatArray:
 def dense(banded: FloatArray) -> FloatArray:
     """The whole of a symmetric matrix in lower banded storage.
 
-    Examples
-    --------
     >>> dense(np.array([[2.0, 2.0], [1.0, 0.0]]))
     array([[2., 1.],
            [1., 2.]])
@@ -85,13 +76,8 @@ def inverse_band(factor: FloatArray) -> FloatArray:
 def gram_products(basis: csr_array, bands: int) -> csr_array:
     """Matrix from row weights w to basis' diag(w) basis, the diagonals stacked: (bands * k, m).
 
-    Parameters
-    ----------
-    basis : sparse array of shape (m, k)
-        The entries of a row lie within `bands` neighbouring columns.
+    The entries of a row of the basis, of shape (m, k), lie within `bands` neighbouring columns.
 
-    Examples
-    --------
     >>> basis = csr_array(np.array([[1.0, 2.0], [0.0, 3.0]]))
     >>> (gram_products(basis, 2) @ np.ones(2)).reshape(2, 2)
     array([[ 1., 13.],

@@ -102,17 +102,8 @@ class Bins(Locked):
 def bin_cells(cells: Cells, n_bins: int, strategy: Strategy) -> Bins:
     """Cut cells into bins and sum each; costs O(bins log cells) once the prefix sums are there.
 
-    Parameters
-    ----------
-    n_bins : int
-        At least 1. Ignored by the strategy "fd", which finds its own.
-    strategy : {"uniform", "quantile", "fd"}
-        See `bin_edges`.
-
-    Raises
-    ------
-    ValueError
-        If `n_bins` or `strategy` is not allowed.
+    For the strategies see `bin_edges`; "fd" finds its own number of bins. Raises ValueError if
+    `n_bins` or `strategy` is not allowed.
     """
     return bin_between(cells, bin_edges(cells, n_bins, strategy))
 
@@ -151,15 +142,8 @@ def bin_edges(cells: Cells, n_bins: int, strategy: Strategy) -> FloatArray:
     ``numpy.histogram_bin_edges(s, "fd")`` (Freedman and Diaconis) with these quantiles, from the
     lowest to the highest score, at most 10,000 bins.
 
-    Returns
-    -------
-    ndarray of shape (b + 1,)
-        Increasing; b is at most `n_bins`, but for "fd".
-
-    Raises
-    ------
-    ValueError
-        If `n_bins` is not a whole number above 0, or the strategy is not one of the three.
+    The edges increase. There are at most `n_bins` bins, except for "fd". Raises ValueError if
+    `n_bins` is not a whole number above 0, or the strategy is not one of the three.
     """
     if operator.index(n_bins) < 1:
         raise ValueError(f"n_bins must be at least 1, got {n_bins}.")
@@ -179,8 +163,6 @@ def bin_starts(score: FloatArray, edges: FloatArray) -> IntArray:
 
     Bins are right-closed: a score's bin is the number of interior edges below it.
 
-    Examples
-    --------
     >>> bin_starts(np.array([0.0, 0.5, 0.7]), np.array([0.0, 0.5, 1.0]))
     array([0, 2, 3])
     """
@@ -195,16 +177,8 @@ def quantiles(cells: Cells, level: FloatArray) -> FloatArray:
     method "averaged_inverted_cdf", without unfolding the rows. Neither the unit of the weights
     matters nor whether a weight of 2 is two rows, which is not so of NumPy's default.
 
-    Parameters
-    ----------
-    level : ndarray of shape (q,), in [0, 1]
+    See Hyndman and Fan 1996, doi:10.1080/00031305.1996.10473566, definition 2.
 
-    References
-    ----------
-    Hyndman and Fan 1996, doi:10.1080/00031305.1996.10473566, definition 2.
-
-    Examples
-    --------
     >>> from calib.core.cells import ScoreCells
     >>> quantiles(ScoreCells.from_arrays([0, 1, 1], [0.2, 0.4, 0.8], [2, 1, 1]), np.array([0.5]))
     array([0.3])
@@ -248,12 +222,8 @@ N_BARS = 50
 def score_histogram(score: FloatArray, weight: FloatArray) -> FloatArray:
     """Weight of the scores in 50 equal, right-closed intervals of [0, 1].
 
-    Parameters
-    ----------
-    score : ndarray of shape (k,), increasing, in [0, 1]
+    The scores increase.
 
-    Examples
-    --------
     >>> score_histogram(np.array([0.0, 0.01, 0.99]), np.array([1.0, 2.0, 4.0]))[[0, 1, -1]]
     array([3., 0., 4.])
     """

@@ -50,23 +50,11 @@ def fit_bounded(
 ) -> FloatArray:
     """Minimise loss(design c) + c' ridge c / 2 over c >= least.
 
-    Parameters
-    ----------
-    design : ndarray of shape (m, k)
-    ridge : ndarray of shape (k, k)
-        Symmetric. It makes the solution unique if the design does not.
-    least : ndarray of shape (k,)
-        Minus infinity for a free coefficient.
-    start : ndarray of shape (k,)
-        Within the bounds.
+    The design has shape (m, k). The ridge is symmetric; it makes the solution unique if the design
+    does not. `least` is minus infinity for a free coefficient, and `start` lies within the bounds.
+    See Bertsekas 1982, "Projected Newton methods for optimization problems with simple
+    constraints", doi:10.1137/0320018.
 
-    References
-    ----------
-    Bertsekas 1982, "Projected Newton methods for optimization problems with simple constraints",
-    doi:10.1137/0320018.
-
-    Examples
-    --------
     >>> design, none = np.eye(2), np.zeros((2, 2))
     >>> loss = log_loss(np.array([4.0, 4.0]), np.array([1.0, 3.0]))
     >>> fit_bounded(design, loss, none, np.zeros(2), np.ones(2)).round(6)  # ln 3, if it may
@@ -124,16 +112,9 @@ def increasing_coefficients(problem: PenalizedLogistic, lam: float, free: FloatA
     A spline whose B-spline coefficients do not fall does not fall either. (The natural ends keep
     this: the two end coefficients that they replace lie beyond their neighbours.)
 
-    Parameters
-    ----------
-    problem : PenalizedLogistic
-        On the basis of a NaturalSpline.
-    free : ndarray of shape (k,)
-        Coefficients of the fit without the constraint. They are returned if they do not fall.
-
-    References
-    ----------
-    Ramsay 1988, "Monotone regression splines in action", doi:10.1214/ss/1177012761.
+    `problem` is on the basis of a NaturalSpline. `free` are the coefficients of the fit without the
+    constraint. They are returned if they do not fall. See Ramsay 1988, "Monotone regression splines
+    in action", doi:10.1214/ss/1177012761.
     """
     steps = np.diff(free)
     if (steps >= 0.0).all():

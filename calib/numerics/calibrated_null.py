@@ -28,12 +28,8 @@ def null_standard_deviation(cells: Cells) -> float:
 def supremum_survival(x: float) -> float:
     """P(sup |B| > x) for Brownian motion B on [0, 1].
 
-    References
-    ----------
-    Feller 1971, An Introduction to Probability Theory II, X.5.
+    See Feller 1971, An Introduction to Probability Theory II, X.5.
 
-    Examples
-    --------
     >>> round(supremum_survival(2.2414027276), 10)
     0.05
     """
@@ -51,8 +47,6 @@ def supremum_by_cluster(x: float, n_clusters: int) -> float:
 
     NaN of one cluster.
 
-    Examples
-    --------
     >>> round(supremum_by_cluster(2.2414027276, 100_000), 3)
     0.05
     >>> round(supremum_by_cluster(2.2414027276, 10), 2)
@@ -66,12 +60,8 @@ def supremum_by_cluster(x: float, n_clusters: int) -> float:
 def range_survival(x: float) -> float:
     """P(max B - min B > x) for Brownian motion B on [0, 1].
 
-    References
-    ----------
-    Feller 1951, doi:10.1214/aoms/1177729589.
+    See Feller 1951, doi:10.1214/aoms/1177729589.
 
-    Examples
-    --------
     >>> round(range_survival(2.4977), 3)
     0.05
     """
@@ -87,8 +77,6 @@ def range_survival(x: float) -> float:
 def supremum_quantile(level: float) -> float:
     """x with P(sup |B| <= x) = level.
 
-    Examples
-    --------
     >>> round(supremum_quantile(0.95), 4)
     2.2414
     """
@@ -120,13 +108,8 @@ def few_scores(cells: Cells) -> bool:
 def simulated_differences(cells: Cells, random_state: int) -> FloatArray:
     """Cumulative differences of outcomes y ~ Bernoulli(s).
 
-    Returns
-    -------
-    ndarray of shape (k + 1, 4999)
-        Each column is one draw, beginning with 0.
+    Each of the 4,999 columns is one draw, beginning with 0.
 
-    Examples
-    --------
     >>> from calib.core.cells import ScoreCells
     >>> cells = ScoreCells.from_arrays([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5])
     >>> simulated_differences(cells, 0).std(axis=1).round(2)
@@ -142,8 +125,6 @@ def simulated_differences(cells: Cells, random_state: int) -> FloatArray:
 def simulated_p(observed: float, simulated: FloatArray) -> float:
     """How often as large a statistic was drawn, the observed one among the draws.
 
-    Examples
-    --------
     >>> simulated_p(2.0, np.array([1.0, 2.0, 3.0]))
     0.75
     """

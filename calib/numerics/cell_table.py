@@ -92,25 +92,12 @@ def count_rows(
 ) -> CellTable:
     """Count rows by stratum, score and outcome.
 
-    Parameters
-    ----------
-    score : ndarray of shape (n,), in [0, 1]
-    stratum : ndarray of int, shape (n,), optional
-        0, 1, ... Default: all rows are of stratum 0.
-    max_scores : int
-        If there are at most this many distinct scores, every cell is one score. Otherwise scores
-        are grouped in the cells of the grid, and cells with too many rows are cut in 64 parts.
-    cut : ndarray of int, optional
-        Keys of the cells to cut, if they are known: `cut_cells` of another table.
+    Up to `max_scores` distinct scores, every cell is one score. Otherwise scores are grouped in the
+    cells of the grid, and cells with too many rows are cut in 64 parts; `cut` are the keys of these
+    cells if they are known (`cut_cells` of another table). Strata are 0, 1, ...; by default all
+    rows are of stratum 0. The table is sorted by stratum, key and outcome, and does not depend on
+    the order of the rows, to the last bit.
 
-    Returns
-    -------
-    CellTable
-        Sorted by stratum, key and outcome. It does not depend on the order of the rows, to the last
-        bit.
-
-    Examples
-    --------
     >>> table = count_rows(np.array([0.7, 0.2, 0.7]), np.array([True, False, True]), max_scores=10)
     >>> table.low, table.outcome, table.rows
     (array([0.2, 0.7]), array([False,  True]), array([1, 2]))

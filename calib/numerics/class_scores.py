@@ -26,8 +26,6 @@ def log_scores(scores: FloatArray) -> FloatArray:
 def softmax(eta: FloatArray) -> FloatArray:
     """Softmax of each row, written over the argument.
 
-    Examples
-    --------
     >>> softmax(np.array([[0.0, 1000.0], [3.0, 3.0]]))
     array([[0. , 1. ],
            [0.5, 0.5]])
@@ -46,14 +44,8 @@ def fit_inverse_temperature(
     The likelihood is concave in 1/T. From the fit of a sample two or three passes over all rows
     are enough. T stays within 0.01 and 100: beyond, the function is a step or flat.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n, m)
-        Rows that sum to 1.
-    weight : ndarray of shape (n,) or None
+    Rows of scores sum to 1.
 
-    Examples
-    --------
     Three of four rows at 0.9 are positive, one is not: softened to 3/4.
 
     >>> scores = np.array([[0.9, 0.1]] * 4)
@@ -117,22 +109,9 @@ def _derivatives(
 def divide_by_sum(calibrated: FloatArray, scores: FloatArray) -> FloatArray:
     """One-vs-rest: divide each calibrated row by its sum; a row of zeros keeps its scores.
 
-    Parameters
-    ----------
-    calibrated, scores : ndarray of shape (n, m)
-        At least 0. Rows of `scores` need not sum to 1.
+    Entries are at least 0, and rows of `scores` need not sum to 1. A row that is zero in both is
+    even. See Lucena 2018, "Spline-based probability calibration", Algorithm 3, arXiv:1809.07751.
 
-    Returns
-    -------
-    ndarray of shape (n, m)
-        Rows sum to 1; a row that is zero in both is even.
-
-    References
-    ----------
-    Lucena 2018, "Spline-based probability calibration", Algorithm 3, arXiv:1809.07751.
-
-    Examples
-    --------
     >>> divide_by_sum(np.array([[0.3, 0.3], [0.0, 0.0]]), np.array([[0.7, 0.3], [0.2, 0.8]]))
     array([[0.5, 0.5],
            [0.2, 0.8]])
@@ -150,19 +129,8 @@ FEW = 5
 def leading_classes(scores: FloatArray, n_first: int) -> IntArray:
     """The classes with the largest scores of each row; equal scores rank by lower class index.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n, m), in [0, 1]
-    n_first : int
-        From 1 to m.
+    The first column has the largest; `n_first` is from 1 to the number of classes.
 
-    Returns
-    -------
-    ndarray of shape (n, n_first)
-        The largest first.
-
-    Examples
-    --------
     >>> leading_classes(np.array([[0.2, 0.4, 0.4], [0.5, 0.2, 0.3]]), 2)
     array([[1, 2],
            [0, 2]])
@@ -186,21 +154,8 @@ def binary_problem(
 ) -> tuple[FloatArray, BoolArray]:
     """Score and outcome of one binary view of a score matrix.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n, m), in [0, 1]
-    kind : {"class", "top", "within"}
-    index : int
-        The class, or r of top-r and within-top-r.
-
-    Returns
-    -------
-    score : ndarray of shape (n,), in [0, 1]
-    outcome : ndarray of bool, shape (n,)
-
-    References
-    ----------
-    Gupta et al. 2021, "Calibration of neural networks using splines", arXiv:2006.12800.
+    The kind is "class", "top" or "within"; the index is the class, or r of top-r and within-top-r.
+    See Gupta et al. 2021, "Calibration of neural networks using splines", arXiv:2006.12800.
     """
     if kind == "class":
         return np.ascontiguousarray(scores[:, index]), label == index

@@ -25,18 +25,9 @@ def cluster_squares(
 ) -> tuple[FloatArray, FloatArray]:
     """Squared sums of each cluster's rows in each part, added up by part.
 
-    Parameters
-    ----------
-    part, group : ndarray of int, shape (n,)
-        Part and cluster of each row.
+    `part` and `group` are the part and the cluster of each row. The second array says how many
+    clusters have rows in the part.
 
-    Returns
-    -------
-    squares, n_clusters : ndarray of shape (n_parts,)
-        The sums, and how many clusters have rows in the part.
-
-    Examples
-    --------
     >>> part, group = np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])
     >>> cluster_squares(np.array([1.0, 2.0, 5.0, 7.0]), part, group, 2)
     (array([34., 49.]), array([2., 1.]))
@@ -53,25 +44,10 @@ def mean_design_effects(
 ) -> FloatArray:
     """How many times as much as with independent rows each part's mean varies, at least once.
 
-    Parameters
-    ----------
-    residual : ndarray of shape (n,)
-        Weight times (value - mean of the part) of each row.
-    group : ndarray of int, shape (n,), or None
-        None: rows are independent, and the result is 1 for every part.
+    The residual of a row is its weight times (value - mean of the part). Without groups the result
+    is 1. A part that shows no spread, or has one cluster, takes the mean of the others; 1 if there
+    are none. See Kish 1965, Survey Sampling.
 
-    Returns
-    -------
-    ndarray of shape (n_parts,)
-        A part that shows no spread, or has one cluster, takes the mean of the others; 1 if there
-        are none.
-
-    References
-    ----------
-    Kish 1965, Survey Sampling.
-
-    Examples
-    --------
     >>> residual = np.repeat([1.0, -1.0, 1.0, -1.0], 3)
     >>> mean_design_effects(residual, np.zeros(12, int), np.arange(12) // 3, 1).round(1)
     array([4.])
@@ -103,19 +79,8 @@ def curve_design_effect(
     residuals of the best non-decreasing curve are summed by group and tenth of the rows, and what
     is linear over the tenths is taken away. Rows repeated k times as a group give exactly k.
 
-    Parameters
-    ----------
-    cells : Cells
-        Cells of the rows.
-    score, outcome, weight, weight_sq : ndarray of shape (n,)
-        The rows, with their weights and squared weights; or entries, with the sums over their rows.
-    group : ndarray of int, shape (n,)
-        From 0.
-
-    Returns
-    -------
-    float
-        At least 1.
+    The arrays are the rows and `cells` their cells; or they are entries, with sums over their rows.
+    Groups are numbered from 0.
     """
     buckets = into_buckets(cells.score, cells.weight, cells.positive)
     curve = pool_adjacent_violators(buckets.positive / buckets.weight, buckets.weight)
@@ -169,22 +134,12 @@ def design_effect(
     judged from pairs of different clusters, whose products are unbiased (Satterthwaite's second
     order).
 
-    Parameters
-    ----------
-    sums : ndarray of shape (g, d)
-        Sum over the rows of each cluster; rows of zeros do no harm.
-    products : ndarray of shape (d, d)
-        Sum over the rows of z_i z_i'.
-    scale : ndarray of shape (d, d)
-        Covariance of z that the statistic takes for granted, positive definite.
+    `sums`, of shape (g, d), has the sum over the rows of each cluster; rows of zeros do no harm.
+    `products` is the sum over the rows of z_i z_i', and `scale` the covariance of z that the
+    statistic takes for granted, positive definite. See Rao and Scott 1984,
+    doi:10.1214/aos/1176346391; Thomas and Rao 1987, Journal of the American Statistical Association
+    82, 630-636 (F in place of chi-square).
 
-    References
-    ----------
-    Rao and Scott 1984, doi:10.1214/aos/1176346391; Thomas and Rao 1987, Journal of the American
-    Statistical Association 82, 630-636 (F in place of chi-square).
-
-    Examples
-    --------
     Fifty pairs of equal rows vary twice as much as a hundred rows do.
 
     >>> pairs = np.tile([[1.0], [-1.0]], (25, 1))
@@ -211,8 +166,6 @@ PRIOR = 20.0
 def unit_sums(values: FloatArray, group: IntArray | None) -> FloatArray:
     """Sum over each cluster of rows, or the rows themselves if there are no clusters.
 
-    Examples
-    --------
     >>> unit_sums(np.array([1.0, 2.0, 4.0]), np.array([0, 0, 7]))
     array([3., 4.])
     """
@@ -226,13 +179,8 @@ def freedom(units: FloatArray, multiplicity: FloatArray | None = None) -> float:
 
     One less than the number of equal squares that vary as much, (sum u^2)^2 / sum u^4.
 
-    Parameters
-    ----------
-    multiplicity : ndarray of shape (n,), optional
-        Rows that share each unit equally; 1 each if None.
+    `multiplicity` is the number of rows that share each unit equally, 1 each if None.
 
-    Examples
-    --------
     >>> freedom(np.array([1.0, -1.0, 1.0])), freedom(np.array([100.0, 1.0, -1.0])) < 0.01
     (2.0, True)
     """
@@ -248,13 +196,8 @@ def freedom(units: FloatArray, multiplicity: FloatArray | None = None) -> float:
 def cluster_effect(values: FloatArray, units: FloatArray) -> float:
     """How many times as much as independent rows the clusters' sums vary.
 
-    Parameters
-    ----------
-    values, units : ndarray
-        Contributions of the rows, of mean 0, and their `unit_sums`.
+    `values` are the contributions of the rows, of mean 0, and `units` their `unit_sums`.
 
-    Examples
-    --------
     >>> values = np.repeat([1.0, -1.0], 50)
     >>> round(cluster_effect(values, unit_sums(values, np.arange(100) // 2)), 2)
     2.02
@@ -270,21 +213,11 @@ def squared_half_width(
 ) -> float:
     """Scale of an interval, in units of the variance from a model of independent rows.
 
-    Parameters
-    ----------
-    ratio : float
-        Variance that the rows show, over that of the model.
-    effect : float
-        `cluster_effect`; clusters are taken to add spread, never to remove it.
-    freedom : float
-        Degrees of freedom that the data's variance has; the model's counts for 20.
+    `ratio` is the variance that the rows show over that of the model, with `freedom` degrees of
+    freedom; the model's variance counts for 20. `effect` is the `cluster_effect`; clusters are
+    taken to add spread, never to remove it. See Smyth 2004, doi:10.2202/1544-6115.1027 (moderated
+    t).
 
-    References
-    ----------
-    Smyth 2004, doi:10.2202/1544-6115.1027 (moderated t).
-
-    Examples
-    --------
     >>> round(squared_half_width(4.0, 1.0, 1e9, 0.95) ** 0.5, 2)
     3.92
     >>> round(squared_half_width(4.0, 1.0, 0.0, 0.95) ** 0.5, 2)

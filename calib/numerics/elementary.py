@@ -72,8 +72,6 @@ def _horner(z: Any, series: tuple[float, ...]) -> Any:
 def log(x: FloatArray) -> FloatArray:
     """Natural logarithm of numbers above 0.
 
-    Examples
-    --------
     >>> log(np.array([1e-300, 0.5, 1.0])).round(1)
     array([-690.8,   -0.7,    0. ])
     """
@@ -83,8 +81,6 @@ def log(x: FloatArray) -> FloatArray:
 def exp(x: FloatArray) -> FloatArray:
     """e^x, where x is first brought to [-745, 709].
 
-    Examples
-    --------
     >>> exp(np.array([-1000.0, 0.0, 1.0])).round(6)
     array([0.      , 1.      , 2.718282])
     """

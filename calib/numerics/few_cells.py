@@ -32,15 +32,8 @@ def into_buckets(
 ) -> Buckets:
     """Sum cells into at most about `most` buckets. If there are few cells, nothing changes.
 
-    Parameters
-    ----------
-    x : ndarray of shape (k,)
-        Position of each cell, not decreasing.
-    most : int
-        At least 2.
+    `x`, the position of each cell, does not decrease. `most` is at least 2.
 
-    Examples
-    --------
     >>> ones = np.ones(10)
     >>> into_buckets(np.arange(10.0), ones, ones, 4).x
     array([2., 7.])
@@ -62,15 +55,8 @@ def bucket_starts(x: FloatArray, weight: FloatArray, most: int) -> IntArray:
     Half of the cuts are even on the axis, half hold equal weight: a tail is not lumped together and
     neither is a peak.
 
-    Parameters
-    ----------
-    x : ndarray of shape (k,)
-        Position of each cell, not decreasing.
-    most : int
-        At least 2.
+    `x`, the position of each cell, does not decrease. `most` is at least 2.
 
-    Examples
-    --------
     >>> bucket_starts(np.linspace(0.0, 1.0, 100), np.ones(100), 4)
     array([ 0, 50])
     """
@@ -125,8 +111,6 @@ def cell_runs(cells: Cells, most: int = 8192) -> CellRuns:
     while there is room, at thousandths of the score and at the points that a curve is drawn by.
     What lies within a run is not known: a consistency band counts its rows at their mean score.
 
-    Examples
-    --------
     >>> from calib.core.cells import ScoreCells
     >>> rng = np.random.default_rng(0)
     >>> score = rng.random(50_000)

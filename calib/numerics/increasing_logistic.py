@@ -36,8 +36,6 @@ def platt_targets(positive: FloatArray, weight: FloatArray) -> FloatArray:
     A positive counts as (N+ + 1)/(N+ + 2), a negative as 1/(N- + 2): the posterior mean of a
     label under a uniform prior, so that no fit runs away on separated classes.
 
-    Examples
-    --------
     >>> platt_targets(np.array([0.0, 2.0]), np.array([2.0, 2.0]))
     array([0.5, 1.5])
     """
@@ -65,16 +63,10 @@ def fit_increasing(
     fewer columns that need no negative slope. If no column deserves a positive slope, the fit is
     the constant base rate, also where `intercept` is False.
 
-    Parameters
-    ----------
-    columns : callable
-        Some scores to the increasing functions of them, one array each.
-    smooth : bool
-        Whether to fit Platt's targets. They are always used if the columns separate the
-        classes, since no finite fit to the outcomes exists then.
+    `columns` turns some scores into the increasing functions of them, one array each. If `smooth`
+    is True, Platt's targets are fitted. They always are if the columns separate the classes, since
+    no finite fit to the outcomes exists then.
 
-    Examples
-    --------
     >>> score = np.array([0.0, 1.0])
     >>> fit = fit_increasing(score, lambda s: [s], np.array([1.0, 3.0]), np.full(2, 4.0))
     >>> np.exp(fit.slopes).round(6), fit.constant

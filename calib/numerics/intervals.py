@@ -21,8 +21,6 @@ def check_level(confidence_level: float) -> None:
 def upper_end(confidence_level: float) -> float:
     """Level of the quantile at the upper end of a two-sided interval.
 
-    Examples
-    --------
     >>> upper_end(0.9)
     0.95
     """
@@ -33,8 +31,6 @@ def upper_end(confidence_level: float) -> float:
 def normal_quantile(confidence_level: float) -> float:
     """Half-width, in standard deviations, of a two-sided normal interval.
 
-    Examples
-    --------
     >>> round(normal_quantile(0.95), 4)
     1.96
     """
@@ -46,24 +42,9 @@ def wilson_interval(
 ) -> tuple[FloatArray, FloatArray]:
     """Wilson score interval of a binomial rate.
 
-    Parameters
-    ----------
-    rate : ndarray of shape (b,), in [0, 1]
-    n : ndarray of shape (b,)
-        Number of rows, or the effective number if rows have weights or clusters.
-    confidence_level : float
-        In (0, 1).
+    `n` is the number of rows, or the effective number if rows have weights or clusters. See Wilson
+    1927, doi:10.1080/01621459.1927.10502953.
 
-    Returns
-    -------
-    low, high : ndarray of shape (b,), in [0, 1]
-
-    References
-    ----------
-    Wilson 1927, doi:10.1080/01621459.1927.10502953.
-
-    Examples
-    --------
     >>> low, high = wilson_interval(np.array([0.0, 0.5]), np.array([10.0, 10.0]), 0.95)
     >>> low.round(4), high.round(4)
     (array([0.    , 0.2366]), array([0.2775, 0.7634]))
@@ -88,27 +69,11 @@ def mean_interval(
     A few large losses make a sample mean and its standard error rise together: plus and minus the
     same distance would miss high truths far more often than low ones.
 
-    Parameters
-    ----------
-    residual : ndarray of shape (n,)
-        Weight times (value - mean) of each row, or its sum over each cluster.
-    confidence_level : float
-        In (0, 1).
-    multiplicity : ndarray of shape (n,), optional
-        Rows that share each residual equally; 1 each if None.
-
-    Returns
-    -------
-    low, high : float
-        NaN where fewer than two residuals show no spread.
-
-    References
-    ----------
-    Hall 1992, "On the removal of skewness by transformation",
+    The residual of a row is its weight times (value - mean), or the sum of these over each cluster;
+    `multiplicity` rows share it equally, 1 each if None. The bounds are NaN where fewer than two
+    residuals show no spread. See Hall 1992, "On the removal of skewness by transformation",
     doi:10.1111/j.2517-6161.1992.tb01876.x.
 
-    Examples
-    --------
     >>> even, skewed = np.array([-1.0, 1.0] * 50), np.array([-0.25] * 80 + [1.0] * 20)
     >>> np.round(mean_interval(0.0, even, 100.0, 0.95), 3).tolist()
     [-0.199, 0.199]
@@ -152,21 +117,10 @@ def profile_bounds(
 ) -> tuple[float, float]:
     """The slopes at which the log-likelihood, highest over all intercepts, has fallen by `drop`.
 
-    Parameters
-    ----------
-    x, positive, weight : ndarray of shape (k,)
-        As of `calib.numerics.logistic.fit_logistic`, besides a constant.
-    slope, error : float
-        Where the likelihood is highest, and the slope's standard error.
-    drop : float
-        Greater than 0.
+    `x`, `positive` and `weight` are those of `calib.numerics.logistic.fit_logistic`, without its
+    constant. `slope` is where the likelihood is highest, and `error` its standard error; `drop` is
+    above 0. See Venzon and Moolgavkar 1988, doi:10.2307/2347496.
 
-    References
-    ----------
-    Venzon and Moolgavkar 1988, doi:10.2307/2347496.
-
-    Examples
-    --------
     Two cells: the slope is the log odds ratio, here of 8 in 10 against 2 in 10.
 
     >>> positive, weight = np.array([2.0, 8.0]), np.array([10.0, 10.0])
@@ -212,17 +166,9 @@ def holm(p_value: FloatArray) -> FloatArray:
     """Holm's adjusted p-values: reject where they are below alpha, and the chance of even one false
     rejection is at most alpha, however the tests depend on each other.
 
-    Parameters
-    ----------
-    p_value : ndarray of shape (m,)
-        NaN if there is no test. Such entries stay NaN and do not count.
+    An entry is NaN if there is no test. It stays NaN and does not count. See Holm 1979,
+    https://www.jstor.org/stable/4615733.
 
-    References
-    ----------
-    Holm 1979, https://www.jstor.org/stable/4615733.
-
-    Examples
-    --------
     >>> holm(np.array([0.01, 0.04, 0.03]))
     array([0.03, 0.06, 0.06])
     """

@@ -15,8 +15,6 @@ BUCKETS = 65_536
 def pool_adjacent_violators(rate: FloatArray, weight: FloatArray) -> FloatArray:
     """Non-decreasing weighted least-squares fit to `rate`, one value per cell, in the cells' order.
 
-    Examples
-    --------
     >>> pool_adjacent_violators(np.array([0.0, 1.0, 0.0, 1.0]), np.ones(4))
     array([0. , 0.5, 0.5, 1. ])
     """
@@ -26,8 +24,6 @@ def pool_adjacent_violators(rate: FloatArray, weight: FloatArray) -> FloatArray:
 def increasing_blocks(rate: FloatArray, weight: FloatArray) -> NDArray[np.intp]:
     """Edges of the blocks of that fit: block b is the cells edges[b] to edges[b + 1] - 1.
 
-    Examples
-    --------
     >>> increasing_blocks(np.array([0.0, 1.0, 0.0, 1.0]), np.ones(4))
     array([0, 1, 3, 4])
     """
@@ -45,13 +41,6 @@ def isotonic_steps(
     would reach with all negatives first. Where that corner is above the minorant of the buckets,
     no edge can be inside, and the bucket is kept whole. The result is exact.
 
-    Parameters
-    ----------
-    score, positive, weight : ndarray of shape (n,)
-        Scores in [0, 1], in any order, and with ties.
-
-    Examples
-    --------
     >>> score, positive = np.array([0.9, 0.1, 0.4, 0.6]), np.array([1.0, 0.0, 1.0, 0.0])
     >>> isotonic_steps(score, positive, np.ones(4))
     (array([0.1, 0.4, 0.9]), array([0.1, 0.6, 0.9]), array([0. , 0.5, 1. ]), array([1., 2., 1.]))
@@ -65,8 +54,6 @@ def steps_of_cells(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Isotonic regression of cells, that is of distinct scores in increasing order.
 
-    Examples
-    --------
     >>> score, positive = np.array([0.1, 0.4, 0.6, 0.9]), np.array([0.0, 1.0, 0.0, 1.0])
     >>> steps_of_cells(score, positive, np.ones(4))
     (array([0.1, 0.4, 0.9]), array([0.1, 0.6, 0.9]), array([0. , 0.5, 1. ]), array([1., 2., 1.]))
@@ -160,27 +147,12 @@ def upper_steps(x: FloatArray, y: FloatArray, ends: Places) -> tuple[Places, Flo
     A running maximum serves all places of a block. It rises at few a, and where a further block is
     pooled no other a can matter: the slope to its end is lower, so it touches P further left.
 
-    Parameters
-    ----------
-    x, y : ndarray of shape (k + 1,)
-        Prefix sums of weight and of positive weight, from 0.
-    ends : ndarray of int, shape (b + 1,)
-        Edges of the blocks of the isotonic fit, as of `increasing_blocks`.
+    `x` and `y` are the prefix sums of weight and of positive weight, from 0, and `ends` the edges
+    of the blocks, as of `increasing_blocks`. Of the result (first, value), the fit is ``value[i]``
+    from place ``first[i]`` to the place before ``first[i + 1]``; it increases, and ends at 1. See
+    Vovk, Petej, Fedorova 2015, "Large-scale probabilistic predictors with and without guarantees of
+    validity", arXiv:1511.00213.
 
-    Returns
-    -------
-    first : ndarray of int, shape (u,)
-    value : ndarray of shape (u,)
-        The fit is ``value[i]`` from place ``first[i]`` to the place before ``first[i + 1]``; it
-        increases, and ends at 1.
-
-    References
-    ----------
-    Vovk, Petej, Fedorova 2015, "Large-scale probabilistic predictors with and without guarantees
-    of validity", arXiv:1511.00213.
-
-    Examples
-    --------
     Scores with outcomes 0 and 1: a new 1 at or below the first score joins its 0.
 
     >>> upper_steps(np.array([0.0, 1.0, 2.0]), np.array([0.0, 0.0, 1.0]), np.array([0, 1, 2]))
@@ -225,21 +197,10 @@ def shrink_certain(rate: FloatArray, weight: FloatArray, base_rate: float) -> Fl
     0, 1 / (1 - b) for a rate of 1. The results, 1 / (n + 1 / b) and 1 - 1 / (n + 1 / (1 - b)), are
     Laplace's rule of succession where b = 1/2, and never beyond b.
 
-    Parameters
-    ----------
-    rate, weight : ndarray of shape (b,)
-        Observed rates, and the weight of the rows of each.
-    base_rate : float
-        In (0, 1).
+    See Cestnik 1990, "Estimating probabilities: a crucial task in machine learning", ECAI.
+    Zadrozny, Elkan 2001, "Obtaining calibrated probability estimates from decision trees and naive
+    Bayesian classifiers", ICML; they choose m by m b, too (10 there).
 
-    References
-    ----------
-    Cestnik 1990, "Estimating probabilities: a crucial task in machine learning", ECAI. Zadrozny,
-    Elkan 2001, "Obtaining calibrated probability estimates from decision trees and naive Bayesian
-    classifiers", ICML; they choose m by m b, too (10 there).
-
-    Examples
-    --------
     >>> import numpy as np
     >>> shrink_certain(np.array([0.0, 0.2, 1.0]), np.array([8.0, 5.0, 1.0]), 0.5).round(3)
     array([0.1  , 0.2  , 0.667])

@@ -49,16 +49,10 @@ def fit_logistic(
     distinct, so rows may be passed as they come. Many cells are first fitted in groups, which
     are nearly exact where the columns rise together; the steps after that read every cell.
 
-    Parameters
-    ----------
-    features : ndarray of shape (k, d), or callable
-        For an intercept make the first column ones. A callable gets a slice of the cells and
-        returns their features, shape (d, cells of the slice).
-    positive, weight : ndarray of shape (k,)
-        0 <= positive <= weight; a fractional share (Platt's targets) is allowed.
+    For an intercept make the first column of the features, of shape (k, d), ones. A callable gets a
+    slice of the cells and returns their features, of shape (d, cells of the slice). 0 <= positive
+    <= weight; a fractional share (Platt's targets) is allowed.
 
-    Examples
-    --------
     Two cells and two coefficients: the fit is exact, and the slope is the log odds ratio.
 
     >>> features = np.array([[1.0, 0.0], [1.0, 1.0]])
@@ -90,14 +84,8 @@ def _maximise(
 
     In them log-scores that hardly vary no longer drown in the intercept.
 
-    Returns
-    -------
-    found : LogisticFit
-        ``inv(basis) @ found.coefficients`` are the coefficients of the columns that were `kept`.
-    basis : ndarray
-    kept : list of int
-    d : int
-        Number of columns.
+    ``inv(basis) @ found.coefficients`` are the coefficients of the columns that were `kept`, of d
+    in all.
     """
     if len(weight) > MIN_GROUPED:
         groups = _grouped(features, positive, weight)

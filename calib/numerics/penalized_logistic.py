@@ -115,14 +115,8 @@ def fit_logistic(
 ) -> LogisticFit:
     """Newton's method with step halving.
 
-    Parameters
-    ----------
-    lam : float
-        Weight of the penalty, above 0.
-    start : ndarray of shape (k,)
-        Coefficients to start from.
-    tolerance : float
-        Newton's decrement at which to stop, relative to the total weight.
+    `lam`, the weight of the penalty, is above 0. The search ends at this Newton's decrement,
+    relative to the total weight.
     """
     c, f = start, problem.basis @ start
     p, value = _state(problem, lam, c, f)
@@ -160,10 +154,8 @@ def leave_out(problem: PenalizedLogistic, fit: LogisticFit) -> LeftOut:
     as many as tell what one independent row tells. Rows of one cell and outcome share their loss,
     so that nothing depends on the order of the rows and no random folds are drawn.
 
-    References
-    ----------
-    Rad and Maleki 2020, "A scalable estimate of the out-of-sample prediction error via approximate
-    leave-one-out cross-validation", arXiv:1801.10243.
+    See Rad and Maleki 2020, "A scalable estimate of the out-of-sample prediction error via
+    approximate leave-one-out cross-validation", arXiv:1801.10243.
     """
     f, t = fit.value, problem.t
     odds, _ = _exponential(f)

@@ -36,28 +36,10 @@ def calibrated_rate_interval(
     Exact (Poisson-binomial) for bins of up to 1,000 rows of equal weight, and for larger ones of
     few positives or few negatives; normal for others and where weights differ.
 
-    Parameters
-    ----------
-    bins : Bins
-        Of these cells.
-    confidence_level : float
-        In (0, 1).
-    simultaneous : bool
-        Whether the bins are to lie in their intervals all together with this probability. They are
-        independent, so that it is the product of theirs: the tails, the same for every bin, are as
-        large as that allows.
+    If `simultaneous`, the bins are to lie in their intervals all together with this probability.
+    They are independent, so that it is the product of theirs: the tails, the same for every bin,
+    are as large as that allows. See Bröcker and Smith 2007, doi:10.1175/WAF993.1.
 
-    Returns
-    -------
-    low, high : ndarray of shape (b,), in [0, 1]
-        The observed frequency is in [low, high] with at least this probability where exact.
-
-    References
-    ----------
-    Bröcker and Smith 2007, doi:10.1175/WAF993.1.
-
-    Examples
-    --------
     >>> from calib.core.cells import ScoreCells
     >>> from calib.numerics.binning import bin_cells
     >>> cells = ScoreCells.from_arrays([0, 1] * 40, [0.25, 0.75] * 40)
@@ -83,13 +65,6 @@ def calibrated_gap(cells: Cells, bins: Bins) -> FloatArray:
     Exact if the variance of the number of positives is below 25 and weights are equal, otherwise
     sqrt(2/pi) standard deviations, as of a normal number, and no more than twice the mean.
 
-    Parameters
-    ----------
-    bins : Bins
-        Of these cells.
-
-    Examples
-    --------
     >>> from calib.core.cells import ScoreCells
     >>> from calib.numerics.binning import bin_cells
     >>> cells = ScoreCells.from_arrays([0, 0, 1], [0.1, 0.8, 0.8])
@@ -157,18 +132,9 @@ def _tail_of_all(counts: Collection[_Count], n_normal: int, confidence_level: fl
 def poisson_binomial_pmf(p: FloatArray) -> FloatArray:
     """Distribution of the number of successes among independent trials.
 
-    Parameters
-    ----------
-    p : ndarray of shape (..., n), in [0, 1]
-        Success probability of each trial.
+    `p` has the success probability of each trial in its last axis. The result has the probability
+    of 0, 1, 2, ... successes, to about 1e-15; entries beyond the number of trials are 0.
 
-    Returns
-    -------
-    ndarray of shape (..., m), m > n
-        Probability of 0, 1, 2, ... successes, to about 1e-15; entries beyond n are 0.
-
-    Examples
-    --------
     >>> poisson_binomial_pmf(np.array([0.5, 0.5])).round(3)
     array([0.25, 0.5 , 0.25])
     """

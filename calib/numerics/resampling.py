@@ -25,21 +25,9 @@ def draw_sums(
     number of rows, which varies too and which no ratio of sums notices. Rows of an atom are drawn
     together, exactly where their weights are equal, with their mean and variance where not.
 
-    Parameters
-    ----------
-    weight, weight_sq : ndarray of shape (a,)
-        Sums of the rows' weights and of their squares; 0 where an atom has no rows.
+    `weight` and `weight_sq` are 0 where an atom has no rows. The result has a column per resample.
+    See Hanley and MacGibbon 2006, doi:10.1016/j.cmpb.2006.04.006 (Poisson bootstrap).
 
-    Returns
-    -------
-    ndarray of float32, shape (a, n_replicates)
-
-    References
-    ----------
-    Hanley and MacGibbon 2006, doi:10.1016/j.cmpb.2006.04.006 (Poisson bootstrap).
-
-    Examples
-    --------
     >>> rows = np.array([400.0, 0.0])
     >>> drawn = draw_sums(rows, rows, 10_000, np.random.default_rng(0))
     >>> drawn.mean(axis=1).round(), drawn.std(axis=1).round()
@@ -69,22 +57,10 @@ def draw_cluster_sums(
 ) -> SmallFloatArray:
     """The same with whole clusters of rows drawn, not rows.
 
-    Parameters
-    ----------
-    cluster, atom : ndarray of int, shape (n,)
-        Cluster and atom of each row; a cluster's rows may lie in any atoms.
+    A cluster's rows may lie in any atoms. See Field and Welsh 2007,
+    doi:10.1111/j.1467-9868.2007.00593.x (cluster bootstrap); Wolter 2007,
+    doi:10.1007/978-0-387-35099-8, chapter 2 (random groups).
 
-    Returns
-    -------
-    ndarray of float32, shape (n_atoms, n_replicates)
-
-    References
-    ----------
-    Field and Welsh 2007, doi:10.1111/j.1467-9868.2007.00593.x (cluster bootstrap);
-    Wolter 2007, doi:10.1007/978-0-387-35099-8, chapter 2 (random groups).
-
-    Examples
-    --------
     >>> one = np.zeros(6, dtype=np.int64)
     >>> rng = np.random.default_rng(0)
     >>> draw_cluster_sums(np.array([0, 0, 0, 1, 1, 1]), one, np.ones(6), 1, 3, rng)
@@ -106,13 +82,8 @@ def student_factor(n: int, n_replicates: int, rng: np.random.Generator) -> Float
     A normal number of the resamples' variance times its factor is Student's t with n - 1 degrees of
     freedom, in units of the clusters' standard error.
 
-    Parameters
-    ----------
-    n : int
-        Clusters; one alone shows no spread, and its factor is 1.
+    One cluster alone shows no spread, and its factor is 1.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> t = student_factor(5, 100_000, rng) * rng.normal(0.0, np.sqrt(4 / 5), 100_000)
     >>> np.quantile(t, 0.975).round(1)  # the normal quantile is 2.0
@@ -136,17 +107,9 @@ def draw_noise(
     What calibrated scores would show. A resample does not show it: a cell without any positive row
     has none in its resamples either.
 
-    Parameters
-    ----------
-    score, weight, weight_sq : ndarray of shape (k,)
-        Of each cell; where its rows' weights differ it counts as (sum w)^2 / sum w^2 equal ones.
+    Where the weights of a cell's rows differ, it counts as (sum w)^2 / sum w^2 equal ones. The
+    result has a column per draw.
 
-    Returns
-    -------
-    ndarray of shape (k, n_replicates)
-
-    Examples
-    --------
     >>> one = np.array([1.0])
     >>> draw_noise(np.array([0.25]), one, one, 4, np.random.default_rng(1))
     array([[-0.25,  0.75, -0.25,  0.75]])
@@ -185,13 +148,8 @@ def percentile_interval(
 ) -> tuple[float, float]:
     """Bounds between which the resamples' values fall.
 
-    Parameters
-    ----------
-    deviation : ndarray of shape (r,)
-        The resamples' values minus the value.
+    `deviation` has the resamples' values minus the value.
 
-    Examples
-    --------
     >>> percentile_interval(10.0, np.linspace(-1.0, 3.0, 101), 0.5)
     (10.0, 12.0)
     """
@@ -213,17 +171,9 @@ def error_interval(
     and so agrees with a test. The upper bound is as far above the error as resamples come to lie
     above their mean. Percentile and reflected intervals do worse: see docs/uncertainty.md.
 
-    Parameters
-    ----------
-    value : float
-        The error, at least 0.
-    deviation : ndarray of shape (r,)
-        The resamples' errors minus the value.
-    distance : ndarray of shape (r,)
-        The same norm of noise alone, such as outcomes of calibrated scores show.
+    `deviation` has the resamples' errors minus the value, `distance` the same norm of noise alone,
+    such as outcomes of calibrated scores show.
 
-    Examples
-    --------
     >>> noise = np.linspace(0.0, 1.0, 101)
     >>> error_interval(2.0, noise - 0.5, noise, 0.9)
     (1.1, 2.45)
@@ -238,8 +188,6 @@ def reflected_interval(
 ) -> tuple[float, float]:
     """The basic bootstrap interval: `percentile_interval` mirrored at the value.
 
-    Examples
-    --------
     >>> reflected_interval(10.0, np.linspace(-1.0, 3.0, 101), 0.5)
     (8.0, 10.0)
     """
@@ -268,22 +216,9 @@ def split_counts(
     thousand million rows on, every fold first gets an equal share of each cell, and only what
     is left over is drawn.
 
-    Parameters
-    ----------
-    count : ndarray of int, shape (k,)
-        Rows of each cell.
-    n_folds : int
-        At least 1.
-    extra_first : bool
-        Whether the first folds or the last ones get one more row if rows do not divide evenly.
+    If rows do not divide evenly, the first folds or the last ones get one more row. Columns of the
+    result sum to `count`, and its rows to numbers that differ by at most one.
 
-    Returns
-    -------
-    ndarray of int, shape (n_folds, k)
-        Its columns sum to `count`, its rows to numbers that differ by at most one.
-
-    Examples
-    --------
     >>> parts = split_counts(np.array([5, 0, 2]), 2, np.random.default_rng(0))
     >>> parts.sum(axis=0), parts.sum(axis=1)
     (array([5, 0, 2]), array([4, 3]))

@@ -49,18 +49,9 @@ def choose_ridge(
     loss when every row is left out in turn: exactly for the squared error, by
     one Newton step for the log loss.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (m, k)
-    weight, positive : ndarray of shape (m,)
-        Total and positive weight of each cell.
-    lambdas : ndarray of shape (p,)
-        Decreasing, above 0.
-    further : ndarray, optional
-        Smaller ones, decreasing. They are tried if the last of `lambdas` has the lowest loss, until
-        PATIENCE of them have not lowered it.
-    row : ndarray of shape (m,) or float
-        Weight of one row of each cell, which is left out at once.
+    The lambdas decrease and are above 0. `further` are smaller ones; they are tried if the last of
+    `lambdas` has the lowest loss, until PATIENCE of them have not lowered it. `row` is the weight
+    of one row of each cell, which is left out at once.
     """
     # In the basis' own axes, each scaled to length 1, the penalty is diagonal, all but a few dozen
     # columns vanish, and the Hessian is as well conditioned as the weights.

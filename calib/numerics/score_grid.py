@@ -26,8 +26,6 @@ PARTS = 64
 def edges_on_grid(n_bins: int) -> bool:
     """Whether the inner edges of this number of uniform bins are separate cells.
 
-    Examples
-    --------
     >>> [n for n in range(2, 51) if edges_on_grid(n)][-4:]
     [42, 45, 48, 50]
     """
@@ -37,17 +35,8 @@ def edges_on_grid(n_bins: int) -> bool:
 def grid_keys(score: FloatArray) -> IntArray:
     """Cell of each score.
 
-    Parameters
-    ----------
-    score : ndarray of shape (n,), in [0, 1]
+    Keys do not decrease in the score. They are `ZERO` for 0 and `ONE` for 1.
 
-    Returns
-    -------
-    ndarray of int, shape (n,)
-        Not decreasing in the score; `ZERO` for 0 and `ONE` for 1.
-
-    Examples
-    --------
     >>> grid_keys(np.array([0.0, 1e-300, 0.0199, 0.02, 0.5, 0.50001, 0.98, 1.0]))
     array([-400000, -345172,    1005,    1008,   25200,   25201,   49392,
             450400])
@@ -77,14 +66,8 @@ def _outer_keys(score: FloatArray) -> IntArray:
 def refined_keys(score: FloatArray, key: IntArray) -> IntArray:
     """Which of the 64 equal parts of its cell each score lies in: 0 to 63.
 
-    Parameters
-    ----------
-    score : ndarray of shape (n,), in [0, 1]
-    key : ndarray of int, shape (n,)
-        Their `grid_keys`.
+    `key` are their `grid_keys`.
 
-    Examples
-    --------
     >>> score = (12600 + np.array([2.5, 40.5, 63.9]) / 64) / 25200
     >>> refined_keys(score, grid_keys(score))
     array([ 2, 40, 63])
@@ -98,8 +81,6 @@ def refined_keys(score: FloatArray, key: IntArray) -> IntArray:
 def cell_bounds(key: IntArray) -> tuple[FloatArray, FloatArray]:
     """Lowest and highest score that a cell may hold, up to rounding.
 
-    Examples
-    --------
     >>> low, high = cell_bounds(np.array([25200, 25201, -400000]))
     >>> low.round(6), high.round(6)
     (array([0.5, 0.5, 0. ]), array([0.5    , 0.50004, 0.     ]))

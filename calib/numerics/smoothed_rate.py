@@ -51,17 +51,10 @@ def choose_smoothness(problem: PenalizedLogistic, length: float) -> SmoothnessPa
     one for 20 rows of the rarer outcome: a rougher fit could not be told from noise, and the one
     Newton step that stands for leaving a row out would not see how far such a fit moves.
 
-    Parameters
-    ----------
-    problem : PenalizedLogistic
-        With the integral of f''^2 as its penalty.
-    length : float
-        Length of the axis that the spline lives on.
-
-    References
-    ----------
-    Kim and Gu 2004, "Smoothing spline Gaussian regression: more scalable computation via efficient
-    approximation", doi:10.1046/j.1369-7412.2003.05316.x (a charge of 1.4).
+    The penalty of the problem is the integral of f''^2, and `length` that of the axis that the
+    spline lives on. See Kim and Gu 2004, "Smoothing spline Gaussian regression: more scalable
+    computation via efficient approximation", doi:10.1046/j.1369-7412.2003.05316.x (a charge of
+    1.4).
     """
     total, rate = problem.total_weight, problem.base_rate
     most_degrees = 2.0 + total * min(rate, 1.0 - rate) / ROWS_PER_DEGREE
@@ -121,9 +114,7 @@ class SmoothFit:
         That of a posterior: the penalty is read as a prior. Averaged over the points, plus or minus
         1.96 of it covers the true log-odds about 95% of the time, smoothing bias included.
 
-        References
-        ----------
-        Nychka 1988, doi:10.1080/01621459.1988.10478711. Marra and Wood 2012,
+        See Nychka 1988, doi:10.1080/01621459.1988.10478711. Marra and Wood 2012,
         doi:10.1111/j.1467-9469.2011.00760.x.
         """
         p = sigmoid(self.fit.value)
@@ -141,20 +132,8 @@ def fit_smooth(cells: Cells, penalty: float | None = None) -> SmoothFit | None:
 
     Its epsilon is below the distance of any score from either end.
 
-    Parameters
-    ----------
-    cells : Cells
-        Weights are in effective rows.
-    penalty : float, optional
-        Lambda over the total weight; chosen by leaving rows out if None.
-
-    Returns
-    -------
-    SmoothFit or None
-        None if all scores or all outcomes are equal.
-
-    References
-    ----------
+    Weights are in effective rows. The penalty is lambda over the total weight; without it, lambda
+    is chosen by leaving rows out. The result is None if all scores or all outcomes are equal. See
     Lucena 2018, equation 1, arXiv:1809.07751.
     """
     epsilon = _both_tails(cells.score)

@@ -221,14 +221,9 @@ def fit_softmax(
 ) -> FloatArray:
     """Minimise mean log loss + penalty, which is convex.
 
-    Parameters
-    ----------
-    tolerance : float
-        What one more Newton step would gain, at most, when the search ends; for L-BFGS, above 700
-        coefficients, what the last step gained, relatively.
+    When the search ends, one more Newton step would gain `tolerance` at most; for L-BFGS, above 700
+    coefficients, it is what the last step gained, relatively.
 
-    Examples
-    --------
     Two classes and a constant score: the calibrator can only learn the share of each class.
 
     >>> from calib.numerics.class_scores import softmax

@@ -14,8 +14,6 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray, row_blocks
 def sort_labelled(score: FloatArray, label: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Scores in [0, 1] in increasing order, and the 0/1 label of each; ties have their 0s first.
 
-    Examples
-    --------
     >>> sort_labelled(np.array([0.7, 0.2, 0.5]), np.array([True, True, False]))
     (array([0.2, 0.5, 0.7]), array([1., 0., 1.]))
     """
@@ -35,8 +33,6 @@ def sort_labelled(score: FloatArray, label: BoolArray) -> tuple[FloatArray, Floa
 def increasing_order(score: FloatArray) -> IntArray:
     """Rows by increasing score in [0, 1], ties as they come: a stable argsort, at half its time.
 
-    Examples
-    --------
     >>> increasing_order(np.array([0.7, 0.2, 0.7, 0.5]))
     array([1, 3, 0, 2])
     """
@@ -52,8 +48,6 @@ def _nearly_in_order(score: FloatArray) -> IntArray:
 def run_starts(ordered: FloatArray | IntArray) -> NDArray[np.intp]:
     """Where a run of equal values begins.
 
-    Examples
-    --------
     >>> run_starts(np.array([0.1, 0.1, 0.4]))
     array([0, 2])
     """
@@ -71,23 +65,11 @@ def canonical_order(
 ) -> tuple[IntArray, IntArray | None]:
     """Sort rows by all that is known of them, and number their clusters likewise.
 
-    Parameters
-    ----------
-    columns : sequence of ndarray of shape (n,), or None
-        Scores, or `row_words` of a matrix, then weights, named folds and the like; those that are
-        None are passed over. Of 64 bits each.
-    group : ndarray of int, shape (n,), optional
-        Codes of the clusters, at least 0, in any order.
+    `columns` are scores, or `row_words` of a matrix, then weights, named folds and the like, of 64
+    bits each; those that are None are passed over. The codes of the clusters are at least 0, in any
+    order. The result is the order, and new codes of the sorted rows: clusters that hold the same
+    rows have neighbouring codes, and which of them comes first makes no difference.
 
-    Returns
-    -------
-    order : ndarray of int, shape (n,)
-    group : ndarray of int, shape (n,), or None
-        New codes of the sorted rows. Clusters that hold the same rows have neighbouring codes, and
-        which of them comes first makes no difference.
-
-    Examples
-    --------
     >>> score, outcome = np.array([0.5, 0.2, 0.5]), np.array([True, False, True])
     >>> order, group = canonical_order([score], outcome, np.array([0, 1, 1]))
     >>> score[order], group
@@ -115,8 +97,6 @@ def canonical_order(
 def row_words(matrix: FloatArray) -> Words:
     """64 bits for each row of a matrix, which are the same for rows that hold the same numbers.
 
-    Examples
-    --------
     >>> first, second, third = row_words(np.array([[0.0, 1.0], [1.0, 0.0], [-0.0, 1.0]]))
     >>> bool(first == third), bool(first == second)
     (True, False)

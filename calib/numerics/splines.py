@@ -38,8 +38,6 @@ class Pieces(Locked):
 def steps(edges: ArrayLike, values: ArrayLike, closed: Literal["left", "right"]) -> Pieces:
     """A constant on each piece.
 
-    Examples
-    --------
     >>> steps([0.5], [1.0, 2.0], "right")(np.array([0.5, 0.6]))
     array([1., 2.])
     """
@@ -50,8 +48,6 @@ def steps(edges: ArrayLike, values: ArrayLike, closed: Literal["left", "right"])
 def lines(knots: FloatArray, values: FloatArray) -> Pieces:
     """Straight lines between knots and constants beyond them: the very numbers of ``np.interp``.
 
-    Examples
-    --------
     >>> lines(np.array([0.0, 1.0]), np.array([1.0, 3.0]))(np.array([-1.0, 0.5, 2.0]))
     array([1., 2., 3.])
     """
@@ -77,8 +73,6 @@ def of_polynomials(edges: FloatArray, coefficients: FloatArray) -> Pieces:
 def of_bspline(spline: BSpline) -> Pieces:
     """The same curve in powers, from its first knot to its last.
 
-    Examples
-    --------
     >>> curve = BSpline(np.array([0, 0, 1, 1.0]), np.array([1.0, 3.0]), 1)
     >>> of_bspline(curve)(np.array([0.0, 0.5, 1.0]))
     array([1., 2., 3.])
@@ -107,18 +101,10 @@ class NaturalSpline:
     knots; each is non-zero on at most five intervals, so that Gram matrices have three bands beside
     the diagonal. Coefficients that are all c give the constant c.
 
-    Parameters
-    ----------
-    knots : ndarray of shape (k,)
-        Strictly increasing; k at least 2.
+    At least two knots, strictly increasing, are needed. See de Boor 2001, "A Practical Guide to
+    Splines". Green and Silverman 1994, "Nonparametric Regression and Generalized Linear Models",
+    section 2.
 
-    References
-    ----------
-    de Boor 2001, "A Practical Guide to Splines". Green and Silverman 1994, "Nonparametric
-    Regression and Generalized Linear Models", section 2.
-
-    Examples
-    --------
     >>> spline = NaturalSpline(np.array([0.0, 1.0, 3.0]))
     >>> spline.basis(np.array([0.0, 2.0])).sum(axis=1).round(12)
     array([1., 1.])
@@ -193,14 +179,8 @@ def choose_knots(x: FloatArray, buckets: Buckets, most: int) -> IntArray:
     Half of the choice is even on the axis, half holds equal weight. Knots closer than an eighth of
     the mean distance are thinned: the penalty's condition grows with the inverse cube of the gap.
 
-    Parameters
-    ----------
-    x : ndarray of shape (n,)
-        Position of each cell, not decreasing; the first below the last.
-    buckets : Buckets
-        Of these cells.
-    most : int
-        About the most knots.
+    `x`, the position of each cell, does not decrease and is not constant; the buckets are those of
+    these cells.
     """
     starts = buckets.starts
     chosen = starts[bucket_starts(x[starts], buckets.weight, most)]
@@ -215,17 +195,9 @@ def choose_knots(x: FloatArray, buckets: Buckets, most: int) -> IntArray:
 def truncated_powers(x: FloatArray, knots: FloatArray) -> FloatArray:
     """The textbook basis of natural cubic splines, without its constant: shape (n, k - 1).
 
-    Parameters
-    ----------
-    knots : ndarray of shape (k,)
-        Strictly increasing; k at least 2.
+    At least two knots, strictly increasing, are needed. See Hastie, Tibshirani, Friedman 2009, "The
+    Elements of Statistical Learning", equations 5.4, 5.5.
 
-    References
-    ----------
-    Hastie, Tibshirani, Friedman 2009, "The Elements of Statistical Learning", equations 5.4, 5.5.
-
-    Examples
-    --------
     >>> truncated_powers(np.array([1.0, 2.0]), np.array([0.0, 1.0, 2.0]))
     array([[1. , 0.5],
            [2. , 3. ]])
@@ -245,26 +217,9 @@ def fit_cumulative_spline(
 ) -> CubicSpline:
     """Natural cubic spline with even knots, fitted by least squares to the cumulative outcome h(t).
 
-    Parameters
-    ----------
-    fractile, cumulative : ndarray of shape (k + 1,)
-        Shares of the total weight, from 0, of all rows and of the positive rows up to each cell.
-    n_knots : int
-        At least 2.
-
-    Returns
-    -------
-    CubicSpline
-        The fit to h on [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If `n_knots` is below 2.
-
-    References
-    ----------
-    Gupta et al. 2021, section 4, arXiv:2006.12800.
+    `fractile` and `cumulative` are shares of the total weight, from 0, of all rows and of the
+    positive rows up to each cell. Raises ValueError if `n_knots` is below 2. See Gupta et al. 2021,
+    section 4, arXiv:2006.12800.
     """
     if n_knots < 2:
         raise ValueError(f"n_knots must be at least 2, got {n_knots}.")
@@ -281,21 +236,8 @@ def recalibrated_probability(
 ) -> FloatArray:
     """Slope of the cumulative spline, clipped to [0, 1]: P(y = 1) of the row at each fractile.
 
-    Parameters
-    ----------
-    fractile, cumulative : ndarray of shape (k + 1,)
-        As for `fit_cumulative_spline`.
-    at : ndarray of shape (p,)
-        Fractiles, in [0, 1].
-    n_knots : int
-        At least 2.
+    The first two arrays are those of `fit_cumulative_spline`; `at` are fractiles.
 
-    Returns
-    -------
-    ndarray of shape (p,), in [0, 1]
-
-    Examples
-    --------
     >>> t = np.linspace(0.0, 1.0, 101)
     >>> recalibrated_probability(t, t**2 / 2.0, np.array([0.25, 0.5])).round(3)
     array([0.248, 0.5  ])

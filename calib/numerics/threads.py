@@ -33,8 +33,6 @@ def over_cores(make: Callable[[str], Found], keys: Iterable[str]) -> dict[str, F
 
     Not for fits: `single_thread` is for the whole process.
 
-    Examples
-    --------
     >>> over_cores(len, ["one", "three"])
     {'one': 3, 'three': 5}
     """

@@ -23,8 +23,6 @@ def safe_logit(p: FloatArray) -> FloatArray:
     Zero is moved to the smallest normal float, so that 1e-300 stays itself; one to the float64
     below it.
 
-    Examples
-    --------
     >>> safe_logit(np.array([0.0, 0.5, 1.0])).round(1)
     array([-708.4,    0. ,   36.7])
     """
@@ -37,8 +35,6 @@ def certain_logit(p: FloatArray) -> FloatArray:
 
     The difference of the two logarithms is off by at most 1e-16 more near 1/2, where it is 0.
 
-    Examples
-    --------
     >>> certain_logit(np.array([0.0, 0.5, 1.0])).round(1)
     array([-36.,   0.,  36.])
     """
@@ -62,16 +58,8 @@ def default_epsilon(scores: FloatArray) -> float:
     epsilon = 10^(r - 1), r = floor(log10(min over p < 1 of (1 - p))), never below 1e-15 and never
     above 0.1.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n,), in [0, 1]
+    See Lucena 2018, section 5.1, arXiv:1809.07751.
 
-    References
-    ----------
-    Lucena 2018, section 5.1, arXiv:1809.07751.
-
-    Examples
-    --------
     >>> default_epsilon(np.array([0.2, 0.97, 1.0]))
     0.001
     """
@@ -93,23 +81,8 @@ def compact_logit(p: FloatArray, epsilon: float) -> FloatArray:
 
     G(s) = (1 - 2 eps) / (2 ln((1 - eps)/eps)) ln(s/(1 - s)) + 1/2 inside; G(s) = s outside.
 
-    Parameters
-    ----------
-    p : ndarray of shape (n,), in [0, 1]
-    epsilon : float
-        In (0, 0.5).
+    Raises ValueError if epsilon is not in (0, 0.5). See Lucena 2018, section 5.1, arXiv:1809.07751.
 
-    Raises
-    ------
-    ValueError
-        If epsilon is not in (0, 0.5).
-
-    References
-    ----------
-    Lucena 2018, section 5.1, arXiv:1809.07751.
-
-    Examples
-    --------
     >>> compact_logit(np.array([0.0, 0.01, 0.5, 0.99, 1.0]), 0.01).round(12)
     array([0.  , 0.01, 0.5 , 0.99, 1.  ])
     """

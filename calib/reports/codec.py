@@ -42,8 +42,6 @@ def encode(value: Any) -> Any:
 
     Arrays of floats are rounded to nine significant digits.
 
-    Examples
-    --------
     >>> encode((1, float("nan"), np.array([0.1, 2 / 3])))
     [1, None, [0.1, 0.666666667]]
     """
@@ -75,23 +73,11 @@ def _number(value: float) -> float | None:
 def decode(kind: type[Result], data: Any, where: str = "the report") -> Result:
     """Rebuild a value of the given kind.
 
-    Parameters
-    ----------
-    kind : type
-        A dataclass whose fields are dataclasses, arrays of numbers, mappings with string keys,
-        tuples, literals, or plain values.
-    data
-        What `json.loads` returned.
-    where : str
-        Name of the place, for messages.
+    The kind is a dataclass whose fields are dataclasses, arrays of numbers, mappings with string
+    keys, tuples, literals, or plain values. `data` is what `json.loads` returned, and `where` the
+    name of the place, for messages. Raises ReportError if a value is missing, unknown, or of
+    another kind.
 
-    Raises
-    ------
-    ReportError
-        If a value is missing, unknown, or of another kind.
-
-    Examples
-    --------
     >>> decode(tuple[float, ...], [1.5, "x"], "metrics")
     Traceback (most recent call last):
     ...
@@ -258,15 +244,8 @@ SCHEMA_VERSION = len(STEPS) + 1
 def upgraded(data: Any) -> dict[str, Any]:
     """The same report in today's schema.
 
-    Parameters
-    ----------
-    data
-        What `json.loads` returned.
-
-    Raises
-    ------
-    ReportError
-        If it is not a report, or was written by a newer version.
+    `data` is what `json.loads` returned. Raises ReportError if it is not a report, or was written
+    by a newer version.
     """
     if not isinstance(data, dict) or "schema_version" not in data:
         raise ReportError("This is not a report: it has no schema_version.")

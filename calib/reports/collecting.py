@@ -62,15 +62,8 @@ def guarded_table(table: CellTable, cuts: FloatArray | None = None) -> CellTable
     it is a single row's. Cells are those of the grid that their mean scores lie in, so that tables
     of several reports add up.
 
-    Parameters
-    ----------
-    cuts : ndarray, optional
-        Scores at which cells end, if there are ten rows on both sides.
-
-    Raises
-    ------
-    ValueError
-        If a stratum holds fewer than ten rows.
+    Cells end at the `cuts`, if there are ten rows on both sides. Raises ValueError if a stratum
+    holds fewer than ten rows.
     """
     parts = [
         _guarded_stratum(
@@ -112,8 +105,6 @@ def _guarded_stratum(table: CellTable, cuts: FloatArray) -> CellTable:
 def groups(rows: FloatArray, cuts: IntArray, most: int = MOST_CELLS) -> IntArray:
     """Where groups of neighbours start that hold at least ten rows each.
 
-    Examples
-    --------
     >>> groups(np.array([4.0, 4.0, 4.0, 9.0, 9.0, 20.0, 3.0]), np.array([5]))
     array([0, 3, 5])
     """
@@ -137,8 +128,6 @@ def groups(rows: FloatArray, cuts: IntArray, most: int = MOST_CELLS) -> IntArray
 def outward(score: FloatArray, *, up: bool) -> FloatArray:
     """Scores with three digits of their distance from 0 or 1, none of them further inward.
 
-    Examples
-    --------
     >>> outward(np.array([0.123456, 0.9998761]), up=True)
     array([0.124   , 0.999877])
     >>> outward(np.array([0.123456, 0.9998761]), up=False)
@@ -158,15 +147,8 @@ def outward(score: FloatArray, *, up: bool) -> FloatArray:
 def evidence_of(analysis: LiveAnalysis, parts: Parts | None, grade: Grade) -> Evidence:
     """Count what an analysis was made of, and what it gave.
 
-    Parameters
-    ----------
-    parts : Parts or None
-        Slices and periods of the same report.
-
-    Raises
-    ------
-    ValueError
-        If the grade is unknown, or is "exact" and there are more than 50,000 distinct scores.
+    `parts` are the slices and periods of the same report. Raises ValueError if the grade is
+    unknown, or is "exact" and there are more than 50,000 distinct scores.
     """
     if grade not in GRADES:
         raise ValueError(f"grade must be 'guarded' or 'exact', got {grade!r}.")

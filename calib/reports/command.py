@@ -193,8 +193,6 @@ def _part_options(report: Contents, parts: Parts) -> list[str]:
 def option_of(name: str, *, negated: bool = False) -> str:
     """The option of the command line that stands for an argument.
 
-    Examples
-    --------
     >>> option_of("n_bins"), option_of("test_value"), option_of("header", negated=True)
     ('--bins', '--test-value', '--no-header')
     """

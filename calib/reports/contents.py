@@ -199,8 +199,6 @@ def shown_methods(analysis: Analysis) -> tuple[str, ...]:
 def written_setting(value: object) -> str:
     """The value of a setting.
 
-    Examples
-    --------
     >>> written_setting(None), written_setting(("platt", "beta")), written_setting(15)
     ('automatic', 'platt, beta', '15')
     """

@@ -32,8 +32,6 @@ MIN_ROWS = 10
 def merge_small(rows: FloatArray) -> list[slice]:
     """Runs of neighbours that hold at least ten rows together; the smallest is merged first.
 
-    Examples
-    --------
     >>> merge_small(np.array([3.0, 50.0, 8.0, 4.0, 20.0]))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
@@ -54,8 +52,6 @@ def merged_slices(cut: Slicing, count: FloatArray | None = None) -> tuple[Slicin
     rows less the slices shown would be those few. `count` is that of the rows which each code
     stands for, 1 each if None.
 
-    Examples
-    --------
     >>> cut = Slicing(("site",), ("a", "b", "c"), np.repeat([0, 1, 2], [50, 8, 4]))
     >>> merged, n = merged_slices(cut)
     >>> merged.names[-1], n, np.bincount(merged.codes).tolist()
@@ -124,10 +120,7 @@ MERGED = (
 def aggregated(analysis: Analysis) -> Analysis:
     """The same analysis without its rows, and without results from fewer than ten rows.
 
-    Raises
-    ------
-    ValueError
-        If the analysis has fewer than ten rows, or was read from a report.
+    Raises ValueError if the analysis has fewer than ten rows, or was read from a report.
     """
     if not isinstance(analysis, LiveAnalysis):
         raise ValueError(
@@ -255,8 +248,6 @@ def _between(rows: FloatArray, start: int, stop: int) -> list[int]:
 def coarse(score: FloatArray) -> FloatArray:
     """Scores with three digits each.
 
-    Examples
-    --------
     >>> coarse(np.array([0.123456, 0.9998761, 1.0]))
     array([0.123   , 0.999876, 1.      ])
     """

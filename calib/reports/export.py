@@ -21,8 +21,6 @@ FOLDER = "as_printed"
 def slug(title: str) -> str:
     """A title as part of a file's name.
 
-    Examples
-    --------
     >>> slug("Slices and time")
     'slices_and_time'
     """
@@ -80,15 +78,8 @@ def pictures(
 ) -> dict[str, bytes]:
     """Every chart drawn, by the name of its file.
 
-    Parameters
-    ----------
-    progress : callable
-        Called as ``progress(share, step)``.
-
-    Raises
-    ------
-    ValueError
-        If kaleido or a Chrome is not installed. The message says which.
+    Before each, ``progress(share, step)`` is called. Raises ValueError if kaleido or a Chrome is
+    not installed. The message says which.
     """
     drawn = charts(report)
     made = images(list(drawn.values()), kind, progress)

@@ -23,12 +23,8 @@ FORMULA = re.compile(r"\s*[=+\-@|%＝＋－＠]")
 def to_csv(table: pd.DataFrame) -> bytes:
     """A table as CSV in UTF-8, each text that starts as a formula with an apostrophe before it.
 
-    References
-    ----------
-    OWASP, "CSV Injection", https://owasp.org/www-community/attacks/CSV_Injection.
+    See OWASP, "CSV Injection", https://owasp.org/www-community/attacks/CSV_Injection.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> to_csv(pd.DataFrame({"name": ["=1+1", "plain"], "gap": [-0.5, 0.5]}))
     b"name,gap\\n'=1+1,-0.5\\nplain,0.5\\n"
@@ -76,12 +72,8 @@ class Printable:
     def save(self, path: str | Path) -> None:
         """Write the document to a file. The suffix selects the format.
 
-        Raises
-        ------
-        ValueError
-            If the suffix is not one of `formats`.
-        OSError
-            If the file cannot be written. An earlier file then stays unchanged.
+        Raises ValueError if the suffix is not one of `formats`, and OSError if the file cannot be
+        written. An earlier file then stays unchanged.
         """
         path = Path(path)
         if path.suffix.lower() not in self.formats:
@@ -94,10 +86,7 @@ class Printable:
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file completely or not at all: to a temporary file, which is then renamed.
 
-    Raises
-    ------
-    OSError
-        If the file cannot be written. An earlier file then stays unchanged.
+    Raises OSError if the file cannot be written. An earlier file then stays unchanged.
     """
     beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
     try:

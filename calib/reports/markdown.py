@@ -36,8 +36,6 @@ def to_markdown(document: ReportDocument) -> str:
 def escaped(text: str) -> str:
     """Text on one line that Markdown shows unchanged.
 
-    Examples
-    --------
     >>> print(escaped("![](http://x) <b> a|b"), escaped("- item"))
     \\!\\[\\](http\\://x) \\<b\\> a\\|b \\- item
     """

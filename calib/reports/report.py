@@ -245,10 +245,7 @@ def versions() -> dict[str, str]:
 def read_json(source: str | bytes | Path) -> Any:
     """The JSON of a report, as `Report.open` takes it, before anything in it is looked at.
 
-    Raises
-    ------
-    ReportError
-        If it is not strict JSON, or there is none.
+    Raises ReportError if it is not strict JSON, or there is none.
     """
     try:
         return json.loads(_text(source), parse_constant=_refuse_constant)

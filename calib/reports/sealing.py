@@ -35,8 +35,6 @@ class Seal:
 def canonical(data: Mapping[str, Any]) -> bytes:
     """A report without its seal as canonical JSON: sorted names, no blanks, UTF-8.
 
-    Examples
-    --------
     >>> canonical({"b": [1, 0.5], "a": None, "seal": "any"})
     b'{"a":null,"b":[1,0.5]}'
     """
@@ -63,10 +61,7 @@ def _text(raw: bytes) -> str:
 def broken(data: Mapping[str, Any], seal: Seal) -> str:
     """What is wrong with a seal, in a sentence; "" if it is valid.
 
-    Raises
-    ------
-    ReportError
-        If it is signed and the package cryptography is not installed.
+    Raises ReportError if it is signed and the package cryptography is not installed.
     """
     content = canonical(data)
     if hashlib.sha256(content).hexdigest() != seal.sha256:
@@ -89,8 +84,6 @@ def broken(data: Mapping[str, Any], seal: Seal) -> str:
 def signer(seal: Seal | None) -> str:
     """The fingerprint of the public key that signed, as in OpenSSH, or "" without a signature.
 
-    Examples
-    --------
     >>> import base64
     >>> signer(Seal("", base64.b64encode(bytes(32)).decode(), "signed"))
     'SHA256:kmYcvdi2GkPeWxB6XLjrZB8JHsy2Hm8luHMFp9GMvqk'
@@ -109,10 +102,7 @@ def signer(seal: Seal | None) -> str:
 def private_key(source: str | bytes | Path) -> Ed25519PrivateKey:
     """An Ed25519 key that signs, from its PEM or OpenSSH text or a file of it.
 
-    Raises
-    ------
-    ReportError
-        If it is not such a key, or the package cryptography is not installed.
+    Raises ReportError if it is not such a key, or the package cryptography is not installed.
     """
     found: Ed25519PrivateKey = _key(source, "private")
     return found
@@ -121,10 +111,7 @@ def private_key(source: str | bytes | Path) -> Ed25519PrivateKey:
 def public_key(source: str | bytes | Path) -> str:
     """A public Ed25519 key as a seal holds it, from its PEM or OpenSSH text or a file of it.
 
-    Raises
-    ------
-    ReportError
-        If it is not such a key, or the package cryptography is not installed.
+    Raises ReportError if it is not such a key, or the package cryptography is not installed.
     """
     return _text(_key(source, "public").public_bytes_raw())
 

@@ -44,13 +44,8 @@ class Connection:
     def of(cls, name: str, options: Mapping[str, Any]) -> Connection:
         """The source of one section of secrets.toml.
 
-        Raises
-        ------
-        ValueError
-            If it names another kind, or no path or address.
+        Raises ValueError if it names another kind, or no path or address.
 
-        Examples
-        --------
         >>> Connection.of("march", {"type": "files", "path": "/srv/march"})
         Connection(name='march', kind='files', where='/srv/march')
         """
@@ -74,10 +69,7 @@ class Connection:
     def tables(self) -> tuple[str, ...]:
         """Names of what can be scanned.
 
-        Raises
-        ------
-        InputError
-            If the source does not answer.
+        Raises InputError if the source does not answer.
         """
         try:
             return self._tables()
@@ -98,10 +90,7 @@ class Connection:
     def source(self, table: str) -> tuple[Any, str | None]:
         """What `calib.scan` is given for a table: its source, and `table`.
 
-        Raises
-        ------
-        InputError
-            If the source has no such table: nothing else on the server can be opened.
+        Raises InputError if the source has no such table: nothing else on the server can be opened.
         """
         known = self.tables()
         if table not in known:
@@ -124,10 +113,7 @@ class Connection:
     def first_rows(self, table: str) -> Table:
         """At most 1,000 rows, to see the columns by.
 
-        Raises
-        ------
-        InputError
-            If the table cannot be read.
+        Raises InputError if the table cannot be read.
         """
         source, named = self.source(table)
         with opened(source, named) as (rows, *_):

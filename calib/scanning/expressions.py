@@ -42,11 +42,7 @@ LIMBS = ("weight", "weight_sq", "weight_place")
 def probability(mapping: ColumnMapping, *, rounded: bool = False) -> nw.Expr:
     """The score of a row as a probability, by the mapping's transform and swap.
 
-    Parameters
-    ----------
-    mapping : ColumnMapping
-    rounded : bool
-        Whether to bring scores into [0, 1] that rounding has put outside.
+    If `rounded`, scores that rounding has put outside of [0, 1] are brought into it.
     """
     score = nw.col(str(mapping.score)).cast(nw.Float64)
     if mapping.transform == "logit":
@@ -67,12 +63,7 @@ def class_scores(
 ) -> nw.LazyFrame[Any]:
     """Columns of class scores as probabilities, by a transform.
 
-    Parameters
-    ----------
-    rows : LazyFrame
-    names : sequence of str
-        Columns of numbers, one per class, which are replaced.
-    transform : str
+    The columns of these names, one per class, are replaced.
     """
     if transform == "none":
         return rows
@@ -111,15 +102,9 @@ def with_keys(
 ) -> nw.LazyFrame[Any]:
     """Add the cell of each score and, on the grid, the score's place within it.
 
-    Parameters
-    ----------
-    rows : LazyFrame
-        Rows with scores in [0, 1].
-    exact : bool
-        Whether each cell is one score.
-    cut : ndarray of int, optional
-        Keys of the cells whose rows are wanted, cut in 64 parts. All cells, as a whole, if None:
-        their keys are then those of the grid, which are narrow, before they are times 65.
+    `exact` says whether each cell is one score. `cut` are the keys of the cells whose rows are
+    wanted, cut in 64 parts. Without it all cells are wanted, as a whole: their keys are then those
+    of the grid, which are narrow, before they are times 65.
     """
     if exact:
         # What is added makes one zero of two.
@@ -204,14 +189,8 @@ def with_whole_numbers(
 ) -> tuple[nw.LazyFrame[Any], list[str]]:
     """Add the whole numbers to sum; return their names too.
 
-    Parameters
-    ----------
-    rows : LazyFrame
-        Rows with keys.
-    exact : bool
-        Whether each cell is one score, so that places need no sum.
-    largest : float or None
-        Largest weight, or None if rows have no weights.
+    If `exact`, each cell is one score, so that places need no sum. `largest` is the largest weight,
+    or None if rows have no weights.
     """
     if largest is None:
         if exact:
@@ -247,15 +226,8 @@ def sums_of(
 ) -> dict[str, FloatArray]:
     """Weights and scores as `CellTable` holds them, of sums of whole numbers.
 
-    Parameters
-    ----------
-    found : mapping of str to ndarray of shape (e,)
-        Counts, sums, least and largest scores.
-    key : ndarray of int, shape (e,)
-        Key of each cell in the table.
-    exact : bool
-    largest : float or None
-        As for `with_whole_numbers`.
+    `found` are counts, sums, least and largest scores, and `key` has the key of each cell in the
+    table. The others are those of `with_whole_numbers`.
     """
     rows = np.asarray(found["rows"], dtype=np.float64)
     if largest is None:

@@ -12,15 +12,6 @@ import narwhals as nw
 def hashed(rows: nw.LazyFrame[Any], column: str, digits: int = 3) -> nw.LazyFrame[Any]:
     """The column replaced by the first hexadecimal digits of its MD5.
 
-    Parameters
-    ----------
-    rows : LazyFrame
-    column : str
-        Name of a text column.
-    digits : int
-
-    Examples
-    --------
     >>> import polars as pl
     >>> rows = nw.from_native(pl.LazyFrame({"person": ["ann", "bob", "ann"]}))
     >>> hashed(rows, "person").collect()["person"].to_list()

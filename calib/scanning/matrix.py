@@ -51,21 +51,8 @@ def describe_view(
 ) -> Description:
     """Look at rows of class scores once, and make the score and the outcome of a view.
 
-    Parameters
-    ----------
-    rows : LazyFrame
-        Rows as stored in the engine.
-    mapping : ColumnMapping
-        A mapping with an outcome and several scores.
-    view : str
-        "top:1" or "class:k".
-    max_scores : int
-        If there are at most this many distinct scores, each is a cell.
-
-    Raises
-    ------
-    InputError
-        With the problems of the Data page, and their repairs.
+    The view is "top:1" or "class:k" of a mapping with several scores. Up to `max_scores` distinct
+    scores, each is a cell.
     """
     check_columns(rows, mapping)
     kind, place = _checked(view, mapping)

@@ -48,14 +48,7 @@ def count_models(
 ) -> Aggregate:
     """Count each model by itself, and put the counts together.
 
-    Parameters
-    ----------
-    rows : LazyFrame
-    mapping : ColumnMapping
-    count : callable
-        Counts one model.
-    steps : Steps
-        Is told which model is counted.
+    `steps` is told which model is counted.
     """
     if not mapping.models and mapping.model is None:
         return count(ModelRows(rows, mapping))

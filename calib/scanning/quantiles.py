@@ -20,14 +20,8 @@ FEW = 100_000
 def quantiles(rows: nw.LazyFrame[Any], levels: Sequence[float]) -> list[float]:
     """Quantiles of the finite values of a column, as `numpy.quantile` gives them.
 
-    Parameters
-    ----------
-    rows : LazyFrame
-        Rows with the column `VALUE`.
-    levels : sequence of float
+    The rows have the column `VALUE`.
 
-    Examples
-    --------
     >>> import duckdb
     >>> rows = duckdb.sql("SELECT range::DOUBLE AS calib_value FROM range(1000001)")
     >>> quantiles(nw.from_native(rows), [0.25, 0.5])

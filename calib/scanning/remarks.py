@@ -24,18 +24,8 @@ def remarks_of(
 ) -> tuple[str, ...]:
     """Sentences about rows that are usable but can be misleading.
 
-    Parameters
-    ----------
-    counted : Aggregate
-        The counts of one model.
-    found : Description
-    mapping : ColumnMapping
-    more : tuple of Problem
-        What was noticed while the rows were counted.
-
-    Notes
-    -----
-    A class of a single row is no error here: counts of other rows may be added.
+    `more` was noticed while the rows were counted. A class of a single row is no error here: counts
+    of other rows may be added.
     """
     problems = [*found.warnings, *more]
     if isinstance(mapping.score, str):

@@ -46,18 +46,10 @@ def opened(
 ) -> Iterator[tuple[nw.LazyFrame[Any], str, Engine]]:
     """Rows as a lazy frame, what they are called, and their engine, whose errors become sentences.
 
-    Parameters
-    ----------
-    source : path, glob, folder, several paths, or frame
-    table : str, optional
-        Table of a DuckDB database.
-    names : sequence of str, optional
-        Columns whose values are names: those of a CSV file keep their leading zeros. All if None.
-
-    Raises
-    ------
-    InputError
-        If it cannot be opened, or the engine refuses a query.
+    The source is a path, a glob, a folder, several paths, or a frame; `table` is one of a DuckDB
+    database. `names` are the columns whose values are names: those of a CSV file keep their leading
+    zeros. All are if it is None. Raises InputError if it cannot be opened, or the engine refuses a
+    query.
     """
     with tempfile.TemporaryDirectory(prefix="calib-scan-") as scratch:
         connection = duckdb.connect()
@@ -87,10 +79,7 @@ def is_file_of_rows(path: str) -> bool:
 def rows_of(source: str, table: str | None = None) -> tuple[pa.Table, str]:
     """All rows of a folder, a glob or a table of a database, in memory, and what they are called.
 
-    Raises
-    ------
-    InputError
-        If they cannot be opened, or are too many.
+    Raises InputError if they cannot be opened, or are too many.
     """
     with opened(source, table) as (rows, called, _):
         n_rows = int(rows.select(nw.len()).collect().item())
@@ -199,10 +188,7 @@ def _tables_in(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, st
 def tables_of_database(path: str) -> tuple[str, ...]:
     """Names of the tables and views of a DuckDB database.
 
-    Raises
-    ------
-    InputError
-        If there is no such file, or it must not be read.
+    Raises InputError if there is no such file, or it must not be read.
     """
     _check_readable(path)
     with duckdb.connect() as connection:

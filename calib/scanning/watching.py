@@ -34,10 +34,7 @@ class Steps:
     def __call__(self, low: float, high: float, text: str) -> None:
         """Begin a step, which takes the work from one share to another.
 
-        Raises
-        ------
-        InputError
-            If the scan was cancelled.
+        Raises InputError if the scan was cancelled.
         """
         if self.ended:
             raise cancelled()
@@ -141,21 +138,8 @@ def watched(
 ) -> Result:
     """Run the work in a thread and report its progress. Without a callback, just run the work.
 
-    Parameters
-    ----------
-    work : callable
-    engine : Engine
-    steps : Steps
-        Receives the progress of `work`.
-    progress : callable, optional
-        Called in this thread.
-    cancel : callable, optional
-        Called in this thread; True ends the work.
-
-    Raises
-    ------
-    InputError
-        If the work was cancelled.
+    Both callbacks are called in this thread. `cancel` ends the work if it returns True. Raises
+    InputError if the work was cancelled.
     """
     if progress is None and cancel is None:
         return engine.run(work)

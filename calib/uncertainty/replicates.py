@@ -65,8 +65,6 @@ class ResampledSums(Locked):
     In 16 bits they are rounded to 1/32,767 of the largest deviation from the sum of the rows: some
     1/8,000 of a standard deviation, which averages out over the resamples.
 
-    Examples
-    --------
     >>> sums = ResampledSums.of(np.array([1.0]), np.array([[1.5, 0.0]]), rounded=True)
     >>> sums[[0]].round(4)
     array([[1.5, 0. ]])

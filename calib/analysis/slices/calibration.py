@@ -124,10 +124,7 @@ def scored_rows(
 ) -> BoolArray:
     """Whether each scored row belongs to the slice.
 
-    Raises
-    ------
-    ValueError
-        If no scored row does, or the method was not compared.
+    Raises ValueError if no scored row does, or the method was not compared.
     """
     known = tuple(compared)
     if method not in known:

@@ -108,19 +108,9 @@ def singles_and_pairs(
 ) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """All columns by which rows are counted, and the pairs to cross.
 
-    Parameters
-    ----------
-    slices : sequence of str or pair of str
-    time : str or None
-        Time column, which is not a slice column.
+    The time column is no slice column. Raises ValueError if one is neither a column nor a pair of
+    two slices.
 
-    Raises
-    ------
-    ValueError
-        If one is neither a column nor a pair of two slices.
-
-    Examples
-    --------
     >>> singles_and_pairs(["region", ("region", "plan")], None)
     (('region', 'plan'), (('region', 'plan'),))
     """

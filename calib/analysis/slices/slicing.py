@@ -130,17 +130,8 @@ def cut_distinct(
 ) -> tuple[tuple[str, ...], IntArray]:
     """Cut distinct values of a column into the same slices as `slice_by`.
 
-    Parameters
-    ----------
-    values : ndarray of shape (k,)
-        Distinct values. A missing value is NaN, NaT or None.
-    counts : ndarray of int, shape (k,)
-        Number of rows with each value.
-
-    Returns
-    -------
-    tuple of str, ndarray of int of shape (k,)
-        Names of the slices, and the position of the slice of each value.
+    A missing value is NaN, NaT or None, and `counts` are the rows with each value. The result is
+    the names of the slices, and the position of the slice of each value.
     """
     missing = np.asarray(pd.isna(values))
     known = values[~missing]
@@ -167,8 +158,6 @@ def _tidy(names: Sequence[str], codes: IntArray) -> tuple[tuple[str, ...], IntAr
 def in_order(values: NDArray[Any]) -> IntArray:
     """Order of distinct values. Numbers are ordered by size, also if they are stored as text.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> in_order(np.array(["10", "9", "(missing)"]))
     array([1, 0, 2])

@@ -45,19 +45,9 @@ def with_calibrated(
 ) -> CalibratedTable:
     """All rows of the table that predictions came from, and their calibrated scores.
 
-    Parameters
-    ----------
-    tables, mapping, test_table
-        As for `calib.loading.assess`.
-    calibrated : DataFrame
-        As `calib.calibrated_scores` makes it of the rows that were used.
-    model : int
-        Number of the model, in the order of `assess`.
-
-    Returns
-    -------
-    CalibratedTable
-        Rows that were left out have no calibrated score. The column `calibrated_by` marks them.
+    The tables and the mapping are those of `calib.loading.assess`, and `model` is the number of the
+    model in their order. `calibrated` is what `calib.calibrated_scores` makes of the rows that were
+    used. Rows that were left out have no calibrated score; the column `calibrated_by` marks them.
     """
     rows = list(rows_of_models(tables, mapping, test_table).values())[model]
     parts = [rows.table.frame, *([rows.test_table.frame] if rows.test_table else [])]
@@ -77,22 +67,10 @@ def calibrate_table(
 ) -> CalibratedTable:
     """A table of new scores, without outcomes, and their calibrated scores.
 
-    Parameters
-    ----------
-    mapping : ColumnMapping
-        Its score columns are read, as they were when the calibrator was fitted.
-    predict : callable
-        The method `predict` of a fitted calibrator.
-    class_names : sequence of str
-        Names of the classes of a matrix.
+    The score columns of the mapping are read, as they were when the calibrator was fitted, whose
+    `predict` is given. A matrix has class names. Raises InputError if the table lacks a score
+    column.
 
-    Raises
-    ------
-    InputError
-        If the table lacks a score column.
-
-    Examples
-    --------
     >>> import calib
     >>> from calib.loading.reading.reader import read
     >>> fitted = calib.calibrator("prior_shift", r=9.0).fit([0.5, 0.5], [0, 1])

@@ -165,12 +165,7 @@ def _classes(rows: Rows) -> Iterator[Problem]:
 def few_rows(part: str, total: int, rarer: int) -> Iterator[Problem]:
     """Warn if one class is rare.
 
-    Parameters
-    ----------
-    part : str
-        Which rows these are, such as "the rows".
-    total, rarer : int
-        All of them, and those of the rarer class.
+    `part` says which rows these are, such as "the rows".
     """
     if rarer < 2:
         yield error(

@@ -32,8 +32,6 @@ class Repeats:
 def count_repeats(table: Table, mapping: ColumnMapping) -> Repeats:
     """Count rows and ids that appear in a table more than once.
 
-    Examples
-    --------
     >>> from calib.loading.reading.reader import read
     >>> table = read("id,y,p\\n7,0,0.2\\n8,1,0.7\\n7,0,0.2\\n8,0,0.4\\n")
     >>> count_repeats(table, ColumnMapping(outcome="y", score="p"))

@@ -82,14 +82,7 @@ def outside_problem(
 ) -> Problem:
     """Describe scores outside [0, 1], and the conversion that repairs them.
 
-    Parameters
-    ----------
-    lead : str
-        How many there are, and where.
-    low, high : float
-        Least and largest score.
-    whole : bool
-        Whether all are whole numbers.
+    `lead` says how many there are, and where; `whole` whether all are whole numbers.
     """
     if unfit := _of_any_form(mapping, lead, near=low >= -LITTLE and high <= 1.0 + LITTLE):
         return unfit
@@ -273,12 +266,8 @@ def _outside_classes(rows: Rows, outside: BoolArray) -> Problem:
 def seen_classes(classes: Classes, counts: IntArray, part: str) -> Iterator[Problem]:
     """What classes without a row mean.
 
-    Parameters
-    ----------
-    counts : ndarray of int, shape (m,)
-        Rows of each class; some are not zero.
-    part : str
-        Which rows these are, such as "the rows".
+    `counts` are the rows of each class, of which some are not zero. `part` says which rows these
+    are, such as "the rows".
     """
     names = classes.names
     absent = np.flatnonzero(counts == 0)
@@ -335,14 +324,7 @@ def matrix_outside(
 ) -> Problem:
     """What class scores outside [0, 1] look like, and the conversion that repairs them.
 
-    Parameters
-    ----------
-    low, high : float
-        Least and largest score.
-    near : bool
-        Whether all rows sum nearly to 1.
-    percents : bool
-        Whether most rows sum to 100.
+    `near` says whether all rows sum nearly to 1, `percents` whether most rows sum to 100.
     """
     lead = (
         f"The class scores {quoted(shortened(mapping.score_columns))} go from "
@@ -369,14 +351,7 @@ def _row_sums(rows: Rows, off: BoolArray, sums: FloatArray) -> Problem:
 def row_sums(mapping: ColumnMapping, n_off: int, n_rows: int, least: float, where: str) -> Problem:
     """Rows of class scores that do not sum to 1, and what may repair them.
 
-    Parameters
-    ----------
-    n_off, n_rows : int
-        How many do not, out of how many.
-    least : float
-        The least sum of these.
-    where : str
-        Where they are, or what they sum to.
+    `least` is the least sum of these, and `where` says where they are, or what they sum to.
     """
     lead = (
         f"The class scores of {plural(n_off, 'row')} of {n_rows:,} do not sum to 1 within "

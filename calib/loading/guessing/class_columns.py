@@ -48,8 +48,6 @@ def match_classes(columns: Sequence[str], labels: Labels) -> Classes:
     columns have numbers and there are as many labels, these are in sorted order, as scikit-learn
     has them.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> from calib.loading.columns import as_labels
     >>> found = match_classes(["p_ant", "p_bee", "p_cow"], as_labels(pd.Series(["cow", "ant"])))
@@ -176,8 +174,6 @@ def _answers(columns: Sequence[str], labels: Labels) -> bool:
 def shortened(columns: Sequence[str]) -> str:
     """Names of columns in few words.
 
-    Examples
-    --------
     >>> shortened(["p_0", "p_1"]), shortened([f"p_{i}" for i in range(1000)])
     ('p_0, p_1', 'p_0 … p_999')
     """

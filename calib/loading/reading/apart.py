@@ -50,8 +50,6 @@ ONE_THREAD = {
 class Limits:
     """What reading one file may take.
 
-    Examples
-    --------
     >>> Limits.from_environment({"CALIB_READ_MEMORY_GB": "0.5"})
     Limits(memory=536870912, seconds=60.0)
     """
@@ -91,8 +89,6 @@ class FileReader:
 
     One process is always kept ready: to start one takes about a second.
 
-    Examples
-    --------
     >>> with FileReader() as reader:
     ...     reader.limits.seconds
     60.0
@@ -135,15 +131,8 @@ class FileReader:
     ) -> Read:
         """Read the bytes of a file, as `calib.loading.read` does.
 
-        Parameters
-        ----------
-        watch : callable, optional
-            Called several times a second; what it raises ends the reading.
-
-        Raises
-        ------
-        InputError
-            If it cannot be read, or holds more than the limits let be read.
+        `watch` is called several times a second; what it raises ends the reading. Raises InputError
+        if it cannot be read, or holds more than the limits let be read.
         """
         given = given or TextFormat()
         budget = self.limits.budget(len(data))

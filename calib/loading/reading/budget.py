@@ -18,8 +18,6 @@ CELL = 8  # bytes of a number
 class Budget:
     """How much a file may hold.
 
-    Examples
-    --------
     >>> Budget(cells=1000).check_cells(600, 2)
     Traceback (most recent call last):
     ...

@@ -86,10 +86,7 @@ def _write(columns: pa.Table, path: Path) -> None:
 def read_back(path: Path) -> Read:
     """What was written; numbers stay in the file and are copied when they are needed.
 
-    Raises
-    ------
-    InputError
-        The one that was written.
+    Raises the InputError that was written.
     """
     with pa.memory_map(str(path)) as source:
         columns = pa.ipc.open_file(source).read_all()

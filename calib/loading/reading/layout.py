@@ -256,8 +256,6 @@ Record = list[str]
 def find_header(records: Sequence[Record]) -> tuple[bool, bool]:
     """Whether the first record names the columns, and whether that is certain.
 
-    Examples
-    --------
     >>> find_header([["y", "p"], ["0", "0.2"]]), find_header([["0", "0.1"], ["0", "0.2"]])
     ((True, True), (False, False))
     """

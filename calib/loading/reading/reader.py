@@ -148,8 +148,6 @@ def _read_path(path: Path, limit: int) -> bytes:
 def stem(name: str) -> str:
     """What the data of a file are called, by the file's name.
 
-    Examples
-    --------
     >>> stem("scores.csv"), stem("scores.csv.gz")
     ('scores', 'scores')
     """
