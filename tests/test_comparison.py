@@ -117,6 +117,32 @@ def test_the_order_of_the_rows_makes_no_difference(kind):
             np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("matrix", [False, True])
+def test_fewer_groups_than_folds_make_fewer_folds(n_groups, matrix):
+    rng = np.random.default_rng(0)
+    score = rng.random(300)
+    outcome, group = (rng.random(300) < score).astype(int), rng.integers(0, n_groups, 300)
+    given = np.column_stack([1 - score, score / 2, score / 2]) if matrix else score
+    rows = Predictions.from_arrays(outcome, given, group=group)
+    held_out = cross_fit(rows, Settings(view="class:1", methods=("platt",)))
+    assert held_out.rows.fold is not None
+    folds = {
+        frozenset(np.unique(held_out.rows.fold[held_out.rows.group == g])) for g in range(n_groups)
+    }
+    assert len(folds) == n_groups
+    assert all(len(each) == 1 for each in folds)
+
+
+@pytest.mark.parametrize(
+    "group", [np.zeros(60, int), np.arange(60) % 2], ids=["one", "one class each"]
+)
+def test_groups_that_cannot_be_held_out_are_refused(group, texts):
+    rows = Predictions.from_arrays(np.arange(60) % 2, np.linspace(0.1, 0.9, 60), group=group)
+    with texts.raises(ValueError):
+        cross_fit(rows, Settings(view="class:1"))
+
+
 def test_named_folds_are_used_as_they_are():
     fold = np.random.default_rng(0).integers(0, 3, 2000)
     view = replace(overconfident(), fold=fold)

@@ -142,3 +142,36 @@ def test_every_chart_is_public_but_those_of_the_app_alone():
     for plot in public.values():
         assert plot.__doc__
         assert "Figure" in str(inspect.signature(plot).return_annotation)
+
+
+def test_reversed_scores_are_said_and_those_by_chance_are_not():
+    warned = [each for each in calib.from_predictions(Y, 1 - P).warnings if "lower scores" in each]
+    n, ranks = len(Y), pd.Series(1 - P).rank()
+    area = (ranks[Y == 1].sum() - Y.sum() * (Y.sum() + 1) / 2) / (Y.sum() * (n - Y.sum()))
+    assert len(warned) == 1
+    assert f"(AUC {area:.3f})" in warned[0]
+    for seed in range(3):
+        p = np.random.default_rng(seed).random(300)
+        # Twenty copies of each row are no evidence against chance.
+        found = calib.from_predictions(
+            np.tile(Y, 20), np.tile(p, 20), group=np.tile(np.arange(300), 20)
+        )
+        assert not any("lower scores" in each for each in found.warnings)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        (P > 0.5).astype(float),
+        Y.astype(float),
+        np.where(P > 0.5, 0.4, 0.4 + 1e-15),
+        np.where(P > 0.5, 0.0, 1e-300),
+    ],
+    ids=["labels", "the outcome", "equal but for rounding", "nearly 0"],
+)
+def test_degenerate_scores_of_clustered_rows_are_analysed(scores):
+    found = calib.from_predictions(Y, scores, group=np.arange(300) % 60)
+    for result in found.methods.values():
+        tests = pd.Series({name: test.p_value for name, test in result.tests.items()}, dtype=float)
+        assert tests.notna().any()
+        assert tests.dropna().between(0.0, 1.0).all()

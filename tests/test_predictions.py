@@ -116,3 +116,8 @@ def test_folds_are_numbered_by_name_in_any_order_of_the_rows():
 def test_folds_that_say_nothing_are_refused(named, texts):
     with texts.raises(ValueError):
         Predictions.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], **named)
+
+
+def test_a_row_without_a_group_is_refused(texts):
+    with texts.raises(ValueError):
+        Predictions.from_arrays([0, 1, 1], [0.2, 0.7, 0.6], group=["a", None, "b"])

@@ -13,11 +13,19 @@ from calib.crossfit.settings import Settings
         {"epsilon": 0.5},
         {"confidence_level": 1.0},
         {"seed": -1},
+        {"seed": 2**32},
+        {"epsilon": 1e-300},
         {"methods": ("plat",)},
     ],
 )
 def test_a_value_out_of_range_is_refused(changes, texts):
     with texts.raises(ValueError):
+        Settings(**changes)
+
+
+@pytest.mark.parametrize("changes", [{"seed": 1.5}, {"n_bins": 15.5}, {"n_folds": "5"}])
+def test_what_counts_must_be_whole(changes, texts):
+    with texts.raises(TypeError):
         Settings(**changes)
 
 

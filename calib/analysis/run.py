@@ -137,9 +137,8 @@ def _settings(given: Settings | Mapping[str, Any] | None, predictions: Data) -> 
     try:
         return replace(default_settings(predictions), **named)
     except TypeError as error:
-        raise TypeError(
-            f"settings must have values of their kinds, got {named}: {error}."
-        ) from None
+        said = str(error).removesuffix(".")
+        raise TypeError(f"settings must have values of their kinds, got {named}: {said}.") from None
 
 
 def _analyze(
@@ -230,7 +229,7 @@ def _evaluate(predictions: Data, held_out: CrossFitted, settings: Settings) -> L
         compact_logit=compact_logit_curve(epsilon, rule, rows_outside(held_out.fitted_on, epsilon)),
         verdict=_verdict(held_out, methods["uncalibrated"], settings, advice),
         recommendation=advice,
-        warnings=(*predictions.remarks, *warnings_of(held_out, scored)),
+        warnings=warnings_of(predictions, held_out, scored),
         held_out=held_out,
         source=predictions,
     )

@@ -8,14 +8,14 @@ import numpy as np
 
 from calib.analysis.results import Column, DataSummary
 from calib.core.aggregate import Aggregate
-from calib.core.cells import ScoreCells
+from calib.core.cells import REVERSED, ScoreCells
 from calib.core.predictions import Predictions
 from calib.core.views import parse_view
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import LOSSES
 from calib.crossfit.settings import Settings
 from calib.metrics import METRICS, Metric, certain_and_wrong
-from calib.text import plural, significant
+from calib.text import number, plural, significant
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +134,20 @@ def summarize(
     )
 
 
-def warnings_of(held_out: CrossFitted, scored: ScoreCells) -> tuple[str, ...]:
+def warnings_of(
+    predictions: Predictions | Aggregate, held_out: CrossFitted, scored: ScoreCells
+) -> tuple[str, ...]:
     """Limitations of the data or the results, one sentence each."""
-    found = list(held_out.failures.values())
+    found = [*predictions.remarks, *held_out.failures.values()]
     if held_out.rows.group is not None:
         found.append(_clusters(len(np.unique(held_out.rows.group))))
+    # A scan says it with the name of the column.
+    told = predictions.is_matrix or any(each.startswith(REVERSED) for each in found)
+    if scored.is_reversed and not told:
+        found.append(
+            f"{REVERSED} (AUC {number(scored.auc, 3)}): the scores may be probabilities of the "
+            "negative class."
+        )
     wrong = int(certain_and_wrong(scored))
     if wrong:
         found.append(

@@ -49,7 +49,7 @@ class ISpline(Calibrator):
     n_knots : int
         Number of inner knots, at least 0.
     epsilon : float or None
-        Epsilon of the compact logit, in (0, 0.5). None: the rule of Lucena 2018.
+        Epsilon of the compact logit, in [1e-15, 0.5). None: the rule of Lucena 2018.
 
     Attributes
     ----------

@@ -46,7 +46,7 @@ class Spline(Calibrator):
     Parameters
     ----------
     epsilon : float or None
-        Epsilon of the compact logit, in (0, 0.5). None: the rule of Lucena 2018.
+        Epsilon of the compact logit, in [1e-15, 0.5). None: the rule of Lucena 2018.
     monotone : bool
         Whether f must not decrease. lambda is that of the unconstrained fit. If that fit does not
         decrease, it is not changed.

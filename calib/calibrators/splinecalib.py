@@ -51,7 +51,8 @@ class SplineCalib(Calibrator):
     n_knots : int
         Approximate maximum number of knots, at least 2.
     epsilon : float or None
-        Epsilon of the compact logit and of the logit, in (0, 0.5). None: the rule of Lucena 2018.
+        Epsilon of the compact logit and of the logit, in [1e-15, 0.5). None: the rule of Lucena
+        2018.
     least_lambda : float
         Smallest lambda that is tried if the loss still falls at 1e-4, where the grid of the author
         ends. With 1e-4 only that grid is used.

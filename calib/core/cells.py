@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +18,11 @@ from calib.numerics.binning import equal_weights
 from calib.numerics.clusters import curve_design_effect
 from calib.numerics.score_grid import grid_keys
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
+
+# The words that say so begin with these.
+REVERSED = "Positive rows have lower scores"
+# Standard errors below 0.5 at which an AUC is no chance.
+CLEARLY = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,6 +268,23 @@ class ScoreCells(Locked):
         )
 
     @property
+    def auc(self) -> float:
+        """Area under the ROC curve, see `calib.metrics.auc`. NaN if all rows are of one class."""
+        if self.one_class:
+            return math.nan
+        # Negatives up to a cell and before it: their mean counts the cell's own by half.
+        negative = self.cumulative_weight - self.cumulative_positive
+        twice = self.positive @ (negative[1:] + negative[:-1])
+        return float(0.5 * twice / (self.total_positive * negative[-1]))
+
+    @property
+    def is_reversed(self) -> bool:
+        """Whether positive rows have lower scores than chance explains."""
+        rows = self.in_effective_rows()
+        pairs = rows.total_positive * (rows.total_weight - rows.total_positive)
+        return not rows.one_class and self.auc < clearly_low_auc(rows.total_weight, pairs)
+
+    @property
     def base_rate(self) -> float:
         """Observed frequency of the positive class."""
         return self.total_positive / self.total_weight
@@ -324,3 +347,16 @@ def _prefix(values: FloatArray) -> FloatArray:
     sums[0] = 0.0
     np.cumsum(values, out=sums[1:])
     return read_only(sums)
+
+
+def clearly_low_auc(n_rows: float, pairs: float) -> float:
+    """An AUC below this is too low for chance.
+
+    Parameters
+    ----------
+    n_rows : float
+        Rows of both outcomes.
+    pairs : float
+        Number of positive rows times number of negative rows.
+    """
+    return 0.5 - CLEARLY * math.sqrt((n_rows + 1.0) / (12.0 * pairs))

@@ -162,7 +162,7 @@ class Predictions:
             raise ValueError(f"class_names must have length {n_classes}, got {len(names)}.")
         weight = None if sample_weight is None else check_weights(sample_weight).copy()
         mask = None if test is None else np.array(test, dtype=np.bool_)
-        codes = None if group is None else pd.factorize(np.asarray(group))[0].astype(np.int64)
+        codes = None if group is None else _groups(group)
         extra = {key: np.array(values) for key, values in (columns or {}).items()}
         folds, fold_names = (None, ()) if fold is None else _named_folds(fold)
         if folds is not None and mask is not None:
@@ -282,6 +282,16 @@ class Predictions:
         if not self.is_matrix and (kind, index) == ("class", 1):
             return self.scores, self.outcome == 1
         return binary_problem(self.score_matrix, self.outcome, kind, index)
+
+
+def _groups(group: ArrayLike) -> IntArray:
+    codes = pd.factorize(pd.Series(group))[0].astype(np.int64)
+    if (codes < 0).any():
+        raise ValueError(
+            f"group must name the group of every row, got {int((codes < 0).sum())} missing values. "
+            "Give a row that belongs to no group a name of its own."
+        )
+    return codes
 
 
 def _named_folds(fold: ArrayLike) -> tuple[IntArray, tuple[str, ...]]:

@@ -28,7 +28,7 @@ def split_into_folds(entries: BinaryView, settings: Settings) -> tuple[BinaryVie
     a class.
     """
     if entries.fold is not None:
-        _check_folds(entries, entries.fold)
+        _check_folds(entries, entries.fold, "named fold", "Name other folds")
         return entries, np.arange(len(entries))
     positives = n_positive(entries)
     smaller = min(positives, entries.n_rows - positives)
@@ -40,24 +40,36 @@ def split_into_folds(entries: BinaryView, settings: Settings) -> tuple[BinaryVie
         )
     if entries.group is None:
         return _split_counts(entries, n_folds, settings.seed)
+    n_folds = min(n_folds, _n_groups(entries.group))
     grouped = StratifiedGroupKFold(n_folds, shuffle=True, random_state=settings.seed)
     fold = np.empty(len(entries), dtype=np.int64)
     for number, (_, held_out) in enumerate(
         grouped.split(entries.score, entries.outcome, entries.group)
     ):
         fold[held_out] = number
+    _check_folds(entries, fold, "fold of whole groups", "Name smaller groups")
     return replace(entries, fold=fold), np.arange(len(entries))
 
 
-def _check_folds(entries: BinaryView, fold: IntArray) -> None:
+def _n_groups(group: IntArray) -> int:
+    n = len(np.unique(group))
+    if n < 2:
+        raise ValueError(
+            f"Cross-fitting holds out whole groups and needs at least 2, got {n}. Name smaller "
+            "groups, name calibration and test rows, or leave the group column out."
+        )
+    return n
+
+
+def _check_folds(entries: BinaryView, fold: IntArray, each: str, repair: str) -> None:
     rows = np.array([entries.counts * entries.outcome, entries.counts * ~entries.outcome])
     for number in np.unique(fold):
         outside = rows[:, fold != number].sum(axis=1)
         if outside.min() == 0:
             raise ValueError(
-                "The rows outside of each named fold must hold both classes, got "
+                f"The rows outside of each {each} must hold both classes, got "
                 f"{int(outside.sum())} rows with {int(outside[0])} positive ones outside of one. "
-                "Name other folds, or leave the fold column out."
+                f"{repair}, or leave the column out."
             )
 
 
@@ -88,10 +100,9 @@ def matrix_folds(
     if rows.fold is not None:
         return list(PredefinedSplit(rows.fold[order]).split())
     label, group = rows.label[order], None if rows.group is None else rows.group[order]
-    n_units = len(label) if group is None else len(np.unique(group))
+    n_units = len(label) if group is None else _n_groups(group)
     if n_units < 2:
-        unit = "row" if group is None else "group"
-        raise ValueError(f"Cross-fitting needs at least 2 {unit}s, got {n_units}.")
+        raise ValueError(f"Cross-fitting needs at least 2 rows, got {n_units}.")
     n_folds = min(settings.n_folds, n_units)
     # Classes with fewer rows than folds cannot be spread evenly: they count as the commonest one.
     counts = np.bincount(label)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, fields, replace
+from numbers import Integral
 from typing import Any, Literal
 
 from calib.calibrators import CALIBRATORS
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.metrics import score_metrics
+from calib.numerics.transforms import check_epsilon
 
 Strategy = Literal["quantile", "uniform"]
 Band = Literal["per_bin", "simultaneous"]
+MAX_SEED = 2**32 - 1  # the largest that the splitters of scikit-learn take
 DEFAULT_METHODS = ("uncalibrated", "platt", "logistic", "isotonic", "beta", "spline")
 
 
@@ -34,12 +37,12 @@ class Settings:
     n_bins : int
         Number of bins, 2 to 100.
     epsilon : float or None
-        Epsilon of the compact logit, in (0, 0.5). None: the rule of Lucena 2018
+        Epsilon of the compact logit, at least 1e-15 and below 0.5. None: the rule of Lucena 2018
         (arXiv:1809.07751).
     n_folds : int
         Number of folds, 2 to 20. Not used if the data name test rows or folds.
     seed : int
-        Seed of the folds and of all resamples, at least 0.
+        Seed of the folds and of all resamples, 0 to 2^32 - 1.
     confidence_level : float
         Confidence level of all intervals and bands, in (0, 1).
     band : {"per_bin", "simultaneous"}
@@ -50,6 +53,8 @@ class Settings:
     ------
     ValueError
         If a value is out of its range.
+    TypeError
+        If a number of bins or folds, or the seed, is not a whole number.
 
     Examples
     --------
@@ -81,10 +86,9 @@ class Settings:
             raise ValueError(f"band must be 'per_bin' or 'simultaneous', got {self.band!r}.")
         _check_between("n_bins", self.n_bins, 2, 100)
         _check_between("n_folds", self.n_folds, 2, 20)
-        if self.seed < 0:
-            raise ValueError(f"seed must be at least 0, got {self.seed}.")
-        if self.epsilon is not None and not 0.0 < self.epsilon < 0.5:
-            raise ValueError(f"epsilon must fulfil 0 < epsilon < 0.5, got {self.epsilon}.")
+        _check_between("seed", self.seed, 0, MAX_SEED)
+        if self.epsilon is not None:
+            check_epsilon(self.epsilon)
         if not 0.0 < self.confidence_level < 1.0:
             raise ValueError(
                 f"confidence_level must fulfil 0 < level < 1, got {self.confidence_level}."
@@ -129,6 +133,8 @@ def _check_metrics(metrics: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _check_between(name: str, value: int, low: int, high: int) -> None:
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a whole number, got {value!r}.")
     if not low <= value <= high:
         raise ValueError(f"{name} must fulfil {low} <= {name} <= {high}, got {value}.")
 

@@ -18,7 +18,7 @@ from calib.metrics.goodness_of_fit import (
     simulated_gaps,
     spiegelhalter_test,
 )
-from calib.metrics.regression import line_test
+from calib.metrics.regression import NO_INFORMATION, line_test
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import bin_cells
 from calib.numerics.calibrated_null import (
@@ -34,6 +34,10 @@ from calib.uncertainty import Errors, fit_line
 from calib.uncertainty.slope import log_odds
 
 N_GROUPS = 10  # of Hosmer and Lemeshow
+
+
+# Log-odds nearer than this are one value that is rounded.
+NO_SPREAD = 1e-9
 
 
 def clustered_tests(
@@ -226,11 +230,20 @@ def _line(sums: _Sums, cells: ScoreCells, line: LogisticFit | None) -> TestResul
     if math.isnan(by_row.statistic):
         return by_row
     x, s = log_odds(cells.score), cells.score
-    features = np.vstack([np.ones(len(x)), x])
     # The statistic counts the rows by their effective number.
     share = cells.total_weight_sq / cells.total_weight
-    scale = share * (features * (cells.weight * s * (1.0 - s))) @ features.T
-    own = np.vstack([np.ones(len(sums.score)), log_odds(sums.score)])
+    weight = share * cells.weight * s * (1.0 - s)
+    total = float(weight.sum())
+    # Where every score is 0 or 1, a wrong one is impossible, with clusters as without.
+    if total < NO_INFORMATION * share * cells.total_weight:
+        return by_row
+    mean = float(weight @ x) / total
+    spread = float(weight @ np.square(x - mean))
+    scale, own = np.array([[total]]), np.ones((1, len(sums.score)))
+    # Folds may give one score up to rounding, which has no slope.
+    if spread > NO_SPREAD**2 * total:
+        scale = np.diag([total, spread])
+        own = np.vstack([own, log_odds(sums.score) - mean])
     return _corrected(by_row.statistic, by_row.statistic, sums.effect(own, scale))
 
 

@@ -43,12 +43,7 @@ def auc(cells: ScoreCells) -> float:
     >>> auc([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8])
     0.875
     """
-    if cells.one_class:
-        return math.nan
-    # Negatives up to a cell and before it: their mean counts the cell's own by half.
-    negative = cells.cumulative_weight - cells.cumulative_positive
-    twice = cells.positive @ (negative[1:] + negative[:-1])
-    return float(0.5 * twice / (cells.total_positive * negative[-1]))
+    return cells.auc
 
 
 def row_auc(cells: ScoreCells, outcome: BoolArray, score: FloatArray) -> FloatArray:

@@ -151,11 +151,14 @@ def design_effect(
     z = np.linalg.solve(root, sums.T).T
     d = z.shape[1]
     own = float(np.trace(np.linalg.solve(scale, products)))
-    square = np.einsum("gd,gd->g", z, z)
+    total = float(np.square(z).sum())
+    # Scores of nearly 0 make squares of squares too large for a float.
+    unit = z / math.sqrt(total) if total > 0.0 else z
+    square = np.einsum("gd,gd->g", unit, unit)
     between = float(square.sum() ** 2 - square @ square)
-    aligned = float(np.sum(np.square(z.T @ z)) - square @ square)
+    aligned = float(np.sum(np.square(unit.T @ unit)) - square @ square)
     freedom = float(np.clip(between / aligned, 1.0, d)) if aligned > 0.0 else float(d)
-    return DesignEffect(max(1.0, 1.0 + (float(square.sum()) - own) / d), freedom, d, n_clusters)
+    return DesignEffect(max(1.0, 1.0 + (total - own) / d), freedom, d, n_clusters)
 
 
 # Degrees of freedom that the model's variance counts for. With 10 intervals of AUC and slope are

@@ -71,6 +71,12 @@ def default_epsilon(scores: FloatArray) -> float:
     return max(10.0 ** (r - 1), SMALLEST_EPSILON)
 
 
+def check_epsilon(epsilon: float) -> None:
+    """Refuse an epsilon out of its range. 1 minus a smaller one is 1, which has no logit."""
+    if not SMALLEST_EPSILON <= epsilon < 0.5:
+        raise ValueError(f"epsilon must fulfil 1e-15 <= epsilon < 0.5, got {epsilon}.")
+
+
 def compact_slope(epsilon: float) -> float:
     """Slope of the compact logit on the logit, between epsilon and 1 - epsilon."""
     return (1.0 - 2.0 * epsilon) / (2.0 * math.log((1.0 - epsilon) / epsilon))
@@ -81,13 +87,12 @@ def compact_logit(p: FloatArray, epsilon: float) -> FloatArray:
 
     G(s) = (1 - 2 eps) / (2 ln((1 - eps)/eps)) ln(s/(1 - s)) + 1/2 inside; G(s) = s outside.
 
-    Raises ValueError if epsilon is not in (0, 0.5). See Lucena 2018, section 5.1, arXiv:1809.07751.
+    Epsilon is at least 1e-15 and below 0.5. See Lucena 2018, section 5.1, arXiv:1809.07751.
 
     >>> compact_logit(np.array([0.0, 0.01, 0.5, 0.99, 1.0]), 0.01).round(12)
     array([0.  , 0.01, 0.5 , 0.99, 1.  ])
     """
-    if not 0.0 < epsilon < 0.5:
-        raise ValueError(f"epsilon must fulfil 0 < epsilon < 0.5, got {epsilon}.")
+    check_epsilon(epsilon)
     inner = np.clip(p, epsilon, 1.0 - epsilon)
     squeezed = compact_slope(epsilon) * log_odds(inner) + 0.5
     return np.where(inner == p, squeezed, p)

@@ -62,7 +62,7 @@ def _of_scores(counted: Aggregate, found: Description, mapping: ColumnMapping) -
         yield labels_only(mapping, copy=bool((cells.outcome == (cells.low == 1.0)).all()))
     score, rows = cells.score_sum / cells.weight, cells.rows.astype(np.float64)
     n_rows = int(cells.rows.sum())
-    yield from swapped(mapping, ScoreCells.from_arrays(cells.outcome, score, rows), n_rows)
+    yield from swapped(mapping, ScoreCells.from_arrays(cells.outcome, score, rows))
     if not found.sure:
         rate = float(rows[cells.outcome].sum()) / n_rows
         named = replace(mapping, positive=mapping.positive or counted.positive_name)

@@ -180,3 +180,8 @@ def test_frames_of_other_libraries_are_read_by_arrow(convert) -> None:
     assert found.scores.tolist() == [0.2, 0.7, 0.9, 0.4]
     assert found.columns["s"].tolist() == ["a", "b", "a", "b"]
     assert read(convert(table)).frame["id"].iloc[0] == 2**62 + 1
+
+
+def test_a_dict_of_columns_is_refused_in_words(texts: Texts) -> None:
+    with texts.raises(TypeError):
+        read({"y": [0, 1], "p": [0.2, 0.7]})  # type: ignore[arg-type]

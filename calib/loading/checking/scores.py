@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calib.core.cells import ScoreCells
+from calib.core.cells import REVERSED, ScoreCells, clearly_low_auc
 from calib.core.checks import ROW_SUM_TOLERANCE
 from calib.loading.checking.mapped_rows import Rows
 from calib.loading.checking.outcomes import positive_question
@@ -23,7 +22,6 @@ from calib.text import joined, number, plural, quoted, significant
 
 # So far outside [0, 1] a score may lie and still be meant as a probability.
 LITTLE = 0.05
-CLEARLY = 4.0
 # By code: the conversion that repairs it, the text of its button, and the sentence.
 CONVERSIONS: dict[str, tuple[Transform, str, str]] = {
     "slightly-outside": (
@@ -153,24 +151,17 @@ def _swapped(rows: Rows, score: FloatArray) -> Iterator[Problem]:
     if not pairs:
         return
     # Usually no sort is needed: a bound shows that the scores are not of the other class.
-    if _least_auc(outcome, score, pairs) < clearly_low(len(outcome), pairs):
-        yield from swapped(rows.mapping, ScoreCells.from_arrays(outcome, score), len(outcome))
+    if _least_auc(outcome, score, pairs) < clearly_low_auc(len(outcome), pairs):
+        yield from swapped(rows.mapping, ScoreCells.from_arrays(outcome, score))
 
 
-def clearly_low(n_rows: int, pairs: int) -> float:
-    """An AUC below this is too low for chance."""
-    return 0.5 - CLEARLY * math.sqrt((n_rows + 1.0) / (12.0 * pairs))
-
-
-def swapped(mapping: ColumnMapping, cells: ScoreCells, n_rows: int) -> Iterator[Problem]:
+def swapped(mapping: ColumnMapping, cells: ScoreCells) -> Iterator[Problem]:
     """Warn if positive rows have lower scores. `cells` count rows without weights."""
-    auc = _auc(cells)
-    n_positive = int(cells.total_positive)
-    if auc < clearly_low(n_rows, n_positive * (n_rows - n_positive)):
+    if cells.is_reversed:
         other = "of the negative class" if mapping.predicted is None else "that it is wrong"
         yield warning(
             "swapped",
-            f"Positive rows have lower scores (AUC {number(auc, 3)}): column "
+            f"{REVERSED} (AUC {number(cells.auc, 3)}): column "
             f"{quoted(mapping.score)} may hold the probability {other}. Swap the classes if so.",
             replace(mapping, swap=not mapping.swap),
             "Swap the classes",
@@ -185,13 +176,6 @@ def _least_auc(outcome: IntArray, score: FloatArray, pairs: int) -> float:
         count += np.bincount(code, minlength=2 * RANGES)
     below = np.cumsum(count[0::2]) - count[0::2]
     return float(count[1::2] @ below) / pairs
-
-
-def _auc(cells: ScoreCells) -> float:
-    """AUC of the unweighted rows."""
-    below = np.cumsum(cells.negative) - cells.negative
-    pairs = cells.total_positive * (cells.total_weight - cells.total_positive)
-    return float(cells.positive @ (below + cells.negative / 2.0)) / pairs
 
 
 MAX_NAMED = 5

@@ -112,6 +112,11 @@ def read(
     if isinstance(data, str | os.PathLike):
         name = name or Path(data).name
         data = _read_path(Path(data), budget.size)
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise TypeError(
+            "data must be a path, a text, bytes or a DataFrame, "
+            f"got {type(data).__name__}. Make a pandas.DataFrame of columns or arrays."
+        )
     try:
         table = _from_bytes(bytes(data), stem(name or "pasted text"), budget, given)
     except MemoryError:
