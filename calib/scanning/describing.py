@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from calib.loading.checking.inspection import class_structure
 from calib.loading.checking.mapped_rows import ROUNDING
-from calib.loading.checking.outcomes import MAX_LABELS, count_as_positive
+from calib.loading.checking.outcomes import MAX_LABELS, count_as_positive, other_positive
 from calib.loading.checking.rows import LEAVE_OUT
 from calib.loading.checking.scores import outside_problem
 from calib.loading.columns import Labels, as_outcome
@@ -368,13 +368,15 @@ def positives_of(
     if wanted and all(labels.find(name) is not None for name in wanted):
         return wanted
     got = f" {joined([quoted(each) for each in wanted])} is not among them." if wanted else ""
-    best = telling_labels(labels) or (labels.names[-1],)
+    telling = telling_labels(labels)
+    best = telling or (labels.names[-1],)
     problem = error(
         "no-positive",
         f"The outcome column {column} has {plural(len(labels), 'label')}: {shown}.{got} Choose "
         "those that count as positive, or another column.",
         replace(mapping, positive=best if len(best) > 1 else best[0]),
         count_as_positive(labels, best),
+        () if telling else other_positive(labels, best[0]),
     )
     raise with_arguments(InputError([problem]), mapping)
 

@@ -8,6 +8,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from calib.loading import ColumnMapping, Problem, assess, guess, inspect, read
+from calib.loading.checking.inspection import checklist_of, examine
 from calib.loading.table import Table
 from tests.golden import Texts
 
@@ -83,6 +84,20 @@ def test_found_and_gone_after_its_repair(case: str) -> None:
     after = inspect(found, problem.repair)
     assert code not in {one.code for one in after}
     assert not [one for one in after if one.severity == "error"]
+
+
+def test_of_the_labels_1_and_2_either_may_be_positive() -> None:
+    found = table(y=Y + 1)
+    problem, *others = inspect(found, guess(found))
+    assert problem.code == "no-positive"
+    assert problem.repair is not None
+    # Rows of the label 2 have the higher scores here.
+    assert problem.repair.positive == "2"
+    assert [choice.arguments for choice in problem.choices] == [{"positive": "1"}]
+    assert not others
+    # No rate of positive rows before one of them is chosen.
+    checklist = checklist_of(examine(found, guess(found))[1])
+    assert not [line for line in checklist if "positive" in line]
 
 
 def test_exchanged_columns() -> None:

@@ -75,3 +75,37 @@ def test_rows_that_mostly_repeat_have_few_columns_and_no_warning() -> None:
     assert found.origin is not None
     assert found.origin.repeated_rows == int(coarse.duplicated().sum())
     assert found.remarks == ()
+
+
+OF_CLASSES = RNG.dirichlet(np.ones(3), N)
+MATRIX = pd.DataFrame(OF_CLASSES, columns=["p_a", "p_b", "p_c"]).assign(
+    label=[RNG.choice(list("abc"), p=row) for row in OF_CLASSES]
+)
+
+
+def copied(frame: pd.DataFrame, **named: str) -> bool:
+    table = read(frame)
+    mapping = guess(table, ColumnMapping(**named))  # type: ignore[arg-type]
+    found = {one.code: one for one in inspect(table, mapping)}
+    assert not ("copied-rows" in found and "repeated-rows" in found)
+    return "copied-rows" in found
+
+
+@pytest.mark.parametrize("times", [2, 3])
+@pytest.mark.parametrize("rows", [FRAME[["y", "p"]], MATRIX], ids=["binary", "matrix"])
+def test_a_file_copied_into_itself_is_a_warning(rows: pd.DataFrame, times: int) -> None:
+    assert copied(pd.concat([rows] * times, ignore_index=True))
+
+
+def test_copies_in_clusters_are_no_warning() -> None:
+    twice = pd.concat([FRAME.assign(who=np.arange(N))] * 2, ignore_index=True)
+    assert copied(twice[["y", "p", "who"]])
+    assert not copied(twice[["y", "p", "who"]], group="who")
+
+
+def test_equal_rows_of_rounded_scores_are_no_warning() -> None:
+    assert not copied(pd.DataFrame({"y": FRAME["y"], "p": P.round(2)}))
+    # Scores of 0 and 1 that are right repeat without being copies.
+    sure = np.where(np.arange(N) % 4 == 0, P, (np.arange(N) % 4 == 1).astype(float))
+    right = np.where(np.arange(N) % 4 == 0, FRAME["y"], sure)
+    assert not copied(pd.DataFrame({"y": right.astype(int), "p": sure}))

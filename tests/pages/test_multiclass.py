@@ -1,5 +1,7 @@
 """A matrix of scores on every page: its view, its methods, its classes, its link."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,13 @@ def test_a_slice_of_a_matrix_is_calibrated_apart_as_a_whole(texts):
     assert "predicted correctly" in sentence
     texts.shown(sentence)
     texts.shown(sentence)
+
+
+def test_rows_are_correct_in_the_view_of_the_top_label_alone():
+    app = start(ex="digits")
+    assert re.search(r"1,797 rows, 1,\d+ correct", said(app))
+    app = start(ex="digits", view="class:8")
+    assert "1,797 rows, 174 positive" in said(app)
 
 
 def test_another_view_fits_nothing_again(monkeypatch):

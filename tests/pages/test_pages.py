@@ -328,6 +328,16 @@ def test_words_repeats_and_spellings_are_told_on_the_data_page(texts):
     assert not app.error
 
 
+def test_a_doubt_about_a_file_stands_above_its_answer_with_the_repair():
+    lines = [f"{line[0]},{1 - float(line[2:]):.5f}" for line in rows().splitlines()[1:]]
+    app = upload(start(), "\n".join(["outcome,score", *lines]))
+    app = go(app, "")
+    assert "Positive rows have lower scores" in " ".join(each.value for each in app.warning)
+    button(app, "repair_swapped").click().run()
+    assert not app.warning
+    assert "overconfident" not in said(app)
+
+
 def test_several_labels_can_be_positive(texts):
     lines = rows().splitlines()
     names = {"1": ["III", "IV"], "0": ["I", "I"]}

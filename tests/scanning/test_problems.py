@@ -39,6 +39,7 @@ CASES: list[tuple[Callable[[pd.DataFrame], pd.DataFrame], str, str]] = [
     (lambda d: d.assign(y=1), "one-class", "one-class|both classes"),
     (lambda d: d.assign(y=d.p), "many-labels", "not a label"),
     (lambda d: d.assign(y=np.where(d.y, "red", "blue")), "no-positive", "positive='red'"),
+    (lambda d: d.assign(y=d.y + 1), "no-positive", "positive='2' or positive='1'"),
     (lambda d: d.rename(columns={"p": "prob"}), "no-column", "`p` is not among"),
     (lambda d: d.assign(y=None), "no-labels", "is empty"),
     (lambda d: d[:0], "no-rows|no-labels", "."),

@@ -187,7 +187,7 @@ def _outcome_and_score(rows: Rows) -> Iterator[str]:
         names = [quoted(name) for name in rows.classes.names[:5]]
         total = len(rows.classes.names)
         yield f"Outcome {quoted(mapping.outcome)}: {total:,} classes, {joined(names, total)}."
-    elif np.isin(outcome, (0, 1)).all():
+    elif (mapping.positives or mapping.predicted) and np.isin(outcome, (0, 1)).all():
         n_positive, total = int(outcome.sum()), len(outcome)
         counts = (
             f"rows where {quoted(mapping.predicted)} is right count as positive"

@@ -12,7 +12,7 @@ from calib.loading.checking.rows import parts
 from calib.loading.columns import Labels, label_text
 from calib.loading.guessing.roles import higher_label, is_plain_pair, telling_labels
 from calib.loading.options import ColumnMapping
-from calib.loading.problems import Problem, error, note, warning
+from calib.loading.problems import Choice, Problem, error, note, warning
 from calib.text import joined, percent, plural, quoted
 
 FEW = 100
@@ -69,7 +69,8 @@ def _not_labels(rows: Rows) -> Problem:
 
 def _no_positive(rows: Rows) -> Problem:
     mapping, labels = rows.mapping, rows.labels
-    best = telling_labels(labels) or (higher_label(rows.frame, mapping, labels),)
+    telling = telling_labels(labels)
+    best = telling or (higher_label(rows.frame, mapping, labels),)
     shown = joined([quoted(name) for name in labels.names[:5]], len(labels))
     got = "" if mapping.positive is None else f" {_named(mapping.positives)} is not among them."
     unknown = rows.unusable.get("outcome unknown")
@@ -83,7 +84,14 @@ def _no_positive(rows: Rows) -> Problem:
         f"{got}{left_out} Choose those that count as positive, or another column.",
         repaired,
         count_as_positive(labels, best),
+        () if telling else other_positive(labels, best[0]),
     )
+
+
+def other_positive(labels: Labels, first: str) -> tuple[Choice, ...]:
+    """The other one of two labels, as a second answer to which is positive."""
+    others = [name for name in labels.names if name != first] if len(labels) == 2 else []
+    return tuple(Choice(count_as_positive(labels, [name]), {"positive": name}) for name in others)
 
 
 def _named(names: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from calib.core.checks import weight_range_trouble
 from calib.core.origin import repeated_ids, repeated_rows
 from calib.core.predictions import MAX_FOLDS
 from calib.loading.checking.mapped_rows import Rows
+from calib.loading.checking.repeats import are_copies
 from calib.loading.columns import MISSING_WORDS, Numbers
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.options import ColumnMapping
@@ -214,7 +215,19 @@ def _words(rows: Rows) -> Iterator[Problem]:
 
 def _repeated(rows: Rows) -> Iterator[Problem]:
     repeats, mapping = rows.repeats, rows.mapping
-    if repeats.rows:
+    if (
+        repeats.rows
+        and mapping.group is None
+        and are_copies(rows.of_usable(rows.outcome), rows.of_usable(rows.score))
+    ):
+        yield warning(
+            "copied-rows",
+            f"{repeats.rows:,} of {len(rows.frame):,} rows are copies of an earlier row: "
+            "rows with the same score always have the same outcome. With copies, held-out results "
+            "are too good and intervals too narrow. Remove the copies, or choose a column that "
+            "they share as the cluster ID.",
+        )
+    elif repeats.rows:
         yield note("repeated-rows", repeated_rows(repeats.rows))
     if repeats.ids:
         together = replace(mapping, group=repeats.id_column) if mapping.group is None else None

@@ -28,6 +28,8 @@ from calib.loading.table import Table
 MAX_SLICES = 8
 MAX_SLICE_VALUES = 20
 MAX_GUESSED_FOLDS = 20
+# In some fields 1 is yes and 2 is no, in others 2 is the event: a person must choose.
+ONE_AND_TWO = {"1", "2"}
 
 
 def guess(
@@ -200,8 +202,7 @@ def _positive(frame: pd.DataFrame, mapping: ColumnMapping, labels: Labels) -> st
     telling = telling_label(labels)
     if telling is not None:
         return telling
-    # In some fields 1 is yes and 2 is no, in others 2 is the event: a person must choose.
-    if set(labels.names) == {"1", "2"}:
+    if set(labels.names) == ONE_AND_TWO:
         return None
     # The only label of a column that holds one class: 0 and -1 are negative.
     if len(labels) == 1:
@@ -219,12 +220,16 @@ def is_plain_pair(labels: Labels) -> bool:
 
 def telling_label(labels: Labels) -> str | None:
     """The label whose name means "positive"."""
-    folded = {name.casefold(): name for name in labels.names if labels.names != ("1", "2")}
+    if set(labels.names) == ONE_AND_TWO:
+        return None
+    folded = {name.casefold(): name for name in labels.names}
     return next((folded[word] for word in names.POSITIVE_WORDS if word in folded), None)
 
 
 def telling_labels(labels: Labels) -> tuple[str, ...]:
     """All labels whose names mean "positive", unless all labels do."""
+    if set(labels.names) == ONE_AND_TWO:
+        return ()
     found = tuple(name for name in labels.names if name.casefold() in names.POSITIVE_WORDS)
     return found if len(found) < len(labels) else ()
 

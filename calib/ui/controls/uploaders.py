@@ -10,7 +10,7 @@ import streamlit as st
 
 from calib.core.aggregate import Aggregate
 from calib.loading import MAX_BYTES, Choice, InputError, Problem, Table, TextFormat
-from calib.loading.problems import refuse
+from calib.loading.problems import Severity, refuse
 from calib.loading.reading.apart import FileReader, Limits, is_harmless
 from calib.text import plain, plural, sentence
 from calib.ui.controls.widgets import field
@@ -229,10 +229,19 @@ def problems(session: Session) -> None:
     for problem in session.file_problems:
         st.error(f"Not read: {problem.sentence}")
         _choices(problem, f"read_{problem.code}", _read_anew, session)
-    if session.upload is None:
-        return
+    _of_upload(session, ("error", "warning", "note"))
+
+
+def doubts(session: Session) -> None:
+    """What may make the answer wrong, above it: a dropped file is shown without the Data page."""
+    _of_upload(session, ("warning",))
+
+
+def _of_upload(session: Session, severities: Sequence[Severity]) -> None:
     drawn: set[str] = set()
-    for problem in session.upload.problems:
+    for problem in session.upload.problems if session.upload else ():
+        if problem.severity not in severities:
+            continue
         key = f"repair_{problem.code}"
         if key in drawn:
             key = f"{key}_{len(drawn)}"

@@ -202,6 +202,8 @@ def source(session: Session) -> None:
     if session.waits:
         _wait(session)
     _data(session)
+    if session.page == "Overview":
+        uploaders.doubts(session)
     rows = state.predictions(session)
     if isinstance(rows, Predictions) and rows.is_matrix:
         st.caption(views.caption(rows, session.settings.view))

@@ -29,9 +29,14 @@ def is_grouped(scores: MethodResult) -> bool:
     return scores.metrics["log_loss"].resolution > 0.0
 
 
+def is_top_label(session: Session, analysis: Analysis) -> bool:
+    """Whether a row is positive if its predicted class is correct."""
+    return session.is_matrix and analysis.settings.view == "top:1"
+
+
 def means(session: Session, analysis: Analysis) -> tuple[str, str]:
     """What the mean score and the observed frequency are called."""
-    if session.is_matrix and analysis.settings.view == "top:1":
+    if is_top_label(session, analysis):
         return "Mean confidence", "Accuracy"
     return "Mean prediction", "Base rate"
 
@@ -50,7 +55,7 @@ def card(session: Session, analysis: Analysis) -> None:
             f"KS error {text.number(scores.metrics['ks_error'].value, 3)}, "
             f"{text.p_value(scores.p_adjusted['ks'])}"
         )
-        positive = "correct" if session.is_matrix else "positive"
+        positive = "correct" if is_top_label(session, analysis) else "positive"
         counted = f"{data.n_rows:,} rows, {data.n_positive:,} {positive}"
         st.caption(text.plain(f"{evidence}. {counted}."))
 
