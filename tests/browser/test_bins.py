@@ -78,6 +78,7 @@ def test_the_rows_are_downloaded_whole(page: Page):
     np.testing.assert_allclose(EXAMPLE.scores[table["row"] - 1], table["score"])
 
 
+@rare
 def test_a_bin_is_picked_by_keyboard_and_its_rows_are_paged(page: Page):
     visit(page, "/reliability")
     box = picker(page)

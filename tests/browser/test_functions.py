@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.actions import press_slider
 from tests.browser.harness import by_key, settle, traces, visit
-from tests.rare import common_first, rare
+from tests.rare import rare
 
 
 def trace(page: Page, key: str, name: str) -> dict:
@@ -57,6 +57,7 @@ def test_the_map_by_the_rule_stays_beside_the_one_in_use(page: Page):
     assert trace(page, "chart_functions_fitted", "Spline")["y"] != pytest.approx(ruled)
 
 
+@rare
 def test_the_lambda_path_is_shown_with_the_lambda_in_use(page: Page):
     visit(page, "/functions")
     expect(by_key(page, "chart_lambda_spline").locator(".js-plotly-plot")).to_be_visible()
@@ -75,7 +76,8 @@ def test_a_picked_method_joins_the_curve_and_the_address(page: Page):
     assert "over=spline.ispline" in page.url or "over=ispline.spline" in page.url
 
 
-@pytest.mark.parametrize("width", common_first([380, 1280], [380]))
+@rare
+@pytest.mark.parametrize("width", [380, 1280])
 def test_every_square_chart_stays_below_its_heading(page: Page, width):
     page.set_viewport_size({"width": width, "height": 900})
     visit(page, "/functions?ex=logistic")

@@ -1,5 +1,6 @@
 """Nothing that is read moves while a page arrives."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -45,14 +46,15 @@ def shift_of(browser: Browser, url: str, path: str, width: int) -> float:
 PAGES = ["/", "/reliability", "/compare", "/data", "/slices", "/functions", "/reports"]
 
 
-@pytest.mark.parametrize("path", common_first(PAGES, ["/"]))
+@pytest.mark.parametrize(
+    ("path", "width"), common_first(product(PAGES, (1440, 390, 1024)), [("/", 1440)])
+)
 def test_pages_keep_places_free_for_what_arrives_late(
-    page: Page, browser: Browser, app_url: str, path: str
+    page: Page, browser: Browser, app_url: str, path: str, width: int
 ):
     # The first visit of a server computes the analysis, and shows its progress.
     harness.visit(page, path)
-    for width in (1440, 390) if path == "/" else (1440, 390, 1024):
-        assert shift_of(browser, app_url, path, width) <= MOST, width
+    assert shift_of(browser, app_url, path, width) <= MOST
 
 
 @pytest.mark.rare

@@ -122,6 +122,7 @@ def test_columns_stand_below_each_other_on_a_phone(page: Page):
     assert x1 + w1 <= 380
 
 
+@rare
 def test_four_models_move_to_a_second_row_where_they_do_not_fit(page: Page):
     wanted = "~".join(f"round {number}" for number in (1, 3, 10, 30))
     visit(page, f"/?ex=rounds&model={wanted}")

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.actions import go
 from tests.browser.harness import by_key, open_static, settle, traces, visit
-from tests.rare import common_first, rare
+from tests.rare import rare
 
 EXAMPLE = "/?ex=digits"
 
@@ -131,6 +131,7 @@ def test_a_class_opens_by_the_keyboard(page: Page):
     opened(page, 9, "nine")
 
 
+@rare
 def test_classes_are_of_the_chosen_method(page: Page):
     visit(page, "/classes?ex=digits")
     pick(page, "classes", "Dirichlet")
@@ -153,7 +154,8 @@ def test_one_score_a_row_has_neither_view_nor_classes(page: Page):
     ).to_be_visible()
 
 
-@pytest.mark.parametrize("width", common_first([380, 1280], [380]))
+@rare
+@pytest.mark.parametrize("width", [380, 1280])
 def test_nothing_overflows(page: Page, width: int):
     page.set_viewport_size({"width": width, "height": 900})
     for name in ("classes", "compare"):

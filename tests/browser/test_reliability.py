@@ -13,6 +13,7 @@ def named(page: Page, chart: str, name: str) -> list[dict]:
     return [trace for trace in traces(page, chart) if trace.get("name") == name]
 
 
+@rare
 def test_the_corp_line_appears_with_a_band_that_holds_it(page: Page):
     visit(page, "/reliability")
     assert not named(page, "chart_reliability", "CORP line")
@@ -61,6 +62,7 @@ def test_auto_takes_the_slider_over(page: Page):
     assert named(page, "chart_sensitivity", "Current choice")[0]["x"] == [n_bins]
 
 
+@rare
 def test_the_methods_page_lists_everything_and_finds_it(page: Page):
     visit(page)
     by_key(page, "navigation").get_by_role("link", name="Methods", exact=True).click()

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.actions import go, upload
 from tests.browser.harness import by_key, settle, traces, visit
-from tests.rare import rare
+from tests.rare import common_first, rare
 
 
 @pytest.fixture
@@ -58,6 +58,7 @@ def fill(page: Page, key: str, value: str) -> None:
     settle(page)
 
 
+@rare
 def test_slices_of_a_file_over_time_and_by_decision(page: Page, sites):
     visit(page, "/data")
     upload(page, sites)
@@ -135,7 +136,7 @@ HIDDEN_ENTRIES = """
 """
 
 
-@pytest.mark.parametrize("path", ["/slices", "/decisions", "/compare"])
+@pytest.mark.parametrize("path", common_first(["/slices", "/decisions", "/compare"], ["/slices"]))
 def test_nothing_is_cut_off_in_a_window_of_1024_pixels(page: Page, path: str):
     page.set_viewport_size({"width": 1024, "height": 2800})
     visit(page, path)
@@ -144,6 +145,7 @@ def test_nothing_is_cut_off_in_a_window_of_1024_pixels(page: Page, path: str):
     assert page.evaluate(HIDDEN_ENTRIES) == []
 
 
+@rare
 def test_the_changes_stand_beside_their_table(page: Page):
     page.set_viewport_size({"width": 1440, "height": 900})
     visit(page, "/compare")

@@ -67,6 +67,7 @@ CLIPPED = """
 """
 
 
+@rare
 def test_saved_found_opened_by_a_stranger_and_taken_back(page: Page, other: Page):
     visit(page, "/reports")
     write(page, "author", "Ada")
@@ -143,6 +144,7 @@ def test_deleting_asks_and_the_address_says_so(page: Page):
     expect(page.get_by_test_id("stAlert").first).to_contain_text("by the session that saved it")
 
 
+@rare
 def test_a_mistyped_address_is_a_sentence(page: Page):
     visit(page, f"/reports?report={IMAGE}")
     expect(page.get_by_test_id("stAlert").first).to_contain_text("There is no saved report")

@@ -11,6 +11,7 @@ import calib
 from calib.calibrators import score_methods
 from calib.exports import load_calibrator, verify
 from tests.browser.harness import settle, visit
+from tests.rare import rare
 
 
 def opened(page: Page, path: str) -> Locator:
@@ -29,6 +30,7 @@ def taken(page: Page, button: Locator, folder: Path) -> Path:
     return path
 
 
+@rare
 def test_the_code_of_every_form_is_verified(page: Page, tmp_path: Path):
     dialog = opened(page, "/")
     for form, suffix in (("SQL", "sql"), ("Python", "py"), ("JavaScript", "js"), ("JSON", "json")):
