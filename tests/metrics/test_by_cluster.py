@@ -5,12 +5,14 @@ import math
 import numpy as np
 import pytest
 from scipy.special import expit, logit
+from scipy.stats import binom, norm
 from scipy.stats import f as f_distribution
-from scipy.stats import norm
 
 from calib import metrics
 from calib.core.predictions import Predictions
 from calib.metrics.by_cluster import clustered_tests, resampled_test, widened_line, widened_test
+from calib.numerics.binning import bin_cells
+from calib.numerics.calibrated_null import supremum_by_cluster
 from calib.uncertainty import Errors
 
 
@@ -161,3 +163,117 @@ def test_the_widened_line_counts_no_copies():
                 name,
                 part,
             )
+
+
+def weighted_clusters(weighted):
+    rng = np.random.default_rng(8)
+    rows = clustered(rng, 40, 25, mean=0.0, spread=0.6)
+    weight = rng.uniform(0.3, 2.0, 1000) if weighted else np.ones(1000)
+    given = weight if weighted else None
+    return Predictions.from_arrays(rows.outcome, rows.score, given, group=rows.group).view(), weight
+
+
+def rao_scott(statistic, moments, scale, group):
+    """The p-value by loops over clusters and pairs of them; moments of shape (n, d)."""
+    z = moments @ np.linalg.cholesky(np.linalg.inv(scale))
+    d, sums = z.shape[1], [z[group == c].sum(axis=0) for c in np.unique(group)]
+    mean = max(1.0, 1.0 + (sum(s @ s for s in sums) - (z * z).sum()) / d)
+    pairs = [(s, t) for i, s in enumerate(sums) for j, t in enumerate(sums) if i != j]
+    between = sum((s @ s) * (t @ t) for s, t in pairs)
+    freedom = np.clip(between / sum((s @ t) ** 2 for s, t in pairs), 1.0, d)
+    n = len(sums)
+    return f_distribution.sf(statistic / (mean * d), freedom, freedom * (n - 1))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_slope_and_intercept_by_cluster_by_hand(weighted):
+    rows, weight = weighted_clusters(weighted)
+    found = clustered_tests(rows)["line"]
+    assert found.statistic == pytest.approx(by_row(rows)["line"].statistic, rel=1e-6)
+    features = np.column_stack([np.ones(1000), logit(rows.score)])
+    variance = weight * rows.score * (1 - rows.score)
+    scale = (weight @ weight) / weight.sum() * (features.T * variance) @ features
+    moments = features * (weight * (rows.outcome - rows.score))[:, None]
+    expected = rao_scott(found.statistic, moments, scale, rows.group)
+    assert found.p_value == pytest.approx(expected, rel=1e-9)
+    assert found.null == "Rao-Scott F, 40 clusters"
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_hosmer_lemeshow_by_cluster_by_hand(weighted):
+    rows, weight = weighted_clusters(weighted)
+    found = clustered_tests(rows)["hosmer_lemeshow"]
+    assert found.statistic == by_row(rows)["hosmer_lemeshow"].statistic
+    groups = bin_cells(rows.cells(), 10, "quantile")
+    place = np.searchsorted(groups.high_edge[:-1], rows.score)
+    moments = np.zeros((1000, 10))
+    moments[np.arange(1000), place] = weight * (rows.outcome - rows.score)
+    mean = [np.average(rows.score[place == k], weights=weight[place == k]) for k in range(10)]
+    scale = [(weight[place == k] ** 2).sum() * mean[k] * (1 - mean[k]) for k in range(10)]
+    expected = rao_scott(found.statistic, moments, np.diag(scale), rows.group)
+    assert found.p_value == pytest.approx(expected, rel=1e-9)
+
+
+def test_few_expected_rows_of_clusters_are_simulated_and_widened():
+    rng = np.random.default_rng(9)
+    group = np.repeat(np.arange(60), 3)
+    common = math.sqrt(0.5) * rng.normal(size=60)[group]
+    score = np.full(180, 0.05)
+    outcome = norm.cdf(common + math.sqrt(0.5) * rng.normal(size=180)) < 0.09
+    rows = Predictions.from_arrays(outcome, score, group=group).view()
+    found = clustered_tests(rows)["hosmer_lemeshow"]
+    # One group of 9 expected positives: more than 5.
+    assert found.null == "Rao-Scott F, 60 clusters"
+    few = rows.rows(np.arange(90))
+    found, single = clustered_tests(few)["hosmer_lemeshow"], by_row(few)["hosmer_lemeshow"]
+    assert found.null == "simulation, 4,999 draws, 30 clusters"
+    # Of one group the widened law is that of a square: a smaller statistic of independent rows.
+    moments = (few.outcome - few.score)[:, None]
+    sums = [moments[few.group == c].sum() for c in range(30)]
+    mean = max(1.0, 1.0 + (np.square(sums).sum() - (moments**2).sum()) / (90 * 0.05 * 0.95))
+    expected = np.sqrt(single.statistic / mean * 90 * 0.05 * 0.95)
+    tail = binom.sf(np.ceil(4.5 + expected - 1e-9) - 1, 90, 0.05)
+    tail += binom.cdf(np.floor(4.5 - expected + 1e-9), 90, 0.05)
+    assert found.p_value == pytest.approx(tail, abs=0.02)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_widened_test_by_hand(weighted):
+    rows, weight = weighted_clusters(weighted)
+    single = metrics.ks_test(rows.outcome, rows.score, sample_weight=weight)
+    residual = weight * (rows.outcome - rows.score)
+    sums = np.array([residual[rows.group == c].sum() for c in range(40)])
+    variance = weight**2 @ (rows.score * (1 - rows.score))
+    effect = 1.0 + (sums @ sums - residual @ residual) / variance
+    x = single.statistic * weight.sum() / math.sqrt(effect * variance)
+    found = widened_test(single, rows, rows.cells())
+    assert found.p_value == pytest.approx(supremum_by_cluster(x, 40), rel=1e-9)
+    assert found.null == "supremum of Brownian motion, 40 clusters"
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_widened_line_by_hand(weighted):
+    rows, weight = weighted_clusters(weighted)
+    fit = metrics.calibration_slope_intercept(rows.outcome, rows.score, sample_weight=weight)
+    features = np.column_stack([np.ones(1000), logit(rows.score)])
+    rate = expit(features @ [fit.intercept, fit.slope])
+    information = (features.T * (weight * rate * (1 - rate))) @ features
+    influence = np.linalg.solve(
+        information, (features * (weight * (rows.outcome - rate))[:, None]).T
+    )
+    found = widened_line(rows, fit)
+    for name, own in zip(("intercept", "slope"), influence, strict=True):
+        sums = np.array([own[rows.group == c].sum() for c in range(40)])
+        effect = max(1.0, (sums @ sums * 40 / 39) / (own @ own * 1000 / 999))
+        before = [getattr(fit, f"{name}_{part}") for part in ("low", "high", "error")]
+        after = [getattr(found, f"{name}_{part}") for part in ("low", "high", "error")]
+        value, wider = getattr(fit, name), math.sqrt(effect)
+        expected = [value + wider * (each - value) for each in before[:2]] + [wider * before[2]]
+        assert after == pytest.approx(expected, rel=1e-6)
+    assert found.intercept_only_error == fit.intercept_only_error
+
+
+def test_a_line_that_does_not_exist_is_not_widened():
+    rows = Predictions.from_arrays([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4], group=[0, 0, 1, 1]).view()
+    fit = metrics.calibration_slope_intercept(rows.outcome, rows.score)
+    assert widened_line(rows, fit) is fit

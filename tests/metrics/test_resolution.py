@@ -83,3 +83,77 @@ def test_the_bounds_of_a_million_rows_are_small():
     assert found["log_loss"] < 2e-7
     assert found["ks_error"] < 2e-5
     assert found["auc"] < 2e-5
+
+
+def loss_bound(loss, rows, ends, middle, aside):
+    """By entry: what its rows lean to a side, and the gap between tangent and chord."""
+    leaning = gaps = 0.0
+    share = rows.weights / rows.weights.sum()
+    for i, y in enumerate(rows.outcome):
+        first, last, at = (loss(y, float(s)) for s in (ends[0][i], ends[1][i], rows.score[i]))
+        gap = abs(first + middle[i] * (last - first) - at)
+        gap *= 1.0 + abs(aside[i]) / max(middle[i] * (1.0 - middle[i]), 1e-12)
+        gaps += share[i] * min(gap, abs(last - first))
+        leaning += share[i] * aside[i] * (last - first)
+    return abs(leaning) + gaps
+
+
+def cell_bounds(rows, of_cell, ends):
+    """By cell: how far outcomes and scores can part within it, and the pairs without an order."""
+    share = rows.weights / rows.weights.sum()
+    edge = beyond = loose = 0.0
+    for cell in np.unique(of_cell):
+        own = np.flatnonzero(of_cell == cell)
+        exact = [i for i in own if ends[0][i] == ends[1][i]]
+        # Rows of one exact score are one step: those of the heaviest.
+        heaviest = max(
+            {rows.score[i] for i in exact},
+            key=lambda s: sum(share[i] for i in exact if rows.score[i] == s),
+            default=None,
+        )
+        moved, free, pairs = np.zeros((3, 2))
+        for i in own:
+            y = int(rows.outcome[i])
+            low, high = sorted((ends[0][i], ends[1][i]))
+            step = share[i] * (1.0 - low if y else high)
+            moved[y] += step
+            pairs[y] += share[i]
+            free[y] += 0.0 if i in exact and rows.score[i] == heaviest else step
+        edge = max(edge, *free)
+        beyond = max(beyond, min(*moved, max(free)))
+        tied = [
+            sum(share[i] for i in exact if rows.score[i] == heaviest and rows.outcome[i] == y)
+            for y in (0, 1)
+        ]
+        loose += pairs.prod() - np.prod(tied)
+    positive = share[rows.outcome].sum()
+    return edge, beyond, 0.5 * loose / (positive * (1.0 - positive))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_are_those_of_loops_over_entries_and_cells(seed):
+    rng = np.random.default_rng(seed)
+    # Of each cell of a width of 0.1 some exact scores and one group, which falls or rises.
+    score = np.concatenate([np.arange(10) / 10 + 0.05, rng.integers(1, 99, 30) / 100 + 0.001])
+    score = np.repeat(score, 2)
+    wide = np.repeat(np.arange(40) < 10, 2)
+    width = np.where(wide, rng.uniform(-0.05, 0.05, 80), 0.0)
+    ends = score - 0.4 * width, score + 0.6 * width
+    middle, aside = np.where(wide, 0.3, 0.0), np.where(wide, rng.normal(0.0, 0.1, 80), 0.0)
+    rows = BinaryView(np.arange(80) % 2 == 1, score, rng.uniform(0.5, 3.0, 80))
+    middles = np.arange(10) / 10 + 0.05
+    cells = ScoreCells.from_arrays(np.arange(10) % 2, middles)
+    of_cell = np.abs(score[:, None] - middles).argmin(axis=1)
+    score_change = loss_bound(lambda _, s: s, rows, ends, middle, aside)
+    edge, beyond, auc_bound = cell_bounds(rows, of_cell, ends)
+    found = resolutions(rows, cells, ends, middle, aside)
+    losses = {
+        "log_loss": lambda y, s: -np.log(s if y else 1.0 - s),
+        "brier_score": lambda y, s: (y - s) ** 2,
+    }
+    for name, loss in losses.items():
+        assert found[name] == pytest.approx(loss_bound(loss, rows, ends, middle, aside)), name
+    assert found["mean_score"] == pytest.approx(score_change)
+    assert found["edge"] == pytest.approx(edge)
+    assert found["ks_error"] == pytest.approx(beyond + score_change)
+    assert found["auc"] == pytest.approx(auc_bound)

@@ -40,3 +40,53 @@ def test_the_rest_keeps_its_proportions_where_it_may(problem):
 def test_n_top_must_be_positive(problem, texts):
     with texts.raises(ValueError):
         TopSpline(0).fit(*problem)
+
+
+class Given:
+    """A fitted calibrator that gives one number."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def predict(self, scores):
+        return np.full(len(scores), self.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ((0.6, 0.2), [0.6, 0.2, 0.15, 0.05]),  # 0.2 is left, and shared as 3 to 1
+        ((0.4, 0.7), [0.4, 0.4, 0.15, 0.05]),  # no higher than the rank before
+        ((0.4, 0.2), [0.4, 0.2, 0.2, 0.2]),  # 0.3 and 0.1 would be: no higher than the last rank
+        ((0.4, 0.25), [0.4, 0.25, 0.25, 0.1]),  # 0.2625 and 0.0875 would be
+        ((0.0, 0.0), [0.25, 0.25, 0.25, 0.25]),  # at least the mean of what is left
+        ((0.7, 0.0), [0.7, 0.1, 0.1, 0.1]),
+        ((1.0, 1.0), [1.0, 0.0, 0.0, 0.0]),
+        ((0.9,), [0.9, 0.06, 0.03, 0.01]),
+        ((0.3,), [0.3, 0.3, 0.3, 0.1]),  # 0.42, 0.21, 0.07, then 0.3, 0.3, 0.1
+    ],
+)
+def test_what_the_first_ranks_leave_is_shared_below_them(problem, given, expected):
+    fitted = TopSpline(len(given)).fit(*problem)
+    fitted.splines_ = [Given(value) for value in given]
+    found = fitted.predict([[0.5, 0.3, 0.15, 0.05], [0.05, 0.15, 0.5, 0.3]])
+    assert found[0] == pytest.approx(expected, abs=1e-8)
+    assert found[1] == pytest.approx([expected[i] for i in (3, 2, 0, 1)], abs=1e-8)
+    assert found.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_classes_without_any_score_share_evenly_what_is_left(problem):
+    fitted = TopSpline(1).fit(*problem)
+    fitted.splines_ = [Given(0.7)]
+    assert fitted.predict([[1.0, 0.0, 0.0, 0.0]])[0] == pytest.approx([0.7, 0.1, 0.1, 0.1])
+    assert fitted.predict([[0.9, 0.1, 0.0, 0.0]])[0] == pytest.approx([0.7, 0.3, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("always", [True, False])
+def test_a_rank_that_is_always_or_never_right_keeps_its_scores(problem, always):
+    scores = problem[0]
+    label = scores.argmax(axis=1) if always else scores.argmin(axis=1)
+    fitted = TopSpline(1).fit(scores, label)
+    assert fitted.predict(scores) == pytest.approx(scores, abs=1e-8)
+    # The class of the last rank is right, or the first: never the second.
+    assert len(TopSpline(9).fit(scores, label).splines_) == 3

@@ -1,10 +1,13 @@
 """Runs of cells: no edge of a bin lies within one, and nothing is lost on the way."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from calib.core.cells import ScoreCells
 from calib.metrics.cumulative import ks_error, kuiper_error
+from calib.numerics.arrays import thin_indices
 from calib.numerics.binning import bin_edges, bin_starts
 from calib.numerics.few_cells import cell_runs
 
@@ -66,3 +69,15 @@ def test_so_many_cells_as_are_allowed_stay_as_they_are():
     cells = ScoreCells.from_arrays(RNG.random(N) < EVEN, EVEN)
     assert cell_runs(cells, len(cells)).are_cells
     assert not cell_runs(cells, len(cells) - 1).are_cells
+
+
+@pytest.mark.parametrize(("n", "most"), [(1000, 100), (101, 100), (5000, 6), (64, 7)])
+def test_points_of_a_long_curve_are_its_ends_and_the_extremes_of_equal_runs(n, most):
+    curve = np.cumsum(RNG.normal(size=n))
+    edges = np.linspace(0, n, (most - 2) // 3 + 1).astype(int)
+    expected = {0, n - 1, *edges[:-1].tolist()}
+    for start, end in itertools.pairwise(edges):
+        run = curve[start:end]
+        expected |= {start + int(run.argmin()), start + int(run.argmax())}
+    assert thin_indices(curve, most).tolist() == sorted(expected)
+    assert thin_indices(curve, n).tolist() == list(range(n))

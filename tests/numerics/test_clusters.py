@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
+from scipy.optimize import isotonic_regression
 
-from calib.numerics.clusters import BENDS, cluster_squares, mean_design_effects
+from calib.core.cells import ScoreCells
+from calib.numerics.clusters import (
+    BENDS,
+    cluster_squares,
+    curve_design_effect,
+    mean_design_effects,
+)
 
 
 def test_squares_are_those_of_a_loop():
@@ -38,3 +45,39 @@ def test_a_line_over_the_stretches_is_no_bend():
     square = at**2 - (9.0 * at - 12.0)  # less the best line
     np.testing.assert_allclose(BENDS @ at**2, square, atol=1e-12)
     assert np.trace(BENDS) == pytest.approx(8.0)
+
+
+@pytest.mark.parametrize("separated", [False, True])
+def test_the_design_effect_of_a_curve_by_hand(separated):
+    """Residuals of the isotonic fit, by cluster and tenth of the weight, less the best line."""
+    rng = np.random.default_rng(2)
+    group = np.repeat(np.arange(12), 15)
+    score = np.sort(rng.random(180)).reshape(12, 15).ravel()  # clusters of neighbouring scores
+    shared = rng.normal(size=12)[group]
+    outcome = score > 0.4 if separated else 0.8 * shared + rng.normal(size=180) > 1.0 - 2.0 * score
+    weight = rng.uniform(0.5, 2.0, 180)
+    curve = isotonic_regression(outcome.astype(float), weights=weight).x
+    residual = outcome - (outcome.mean() if separated else curve)
+    tenth = (10 * (np.cumsum(weight) - 0.5 * weight) / weight.sum()).astype(int)
+    line = np.column_stack([np.ones(10), np.arange(10)])
+    leverage = np.diag(line @ np.linalg.inv(line.T @ line) @ line.T)
+    together = 0.0
+    for c in range(12):
+        own = group == c
+        sums = np.bincount(tenth[own], (weight * residual)[own], minlength=10)
+        together += np.linalg.lstsq(line, sums)[1][0]
+    alone = (weight * residual) ** 2 @ (1.0 - leverage[tenth])
+    assert together > 1.2 * alone
+    cells = ScoreCells.from_arrays(outcome, score, weight)
+    rows = (score, outcome, weight, weight**2)
+    found = curve_design_effect(cells, *rows, group)
+    assert found == pytest.approx(together / alone, rel=1e-9)
+    assert curve_design_effect(cells, *rows, np.arange(180)) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_rows_that_only_mirror_each_other_have_no_design_effect_below_1():
+    score = np.repeat(np.arange(1, 21) / 21, 2)
+    outcome = np.arange(40) % 2 == 0
+    cells = ScoreCells.from_arrays(outcome, score)
+    rows = (score, outcome, np.ones(40), np.ones(40))
+    assert curve_design_effect(cells, *rows, np.arange(40) // 2) == 1.0

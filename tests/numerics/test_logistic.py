@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from calib.numerics.logistic import fit_logistic
+from calib.numerics.logistic import _grouped, fit_logistic
 
 
 def problem(seed=0, k=500):
@@ -158,3 +158,24 @@ def test_many_separated_rows_are_found():
     x = np.linspace(0.0, 1.0, 100_000)
     features = np.vstack([np.ones(len(x)), x]).T
     assert not fit_logistic(features, (x > 0.43).astype(float), np.ones(len(x))).converged
+
+
+@pytest.mark.parametrize(("slopes", "per_group"), [(1, 32), (2, 8)])
+def test_groups_hold_cells_of_nearly_the_same_sum(slopes, per_group):
+    rng = np.random.default_rng(1)
+    k = 3300
+    columns = np.vstack([np.ones(k), rng.normal(size=(slopes, k)) ** 3])
+    weight, positive = rng.uniform(0.5, 2.0, k), rng.random(k)
+    found, ones, total = _grouped(lambda part: columns[:, part], positive, weight)
+    low, high = columns[1:].min(axis=1), columns[1:].max(axis=1)
+    n = k // per_group
+    place = ((columns[1:].T - low) / (high - low)).mean(axis=1) * n
+    group = np.minimum(place.astype(int), n - 1)
+    present = np.unique(group)
+    assert len(total) == len(present) <= n
+    for at, g in enumerate(present):
+        own = group == g
+        assert total[at] == pytest.approx(weight[own].sum())
+        assert ones[at] == pytest.approx(positive[own].sum())
+        means = np.average(columns[:, own], axis=1, weights=weight[own])
+        assert found[:, at] == pytest.approx(means)

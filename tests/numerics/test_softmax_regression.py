@@ -112,3 +112,9 @@ def test_blocks_are_those_of_the_mean_hessian():
     for k in range(4):
         own = slice(5 * k, 5 * k + 5)
         np.testing.assert_allclose(blocks[k], hessian[own, own], rtol=1e-9)
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=["full", "diagonal"])
+def test_the_identity_leaves_log_scores_as_they_are(design):
+    x = rows()[0]
+    np.testing.assert_array_equal(design.eta(design.identity(4).ravel(), x), x)

@@ -12,6 +12,7 @@ from calib.reports import Report
 from calib.reports.disclosure import (
     MIN_ROWS,
     aggregated,
+    coarse_score,
     merge_small,
     merged_periods,
     merged_slices,
@@ -183,3 +184,15 @@ def test_slices_of_fewer_than_ten_rows_are_one_of_at_least_ten(rows, merged):
     assert n == len(merged)
     np.testing.assert_array_equal(cut.codes, np.where(np.isin(own, merged), len(rows), own))
     assert cut.names == (names if not merged else (*names, f"Others ({n} slices)"))
+
+
+@pytest.mark.parametrize(
+    ("score", "printed"),
+    [
+        (0.0, 0.0), (1.0, 1.0), (0.5, 0.5), (0.123456, 0.123), (0.876544, 0.877),
+        (0.1, 0.1), (0.0999, 0.0999), (0.09994, 0.0999), (0.9994999, 0.9995),
+        (0.99999876543, 0.99999877), (1.23456e-7, 1.23e-7), (4e-16, 0.0),
+    ],
+)  # fmt: skip
+def test_a_score_has_three_digits_of_its_distance_from_the_nearer_end(score, printed):
+    assert coarse_score(score) == pytest.approx(printed, abs=1e-15)

@@ -114,6 +114,17 @@ def test_no_values_have_no_quantiles():
     assert len(quantiles_of_counts(np.empty(0), np.empty(0, dtype=int), range_levels(4))) == 0
 
 
+@pytest.mark.parametrize("kind", [float, int, np.uint8, "datetime64[D]"])
 @pytest.mark.parametrize(("distinct", "slices"), [(12, 12), (13, 5)])
-def test_more_than_twelve_numbers_are_cut_into_five_ranges(distinct, slices):
-    assert len(slice_by({"x": np.arange(130.0) % distinct}, ["x"])) == slices
+def test_more_than_twelve_numbers_or_dates_are_cut_into_five_ranges(distinct, slices, kind):
+    values = (np.arange(130) % distinct).astype(kind)
+    assert len(slice_by({"x": values}, ["x"])) == slices
+    assert len(slice_by({"x": values.astype(str)}, ["x"])) == distinct
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_rows_without_a_value_are_the_last_slice_and_no_other(missing):
+    values = np.array(["b", "a", missing, "b"], dtype=object)
+    slicing = slice_by({"x": values}, ["x"])
+    assert slicing.names == ("a", "b", "(missing)")
+    assert slicing.codes.tolist() == [1, 0, 2, 1]

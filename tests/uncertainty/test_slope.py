@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, logit
+from scipy.stats import t
 
 from calib.core.predictions import Predictions
 from calib.metrics import calibration_slope_intercept
@@ -129,3 +130,46 @@ def test_bounds_are_found_from_any_first_step(error):
     assert top - height(low) == pytest.approx(1.92, rel=1e-7)
     assert top - height(high) == pytest.approx(1.92, rel=1e-7)
     assert low < 2.0 * math.log(4.0) < high
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_fall_of_the_likelihood_by_hand(weighted, grouped):
+    """Of few rows, whose own variance counts by its degrees of freedom and the model's for 20."""
+    rng = np.random.default_rng(2)
+    n, more = 90, {}
+    w = rng.uniform(0.2, 3.0, n) if weighted else np.ones(n)
+    group = rng.integers(0, 30, n)
+    if weighted:
+        more["sample_weight"] = w
+    if grouped:
+        more["group"] = group
+    rows = drawn(n, 5, **more)
+    x, y = logit(rows.score), rows.outcome.astype(float)
+    fit = calibration_slope_intercept(rows.outcome, rows.score, sample_weight=w)
+    p = expit(fit.intercept + fit.slope * x)
+    features = np.column_stack([np.ones(n), x])
+    covariance = np.linalg.inv((features.T * (w * p * (1 - p))) @ features)
+    toward = features @ covariance[1]
+    influence = w * (y - p) * toward
+    model = (w * toward) ** 2 @ (p * (1 - p))
+    units, effect = influence, 1.0
+    if grouped:
+        units = np.array([influence[group == c].sum() for c in np.unique(group)])
+        k = len(units)
+        effect = max(1.0, units @ units / (influence @ influence) * k / (k - 1) * (n - 1) / n)
+    ratio = influence @ influence / model
+    freedom = (units @ units) ** 2 / np.sum(units**4) - 1.0
+    moderated = effect * (20.0 + freedom * ratio) / (20.0 + freedom)
+    drop = model * moderated * t.ppf(0.95, 20.0 + freedom) ** 2 / covariance[1, 1] / 2.0
+
+    def height(b):
+        def loss(a):
+            return -np.sum(w * np.where(y > 0, log_expit(a + b * x), log_expit(-a - b * x)))
+
+        return -minimize_scalar(loss, options={"xtol": 1e-12}).fun
+
+    found = slope_estimate(rows, confidence_level=0.9)
+    for bound in (found.low, found.high):
+        assert height(fit.slope) - height(bound) == pytest.approx(drop, rel=1e-6)
+    assert found.low < found.value < found.high
