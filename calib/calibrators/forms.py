@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from calib.numerics.transforms import MACHINE_EPSILON, compact_slope
 Column = Any
 Scale = Literal["score", "logit", "compact_logit"]
 Link = Literal["none", "sigmoid"]
+Share = Annotated[float, 0.0, 1.0]  # from 0 to 1, which a file must keep to
 
 
 class Operations(Protocol):
@@ -94,8 +95,8 @@ class Identity(Form):
 class Clipped(Form):
     """min(max(s, low), high)."""
 
-    low: float
-    high: float
+    low: Share
+    high: Share
     kind: ClassVar[str] = "clip"
 
     def __call__(self, do: Operations, s: Column) -> Column:
@@ -116,7 +117,6 @@ class OddsDivided(Form):
 
 
 # By the name in a file: whether s is first kept from 0 and 1, and what is taken of it.
-FEATURES = ("s", "ln s", "-ln(1 - s)", "ln 2s", "-ln 2(1 - s)", "logit s")
 Feature = Literal["s", "ln s", "-ln(1 - s)", "ln 2s", "-ln 2(1 - s)", "logit s"]
 
 
@@ -161,8 +161,8 @@ class Axis:
     """
 
     scale: Scale = "score"
-    low: float = 0.0
-    high: float = 1.0
+    low: Share = 0.0
+    high: Share = 1.0
 
     def __call__(self, do: Operations, s: Column) -> Column:
         """Where s is on the axis."""
@@ -211,8 +211,8 @@ class Drift(Form):
 
     place: Pieces
     slope: Pieces
-    low: float
-    high: float
+    low: Share
+    high: Share
     kind: ClassVar[str] = "drift"
 
     def __call__(self, do: Operations, s: Column) -> Column:
@@ -256,8 +256,8 @@ class RowsIdentity(RowsForm):
 class RowsClipped(RowsForm):
     """Every score within [low, high], divided by the row's sum."""
 
-    low: float
-    high: float
+    low: Share
+    high: Share
     kind: ClassVar[str] = "rows_clip"
 
     def __call__(self, do: Operations, row: Sequence[Column]) -> list[Column]:

@@ -1,36 +1,36 @@
-"""Forms as JSON and back. Every entry that is read is checked before it is used."""
+"""Exported calibrators as JSON and back, by the type hints of their dataclasses.
+
+Every entry that is read is checked before it is used: a file may come from anywhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, get_args
+import sys
+import types
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from calib.calibrators.forms import (
-    FEATURES,
-    Axis,
-    BetweenTwo,
-    Clipped,
-    Drift,
-    EachClass,
-    Form,
-    Identity,
-    Link,
-    OddsDivided,
-    Piecewise,
-    RowsClipped,
-    RowsForm,
-    RowsIdentity,
-    Scale,
-    SigmoidOfFeatures,
-    Softmax,
-)
+from calib.calibrators import forms
+from calib.calibrators.forms import Form, RowsForm
 from calib.numerics.arrays import FloatArray
 from calib.numerics.splines import Pieces
 
-MAX_CLASSES, MAX_NUMBERS = 10_000, 5_000_000
+MAX_TEXT, MAX_NUMBERS = 10_000, 5_000_000
 Json = dict[str, Any]
+FORMS: tuple[type[Form], ...] = (
+    *(forms.Identity, forms.Clipped, forms.OddsDivided, forms.SigmoidOfFeatures),
+    *(forms.Piecewise, forms.BetweenTwo, forms.Drift),
+)
+ROWS_FORMS = (forms.RowsIdentity, forms.RowsClipped, forms.Softmax, forms.EachClass)
+# The classes of a form by the name in a file.
+KINDS: Mapping[type, Mapping[str, type]] = {
+    Form: {form.kind: form for form in FORMS},
+    RowsForm: {form.kind: form for form in ROWS_FORMS},
+}
 
 
 class ExportError(ValueError):
@@ -38,39 +38,102 @@ class ExportError(ValueError):
 
 
 def encode(value: Any) -> Any:
-    """A form, or a part of one, as JSON."""
+    """A form, or an entry of a file, as JSON."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, tuple):
         return [encode(each) for each in value]
-    if not isinstance(value, Form | RowsForm | Axis | Pieces):
+    if isinstance(value, Mapping):
+        return dict(value)
+    if not is_dataclass(value):
         return value
-    kind = {"kind": value.kind} if isinstance(value, Form | RowsForm) else {}
-    names = value.__dataclass_fields__  # type: ignore[union-attr]
-    return kind | {name: encode(getattr(value, name)) for name in names}
+    kind: Json = {"kind": value.kind} if isinstance(value, Form | RowsForm) else {}
+    return kind | {field.name: encode(getattr(value, field.name)) for field in fields(value)}
 
 
-def decode(given: Any, n_classes: int | None) -> Form | RowsForm:
-    """Read a form from JSON, of one score or of rows with this number of classes.
+def decode(kind: Any, given: Any, place: str) -> Any:
+    """A value of the kind that a type hint names.
 
     Raises ExportError if an entry is missing, unknown, of another type or out of its range.
     """
-    if n_classes is None:
-        return _form(given, "form")
-    entries, kind = _kind(given, "form", ROWS_KINDS)
-    return ROWS_KINDS[kind](entries, "form", n_classes)
+    origin, args = get_origin(kind), get_args(kind)
+    # From NumPy 2.5 on, which needs Python 3.12, NDArray is an alias that must be looked through.
+    if hasattr(origin, "__value__"):
+        return decode(origin.__value__[args], given, place)
+    if origin in (Union, types.UnionType):
+        return None if given is None else decode(args[0], given, place)
+    if origin is Annotated:
+        return args[0](_number(given, place, *args[1:]))
+    if origin is Literal:
+        return _choice(given, place, args)
+    if origin is tuple:
+        return _items(args, given, place)
+    if origin is np.ndarray:
+        return _array(given, place)
+    if origin is Mapping:
+        return _plain_values(given, place)
+    if kind in KINDS:
+        return _form(kind, given, place)
+    if is_dataclass(kind):
+        return _record(kind, given, place)
+    return _number(given, place) if kind is float else _plain(kind, given, place)
 
 
-def _form(given: Any, place: str) -> Form:
-    entries, kind = _kind(given, place, KINDS)
-    return KINDS[kind](entries, place)
+def _form(family: type, given: Any, place: str) -> Any:
+    known = KINDS[family]
+    kind: Any = given.get("kind") if isinstance(given, dict) else given
+    _choice(kind, f"{place}.kind", tuple(known))
+    return _record(known[kind], {k: v for k, v in given.items() if k != "kind"}, place)
 
 
-def _kind(given: Any, place: str, known: Mapping[str, Any]) -> tuple[Json, str]:
-    if not isinstance(given, dict) or given.get("kind") not in [*known]:
-        kind = given.get("kind") if isinstance(given, dict) else given
-        raise ExportError(f"{place}.kind must be one of {', '.join(known)}, got {_short(kind)}.")
-    return {name: value for name, value in given.items() if name != "kind"}, given["kind"]
+def _record(kind: Any, given: Any, place: str) -> Any:
+    kinds = kinds_of(kind)
+    names_are(given, tuple(kinds), place)
+    made = kind(**{n: decode(each, given[n], f"{place}.{n}") for n, each in kinds.items()})
+    if wrong := next((words for sound, words in _rules(made) if not sound), ""):
+        raise ExportError(f"{place}.{wrong}.")
+    return made
+
+
+@cache  # type hints are text, which is compiled each time
+def kinds_of(kind: Any) -> Mapping[str, Any]:
+    """The kinds of a dataclass's entries by name."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def _rules(made: Any) -> list[tuple[bool, str]]:
+    """Whether the entries of a record fit each other, and what it is called if they do not."""
+    if isinstance(made, forms.OddsDivided):
+        return [(made.factor > 0.0, "factor must be above 0")]
+    if isinstance(made, forms.SigmoidOfFeatures):
+        alike = len(made.features) == len(made.coefficients)
+        return [(alike, "features must name one feature per coefficient")]
+    if isinstance(made, forms.Axis):
+        inside = made.scale == "score" or 0.0 < made.low <= made.high < 1.0
+        even = made.scale != "compact_logit" or (made.low < 0.5 and made.high == 1.0 - made.low)
+        return [
+            (inside, "low and high must fulfil 0 < low <= high < 1"),
+            (even, "high must be 1 - low, and low below 0.5"),
+        ]
+    if isinstance(made, Pieces):
+        flat = made.edges.ndim == 1 and not (np.diff(made.edges) < 0.0).any()
+        n, powers = len(made.edges) + 1, made.coefficients.shape
+        return [
+            (flat, "edges must be a list that does not decrease"),
+            (made.centers.shape == (n,), f"centers must be {n}, one more than edges"),
+            (len(powers) == 2 and powers[0] == n, f"coefficients must be a list of {n} lists"),
+            (powers[-1] <= 4, "coefficients must be at most cubic"),
+        ]
+    return []
+
+
+def check_classes(form: RowsForm, n: int) -> None:
+    """Refuse a form that is not of as many classes as the file names."""
+    if isinstance(form, forms.EachClass) and len(form.classes) != n:
+        raise ExportError(f"form.classes must be a list of {n} forms.")
+    if isinstance(form, forms.Softmax) and {*form.weights.shape, *form.intercepts.shape} != {n}:
+        raise ExportError(f"form.weights and form.intercepts must be of {n} classes.")
 
 
 def names_are(given: Any, names: tuple[str, ...], place: str) -> Json:
@@ -82,144 +145,60 @@ def names_are(given: Any, names: tuple[str, ...], place: str) -> Json:
     return given
 
 
-def number(given: Any, place: str, low: float = -np.inf, high: float = np.inf) -> float:
-    """A finite number within bounds."""
-    plain = isinstance(given, int | float) and not isinstance(given, bool)
-    if not (plain and np.isfinite(given) and low <= given <= high):
+def _is_number(given: Any) -> bool:
+    # JSON's whole numbers have no bound, and NaN is below none.
+    return type(given) in (int, float) and abs(given) <= sys.float_info.max
+
+
+def _number(given: Any, place: str, low: float = -np.inf, high: float = np.inf) -> float:
+    if not (_is_number(given) and low <= given <= high):
         within = f" from {low:g} to {high:g}" if np.isfinite(low) else ""
         raise ExportError(f"{place} must be a finite number{within}, got {_short(given)}.")
     return float(given)
 
 
-def choice(given: Any, place: str, known: tuple[Any, ...]) -> Any:
-    """One of the known words."""
+def _choice(given: Any, place: str, known: tuple[Any, ...]) -> Any:
     if given not in known:
         raise ExportError(f"{place} must be one of {', '.join(known)}, got {_short(given)}.")
     return given
 
 
-def _numbers(given: Any, place: str) -> FloatArray:
-    flat = isinstance(given, list) and len(given) <= MAX_NUMBERS
-    if not flat or not all(type(value) in (int, float) for value in given):
-        raise ExportError(f"{place} must be a list of numbers, got {_short(given)}.")
-    values = np.array(given, dtype=np.float64)
-    if not np.isfinite(values).all():
-        raise ExportError(f"{place} must hold finite numbers only.")
-    return values
+def _plain(kind: Any, given: Any, place: str) -> Any:
+    if type(given) is not kind or (kind is str and len(given) > MAX_TEXT):
+        named = {str: "a text", bool: "true or false"}[kind]
+        raise ExportError(f"{place} must be {named}, got {_short(given)}.")
+    return given
 
 
-def _table(given: Any, place: str, n_rows: int) -> FloatArray:
-    if not isinstance(given, list) or len(given) != n_rows:
-        raise ExportError(f"{place} must be a list of {n_rows} lists, got {_short(given)}.")
+def _plain_values(given: Any, place: str) -> Json:
+    if not isinstance(given, dict) or any(isinstance(v, dict | list) for v in given.values()):
+        raise ExportError(f"{place} must hold names and plain values.")
+    return given
+
+
+def _items(kinds: tuple[Any, ...], given: Any, place: str) -> tuple[Any, ...]:
+    """The items of a list of any length, or of as many kinds."""
+    whole = len(kinds) if kinds[-1] is not Ellipsis else None
+    if not isinstance(given, list) or len(given) != (whole or len(given)):
+        raise ExportError(f"{place} must be a list{f' of {whole}' if whole else ''}.")
+    return tuple(decode(kinds[0], each, f"{place}[{i}]") for i, each in enumerate(given))
+
+
+def _array(given: Any, place: str) -> FloatArray:
+    """A list of numbers, or of lists of them that have one length."""
+    if not (isinstance(given, list) and given and isinstance(given[0], list)):
+        return _numbers(given, place)
     rows = [_numbers(row, f"{place}[{i}]") for i, row in enumerate(given)]
     if len({len(row) for row in rows}) != 1 or not len(rows[0]):
         raise ExportError(f"{place} must hold lists of one length.")
     return np.array(rows)
 
 
-def _pieces(given: Any, place: str) -> Pieces:
-    entries = names_are(given, ("edges", "closed", "centers", "coefficients"), place)
-    edges = _numbers(entries["edges"], f"{place}.edges")
-    if (np.diff(edges) < 0.0).any():
-        raise ExportError(f"{place}.edges must not decrease.")
-    centers = _numbers(entries["centers"], f"{place}.centers")
-    if len(centers) != len(edges) + 1:
-        raise ExportError(f"{place}.centers must be one more than edges, got {len(centers)}.")
-    closed = choice(entries["closed"], f"{place}.closed", ("left", "right"))
-    table = _table(entries["coefficients"], f"{place}.coefficients", len(centers))
-    if table.shape[1] > 4:
-        raise ExportError(f"{place}.coefficients must be at most cubic, got {table.shape[1]}.")
-    return Pieces(edges, closed, centers, table)
-
-
-def _share(given: Any, place: str) -> float:
-    return number(given, place, 0.0, 1.0)
-
-
-def _factor(given: Any, place: str) -> float:
-    factor = number(given, place, 0.0)
-    if factor == 0.0:
-        raise ExportError(f"{place} must be above 0, got 0.")
-    return factor
-
-
-def _axis(given: Any, place: str) -> Axis:
-    entries = names_are(given, ("scale", "low", "high"), place)
-    scale = choice(entries["scale"], f"{place}.scale", get_args(Scale))
-    low, high = (_share(entries[n], f"{place}.{n}") for n in ("low", "high"))
-    if scale != "score" and not 0.0 < low <= high < 1.0:
-        raise ExportError(f"{place} must fulfil 0 < low <= high < 1, got {low} and {high}.")
-    if scale == "compact_logit" and not (low < 0.5 and high == 1.0 - low):
-        raise ExportError(f"{place}.high must be 1 - low, and low below 0.5, got {low} and {high}.")
-    return Axis(scale, low, high)
-
-
-def _link(given: Any, place: str) -> Any:
-    return choice(given, place, get_args(Link))
-
-
-def _by_field(
-    kind: Callable[..., Any], **readers: Callable[[Any, str], Any]
-) -> Callable[[Json, str], Any]:
-    """Reads a form whose fields do not depend on each other."""
-
-    def read(entries: Json, place: str) -> Any:
-        names_are(entries, tuple(readers), place)
-        return kind(**{name: of(entries[name], f"{place}.{name}") for name, of in readers.items()})
-
-    return read
-
-
-def _sigmoid(entries: Json, place: str) -> Form:
-    names_are(entries, ("intercept", "coefficients", "features"), place)
-    coefficients = _numbers(entries["coefficients"], f"{place}.coefficients")
-    features = entries["features"]
-    if not isinstance(features, list) or len(features) != len(coefficients):
-        raise ExportError(f"{place}.features must name one feature per coefficient.")
-    for name in features:
-        choice(name, f"{place}.features", FEATURES)
-    intercept = number(entries["intercept"], f"{place}.intercept")
-    return SigmoidOfFeatures(intercept, tuple(coefficients.tolist()), tuple(features))
-
-
-def _softmax(entries: Json, place: str, n_classes: int) -> RowsForm:
-    names_are(entries, ("weights", "intercepts"), place)
-    intercepts = _numbers(entries["intercepts"], f"{place}.intercepts")
-    given = entries["weights"]
-    if isinstance(given, list) and given and isinstance(given[0], list):
-        weights = _table(given, f"{place}.weights", n_classes)
-    else:
-        weights = _numbers(given, f"{place}.weights")
-    if len(intercepts) != n_classes or set(weights.shape) != {n_classes}:
-        raise ExportError(f"{place}.weights and {place}.intercepts must be of {n_classes} classes.")
-    return Softmax(weights, intercepts)
-
-
-def _each_class(entries: Json, place: str, n_classes: int) -> RowsForm:
-    names_are(entries, ("classes",), place)
-    classes = entries["classes"]
-    if not isinstance(classes, list) or len(classes) != n_classes:
-        raise ExportError(f"{place}.classes must be a list of {n_classes} forms.")
-    return EachClass(tuple(_form(each, f"{place}.classes[{k}]") for k, each in enumerate(classes)))
-
-
-KINDS: Mapping[str, Callable[[Json, str], Form]] = {
-    Identity.kind: _by_field(Identity),
-    Clipped.kind: _by_field(Clipped, low=_share, high=_share),
-    OddsDivided.kind: _by_field(OddsDivided, factor=_factor),
-    SigmoidOfFeatures.kind: _sigmoid,
-    Piecewise.kind: _by_field(Piecewise, axis=_axis, pieces=_pieces, link=_link),
-    BetweenTwo.kind: _by_field(BetweenTwo, lower=_pieces, upper=_pieces),
-    Drift.kind: _by_field(Drift, place=_pieces, slope=_pieces, low=_share, high=_share),
-}
-ROWS_KINDS: Mapping[str, Callable[[Json, str, int], RowsForm]] = {
-    RowsIdentity.kind: lambda given, place, _: _by_field(RowsIdentity)(given, place),
-    RowsClipped.kind: lambda given, place, _: _by_field(RowsClipped, low=_share, high=_share)(
-        given, place
-    ),
-    Softmax.kind: _softmax,
-    EachClass.kind: _each_class,
-}
+def _numbers(given: Any, place: str) -> FloatArray:
+    flat = isinstance(given, list) and len(given) <= MAX_NUMBERS
+    if not flat or not all(map(_is_number, given)):
+        raise ExportError(f"{place} must be a list of finite numbers, got {_short(given)}.")
+    return np.array(given, dtype=np.float64)
 
 
 def _short(value: Any) -> str:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,11 +20,20 @@ from calib.calibrators.forms import (
     Form,
     Piecewise,
     RowsForm,
+    Share,
     sum_of,
     within,
 )
 from calib.core.checks import check_score_matrix, check_scores
-from calib.exports.codec import ExportError, Json, decode, encode, names_are, number
+from calib.exports.codec import (
+    ExportError,
+    Json,
+    check_classes,
+    decode,
+    encode,
+    kinds_of,
+    names_are,
+)
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.splines import Pieces
 from calib.numerics.threads import single_thread
@@ -104,6 +113,8 @@ def ulps(expected: FloatArray, found: FloatArray) -> IntArray:
 
 
 FORMAT, SCHEMA = "calib calibrator", 1
+TESTS = ("scores", "expected")
+MAX_CLASSES = 10_000
 MAX_BYTES = 256 * 2**20
 # Every engine does the same basic operations; what is left is a power of two that is not exact.
 MAX_ULPS = 2
@@ -147,9 +158,9 @@ class ExportedCalibrator:
     parameters: Mapping[str, Any]
     form: Form | RowsForm
     classes: tuple[str, ...] | None
-    n_rows: int
-    fitted_range: tuple[float, float] | None
-    base_rate: tuple[float, ...]
+    n_rows: Annotated[int, 1, 2**53]
+    fitted_range: tuple[Share, Share] | None
+    base_rate: tuple[Share, ...]
     monotone: bool
     versions: Mapping[str, str]
     data: Mapping[str, Any] | None
@@ -200,14 +211,10 @@ class ExportedCalibrator:
     def json(self) -> str:
         """The text of the file."""
         content = {"format": FORMAT, "schema": SCHEMA}
-        content |= {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+        content |= {field.name: encode(getattr(self, field.name)) for field in fields(self)}
         content["tests"] = {"scores": _hex(self.scores), "expected": _hex(self.expected)}
         del content["scores"], content["expected"]
         return canonical(content | {"sha256": _seal(content)})
-
-
-def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else encode(value)
 
 
 def _hex(values: FloatArray) -> list[Any]:
@@ -232,34 +239,24 @@ def read_document(text: str | bytes) -> ExportedCalibrator:
     values.
     """
     content = parse(text)
-    names = tuple(f.name for f in fields(ExportedCalibrator))[:-2]
     if content.get("format") != FORMAT:
         raise ExportError(f"format must be {FORMAT!r}: this is no exported calibrator.")
     if content.get("schema") != SCHEMA:
         raise ExportError(
             f"schema must be {SCHEMA}, got {content.get('schema')!r}: another version."
         )
-    names_are(content, ("format", "schema", "sha256", "tests", *names), "The file")
-    classes = content["classes"]
-    if classes is not None and not (_texts(classes) and 2 <= len(classes) <= 10_000):
+    kinds = {name: kind for name, kind in kinds_of(ExportedCalibrator).items() if name not in TESTS}
+    names_are(content, ("format", "schema", "sha256", "tests", *kinds), "The file")
+    classes = decode(kinds["classes"], content["classes"], "classes")
+    if classes is not None and not 2 <= len(classes) <= MAX_CLASSES:
         raise ExportError("classes must be null or a list of at least 2 names.")
-    tests = names_are(content["tests"], ("scores", "expected"), "tests")
-    n_classes = None if classes is None else len(classes)
-    made = ExportedCalibrator(
-        **{name: _text(content[name], name) for name in ("method", "label", "formula")},
-        parameters=_object(content["parameters"], "parameters"),
-        form=decode(content["form"], n_classes),
-        classes=None if classes is None else tuple(classes),
-        n_rows=int(number(content["n_rows"], "n_rows", 1.0, 2.0**53)),
-        fitted_range=_range(content["fitted_range"]),
-        base_rate=tuple(_list(content["base_rate"], "base_rate")),
-        monotone=content["monotone"] is True,
-        versions=_object(content["versions"], "versions"),
-        data=None if content["data"] is None else _object(content["data"], "data"),
-        held_out=None if content["held_out"] is None else _object(content["held_out"], "held_out"),
-        scores=_unhex(tests["scores"], "tests.scores", n_classes),
-        expected=_unhex(tests["expected"], "tests.expected", n_classes),
-    )
+    kinds["form"] = Form if classes is None else RowsForm
+    entries: Json = {name: decode(kind, content[name], name) for name, kind in kinds.items()}
+    if classes is not None:
+        check_classes(entries["form"], len(classes))
+    tests = names_are(content["tests"], TESTS, "tests")
+    entries |= {name: _unhex(tests[name], f"tests.{name}", classes) for name in TESTS}
+    made = ExportedCalibrator(**entries)
     check_values(made, made.predict(made.scores), "This file")
     if _seal({k: v for k, v in content.items() if k != "sha256"}) != content["sha256"]:
         raise ExportError("The file was changed after it was written: its SHA-256 does not fit.")
@@ -310,46 +307,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> Json:
     return made
 
 
-def _text(given: Any, place: str) -> str:
-    if not isinstance(given, str) or len(given) > 10_000:
-        raise ExportError(f"{place} must be a text.")
-    return given
-
-
-def _texts(given: Any) -> bool:
-    return isinstance(given, list) and all(isinstance(each, str) for each in given)
-
-
-def _object(given: Any, place: str) -> Json:
-    if not isinstance(given, dict) or any(isinstance(v, dict | list) for v in given.values()):
-        raise ExportError(f"{place} must hold names and plain values.")
-    return given
-
-
-def _list(given: Any, place: str) -> list[float]:
-    if not isinstance(given, list):
-        raise ExportError(f"{place} must be a list of numbers.")
-    return [number(value, f"{place}[{i}]", 0.0, 1.0) for i, value in enumerate(given)]
-
-
-def _range(given: Any) -> tuple[float, float] | None:
-    if given is None:
-        return None
-    values = _list(given, "fitted_range")
-    if len(values) != 2:
-        raise ExportError(f"fitted_range must hold two scores, got {len(values)}.")
-    return values[0], values[1]
-
-
-def _unhex(given: Any, place: str, n_classes: int | None) -> FloatArray:
+def _unhex(given: Any, place: str, classes: tuple[str, ...] | None) -> FloatArray:
+    rows = given if classes else [given]
     try:
-        if n_classes is None:
-            values = np.array([float.fromhex(each) for each in given])
-        else:
-            values = np.array([[float.fromhex(each) for each in row] for row in given])
+        values = np.array([[float.fromhex(each) for each in row] for row in rows])
     except (TypeError, ValueError, OverflowError):
         raise ExportError(f"{place} must hold hexadecimal floats.") from None
-    right = values.ndim == 1 if n_classes is None else values.shape[1:] == (n_classes,)
-    if not (right and len(values) and (values >= 0.0).all() and (values <= 1.0).all()):
+    right = values.ndim == 2 and (classes is None or values.shape[1] == len(classes))
+    if not (right and values.size and (values >= 0.0).all() and (values <= 1.0).all()):
         raise ExportError(f"{place} must hold values in [0, 1], one list per row.")
-    return values
+    return values if classes else values[0]

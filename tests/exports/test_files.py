@@ -155,6 +155,8 @@ def changed(path, change):
     (lambda c: c["form"].update(coefficients=[1.0]), "one feature per coefficient"),
     (lambda c: c["form"].update(intercept="1"), "form.intercept must be a finite number"),
     (lambda c: c["form"].update(intercept=True), "form.intercept must be a finite number"),
+    (lambda c: c["form"].update(intercept=10**400), "form.intercept must be a finite number"),
+    (lambda c: c["form"].update(coefficients=[10**400, 1.0]), "must be a finite number"),
     (lambda c: c["tests"].update(scores=["0x1p9"]), "tests.scores must hold values"),
     (lambda c: c["tests"].update(scores=[], expected=[]), "tests.scores must hold values"),
     (lambda c: c["tests"].update(expected=c["tests"]["expected"][:-1]), "must give"),
