@@ -353,3 +353,26 @@ def test_what_was_fitted_is_noted(key, data):
     assert fitted.n_rows_ == len(y)
     assert fitted.fitted_range_ == (scores.min(), scores.max())
     assert fitted.fitted_base_rate_ == pytest.approx((weight @ y / weight.sum(),))
+
+
+VARIANTS = {
+    "splinecalib, brier": ("splinecalib", {"loss": "brier"}),
+    "splinecalib, none": ("splinecalib", {"transform": "none"}),
+    "splinecalib, logit": ("splinecalib", {"transform": "logit", "n_knots": 9}),
+    "spline, monotone": ("spline", {"monotone": True, "epsilon": 0.01}),
+    "pwl, brier": ("pwl", {"loss": "brier", "n_keypoints": 4}),
+    "ispline, two knots": ("ispline", {"n_knots": 2, "epsilon": 0.01}),
+    "histogram, plain": ("histogram", {"n_bins": 4, "strategy": "uniform", "shrink": False}),
+    "isotonic, plain": ("isotonic", {"shrink": False}),
+    "ks_spline, plain": ("ks_spline", {"n_knots": 3, "shrink": False}),
+    "clip, given": ("clip", {"p_min": 0.05}),
+    "prior_shift, given": ("prior_shift", {"r": 0.5}),
+} | {key: (key, {}) for key in METHODS}
+FALLING = np.array([0.1, 0.2, 0.6, 0.8, 0.9, 0.95]), np.array([1, 1, 1, 0, 0, 0])
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_formulas_say_what_was_fitted(name, data, texts):
+    key, parameters = VARIANTS[name]
+    for scores, y in (data, FALLING):
+        texts(made(key).set_params(**parameters).fit(scores, y).formula())

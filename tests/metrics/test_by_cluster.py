@@ -277,3 +277,9 @@ def test_a_line_that_does_not_exist_is_not_widened():
     rows = Predictions.from_arrays([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4], group=[0, 0, 1, 1]).view()
     fit = metrics.calibration_slope_intercept(rows.outcome, rows.score)
     assert widened_line(rows, fit) is fit
+
+
+def test_certain_scores_of_clusters_leave_nothing_to_widen():
+    certain = Predictions.from_arrays([0, 0, 1, 1], [0.0, 0.0, 1.0, 1.0], group=[0, 0, 1, 1]).view()
+    single = metrics.ks_test(certain.outcome, certain.score)
+    assert widened_test(single, certain, certain.cells()) is single

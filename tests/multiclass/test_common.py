@@ -234,3 +234,8 @@ def test_what_was_fitted_is_noted(key, problem):
     assert (fitted.n_rows_, fitted.n_classes_, fitted.unseen_) == (*scores.shape, ())
     shares = [weight[label == k].sum() / weight.sum() for k in range(scores.shape[1])]
     assert fitted.fitted_base_rate_ == pytest.approx(shares)
+
+
+@every
+def test_formulas_say_what_was_fitted(key, problem, texts):
+    texts(made(key).fit(*problem).formula())

@@ -9,6 +9,7 @@ from calib.numerics.binning import bin_cells
 from calib.numerics.poisson_binomial import (
     calibrated_gap,
     calibrated_rate_interval,
+    calibrated_spread,
     poisson_binomial_pmf,
 )
 
@@ -179,3 +180,24 @@ def test_a_weighted_gap_is_at_most_twice_the_mean_of_the_rarer_outcome(score):
     gap = calibrated_gap(cells, bin_cells(cells, 1, "uniform"))
     assert gap[0] == pytest.approx(0.002)
     assert spread > 0.01
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1.0, 1e4])
+def test_the_spread_of_a_few_weighted_rows_is_theirs_in_any_unit(unit):
+    score, weight = (
+        np.array([0.1, 0.2, 0.3, 0.0, 0.6, 1.0]),
+        np.array([1.0, 2.0, 0.5, 1.0, 3.0, 1.0]),
+    )
+    cells = ScoreCells.from_arrays(np.arange(6) % 2, score, unit * weight)
+    bins = bin_cells(cells, 2, "uniform")
+    found = calibrated_spread(cells, bins)
+    variance = weight**2 * score * (1 - score)
+    expected = [np.sqrt(variance[:4].sum()) / 4.5, np.sqrt(variance[4:].sum()) / 4.0]
+    np.testing.assert_allclose(found, expected)
+    low, high = calibrated_rate_interval(cells, bins, 0.5)
+    half = norm.ppf(0.75) * np.array(expected)
+    np.testing.assert_allclose(low, np.maximum(bins.mean_score - half, 0.0))
+    np.testing.assert_allclose(high, np.minimum(bins.mean_score + half, 1.0))
+    gap = np.sqrt(2 / np.pi) * np.array(expected)
+    rarer = np.minimum(bins.mean_score, 1 - bins.mean_score)
+    np.testing.assert_allclose(calibrated_gap(cells, bins), np.minimum(gap, 2 * rarer))

@@ -14,6 +14,7 @@ from calib.metrics import (
     ks_error,
     smooth_calibration_error,
 )
+from calib.numerics.resampling import draw_cluster_sums, draw_noise, student_factor
 from calib.uncertainty import Bootstrap
 
 
@@ -128,3 +129,64 @@ def test_one_resample_is_allowed_and_none_is_not():
     assert Bootstrap.from_arrays(*made(), n_replicates=1).estimate(ks_error, kind="error")
     with pytest.raises(ValueError, match="n_replicates"):
         Bootstrap.from_arrays(*made(), n_replicates=0)
+
+
+def test_clusters_keep_their_scores_and_outcomes():
+    """Resamples of rows of which each is off by 0.1 have the Brier score 0.01, all of them."""
+    group = np.repeat(np.arange(30), 4)
+    outcome = np.arange(120) % 3 == 0
+    score = np.where(outcome, 0.9, 0.1)
+    score[:8] = 1.0 - score[:8]
+    bootstrap = Bootstrap.from_arrays(outcome[8:], score[8:], group=group[8:], n_replicates=50)
+    right = bootstrap.estimate(brier_score)
+    assert (right.low, right.high) == pytest.approx((0.01, 0.01), abs=1e-9)
+    # Two clusters of thirty are wrong by 0.9: from none of them to a few are drawn.
+    wrong = Bootstrap.from_arrays(outcome, score, group=group).estimate(brier_score)
+    assert wrong.value == pytest.approx((28 * 0.01 + 2 * 0.81) / 30)
+    copies = np.random.default_rng(0).binomial(30, 2 / 30, 100_000)
+    expected = 0.01 + 0.8 * np.quantile(copies, [0.025, 0.975]) / 30
+    assert (wrong.low, wrong.high) == pytest.approx(expected, abs=1e-6)
+
+
+def test_noise_of_clusters_is_what_they_differ_by_from_all_rows():
+    rng = np.random.default_rng(5)
+    score, weight = rng.random(90).round(1), rng.uniform(0.5, 2.0, 90)
+    outcome, group = rng.random(90) < score, rng.integers(0, 20, 90)
+    rows = Predictions.from_arrays(outcome, score, weight, group=group).view()
+    bootstrap = Bootstrap.of_rows(rows, n_replicates=40)
+    floor = bootstrap.estimate(ks_error, kind="error").noise_floor
+    # In the order that the rows are drawn in.
+    outcome, weight, group = rows.outcome, rows.weights, rows.group
+    distinct, cell = np.unique(rows.score, return_inverse=True)
+    drawn = draw_cluster_sums(
+        group, 2 * cell + outcome, weight, 2 * len(distinct), 40, np.random.default_rng(0)
+    ).astype(float)
+    negative, positive = drawn[0::2], drawn[1::2]
+    gap = positive * (1 - distinct[:, None]) - negative * distinct[:, None]
+    own = np.bincount(cell, weight * (outcome - rows.score))
+    # As shares of the weight that was drawn, with the tails of Student's distribution.
+    noise = gap / drawn.sum(axis=0) - own[:, None] / weight.sum()
+    noise *= student_factor(20, 40, np.random.default_rng([0, 1]))
+    expected = np.abs(np.cumsum(noise, axis=0)).max(axis=0).mean()
+    assert floor == pytest.approx(expected, rel=1e-5)
+
+
+def test_noise_of_rows_is_that_of_outcomes_drawn_from_the_scores():
+    rng = np.random.default_rng(6)
+    score, weight = rng.random(90).round(1), rng.uniform(0.5, 2.0, 90)
+    bootstrap = Bootstrap.from_arrays(rng.random(90) < 0.5, score, weight, n_replicates=40)
+    floor = bootstrap.estimate(ks_error, kind="error").noise_floor
+    distinct, cell = np.unique(score, return_inverse=True)
+    total, squares = np.bincount(cell, weight), np.bincount(cell, weight**2)
+    noise = draw_noise(distinct, total, squares, 40, np.random.default_rng([0, 1]))
+    expected = np.abs(np.cumsum(noise, axis=0)).max(axis=0).mean() / weight.sum()
+    assert floor == pytest.approx(expected, rel=1e-9)
+
+
+def test_cells_that_are_drawn_together_are_at_the_mean_of_their_rows():
+    rng = np.random.default_rng(7)
+    score = np.sort(rng.random(3000))
+    bootstrap = Bootstrap.from_arrays(rng.random(3000) < score, score, n_replicates=30)
+    found = bootstrap.estimate(lambda cells: cells.weight @ cells.score / cells.total_weight)
+    assert found.value == pytest.approx(score.mean(), abs=1e-12)
+    assert found.low < score.mean() < found.high
