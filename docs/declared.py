@@ -9,7 +9,7 @@ from typing import Any
 import griffe
 
 # `metric` gives a function of cells its arrays, `_takes` the options of a dataclass.
-DECLARING = ("metric(", "error_metric(", "_takes(")
+DECLARING = ("metric(", "error_metric(", "error_test(", "_takes(")
 
 
 class Declared(griffe.Extension):

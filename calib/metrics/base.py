@@ -220,6 +220,11 @@ sample_weight : array-like of shape (n,), optional
     Weights, all above 0. Default: every row has weight 1.
 """,
 }
+# What own parameters of several metrics mean.
+PARAMETERS = {
+    "n_bins": "int\n    Number of bins, at least 1.",
+    "random_state": "int\n    Seed of the simulation. Not used with 100 or more distinct scores.",
+}
 RAISES = """ValueError
     If the arrays differ in length or contain a value that is not allowed.
 TypeError
@@ -303,8 +308,9 @@ def metric(
     return register
 
 
-# What calibration errors have in common.
+# What calibration errors, and tests of one, have in common.
 error_metric = functools.partial(metric, bounds=(0.0, 1.0), better="lower", interval="error")
+error_test = functools.partial(metric, bounds=(0.0, 1.0), better="none", interval=None)
 
 
 def _as_problem(
@@ -339,8 +345,14 @@ def _facade_doc(entry: Metric) -> str:
         declared["Returns"] += "\n    In [{:.4g}, {:.4g}].".format(*entry.bounds)
     if entry.source:
         declared["References"] = f"{entry.source}."
+    described = written.pop("Parameters", "")
+    shared = "".join(
+        f"{name} : {words}\n"
+        for name, words in PARAMETERS.items()
+        if entry.takes(name) and f"{name} : " not in described
+    )
     own = {
-        "Parameters": ARRAYS[entry.of] + written.pop("Parameters", ""),
+        "Parameters": ARRAYS[entry.of] + shared + described,
         "Raises": RAISES.format(PROBLEMS[entry.of].__name__) + written.pop("Raises", ""),
     }
     found = declared | written | own

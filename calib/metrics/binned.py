@@ -37,8 +37,6 @@ def expected_calibration_error(
 
     Parameters
     ----------
-    n_bins : int
-        Number of bins, at least 1.
     strategy : {"uniform", "quantile", "fd"}
         "uniform": bins of equal width. "quantile": bins with equal counts; equal scores are never
         split. "fd": the Freedman-Diaconis rule sets the width, and `n_bins` is not used.
@@ -153,11 +151,6 @@ def increasing_bins(
 def adaptive_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
     """Adaptive calibration error: class-averaged ECE with quantile bins.
 
-    Parameters
-    ----------
-    n_bins : int
-        Number of bins, at least 1.
-
     Examples
     --------
     >>> y, s = [0, 1, 0, 1, 1], [0.1, 0.2, 0.4, 0.7, 0.9]
@@ -177,11 +170,6 @@ def adaptive_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
 )
 def static_calibration_error(cells: ScoreCells, n_bins: int = 15) -> float:
     """Static calibration error (classwise ECE): class-averaged ECE with uniform bins.
-
-    Parameters
-    ----------
-    n_bins : int
-        Number of bins, at least 1.
 
     References
     ----------
@@ -210,8 +198,6 @@ def thresholded_calibration_error(
 
     Parameters
     ----------
-    n_bins : int
-        Number of bins, at least 1.
     threshold : float
         Scores at or below it are left out. In [0, 0.5), so that each row keeps one of its two
         scores, s and 1 - s.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from calib.core.cells import ScoreCells
-from calib.metrics.base import TestResult, error_metric, metric
+from calib.metrics.base import TestResult, error_metric, error_test, metric
 from calib.numerics.arrays import FloatArray
 from calib.numerics.calibrated_null import (
     SIMULATED,
@@ -103,15 +103,12 @@ def signed_calibration_error(cells: ScoreCells) -> float:
     return cells.base_rate - cells.mean_score
 
 
-@metric(
+@error_test(
     "KS test",
     meaning="Probability that calibrated scores show a KS error this large by chance.",
-    bounds=(0.0, 1.0),
-    better="none",
     convention="Brownian limit; below 100 distinct scores a seeded simulation of y ~ Bernoulli(s).",
     source="Arrieta-Ibarra et al. 2022, arXiv:2205.09680",
     aliases="Kolmogorov-Smirnov test",
-    interval=None,
 )
 def ks_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
     """Test of calibration with the KS error as statistic.
@@ -119,11 +116,6 @@ def ks_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
     The error is divided by its null standard deviation sqrt(sum w^2 s (1 - s))/W and compared with
     sup abs(B) of Brownian motion B on [0, 1]. With fewer than 100 distinct scores this limit
     rejects too rarely; the p-value then comes from 4,999 simulated sets of outcomes.
-
-    Parameters
-    ----------
-    random_state : int
-        Seed of the simulation. Not used with 100 or more distinct scores.
 
     Returns
     -------
@@ -140,25 +132,17 @@ def ks_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
     return _test(cells, _largest, supremum_survival, null, random_state)
 
 
-@metric(
+@error_test(
     "Kuiper test",
     meaning="Probability that calibrated scores show a Kuiper error this large by chance.",
-    bounds=(0.0, 1.0),
-    better="none",
     convention="Brownian limit; below 100 distinct scores a seeded simulation of y ~ Bernoulli(s).",
     source="Arrieta-Ibarra et al. 2022, arXiv:2205.09680",
     aliases="ECCE-R test",
-    interval=None,
 )
 def kuiper_test(cells: ScoreCells, random_state: int = 0) -> TestResult:
     """Test of calibration with the Kuiper error as statistic.
 
     The p-value comes from the range of Brownian motion, or from a simulation, as in `ks_test`.
-
-    Parameters
-    ----------
-    random_state : int
-        Seed of the simulation. Not used with 100 or more distinct scores.
 
     Returns
     -------

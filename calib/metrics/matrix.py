@@ -133,10 +133,7 @@ def accuracy(rows: ScoreMatrix) -> float:
 def ece_top_label(rows: ScoreMatrix, n_bins: int = 15) -> float:
     """ECE of the top label: highest score of each row against whether its class is the true one.
 
-    Parameters
-    ----------
-    n_bins : int
-        Number of uniform bins, at least 1.
+    Bins are uniform.
 
     Examples
     --------
@@ -160,10 +157,7 @@ def ece_top_label(rows: ScoreMatrix, n_bins: int = 15) -> float:
 def ece_classwise(rows: ScoreMatrix, n_bins: int = 15) -> float:
     """Classwise ECE: the mean over the classes of the ECE of the class's own score.
 
-    Parameters
-    ----------
-    n_bins : int
-        Number of uniform bins, at least 1.
+    Bins are uniform.
 
     Examples
     --------
