@@ -352,11 +352,6 @@ def _prefix(values: FloatArray) -> FloatArray:
 def clearly_low_auc(n_rows: float, pairs: float) -> float:
     """An AUC below this is too low for chance.
 
-    Parameters
-    ----------
-    n_rows : float
-        Rows of both outcomes.
-    pairs : float
-        Number of positive rows times number of negative rows.
+    `n_rows` are the rows of both outcomes, and `pairs` the product of their numbers.
     """
     return 0.5 - CLEARLY * math.sqrt((n_rows + 1.0) / (12.0 * pairs))

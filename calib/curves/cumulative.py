@@ -62,13 +62,9 @@ class CumulativeCurve(Locked):
 def cumulative_curve(cells: ScoreCells, *, confidence_level: float = 0.95) -> CumulativeCurve:
     """Cumulative score and outcome by fractile, at no more than 900 points, with the extremes.
 
-    References
-    ----------
-    Gupta et al. 2021, arXiv:2006.12800 (panels).
-    Arrieta-Ibarra et al. 2022, arXiv:2205.09680 (null).
+    See Gupta et al. 2021, arXiv:2006.12800 (panels). Arrieta-Ibarra et al. 2022, arXiv:2205.09680
+    (null).
 
-    Examples
-    --------
     >>> cells = ScoreCells.from_arrays([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.8])
     >>> cumulative_curve(cells).difference.round(3)
     array([ 0.   , -0.025, -0.1  ,  0.   ,  0.05 ])

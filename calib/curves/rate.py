@@ -58,15 +58,8 @@ def local_design_effect(
 ) -> FloatArray:
     """Design effect near each score: variance relative to independent rows.
 
-    Parameters
-    ----------
-    clusters : Replicates or None
-        Resamples of the clusters of the same rows. None: rows are independent.
-
-    Returns
-    -------
-    ndarray of shape (p,)
-        That of the tenth of the rows that the score lies in, at least 1.
+    `clusters` are resamples of the clusters of the same rows; without them rows are independent.
+    The effect is that of the tenth of the rows that the score lies in, at least 1.
     """
     if clusters is None:
         return np.ones(len(score))
@@ -99,33 +92,12 @@ def smooth_curve(
     also covers the bias from smoothing. If rows have clusters, the fit and the band use the number
     of rows divided by a design effect.
 
-    Parameters
-    ----------
-    cells : ScoreCells
-        Evidence is counted in effective rows.
-    confidence_level : float
-        In (0, 1).
-    clusters : Replicates, optional
-        Resamples of the clusters that the rows come in.
+    Evidence is counted in effective rows. `clusters` are resamples of the clusters that the rows
+    come in. There are about 200 points: one half evenly spaced by score, one half by weight. If all
+    scores or all outcomes are equal, the curve is the base rate with its Wilson interval. Raises
+    ValueError if `confidence_level` is not in (0, 1). See Lucena 2018, equation 1, arXiv:1809.07751
+    (curve). Nychka 1988, doi:10.1080/01621459.1988.10478711 (band).
 
-    Returns
-    -------
-    RateCurve
-        About 200 points: one half evenly spaced by score, one half by weight. If all scores or all
-        outcomes are equal, it is the base rate with its Wilson interval.
-
-    Raises
-    ------
-    ValueError
-        If `confidence_level` is not in (0, 1).
-
-    References
-    ----------
-    Lucena 2018, equation 1, arXiv:1809.07751 (curve). Nychka 1988,
-    doi:10.1080/01621459.1988.10478711 (band).
-
-    Examples
-    --------
     >>> y = [0, 0, 1, 1] * 30 + [1, 1, 0, 0] * 10
     >>> cells = ScoreCells.from_arrays(y, [0.2, 0.4, 0.6, 0.8] * 40)
     >>> smooth_curve(cells).observed.round(2)
@@ -177,32 +149,11 @@ def corp_curve(
     about 256 buckets of score. If rows have clusters, the number of drawn rows is divided by the
     design effect.
 
-    Parameters
-    ----------
-    confidence_level : float
-        In (0, 1).
-    random_state : int
-        Seed of the bootstrap.
-    clusters : Replicates, optional
-        Resamples of the clusters that the rows come in.
-
-    Returns
-    -------
-    RateCurve
-        Points at the lowest and the highest score of each block (if there are more than 300 blocks,
-        of about 300), and at the buckets of the bootstrap.
-
-    Raises
-    ------
-    ValueError
-        If `confidence_level` is not in (0, 1).
-
-    References
-    ----------
+    `clusters` are resamples of the clusters that the rows come in. Points are at the lowest and the
+    highest score of each block (if there are more than 300 blocks, of about 300), and at the
+    buckets of the bootstrap. Raises ValueError if `confidence_level` is not in (0, 1). See
     Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118.
 
-    Examples
-    --------
     >>> cells = ScoreCells.from_arrays([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.8])
     >>> curve = corp_curve(cells)
     >>> curve.score, curve.observed

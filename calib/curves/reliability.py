@@ -86,23 +86,13 @@ def reliability_curve(
 ) -> ReliabilityCurve:
     """Compute the reliability diagram of some cells.
 
-    Parameters
-    ----------
-    confidence_level : float
-        Level of the Wilson intervals and of the consistency band, in (0, 1).
-    clusters : Replicates, optional
-        Resamples of the clusters of the rows. Intervals and band then use the number of rows
-        divided by the design effect.
-    band : {"per_bin", "simultaneous"}
-        Whether the level of the band applies to each dot, or to all dots together. With clusters,
-        the simultaneous band uses the quantile of the largest standardised deviation in resamples.
+    The level is that of the Wilson intervals and of the consistency band. `clusters` are resamples
+    of the clusters of the rows; intervals and band then use the number of rows divided by the
+    design effect. The level of the band applies to each dot, or to all dots together. With
+    clusters, the simultaneous band uses the quantile of the largest standardised deviation in
+    resamples. See Wilson 1927 (interval); Bröcker and Smith 2007, doi:10.1175/WAF993.1 (consistency
+    band).
 
-    References
-    ----------
-    Wilson 1927 (interval); Bröcker and Smith 2007, doi:10.1175/WAF993.1 (consistency band).
-
-    Examples
-    --------
     >>> cells = ScoreCells.from_arrays([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.8])
     >>> curve = reliability_curve(cells, n_bins=2, strategy="uniform")
     >>> curve.mean_score, curve.observed

@@ -87,24 +87,10 @@ def ece_sensitivity(
 ) -> Sensitivity:
     """ECE with its interval from `fewest` to `most` bins, for uniform and quantile bins.
 
-    Parameters
-    ----------
-    replicates : Replicates
-        Resamples of the same rows: ``analysis.held_out.replicates[key]``.
-    fewest, most : int
-        Range of the number of bins, at least 1.
+    The replicates are those of the same rows: ``analysis.held_out.replicates[key]``. Raises
+    ValueError if the range of bins is empty. See Nixon et al. 2019, arXiv:1904.01685 (how ECE
+    varies with its bins).
 
-    Raises
-    ------
-    ValueError
-        If the range of bins is empty.
-
-    References
-    ----------
-    Nixon et al. 2019, arXiv:1904.01685 (how ECE varies with its bins).
-
-    Examples
-    --------
     >>> import calib
     >>> held_out = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load()).held_out
     >>> found = ece_sensitivity(held_out.cells["uncalibrated"], held_out.replicates["uncalibrated"])

@@ -132,14 +132,8 @@ def offer(
 ) -> Offer:
     """Make one format of a calibrator for a page: code, file content, and how it was tested.
 
-    Parameters
-    ----------
-    suffix : str
-        A key of `TARGETS`.
-    dialect, table, columns, analysis, classes
-        As in `export`.
-    name : str
-        Name of the file without its suffix.
+    The suffix is a key of `TARGETS`, and `name` that of the file without its suffix. The others are
+    those of `export`.
     """
     target = _target(suffix)
     label = f"{target.label} ({dialect or 'duckdb'})" if suffix == ".sql" else target.label

@@ -31,11 +31,8 @@ def describe(
 ) -> ExportedCalibrator:
     """The contents of the file of a fitted calibrator, with test scores.
 
-    Raises
-    ------
-    ExportError
-        If its form does not give the same numbers as the fitted calibrator. The message names the
-        score.
+    Raises ExportError if its form does not give the same numbers as the fitted calibrator. The
+    message names the score.
     """
     method = method_of(fitted)
     matrix = isinstance(fitted, MatrixCalibrator)

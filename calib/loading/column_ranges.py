@@ -31,8 +31,6 @@ def _run(run: list[str]) -> str:
 def read(text: str, names: Sequence[str]) -> tuple[str, ...]:
     """The columns that a text means; a part that means none is kept, so that it is told.
 
-    Examples
-    --------
     >>> names = ["y", "p_a", "p_b", "p_c"]
     >>> read("p_a … p_c", names), read("p_*", names), read("p_c, z", names)
     (('p_a', 'p_b', 'p_c'), ('p_a', 'p_b', 'p_c'), ('p_c', 'z'))

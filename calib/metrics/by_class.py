@@ -172,20 +172,9 @@ class Classwise(Locked):
 def classwise(predictions: Predictions, *, n_bins: int = 15) -> Classwise:
     """Calibration of each class of a problem, worst KS error first.
 
-    Parameters
-    ----------
-    predictions : Predictions
-        A binary problem has two classes.
-    n_bins : int
-        Number of uniform bins of the ECE.
+    A binary problem has two classes. The bins of the ECE are uniform. Raises ValueError if `n_bins`
+    is below 1.
 
-    Raises
-    ------
-    ValueError
-        If `n_bins` is below 1.
-
-    Examples
-    --------
     >>> scores = [[0.8, 0.1, 0.1], [0.5, 0.4, 0.1], [0.5, 0.3, 0.2], [0.6, 0.2, 0.2]]
     >>> table = classwise(Predictions.from_arrays([0, 1, 2, 1], scores)).frame()
     >>> table[["n_rows", "bias", "ks_error"]].round(3).reset_index()

@@ -23,18 +23,7 @@ def read(
 ) -> Table | Aggregate:
     """The rows that a file holds, or the counts: of `Aggregate.save`, or of a query of `scan_sql`.
 
-    Parameters
-    ----------
-    data : bytes
-    name : str
-    given : TextFormat, optional
-    budget : Budget, optional
-        How much the file may hold.
-
-    Raises
-    ------
-    InputError
-        If it is neither, is damaged, or holds more.
+    Raises InputError if it is neither, is damaged, or holds more.
     """
     budget = budget or Budget()
     counted = io.BytesIO(data)

@@ -59,18 +59,10 @@ def _is_result(file: BinaryIO | BufferedIOBase) -> bool:
 def read_result(path: str | Path | BufferedIOBase, positive: object = None) -> Aggregate:
     """Read a saved result of the query of `scan_sql` as an Aggregate.
 
-    Parameters
-    ----------
-    path : path or binary file
-        CSV with commas and a header, or Parquet.
-    positive : object, optional
-        The label, or several labels, of positive rows. Default: guessed, for example 1 or "yes".
-
-    Raises
-    ------
-    InputError
-        If scores are outside [0, 1], it is unclear which label is positive, or the file is from
-        another version.
+    The file is CSV with commas and a header, or Parquet. `positive` is the label, or several
+    labels, of positive rows; by default it is guessed, for example 1 or "yes". Raises InputError if
+    scores are outside [0, 1], it is unclear which label is positive, or the file is from another
+    version.
     """
     called = Path(path).name if isinstance(path, str | Path) else "The file"
     found = _frame(path)

@@ -42,12 +42,7 @@ class FoldScores(Locked):
     def of(cls, cells: ScoreCells, fitted: Sequence[Fitted]) -> FoldScores:
         """Calibrate at most about 512 groups of neighbouring scores.
 
-        Parameters
-        ----------
-        cells : ScoreCells
-            Cells of the uncalibrated scores.
-        fitted : sequence
-            The calibrator of each fold.
+        `cells` are those of the uncalibrated scores, and `fitted` the calibrators of the folds.
         """
         starts = bucket_starts(cells.score, cells.weight, MAX_BUCKETS)
         weight = np.add.reduceat(cells.weight, starts)
@@ -77,24 +72,15 @@ def fold_variance(values: FloatArray, share_sq: FloatArray) -> float:
     from fitting them: the sum over folds of squared deviations from the mean over folds, which is
     k / (k - 1) times the variance of the jackknife that leaves out one fold.
 
-    Parameters
-    ----------
-    values : ndarray of shape (k, m)
-        Loss of each point, or difference of the losses of two methods, with the calibrator of each
-        fold.
-    share_sq : ndarray of shape (m,)
-        Squared weight shares of the points, see `FoldScores`.
+    `values`, of shape (k, m), are the loss of each point, or the difference of the losses of two
+    methods, with the calibrator of each fold. `share_sq` are the squared weight shares of the
+    points, see `FoldScores`. See Efron and Stein 1981, doi:10.1214/aos/1176345462 (jackknife);
+    Bates, Hastie and Tibshirani 2024, doi:10.1080/01621459.2023.2197686 (why cross-validation's
+    usual interval is too short).
 
-    Examples
-    --------
     >>> import numpy as np
     >>> round(fold_variance(np.array([[0.2, 0.1], [0.4, 0.1]]), np.array([0.25, 0.25])), 6)
     0.005
-
-    References
-    ----------
-    Efron and Stein 1981, doi:10.1214/aos/1176345462 (jackknife); Bates, Hastie and Tibshirani 2024,
-    doi:10.1080/01621459.2023.2197686 (why cross-validation's usual interval is too short).
     """
     deviation = values - values.mean(axis=0)
     return float(np.square(deviation).sum(axis=0) @ share_sq)
@@ -113,25 +99,12 @@ def function_interval(
     does not contain the bias of a method whose form does not fit the data. For isotonic regression,
     95% intervals have a coverage of 90% to 93%.
 
-    Parameters
-    ----------
-    score, calibrated : ndarray of shape (g,)
-        The calibration function that was fitted on all rows.
-    folds : FoldScores
-        Scores by the calibrators of the folds.
-    points : ndarray of shape (m,)
-        The uncalibrated score of each point of `folds`.
-    confidence_level : float
-        In (0, 1).
+    `score` and `calibrated` are the calibration function that was fitted on all rows, `folds` the
+    scores by the calibrators of the folds, and `points` the uncalibrated score of each of their
+    points. The bounds are NaN outside the range of the data, and at scores at which a calibrator
+    gives exactly 0 or 1, because the variance there is 0 or unbounded. See Shao and Tu 1995,
+    doi:10.1007/978-1-4612-0795-5 (jackknife by groups).
 
-    Returns
-    -------
-    low, high : ndarray of shape (g,)
-        NaN outside the range of the data, and at scores at which a calibrator gives exactly 0 or 1,
-        because the variance there is 0 or unbounded.
-
-    Examples
-    --------
     >>> folds = FoldScores(
     ...     outcome=np.array([False, True]),
     ...     score=np.array([[0.2, 0.5], [0.3, 0.6]]),
@@ -142,10 +115,6 @@ def function_interval(
     >>> low, high = function_interval(grid, grid, folds, np.array([0.4, 0.8]), 0.5)
     >>> low.round(3), high.round(3)
     (array([  nan, 0.337, 0.766]), array([  nan, 0.466, 0.83 ]))
-
-    References
-    ----------
-    Shao and Tu 1995, doi:10.1007/978-1-4612-0795-5 (jackknife by groups).
     """
     at, first = np.unique(points, return_index=True)
     k = len(folds.score)

@@ -151,16 +151,10 @@ class Replicates(Locked):
     def design_effect(self, bins: Bins) -> FloatArray:
         """Design effect of the gap of each bin: variance relative to independent rows, at least 1.
 
-        Parameters
-        ----------
-        bins : Bins
-            Bins of the same rows. A bin with only one outcome has no variance and gets the mean of
-            the others, or 1 if there are none.
-
-        References
-        ----------
-        Kish 1965, Survey Sampling. Kott and Carr 1997, Journal of Official Statistics 13 (use
-        of the effective number of rows in Wilson's interval).
+        The bins are those of the same rows. A bin with only one outcome has no variance and gets
+        the mean of the others, or 1 if there are none. See Kish 1965, Survey Sampling. Kott and
+        Carr 1997, Journal of Official Statistics 13 (use of the effective number of rows in
+        Wilson's interval).
         """
         at = self._bounds(bins)
         gap, weight = np.diff(self.gap[at], axis=0), np.diff(self.weight[at], axis=0)
@@ -176,12 +170,8 @@ class Replicates(Locked):
     def largest_deviation(self, bins: Bins, spread: FloatArray) -> FloatArray:
         """Largest standardised deviation of a calibrated bin in each draw.
 
-        Parameters
-        ----------
-        bins : Bins
-            Bins of the same rows.
-        spread : ndarray of shape (b,)
-            Standard deviation of the gap of each bin. Bins with 0 are left out.
+        The bins are those of the same rows, and `spread` is the standard deviation of the gap of
+        each. Bins with 0 are left out.
         """
         at = self._bounds(bins)
         known = (spread > 0.0) & (np.diff(at) > 0)
@@ -240,15 +230,7 @@ def replicate(rows: RowResamples, scores: FloatArray) -> Replicates:
 def replicate_clusters(rows: BinaryView, cells: ScoreCells, seed: int = 0) -> Replicates | None:
     """Calibration errors of rows in resamples of their clusters.
 
-    Parameters
-    ----------
-    cells : ScoreCells
-        Cells of the same rows.
-
-    Returns
-    -------
-    Replicates or None
-        None if the rows have no clusters.
+    The cells are those of the same rows. The result is None if the rows have no clusters.
     """
     if rows.group is None:
         return None

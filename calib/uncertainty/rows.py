@@ -67,14 +67,8 @@ def resample_rows(
 ) -> RowResamples:
     """Draw resamples of the rows, or of their clusters if groups are named.
 
-    Parameters
-    ----------
-    cells : ScoreCells
-        Cells of the scores of the rows.
-    fold : ndarray of int, shape (n,), optional
-        Which calibrator scored each row: 0, 1, ...
-    most_groups : int
-        Up to as many rows of distinct scores are drawn exactly.
+    `cells` are those of the scores of the rows, and `fold` says which calibrator scored each row:
+    0, 1, ... Up to `most_groups` groups of rows with one score are drawn exactly.
     """
     rng = np.random.default_rng(random_state)
     atom = 2 * _groups(rows.score, cells, fold, most_groups) + rows.outcome

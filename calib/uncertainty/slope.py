@@ -25,8 +25,6 @@ def log_odds(scores: FloatArray) -> FloatArray:
 def calibration_slope(cells: ScoreCells) -> float:
     """The slope of `calib.metrics.calibration_slope_intercept` alone, NaN if it does not exist.
 
-    Examples
-    --------
     >>> cells = ScoreCells.from_arrays([0, 1, 0, 1, 0, 1], [0.1, 0.3, 0.4, 0.5, 0.7, 0.9])
     >>> round(calibration_slope(cells), 3)
     0.627
@@ -55,27 +53,11 @@ def slope_estimate(
     The likelihood ratio is divided by the variance of the rows over that of the model, which
     accounts for misfit, weights and clusters. With few rows this ratio is shrunk towards 1.
 
-    Parameters
-    ----------
-    cells : ScoreCells, optional
-        Cells of the same rows. Default: they are counted from `rows`.
-    fit : LogisticFit, optional
-        Result of `fit_line` for these cells. Default: it is fitted.
-    confidence_level : float
-        In (0, 1).
+    The cells are those of the same rows, and `fit` is their `fit_line`; what is not given is
+    computed. The estimate is NaN if the slope cannot be estimated. See Cox 1958,
+    doi:10.1093/biomet/45.3-4.562; Venzon and Moolgavkar 1988, doi:10.2307/2347496; Rao and Scott
+    1984, doi:10.1214/aos/1176346391 (scaled likelihood ratios).
 
-    Returns
-    -------
-    Estimate
-        NaN if the slope cannot be estimated.
-
-    References
-    ----------
-    Cox 1958, doi:10.1093/biomet/45.3-4.562; Venzon and Moolgavkar 1988, doi:10.2307/2347496;
-    Rao and Scott 1984, doi:10.1214/aos/1176346391 (scaled likelihood ratios).
-
-    Examples
-    --------
     >>> from calib.core.predictions import Predictions
     >>> rows = Predictions.from_arrays([0, 1, 0, 1, 0, 1], [0.1, 0.3, 0.4, 0.5, 0.7, 0.9]).view()
     >>> estimate = slope_estimate(rows)

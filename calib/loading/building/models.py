@@ -68,18 +68,9 @@ def assess(
 ) -> Assessment:
     """Check tables under a mapping, and make the predictions of every model.
 
-    Parameters
-    ----------
-    tables : sequence of Table
-        Several are one model each.
-    mapping : ColumnMapping
-        Mapping of the first table. For other tables without its columns it is guessed.
-    test_table : Table, optional
-        Test rows below those of a single table.
-    name : str, optional
-        What the data are called; the first file's name by default.
-    strict : bool
-        Refuse what is guessed.
+    Several tables are one model each. The mapping is that of the first table; for other tables
+    without its columns it is guessed. Test rows stand below those of a single table. The data are
+    called by the first file's name if no name is given. If `strict`, what is guessed is refused.
     """
     called = name or tables[0].name
     refused = list(_structure(tables, mapping, test_table))
@@ -327,10 +318,7 @@ def to_predictions(
 ) -> Predictions:
     """The rows of one model.
 
-    Raises
-    ------
-    InputError
-        If `assess` finds an error.
+    Raises InputError if `assess` finds an error.
     """
     found = assess([table], mapping, test_table)
     if not found.models:

@@ -51,15 +51,9 @@ def count_repeats(table: Table, mapping: ColumnMapping) -> Repeats:
 def are_copies(outcome: IntArray, score: NDArray[np.floating]) -> bool:
     """Whether rows with equal scores never differ in outcome, although by chance some would.
 
-    Parameters
-    ----------
-    outcome : (n,)
-        1 for positive, or the class.
-    score : (n,) or (n, K)
-        Of a matrix, rows with equal scores of the last class count as equal.
+    The outcome is 1 for positive, or the class. Of a matrix of scores, rows with equal scores of
+    the last class count as equal.
 
-    Examples
-    --------
     >>> score = np.linspace(0.2, 0.8, 100)
     >>> outcome = np.arange(100) % 2
     >>> are_copies(np.tile(outcome, 2), np.tile(score, 2))
