@@ -41,14 +41,15 @@ def test_every_engine_gives_the_bits_that_are_predicted(key, form, dialect, fit)
     assert largest_ulp(fit(key), form, dialect, scores, fit(key).predict(scores)) == 0
 
 
-# SQLite takes seconds for each of these: it has their forms of one score, and the others' rows.
-LONG_IN_SQLITE = {(key, ("sql", "sqlite")) for key in ("splinecalib", "spline", "venn_abers")}
 OF_MATRICES = [(key, form) for key in CALIBRATORS if key != "ks_spline" for form in FORMS]
+# In all engines those with a form of their own for matrices, and one of the one-vs-rest form.
+IN_ALL = {key for key, method in CALIBRATORS.items() if method.own_matrix} | {"isotonic"}
+IN_EACH = {("python", ""), ("onnx", "")}
 
 
 @pytest.mark.parametrize(
     ("key", "form"),
-    common_first(OF_MATRICES, [p for p in OF_MATRICES if p not in LONG_IN_SQLITE]),
+    common_first(OF_MATRICES, [p for p in OF_MATRICES if p[0] in IN_ALL or p[1] in IN_EACH]),
     # Else numbers, which follow the order in which calibrators were imported.
     ids=lambda part: part if isinstance(part, str) else "-".join(filter(None, part)),
 )

@@ -44,6 +44,9 @@ LIKE_OTHERS = {
     "xz: 1 GB of short rows",
     "zstd: 1 GB of short rows",
     "gzip: 20,000 columns above short rows",
+    # As text, and as Parquet.
+    "gzip: 250 MB of quotation marks",
+    "Arrow: categories of 1 MB in 100,000 rows",
 }
 
 

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import calib
 from calib.ui.session.choices import BIN_AT
+from tests.rare import common_first
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ["reliability", "cumulative", "functions", "compare", "slices", "decisions", "reports"]
@@ -96,7 +97,9 @@ def of_query_as_parquet(folder: Path, rows: pd.DataFrame) -> tuple[str, bytes]:
     return "cells.parquet", (folder / "cells.parquet").read_bytes()
 
 
-@pytest.mark.parametrize("made", [saved, of_query, of_query_as_parquet])
+@pytest.mark.parametrize(
+    "made", common_first([saved, of_query, of_query_as_parquet], [of_query_as_parquet])
+)
 def test_counts_give_the_pages_of_their_rows(made, tmp_path):
     rows = drawn()
     app = dropped(made(tmp_path, rows))

@@ -180,7 +180,7 @@ def test_a_reload_finds_a_file_that_cannot_be_analysed_yet(monkeypatch):
     assert [error.value for error in again.error] == [error.value for error in app.error]
 
 
-@pytest.mark.parametrize("example", common_first(EXAMPLES, ("rare_event", "digits")))
+@pytest.mark.parametrize("example", common_first(EXAMPLES, ("rare_event",)))
 def test_every_page_shows_every_example(example):
     app = start(ex=example)
     assert not app.exception

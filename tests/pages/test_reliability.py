@@ -9,7 +9,9 @@ from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import increasing_bins
 from tests.pages.test_pages import ROOT, button, go, open_static, rows, said, start, upload
 
-SWEPT = {key: increasing_bins(example.load().view().cells()) for key, example in EXAMPLES.items()}
+
+def swept(example: str) -> int:
+    return increasing_bins(EXAMPLES[example].load().view().cells())
 
 
 def traces(app, chart):
@@ -115,7 +117,7 @@ def test_auto_follows_the_data_and_the_slider_shows_its_choice():
     app.toggle(key="auto_bins").set_value(True).run()
     slider = app.slider(key="n_bins")
     assert slider.disabled
-    assert slider.value == SWEPT["naive_bayes"]
+    assert slider.value == swept("naive_bayes")
     assert app.query_params["auto"] == "1"
     app.segmented_control(key="strategy").set_value("uniform").run()
     cells = EXAMPLES["naive_bayes"].load().view().cells()
@@ -133,12 +135,12 @@ def test_auto_ends_where_it_is_reset_and_leaves_its_number():
     button(app, "reset_auto_bins").click().run()
     slider = app.slider(key="n_bins")
     assert not slider.disabled
-    assert slider.value == SWEPT["naive_bayes"]
+    assert slider.value == swept("naive_bayes")
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_every_example_has_a_number_of_bins_to_choose(example):
-    assert 2 <= SWEPT[example] <= 100
+    assert 2 <= swept(example) <= 100
 
 
 def test_what_the_explorer_draws_is_not_sent_again_with_a_choice():
