@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from calib import metrics
+from calib.core.cells import ScoreCells
+from calib.metrics.binned import flipped
 
 
 def test_debiased_by_hand():
@@ -54,3 +56,14 @@ def test_strategies_reach_the_bins(strategy, expected):
     score, outcome = [0.2] * 10 + [0.8] * 10, [1] * 3 + [0] * 7 + [1] * 7 + [0] * 3
     found = metrics.expected_calibration_error(outcome, score, n_bins=2, strategy=strategy)
     assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_other_class_is_counted_as_if_it_had_been_given(weighted):
+    rng = np.random.default_rng(4)
+    score, outcome = rng.integers(0, 9, 60) / 8, rng.random(60) < 0.4
+    weight = rng.uniform(0.5, 2.0, 60) if weighted else None
+    found = flipped(ScoreCells.from_arrays(outcome, score, weight))
+    expected = ScoreCells.from_arrays(~outcome, 1.0 - score, weight)
+    for name in ("score", "rows", "weight", "positive", "weight_sq", "positive_sq"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), err_msg=name)

@@ -204,3 +204,24 @@ def test_metrics_of_a_matrix_have_15_bins_unless_another_number_is_asked_for(key
         assert metric(label, scores) != metric(label, scores, n_bins=16)
     every = metrics.multiclass_metrics(label, scores)[key]
     assert every == metrics.multiclass_metrics(label, scores, n_bins=15)[key]
+
+
+def section(doc, name):
+    return doc.partition(f"{name}\n{'-' * len(name)}\n")[2].partition("\n\n")[0]
+
+
+@pytest.mark.parametrize("key", METRICS)
+def test_documentation_adds_what_the_declaration_says(key):
+    entry, doc = METRICS[key], inspect.getdoc(getattr(metrics, key))
+    own = inspect.cleandoc(entry.compute.__doc__)
+    assert doc.startswith(own.split("\n\n")[0])
+    assert section(doc, "Parameters").startswith("y_true : ")
+    assert section(own, "Parameters") in doc
+    returned = entry.compute.__annotations__["return"]
+    low, high = entry.bounds
+    bounds = f"\n    In [{low:.4g}, {high:.4g}]." if returned == "float" else ""
+    assert section(doc, "Returns") == (section(own, "Returns") or f"{returned}{bounds}")
+    source = entry.source and f"{entry.source}."
+    assert section(doc, "References") == (section(own, "References") or source)
+    assert section(doc, "Examples") == section(own, "Examples")
+    assert "ValueError\n    If " in doc
