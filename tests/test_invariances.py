@@ -12,6 +12,15 @@ from scipy.special import expit
 from sklearn.naive_bayes import GaussianNB
 
 from calib import analyze, calibrator, metrics
+from calib.analysis.recommendation import too_few
+from calib.analysis.slices import (
+    Slicing,
+    slice_error_rates,
+    slice_gaps,
+    slice_mix,
+    slice_reliability,
+)
+from calib.analysis.verdict import judge
 from calib.calibrators import CALIBRATORS, multiclass_calibrator, score_methods
 from calib.calibrators.meta_estimators import CalibratedModel
 from calib.core.cells import ScoreCells
@@ -21,6 +30,11 @@ from calib.crossfit.settings import Settings
 from calib.curves.rate import corp_curve, smooth_curve
 from calib.curves.reliability import reliability_curve
 from calib.metrics import score_metrics
+from calib.metrics.by_class import class_table
+from calib.metrics.by_cluster import clustered_tests, widened_line, widened_test
+from calib.metrics.ranking import auc_difference, auc_estimate, row_auc, row_auc_within
+from calib.numerics.binning import bin_cells
+from calib.uncertainty import Bootstrap, replicate, resample_rows, slope_estimate
 
 GRID = np.linspace(0.01, 0.99, 50)
 SCALES = (1e-3, 0.5, 2.0, 10.0, 1000.0)
@@ -244,3 +258,85 @@ def test_the_spline_of_clusters_is_near_the_true_model():
     assert mean["spline"] < 2.0 * mean["logistic"]
     assert mean["spline"] < mean["beta"]
     assert mean["unnamed"] > 3.0 * mean["spline"]
+
+
+CUT = Slicing(("third",), ("a", "b", "c"), np.arange(N) % 3)
+
+
+def drawn_errors(view):
+    cells = view.cells()
+    found = replicate(resample_rows(view, cells, n_replicates=30), view.score)
+    edges, bins = np.linspace(0.0, 1.0, 9), bin_cells(cells, 8, "uniform")
+    errors = found.ks, found.kuiper, found.ece(edges, cells), found.mce(edges)
+    spread = np.array([each.estimate(0.1, 0.9).low for each in errors])
+    deviation = found.largest_deviation(bins, np.full(len(bins), 0.1))
+    return [*(each.deviation for each in errors), spread, found.design_effect(bins), deviation]
+
+
+def contributions(view, score):
+    cells = ScoreCells.from_arrays(view.outcome, score, view.weights)
+    return row_auc(cells, view.outcome, score)
+
+
+def curve_of_a_slice(view):
+    curve = slice_reliability(view, view.score, CUT.member(1), n_bins=5)
+    names = ("mean_score", "observed", "low", "high", "band_low", "band_high")
+    return [getattr(curve, name) for name in names]
+
+
+UNITLESS = {
+    "area": auc_estimate,
+    "difference of areas": lambda view: auc_difference(
+        view, contributions(view, view.score), contributions(view, view.score.round(1))
+    ),
+    "area within folds": lambda view: row_auc_within(view, np.arange(N) % 4),
+    "slope": slope_estimate,
+    "errors": drawn_errors,
+    "bootstrap": lambda view: Bootstrap.of_rows(view, n_replicates=30).estimate(
+        metrics.ks_error, kind="error"
+    ),
+    "tests by cluster": lambda view: clustered_tests(view) if view.group is not None else (),
+    "widened test": lambda view: widened_test(
+        metrics.ks_test(view.cells()), view, view.cells()
+    ),
+    "widened line": lambda view: widened_line(
+        view, metrics.calibration_slope_intercept(view.cells())
+    ),
+    "gaps of slices": lambda view: slice_gaps(view, view.score, CUT),
+    "error rates of slices": lambda view: slice_error_rates(view, view.score.round(), CUT),
+    "mix of slices": lambda view: slice_mix(CUT, view.score > 0.5, view.weights, view.group),
+    "curve of a slice": curve_of_a_slice,
+    "classes": lambda view: class_table(
+        np.column_stack([1.0 - view.score, view.score]),
+        view.outcome.astype(np.int64), view.weights, ("no", "yes"), 5, view.group,
+    ),
+    "verdict": lambda view: judge(view.cells()).p_adjusted,
+    "too few": lambda view: list(too_few(view.cells(), ("a", "b")).encode()),
+}  # fmt: skip
+
+
+def flat(result):
+    """All numbers of a result."""
+    if dataclasses.is_dataclass(result):
+        result = [getattr(result, field.name) for field in dataclasses.fields(result)]
+    if isinstance(result, dict):
+        result = list(result.values())
+    if isinstance(result, list | tuple):
+        return np.concatenate([np.empty(0), *map(flat, result)])
+    return np.empty(0) if isinstance(result, str) else np.ravel(np.array(result, dtype=float))
+
+
+@pytest.mark.parametrize("name", UNITLESS)
+@pytest.mark.parametrize("data", ["tied"], indirect=True)
+@pytest.mark.parametrize("grouped", [False, True])
+def test_intervals_tests_and_slices_and_the_unit_of_weights(name, grouped, data, weight):
+    score, outcome = data
+    group = np.arange(N) // 5 if grouped else None
+
+    def found(w):
+        return flat(UNITLESS[name](Predictions.from_arrays(outcome, score, w, group=group).view()))
+
+    one = found(weight)
+    for scale in (1e-6, 1e4):
+        # Resamples are counted in single precision.
+        close(found(scale * weight), one, 1e-5)

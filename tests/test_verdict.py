@@ -606,3 +606,15 @@ def test_the_runner_up_is_the_next_best_of_all():
     changes = dict.fromkeys(losses, Estimate(-0.1, -0.12, -0.08)) | {"uncalibrated": Estimate(0.0)}
     reason = recommend(losses, to_best, changes, cells(same)).reasons[1]
     assert reason.startswith(f"Runner-up: {CALIBRATORS['beta'].label} (")
+
+
+def test_a_slope_or_groups_that_explain_more_than_the_mean_name_the_kind():
+    # 300 of 800 rows of score 0.5: too high, if nothing else is known.
+    rows = counted((0.5, 800, 300))
+    steep, none = Estimate(0.5, 0.4, 0.6), Estimate(1.0, 0.9, 1.1)
+    assert judge(rows, p_values(line=0.001), slope=none).kind == "too high"
+    assert judge(rows, p_values(line=0.001), slope=steep).kind == "overconfident"
+    assert judge(rows, p_values(hosmer_lemeshow=0.001), slope=none).kind == "uneven"
+    assert judge(rows, p_values(hosmer_lemeshow=0.001), slope=steep).kind == "uneven"
+    # A cumulative curve that rejects decides.
+    assert judge(rows, p_values(ks=0.001, line=0.0001), slope=steep).kind == "too high"
