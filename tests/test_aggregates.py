@@ -254,6 +254,16 @@ def test_named_test_rows_and_clusters_are_analysed_from_counts(texts):
         calib.analyze(calib.aggregate(split), calib.Settings(view="class:0"))
 
 
+def test_weighted_rows_of_clusters_give_the_same_evidence_from_counts():
+    weight = 10.0 ** np.random.default_rng(0).uniform(-2, 2, 2000)
+    clustered = predictions(5, sample_weight=weight, group=np.arange(2000) % 40)
+    found = [calib.analyze(each, SETTINGS) for each in (clustered, calib.aggregate(clustered))]
+    own, counted = (each.methods["uncalibrated"].tests for each in found)
+    for name, test in own.items():
+        assert counted[name].statistic == pytest.approx(test.statistic, rel=1e-9)
+        assert counted[name].p_value == pytest.approx(test.p_value, rel=1e-9)
+
+
 def test_a_column_of_ids_is_refused_in_a_sentence(texts):
     rows = predictions(6, columns={"id": np.arange(2000).astype(str), "site": ["a", "b"] * 1000})
     with texts.raises(ValueError):

@@ -166,8 +166,9 @@ def test_reversed_scores_are_said_and_those_by_chance_are_not():
         Y.astype(float),
         np.where(P > 0.5, 0.4, 0.4 + 1e-15),
         np.where(P > 0.5, 0.0, 1e-300),
+        P * 1e-320,
     ],
-    ids=["labels", "the outcome", "equal but for rounding", "nearly 0"],
+    ids=["labels", "the outcome", "equal but for rounding", "nearly 0", "hardly above 0"],
 )
 def test_degenerate_scores_of_clustered_rows_are_analysed(scores):
     found = calib.from_predictions(Y, scores, group=np.arange(300) % 60)
@@ -175,3 +176,4 @@ def test_degenerate_scores_of_clustered_rows_are_analysed(scores):
         tests = pd.Series({name: test.p_value for name, test in result.tests.items()}, dtype=float)
         assert tests.notna().any()
         assert tests.dropna().between(0.0, 1.0).all()
+    assert calib.report(found).evidence is not None

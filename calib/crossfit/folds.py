@@ -28,7 +28,7 @@ def split_into_folds(entries: BinaryView, settings: Settings) -> tuple[BinaryVie
     a class.
     """
     if entries.fold is not None:
-        _check_folds(entries, entries.fold, "named fold", "Name other folds")
+        _check_folds(entries, entries.fold)
         return entries, np.arange(len(entries))
     positives = n_positive(entries)
     smaller = min(positives, entries.n_rows - positives)
@@ -47,7 +47,6 @@ def split_into_folds(entries: BinaryView, settings: Settings) -> tuple[BinaryVie
         grouped.split(entries.score, entries.outcome, entries.group)
     ):
         fold[held_out] = number
-    _check_folds(entries, fold, "fold of whole groups", "Name smaller groups")
     return replace(entries, fold=fold), np.arange(len(entries))
 
 
@@ -61,15 +60,15 @@ def _n_groups(group: IntArray) -> int:
     return n
 
 
-def _check_folds(entries: BinaryView, fold: IntArray, each: str, repair: str) -> None:
+def _check_folds(entries: BinaryView, fold: IntArray) -> None:
     rows = np.array([entries.counts * entries.outcome, entries.counts * ~entries.outcome])
     for number in np.unique(fold):
         outside = rows[:, fold != number].sum(axis=1)
         if outside.min() == 0:
             raise ValueError(
-                f"The rows outside of each {each} must hold both classes, got "
+                "The rows outside of each named fold must hold both classes, got "
                 f"{int(outside.sum())} rows with {int(outside[0])} positive ones outside of one. "
-                f"{repair}, or leave the column out."
+                "Name other folds, or leave the fold column out."
             )
 
 

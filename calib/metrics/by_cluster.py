@@ -18,7 +18,7 @@ from calib.metrics.goodness_of_fit import (
     simulated_gaps,
     spiegelhalter_test,
 )
-from calib.metrics.regression import NO_INFORMATION, line_test
+from calib.metrics.regression import line_test
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.binning import bin_cells
 from calib.numerics.calibrated_null import (
@@ -121,7 +121,7 @@ def widened_test(by_row: TestResult, rows: BinaryView, cells: ScoreCells) -> Tes
     without clusters `by_row` is returned unchanged.
     """
     sigma = null_standard_deviation(cells) * cells.total_weight
-    if rows.group is None or sigma == 0.0:
+    if rows.group is None or _all_certain(cells):
         return by_row
     sums = _Sums.of(rows, rows.group)
     effect = sums.effect(np.ones((1, len(rows))), np.array([[sigma**2]]))
@@ -198,11 +198,16 @@ class _Sums:
         )
 
 
+def _all_certain(cells: ScoreCells) -> bool:
+    """Whether all scores are 0 or 1 up to rounding: clusters make no wrong one any likelier."""
+    return float(cells.weight @ (cells.score * (1.0 - cells.score))) < ROUNDING * cells.total_weight
+
+
 def _spiegelhalter(sums: _Sums, cells: ScoreCells) -> TestResult:
     by_row = spiegelhalter_test(cells)
     s, tilt = cells.score, 1.0 - 2.0 * cells.score
     variance = float(cells.weight_sq @ (np.square(tilt) * s * (1.0 - s)))
-    if variance <= 0.0:
+    if variance <= 0.0 or _all_certain(cells):
         return by_row
     effect = sums.effect(1.0 - 2.0 * sums.score[None], np.array([[variance]]))
     return _corrected(by_row.statistic, by_row.statistic**2, effect)
@@ -227,16 +232,13 @@ def _hosmer_lemeshow(sums: _Sums, cells: ScoreCells) -> TestResult:
 
 def _line(sums: _Sums, cells: ScoreCells, line: LogisticFit | None) -> TestResult:
     by_row = line_test(cells, line)
-    if math.isnan(by_row.statistic):
+    if math.isnan(by_row.statistic) or _all_certain(cells):
         return by_row
     x, s = log_odds(cells.score), cells.score
     # The statistic counts the rows by their effective number.
     share = cells.total_weight_sq / cells.total_weight
     weight = share * cells.weight * s * (1.0 - s)
     total = float(weight.sum())
-    # Where every score is 0 or 1, a wrong one is impossible, with clusters as without.
-    if total < NO_INFORMATION * share * cells.total_weight:
-        return by_row
     mean = float(weight @ x) / total
     spread = float(weight @ np.square(x - mean))
     scale, own = np.array([[total]]), np.ones((1, len(sums.score)))

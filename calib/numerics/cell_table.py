@@ -22,6 +22,8 @@ TOLERANCE = 1e-6
 MAX_CODES = 20_000_000
 # Keys of the grid leave room for the parts of a cell: 0 is the cell as a whole.
 STRIDE = PARTS + 1
+# Relative variance of weights that are equal but for rounding.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,15 +71,25 @@ class CellTable(Locked):
         return merge_entries(replace(self, exact=False, key=parts))
 
     def as_rows(self) -> CellTable:
-        """One entry per row; those of one entry share its weight equally."""
-        rows = self.pick(np.repeat(np.arange(len(self)), self.rows))
-        share = 1.0 / rows.rows
+        """One entry per row. The rows of an entry have its sums of weights and squared weights.
+
+        The first of them has a larger weight than the others, which are equal.
+        """
+        entry = np.repeat(np.arange(len(self)), self.rows)
+        rows, n = self.pick(entry), self.rows[entry]
+        mean = rows.weight / n
+        variance = rows.weight_sq / n - np.square(mean)
+        spread = np.sqrt(np.where(variance > ROUNDING * np.square(mean), variance, 0.0))
+        others = np.sqrt(np.maximum(n - 1, 1))
+        is_first = np.diff(entry, prepend=-1) > 0
+        small = np.maximum(mean - spread / others, ROUNDING * mean)
+        weight = np.where(is_first, mean + spread * others, small)
         return replace(
             rows,
             rows=np.ones_like(rows.rows),
-            weight=rows.weight * share,
-            weight_sq=np.square(rows.weight * share),
-            score_sum=rows.score_sum * share,
+            weight=weight,
+            weight_sq=np.square(weight),
+            score_sum=weight * (rows.score_sum / rows.weight),
         )
 
 

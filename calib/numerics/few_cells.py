@@ -63,7 +63,9 @@ def bucket_starts(x: FloatArray, weight: FloatArray, most: int) -> IntArray:
     if len(x) <= most:
         return np.arange(len(x))
     half = most // 2
-    even = np.searchsorted(x, np.linspace(x[0], x[-1], half, endpoint=False))
+    # Steps between scores of 1e-320 are rounded, and would lead beyond the last.
+    cuts = np.minimum(np.linspace(x[0], x[-1], half, endpoint=False), x[-1])
+    even = np.searchsorted(x, cuts)
     cumulative = np.cumsum(weight)
     # Sums equal a share up to rounding, in any unit of the weights.
     shares = np.arange(half) * (cumulative[-1] / half) * (1.0 + ROUNDING)

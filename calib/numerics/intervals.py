@@ -147,10 +147,16 @@ def profile_bounds(
 def _intercept(offset: FloatArray, positive: FloatArray, weight: FloatArray) -> float:
     """The best one: that at which the mean probability is the observed frequency."""
     total = float(positive.sum())
-    # At the ends of the bracket every probability is at most, or at least, that frequency.
+    # At the ends of the bracket every probability is below, or above, that frequency, rounded too.
     base = float(logit(total / weight.sum()))
-    low, high = base - float(offset.max()) - 1e-9, base - float(offset.min()) + 1e-9
-    return float(brentq(lambda a: float(weight @ expit(a + offset)) - total, low, high, xtol=1e-12))
+    apart = 1.0 + 1e-12 * float(np.abs(offset).max())
+    low, high = base - float(offset.max()) - apart, base - float(offset.min()) + apart
+
+    def excess(a: float) -> float:
+        return float(weight @ expit(a + offset)) - total
+
+    # Between distant offsets the sum is flat, and the root takes many halvings.
+    return float(brentq(excess, low, high, xtol=1e-12, maxiter=1000))
 
 
 def _beyond(fallen: Callable[[float], float], start: float, step: float) -> float:

@@ -261,5 +261,6 @@ def with_bounds(report: Contents, evidence: Evidence) -> Evidence:
 
 def _rounded_up(bound: float) -> float:
     """With two digits, and not smaller."""
+    bound = max(bound, 1e-300)  # the unit of a smaller one may be no float
     unit = 10.0 ** (math.floor(math.log10(bound)) - 1)
     return float(f"{math.ceil(bound / unit * (1.0 + 1e-12)) * unit:.2g}")

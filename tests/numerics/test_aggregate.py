@@ -47,6 +47,10 @@ def test_half_of_the_cuts_are_even_and_half_hold_equal_weight():
         assert bucket_starts(x, weight * unit, 20).tolist() == sorted(expected)
     assert bucket_starts(x, np.ones(300), 300).tolist() == list(range(300))
     assert len(bucket_starts(x, np.ones(300), 299)) < 300
+    nearly_0 = np.arange(793) * 5e-324 * 1000
+    starts = bucket_starts(nearly_0, np.ones(793), 512)
+    assert starts[0] == 0
+    assert starts[-1] < 793
 
 
 def test_a_bucket_is_at_the_mean_of_its_cells_and_a_single_cell_stays_where_it_is():

@@ -96,14 +96,16 @@ def test_a_table_without_entries_stays_one():
     assert len(merge_entries(table.pick(np.zeros(len(table), dtype=bool)))) == 0
 
 
-def test_rows_of_an_entry_share_its_weight():
+def test_rows_of_an_entry_have_its_sums_of_weights_and_squares():
     table = counted(2000)
     rows = table.as_rows()
     assert len(rows) == 2000
     assert (rows.rows == 1).all()
     np.testing.assert_allclose(rows.weight_sq, rows.weight**2)
+    assert rows.weight.min() > 0.0
     merged = merge_entries(rows)
     np.testing.assert_allclose(merged.weight, table.weight)
+    np.testing.assert_allclose(merged.weight_sq, table.weight_sq)
     np.testing.assert_allclose(merged.score_sum, table.score_sum)
 
 

@@ -10,7 +10,7 @@ from scipy.stats import t
 
 from calib.core.predictions import Predictions
 from calib.metrics import calibration_slope_intercept
-from calib.numerics.intervals import profile_bounds
+from calib.numerics.intervals import _intercept, profile_bounds
 from calib.uncertainty import calibration_slope, slope_estimate
 
 
@@ -116,6 +116,20 @@ def test_the_likelihood_of_separated_rows_never_falls_towards_steeper_slopes():
     low, high = profile_bounds(X, np.array([10.0, 0.0]), TEN, -60.0, 1.0, 1.92)
     assert high == pytest.approx(2.0 * math.log(math.expm1(1.92 / 20.0)), rel=1e-8)
     assert low == -math.inf
+
+
+def test_the_intercept_is_found_with_weights_and_offsets_of_any_size():
+    """The heavy row is positive: what it lacks to 1 is the weight of the light negative."""
+    weight = np.array([2209.46643, 7.2e-06])
+    found = _intercept(np.array([797.0, 883.0]), np.array([weight[0], 0.0]), weight)
+    assert found == pytest.approx(math.log(weight[0] / weight[1]) - 797.0, abs=1e-6)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        offset, weight = rng.normal(size=40) * 1e21, 10.0 ** rng.uniform(-4, 4, 40)
+        positive = np.where(np.arange(40) < 20, weight, 0.0)
+        rate = expit(_intercept(offset, positive, weight) + offset)
+        # At such distances rows are certain, but for those at the intercept.
+        assert ((rate < 1e-9) | (rate > 1.0 - 1e-9)).sum() >= 39
 
 
 @pytest.mark.parametrize("error", [1e-6, 1.1, 40.0])
