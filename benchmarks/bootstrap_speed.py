@@ -6,6 +6,7 @@ One thread. Beside it, what drawing the rows one by one costs, as people do it t
 from __future__ import annotations
 
 import dataclasses
+import math
 import sys
 from collections.abc import Callable
 
@@ -21,13 +22,7 @@ from calib.curves.sensitivity import ece_sensitivity
 from calib.metrics import score_metrics
 from calib.metrics.ranking import auc_estimate
 from calib.numerics.threads import single_thread
-from calib.uncertainty import (
-    Bootstrap,
-    calibration_slope,
-    replicate,
-    resample_rows,
-    slope_estimate,
-)
+from calib.uncertainty import Bootstrap, fit_line, replicate, resample_rows, slope_estimate
 
 N_ROWS, N_REPLICATES = 1_000_000, 1_000
 # Too few to wait for, enough to scale up.
@@ -78,7 +73,7 @@ def per_metric(cells: ScoreCells) -> dict[str, float]:
     numbers = {key: _number(entry.compute) for key, entry in score_metrics().items()}
     penalty = metrics.integrated_calibration_index(cells).penalty
     numbers |= {
-        "calibration_slope_intercept": calibration_slope,
+        "calibration_slope_intercept": _slope,
         "integrated_calibration_index": lambda of: (
             metrics.integrated_calibration_index(of, penalty=penalty).ici
         ),
@@ -87,6 +82,11 @@ def per_metric(cells: ScoreCells) -> dict[str, float]:
         key: scale * cpu_seconds(lambda metric=metric: bootstrap.estimate(metric))
         for key, metric in numbers.items()
     }
+
+
+def _slope(cells: ScoreCells) -> float:
+    fit = fit_line(cells)
+    return math.nan if fit is None else float(fit.coefficients[1])
 
 
 def _number(compute: Callable[..., object]) -> Callable[[ScoreCells], float]:

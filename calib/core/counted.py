@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from calib.core.views import BinaryView
 from calib.numerics.arrays import FloatArray, IntArray, Locked
-from calib.numerics.cell_table import MAX_CELLS, STRIDE, CellTable, cell_scores, count_rows
+from calib.numerics.cell_table import (
+    MAX_CELLS,
+    STRIDE,
+    CellTable,
+    cell_ends,
+    cell_scores,
+    count_rows,
+)
 from calib.numerics.score_grid import grid_keys, refined_keys
 from calib.numerics.sorting import canonical_order
 
@@ -28,11 +35,7 @@ class Spread(Locked):
     @classmethod
     def of(cls, table: CellTable, cell: IntArray, score: FloatArray) -> Spread:
         """Make it from the entries of a table, the number of their cells, and the mean scores."""
-        n = int(cell.max()) + 1
-        low, high = np.full(n, np.inf), np.full(n, -np.inf)
-        np.minimum.at(low, cell, table.low)
-        np.maximum.at(high, cell, table.high)
-        low, high = low[cell], high[cell]
+        low, high = (ends[cell] for ends in cell_ends(table, cell))
         width = high - low
 
         def place(at: FloatArray) -> FloatArray:

@@ -11,8 +11,8 @@ import numpy as np
 from calib.core.aggregate import Aggregate
 from calib.core.strata import NONE, Part, Strata
 from calib.core.views import BinaryView
-from calib.numerics.arrays import IntArray, arrays_of
-from calib.numerics.cell_table import MAX_SCORES, CellTable, count_rows, cut_cells
+from calib.numerics.arrays import IntArray
+from calib.numerics.cell_table import MAX_SCORES, CellTable, count_rows, cut_cells, join_tables
 from calib.numerics.sorting import canonical_order
 
 
@@ -59,13 +59,7 @@ def joined_pieces(
     return Aggregate(
         tuple(parts),
         Strata(*(np.concatenate([getattr(s, n) for s in strata]) for n in Strata.__slots__)),
-        CellTable(
-            tables[0].exact,
-            **{
-                name: np.concatenate([getattr(table, name) for table in tables])
-                for name in arrays_of(tables[0])
-            },
-        ),
+        join_tables(tables),
         **named,
     )
 

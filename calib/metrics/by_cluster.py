@@ -29,9 +29,8 @@ from calib.numerics.calibrated_null import (
 )
 from calib.numerics.clusters import DesignEffect, cluster_effect, design_effect, unit_sums
 from calib.numerics.logistic import LogisticFit
-from calib.numerics.transforms import sigmoid
+from calib.numerics.transforms import certain_logit, sigmoid
 from calib.uncertainty import Errors, fit_line
-from calib.uncertainty.slope import log_odds
 
 N_GROUPS = 10  # of Hosmer and Lemeshow
 
@@ -139,7 +138,7 @@ def widened_line(rows: BinaryView, fit: SlopeIntercept) -> SlopeIntercept:
     """
     if rows.group is None or not fit.estimable:
         return fit
-    features = np.column_stack([np.ones(len(rows)), log_odds(rows.score)])
+    features = np.column_stack([np.ones(len(rows)), certain_logit(rows.score)])
     rate = sigmoid(features @ np.array([fit.intercept, fit.slope]))
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     information = features.T @ (features * (weight * rate * (1.0 - rate))[:, None])
@@ -234,7 +233,7 @@ def _line(sums: _Sums, cells: ScoreCells, line: LogisticFit | None) -> TestResul
     by_row = line_test(cells, line)
     if math.isnan(by_row.statistic) or _all_certain(cells):
         return by_row
-    x, s = log_odds(cells.score), cells.score
+    x, s = certain_logit(cells.score), cells.score
     # The statistic counts the rows by their effective number.
     share = cells.total_weight_sq / cells.total_weight
     weight = share * cells.weight * s * (1.0 - s)
@@ -245,7 +244,7 @@ def _line(sums: _Sums, cells: ScoreCells, line: LogisticFit | None) -> TestResul
     # Folds may give one score up to rounding, which has no slope.
     if spread > NO_SPREAD**2 * total:
         scale = np.diag([total, spread])
-        own = np.vstack([own, log_odds(sums.score) - mean])
+        own = np.vstack([own, certain_logit(sums.score) - mean])
     return _corrected(by_row.statistic, by_row.statistic, sums.effect(own, scale))
 
 

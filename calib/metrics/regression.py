@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import chdtrc, logit
+from scipy.special import chdtrc
 
 from calib.core.cells import ScoreCells
 from calib.metrics.base import SlopeIntercept, TestResult, metric
 from calib.metrics.proper import mean_log_loss
 from calib.numerics.arrays import FloatArray
-from calib.numerics.intervals import normal_quantile
+from calib.numerics.intervals import best_intercept, normal_quantile
 from calib.numerics.logistic import LogisticFit, fit_logistic
 from calib.numerics.transforms import clip_certain, safe_logit, sigmoid
 
@@ -128,16 +127,7 @@ def _joint(cells: ScoreCells, x: FloatArray) -> tuple[Number, Number, float, boo
 def _intercept_only(cells: ScoreCells, x: FloatArray) -> Number:
     if cells.one_class:
         return NOTHING
-    # At the ends of the bracket every probability is at most, or at least, the base rate.
-    base = float(logit(cells.base_rate))
-    a = float(
-        brentq(
-            lambda a: float(cells.weight @ sigmoid(a + x)) - cells.total_positive,
-            base - float(x[-1]) - 1e-9,
-            base - float(x[0]) + 1e-9,
-            xtol=1e-13,
-        )
-    )
+    a = best_intercept(x, cells.positive, cells.weight, xtol=1e-13)
     errors = _standard_errors(cells, np.ones((len(x), 1)), a + x)
     return NOTHING if errors is None else (a, float(errors[0]))
 

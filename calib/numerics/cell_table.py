@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -242,9 +243,7 @@ def heavy_cells(table: CellTable) -> IntArray:
 
     positive = np.where(table.outcome, table.weight, 0.0)
     one, both = total(positive), total(table.weight)
-    low, high = np.full(len(keys), np.inf), np.full(len(keys), -np.inf)
-    np.minimum.at(low, cell, table.low)
-    np.maximum.at(high, cell, table.high)
+    low, high = cell_ends(table, cell)
     pairs = 0.5 * one * (both - one) / max(one.sum() * (both - one).sum(), 1e-300)
     moved = both * (high - low) / both.sum()
     return keys[(high > low) & (np.maximum(pairs, moved) > TOLERANCE)]
@@ -257,23 +256,31 @@ def cell_scores(table: CellTable) -> FloatArray:
     keys, cell = np.unique(table.key, return_inverse=True)
     weight = np.bincount(cell, table.weight, minlength=len(keys))
     mean = np.bincount(cell, table.score_sum, minlength=len(keys)) / weight
-    low, high = np.full(len(keys), np.inf), np.full(len(keys), -np.inf)
+    return np.clip(mean, *cell_ends(table, cell))[cell]
+
+
+def cell_ends(table: CellTable, cell: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Least and largest score of each cell, of which `cell` has the number of every entry."""
+    n = int(cell.max(initial=-1)) + 1
+    low, high = np.full(n, np.inf), np.full(n, -np.inf)
     np.minimum.at(low, cell, table.low)
     np.maximum.at(high, cell, table.high)
-    return np.clip(mean, low, high)[cell]
+    return low, high
 
 
 def add_tables(first: CellTable, second: CellTable) -> CellTable:
     """Entries of both, added up where stratum, cell and outcome agree."""
     if first.exact != second.exact:
         first, second = first.bounded(), second.bounded()
-    both = _joined(first, second)
+    both = join_tables([first, second])
     return merge_entries(both if both.exact else _of_equal_depth(both))
 
 
-def _joined(first: CellTable, second: CellTable) -> CellTable:
-    pairs = zip(arrays_of(first).items(), arrays_of(second).values(), strict=True)
-    return CellTable(first.exact, **{k: np.concatenate([a, b]) for (k, a), b in pairs})
+def join_tables(tables: Sequence[CellTable]) -> CellTable:
+    """The entries of all tables, one after another."""
+    columns = [arrays_of(table) for table in tables]
+    joined = {name: np.concatenate([own[name] for own in columns]) for name in columns[0]}
+    return CellTable(tables[0].exact, **joined)
 
 
 def _of_equal_depth(table: CellTable) -> CellTable:

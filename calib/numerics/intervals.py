@@ -132,7 +132,7 @@ def profile_bounds(
     """
 
     def height(b: float) -> float:
-        eta = _intercept(b * x, positive, weight) + b * x
+        eta = best_intercept(b * x, positive, weight) + b * x
         return float(positive @ log_expit(eta) + (weight - positive) @ log_expit(-eta))
 
     top = height(slope)
@@ -144,8 +144,10 @@ def profile_bounds(
     return _beyond(fallen, slope, -step), _beyond(fallen, slope, step)
 
 
-def _intercept(offset: FloatArray, positive: FloatArray, weight: FloatArray) -> float:
-    """The best one: that at which the mean probability is the observed frequency."""
+def best_intercept(
+    offset: FloatArray, positive: FloatArray, weight: FloatArray, *, xtol: float = 1e-12
+) -> float:
+    """The one beside an offset at which the mean probability is the observed frequency."""
     total = float(positive.sum())
     # At the ends of the bracket every probability is below, or above, that frequency, rounded too.
     base = float(logit(total / weight.sum()))
@@ -156,7 +158,7 @@ def _intercept(offset: FloatArray, positive: FloatArray, weight: FloatArray) -> 
         return float(weight @ expit(a + offset)) - total
 
     # Between distant offsets the sum is flat, and the root takes many halvings.
-    return float(brentq(excess, low, high, xtol=1e-12, maxiter=1000))
+    return float(brentq(excess, low, high, xtol=xtol, maxiter=1000))
 
 
 def _beyond(fallen: Callable[[float], float], start: float, step: float) -> float:

@@ -232,7 +232,7 @@ def fit_cumulative_spline(
 
 
 def recalibrated_probability(
-    fractile: FloatArray, cumulative: FloatArray, at: FloatArray, n_knots: int = 6
+    fractile: FloatArray, cumulative: FloatArray, at: FloatArray
 ) -> FloatArray:
     """Slope of the cumulative spline, clipped to [0, 1]: P(y = 1) of the row at each fractile.
 
@@ -242,5 +242,5 @@ def recalibrated_probability(
     >>> recalibrated_probability(t, t**2 / 2.0, np.array([0.25, 0.5])).round(3)
     array([0.248, 0.5  ])
     """
-    slope = fit_cumulative_spline(fractile, cumulative, n_knots).derivative()
+    slope = fit_cumulative_spline(fractile, cumulative).derivative()
     return np.clip(slope(at), 0.0, 1.0)

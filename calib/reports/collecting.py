@@ -19,8 +19,8 @@ from calib.core.predictions import Predictions
 from calib.core.strata import Part, Strata
 from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
-from calib.numerics.arrays import FloatArray, IntArray, arrays_of
-from calib.numerics.cell_table import MAX_CELLS, STRIDE, CellTable, merge_entries
+from calib.numerics.arrays import FloatArray, IntArray
+from calib.numerics.cell_table import MAX_CELLS, STRIDE, CellTable, join_tables, merge_entries
 from calib.numerics.score_grid import grid_keys, refined_keys
 from calib.reports.contents import Parts, shown_methods
 from calib.reports.disclosure import (
@@ -71,9 +71,7 @@ def guarded_table(table: CellTable, cuts: FloatArray | None = None) -> CellTable
         )
         for number in np.unique(table.stratum)
     ]
-    names = arrays_of(parts[0])
-    joined = {name: np.concatenate([arrays_of(part)[name] for part in parts]) for name in names}
-    return merge_entries(CellTable(exact=False, **joined))
+    return merge_entries(join_tables(parts))
 
 
 def _guarded_stratum(table: CellTable, cuts: FloatArray) -> CellTable:
@@ -102,7 +100,7 @@ def _guarded_stratum(table: CellTable, cuts: FloatArray) -> CellTable:
     )
 
 
-def groups(rows: FloatArray, cuts: IntArray, most: int = MOST_CELLS) -> IntArray:
+def groups(rows: FloatArray, cuts: IntArray) -> IntArray:
     """Where groups of neighbours start that hold at least ten rows each.
 
     >>> groups(np.array([4.0, 4.0, 4.0, 9.0, 9.0, 20.0, 3.0]), np.array([5]))
@@ -114,7 +112,7 @@ def groups(rows: FloatArray, cuts: IntArray, most: int = MOST_CELLS) -> IntArray
     firsts = np.union1d([0], cuts[(cuts > 0) & (cuts < len(rows))]).astype(np.int64)
     runs = merge_small(np.diff(total[firsts], append=total[-1]))
     ends = [*(int(firsts[run.start]) for run in runs), len(rows)]
-    size = max(MIN_ROWS, math.ceil(total[-1] / max(most - len(runs), 1)))
+    size = max(MIN_ROWS, math.ceil(total[-1] / max(MOST_CELLS - len(runs), 1)))
     starts = []
     for first, last in pairwise(ends):
         while True:

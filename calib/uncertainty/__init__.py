@@ -5,7 +5,7 @@ from calib.uncertainty.bootstrap import Bootstrap
 from calib.uncertainty.fold_noise import FoldScores, fold_variance, function_interval
 from calib.uncertainty.replicates import Errors, Replicates, replicate, replicate_clusters
 from calib.uncertainty.rows import RowResamples, resample_rows
-from calib.uncertainty.slope import calibration_slope, fit_line, slope_estimate
+from calib.uncertainty.slope import fit_line, slope_estimate
 
 __all__ = [
     "Bootstrap",
@@ -14,7 +14,6 @@ __all__ = [
     "FoldScores",
     "Replicates",
     "RowResamples",
-    "calibration_slope",
     "fit_line",
     "fold_variance",
     "function_interval",

@@ -17,27 +17,11 @@ from calib.numerics.logistic import LogisticFit, fit_logistic
 from calib.numerics.transforms import certain_logit, sigmoid
 
 
-def log_odds(scores: FloatArray) -> FloatArray:
-    """Log-odds of scores clipped as for the log loss."""
-    return certain_logit(scores)
-
-
-def calibration_slope(cells: ScoreCells) -> float:
-    """The slope of `calib.metrics.calibration_slope_intercept` alone, NaN if it does not exist.
-
-    >>> cells = ScoreCells.from_arrays([0, 1, 0, 1, 0, 1], [0.1, 0.3, 0.4, 0.5, 0.7, 0.9])
-    >>> round(calibration_slope(cells), 3)
-    0.627
-    """
-    fit = fit_line(cells)
-    return math.nan if fit is None else float(fit.coefficients[1])
-
-
 def fit_line(cells: ScoreCells) -> LogisticFit | None:
     """The logistic regression of the calibration slope, or None if it cannot be estimated."""
     if cells.one_class or len(cells) < 2:
         return None
-    fit = fit_logistic(_features(log_odds(cells.score)), cells.positive, cells.weight)
+    fit = fit_logistic(_features(certain_logit(cells.score)), cells.positive, cells.weight)
     return fit if fit.converged else None
 
 
@@ -72,7 +56,7 @@ def slope_estimate(
     if variance <= 0.0:
         return Estimate(slope)
     width = _squared_half_width(rows, fit, confidence_level) / variance
-    few = into_buckets(log_odds(cells.score), cells.weight, cells.positive)
+    few = into_buckets(certain_logit(cells.score), cells.weight, cells.positive)
     middle = fit_logistic(_features(few.x), few.positive, few.weight)
     own, error = float(middle.coefficients[1]), math.sqrt(float(middle.covariance[1, 1]))
     low, high = profile_bounds(few.x, few.positive, few.weight, own, error, width / 2.0)
@@ -81,7 +65,7 @@ def slope_estimate(
 
 def _squared_half_width(rows: BinaryView, fit: LogisticFit, confidence_level: float) -> float:
     """Squared half-width of the interval of the slope if the likelihood were normal."""
-    x = log_odds(rows.score)
+    x = certain_logit(rows.score)
     # Separate sums, because a matrix product would copy both columns.
     rate = sigmoid(fit.coefficients[1] * x + fit.coefficients[0])
     toward = fit.covariance[1, 1] * x + fit.covariance[1, 0]

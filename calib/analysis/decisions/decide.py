@@ -11,7 +11,6 @@ import pandas as pd
 
 from calib.core.cells import ScoreCells
 from calib.core.estimate import Estimate
-from calib.core.views import BinaryView
 from calib.crossfit.cross_fitted import CrossFitted
 from calib.crossfit.estimates import mean_estimate
 from calib.numerics.arrays import BoolArray, FloatArray
@@ -180,25 +179,10 @@ def decide(held_out: CrossFitted, costs: Costs, *, confidence_level: float = 0.9
     >>> table.methods["beta"].threshold, table.methods["beta"].change.value < 0
     (0.1, True)
     """
-    methods, reference = {}, None
-    for key, score in held_out.scores.items():
-        rows = held_out.view(key)
-        threshold, tie_share = _place(held_out.cells[key], costs)
-        flagged = _flag(score, threshold, tie_share)
-        spent = _row_costs(rows.outcome, flagged, costs)
-        reference = spent if reference is None else reference
-        methods[key] = _decision(
-            rows,
-            held_out.cells[key],
-            (threshold, tie_share),
-            flagged,
-            costs,
-            cost=mean_estimate(spent, rows, confidence_level),
-            change=mean_estimate(
-                spent - reference, rows, confidence_level, _fold_variance(held_out, key, costs)
-            ),
-            confidence_level=confidence_level,
-        )
+    plain = _spent(held_out, "uncalibrated", costs)
+    methods = {
+        key: _decision(held_out, key, costs, plain, confidence_level) for key in held_out.scores
+    }
     base_rate = held_out.cells["uncalibrated"].base_rate
     treat_all, treat_none = (1 - base_rate) * costs.false_positive, base_rate * costs.false_negative
     return DecisionTable(costs, methods, treat_all, treat_none, confidence_level)
@@ -237,33 +221,38 @@ def _fold_variance(held_out: CrossFitted, key: str, costs: Costs) -> float:
     return held_out.fold_variance(key, spent)
 
 
+def _spent(held_out: CrossFitted, key: str, costs: Costs) -> FloatArray:
+    rows = held_out.view(key)
+    return _row_costs(rows.outcome, _flag(rows.score, *_place(held_out.cells[key], costs)), costs)
+
+
 def _decision(
-    rows: BinaryView,
-    cells: ScoreCells,
-    place: tuple[float, float],
-    flagged: FloatArray,
-    costs: Costs,
-    *,
-    cost: Estimate,
-    change: Estimate,
-    confidence_level: float,
+    held_out: CrossFitted, key: str, costs: Costs, plain: FloatArray, confidence_level: float
 ) -> Decision:
+    rows, cells = held_out.view(key), held_out.cells[key]
+    threshold, tie_share = _place(cells, costs)
+    flagged = _flag(rows.score, threshold, tie_share)
+    spent = _row_costs(rows.outcome, flagged, costs)
     weighted = flagged * rows.weights
     true_positives = float(weighted[rows.outcome].sum())
     false_positives = float(weighted.sum()) - true_positives
     odds = costs.false_positive / costs.false_negative
     benefit = np.where(rows.outcome, flagged, -odds * flagged)
     hindsight, hindsight_cost = _hindsight(cells, costs)
+
+    def mean(values: FloatArray, added_variance: float = 0.0) -> Estimate:
+        return mean_estimate(values, rows, confidence_level, added_variance)
+
     return Decision(
-        threshold=place[0],
-        tie_share=place[1],
+        threshold=threshold,
+        tie_share=tie_share,
         true_positives=true_positives,
         false_positives=false_positives,
         false_negatives=cells.total_positive - true_positives,
         true_negatives=cells.total_weight - cells.total_positive - false_positives,
-        cost=cost,
-        change=change,
-        net_benefit=mean_estimate(benefit, rows, confidence_level),
+        cost=mean(spent),
+        change=mean(spent - plain, _fold_variance(held_out, key, costs)),
+        net_benefit=mean(benefit),
         hindsight=hindsight,
         hindsight_cost=hindsight_cost,
     )

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.analysis.slices.slicing import MAX_NUMBERS, in_order, quantiles_of_counts, value_name
-from calib.numerics.arrays import FloatArray, IntArray, Locked
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 
 Unit = Literal["day", "week", "month", "quarter", "year"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
@@ -110,13 +110,11 @@ def _cut_dates(values: NDArray[Any], unit: Unit | None, count: FloatArray) -> Pe
     days = values.astype("datetime64[D]").astype(np.int64)
     chosen = unit or _choose_unit(days[~missing], count[~missing])
     number = np.where(missing, 0, _numbers(days, chosen))
-    present, codes = np.unique(number[~missing], return_inverse=True)
-    full = np.full(len(values), -1, dtype=np.int64)
-    full[~missing] = codes
+    present, codes = _numbered(number, ~missing)
     names = tuple(_date_name(int(n), chosen) for n in present[: MAX_PERIODS + 1])
     if len(present) > MAX_PERIODS:
         names += tuple(map(str, present[MAX_PERIODS + 1 :]))
-    return Periods(chosen, names, present - present[:1], full)
+    return Periods(chosen, names, present - present[:1], codes)
 
 
 def _choose_unit(days: IntArray, count: FloatArray) -> Unit:
@@ -188,8 +186,13 @@ def _cut_ranges(values: FloatArray, count: FloatArray) -> Periods:
     levels = np.linspace(0.0, 1.0, N_RANGES + 1)
     edges = np.unique(quantiles_of_counts(values[known], count[known], levels))
     number = np.searchsorted(edges[1:-1], values, side="left")
-    present, codes = np.unique(number[known], return_inverse=True)
-    full = np.full(len(values), -1, dtype=np.int64)
-    full[known] = codes
+    present, codes = _numbered(number, known)
     names = tuple(f"{edges[n]:.6g} to {edges[n + 1]:.6g}" for n in present)
-    return Periods("range", names, np.arange(len(present)), full)
+    return Periods("range", names, np.arange(len(present)), codes)
+
+
+def _numbered(number: IntArray, known: BoolArray) -> tuple[IntArray, IntArray]:
+    """Those of the known rows, and which of them each row has: -1 where it is not known."""
+    codes = np.full(len(number), -1, dtype=np.int64)
+    present, codes[known] = np.unique(number[known], return_inverse=True)
+    return present, codes

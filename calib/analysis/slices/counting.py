@@ -153,10 +153,8 @@ def days_or_values(values: NDArray[Any]) -> tuple[tuple[str, ...], IntArray]:
         values = values.astype("datetime64[D]")
     distinct, codes = np.unique(values, return_inverse=True)
     order = in_order(distinct)
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
     names = (MISSING if pd.isna(value) else value_name(value) for value in distinct[order])
-    return tuple(names), rank[codes]
+    return tuple(names), np.argsort(order)[codes]
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)

@@ -141,9 +141,7 @@ def cut_distinct(
     else:
         order = in_order(known)
         names = [value_name(known[i]) for i in order]
-        rank = np.empty(len(order), dtype=np.int64)
-        rank[order] = np.arange(len(order))
-        codes[~missing] = rank
+        codes[~missing] = np.argsort(order)
     codes[missing] = len(names)
     return _tidy([*names, MISSING], codes)
 
