@@ -20,34 +20,19 @@ VIEW = re.compile(r"(?P<kind>class|top|within):(?P<index>[0-9]{1,6})")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinaryView(Locked):
-    """One binary problem: rows, or entries that each count several identical rows.
+    """One binary problem: rows, or entries that each count several identical rows."""
 
-    Attributes
-    ----------
-    outcome : ndarray of bool, shape (n,)
-    score : ndarray of shape (n,), in [0, 1]
-    weight : ndarray of shape (n,) or None
-        Weight of each row, or sum of the weights of an entry's rows.
-    test : ndarray of bool, shape (n,), or None
-        True for test rows.
-    group : ndarray of int, shape (n,), or None
-        Cluster code of each row.
-    fold : ndarray of int, shape (n,), or None
-        Named cross-validation fold of each row.
-    count : ndarray of shape (n,), or None
-        Number of rows of each entry. None: each entry is one row.
-    weight_sq : ndarray of shape (n,), or None
-        Sum of the squared weights of an entry's rows. None: each entry is one row, or all weights
-        are 1.
-    """
-
-    outcome: BoolArray
-    score: FloatArray
+    outcome: BoolArray  # shape (n,)
+    score: FloatArray  # shape (n,)
+    # shape (n,): weight of each row, or sum of the weights of an entry's rows.
     weight: FloatArray | None = None
-    test: BoolArray | None = None
-    group: IntArray | None = None
-    fold: IntArray | None = None
+    test: BoolArray | None = None  # shape (n,): true for test rows
+    group: IntArray | None = None  # shape (n,): cluster code of each row
+    fold: IntArray | None = None  # shape (n,): named cross-validation fold of each row
+    # shape (n,): number of rows of each entry. None: each entry is one row.
     count: FloatArray | None = None
+    # shape (n,): sum of the squared weights of an entry's rows. None: each entry is one row, or all
+    # weights are 1.
     weight_sq: FloatArray | None = None
 
     def __len__(self) -> int:
@@ -103,20 +88,12 @@ class BinaryView(Locked):
 
 @dataclass(frozen=True, eq=False)
 class ScoreMatrix(Locked):
-    """A multiclass problem: one score per row and class.
+    """A multiclass problem: one score per row and class."""
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n, m), in [0, 1]
-    label : ndarray of int, shape (n,)
-    weight : ndarray of shape (n,) or None
-    group, fold : ndarray of int, shape (n,), or None
-        Cluster and named fold of each row.
-    """
-
-    scores: FloatArray
-    label: IntArray
-    weight: FloatArray | None = None
+    scores: FloatArray  # shape (n, m)
+    label: IntArray  # shape (n,)
+    weight: FloatArray | None = None  # shape (n,)
+    # shape (n,): cluster and named fold of each row.
     group: IntArray | None = None
     fold: IntArray | None = None
 

@@ -31,24 +31,14 @@ FURTHEST = 36.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpsilonCurve(Locked):
-    """Held-out log loss of one method over epsilon.
-
-    Attributes
-    ----------
-    key : str
-        Key of the method.
-    epsilon : ndarray of shape (g,)
-        Increasing values.
-    log_loss : ndarray of shape (g,)
-        Log loss on test rows or by cross-fitting, as in the comparison of methods.
-    n_outside : ndarray of shape (g,)
-        Number of rows with a score outside [epsilon, 1 - epsilon], among the rows on which the
-        plotted calibrator is fitted.
-    """
+    """Held-out log loss of one method over epsilon."""
 
     key: str
-    epsilon: FloatArray
+    epsilon: FloatArray  # shape (g,): increasing values
+    # shape (g,): log loss on test rows or by cross-fitting, as in the comparison of methods.
     log_loss: FloatArray
+    # shape (g,): number of rows with a score outside [epsilon, 1 - epsilon], among the rows on
+    # which the plotted calibrator is fitted.
     n_outside: FloatArray
 
     @property

@@ -45,43 +45,23 @@ class MatrixFits(Locked):
 
     Calibrated matrices are computed when they are needed: a dozen of them, with 50,000 rows and
     1,000 classes, would not fit in memory.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n, m)
-        Uncalibrated scores of the rows that are scored: the test rows, or all rows if folds are
-        used.
-    label : ndarray of int, shape (n,)
-    weight : ndarray of shape (n,) or None
-    group : ndarray of int, shape (n,), or None
-    order : ndarray of int, shape (n,)
-        Positions of the rows, sorted by all their values.
-    parts : tuple of Part
-    maps : mapping of str to MatrixCalibrator
-        Calibrators for use, fitted on the calibration rows or on all rows.
-    protocol : {"test rows", "folds"}
-    n_fitted : int
-        Number of rows on which `maps` were fitted.
-    unseen : tuple of int
-        Classes that have no row among the rows of a fit. Their calibration has no evidence.
-    failures : mapping of str to str
-        Methods that could not be fitted, with the reason.
-    settings : Settings
-        The settings with which the methods were fitted.
-    class_names : tuple of str
     """
 
+    # shape (n, m): uncalibrated scores of the rows that are scored: the test rows, or all rows if
+    # folds are used.
     scores: FloatArray
-    label: IntArray
-    weight: FloatArray | None
-    group: IntArray | None
-    order: IntArray
+    label: IntArray  # shape (n,)
+    weight: FloatArray | None  # shape (n,)
+    group: IntArray | None  # shape (n,)
+    order: IntArray  # shape (n,): positions of the rows, sorted by all their values
     parts: tuple[Part, ...]
+    # Calibrators for use, fitted on the calibration rows or on all rows.
     maps: Mapping[str, MatrixCalibrator]
     protocol: str
-    n_fitted: int
+    n_fitted: int  # number of rows on which `maps` were fitted
+    # Classes that have no row among the rows of a fit. Their calibration has no evidence.
     unseen: tuple[int, ...]
-    failures: Mapping[str, str]
+    failures: Mapping[str, str]  # methods that could not be fitted, with the reason
     settings: Settings
     class_names: tuple[str, ...]
 

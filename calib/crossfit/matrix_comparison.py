@@ -29,25 +29,15 @@ N_BINS = 15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MulticlassResult:
-    """All metrics of one method on held-out rows.
-
-    Attributes
-    ----------
-    key, label : str
-    metrics : mapping of str to Estimate
-        Keys as in `calib.metrics.matrix_metrics`. All except the classwise ECE have intervals.
-    differences : mapping of str to Estimate
-        Difference of log_loss, brier_score and accuracy from the uncalibrated scores, paired by
-        row.
-    to_best : Estimate
-        Log loss minus the log loss of the best method, paired by row.
-    """
+    """All metrics of one method on held-out rows."""
 
     key: str
     label: str
+    # Keys as in `calib.metrics.matrix_metrics`. All except the classwise ECE have intervals.
     metrics: Mapping[str, Estimate]
+    # Difference of log_loss, brier_score and accuracy from the uncalibrated scores, paired by row.
     differences: Mapping[str, Estimate]
-    to_best: Estimate
+    to_best: Estimate  # log loss minus the log loss of the best method, paired by row
 
 
 @dataclass(frozen=True, slots=True, eq=False)

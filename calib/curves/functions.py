@@ -18,25 +18,15 @@ GRID_SIZE = 201
 class LambdaPath:
     """How the smoothing of a calibrator was chosen: cross-validated loss by penalty.
 
-    Attributes
-    ----------
-    lambdas, losses : ndarray of shape (p,)
-        Penalty, and the cross-validated loss per row.
-    degrees : ndarray of shape (p,) or (0,)
-        Effective degrees of freedom. Empty if the method does not compute them.
-    chosen : int
-        Position of the lambda in use.
-
-    Raises
-    ------
-    ValueError
-        If the lengths differ, or `chosen` is not a position.
+    Raises ValueError if the lengths differ, or `chosen` is not a position.
     """
 
+    # shape (p,): penalty, and the cross-validated loss per row.
     lambdas: FloatArray
     losses: FloatArray
+    # shape (p,): effective degrees of freedom. Empty if the method does not compute them.
     degrees: FloatArray
-    chosen: int
+    chosen: int  # position of the lambda in use
 
     def __post_init__(self) -> None:
         n = len(self.lambdas)
@@ -59,24 +49,16 @@ class LambdaPath:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrationFunction(Locked):
-    """A fitted calibrator on a grid of scores.
+    """A fitted calibrator on a grid of scores."""
 
-    Attributes
-    ----------
-    score, calibrated : ndarray of shape (g,)
-        Uncalibrated and calibrated scores. Empty if the calibrator reads whole rows of a matrix.
-    knots : ndarray of shape (k,)
-        Scores at which the function changes its formula, if there are any.
-    formula : str
-        Description of the function in words and numbers.
-    path : LambdaPath or None
-        How the smoothing was chosen. None if the method has no smoothing.
-    """
-
+    # shape (g,): uncalibrated and calibrated scores. Empty if the calibrator reads whole rows of a
+    # matrix.
     score: FloatArray
     calibrated: FloatArray
+    # shape (k,): scores at which the function changes its formula, if there are any.
     knots: FloatArray
-    formula: str
+    formula: str  # description of the function in words and numbers
+    # How the smoothing was chosen. None if the method has no smoothing.
     path: LambdaPath | None = None
 
     @property
@@ -91,22 +73,16 @@ class CalibrationFunction(Locked):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompactLogitCurve(Locked):
-    """The compact logit at one epsilon, on a grid of scores.
+    """The compact logit at one epsilon, on a grid of scores."""
 
-    Attributes
-    ----------
-    epsilon, rule : float
-        Epsilon in use, and epsilon by the rule of Lucena 2018 for these scores.
-    score, transformed : ndarray of shape (g,)
-    n_outside : int
-        Number of rows with a score outside [epsilon, 1 - epsilon], where the transform is the
-        identity.
-    """
-
+    # Epsilon in use, and epsilon by the rule of Lucena 2018 for these scores.
     epsilon: float
     rule: float
+    # shape (g,)
     score: FloatArray
     transformed: FloatArray
+    # Number of rows with a score outside [epsilon, 1 - epsilon], where the transform is the
+    # identity.
     n_outside: int
 
     def frame(self) -> pd.DataFrame:

@@ -46,21 +46,13 @@ ROUNDS = (1, 3, 10, 30, 100)
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A built-in data set with the predictions of one or more models.
+    """A built-in data set with the predictions of one or more models."""
 
-    Attributes
-    ----------
-    key, title : str
-        Name in code, and name on the pages.
-    story : str
-        Description of the model, and what to look for.
-    load_models : callable
-        Returns the predictions of each model by its name. Every call returns the same objects.
-    """
-
+    # Name in code, and name on the pages.
     key: str
     title: str
-    story: str
+    story: str  # description of the model, and what to look for
+    # Returns the predictions of each model by its name. Every call returns the same objects.
     load_models: Callable[[], Mapping[str, Predictions]]
 
     def load(self) -> Predictions:

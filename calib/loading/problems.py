@@ -34,21 +34,11 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """Something that was guessed about a file.
+    """Something that was guessed about a file."""
 
-    Attributes
-    ----------
-    argument : str
-        The argument of `calib.load` that replaces the guess, or "" if there is none.
-    value : object
-        The guessed value.
-    sentence : str
-        The guess in words.
-    """
-
-    argument: str
-    value: object
-    sentence: str
+    argument: str  # the argument of `calib.load` that replaces the guess, or "" if there is none
+    value: object  # the guessed value
+    sentence: str  # the guess in words
 
     def __str__(self) -> str:
         return f"{self.argument}={self.value!r}" if self.argument else self.sentence

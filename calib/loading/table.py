@@ -16,41 +16,23 @@ from calib.text import joined, quoted
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Columns of a file, with unique names.
+    """Columns of a file, with unique names."""
 
-    Attributes
-    ----------
-    frame : DataFrame
-        The columns as they were read. They must not be changed.
-    name : str
-        Name of the data.
-    first_row : int
-        Number of the first data row as in a spreadsheet: 2 below a header line, otherwise 1.
-    places : ndarray of int or None
-        Positions of the rows in the file, from 0, if only some of its rows were selected.
-    file : str
-        Name of the file without its folder, or "" if there is none.
-    model : (str, str) or None
-        Column and name of the model by which rows were selected, if they were.
-    notes : tuple of Problem
-        Remarks from reading, for example about a guessed encoding or renamed columns.
-    guesses : tuple of Guess
-        What was guessed.
-    format : TextFormat
-        Format of the text as a person stated it.
-    commas : bool
-        Whether any column has numbers with a comma. A point can then separate thousands.
-    """
-
-    frame: pd.DataFrame
+    frame: pd.DataFrame  # the columns as they were read. They must not be changed.
     name: str = "data"
+    # Number of the first data row as in a spreadsheet: 2 below a header line, otherwise 1.
     first_row: int = 1
+    # Remarks from reading, for example about a guessed encoding or renamed columns.
     notes: tuple[Problem, ...] = ()
+    # Positions of the rows in the file, from 0, if only some of its rows were selected.
     places: IntArray | None = None
-    file: str = ""
+    file: str = ""  # name of the file without its folder, or "" if there is none
+    # Column and name of the model by which rows were selected, if they were.
     model: tuple[str, str] | None = None
     guesses: tuple[Guess, ...] = ()
+    # Format of the text as a person stated it.
     format: TextFormat = field(default_factory=TextFormat)
+    # Whether any column has numbers with a comma. A point can then separate thousands.
     commas: bool = False
 
     def __len__(self) -> int:

@@ -38,50 +38,32 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class MetricChange:
-    """One metric of one method in both reports.
-
-    Attributes
-    ----------
-    method, label : str
-    column : Column
-    first, second : Estimate
-    difference : Estimate
-        Second minus first. The value is NaN if the two cannot be compared; the bounds are NaN if
-        there is no interval.
-    reason : str
-        Why they cannot be compared, or why there is no interval. "" if there is an interval.
-    """
+    """One metric of one method in both reports."""
 
     method: str
     label: str
     column: Column
     first: Estimate
     second: Estimate
+    # Second minus first. The value is NaN if the two cannot be compared; the bounds are NaN if
+    # there is no interval.
     difference: Estimate
+    # Why they cannot be compared, or why there is no interval. "" if there is an interval.
     reason: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """The differences between two reports.
-
-    Attributes
-    ----------
-    first, second : Contents
-    data, settings, verdict : tuple of Change
-        All properties that were compared, whether they changed or not.
-    metrics : tuple of MetricChange
-        Metrics of the methods that both reports have.
-    only_first, only_second : tuple of str
-        Labels of the methods that only one report has.
-    """
+    """The differences between two reports."""
 
     first: Contents
     second: Contents
+    # All properties that were compared, whether they changed or not.
     data: tuple[Change, ...]
     settings: tuple[Change, ...]
     verdict: tuple[Change, ...]
-    metrics: tuple[MetricChange, ...]
+    metrics: tuple[MetricChange, ...]  # metrics of the methods that both reports have
+    # Labels of the methods that only one report has.
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
 

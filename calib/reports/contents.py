@@ -22,21 +22,13 @@ Declared = Literal["unknown", "yes", "no"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlicePart:
-    """Observed minus predicted in the slices of one column, or of two crossed columns.
+    """Observed minus predicted in the slices of one column, or of two crossed columns."""
 
-    Attributes
-    ----------
-    gaps : mapping of str to SliceGaps
-        Gaps by method. All methods have the same slices.
-    n_merged : int
-        Number of slices that were joined because they have fewer than ten rows. If they have fewer
-        than ten rows together, the next larger slice is included.
-    n_left_out : int
-        Number of slices that are left out: only the 100 with the strongest evidence are shown.
-    """
-
-    gaps: Mapping[str, SliceGaps]
+    gaps: Mapping[str, SliceGaps]  # gaps by method. All methods have the same slices.
+    # Number of slices that were joined because they have fewer than ten rows. If they have fewer
+    # than ten rows together, the next larger slice is included.
     n_merged: int
+    # Number of slices that are left out: only the 100 with the strongest evidence are shown.
     n_left_out: int
 
     @property
@@ -47,37 +39,22 @@ class SlicePart:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PeriodPart:
-    """Calibration over time.
-
-    Attributes
-    ----------
-    column : str
-    tables : mapping of str to PeriodTable
-        Tables by method. All methods have the same periods. ``n_missing`` counts all rows that are
-        left out.
-    """
+    """Calibration over time."""
 
     column: str
+    # Tables by method. All methods have the same periods. ``n_missing`` counts all rows that are
+    # left out.
     tables: Mapping[str, PeriodTable]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecisionPart:
-    """Decisions and their costs.
-
-    Attributes
-    ----------
-    table : DecisionTable
-    cost : CostCurves
-    benefit : NetBenefit
-    left_out : tuple of str
-        Methods for which fewer than ten rows are flagged, or not flagged.
-    """
+    """Decisions and their costs."""
 
     table: DecisionTable
     cost: CostCurves
     benefit: NetBenefit
-    left_out: tuple[str, ...]
+    left_out: tuple[str, ...]  # methods for which fewer than ten rows are flagged, or not flagged
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -31,33 +31,20 @@ MATRIX = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """Counts of rows by score and outcome, from which a report is recomputed.
+    """Counts of rows by score and outcome, from which a report is recomputed."""
 
-    Attributes
-    ----------
-    grade : {"guarded", "exact"}
-        "guarded": every cell and every slice has at least ten rows. "exact": each cell is one
-        score.
-    cells : Aggregate
-        The uncalibrated scores that were analysed.
-    methods : Aggregate
-        Held-out scores of every method; the key of the method is the name of the model. The methods
-        shown as before and after are also counted by the slices and periods of the report, in the
-        columns "slice:0", "slice:1", ... and "time".
-    needs_rows : tuple of str
-        Sentences: what cannot be recomputed from counts, and why.
-    bounds : mapping of str to float
-        For a guarded report: largest difference between each number and the value that its cells
-        give. Numbers that are not listed agree. Empty for an exact report.
-    others : tuple of str
-        For a guarded report: places at which its cells give another word or another list.
-    """
-
+    # "guarded": every cell and every slice has at least ten rows. "exact": each cell is one score.
     grade: Grade
-    cells: Aggregate
+    cells: Aggregate  # the uncalibrated scores that were analysed
+    # Held-out scores of every method; the key of the method is the name of the model. The methods
+    # shown as before and after are also counted by the slices and periods of the report, in the
+    # columns "slice:0", "slice:1", ... and "time".
     methods: Aggregate
-    needs_rows: tuple[str, ...] = ()
+    needs_rows: tuple[str, ...] = ()  # sentences: what cannot be recomputed from counts, and why
+    # For a guarded report: largest difference between each number and the value that its cells
+    # give. Numbers that are not listed agree. Empty for an exact report.
     bounds: Mapping[str, float] = field(default_factory=dict)
+    # For a guarded report: places at which its cells give another word or another list.
     others: tuple[str, ...] = ()
 
     @property

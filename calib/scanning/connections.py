@@ -24,21 +24,13 @@ FIRST_ROWS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One source.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"files", "duckdb", "spark", "ibis"}
-        A folder, a glob or a file; a DuckDB database; Spark Connect; or any database that Ibis
-        connects to by an address.
-    where : str
-        Path or address.
-    """
+    """One source."""
 
     name: str
+    # A folder, a glob or a file; a DuckDB database; Spark Connect; or any database that Ibis
+    # connects to by an address.
     kind: str
-    where: str
+    where: str  # path or address
 
     @classmethod
     def of(cls, name: str, options: Mapping[str, Any]) -> Connection:

@@ -27,17 +27,10 @@ MOST = 10 * MAX_MODELS
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelRows:
-    """Rows of one model.
-
-    Attributes
-    ----------
-    rows : LazyFrame
-    mapping : ColumnMapping
-        With one score and no model.
-    """
+    """Rows of one model."""
 
     rows: nw.LazyFrame[Any]
-    mapping: ColumnMapping
+    mapping: ColumnMapping  # with one score and no model
 
 
 def count_models(

@@ -23,17 +23,10 @@ CALIBRATED = "calibrated"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibratedTable:
-    """A table with new columns.
-
-    Attributes
-    ----------
-    frame : DataFrame
-    set_aside : mapping of str to int
-        Reason -> number of rows without a calibrated score.
-    """
+    """A table with new columns."""
 
     frame: pd.DataFrame
-    set_aside: Mapping[str, int]
+    set_aside: Mapping[str, int]  # reason -> number of rows without a calibrated score
 
 
 def with_calibrated(

@@ -40,22 +40,13 @@ class ModelRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assessment:
-    """What came of a table and a mapping.
+    """What came of a table and a mapping."""
 
-    Attributes
-    ----------
-    problems : tuple of Problem
-        Errors first.
-    models : mapping of str to Predictions
-        One entry a model; the only one of a single model has the name of the data. Empty while a
-        problem is an error.
-    checklist : tuple of str
-        Short sentences of what is fine.
-    """
-
-    problems: tuple[Problem, ...]
+    problems: tuple[Problem, ...]  # errors first
+    # One entry a model; the only one of a single model has the name of the data. Empty while a
+    # problem is an error.
     models: Mapping[str, Predictions]
-    checklist: tuple[str, ...]
+    checklist: tuple[str, ...]  # short sentences of what is fine
 
 
 def assess(
