@@ -15,14 +15,9 @@ SUITE = "calib check"
 def write(
     path: Path, cases: Sequence[tuple[str, str, bool]], properties: Mapping[str, str]
 ) -> None:
-    """Write one test case per limit.
+    """Write one test case per limit: the limit in words, what was found, and whether it is kept.
 
-    Parameters
-    ----------
-    cases : sequence of (str, str, bool)
-        The limit in words, what was found, and whether it is kept.
-    properties : mapping of str to str
-        What the data are.
+    `properties` say what the data are.
     """
     failures = sum(not kept for _, _, kept in cases)
     suites, suite = _suite(tests=len(cases), failures=failures, errors=0)

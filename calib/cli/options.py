@@ -269,10 +269,7 @@ def settings_of(
 def predictions_of(given: argparse.Namespace) -> Predictions | Aggregate:
     """The rows that the options name, or the counts of a file that `Aggregate.save` wrote.
 
-    Raises
-    ------
-    InputError
-        If they cannot be used; the message says which option repairs it.
+    Raises InputError if they cannot be used; the message says which option repairs it.
     """
     if given.predictions.startswith(EXAMPLE):
         model = getattr(given, "model_value", None)

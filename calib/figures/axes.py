@@ -73,18 +73,10 @@ def loss_axis(title: str, *losses: FloatArray) -> Axis:
 
 
 def padded(*values: ArrayLike, margin: float, least: float = 0.01) -> list[float]:
-    """A range that holds all finite values, with a share of it on both sides.
+    """A range that holds all finite values, with a share of it, `margin`, on both sides.
 
-    Parameters
-    ----------
-    *values : array-like
-    margin : float
-        The share.
-    least : float
-        The result if all values are equal.
+    If all values are equal, `least` is on both sides.
 
-    Examples
-    --------
     >>> padded([0.0, 4.0, np.nan], 8.0, margin=0.25), padded(1.0, margin=0.25, least=0.5)
     ([-2.0, 10.0], [0.5, 1.5])
     """
@@ -98,8 +90,6 @@ def padded(*values: ArrayLike, margin: float, least: float = 0.01) -> list[float
 def spread(at: FloatArray, least: float) -> list[int]:
     """Positions of values at least so far from each other, the first among them.
 
-    Examples
-    --------
     >>> spread(np.array([0.0, 1.0, 2.0, 5.0]), 2.0)
     [0, 2, 3]
     """

@@ -59,15 +59,8 @@ def before_after_chart(analysis: Analysis, methods: Sequence[str], *, columns: i
 def before_after_panel(analysis: Analysis, method: str, *, side: int = SIDE) -> Chart:
     """One of these panels, for a page that sets them in as many columns as it has room for.
 
-    It has no legend: the page says once what all have in common. A small one has no titles of its
-    axes either.
-
-    Parameters
-    ----------
-    analysis : Analysis
-    method : str
-    side : int
-        Pixels of the panel.
+    It has no legend: the page says once what all have in common. A small one, whose `side` is 180
+    pixels, has no titles of its axes either.
     """
     result = analysis.methods[method]
     titles = axis_titles(analysis) if side > SIDE else ("", "")

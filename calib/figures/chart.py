@@ -103,25 +103,12 @@ def draw(
     bottom: int = BOTTOM,
     **layout: Any,
 ) -> Chart:
-    """Draw layers on panels, with their legend below.
+    """Draw layers on panels, the lowest first, with their legend below.
 
-    Parameters
-    ----------
-    kind : str
-        Name of the kind of chart.
-    panels : Panels
-    layers : sequence of Trace
-        Layers from the lowest to the top one.
-    alt : str
-        What the chart shows, in a sentence.
-    of : sequence
-        What else stands in the name of a downloaded image, such as the name of the data.
-    view : str
-        What a reader's zoom is lost with when it changes, besides the kind.
-    left, right, top, bottom : int
-        Pixels around the panels.
-    **layout
-        Further options of plotly's layout.
+    `kind` names the kind of chart, and `alt` says in a sentence what it shows. `of` is what else
+    stands in the name of a downloaded image, such as the name of the data. If `view` changes, a
+    reader's zoom is lost. `left`, `right`, `top` and `bottom` are pixels around the panels; all
+    else are options of Plotly's layout.
     """
     # Fixed margins: letting plotly measure its labels costs a second layout pass at every redraw.
     legend = legend_height(layers, NARROWEST - left)
@@ -165,8 +152,6 @@ def _below(panels: Panels, bottom: int) -> dict[str, Any]:
 def file_name(*parts: object) -> str:
     """Words joined to the name of a file.
 
-    Examples
-    --------
     >>> file_name("reliability", "Churn, May.csv", 15, "quantile")
     'reliability-churn-may-15-quantile'
     """
@@ -196,12 +181,8 @@ def still(chart: Chart) -> Figure:
 def same_axes(charts: Sequence[Chart]) -> tuple[Chart, ...]:
     """The same charts with every axis as long as the longest among them.
 
-    Axes whose ticks have names, other ones in one chart than in another, stay as they are.
-
-    Parameters
-    ----------
-    charts : sequence of Chart
-        Made by one function of different data.
+    They are made by one function of different data. Axes whose ticks have names, other ones in one
+    chart than in another, stay as they are.
     """
     layouts = [chart.spec["layout"] for chart in charts]
     axes = [name for name in layouts[0] if name[1:5] == "axis"]

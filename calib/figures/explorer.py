@@ -60,18 +60,10 @@ def explorer_data(
 ) -> dict[str, Any]:
     """What `mount` of the script draws, without the choices: as JSON.
 
-    Parameters
-    ----------
-    analysis : Analysis
-    cells : mapping of str to ScoreCells
-        Held-out scores by method.
-    methods : sequence of str
-        Keys of the methods whose cells are among the data; any other is only named.
-    folds : mapping of str to FoldScores, optional
-        Of the calibrators of the folds: calibrated values get the interval that these show.
+    `cells` has the held-out scores by method. `methods` are those whose cells are among the data;
+    any other is only named. Calibrated values get the interval that the calibrators of `folds`
+    show.
 
-    Examples
-    --------
     >>> import calib
     >>> analysis = calib.analyze(calib.examples.EXAMPLES["naive_bayes"].load())
     >>> data = explorer_data(analysis, analysis.held_out.cells, ["uncalibrated"])
@@ -101,8 +93,6 @@ def explorer_data(
 def explorer_bytes(data: Mapping[str, Any]) -> tuple[str, bytes]:
     """`explorer_data` as it is sent, and the name by which choices refer to it.
 
-    Examples
-    --------
     >>> explorer_bytes({"level": 0.95})
     ('198c09fe8b32a542', b'{"of": "198c09fe8b32a542", "level": 0.95}')
     """
@@ -157,8 +147,6 @@ def packed_cells(cells: ScoreCells) -> dict[str, str]:
 def packed(values: NDArray[Any]) -> str:
     """Numbers for the script's `decode`: their type, then base64 of little-endian bytes.
 
-    Examples
-    --------
     >>> packed(np.array([0.5]))
     'f8:AAAAAAAA4D8='
     """

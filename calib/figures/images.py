@@ -36,20 +36,11 @@ def images(
     kind: ImageKind,
     progress: Callable[[float, str], None] = lambda _share, _text: None,
 ) -> list[bytes]:
-    """Draw charts.
+    """Draw charts as PNG or SVG.
 
-    Parameters
-    ----------
-    charts : sequence of Chart
-    kind : {"png", "svg"}
-    progress : callable
-        Called as ``progress(share, step)``. Starting the browser takes about three
-        seconds, a chart a third of one.
-
-    Raises
-    ------
-    ValueError
-        If `kind` is unknown or something is not installed. The message says what.
+    `progress` is called as ``progress(share, step)``: starting the browser takes about three
+    seconds, a chart a third of one. Raises ValueError if `kind` is unknown or something is not
+    installed; the message says what.
     """
     if kind not in IMAGE_KINDS:
         raise ValueError(f"kind must be one of {', '.join(IMAGE_KINDS)}, got {kind!r}.")

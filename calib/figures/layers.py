@@ -89,21 +89,10 @@ def layer(
 ) -> Trace:
     """Anything that is drawn.
 
-    Parameters
-    ----------
-    uid : str
-        By which plotly finds the layer again in the next chart.
-    x, y : array-like
-    kind, mode : str
-        Plotly's type of the trace, "scatter" or "bar", and the mode of a scatter.
-    name : str
-        In the legend, harmless for plotly.
-    hover : str
-        Under the pointer, as plotly's template; nothing if empty.
-    legend : bool
-        Whether the legend names it.
-    **options
-        Further properties of the trace.
+    Plotly finds the layer again in the next chart by its `uid`. `kind` is Plotly's type of the
+    trace, "scatter" or "bar", and `mode` that of a scatter. `name` is harmless for Plotly, and
+    stands in the legend if `legend` says so. `hover` is the template of the text under the pointer;
+    none if empty.
     """
     pointed = {"hovertemplate": hover} if hover else {"hoverinfo": "skip"}
     drawn = {"type": kind, "uid": uid, "x": x, "y": y, "name": name}

@@ -66,17 +66,9 @@ def grid(
 ) -> Panels:
     """Panels of one size in rows and columns, in reading order.
 
-    Parameters
-    ----------
-    panels : sequence of Panel
-    columns : int
-        Most panels beside each other.
-    width, height : int
-        Pixels of a panel.
-    gaps : (int, int)
-        Pixels between panels: beside each other, and one under the other.
-    shared : bool
-        Whether all have the same axes: then only the outer ones have labels.
+    `columns` is the largest number of panels beside each other, `width` and `height` are the pixels
+    of a panel, and `gaps` those between panels: beside each other, and one under the other. If all
+    have the same axes (`shared`), only the outer ones have labels.
     """
     columns = min(columns, len(panels))
     across = _domains(columns, width, gaps[0])
@@ -105,16 +97,8 @@ def stacked(
 ) -> Panels:
     """A panel, and a lower one under it on the same x-axis, so that both move together.
 
-    Parameters
-    ----------
-    x : mapping
-        Labelled under the lower panel.
-    panels : sequence of (mapping, int)
-        y-axis and height in pixels, of one panel or of two.
-    width, gap : int
-        Pixels of a panel, and between two.
-    square : bool
-        Whether the upper panel is square.
+    `panels` has y-axis and height in pixels, of one panel or of two; `gap` is the pixels between
+    two. The x-axis is labelled under the lower one. `square` says whether the upper one is square.
     """
     (y, upper), *below = panels
     height = upper + sum(gap + lower for _, lower in below)
@@ -133,16 +117,7 @@ def forest(
 ) -> Panels:
     """Rows from the top down, for a difference with its interval in each.
 
-    Parameters
-    ----------
-    title : str
-        Title of the x-axis.
-    limits : sequence of float
-        Its two ends.
-    labels : sequence of str
-        Labels of the rows, with markup escaped for Plotly.
-    width, height : int
-        Pixels of the panel.
+    The x-axis has a title and two ends, `limits`; the labels of the rows are escaped for Plotly.
     """
     rows = axis(
         range=[len(labels) - 0.5, -0.5],
@@ -176,20 +151,10 @@ def timeline(
 ) -> Panels:
     """Panels one under the other on one x-axis, whose ticks are named under the last.
 
-    Parameters
-    ----------
-    at : ndarray
-        What is drawn, from left to right.
-    names : sequence of str
-        Its names, harmless for plotly; some stand on the axis.
-    panels : mapping of str to [low, high]
-        Range of each panel's y-axis, by the panel's title.
-    margin : float
-        Room beside the first and the last, as a share of the way between them.
-    most_ticks : int
-        Names on the axis.
-    height, gap : int
-        Pixels of a panel and between two.
+    `at` is what is drawn from left to right, and `names` are its names, harmless for Plotly, of
+    which at most `most_ticks` stand on the axis. `panels` has the range of each y-axis by the
+    panel's title. Beside the first and the last there is room, `margin` as a share of the way
+    between them. `height` and `gap` are pixels of a panel and between two.
     """
     shown = spread(at, float(np.ptp(at)) / most_ticks)
     drawn = []

@@ -66,13 +66,7 @@ LINEAR = Scale("linear", -0.02, 1.02)
 
 
 def scale_for(kind: AxisKind, curves: Iterable[ReliabilityCurve]) -> Scale:
-    """The scale on which all dots of some curves can be seen.
-
-    Raises
-    ------
-    ValueError
-        If the kind is not one of the two.
-    """
+    """The scale on which all dots of some curves are seen; a ValueError for an unknown kind."""
     if kind == "linear":
         return LINEAR
     if kind != "logit":

@@ -65,8 +65,6 @@ SYMBOLS = {
 def to_svg(chart: Chart) -> str:
     """The chart as an SVG element; the page's CSS gives its text a colour.
 
-    Examples
-    --------
     >>> import calib
     >>> from calib.figures.functions import functions_chart
     >>> analysis = calib.analyze(calib.examples.EXAMPLES["logistic"].load())

@@ -87,8 +87,6 @@ def style_of(key: str) -> MethodStyle:
 def faded(color: str, alpha: float) -> str:
     """A #RRGGBB colour with an alpha channel.
 
-    Examples
-    --------
     >>> faded("#0072B2", 0.5)
     'rgba(0, 114, 178, 0.5)'
     """

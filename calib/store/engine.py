@@ -21,12 +21,8 @@ GLANCE = 1.5
 def make_engine(url: URL, patience: float, *, read_only: bool = False) -> Engine:
     """An engine whose commits survive a killed process and a lost power supply.
 
-    Parameters
-    ----------
-    patience : float
-        Seconds to wait for others that write, or for a server that does not answer.
-    read_only : bool
-        Whether a SQLite file is in a place where nothing can be written, not even locks.
+    It waits for others that write, or for a server that does not answer, for `patience` seconds.
+    `read_only`: the SQLite file is in a place where nothing can be written, not even locks.
     """
     if url.get_backend_name() == "sqlite":
         return _read_only(url) if read_only else _sqlite(url, patience)

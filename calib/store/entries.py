@@ -134,8 +134,6 @@ def now() -> str:
 def moment(date: datetime) -> str:
     """A moment in UTC, in a text that sorts as time does.
 
-    Examples
-    --------
     >>> moment(datetime(2026, 3, 1, 9, 5, tzinfo=UTC))
     '2026-03-01T09:05:00.000000+00:00'
     """
@@ -176,13 +174,8 @@ def report_of(content: bytes, report_id: str) -> Report:
 def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
     """Tags without outer and double blanks, each once, sorted.
 
-    Raises
-    ------
-    StoreError
-        If there are too many, or one is too long.
+    Raises StoreError if there are too many, or one is too long.
 
-    Examples
-    --------
     >>> checked_tags([" credit  risk", "2026", "2026", ""])
     ('2026', 'credit risk')
     """

@@ -11,14 +11,9 @@ from psycopg.errors import _WaitTimeout
 class ImpatientConnection(psycopg.Connection[Any]):
     """A server that is frozen, or behind a network that lost it, keeps its sockets open: neither
     its own time-outs nor those of the network end the waiting.
-
-    Attributes
-    ----------
-    patience : float
-        Seconds.
     """
 
-    patience: float = 30.0
+    patience: float = 30.0  # seconds
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         """The result of an exchange with the server."""
@@ -32,10 +27,7 @@ class ImpatientConnection(psycopg.Connection[Any]):
     def glance(self, at_most: float) -> None:
         """Ask whether the server answers, and wait at most this number of seconds.
 
-        Raises
-        ------
-        psycopg.OperationalError
-            If it does not answer at once.
+        Raises psycopg.OperationalError if it does not answer at once.
         """
         patience, self.patience = self.patience, min(at_most, self.patience)
         try:

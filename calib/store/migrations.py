@@ -107,10 +107,7 @@ STEPS: tuple[Step, ...] = (REPORTS_AND_TAGS, LOG_OF_DELETIONS, NO_CHANGE, OWNERS
 def migrate(engine: Engine, steps: Sequence[Step] = STEPS) -> None:
     """Bring a database to the last step; processes that start at once do it once.
 
-    Raises
-    ------
-    StoreError
-        If a newer version of calib has made the database.
+    Raises StoreError if a newer version of calib has made the database.
     """
     with engine.connect() as connection:
         if _version(connection) == len(steps):

@@ -50,8 +50,6 @@ def plain(text: str) -> str:
 def searchable(text: str) -> str:
     """Text in which case, width and ligatures make no difference.
 
-    Examples
-    --------
     >>> searchable("STRASSE") == searchable("Straße")
     True
     """

@@ -29,13 +29,7 @@ class Verification:
 def verified(
     connection: Connection, keep: Callable[[str, Report], object] | None = None
 ) -> Verification:
-    """Read everything.
-
-    Parameters
-    ----------
-    keep : callable, optional
-        Given the id and the report of each row that opens.
-    """
+    """Read everything, and give `keep` the id and the report of each row that opens."""
     problems = list(_of_the_file(connection))
     ids = _ids(connection)
     for report_id in ids:
