@@ -35,10 +35,9 @@ def body(model: Model) -> None:
         return
     with st.spinner("Computing slices"):
         cut = slicing.sliced(session, rows, analysis, columns)
-        own = slicing.scored(session, cut)
-        gaps = slicing.gaps(session, cut, own, shown)
+        gaps = slicing.gaps(session, cut, shown)
         decided = decisions.decisions(session, analysis)
-        rates = slicing.error_rates(session, cut, own, decided, shown)
+        rates = slicing.error_rates(session, cut, decided, shown)
     slice_view.forest(gaps)
     slice_view.table(gaps)
 
@@ -54,7 +53,7 @@ def body(model: Model) -> None:
     overlay, alone = st.columns(2, gap="large")
     with overlay:
         picked = slice_controls.picked_control(session, gaps["uncalibrated"])
-        curves = slicing.curves(session, cut, own, picked)
+        curves = slicing.curves(session, cut, picked)
         charts.chart(overlay_chart(curves), "chart_overlay")
     with alone:
         number = slice_controls.slice_calibrator_control(session, gaps["uncalibrated"])

@@ -12,12 +12,14 @@ from streamlit.testing.v1 import AppTest
 from calib.ui.layout.frame import Model
 from calib.ui.reports.report_form import report_of
 from calib.ui.session import state
-from calib.ui.session.choice import Choice, Situation, on
+from calib.ui.session.choice import Choice, Fact, on
 from calib.ui.session.choices import AXIS, CHOICES, COST_FN
 from calib.ui.session.pages import PAGES
 from tests.pages.test_pages import ROOT, start, upload
 from tests.rare import common_first
 
+# What holds of these rows before a choice is made.
+FACTS: set[Fact] = {"draws folds", "sets bins", "uses epsilon", "has columns"}
 # Each a change that these rows can show.
 CHANGED: dict[str, Any] = {
     "methods": ("uncalibrated", "histogram"),
@@ -173,7 +175,7 @@ def test_a_choice_changes_the_pages_on_which_it_has_a_chip_and_no_others(title):
     app = opened(title)
     before = drawn(app)
     assert drawn(app.run()) == before
-    idle = {n: value for n, value in CHANGED.items() if not CHOICES[n].acts(title, Situation())}
+    idle = {n: value for n, value in CHANGED.items() if not CHOICES[n].acts(title, FACTS)}
     assert with_changes(app, idle) == before
     for name in CHANGED.keys() - idle.keys():
         assert with_changes(app, {name: CHANGED[name]}) != before, name

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from calib.core.predictions import Predictions
 from calib.core.views import check_view
 from calib.text import plain
-from calib.ui.controls.widgets import show_value
-from calib.ui.session import state
-from calib.ui.session.choices import VIEW
+from calib.ui.controls.widgets import ask
+from calib.ui.session.choices import SEGMENTED, VIEW
 from calib.ui.session.session import Session
 
 KINDS = {"top": "Top-r", "within": "Within top-r", "class": "Class"}
@@ -20,60 +21,26 @@ FIRST = {"top": 1, "within": 2, "class": 0}
 
 def control(session: Session, rows: Predictions) -> None:
     """The view, by kind and by class or rank."""
-    kind, index = check_view(session.settings.view, rows.n_classes)
+    n = rows.n_classes
+    kind, index = check_view(session.settings.view, n)
+
+    def change_kind(kind: str) -> None:
+        # All classes together always hold the true one.
+        session.change(VIEW, f"{kind}:{min(FIRST[kind], n - 1)}")
+
+    def change_index(index: int | None) -> None:
+        if index is not None:
+            session.change(VIEW, f"{kind}:{int(index)}")
+
+    words = {"label": VIEW.label, "help": VIEW.help, "format_func": KINDS.__getitem__}
+    named = {"label": "Class", "help": "Type to search.", "format_func": partial(plain_name, rows)}
     with st.container(key="view", gap="xxsmall"):
-        show_value("view_kind", kind)
-        st.segmented_control(
-            VIEW.label,
-            tuple(KINDS),
-            format_func=KINDS.__getitem__,
-            required=True,
-            key="view_kind",
-            on_change=_change_kind,
-            args=(rows.n_classes,),
-            help=VIEW.help,
-        )
+        ask(SEGMENTED, "view_kind", kind, change_kind, options=tuple(KINDS), **words)
         if kind == "class":
-            _class(rows, index)
+            ask(st.selectbox, "view_class", index, change_index, options=range(n), **named)
         else:
-            _rank(kind, rows, index)
-
-
-def _change_kind(n_classes: int) -> None:
-    kind = st.session_state["view_kind"]
-    # All classes together always hold the true one.
-    state.current().change(VIEW, f"{kind}:{min(FIRST[kind], n_classes - 1)}")
-
-
-def _class(rows: Predictions, index: int) -> None:
-    show_value("view_class", index)
-    st.selectbox(
-        "Class",
-        range(rows.n_classes),
-        format_func=lambda k: plain_name(rows, k),
-        key="view_class",
-        on_change=_change_index,
-        args=("class", "view_class"),
-        help="Type to search.",
-    )
-
-
-def _rank(kind: str, rows: Predictions, index: int) -> None:
-    show_value("view_rank", index)
-    st.number_input(
-        "Rank r",
-        1,
-        rows.n_classes,
-        key="view_rank",
-        on_change=_change_index,
-        args=(kind, "view_rank"),
-    )
-
-
-def _change_index(kind: str, key: str) -> None:
-    index = st.session_state[key]
-    if index is not None:
-        state.current().change(VIEW, f"{kind}:{int(index)}")
+            limits = {"label": "Rank r", "min_value": 1, "max_value": n}
+            ask(st.number_input, "view_rank", index, change_index, **limits)
 
 
 def plain_name(rows: Predictions, k: int) -> str:

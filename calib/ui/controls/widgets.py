@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -50,49 +51,40 @@ def control(
 ) -> T:
     """Draw the widget of a choice; returns its value.
 
-    Parameters
-    ----------
-    session : Session
-    choice : Choice
-    options : iterable, optional
-        What the data allow; None where the choice itself says it.
-    value : object, optional
-        Shown instead of the session's, where the data decide what an unset one means.
-    key : str
-        Suffix for the key of the widget, if it is drawn for each of several models.
-    **more
-        Goes to the widget.
+    `options` are what the data allow; None where the choice itself says it. `value` is shown
+    instead of the session's, where the data decide what an unset one means. A widget that is drawn
+    for each of several models has a `key` of its own. All else goes to the widget.
     """
     offered = list(choice.values.options if options is None else options)
     if value is None:
         value = session[choice]
         value = value if options is None else choice.among(value, offered)
     key = key or choice.key
-    show_value(key, choice.shown(value))
     if offered or options is not None:
         more = {"options": offered, "format_func": choice.option or str} | more
     elif choice.values.bounds:
         low, high = choice.values.bounds
         more = {"min_value": low, "max_value": high} | more
-    more = {"help": choice.help, "on_change": take, "args": (choice, key)} | more
-    choice.widget(more.pop("label", choice.label), key=key, **more)
+    more = {"help": choice.help, "label": choice.label} | more
+
+    def change(answer: Any) -> None:
+        session.change(choice, choice.take(answer))
+
+    ask(choice.widget, key, choice.shown(value), change, **more)
     return value
-
-
-def take(choice: Choice[Any], key: str) -> None:
-    """Write a widget's answer into the session."""
-    state.current().change(choice, choice.take(st.session_state[key]))
 
 
 def field(owner: Any, name: str, label: str, widget: Callable[..., Any], **more: Any) -> None:
     """A widget of what no link carries: an attribute of the session, or of a part of it."""
-    key = more.pop("key", name)
-    show_value(key, getattr(owner, name))
-    widget(label, key=key, on_change=_set, args=(owner, name, key), **more)
+    ask(widget, name, getattr(owner, name), partial(setattr, owner, name), label=label, **more)
 
 
-def _set(owner: Any, name: str, key: str) -> None:
-    setattr(owner, name, st.session_state[key])
+def ask(
+    widget: Callable[..., Any], key: str, value: Any, take: Callable[[Any], None], **more: Any
+) -> None:
+    """Draw a widget that shows a value of the session, and give its answer to `take`."""
+    show_value(key, value)
+    widget(key=key, on_change=lambda: take(st.session_state[key]), **more)
 
 
 def by_simplicity(session: Session) -> list[str]:
@@ -183,20 +175,15 @@ def over_epsilon(session: Session, options: Sequence[str]) -> tuple[str, ...]:
 
 def epsilon(session: Session, rule: float) -> None:
     """Epsilon of the compact logit: the automatic one, or a slider on its logarithm."""
-    show_value("epsilon_rule", session.settings.epsilon is None)
-    st.toggle(
-        "Automatic epsilon",
-        key="epsilon_rule",
-        on_change=_change_rule,
-        args=(rule,),
+    ask(
+        st.toggle,
+        "epsilon_rule",
+        session.settings.epsilon is None,
+        lambda follows: session.change(choices.EPSILON, None if follows else rule),
+        label="Automatic epsilon",
         help="One order of magnitude below the smallest 1 − score (Lucena 2018).",
     )
     control(session, choices.EPSILON, value=session.settings.epsilon or rule)
-
-
-def _change_rule(rule: float) -> None:
-    follows = st.session_state["epsilon_rule"]
-    state.current().change(choices.EPSILON, None if follows else rule)
 
 
 def folds(session: Session, rows: Data | None) -> None:
@@ -221,39 +208,36 @@ def _in_named_folds(rows: Data) -> str:
 
 def example(session: Session) -> None:
     """Pick a built-in example."""
-    show_value("example", session.example if session.upload is None else None)
-    st.pills(
-        "Or look at an example",
-        list(EXAMPLES),
+
+    def choose(key: str | None) -> None:
+        if key is not None:
+            session.choose_example(key)
+
+    ask(
+        st.pills,
+        "example",
+        session.example if session.upload is None else None,
+        choose,
+        label="Or look at an example",
+        options=list(EXAMPLES),
         format_func=lambda key: EXAMPLES[key].title,
-        key="example",
-        on_change=_choose_example,
     )
-
-
-def _choose_example() -> None:
-    key = st.session_state["example"]
-    if key is not None:
-        state.current().choose_example(key)
 
 
 def changed(session: Session) -> None:
     """A chip for every changed choice that acts on this page, a click away from its default."""
-    now = state.situation(session)
+    facts = state.facts(session)
     found = {
         choice: value
         for choice, value in session.chosen.changed(session.start).items()
-        if choice.acts(session.page, now)
+        if choice.acts(session.page, facts)
     }
     if not found:
         return
     st.caption("Changed from the default")
     with st.container(horizontal=True, gap="xxsmall", key="changed"):
         for choice, value in found.items():
-            _chip(f"{choice.chip_text(value)} ✕", f"reset_{choice.key}", session.reset, choice)
+            label, key = f"{choice.chip_text(value)} ✕", f"reset_{choice.key}"
+            st.button(label, key=key, on_click=session.reset, args=(choice,))
         if len(found) > 1:
-            _chip("Reset all", "reset_all", session.reset, *found)
-
-
-def _chip(label: str, key: str, on_click: Callable[..., None], *args: Choice[Any]) -> None:
-    st.button(label, key=key, on_click=on_click, args=args, type="secondary")
+            st.button("Reset all", key="reset_all", on_click=session.reset, args=tuple(found))

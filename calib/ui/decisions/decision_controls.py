@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from calib.analysis.decisions import Costs
-from calib.ui.controls.widgets import control, show_value
+from calib.ui.controls.widgets import ask, control
 from calib.ui.session import choices, state
 from calib.ui.session.decisions import costs
 from calib.ui.session.session import Session
@@ -16,13 +14,17 @@ BY_COSTS, BY_CAPACITY = "Costs", "Capacity"
 def costs_control(session: Session) -> Costs:
     """Costs, or the share of rows that can be acted on; returns them."""
     by_costs = session[choices.CAPACITY] is None
-    show_value("decide_by", BY_COSTS if by_costs else BY_CAPACITY)
-    st.segmented_control(
-        "Decide by",
-        (BY_COSTS, BY_CAPACITY),
-        required=True,
-        key="decide_by",
-        on_change=_change_rule,
+
+    def change(rule: str) -> None:
+        session.change(choices.CAPACITY, None if rule == BY_COSTS else choices.FIRST_CAPACITY)
+
+    ask(
+        choices.SEGMENTED,
+        "decide_by",
+        BY_COSTS if by_costs else BY_CAPACITY,
+        change,
+        label="Decide by",
+        options=(BY_COSTS, BY_CAPACITY),
         help="Costs: flag where flagging costs less. Capacity: flag the highest scores.",
     )
     if not by_costs:
@@ -32,23 +34,16 @@ def costs_control(session: Session) -> Costs:
     return costs(session.chosen)
 
 
-def _change_rule() -> None:
-    by_costs = st.session_state["decide_by"] == BY_COSTS
-    capacity = None if by_costs else choices.FIRST_CAPACITY
-    state.current().change(choices.CAPACITY, capacity)
-
-
 def range_control(session: Session) -> tuple[float, float]:
     """Range of scores over which positives are counted; returns it."""
-    first, key = choices.COUNT_FROM, state.key("count_range")
-    low, high = sorted((session[first], session[choices.COUNT_TO]))
-    show_value(key, (low, high))
-    first.widget(first.label, *first.values.bounds, key=key, on_change=_change_range, args=(key,))
+    ends, key = (choices.COUNT_FROM, choices.COUNT_TO), state.key("count_range")
+    low, high = sorted(session[end] for end in ends)
+
+    def change(chosen: tuple[float, float]) -> None:
+        for choice, end in zip(ends, chosen, strict=True):
+            session.change(choice, choice.take(end))
+
+    least, most = ends[0].values.bounds
+    look = {"label": ends[0].label, "min_value": least, "max_value": most}
+    ask(ends[0].widget, key, (low, high), change, **look)
     return low, high
-
-
-def _change_range(key: str) -> None:
-    for choice, end in zip(
-        (choices.COUNT_FROM, choices.COUNT_TO), st.session_state[key], strict=True
-    ):
-        state.current().change(choice, choice.take(end))

@@ -84,17 +84,16 @@ def curve(
     held_out, folds = analysis.held_out, _folds(analysis.settings)
     point = 0
 
-    def fit(_fingerprint: str, _folds: Settings, key: str, epsilon: float) -> float:
-        def tell(share: float, text: str) -> None:
-            progress((point + share) / len(EPSILONS), text)
+    def tell(share: float, text: str) -> None:
+        progress((point + share) / len(EPSILONS), text)
 
+    def count() -> CrossFitFolds:
         tell(0.0, "Counting the rows of every fold")
-        counted = Unkeyed(_counted, held_out=held_out)
-        return session.memo(counted, rows, folds).log_loss(key, epsilon, tell)
+        return session.memo(Unkeyed(_counted, held_out=held_out), rows, folds)
 
     def log_loss(epsilon: float) -> float:
         nonlocal point
-        made = Unkeyed(_log_loss, fit=fit)
+        made = Unkeyed(_log_loss, count=count, progress=tell)
         value = shared_memo().heavy(made, rows.fingerprint, folds, key, epsilon)
         point += 1
         return value
@@ -103,14 +102,15 @@ def curve(
 
 
 def _log_loss(
-    fingerprint: str,
-    folds: Settings,
+    _fingerprint: str,
+    _folds: Settings,
     key: str,
     epsilon: float,
     *,
-    fit: Callable[[str, Settings, str, float], float],
+    count: Callable[[], CrossFitFolds],
+    progress: Progress,
 ) -> float:
-    return fit(fingerprint, folds, key, epsilon)
+    return count().log_loss(key, epsilon, progress)
 
 
 @keep(1)

@@ -26,25 +26,14 @@ BETA_FAMILY = ("platt", "logistic", "isotonic", "beta", "beta_am", "beta_ab")
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A built-in example with the settings and the page that show a paper's point.
+    """A built-in example with the settings and the page that show a paper's point."""
 
-    Attributes
-    ----------
-    key : str
-        Of the button.
-    label, page : str
-        What the button says, and the page's title.
-    example : str
-        Key of the example.
-    values : mapping
-        What is chosen.
-    """
-
-    key: str
+    key: str  # of the button
+    # What the button says, and the page's title.
     label: str
     page: str
-    example: str
-    values: Mapping[Choice[Any], Any]
+    example: str  # key of the example
+    values: Mapping[Choice[Any], Any]  # what is chosen
 
     @property
     def link(self) -> Link:
@@ -54,23 +43,15 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class GalleryEntry:
-    """One paper: its point, what can be opened, and its numbers beside ours.
-
-    Attributes
-    ----------
-    title, source, story : str
-    openings : tuple of Opening
-    numbers : mapping of str to str
-        Titles of tables, by the name of their file among the reproductions.
-    picture, alt : str
-        Name of the picture among the reproductions, and what it shows.
-    """
+    """One paper: its point, what can be opened, and its numbers beside ours."""
 
     title: str
     source: str
     story: str
     openings: tuple[Opening, ...]
+    # Titles of tables, by the name of their file among the reproductions.
     numbers: Mapping[str, str]
+    # Name of the picture among the reproductions, and what it shows.
     picture: str
     alt: str
 

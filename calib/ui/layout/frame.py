@@ -95,10 +95,11 @@ def has_classes(session: Session) -> bool:
 def _notices(session: Session) -> None:
     if session.refused:
         st.warning("\n\n".join(session.refused))
-        st.button("Dismiss", key="dismiss_refused", on_click=_dismiss)
+        st.button("Dismiss", key="dismiss_refused", on_click=setattr, args=(session, "refused", ()))
     if session.changed_since:
         st.info(session.changed_since)
-        st.button("Dismiss", key="dismiss_changed", on_click=_dismiss_changed)
+        told = (session, "changed_since", "")
+        st.button("Dismiss", key="dismiss_changed", on_click=setattr, args=told)
 
 
 def _wait(session: Session) -> NoReturn:
@@ -108,14 +109,6 @@ def _wait(session: Session) -> NoReturn:
     else:
         sources.reopen(session)
     st.stop()
-
-
-def _dismiss() -> None:
-    state.current().refused = ()
-
-
-def _dismiss_changed() -> None:
-    state.current().changed_since = ""
 
 
 def models(session: Session) -> tuple[Model, ...]:
@@ -265,7 +258,10 @@ def _compute(work: Callable[[Progress], Found], kind: str, name: str = "") -> Fo
     """
     session = state.current()
     if session.cancelled == session.asked:
-        _stop_cancelled()
+        st.info("The analysis was cancelled.")
+        again = (session, "cancelled", None)
+        st.button("Analyse", key="analyse_anyway", type="primary", on_click=setattr, args=again)
+        st.stop()
     session.cancelled = None
     slot, cancel = st.empty(), cancelling.Offer(f"cancel_{kind}_{name}", _cancel)
 
@@ -290,16 +286,6 @@ def _compute(work: Callable[[Progress], Found], kind: str, name: str = "") -> Fo
 def _cancel() -> None:
     session = state.current()
     session.cancelled = session.asked
-
-
-def _stop_cancelled() -> NoReturn:
-    st.info("The analysis was cancelled.")
-    st.button("Analyse", key="analyse_anyway", type="primary", on_click=_anyway)
-    st.stop()
-
-
-def _anyway() -> None:
-    state.current().cancelled = None
 
 
 def _fail(slot: DeltaGenerator, reason: str) -> NoReturn:

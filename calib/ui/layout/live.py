@@ -27,18 +27,8 @@ def at_once(
 ) -> None:
     """Draw controls in their place, and here what follows them; the rest of the page comes after.
 
-    With several models side by side, the rest follows with its page, because charts share axes.
-
-    Parameters
-    ----------
-    session : Session
-    model : Model
-    place : DeltaGenerator
-        Of the controls.
-    controls : callable
-        Draws them. They may change the bins, and what is only drawn.
-    body : callable
-        Draws what follows them.
+    `controls` may change the bins, and what is only drawn. With several models side by side, the
+    rest follows with its page, because charts share axes.
     """
     if session.pending is None:
         st.fragment(_follow)(session, model, place, controls, body)

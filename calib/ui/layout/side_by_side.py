@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import cycle
 from typing import Any
 
@@ -11,9 +11,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib.figures import same_axes
 from calib.text import plain, quoted
-from calib.ui.controls.widgets import show_value
+from calib.ui.controls.widgets import ask
 from calib.ui.session import state
-from calib.ui.session.choices import MODELS
+from calib.ui.session.choices import MODELS, PILLS
 from calib.ui.session.session import MAX_SHOWN, Pending, Session
 
 KEY = "side_by_side"
@@ -42,19 +42,19 @@ def control(session: Session) -> None:
     if len(names) < 2:
         return
     _refuse(session, names)
-    show_value("models", list(state.shown_models(session)))
-    changed: dict[str, Any] = {"key": "models", "on_change": _change, "args": (tuple(names),)}
+
+    def change(chosen: Collection[str]) -> None:
+        # In the order of the data, not in the order of the clicks.
+        session.change(MODELS, tuple(name for name in names if name in chosen))
+
+    shown = list(state.shown_models(session))
     if len(names) <= MAX_SHOWN:
-        st.pills("Models", names, selection_mode="multi", format_func=plain, **changed)
+        look: dict[str, Any] = {"label": "Models", "format_func": plain}
+        ask(PILLS, "models", shown, change, options=names, **look)
     else:
         label = f"Models, up to {MAX_SHOWN} side by side"
-        st.multiselect(label, names, max_selections=MAX_SHOWN, **changed)
-
-
-def _change(names: Sequence[str]) -> None:
-    # In the order of the data, not in the order of the clicks.
-    chosen = set(st.session_state["models"])
-    state.current().change(MODELS, tuple(name for name in names if name in chosen))
+        look = {"label": label, "max_selections": MAX_SHOWN}
+        ask(st.multiselect, "models", shown, change, options=names, **look)
 
 
 def _refuse(session: Session, names: Sequence[str]) -> None:

@@ -94,19 +94,12 @@ def by_method(
 
 @dataclass(frozen=True, slots=True)
 class MetricColumn:
-    """A column of the table of metrics, every cell in words.
-
-    Attributes
-    ----------
-    key, label, help : str
-    cells : mapping of str to tuple of str
-        The value, and the small text below it, by method.
-    """
+    """A column of the table of metrics, every cell in words."""
 
     key: str
     label: str
     help: str
-    cells: Mapping[str, tuple[str, ...]]
+    cells: Mapping[str, tuple[str, ...]]  # the value, and the small text below it, by method
 
 
 def metric_table(
@@ -152,17 +145,9 @@ def lines_table(
 ) -> None:
     """A table of words and numbers with small letters below them.
 
-    Parameters
-    ----------
-    key : str
-        Of its container, unless the page shows several models: each has its own.
-    about : str
-        What a screen reader calls it.
-    head : iterable of tuple of str
-        Label and tooltip of each column.
-    lines : iterable of Line
-    n_text : int
-        So many columns, the first ones, hold words; the others numbers.
+    `key` is that of its container, unless the page shows several models: each has its own. `about`
+    is what a screen reader calls it. `head` has label and tooltip of each column. The first
+    `n_text` columns hold words, the others numbers.
     """
     names = "".join(
         f'<th scope="col"{_text(i, n_text)} title="{escape(tooltip)}">{escape(label)}</th>'

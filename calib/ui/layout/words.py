@@ -23,8 +23,6 @@ MIN_DRAWN, MAX_BAND = 10, 0.9
 def calibrated(estimate: Estimate, digits: int = 4) -> str:
     """The noise floor of a calibration error, for the text after its value, or "".
 
-    Examples
-    --------
     >>> calibrated(Estimate(0.2, noise_floor=0.148), 3), calibrated(Estimate(0.2))
     (' (calibrated: 0.148)', '')
     """
@@ -35,8 +33,6 @@ def calibrated(estimate: Estimate, digits: int = 4) -> str:
 def on_average(estimate: Estimate, digits: int = 4) -> str:
     """The same in a sentence.
 
-    Examples
-    --------
     >>> on_average(Estimate(0.2, noise_floor=0.148), 3)
     'A calibrated model of this size shows 0.148 on average.'
     """
@@ -69,8 +65,6 @@ def n_folds(analysis: Analysis) -> int:
 def named_folds(origin: Origin | None) -> str:
     """Whose folds the methods are cross-fitted in, where the data name them.
 
-    Examples
-    --------
     >>> named_folds(Origin(fold="cv fold")), named_folds(None)
     ('the folds of column cv fold', 'the folds that the data name')
     """
@@ -173,8 +167,6 @@ def errors_sentence(method: MethodResult) -> str:
 def linked(source: str) -> str:
     r"""A reference as harmless Markdown, its arXiv or DOI number a link.
 
-    Examples
-    --------
     >>> linked("Guo et al. 2017, arXiv:1706.04599")
     'Guo et al\\. 2017, [arXiv\\:1706\\.04599](https://arxiv.org/abs/1706.04599)'
     """

@@ -197,8 +197,6 @@ def _metric_entry(metric: Metric) -> Entry:
 def _range(low: float, high: float) -> str:
     """Smallest and largest value in words.
 
-    Examples
-    --------
     >>> _range(-1.0, 1.0), _range(1.0, float("inf")), _range(-float("inf"), float("inf"))
     ('−1 to 1', '1 or more', 'any number')
     """

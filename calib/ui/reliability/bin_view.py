@@ -16,7 +16,7 @@ from calib.loading import InputError
 from calib.reports.files import to_csv
 from calib.scanning import rows_between
 from calib.text import count, level, percent, plain, probability, signed, span
-from calib.ui.controls.widgets import control, show_value
+from calib.ui.controls.widgets import ask, control
 from calib.ui.layout.frame import Model
 from calib.ui.reliability import bins
 from calib.ui.reliability.bins import ChosenBin
@@ -144,20 +144,21 @@ def _bin_control(session: Session, analysis: Analysis, picked: ChosenBin) -> Non
     curve = analysis.methods[picked.method].reliability
     # Other bins need another widget: otherwise an old choice would be read as one of the new bins.
     key = state.key(f"bin_at_{picked.method}_{curve.strategy}_{len(curve.rows)}_{curve.n_empty}")
-    show_value(key, None if picked.is_range else picked.position)
 
     def name(i: int) -> str:
         n = count(curve.rows[i])
         return f"{i + 1}: scores {span(curve.low_edge[i], curve.high_edge[i])}, {n} rows"
 
-    st.selectbox(
-        choices.BIN_AT.label,
-        range(len(curve.rows)),
+    ask(
+        st.selectbox,
+        key,
+        None if picked.is_range else picked.position,
+        partial(_look_into, session, analysis, picked.method),
+        label=choices.BIN_AT.label,
+        options=range(len(curve.rows)),
         index=None,
         format_func=name,
         placeholder=choices.NONE,
-        key=key,
-        on_change=lambda: _look_into(session, analysis, picked.method, st.session_state[key]),
     )
 
 

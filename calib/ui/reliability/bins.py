@@ -19,21 +19,13 @@ from calib.ui.session.session import Session
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChosenBin:
-    """A bin of one method's reliability diagram, or a range of scores that a person chose.
-
-    Attributes
-    ----------
-    method : str
-    curve : ReliabilityCurve
-    position : int or None
-        Position among the bins that have rows. None: no bin is chosen, or the chosen one is empty.
-    is_range : bool
-        Whether the bins of `curve` are a range of scores and what lies on both sides of it.
-    """
+    """A bin of one method's reliability diagram, or a range of scores that a person chose."""
 
     method: str
     curve: ReliabilityCurve
+    # Position among the bins that have rows. None: no bin is chosen, or the chosen one is empty.
     position: int | None
+    # Whether the bins of `curve` are a range of scores and what lies on both sides of it.
     is_range: bool = False
 
     @property

@@ -65,8 +65,6 @@ def _where(curve: SensitivityCurve) -> str:
 def runs(numbers: list[int]) -> list[str]:
     """Runs of neighbouring whole numbers, in words.
 
-    Examples
-    --------
     >>> runs([5, 6, 7, 9, 12, 13])
     ['5 to 7', '9', '12 to 13']
     """

@@ -5,12 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from calib.reports import Report, ReportComparison, compare_reports
-from calib.store import Entry, Store, moment_words
+from calib.store import Store, moment_words
 from calib.text import plain
-from calib.ui.controls.widgets import show_value
+from calib.ui.controls.widgets import ask
 from calib.ui.reports import report_file, sharing
 from calib.ui.reports.saved_reports import PAGE
-from calib.ui.session import state
 from calib.ui.session.report_browser import COMPARED, REPORT
 from calib.ui.session.session import Session
 
@@ -34,33 +33,31 @@ def _offer_saved(session: Session, store: Store) -> None:
     ]
     if not found:
         return
-    named = {each.id: each for each in found}
-    show_value("against", None)
-    st.selectbox(
-        "Saved report to compare with",
-        list(named),
+    named = {
+        each.id: " · ".join(filter(None, (each.title, each.author, moment_words(each.saved))))
+        for each in found
+    }
+
+    def choose(second: str | None) -> None:
+        browser = session.report_browser
+        if second and browser.report:
+            st.query_params.from_dict({REPORT: browser.report, COMPARED: second})
+        elif second:
+            # A comparison with a file has no address.
+            browser.other = store.open(second)
+
+    ask(
+        st.selectbox,
+        "against",
+        None,
+        choose,
+        label="Saved report to compare with",
+        options=list(named),
         index=None,
-        format_func=lambda each: _label(named, each),
+        format_func=named.__getitem__,
         placeholder="Another saved report",
-        key="against",
-        on_change=_choose_second,
-        args=(store,),
         label_visibility="collapsed",
     )
-
-
-def _label(named: dict[str, Entry], report_id: str) -> str:
-    entry = named[report_id]
-    return " · ".join(filter(None, (entry.title, entry.author, moment_words(entry.saved))))
-
-
-def _choose_second(store: Store) -> None:
-    chosen, browser = st.session_state["against"], state.current().report_browser
-    if chosen and browser.report:
-        st.query_params.from_dict({REPORT: browser.report, COMPARED: chosen})
-    elif chosen:
-        # A comparison with a file has no address.
-        browser.other = store.open(chosen)
 
 
 def together(session: Session, *reports: Report) -> ReportComparison:
@@ -74,7 +71,8 @@ def together(session: Session, *reports: Report) -> ReportComparison:
                 st.page_link(PAGE, label=label, query_params={REPORT: report_id})
         if browser.other is not None:
             first = f"Back to {reports[0].heading}"
-            st.button(plain(first), key="close_other", on_click=_close_other)
+            close = (browser, "other", None)
+            st.button(plain(first), key="close_other", on_click=setattr, args=close)
     with st.sidebar:
         if browser.compared:
             st.caption("Link to this comparison")
@@ -85,10 +83,6 @@ def together(session: Session, *reports: Report) -> ReportComparison:
             )
         _take(comparison)
     return comparison
-
-
-def _close_other() -> None:
-    state.current().report_browser.other = None
 
 
 def _take(comparison: ReportComparison) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import streamlit as st
 
@@ -13,7 +14,7 @@ from calib.analysis.run import Data
 from calib.reports import Declared, Grade, Report, parts_of
 from calib.store import Store, StoreError
 from calib.text import plain
-from calib.ui.controls.widgets import field, show_value
+from calib.ui.controls.widgets import ask, field
 from calib.ui.layout.frame import Model
 from calib.ui.reports import downloads, sharing
 from calib.ui.session import decisions, identity, state
@@ -49,14 +50,11 @@ def chosen_model(session: Session, found: tuple[Model, ...]) -> Model:
     if len(found) == 1:
         return found[0]
     names = [model.name for model in found]
-    wanted = session.report_browser.model if session.report_browser.model in names else names[0]
-    show_value("reported", wanted)
-    st.selectbox("Report on", names, key="reported", on_change=_choose_model)
+    browser = session.report_browser
+    wanted = browser.model if browser.model in names else names[0]
+    choose = partial(setattr, browser, "model")
+    ask(st.selectbox, "reported", wanted, choose, label="Report on", options=names)
     return found[names.index(wanted)]
-
-
-def _choose_model() -> None:
-    state.current().report_browser.model = st.session_state["reported"]
 
 
 def fields(session: Session) -> None:

@@ -38,10 +38,7 @@ def _opened(report_id: str, _store: Store) -> Report:
 def page(session: Session, store: Store | None) -> None:
     """The saved report that the address names, else the one of a file; or it and another.
 
-    Raises
-    ------
-    StoreError
-        If there is no report with this id, or the store cannot be reached.
+    Raises StoreError if there is no report with this id, or the store cannot be reached.
     """
     browser = session.report_browser
     if store is not None and browser.report:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 
 import streamlit as st
 
 from calib.store import Deletion, Entry, Store, StoreError, database_url, moment_words, place
 from calib.text import plain
-from calib.ui.controls.widgets import show_value
+from calib.ui.controls.widgets import ask
 from calib.ui.session import identity, state
 from calib.ui.session.report_browser import COMPARED, REPORT, ReportBrowser
 from calib.ui.session.session import Session
@@ -41,10 +41,7 @@ def _opened(address: str) -> Store:
 def opened_store() -> Store:
     """The store that the environment names, opened once for all sessions.
 
-    Raises
-    ------
-    StoreError
-        If it cannot be reached; the next run tries again.
+    Raises StoreError if it cannot be reached; the next run tries again.
     """
     store = _opened(database_url().render_as_string(hide_password=False))
     if not identity.is_read_only():
@@ -62,13 +59,7 @@ def _swept(store: Store) -> None:
 
 
 def saved(session: Session, store: Store) -> None:
-    """Search, filters, and a page of the list.
-
-    Raises
-    ------
-    StoreError
-        If the store cannot be read.
-    """
+    """Search, filters, and a page of the list; a StoreError if the store cannot be read."""
     st.caption(
         f"Reports are kept in the {plain(place(store.url))}. To keep them in another place, set "
         "`CALIB_HOME` to a folder or `CALIB_DATABASE_URL` to a PostgreSQL database before the app "
@@ -96,41 +87,30 @@ def saved(session: Session, store: Store) -> None:
 
 
 def _filters(session: Session, store: Store) -> None:
+    browser = session.report_browser
+
+    def filter_by(name: str, value: str | None) -> None:
+        setattr(browser, name, value or "")
+        browser.page = 0
+
     places = st.columns([2, 1, 1, 1], gap="small")
     with places[0]:
-        show_value("search", session.report_browser.search)
-        st.text_input(
-            "Search",
-            key="search",
-            placeholder="Title, data, author, note, verdict or tags",
-            on_change=_set_filter,
-            args=("search",),
-        )
-    options = {"tag": store.tags(), "author": store.authors(), "verdict": store.verdicts()}
+        words = {"label": "Search", "placeholder": "Title, data, author, note, verdict or tags"}
+        ask(st.text_input, "search", browser.search, partial(filter_by, "search"), **words)
+    known = {"tag": store.tags(), "author": store.authors(), "verdict": store.verdicts()}
     for column, (name, label) in zip(places[1:], FILTERS.items(), strict=True):
+        chosen = getattr(browser, name)
         with column:
-            _filter(session, name, label, options[name])
-
-
-def _filter(session: Session, name: str, label: str, options: Sequence[str]) -> None:
-    chosen = getattr(session.report_browser, name)
-    known = [*options, *([chosen] if chosen and chosen not in options else [])]
-    show_value(f"filter_{name}", chosen or None)
-    st.selectbox(
-        label,
-        known,
-        index=None,
-        placeholder="All",
-        key=f"filter_{name}",
-        on_change=_set_filter,
-        args=(name, f"filter_{name}"),
-    )
-
-
-def _set_filter(name: str, key: str = "") -> None:
-    browser = state.current().report_browser
-    setattr(browser, name, st.session_state[key or name] or "")
-    browser.page = 0
+            ask(
+                st.selectbox,
+                f"filter_{name}",
+                chosen or None,
+                partial(filter_by, name),
+                label=label,
+                options=list(dict.fromkeys((*known[name], *filter(None, [chosen])))),
+                index=None,
+                placeholder="All",
+            )
 
 
 def _entry(browser: ReportBrowser, entry: Entry, number: int) -> None:
@@ -140,20 +120,14 @@ def _entry(browser: ReportBrowser, entry: Entry, number: int) -> None:
         parts = [entry.author, entry.data_name, f"saved {moment_words(entry.saved)}"]
         tags = "".join(f" :gray-badge[{plain(tag)}]" for tag in entry.tags)
         st.caption(f"{plain(' · '.join(filter(None, parts)))}{tags}")
-        show_value(f"pick_{number}", entry.id in browser.picked)
-        st.checkbox(
-            "Compare",
-            key=f"pick_{number}",
-            disabled=len(browser.picked) == 2 and entry.id not in browser.picked,
-            on_change=_pick,
-            args=(entry.id, f"pick_{number}"),
-        )
+        picked, key = entry.id in browser.picked, f"pick_{number}"
+        look = {"label": "Compare", "disabled": len(browser.picked) == 2 and not picked}
+        ask(st.checkbox, key, picked, partial(_pick, browser, entry.id), **look)
 
 
-def _pick(report_id: str, key: str) -> None:
-    browser = state.current().report_browser
+def _pick(browser: ReportBrowser, report_id: str, chosen: bool) -> None:
     others = tuple(each for each in browser.picked if each != report_id)
-    browser.picked = (*others, report_id)[:2] if st.session_state[key] else others
+    browser.picked = (*others, report_id)[:2] if chosen else others
 
 
 def _comparing(browser: ReportBrowser) -> None:

@@ -53,10 +53,7 @@ button:hover, button:focus-visible { border-color: var(--st-primary-color); }
 def save(session: Session, store: Store, report: Report, tags: str) -> str:
     """Keep a report, and return its id; what was saved last is not saved again.
 
-    Raises
-    ------
-    StoreError
-        If it cannot be kept, or a tag is not allowed.
+    Raises StoreError if it cannot be kept, or a tag is not allowed.
     """
     here = identity.person()
     # The signed-in user is the author and cannot write under another name.
@@ -95,8 +92,6 @@ def link(report_id: str) -> None:
 def who_can_open(url: str) -> str:
     """Who can open an address of this app, and how to change that.
 
-    Examples
-    --------
     >>> who_can_open("https://calib.example/reports?report=x")
     'Everyone who can open this app can open this link.'
     """

@@ -15,18 +15,10 @@ PATIENCE = 2.0
 
 @dataclass(slots=True)
 class Offer:
-    """To cancel what is being done.
+    """To cancel what is being done."""
 
-    Attributes
-    ----------
-    key : str
-        Of the button.
-    cancel : callable
-        What makes the next run leave it.
-    """
-
-    key: str
-    cancel: Callable[[], None]
+    key: str  # of the button
+    cancel: Callable[[], None]  # what makes the next run leave it
     _slot: DeltaGenerator = field(default_factory=st.empty)
     _start: float = field(default_factory=time.monotonic)
     _drawn: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from calib.crossfit.settings import Settings
 from calib.ui.session.pages import PAGES
@@ -14,23 +14,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Values(Generic[T]):
-    """Which values are allowed, and how an address writes them.
+    """Which values are allowed, and how an address writes them."""
 
-    Attributes
-    ----------
-    read : callable
-        From the text of an address; a ValueError says what the text must be.
-    write : callable
-    options : tuple
-        What a widget offers where the data do not decide it.
-    bounds : tuple
-        Smallest and largest number that a widget offers, on its own scale.
-    """
-
-    read: Callable[[str], T]
+    read: Callable[[str], T]  # from the text of an address; a ValueError says what the text must be
     write: Callable[[T], str] = str
-    options: tuple[T, ...] = ()
-    bounds: tuple[T, ...] = ()
+    options: tuple[T, ...] = ()  # what a widget offers where the data do not decide it
+    bounds: tuple[T, ...] = ()  # smallest and largest number that a widget offers, on its own scale
 
 
 def one_of(*options: str, offered: tuple[str, ...] | None = None) -> Values[Any]:
@@ -120,39 +109,19 @@ def _within(value: T, low: Any, high: Any) -> T:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """What is shown, as far as it decides whether a choice changes anything.
-
-    Attributes
-    ----------
-    in_a_bin : bool
-        A bin is looked into.
-    of_several : bool
-        There are several models.
-    draws_folds : bool
-        The data name neither folds nor test rows.
-    sets_bins : bool
-        The data do not choose the number of bins.
-    uses_epsilon : bool
-        A chosen method is fitted on the compact logit.
-    has_columns : bool
-        The data have columns to slice by.
-    """
-
-    in_a_bin: bool = False
-    of_several: bool = False
-    draws_folds: bool = True
-    sets_bins: bool = True
-    uses_epsilon: bool = True
-    has_columns: bool = True
+# What is shown, as far as it decides whether a choice changes anything.
+Fact = Literal[
+    "in a bin",  # a bin is looked into
+    "several models",
+    "draws folds",  # the data name neither folds nor test rows
+    "sets bins",  # the data do not choose the number of bins
+    "uses epsilon",  # a chosen method is fitted on the compact logit
+    "has columns",  # the data have columns to slice by
+]
 
 
-Condition = Callable[[Situation], bool]
-
-
-def on(*titles: str, when: Condition = lambda _: True) -> dict[str, Condition]:
-    """Pages on which a choice acts, and when it does."""
+def on(*titles: str, when: Fact | None = None) -> dict[str, Fact | None]:
+    """Pages on which a choice acts: always, or when a fact holds."""
     unknown = set(titles) - set(PAGES)
     if unknown:
         raise ValueError(f"pages must be among {', '.join(PAGES)}, got {unknown.pop()!r}.")
@@ -161,46 +130,24 @@ def on(*titles: str, when: Condition = lambda _: True) -> dict[str, Condition]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Choice(Generic[T]):
-    """Everything that is declared of a choice.
+    """Everything that is declared of a choice."""
 
-    Attributes
-    ----------
-    key : str
-        Key of its widget. If an analysis depends on the choice, also its name in `Settings`.
-    link : str
-        Name in the address. Short and never changed: saved addresses must keep their meaning.
-    default : object
-    values : Values
-    label : str
-        Of the widget.
-    help : str or None
-        Its tooltip.
-    chip : str or callable
-        Text of the chip of a changed value.
-    acts_on : mapping of str to callable
-        See `on`.
-    widget : callable
-        A widget of Streamlit.
-    option : callable or None
-        What the widget calls an option.
-    shown, taken : callable
-        From the value to the widget's, and back.
-    forgets : tuple of str
-        Keys of choices that mean nothing any more when this one changes.
-    """
-
+    # Key of its widget. If an analysis depends on the choice, also its name in `Settings`.
     key: str
+    # Name in the address. Short and never changed: saved addresses must keep their meaning.
     link: str
     default: T
     values: Values[T]
-    label: str
-    help: str | None
-    chip: str | Callable[[T], str]
-    acts_on: Mapping[str, Condition]
-    widget: Callable[..., Any]
-    option: Callable[[Any], str] | None = None
+    label: str  # of the widget
+    help: str | None  # its tooltip
+    chip: str | Callable[[T], str]  # text of the chip of a changed value
+    acts_on: Mapping[str, Fact | None]  # see `on`
+    widget: Callable[..., Any]  # a widget of Streamlit
+    option: Callable[[Any], str] | None = None  # what the widget calls an option
+    # From the value to the widget's, and back.
     shown: Callable[[T], Any] = lambda value: list(value) if isinstance(value, tuple) else value
     taken: Callable[[Any], Any] = lambda value: value
+    # Keys of choices that mean nothing any more when this one changes.
     forgets: tuple[str, ...] = ()
 
     @property
@@ -208,9 +155,9 @@ class Choice(Generic[T]):
         """Whether the analysis depends on it, not only what is drawn of it."""
         return self.key in Settings.defaults()
 
-    def acts(self, page: str, situation: Situation) -> bool:
+    def acts(self, page: str, facts: Iterable[Fact]) -> bool:
         """Whether another value would change what a page shows."""
-        return page in self.acts_on and self.acts_on[page](situation)
+        return page in self.acts_on and self.acts_on[page] in (None, *facts)
 
     def chip_text(self, value: T) -> str:
         """Text of the chip of a value."""

@@ -17,13 +17,7 @@ WITHOUT_SIDEBAR = ("", "gallery", "methods")
 
 
 class Styled:
-    """Middleware that writes CSS into every HTML document of the app.
-
-    Parameters
-    ----------
-    app : ASGI application
-    css : str
-    """
+    """Middleware that writes CSS into every HTML document of the app."""
 
     def __init__(self, app: ASGIApp, css: str) -> None:
         self.app = app

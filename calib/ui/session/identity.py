@@ -17,19 +17,11 @@ SESSION = "the session that saved it"
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Someone who signed in.
+    """Someone who signed in."""
 
-    Attributes
-    ----------
-    identity : str
-        What the provider vouches for: the address it has verified, else its own name for the
-        person.
-    name : str
-        What the person is called.
-    """
-
+    # What the provider vouches for: the address it has verified, else its own name for the person.
     identity: str
-    name: str
+    name: str  # what the person is called
 
     @property
     def is_admin(self) -> bool:

@@ -24,26 +24,15 @@ MAX_ROWS = 10**10
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A person's own data as a link names them; all of it is only what somebody wrote there.
+    """A person's own data as a link names them; all of it is only what somebody wrote there."""
 
-    Parameters
-    ----------
-    fingerprint : str
-        First characters of the data's own, "" while the file cannot be analysed.
-    name : str
-        Of the file.
-    n_rows : int or None
-    query : Query or None
-        How they were counted, if a source that the operator named has them.
-    seen : Seen
-        What they gave when they were counted.
-    """
-
+    # First characters of the data's own, "" while the file cannot be analysed.
     fingerprint: str = ""
-    name: str = ""
+    name: str = ""  # of the file
     n_rows: int | None = None
+    # How they were counted, if a source that the operator named has them.
     query: Query | None = field(default=None, compare=False)
-    seen: Seen = field(default=Seen(), compare=False)
+    seen: Seen = field(default=Seen(), compare=False)  # what they gave when they were counted
 
     def __bool__(self) -> bool:
         return bool(self.fingerprint or self.name or self.query)
@@ -51,33 +40,20 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """All that an address can say.
-
-    Parameters
-    ----------
-    chosen : Chosen
-    example : str or None
-        Key of the built-in example; None for a person's own data.
-    source : Source
-        A person's own data; empty for an example.
-    start : Settings
-        Where the shown data begin: what equals it is not written.
-    named : frozenset of Choice
-        What an address named.
-    """
+    """All that an address can say."""
 
     chosen: Chosen = field(default_factory=Chosen)
-    example: str | None = None
-    source: Source = field(default_factory=Source)
+    example: str | None = None  # key of the built-in example; None for a person's own data
+    source: Source = field(default_factory=Source)  # a person's own data; empty for an example
+    # Where the shown data begin: what equals it is not written.
     start: Settings = field(default_factory=Settings, compare=False)
+    # What an address named.
     named: frozenset[Choice[Any]] = field(default=frozenset(), compare=False)
 
 
 def encode(link: Link) -> dict[str, str]:
     """Names and values of an address; only what differs from the defaults.
 
-    Examples
-    --------
     >>> from calib.ui.session.choices import AXIS, N_BINS
     >>> encode(Link(Chosen.of({N_BINS: 20, AXIS: "logit"})))
     {'v': '1', 'bins': '20', 'axis': 'logit'}
@@ -99,8 +75,6 @@ def decode(named: Mapping[str, str]) -> tuple[Link, tuple[str, ...]]:
 
     A refused part keeps its default.
 
-    Examples
-    --------
     >>> link, refused = decode({"bins": "7", "seed": "x"})
     >>> link.chosen.settings.n_bins, refused
     (7, ('`seed=x` in the link was ignored: it must be a whole number. The value is 0.',))

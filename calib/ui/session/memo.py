@@ -42,15 +42,9 @@ class Memo:
     Rows count by their fingerprint and names, other frozen results by their identity; these are not
     kept alive, and what was made of them goes with them. All else counts by its value.
 
-    Parameters
-    ----------
-    limit : int
-        Results of one function; the one used longest ago goes first.
-    limits : mapping of callable to int, optional
-        Limits for single functions; see also `keep`.
+    A memo keeps `limit` results of one function, or as many as `limits` or `keep` says; the one
+    used longest ago goes first.
 
-    Examples
-    --------
     >>> memo = Memo()
     >>> memo(pow, 2, 10), memo(pow, 2, 10), len(memo)
     (1024, 1024, 1)

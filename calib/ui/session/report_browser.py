@@ -14,65 +14,34 @@ MAX_ID = 200
 
 @dataclass(slots=True)
 class ReportBrowser:
-    """What of the team's reports is open, and what is looked for.
+    """What of the team's reports is open, and what is looked for."""
 
-    Attributes
-    ----------
-    report, compared : str
-        Ids of the open saved report, and of the report with which it is compared, or "".
-    file : Report or None
-        A report that was opened from a file.
-    file_name, file_problem : str
-        What the file is called, and why the last one could not be opened.
-    other : Report or None
-        What the open report is compared with, where not both are saved.
-    tags : str
-        Tags of the next report that is saved, separated by commas.
-    model : str
-        The model of the report, if there are several.
-    grade : {"guarded", "exact"}
-        Counts that the next report carries, to be recomputed from.
-    search, tag, author, verdict : str
-        What is looked for in the list; "" is anything.
-    page : int
-        Page of the list, from 0.
-    picked : tuple of str
-        Ids of the reports in the list that are to be compared, at most two.
-    saved : tuple of (int, str)
-        What was saved last, hashed, and its id: a second click makes no second report.
-    asking : str
-        The dialog that is open: "edit", "delete", or "".
-    moved : bool
-        Whether another report was just opened, or closed.
-    message : str
-        What was done; shown once.
-    n_reads : int
-        Files read so far; part of the uploader's key.
-    own : set of str
-        Ids of the reports that this session saved.
-    """
-
+    # Ids of the open saved report, and of the report with which it is compared, or "".
     report: str = ""
     compared: str = ""
-    file: Report | None = None
+    file: Report | None = None  # a report that was opened from a file
+    # What the file is called, and why the last one could not be opened.
     file_name: str = ""
     file_problem: str = ""
-    other: Report | None = None
-    tags: str = ""
-    model: str = ""
-    grade: Grade = "guarded"
+    other: Report | None = None  # what the open report is compared with, where not both are saved
+    tags: str = ""  # tags of the next report that is saved, separated by commas
+    model: str = ""  # the model of the report, if there are several
+    grade: Grade = "guarded"  # counts that the next report carries, to be recomputed from
+    # What is looked for in the list; "" is anything.
     search: str = ""
     tag: str = ""
     author: str = ""
     verdict: str = ""
-    page: int = 0
+    page: int = 0  # page of the list, from 0
+    # Ids of the reports in the list that are to be compared, at most two.
     picked: tuple[str, ...] = ()
+    # What was saved last, hashed, and its id: a second click makes no second report.
     saved: tuple[int, str] = (0, "")
-    asking: str = ""
-    moved: bool = False
-    message: str = ""
-    n_reads: int = 0
-    own: set[str] = field(default_factory=set)
+    asking: str = ""  # the dialog that is open: "edit", "delete", or ""
+    moved: bool = False  # whether another report was just opened, or closed
+    message: str = ""  # what was done; shown once
+    n_reads: int = 0  # files read so far; part of the uploader's key
+    own: set[str] = field(default_factory=set)  # ids of the reports that this session saved
 
     def read(self, named: Mapping[str, str], *, again: bool) -> None:
         """Open what an address names: of reports the address alone decides, so that Back works.

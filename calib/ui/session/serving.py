@@ -70,10 +70,8 @@ def _of_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 def hold(sources: Sequence[str], table: str | None, named: Mapping[str, Any]) -> None:
     """Open data for every session of this process, if a source is named.
 
-    Raises
-    ------
-    InputError
-        If they cannot be read. How their columns are meant can be changed on the Data page.
+    Raises InputError if they cannot be read. How their columns are meant can be changed on the Data
+    page.
     """
     if sources:
         places = [os.path.abspath(source) for source in sources]
@@ -134,16 +132,9 @@ def serve(
 ) -> None:
     """Run the server until it is stopped; it prints its address.
 
-    Parameters
-    ----------
-    port : int, optional
-        8501 if None, or the next one that is free.
-    address : str, optional
-        Where to listen; this machine only if None.
-    hosts : sequence of str
-        Additional host names of this server. Other names are refused.
-    css : str
-        The look of the pages.
+    Without a port it takes 8501, or the next one that is free; without an address it listens on
+    this machine only. `hosts` are additional host names of this server; other names are refused.
+    `css` is the look of the pages.
     """
     import streamlit as st
 
@@ -168,13 +159,8 @@ def serve(
 def middleware(css: str, hosts: Sequence[str] | None = None) -> list[Middleware]:
     """The middleware of the app: the shield, and the style that is written into documents.
 
-    Parameters
-    ----------
-    css : str
-        The look of the pages.
-    hosts : sequence of str, optional
-        The names that are answered; those of Streamlit's configuration if None, or all if it has
-        none.
+    `hosts` are the names that are answered; those of Streamlit's configuration if None, or all if
+    it has none.
     """
     from starlette.middleware import Middleware
     from streamlit import config

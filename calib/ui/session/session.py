@@ -13,7 +13,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib.analysis import LiveAnalysis, analyze
 from calib.analysis.model_comparison import compare_models
+from calib.analysis.periods.table import timed_rows
 from calib.analysis.run import Data
+from calib.analysis.slices import sliced_rows
 from calib.calibrators import CALIBRATORS
 from calib.core.predictions import Predictions
 from calib.core.views import check_view
@@ -23,12 +25,7 @@ from calib.loading import Problem
 from calib.loading.examples import EXAMPLES
 from calib.reports.contents import Declared
 from calib.ui.session.choice import Choice
-from calib.ui.session.choices import (
-    CHOICES,
-    MODELS,
-    VIEW,
-    Chosen,
-)
+from calib.ui.session.choices import CHOICES, MODELS, VIEW, Chosen
 from calib.ui.session.links import FINGERPRINT_SHOWN, Link, Source, decode, encode
 from calib.ui.session.memo import Memo
 from calib.ui.session.report_browser import ReportBrowser
@@ -47,115 +44,68 @@ MAX_SHOWN = 4
 LARGE: Mapping[Callable[..., Any], int] = {
     analyze: MAX_SHOWN,
     compare_models: 4,
+    sliced_rows: 4,
+    timed_rows: 4,
     Predictions.one_score: 3,
 }
 
 
 @dataclass(slots=True)
 class Pending:
-    """Filled while the bodies of several models are drawn.
+    """Filled while the bodies of several models are drawn."""
 
-    Attributes
-    ----------
-    charts : dict of str to list
-        By key: the place, the chart, and what draws it, of each model.
-    once : dict of str to callable
-        What is drawn below all models, by what it is called.
-    """
-
+    # By key: the place, the chart, and what draws it, of each model.
     charts: dict[str, list[tuple[DeltaGenerator, Chart, Callable[[Chart], None]]]] = field(
         default_factory=dict
     )
+    # What is drawn below all models, by what it is called.
     once: dict[str, Callable[[], object]] = field(default_factory=dict)
 
 
 @dataclass(slots=True, weakref_slot=True)
 class Session:
-    """Everything of one person's visit.
+    """Everything of one person's visit."""
 
-    Attributes
-    ----------
-    chosen : Chosen
-        The value of every choice; ``session[choice]`` is one of them.
-    example : str
-        Key of the built-in example that is shown while there is no upload.
-    upload : Upload or None
-        A person's own data.
-    unseen : {"yes", "no", "unknown"}
-        Answer to "Were these predictions made on rows the model was not trained on?".
-    file_problems : tuple of Problem
-        Why the last file could not be read.
-    unread : (tuple of (str, bytes), str) or None
-        Names and bytes of files that can be read in two ways, and their place, until it is known.
-    refused : tuple of str
-        What the link asked for and did not get.
-    awaited : Source
-        A person's own data that the link was made for, until they are here.
-    offered : Upload or None
-        Data that came instead of those.
-    n_reads : int
-        Files read so far; part of the uploaders' keys, since a kept file is copied every rerun.
-    explains : bool
-        Whether "How to read it" is open.
-    title, author, note : str
-        Of the report.
-    start : Settings
-        Where the shown data begin: their defaults.
-    named : set of Choice
-        What a person or a link chose: its settings stay when other data are shown.
-    is_matrix : bool
-        Whether the shown data have one score per class.
-    report_browser : ReportBrowser
-        What of the team's reports is open, and what is looked for.
-    page : str
-        Title of the page that is shown.
-    drawn : int
-        Number of the model that the body of the page is being drawn for.
-    answered : Chosen or None
-        Choices that the whole page was last drawn for.
-    pending : Pending or None
-        What waits until all models are drawn; None while a single one is.
-    memo : Memo
-        Results on what is shown.
-    cancelled : tuple or None
-        What was shown, and the choices, when a computation was cancelled: it is not begun again.
-    draft : Draft or None
-        The table of a source whose columns are being mapped.
-    refused_scan : (Connected, tuple of Problem) or None
-        The table of a source that was not counted, and why; without a problem it was cancelled.
-    changed_since : str
-        What a refresh of the source has changed.
-    latest : dict of str to LiveAnalysis
-        The last result of each model, by fingerprint: the next takes from it what did not change.
-    """
-
+    # The value of every choice; ``session[choice]`` is one of them.
     chosen: Chosen = field(default_factory=Chosen)
+    # Key of the built-in example that is shown while there is no upload.
     example: str = FIRST_EXAMPLE
-    upload: Upload | None = None
+    upload: Upload | None = None  # a person's own data
+    # Answer to "Were these predictions made on rows the model was not trained on?".
     unseen: Declared = "unknown"
-    file_problems: tuple[Problem, ...] = ()
+    file_problems: tuple[Problem, ...] = ()  # why the last file could not be read
+    # Names and bytes of files that can be read in two ways, and their place, until it is known.
     unread: tuple[tuple[tuple[str, bytes], ...], Literal["data", "test"]] | None = None
-    refused: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()  # what the link asked for and did not get
+    # A person's own data that the link was made for, until they are here.
     awaited: Source = field(default_factory=Source)
-    offered: Upload | None = None
+    offered: Upload | None = None  # data that came instead of those
+    # Files read so far; part of the uploaders' keys, since a kept file is copied every rerun.
     n_reads: int = 0
-    explains: bool = False
+    explains: bool = False  # whether "How to read it" is open
+    # Of the report.
     title: str = ""
     author: str = ""
     note: str = ""
-    start: Settings = field(default_factory=Settings)
+    start: Settings = field(default_factory=Settings)  # where the shown data begin: their defaults
+    # What a person or a link chose: its settings stay when other data are shown.
     named: set[Choice[Any]] = field(default_factory=set)
-    is_matrix: bool = False
+    is_matrix: bool = False  # whether the shown data have one score per class
+    # What of the team's reports is open, and what is looked for.
     report_browser: ReportBrowser = field(default_factory=ReportBrowser)
-    page: str = ""
-    drawn: int = 0
-    answered: Chosen | None = None
+    page: str = ""  # title of the page that is shown
+    drawn: int = 0  # number of the model that the body of the page is being drawn for
+    answered: Chosen | None = None  # choices that the whole page was last drawn for
+    # What waits until all models are drawn; None while a single one is.
     pending: Pending | None = None
-    memo: Memo = field(default_factory=lambda: Memo(limits=LARGE))
+    memo: Memo = field(default_factory=lambda: Memo(limits=LARGE))  # results on what is shown
+    # What was shown, and the choices, when a computation was cancelled: it is not begun again.
     cancelled: tuple[object, ...] | None = None
-    draft: Draft | None = None
+    draft: Draft | None = None  # the table of a source whose columns are being mapped
+    # The table of a source that was not counted, and why; without a problem it was cancelled.
     refused_scan: tuple[Connected, tuple[Problem, ...]] | None = None
-    changed_since: str = ""
+    changed_since: str = ""  # what a refresh of the source has changed
+    # The last result of each model, by fingerprint: the next takes from it what did not change.
     latest: dict[str, LiveAnalysis] = field(default_factory=dict)
 
     @classmethod

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import DecisionTable
 from calib.analysis.periods import Periods, PeriodTable, period_table
-from calib.analysis.periods.cutting import Unit
 from calib.analysis.periods.table import timed_rows
 from calib.analysis.run import Data
 from calib.analysis.slices import (
@@ -48,14 +47,8 @@ def sliced(
     session: Session, rows: Data, analysis: LiveAnalysis, columns: tuple[str, ...]
 ) -> SlicedRows:
     """Every row's slice, or every count's, and how the methods score them."""
-    return session.memo(_sliced, rows, analysis.held_out, columns, session[N_RANGES])
-
-
-@keep(4)
-def _sliced(
-    rows: Data, held_out: CrossFitted, columns: tuple[str, ...], n_ranges: int
-) -> SlicedRows:
-    return sliced_rows(rows, held_out, columns, n_ranges=n_ranges)
+    n_ranges = session[N_RANGES]
+    return session.memo(sliced_rows, rows, analysis.held_out, columns, n_ranges=n_ranges)
 
 
 def scored(session: Session, cut: SlicedRows) -> Slicing:
@@ -68,11 +61,9 @@ def _scored(cut: SlicedRows) -> Slicing:
     return cut.scored
 
 
-def gaps(
-    session: Session, cut: SlicedRows, own: Slicing, methods: Sequence[str]
-) -> dict[str, SliceGaps]:
+def gaps(session: Session, cut: SlicedRows, methods: Sequence[str]) -> dict[str, SliceGaps]:
     """Observed minus predicted of each slice, by method."""
-    held_out, at = cut.held_out, session.settings.confidence_level
+    held_out, own, at = cut.held_out, scored(session, cut), session.settings.confidence_level
     return {m: session.memo(_gaps, held_out, m, own, at) for m in methods}
 
 
@@ -82,14 +73,10 @@ def _gaps(held_out: CrossFitted, method: str, own: Slicing, at: float) -> SliceG
 
 
 def error_rates(
-    session: Session,
-    cut: SlicedRows,
-    own: Slicing,
-    table: DecisionTable,
-    methods: Sequence[str],
+    session: Session, cut: SlicedRows, table: DecisionTable, methods: Sequence[str]
 ) -> dict[str, tuple[SliceErrorRates, SliceErrorRates]]:
     """Error rates of the slices, and of all rows, by method."""
-    held_out, at = cut.held_out, session.settings.confidence_level
+    held_out, own, at = cut.held_out, scored(session, cut), session.settings.confidence_level
     return {m: session.memo(_error_rates, held_out, m, own, table, at) for m in methods}
 
 
@@ -105,10 +92,10 @@ def _error_rates(
 
 
 def curves(
-    session: Session, cut: SlicedRows, own: Slicing, picked: Sequence[int]
+    session: Session, cut: SlicedRows, picked: Sequence[int]
 ) -> Mapping[str, ReliabilityCurve]:
     """Reliability curves of the uncalibrated scores of some slices, by name."""
-    held_out, settings = cut.held_out, session.settings
+    held_out, own, settings = cut.held_out, scored(session, cut), session.settings
     chosen = (settings.n_bins, settings.strategy, settings.confidence_level)
     return {own.names[n]: session.memo(_curve, held_out, own, n, *chosen) for n in picked}
 
@@ -136,24 +123,18 @@ def slice_calibration(
     method: str,
 ) -> SliceCalibration:
     """A slice-specific calibrator, compared with the calibrator of all rows."""
-    matrix, at = analysis.multiclass, session.settings.confidence_level
-    if matrix is not None and isinstance(rows, Predictions):
-        whole = cut.slicing
-        return session.memo.heavy(
-            _matrix_slice_calibration, rows, whole, number, matrix.held_out, method, at
-        )
-    return session.memo.heavy(_slice_calibration, cut, number, method, at)
+    matrix = None if analysis.multiclass is None else analysis.multiclass.held_out
+    at = session.settings.confidence_level
+    return session.memo.heavy(_slice_calibration, rows, matrix, cut, number, method, at)
 
 
-def _slice_calibration(cut: SlicedRows, number: int, method: str, at: float) -> SliceCalibration:
-    member = cut.slicing.member(number)
-    return calibrate_slices(cut.rows, member, cut.held_out, method, confidence_level=at)
-
-
-def _matrix_slice_calibration(
-    rows: Predictions, cut: Slicing, number: int, matrix: MatrixFits, method: str, at: float
+def _slice_calibration(
+    rows: Data, matrix: MatrixFits | None, cut: SlicedRows, number: int, method: str, at: float
 ) -> SliceCalibration:
-    return calibrate_matrix_slices(rows, cut.member(number), matrix, method, confidence_level=at)
+    member = cut.slicing.member(number)
+    if matrix is not None and isinstance(rows, Predictions):
+        return calibrate_matrix_slices(rows, member, matrix, method, confidence_level=at)
+    return calibrate_slices(cut.rows, member, cut.held_out, method, confidence_level=at)
 
 
 def period_tables(
@@ -161,16 +142,9 @@ def period_tables(
 ) -> dict[str, PeriodTable]:
     """Calibration of each period, by method."""
     unit = session[UNIT] or None
-    held_out, own = session.memo(_timed, rows, analysis.held_out, column, unit)
+    held_out, own = session.memo(timed_rows, rows, analysis.held_out, column, unit)
     at = session.settings.confidence_level
     return {m: session.memo.heavy(_period_table, held_out, m, own, at) for m in methods}
-
-
-@keep(4)
-def _timed(
-    rows: Data, held_out: CrossFitted, column: str, unit: Unit | None
-) -> tuple[CrossFitted, Periods]:
-    return timed_rows(rows, held_out, column, unit)
 
 
 def _period_table(held_out: CrossFitted, method: str, own: Periods, at: float) -> PeriodTable:

@@ -64,22 +64,13 @@ def named() -> Found:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """How rows were counted; all of it is only what somebody wrote in a link.
-
-    Attributes
-    ----------
-    source, table : str
-    mapping : ColumnMapping
-    view : str
-    classes : str
-        The score columns as ranges, if there are many.
-    """
+    """How rows were counted; all of it is only what somebody wrote in a link."""
 
     source: str
     table: str
     mapping: ColumnMapping
     view: str = ""
-    classes: str = ""
+    classes: str = ""  # the score columns as ranges, if there are many
 
     @classmethod
     def of(cls, connected: Connected | None) -> Query | None:
@@ -99,8 +90,6 @@ class Query:
     def written(self) -> str:
         """As a link writes it.
 
-        Examples
-        --------
         >>> query = Query("team", "march.parquet", ColumnMapping(outcome="y", score="p"))
         >>> query.written()
         '{"source":"team","table":"march.parquet","outcome":"y","score":"p"}'
@@ -114,13 +103,7 @@ class Query:
 
     @classmethod
     def read(cls, text: str) -> Query:
-        """Read the text of a link.
-
-        Raises
-        ------
-        ValueError
-            If it is nothing that `written` gives.
-        """
+        """Read the text of a link; a ValueError if it is nothing that `written` gives."""
         try:
             data = json.loads(text if len(text) <= MAX_TEXT else "")
         except (ValueError, RecursionError):
@@ -144,10 +127,7 @@ class Query:
     def connected(self) -> Connected:
         """The table, if the operator of this server named its source.
 
-        Raises
-        ------
-        InputError
-            If not, or if the source does not answer or has no such table.
+        Raises InputError if not, or if the source does not answer or has no such table.
         """
         source = named().sources.get(self.source)
         if source is None:
@@ -179,26 +159,16 @@ def _value(name: str, value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What rows of a source gave on some day.
+    """What rows of a source gave on some day."""
 
-    Attributes
-    ----------
-    day : str
-        ISO 8601; "" if it is not known.
-    n_rows : int or None
-        None if there was no analysis yet. Then the following values are not known either.
-    base_rate, ks_error, p : float
-        Results of the uncalibrated scores, with the p-value of the KS test.
-    verdict : str
-        As the heading of a page.
-    """
-
-    day: str = ""
+    day: str = ""  # ISO 8601; "" if it is not known
+    # None if there was no analysis yet. Then the following values are not known either.
     n_rows: int | None = None
+    # Results of the uncalibrated scores, with the p-value of the KS test.
     base_rate: float = math.nan
     ks_error: float = math.nan
     p: float = math.nan
-    verdict: str = ""
+    verdict: str = ""  # as the heading of a page
 
     @classmethod
     def of(cls, day: str, analysis: Analysis | None) -> Seen:
@@ -213,8 +183,6 @@ class Seen:
     def written(self) -> str:
         """As a link writes it.
 
-        Examples
-        --------
         >>> Seen("2026-11-22", 500, 0.25, 0.031, 0.02, "Inconclusive").written()
         '2026-11-22~500~0.25~0.031~0.02~Inconclusive'
         """
@@ -225,13 +193,7 @@ class Seen:
 
     @classmethod
     def read(cls, text: str) -> Seen:
-        """Read the text of a link.
-
-        Raises
-        ------
-        ValueError
-            If it is nothing that `written` gives.
-        """
+        """Read the text of a link; a ValueError if it is nothing that `written` gives."""
         day, *more = text[:200].split("~", 5)
         try:
             known = date.fromisoformat(day).isoformat() if day else ""

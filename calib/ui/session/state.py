@@ -21,14 +21,8 @@ from calib.crossfit.settings import Settings, Strategy
 from calib.loading import ColumnMapping
 from calib.loading.examples import EXAMPLES
 from calib.metrics.binned import increasing_bins
-from calib.ui.session.choice import Situation
-from calib.ui.session.choices import (
-    AUTO_BINS,
-    BIN_AT,
-    MODELS,
-    N_BINS,
-    SCORE_RANGE,
-)
+from calib.ui.session.choice import Fact
+from calib.ui.session.choices import AUTO_BINS, BIN_AT, MODELS, N_BINS, SCORE_RANGE
 from calib.ui.session.links import Source
 from calib.ui.session.memo import Memo, Unkeyed, keep
 from calib.ui.session.memory import give_back, trim
@@ -236,17 +230,18 @@ def key(name: str) -> str:
     return f"{name}_{number}" if number else name
 
 
-def situation(session: Session) -> Situation:
-    """What is shown, as far as it decides which choices act."""
+def facts(session: Session) -> set[Fact]:
+    """What decides which choices act."""
     rows = predictions(session)
-    return Situation(
-        in_a_bin=session[BIN_AT] is not None or bool(session[SCORE_RANGE]),
-        of_several=len(models(session)) > 1,
-        draws_folds=rows is None or not (rows.fold_names or rows.is_split),
-        sets_bins=not session[AUTO_BINS],
-        uses_epsilon=any(map(takes_epsilon, session.settings.methods)),
-        has_columns=rows is None or bool(rows.columns),
-    )
+    found: dict[Fact, bool] = {
+        "in a bin": session[BIN_AT] is not None or bool(session[SCORE_RANGE]),
+        "several models": len(models(session)) > 1,
+        "draws folds": rows is None or not (rows.fold_names or rows.is_split),
+        "sets bins": not session[AUTO_BINS],
+        "uses epsilon": any(map(takes_epsilon, session.settings.methods)),
+        "has columns": rows is None or bool(rows.columns),
+    }
+    return {fact for fact, holds in found.items() if holds}
 
 
 def name(session: Session) -> str:

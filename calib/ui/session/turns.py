@@ -17,13 +17,6 @@ COMPUTING, READING = 2, 2
 class Turns:
     """At most this many sessions work at once, in the order of arrival.
 
-    Parameters
-    ----------
-    most : int
-        How many work at once.
-
-    Examples
-    --------
     >>> turns = Turns(2)
     >>> with turns.turn(), turns.turn():  # work within work has its turn already
     ...     len(turns)
@@ -45,11 +38,8 @@ class Turns:
     def turn(self, told: Callable[[int], None] | None = None) -> Iterator[None]:
         """Wait for a turn, and have it.
 
-        Parameters
-        ----------
-        told : callable, optional
-            Called while waiting, several times a second, with the place in line; 1 is next. What it
-            raises gives the place up. By default the page shows the place.
+        `told` is called while waiting, several times a second, with the place in line; 1 is next.
+        What it raises gives the place up. By default the page shows the place.
         """
         if getattr(self._own, "working", False):
             yield
@@ -89,8 +79,6 @@ class Turns:
 def waiting(place: int, most: int) -> str:
     """The place in line in words.
 
-    Examples
-    --------
     >>> waiting(1, 2)
     'The server is busy with 2 other requests. Yours is next.'
     >>> waiting(3, 2)

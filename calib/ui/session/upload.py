@@ -61,10 +61,7 @@ class Connected:
     def counted(self, progress: Progress | None = None) -> Aggregate:
         """The counts of all rows of the table.
 
-        Raises
-        ------
-        InputError
-            If the columns do not fit the mapping, or the source does not answer.
+        Raises InputError if the columns do not fit the mapping, or the source does not answer.
         """
         from calib.scanning import scan
 
@@ -119,38 +116,20 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Upload:
-    """Tables as they were read, their mapping, and the rows that come of the two.
+    """Tables as they were read, their mapping, and the rows that come of the two."""
 
-    Attributes
-    ----------
-    tables : tuple of Table
-        As read: the mapping can be changed at any time. Several are one model each. Empty where the
-        files hold counts, whose columns were named when they were counted.
-    mapping : ColumnMapping
-    test_table : Table or None
-        Test rows, if they are in a separate file.
-    problems : tuple of Problem
-    models : mapping of str to Predictions or Aggregate
-        One entry a model; empty while a problem is an error.
-    checklist : tuple of str
-        Short sentences of what is fine.
-    counted : tuple of str
-        Names of the files of counts.
-    source : Connected or None
-        Where the rows of the counts lie, so that they can be counted again.
-    day : str
-        When they were counted there, ISO 8601.
-    """
-
+    # As read: the mapping can be changed at any time. Several are one model each. Empty where the
+    # files hold counts, whose columns were named when they were counted.
     tables: tuple[Table, ...]
     mapping: ColumnMapping
-    test_table: Table | None
+    test_table: Table | None  # test rows, if they are in a separate file
     problems: tuple[Problem, ...]
-    models: Mapping[str, Data]
-    checklist: tuple[str, ...]
-    counted: tuple[str, ...] = ()
+    models: Mapping[str, Data]  # one entry a model; empty while a problem is an error
+    checklist: tuple[str, ...]  # short sentences of what is fine
+    counted: tuple[str, ...] = ()  # names of the files of counts
+    # Where the rows of the counts lie, so that they can be counted again.
     source: Connected | None = None
-    day: str = ""
+    day: str = ""  # when they were counted there, ISO 8601
 
     @classmethod
     def of(
@@ -169,10 +148,7 @@ class Upload:
     def of_counts(cls, counts: Sequence[tuple[str, Aggregate]], *, add: bool = False) -> Upload:
         """Counts, each with the name of its file; of several their sum, if they are to be added.
 
-        Raises
-        ------
-        InputError
-            If it is not known whether several are to be added, or they cannot be.
+        Raises InputError if it is not known whether several are to be added, or they cannot be.
         """
         files = tuple(name for name, _ in counts)
         first, *others = (each for _, each in counts)
@@ -198,13 +174,7 @@ class Upload:
 
     @classmethod
     def of_source(cls, source: Connected, progress: Progress | None = None) -> Upload:
-        """The counts of a table, which can be counted again.
-
-        Raises
-        ------
-        InputError
-            As `Connected.counted` does.
-        """
+        """The counts of a table, which can be counted again; errors as of `Connected.counted`."""
         made, today = source.counted(progress), datetime.now(UTC).date().isoformat()
         return replace(cls.of_counts([(source.label, made)]), source=source, day=today)
 
@@ -249,8 +219,6 @@ class Upload:
 def named(names: Sequence[str]) -> str:
     """Several names in few words.
 
-    Examples
-    --------
     >>> named(["a"]), named(["a", "b"]), named(["a", "b", "c", "d"])
     ('a', 'a, b', 'a, b and 2 more')
     """

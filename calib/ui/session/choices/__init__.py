@@ -24,17 +24,10 @@ if len(LINK_NAMES) < len(CHOICES) or not Settings.defaults().keys() <= CHOICES.k
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The value of every choice.
+    """The value of every choice."""
 
-    Attributes
-    ----------
-    settings : Settings
-        What the analysis depends on.
-    drawing : tuple of (str, object)
-        Choices that only change charts and differ from their default, by key.
-    """
-
-    settings: Settings = field(default_factory=Settings)
+    settings: Settings = field(default_factory=Settings)  # what the analysis depends on
+    # Choices that only change charts and differ from their default, by key.
     drawing: tuple[tuple[str, Any], ...] = ()
 
     @classmethod

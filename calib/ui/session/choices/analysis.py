@@ -16,7 +16,6 @@ from calib.text import level as level_words
 from calib.text import significant
 from calib.ui.session.choice import (
     Choice,
-    Situation,
     Values,
     level,
     number,
@@ -34,18 +33,6 @@ EPSILON_RANGE = (1e-15, 0.32)
 EXPONENTS = tuple(tenth / 10 for tenth in range(-150, -4))
 MAX_SEED = 2**31 - 1
 DEFAULTS = Settings.defaults()
-
-
-def _draws_folds(now: Situation) -> bool:
-    return now.draws_folds
-
-
-def _sets_bins(now: Situation) -> bool:
-    return now.sets_bins
-
-
-def _uses_epsilon(now: Situation) -> bool:
-    return now.uses_epsilon
 
 
 def _view(text: str) -> str:
@@ -120,7 +107,7 @@ N_BINS = Choice[int](
     label="Number of bins",
     help=None,
     chip="{} bins",
-    acts_on=on(*BINNED, when=_sets_bins),
+    acts_on=on(*BINNED, when="sets bins"),
     widget=st.slider,
 )
 
@@ -134,7 +121,7 @@ EPSILON = Choice[float | None](
     "1 more.",
     chip=lambda value: f"ε = {significant(value or 0.0)}",
     # Functions draws the compact logit itself.
-    acts_on=on(*WITH_ANALYSIS, when=_uses_epsilon) | on("Functions"),
+    acts_on=on(*WITH_ANALYSIS, when="uses epsilon") | on("Functions"),
     widget=st.select_slider,
     option=lambda exponent: significant(10.0**exponent, 2),
     shown=lambda value: float(
@@ -151,7 +138,7 @@ N_FOLDS = Choice[int](
     label="Folds",
     help=None,
     chip="{} folds",
-    acts_on=on(*WITH_ANALYSIS, when=_draws_folds),
+    acts_on=on(*WITH_ANALYSIS, when="draws folds"),
     widget=st.slider,
 )
 

@@ -11,7 +11,6 @@ from calib.figures.scales import AxisKind
 from calib.text import significant, span
 from calib.ui.session.choice import (
     Choice,
-    Situation,
     Values,
     flag,
     number,
@@ -25,7 +24,6 @@ from calib.ui.session.choices.common import (
     METHOD,
     PILLS,
     SEGMENTED,
-    in_a_bin,
     line_label,
     method_label,
 )
@@ -62,10 +60,6 @@ FIRST_COLUMNS = (
     *("log_loss", "log_loss_change", "accuracy", "ece_top_label", "ece_classwise"),
     *("ece_quantile", "ks_error", "auc"),
 )
-
-
-def _of_several(now: Situation) -> bool:
-    return now.of_several
 
 
 COLUMNS = Choice[tuple[str, ...]](
@@ -167,7 +161,7 @@ BIN_OF = Choice[str](
     label="Bins of",
     help=None,
     chip=lambda key: f"Bins of {method_label(key)}",
-    acts_on=on("Reliability", when=in_a_bin),
+    acts_on=on("Reliability", when="in a bin"),
     widget=SEGMENTED,
     option=method_label,
 )
@@ -231,7 +225,7 @@ AFTER = Choice[str](
     label="After calibration by",
     help="Its held-out scores, compared with the uncalibrated scores.",
     chip=lambda key: f"After {method_label(key)}",
-    acts_on=on("Slices", "Decisions") | on("Compare", when=_of_several),
+    acts_on=on("Slices", "Decisions") | on("Compare", when="several models"),
     widget=st.selectbox,
     option=method_label,
 )
@@ -247,6 +241,6 @@ MODELS = Choice[tuple[str, ...]](
     label="Models",
     help=None,
     chip=lambda found: f"{len(found)} of the models",
-    acts_on=on(*WITH_ANALYSIS, when=_of_several),
+    acts_on=on(*WITH_ANALYSIS, when="several models"),
     widget=PILLS,
 )

@@ -7,21 +7,12 @@ from functools import partial
 import streamlit as st
 
 from calib.calibrators import CALIBRATORS
-from calib.ui.session.choice import Situation, one_of
+from calib.ui.session.choice import one_of
 
 BINNED = ("Overview", "Reliability", "Functions", "Compare", "Slices", "Reports")
 METHOD = one_of(*CALIBRATORS)
 SEGMENTED = partial(st.segmented_control, required=True)
 PILLS = partial(st.pills, selection_mode="multi")
-
-
-def has_columns(now: Situation) -> bool:
-    """Whether the data have columns to slice by."""
-    return now.has_columns
-
-
-def in_a_bin(now: Situation) -> bool:
-    return now.in_a_bin
 
 
 def method_label(key: str) -> str:

@@ -10,7 +10,6 @@ import streamlit as st
 from calib.analysis.periods.cutting import UNITS, Unit
 from calib.text import percent, plain
 from calib.ui.session.choice import Choice, Values, number, on, one_of, several, whole
-from calib.ui.session.choices.common import has_columns, in_a_bin
 
 DECIDING = ("Slices", "Decisions", "Reports")
 MAX_SLICES = 1_000_000
@@ -36,7 +35,7 @@ SLICE_BY = Choice[str](
     label="Slice by",
     help=None,
     chip=lambda name: f"Slice by {plain(name)}",
-    acts_on=on("Slices", "Reports", when=has_columns) | on("Reliability", when=in_a_bin),
+    acts_on=on("Slices", "Reports", when="has columns") | on("Reliability", when="in a bin"),
     widget=COLUMN,
     option=_column,
     forgets=("picked", "apart"),
@@ -50,7 +49,7 @@ CROSS = Choice[str](
     label="Crossed with",
     help=None,
     chip=lambda name: f"Crossed with {plain(name)}",
-    acts_on=on("Slices", "Reports", when=has_columns),
+    acts_on=on("Slices", "Reports", when="has columns"),
     widget=COLUMN,
     option=_column,
     shown=_none_for_empty,
@@ -65,7 +64,7 @@ N_RANGES = Choice[int](
     label="Ranges of a numeric column",
     help="A numeric column with more than 12 values is cut into ranges of about equal counts.",
     chip="{} ranges",
-    acts_on=on("Slices", "Reports", when=has_columns) | on("Reliability", when=in_a_bin),
+    acts_on=on("Slices", "Reports", when="has columns") | on("Reliability", when="in a bin"),
     widget=st.slider,
     forgets=("picked", "apart"),
 )
@@ -102,7 +101,7 @@ TIME = Choice[str](
     label="Time column",
     help="Dates, seasons, or any column whose order is that of time.",
     chip=lambda name: f"Time: {plain(name)}",
-    acts_on=on("Slices", "Reports", when=has_columns),
+    acts_on=on("Slices", "Reports", when="has columns"),
     widget=partial(COLUMN, index=None),
     shown=_none_for_empty,
 )
@@ -115,36 +114,30 @@ UNIT = Choice[Unit | Literal[""]](
     label="Period",
     help="Automatic: the shortest period that gives at most 36 periods with a median of 100 rows.",
     chip="Periods: {}",
-    acts_on=on("Slices", "Reports", when=has_columns),
+    acts_on=on("Slices", "Reports", when="has columns"),
     widget=st.selectbox,
     option=str.capitalize,
     shown=lambda unit: unit or AUTOMATIC,
     taken=lambda unit: "" if unit == AUTOMATIC else unit,
 )
 
-COST_FP = Choice[float](
-    key="cost_fp",
-    link="fp",
-    default=1.0,
-    values=number(1e-6, 1e9),
-    label="Cost of a false positive",
-    help="In any unit. The threshold depends only on the ratio of the two costs.",
-    chip="False positive costs {:g}",
-    acts_on=on(*DECIDING),
-    widget=COST,
-)
 
-COST_FN = Choice[float](
-    key="cost_fn",
-    link="fn",
-    default=1.0,
-    values=number(1e-6, 1e9),
-    label="Cost of a false negative",
-    help="In any unit. The threshold depends only on the ratio of the two costs.",
-    chip="False negative costs {:g}",
-    acts_on=on(*DECIDING),
-    widget=COST,
-)
+def _cost(key: str, link: str, outcome: str) -> Choice[float]:
+    return Choice(
+        key=key,
+        link=link,
+        default=1.0,
+        values=number(1e-6, 1e9),
+        label=f"Cost of a false {outcome}",
+        help="In any unit. The threshold depends only on the ratio of the two costs.",
+        chip=f"False {outcome} costs {{:g}}",
+        acts_on=on(*DECIDING),
+        widget=COST,
+    )
+
+
+COST_FP = _cost("cost_fp", "fp", "positive")
+COST_FN = _cost("cost_fn", "fn", "negative")
 
 CAPACITY = Choice[float | None](
     key="capacity",
@@ -160,26 +153,21 @@ CAPACITY = Choice[float | None](
     taken=lambda share: share / 100.0,
 )
 
-COUNT_FROM = Choice[float](
-    key="count_from",
-    link="from",
-    default=0.5,
-    values=number(0.0, 1.0),
-    label="Range of uncalibrated scores",
-    help=None,
-    chip="Scores from {:g}",
-    acts_on=on("Decisions"),
-    widget=partial(st.slider, step=0.01),
-)
 
-COUNT_TO = Choice[float](
-    key="count_to",
-    link="to",
-    default=1.0,
-    values=number(0.0, 1.0),
-    label="Range of uncalibrated scores",
-    help=None,
-    chip="Scores to {:g}",
-    acts_on=on("Decisions"),
-    widget=partial(st.slider, step=0.01),
-)
+def _count(end: str, default: float) -> Choice[float]:
+    """One end of the range of scores over which positives are counted."""
+    return Choice(
+        key=f"count_{end}",
+        link=end,
+        default=default,
+        values=number(0.0, 1.0),
+        label="Range of uncalibrated scores",
+        help=None,
+        chip=f"Scores {end} {{:g}}",
+        acts_on=on("Decisions"),
+        widget=partial(st.slider, step=0.01),
+    )
+
+
+COUNT_FROM = _count("from", 0.5)
+COUNT_TO = _count("to", 1.0)
