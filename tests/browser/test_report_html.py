@@ -65,11 +65,7 @@ def test_every_chart_is_drawn(browser: Browser, file: Path, scheme: str):
         assert wait_until_drawn(page) == 5
         assert page.evaluate("window.hacked") is None
         expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
-
-
-def test_text_on_charts_has_the_colour_of_the_page(browser: Browser, file: Path):
-    with opened(browser, file, color_scheme="dark") as page:
-        wait_until_drawn(page)
+        # Text on charts has the colour of the page.
         fill = page.locator("svg.plot text").first.evaluate("t => getComputedStyle(t).fill")
         assert fill == page.evaluate("getComputedStyle(document.body).color")
 
@@ -89,9 +85,10 @@ def test_the_page_is_no_wider_than_the_window(browser: Browser, file: Path, widt
 
 def test_on_a_phone_before_and_after_lie_below_each_other(browser: Browser, file: Path):
     boxes = {}
-    for width in (380, 1280):
-        with opened(browser, file, viewport={"width": width, "height": 800}) as page:
-            wait_until_drawn(page)
+    with opened(browser, file) as page:
+        wait_until_drawn(page)
+        for width in (380, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
             pair = page.locator(".beside").first
             boxes[width] = [box.bounding_box() for box in pair.locator(".plot").all()]
             square = pair.locator(".plot .frame").first.bounding_box()
@@ -126,9 +123,9 @@ def test_long_names_of_slices_leave_the_numbers_in_sight(browser: Browser, tmp_p
     )
     found = analyze(rows, Settings(methods=()))
     Report.from_analysis(found, parts=parts_of(rows, found)).save(tmp_path / "report.html")
-    for width, share in ((380, 0.45), (1280, 0.4)):
-        size = {"width": width, "height": 800}
-        with opened(browser, tmp_path / "report.html", viewport=size) as page:
+    with opened(browser, tmp_path / "report.html") as page:
+        for width, share in ((380, 0.45), (1280, 0.4)):
+            page.set_viewport_size({"width": width, "height": 800})
             table = page.get_by_role("region", name="By site").first
             head = table.locator("tbody th").first.bounding_box()
             assert head["width"] < share * table.bounding_box()["width"]

@@ -22,9 +22,10 @@ from calib.loading.reading.handover import read_back, write
 from calib.loading.table import Table
 from tests.fuzz.seeds import case_of
 from tests.loading.bombs import BOMBS, MB, parquet, zeros
-from tests.rare import common_first
+from tests.rare import common_first, rare
 
 LIMITS = Limits(memory=512 * MB, seconds=30.0)
+ROWS = pd.DataFrame({"y": [0, 1] * 50, "p": np.linspace(0.01, 0.99, 100), "s": ["é", "b"] * 50})
 CODES = {"too-large", "too-wide", "memory", "damaged", "empty", "long-cell"}
 # What takes seconds to make is tried by `python -m benchmarks.bombs`.
 QUICK = [
@@ -168,27 +169,33 @@ def test_the_same_table_comes_back(tmp_path: Path, reader: FileReader) -> None:
 
 
 def test_the_same_counts_come_back(tmp_path: Path, counts_reader: FileReader) -> None:
-    rows = pd.DataFrame({"y": [0, 1] * 50, "p": np.linspace(0.01, 0.99, 100), "s": ["é", "b"] * 50})
-    saved, models = tmp_path / "saved.parquet", tmp_path / "models.parquet"
-    counted = calib.scan(rows, outcome="y", score="p", slices=["s"], name="march")
-    counted.save(saved)
-    found = counts_reader.read(saved.read_bytes(), "saved.parquet")
+    counted = calib.scan(ROWS, outcome="y", score="p", slices=["s"], name="march")
+    counted.save(tmp_path / "saved.parquet")
+    found = counts_reader.read((tmp_path / "saved.parquet").read_bytes(), "saved.parquet")
     assert isinstance(found, calib.Aggregate)
     assert found.to_json() == counted.to_json()
 
-    both = calib.scan(rows.assign(q=rows.p**2), outcome="y", models=["p", "q"])
-    both.save(models)
-    assert counts_reader.read(models.read_bytes(), "models.parquet").models == ("p", "q")
 
+@rare
+def test_the_same_counts_of_models_come_back(tmp_path: Path, counts_reader: FileReader) -> None:
+    both = calib.scan(ROWS.assign(q=ROWS.p**2), outcome="y", models=["p", "q"])
+    both.save(tmp_path / "models.parquet")
+    found = counts_reader.read((tmp_path / "models.parquet").read_bytes(), "models.parquet")
+    assert found.models == ("p", "q")
+
+
+@pytest.mark.parametrize("name", common_first(["cells.parquet", "cells.csv"], ["cells.csv"]))
+def test_the_same_counts_of_a_query_come_back(
+    name: str, tmp_path: Path, counts_reader: FileReader
+) -> None:
     query = calib.scan_sql("duckdb", table="rows", outcome="y", score="p", slices=["s"])
-    for name in ("cells.parquet", "cells.csv"):
-        result = duckdb.sql(query)
-        path = tmp_path / name
-        result.write_parquet(str(path)) if path.suffix == ".parquet" else result.write_csv(
-            str(path), header=True
-        )
-        found = counts_reader.read(path.read_bytes(), name)
-        pd.testing.assert_frame_equal(found.frame(), calib.scan(path).frame())
+    result, path = duckdb.from_df(ROWS).query("rows", query), tmp_path / name
+    if path.suffix == ".parquet":
+        result.write_parquet(str(path))
+    else:
+        result.write_csv(str(path), header=True)
+    found = counts_reader.read(path.read_bytes(), name)
+    pd.testing.assert_frame_equal(found.frame(), calib.scan(path).frame())
 
 
 def test_every_kind_of_column_comes_back(tmp_path: Path) -> None:
