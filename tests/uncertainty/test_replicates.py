@@ -333,3 +333,13 @@ def test_a_bin_of_one_outcome_has_the_mean_design_effect():
     nothing = Predictions.from_arrays([0, 0, 1, 1], [0.1, 0.1, 0.9, 0.9], group=[0, 1, 2, 3]).view()
     effect = replicates(nothing).design_effect(bin_cells(nothing.cells(), 2, "uniform"))
     assert effect.tolist() == [1.0, 1.0]
+
+
+def test_points_leave_out_neither_a_peak_nor_a_tail():
+    score = np.r_[np.linspace(1e-4, 1e-3, 1500), np.linspace(2e-3, 1.0, 500)]
+    rows = Predictions.from_arrays(np.arange(2000) % 2, score).view()
+    found = replicates(rows, n_replicates=5)
+    assert MAX_POINTS / 2 < len(found.score) <= MAX_POINTS
+    # Half of the points hold equal weight, half are even on the axis.
+    assert np.diff(found.weight[:][:, 0]).max() <= 1.1 * 2 / MAX_POINTS
+    assert np.diff(found.score).max() <= 1.1 * 2 / MAX_POINTS
