@@ -138,7 +138,7 @@ def increasing_bins(
         observed = bin_cells(cells, n_bins, strategy).observed
         if np.any(np.diff(observed) < -ROUNDING):
             return n_bins - 1
-    return max(1, min(cells.n_rows, most))
+    return min(cells.n_rows, most)
 
 
 @error_metric(

@@ -12,8 +12,9 @@ from calib.metrics.base import SlopeIntercept, TestResult, metric
 from calib.metrics.proper import mean_log_loss
 from calib.numerics.arrays import FloatArray
 from calib.numerics.intervals import best_intercept, normal_quantile
-from calib.numerics.logistic import LogisticFit, fit_logistic
-from calib.numerics.transforms import clip_certain, safe_logit, sigmoid
+from calib.numerics.logistic import LogisticFit
+from calib.numerics.transforms import certain_logit, sigmoid
+from calib.uncertainty import fit_line
 
 
 @metric(
@@ -61,12 +62,11 @@ def calibration_slope_intercept(
     >>> round(fit.slope, 3), round(fit.intercept, 3), fit.estimable
     (0.627, 0.049, True)
     """
-    if not 0.0 < confidence_level < 1.0:
-        raise ValueError(f"confidence_level must fulfil 0 < level < 1, got {confidence_level}.")
     z = normal_quantile(confidence_level)
-    x = safe_logit(clip_certain(cells.score))
-    slope, intercept, loss, estimable = _joint(cells, x)
-    statistic = _likelihood_ratio(cells, loss) if estimable else math.nan
+    x, fit = certain_logit(cells.score), fit_line(cells)
+    slope, intercept = _joint(cells, x, fit)
+    estimable = not math.isnan(slope[0])
+    test = line_test(cells, fit if estimable else None)
     slope_low, slope_high = _wald(slope, z)
     low, high = _wald(intercept, z)
     only = _intercept_only(cells, x)
@@ -75,8 +75,8 @@ def calibration_slope_intercept(
         *slope, slope_low, slope_high,
         *intercept, low, high,
         *only, only_low, only_high,
-        statistic=statistic,
-        p_value=float(chdtrc(2.0, statistic)),
+        statistic=test.statistic,
+        p_value=test.p_value,
         estimable=estimable,
     )  # fmt: skip
 
@@ -110,18 +110,15 @@ def _wald(number: Number, z: float) -> tuple[float, float]:
     return estimate - z * error, estimate + z * error
 
 
-def _joint(cells: ScoreCells, x: FloatArray) -> tuple[Number, Number, float, bool]:
-    if not _overlap(cells, x):
-        return NOTHING, NOTHING, math.nan, False
+def _joint(cells: ScoreCells, x: FloatArray, fit: LogisticFit | None) -> tuple[Number, Number]:
+    if fit is None:
+        return NOTHING, NOTHING
     features = np.column_stack([np.ones(len(x)), x])
-    fit = fit_logistic(features, cells.positive, cells.weight)
-    if not fit.converged:
-        return NOTHING, NOTHING, math.nan, False
     errors = _standard_errors(cells, features, features @ fit.coefficients)
     if errors is None:
-        return NOTHING, NOTHING, math.nan, False
+        return NOTHING, NOTHING
     intercept, slope = zip(fit.coefficients.tolist(), errors.tolist(), strict=True)
-    return slope, intercept, -fit.log_likelihood / cells.total_weight, True
+    return slope, intercept
 
 
 def _intercept_only(cells: ScoreCells, x: FloatArray) -> Number:
@@ -130,14 +127,6 @@ def _intercept_only(cells: ScoreCells, x: FloatArray) -> Number:
     a = best_intercept(x, cells.positive, cells.weight, xtol=1e-13)
     errors = _standard_errors(cells, np.ones((len(x), 1)), a + x)
     return NOTHING if errors is None else (a, float(errors[0]))
-
-
-def _overlap(cells: ScoreCells, x: FloatArray) -> bool:
-    # The likelihood has a maximum exactly where each class reaches strictly into the other's range.
-    positive, negative = x[cells.positive > 0.0], x[cells.negative > 0.0]
-    if not len(positive) or not len(negative):
-        return False
-    return bool(positive[0] < negative[-1] and negative[0] < positive[-1])
 
 
 def _standard_errors(cells: ScoreCells, features: FloatArray, eta: FloatArray) -> FloatArray | None:

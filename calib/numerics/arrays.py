@@ -11,7 +11,7 @@ SmallFloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 SmallIntArray = NDArray[np.int16]
 BoolArray = NDArray[np.bool_]
-CHUNK = 1 << 17
+CHUNK = 1 << 17  # numbers
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -48,10 +48,10 @@ class Locked:
 def chunks(n: int, size: int = CHUNK) -> Iterator[slice]:
     """Parts of n rows whose temporaries stay in the processor's cache.
 
-    >>> [part.stop for part in chunks(200_000)]
-    [131072, 262144]
+    >>> list(chunks(200_000))
+    [slice(0, 131072, None), slice(131072, 200000, None)]
     """
-    return (slice(start, start + size) for start in range(0, n, size))
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
 def thin_indices(y: FloatArray, most: int) -> IntArray:
@@ -71,7 +71,7 @@ def thin_indices(y: FloatArray, most: int) -> IntArray:
     n = len(y)
     if n <= most:
         return np.arange(n)
-    runs = max(1, (most - 2) // 3)
+    runs = (most - 2) // 3
     starts = np.linspace(0, n, runs, endpoint=False).astype(np.int64)
     ends = np.append(starts[1:], n)
     kept = [0, n - 1]
@@ -81,15 +81,10 @@ def thin_indices(y: FloatArray, most: int) -> IntArray:
     return np.unique(np.asarray(kept, dtype=np.int64))
 
 
-BLOCK = 131_072  # numbers whose temporaries stay in the processor's cache
-
-
 def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Slices of rows that together hold about 131,072 numbers.
 
     >>> list(row_blocks(300, 1000))
     [slice(0, 131, None), slice(131, 262, None), slice(262, 300, None)]
     """
-    step = max(1, BLOCK // n_columns)
-    for start in range(0, n_rows, step):
-        yield slice(start, min(start + step, n_rows))
+    return chunks(n_rows, max(1, CHUNK // n_columns))

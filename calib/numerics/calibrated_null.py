@@ -37,7 +37,7 @@ def supremum_survival(x: float) -> float:
         return 1.0
     odd, sign = 2.0 * TERMS + 1.0, (-1.0) ** TERMS
     if x > SWITCH:
-        return min(1.0, 4.0 * float(sign @ ndtr(-odd * x)))
+        return 4.0 * float(sign @ ndtr(-odd * x))
     below = 4.0 / math.pi * float(sign / odd @ np.exp(-((odd * math.pi / x) ** 2) / 8.0))
     return 1.0 - below
 
@@ -69,7 +69,7 @@ def range_survival(x: float) -> float:
         return 1.0
     if x > SWITCH:
         k = TERMS + 1.0
-        return min(1.0, 8.0 * float((-1.0) ** TERMS * k @ ndtr(-k * x)))
+        return 8.0 * float((-1.0) ** TERMS * k @ ndtr(-k * x))
     half = ((TERMS + 0.5) * math.pi) ** 2
     return 1.0 - float((8.0 / x**2 + 2.0 / half) @ np.exp(-2.0 * half / x**2))
 

@@ -39,7 +39,7 @@ EXP_SERIES = (
     -2.77777777770155933842e-03,
     1.66666666666666019037e-01,
 )
-MIN_POWER, MAX_POWER = -745.0, 709.0  # e^x is above 0, and finite
+MIN_POWER, MAX_POWER = -745.0, 709.0  # beyond, e^x is 0 or infinite in float64
 PART = 1 << 14  # numbers whose temporaries stay in the processor's cache
 
 

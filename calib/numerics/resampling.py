@@ -42,7 +42,7 @@ def draw_sums(
     count[~many] = rng.poisson(few, (len(few), n_replicates))
     own = mean[many, None].astype(np.float32)
     normal = rng.standard_normal((len(own), n_replicates), dtype=np.float32)
-    count[many] = np.maximum(own + np.sqrt(own) * normal, 0.0)
+    count[many] = own + np.sqrt(own) * normal
     count *= unit[:, None].astype(np.float32)
     return count
 

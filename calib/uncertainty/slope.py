@@ -19,9 +19,10 @@ from calib.numerics.transforms import certain_logit, sigmoid
 
 def fit_line(cells: ScoreCells) -> LogisticFit | None:
     """The logistic regression of the calibration slope, or None if it cannot be estimated."""
-    if cells.one_class or len(cells) < 2:
+    x = certain_logit(cells.score)
+    if cells.one_class or x[0] == x[-1]:
         return None
-    fit = fit_logistic(_features(certain_logit(cells.score)), cells.positive, cells.weight)
+    fit = fit_logistic(_features(x), cells.positive, cells.weight)
     return fit if fit.converged else None
 
 

@@ -70,7 +70,7 @@ def test_epsilon_is_a_power_of_ten_below_the_distance_of_the_nearest_score_to_1(
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, -0.1])
 def test_an_epsilon_is_between_0_and_a_half(epsilon):
-    with pytest.raises(ValueError, match="epsilon must fulfil 0 < epsilon"):
+    with pytest.raises(ValueError, match="epsilon must fulfil"):
         compact_logit(np.array([0.5]), epsilon)
 
 

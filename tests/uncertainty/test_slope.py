@@ -100,6 +100,10 @@ def test_what_cannot_be_estimated_is_nan():
     separated = Predictions.from_arrays([0] * 20 + [1] * 20, np.linspace(0.1, 0.9, 40)).view()
     assert math.isnan(slope_estimate(separated).value)
     assert fit_line(separated.cells()) is None
+    # Of these all log-odds are one, once they are clipped as for the log loss.
+    certain = Predictions.from_arrays([0, 1, 0, 1], [0.0, 1e-17, 1e-18, 0.0]).view()
+    assert fit_line(certain.cells()) is None
+    assert math.isnan(slope_estimate(certain).value)
 
 
 def width(estimate):
