@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from calib.core.checks import check_outcomes, check_same_length, check_scores, check_weights
-from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, read_only
+from calib.numerics.arrays import BoolArray, FloatArray, IntArray
 from calib.numerics.binning import equal_weights
+from calib.numerics.cells import Cells
 from calib.numerics.clusters import curve_design_effect
 from calib.numerics.score_grid import grid_keys
 from calib.numerics.sorting import increasing_order, run_starts, sort_labelled
@@ -26,7 +26,7 @@ CLEARLY = 4.0
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreCells(Locked):
+class ScoreCells(Cells):
     """The cells of one binary problem, sorted by score. A cell is the set of rows with one score.
 
     Attributes
@@ -50,14 +50,6 @@ class ScoreCells(Locked):
     >>> cells.score, cells.weight, cells.positive
     (array([0.2, 0.8]), array([2., 1.]), array([1., 1.]))
     """
-
-    score: FloatArray
-    rows: FloatArray
-    weight: FloatArray
-    positive: FloatArray
-    weight_sq: FloatArray
-    positive_sq: FloatArray
-    design_effect: float = 1.0
 
     @classmethod
     def from_arrays(
@@ -199,39 +191,6 @@ class ScoreCells(Locked):
             positive_sq=total(np.where(outcome, square, 0.0)),
         )
 
-    def __len__(self) -> int:
-        return len(self.score)
-
-    @property
-    def negative(self) -> FloatArray:
-        """Weight of each cell's negative rows."""
-        return self.weight - self.positive
-
-    @property
-    def rate(self) -> FloatArray:
-        """Observed frequency of each cell."""
-        return self.positive / self.weight
-
-    @cached_property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.rows.sum())
-
-    @cached_property
-    def total_weight(self) -> float:
-        """Sum of all weights; the number of rows if there are none."""
-        return float(self.weight.sum())
-
-    @cached_property
-    def total_weight_sq(self) -> float:
-        """Sum of all squared weights."""
-        return float(self.weight_sq.sum())
-
-    @cached_property
-    def total_positive(self) -> float:
-        """Weight of all positive rows."""
-        return float(self.positive.sum())
-
     @property
     def weight_of_a_row(self) -> float:
         """Weight with as much information as one independent row: effect * sum w^2 / sum w."""
@@ -284,51 +243,6 @@ class ScoreCells(Locked):
         pairs = rows.total_positive * (rows.total_weight - rows.total_positive)
         return not rows.one_class and self.auc < clearly_low_auc(rows.total_weight, pairs)
 
-    @property
-    def base_rate(self) -> float:
-        """Observed frequency of the positive class."""
-        return self.total_positive / self.total_weight
-
-    @cached_property
-    def mean_score(self) -> float:
-        """Weighted mean of the scores."""
-        return float(self.weight @ self.score) / self.total_weight
-
-    @property
-    def one_class(self) -> bool:
-        """Whether all rows have the same outcome."""
-        return self.total_positive <= 0.0 or self.total_positive >= self.total_weight
-
-    @cached_property
-    def cumulative_weight(self) -> FloatArray:
-        """Prefix sums of `weight`, with the leading 0: shape (k + 1,)."""
-        return self.cumulative_rows if self.weight is self.rows else _prefix(self.weight)
-
-    @cached_property
-    def cumulative_positive(self) -> FloatArray:
-        """Prefix sums of `positive`, with the leading 0: shape (k + 1,)."""
-        return _prefix(self.positive)
-
-    @cached_property
-    def cumulative_score(self) -> FloatArray:
-        """Prefix sums of weight times score, with the leading 0: shape (k + 1,)."""
-        return _prefix(self.weight * self.score)
-
-    @cached_property
-    def cumulative_weight_sq(self) -> FloatArray:
-        """Prefix sums of `weight_sq`, with the leading 0: shape (k + 1,)."""
-        return self.cumulative_weight if self.weight_sq is self.weight else _prefix(self.weight_sq)
-
-    @cached_property
-    def cumulative_rows(self) -> FloatArray:
-        """Prefix sums of `rows`, with the leading 0: shape (k + 1,)."""
-        return _prefix(self.rows)
-
-    @cached_property
-    def cumulative_variance(self) -> FloatArray:
-        """Prefix sums of the variance of `positive` under y ~ Bernoulli(s): shape (k + 1,)."""
-        return _prefix(self.weight_sq * self.score * (1.0 - self.score))
-
     def frame(self) -> pd.DataFrame:
         """One row per cell: score, rows, weight, positive, rate."""
         return pd.DataFrame(
@@ -340,13 +254,6 @@ class ScoreCells(Locked):
                 "rate": self.rate,
             }
         )
-
-
-def _prefix(values: FloatArray) -> FloatArray:
-    sums = np.empty(len(values) + 1)
-    sums[0] = 0.0
-    np.cumsum(values, out=sums[1:])
-    return read_only(sums)
 
 
 def clearly_low_auc(n_rows: float, pairs: float) -> float:

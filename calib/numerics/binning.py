@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import operator
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
 from calib.numerics.arrays import FloatArray, IntArray, Locked
+from calib.numerics.cells import Cells
 
 Strategy = Literal["uniform", "quantile", "fd"]
 STRATEGIES = ("uniform", "quantile", "fd")
@@ -17,49 +18,6 @@ STRATEGIES = ("uniform", "quantile", "fd")
 MAX_FD_BINS = 10_000
 # Relative, of prefix sums.
 ROUNDING = 1e-12
-
-
-class Cells(Protocol):
-    """What is read of sorted cells: arrays of shape (k,), and prefix sums of shape (k + 1,)."""
-
-    @property
-    def score(self) -> FloatArray: ...
-
-    @property
-    def rows(self) -> FloatArray: ...
-
-    @property
-    def weight(self) -> FloatArray: ...
-
-    @property
-    def positive(self) -> FloatArray: ...
-
-    @property
-    def weight_sq(self) -> FloatArray: ...
-
-    @property
-    def total_weight(self) -> float: ...
-
-    @property
-    def total_weight_sq(self) -> float: ...
-
-    @property
-    def cumulative_rows(self) -> FloatArray: ...
-
-    @property
-    def cumulative_weight(self) -> FloatArray: ...
-
-    @property
-    def cumulative_weight_sq(self) -> FloatArray: ...
-
-    @property
-    def cumulative_positive(self) -> FloatArray: ...
-
-    @property
-    def cumulative_score(self) -> FloatArray: ...
-
-    @property
-    def cumulative_variance(self) -> FloatArray: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, stdtr
 
 from calib.numerics.arrays import FloatArray
-from calib.numerics.binning import Cells
+from calib.numerics.cells import Cells
 from calib.numerics.resampling import draw_noise
 
 # Each law has two series: one converges for small arguments, one for large. At the switch both

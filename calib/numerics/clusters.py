@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import fdtrc, stdtrit
 
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.numerics.binning import Cells
+from calib.numerics.cells import Cells
 from calib.numerics.few_cells import into_buckets
 from calib.numerics.intervals import upper_end
 from calib.numerics.isotonic import pool_adjacent_violators

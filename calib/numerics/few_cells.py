@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib.numerics.arrays import FloatArray, IntArray, Locked, thin_indices
-from calib.numerics.binning import Cells, quantile_cells
+from calib.numerics.binning import quantile_cells
+from calib.numerics.cells import Cells
 
 ROUNDING = 1e-12
 

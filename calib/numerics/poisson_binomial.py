@@ -10,7 +10,8 @@ import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray
-from calib.numerics.binning import Bins, Cells, equal_weights
+from calib.numerics.binning import Bins, equal_weights
+from calib.numerics.cells import Cells
 from calib.numerics.intervals import normal_quantile
 
 # Above, the normal approximation is nearer to the exact quantiles than a plot can show,

@@ -8,7 +8,7 @@ import numpy as np
 
 from calib.numerics.arrays import FloatArray, Locked
 from calib.numerics.banded import dense
-from calib.numerics.binning import Cells
+from calib.numerics.cells import Cells
 from calib.numerics.few_cells import into_buckets
 from calib.numerics.penalized_logistic import (
     LogisticFit,
