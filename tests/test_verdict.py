@@ -353,6 +353,19 @@ def test_the_runner_up_of_the_best_is_named_with_its_difference(difference, text
     texts(found.reasons[1])
 
 
+def test_equal_losses_are_called_the_same():
+    losses = estimates(uncalibrated=0.8, platt=0.6868, logistic=0.6868, spline=0.6868)
+    to_best = dict.fromkeys(losses, Estimate(1e-15, -3e-12, 4e-12))
+    changes = dict.fromkeys(losses, Estimate(-0.1, -0.12, -0.08))
+    changes["uncalibrated"] = Estimate(0.0, 0.0, 0.0)
+    found = recommend(losses, to_best, changes, cells(same))
+    assert found.reasons[1] in ("Logistic has the same loss.", "Platt has the same loss.")
+    # The best is not the simplest.
+    losses["spline"] = Estimate(0.6867999999)
+    found = recommend(losses, to_best, changes, cells(same))
+    assert found.reasons[1].endswith(" is simpler, and its log loss is the same.")
+
+
 def test_a_method_without_a_significant_gain_of_its_own_is_not_recommended():
     changes = CHANGES | {"beta": Estimate(-0.0999, -0.22, 0.02)}
     assert recommend(LOSSES, TO_BEST, changes, cells(same)).method == "isotonic"

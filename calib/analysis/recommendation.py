@@ -15,6 +15,8 @@ from calib.numerics.binning import equal_weights
 from calib.text import decimals, interval, level, number, signed
 
 FEW_OF_A_CLASS = 100
+# Differences that no printed digit shows.
+SAME = 5e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +85,14 @@ def recommend(
     if chosen != best and changes[best].high >= 0.0:
         reasons.append(f"Its gain is not significant ({_interval(changes[best], level)}).")
     elif chosen != best:
+        compared = (
+            "the same"
+            if _is_same(to_best[chosen])
+            else f"not significantly different from the best ({_interval(to_best[chosen], level)})"
+        )
         reasons.append(
             f"{CALIBRATORS[chosen].label} is simpler, and its {loss.removeprefix('held-out ')} is "
-            f"not significantly different from the best ({_interval(to_best[chosen], level)})."
+            f"{compared}."
         )
     else:
         reasons += _runner_up(losses, to_best, best, level)
@@ -111,12 +118,18 @@ def _runner_up(
         return []
     second = min(others, key=lambda key: losses[key].value)
     first, next_one, difference = CALIBRATORS[best], CALIBRATORS[second], to_best[second]
+    if _is_same(difference):
+        return [f"{next_one.label} has the same loss."]
     if difference.low > 0.0:
         finding = "significantly worse"
     else:
         simpler = first.simplicity < next_one.simplicity
         finding = "not significantly different" + (f"; {first.label} is simpler" if simpler else "")
     return [f"Runner-up: {next_one.label} ({_interval(difference, level)}), {finding}."]
+
+
+def _is_same(difference: Estimate) -> bool:
+    return max(abs(difference.low), abs(difference.high)) < SAME
 
 
 def _digits(change: Estimate) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from calib.numerics.arrays import FloatArray
 # Pixels: the width of what is read from left to right and of a loss over one parameter; and of the
 # latter the heights of both panels, with the gap between them.
 TIMELINE, PATH = 640, 460
+PHONE = 280  # the panels of a phone
 UPPER, GAP, LOWER = 220, 16, 84
 
 
@@ -152,11 +154,14 @@ def timeline(
     """Panels one under the other on one x-axis, whose ticks are named under the last.
 
     `at` is what is drawn from left to right, and `names` are its names, harmless for Plotly, of
-    which at most `most_ticks` stand on the axis. `panels` has the range of each y-axis by the
+    which at most `most_ticks` stand on the axis: of long ones fewer, so that they do not overlap
+    on a phone. `panels` has the range of each y-axis by the
     panel's title. Beside the first and the last there is room, `margin` as a share of the way
     between them. `height` and `gap` are pixels of a panel and between two.
     """
-    shown = spread(at, float(np.ptp(at)) / most_ticks)
+    longest = 6 * max(len(html.unescape(name)) for name in names) + 12  # pixels
+    ticks = min(most_ticks, max(1, PHONE // longest))
+    shown = spread(at, float(np.ptp(at)) / ticks)
     drawn = []
     for number, (title, upward) in enumerate(panels.items(), 1):
         x = axis(

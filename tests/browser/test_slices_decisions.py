@@ -136,7 +136,10 @@ HIDDEN_ENTRIES = """
 """
 
 
-@pytest.mark.parametrize("path", common_first(["/slices", "/decisions", "/compare"], ["/slices"]))
+NARROW = ["/slices", "/decisions", "/compare", "/reliability", "/compare?ex=rounds"]
+
+
+@pytest.mark.parametrize("path", common_first(NARROW, ["/slices", *NARROW[3:]]))
 def test_nothing_is_cut_off_in_a_window_of_1024_pixels(page: Page, path: str):
     page.set_viewport_size({"width": 1024, "height": 2800})
     visit(page, path)

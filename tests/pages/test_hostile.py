@@ -108,15 +108,16 @@ def elements(node: Any) -> Iterator[tuple[str, Any]]:
 
 
 def bare(app: AppTest) -> list[tuple[str, tuple[str, ...], str]]:
-    """Names of the data in fields that may be read as Markdown, or as HTML by plotly."""
+    """Names of the data in fields that may be read as Markdown, or as HTML."""
     found = []
     for kind, proto in elements(app._tree):
-        marks = HTML if kind == "plotly_chart" else BARE
+        in_html = kind in ("plotly_chart", "html")
+        marks = HTML if in_html else BARE
         for path, text in texts(MessageToDict(proto)):
             if (kind, path[-1]) in TEXT:
                 continue
             # Between backticks all is text.
-            outside = text if kind == "plotly_chart" else "".join(text.split("`")[::2])
+            outside = text if in_html else "".join(text.split("`")[::2])
             if any(mark in outside for mark in marks):
                 found.append((kind, path, outside[:200]))
     return found

@@ -338,6 +338,13 @@ def test_a_doubt_about_a_file_stands_above_its_answer_with_the_repair():
     assert "overconfident" not in said(app)
 
 
+def test_a_button_is_no_advice_where_no_calibrator_is_recommended():
+    app = start(ex="ten_labels")
+    assert button(app, "use").label == "Use a calibrator"
+    assert "about 1 row per bin" in " ".join(each.value for each in go(app, "compare").info)
+    assert button(start(), "use").label == "Use this calibrator"
+
+
 def test_several_labels_can_be_positive(texts):
     lines = rows().splitlines()
     names = {"1": ["III", "IV"], "0": ["I", "I"]}

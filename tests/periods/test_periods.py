@@ -75,6 +75,9 @@ def test_numbers_that_are_no_seasons_are_cut_in_ranges():
     cut = cut_periods(np.random.default_rng(0).random(1200))
     assert cut.unit == "range"
     assert np.bincount(cut.codes).tolist() == [100] * 12
+    # Three digits keep these apart.
+    ends = [end for name in cut.names for end in name.split(" to ")]
+    assert ends == [f"{float(end):.3g}" for end in ends]
 
 
 def test_refusals(texts):

@@ -9,7 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib.analysis.slices.slicing import MAX_NUMBERS, in_order, quantiles_of_counts, value_name
+from calib.analysis.slices.slicing import (
+    MAX_NUMBERS,
+    edge_names,
+    in_order,
+    quantiles_of_counts,
+    value_name,
+)
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
 
 Unit = Literal["day", "week", "month", "quarter", "year"]
@@ -187,7 +193,8 @@ def _cut_ranges(values: FloatArray, count: FloatArray) -> Periods:
     edges = np.unique(quantiles_of_counts(values[known], count[known], levels))
     number = np.searchsorted(edges[1:-1], values, side="left")
     present, codes = _numbered(number, known)
-    names = tuple(f"{edges[n]:.6g} to {edges[n + 1]:.6g}" for n in present)
+    texts = edge_names(edges)
+    names = tuple(f"{texts[n]} to {texts[n + 1]}" for n in present)
     return Periods("range", names, np.arange(len(present)), codes)
 
 

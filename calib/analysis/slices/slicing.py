@@ -219,14 +219,14 @@ def quantiles_of_counts(
 
 def range_names(inner: FloatArray, *, dates: bool = False) -> list[str]:
     """Names of the ranges between increasing edges."""
-    texts = _dates(inner) if dates else _numbers(inner)
+    texts = _dates(inner) if dates else edge_names(inner)
     if not texts:
         return ["all"]
     middle = [f"{low} to {high}" for low, high in pairwise(texts)]
     return [f"up to {texts[0]}", *middle, f"above {texts[-1]}"]
 
 
-def _numbers(edges: FloatArray) -> list[str]:
+def edge_names(edges: FloatArray) -> list[str]:
     """Edges with enough digits to be distinct."""
     texts: list[str] = []
     for digits in range(3, 18):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -11,10 +12,9 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.core.predictions import Predictions
 from calib.crossfit.matrix import MatrixFits
 from calib.metrics.by_class import Classwise
-from calib.text import number, p_value, percent, plain
+from calib.text import UNKNOWN, count, number, p_value, percent, plain, signed
 from calib.ui.controls.views import plain_name
 from calib.ui.layout.frame import Model
-from calib.ui.layout.tables import whole_numbers
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
 from calib.ui.session.session import Session
@@ -25,32 +25,31 @@ STRONGEST = 0.6
 FEW_GREY = {"light": "#5A6570", "dark": "#A9B4BF"}
 COLUMNS: dict[str, Any] = {
     "class": st.column_config.TextColumn("Class", pinned=True),
-    "n_rows": whole_numbers("Rows", help="Rows of the class that are scored."),
+    "n_rows": st.column_config.NumberColumn("Rows", help="Rows of the class that are scored."),
     "ks_error": st.column_config.NumberColumn(
-        "KS error", format="%.4f", help="Largest cumulative gap of the class's own score."
+        "KS error", help="Largest cumulative gap of the class's own score."
     ),
     "bias": st.column_config.NumberColumn(
-        "Bias",
-        format="%+.4f",
-        help="Observed minus mean score. Blue, above 0: scores too low. Orange: too high.",
+        "Bias", help="Observed minus mean score. Blue, above 0: scores too low. Orange: too high."
     ),
     "ece": st.column_config.NumberColumn(
-        "ECE", format="%.4f", help="ECE of the class's own score with 15 uniform bins."
+        "ECE", help="ECE of the class's own score with 15 uniform bins."
     ),
     "ece_noise_floor": st.column_config.NumberColumn(
-        "ECE if calibrated",
-        format="%.4f",
-        help="Average ECE of calibrated scores of the class.",
+        "ECE if calibrated", help="Average ECE of calibrated scores of the class."
     ),
     "p_adjusted": st.column_config.NumberColumn(
-        "p (Holm)",
-        format="%.2g",
-        help="p-value of the KS test, corrected for the number of classes (Holm).",
+        "p (Holm)", help="p-value of the KS test, corrected for the number of classes (Holm)."
     ),
-    "base_rate": st.column_config.NumberColumn(
-        "Observed", format="%.4f", help="Share of rows of this class."
-    ),
-    "mean_score": st.column_config.NumberColumn("Mean score", format="%.4f"),
+    "base_rate": st.column_config.NumberColumn("Observed", help="Share of rows of this class."),
+    "mean_score": st.column_config.NumberColumn("Mean score"),
+}
+# What a cell shows. The column is sorted by the number.
+SHOWN: dict[str, Callable[[float], str]] = {
+    "n_rows": count,
+    **dict.fromkeys(("ks_error", "ece", "ece_noise_floor", "base_rate", "mean_score"), number),
+    "bias": signed,
+    "p_adjusted": lambda p: UNKNOWN if math.isnan(p) else p_value(p),
 }
 READING = """
 - Classes are sorted by **KS error**, worst first. Click a heading to sort. Select a row, or press
@@ -97,7 +96,7 @@ def show(model: Model, table: Classwise) -> int | None:
     frame = table.frame()
     frame["class"] = [plain_name(model.predictions, k) for k in table.index]
     selected = st.dataframe(
-        frame.style.apply(_shades, axis=None),
+        frame.style.apply(_shades, axis=None).format(SHOWN),
         column_order=list(COLUMNS),
         column_config=COLUMNS,
         hide_index=True,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import streamlit as st
 
+from calib.analysis import Column
 from calib.analysis.model_comparison import ModelComparison
 from calib.figures.checkpoints import checkpoint_chart
-from calib.text import interval, level, number, plain, signed
+from calib.text import noise_floor, number, plain, plural
 from calib.ui.layout import charts, frame
-from calib.ui.layout.tables import direction, starred
+from calib.ui.layout.tables import Line, best_of, change_lines, column_help, lines_table
 from calib.ui.session.choices import method_label
 
 # Two models make no line.
@@ -35,16 +38,11 @@ def show(comparison: ModelComparison, *, counted: bool) -> None:
     st.markdown(summary(comparison))
     for name, reason in comparison.failures.items():
         st.caption(f":material/info: {plain(name)} could not be analysed: {plain(reason)}")
-    st.dataframe(
-        rows(comparison),
-        hide_index=True,
-        key="table_models",
-        column_config={"Model": st.column_config.TextColumn(pinned=True)},
-        alt="One row per model, one column per metric, before and after calibration.",
-    )
+    metrics(comparison)
     st.caption(
-        f"★ Best in column. After: out-of-fold scores calibrated by {method_label(method)}. "
-        "ECE depends on the binning."
+        f"Uncalibrated → out-of-fold scores calibrated by {method_label(method)}. Below "
+        "calibration errors: what a calibrated model of this size shows on average. ★ Best of all "
+        "models. ECE depends on the binning."
     )
     if len(comparison.models) >= MIN_IN_LINE:
         picture, beside = st.columns([3, 2], gap="large")
@@ -78,50 +76,56 @@ def _loss(comparison: ModelComparison) -> str:
     return label[:1].lower() + label[1:]
 
 
-def rows(comparison: ModelComparison) -> list[dict[str, str]]:
-    """The table: one row per model, every cell in words, the best of a column marked."""
-    found: dict[str, dict[str, str]] = {name: {"Model": name} for name in comparison.models}
-    for column in comparison.columns:
-        for method, label in (
-            (BEFORE, column.label),
-            (comparison.methods[-1], f"{column.label}, after"),
-        ):
-            estimates = {
-                name: model.metrics[method][column.key]
-                for name, model in comparison.models.items()
-                if method in model.metrics
-            }
-            for name, cell in starred(estimates, column).items():
-                found[name][label] = cell
-    for name, model in comparison.models.items():
-        found[name]["Rows"] = f"{model.n_rows:,}"
-    return list(found.values())
+def metrics(comparison: ModelComparison) -> None:
+    """One row per model and one column per metric, before and after calibration."""
+    columns = {column.key: _cells(comparison, column) for column in comparison.columns}
+    lines = [
+        Line([(name, plural(model.n_rows, "row")), *(cells[name] for cells in columns.values())])
+        for name, model in comparison.models.items()
+    ]
+    head = [("Model", ""), *((column.label, column_help(column)) for column in comparison.columns)]
+    lines_table(f"lines_{len(lines)}_models", "Metrics of the models", head, lines)
+
+
+def _cells(comparison: ModelComparison, column: Column) -> dict[str, tuple[str, ...]]:
+    """One metric of every model, the best marked, and what calibrated models show below it."""
+    values: dict[str, list[str]] = {name: [] for name in comparison.models}
+    floors: dict[str, list[str]] = {name: [] for name in comparison.models}
+    for method in (BEFORE, comparison.methods[-1]):
+        estimates = {
+            name: model.metrics[method][column.key]
+            for name, model in comparison.models.items()
+            if method in model.metrics
+        }
+        best = best_of(estimates, column)
+        for name, one in estimates.items():
+            values[name].append(
+                number(one.value, column.digits) + ("\u00a0★" if name in best else "")
+            )
+            floors[name] += filter(None, [noise_floor(one, column.digits)])
+    return {name: ("\u00a0→ ".join(values[name]), _floors(floors[name])) for name in values}
+
+
+def _floors(texts: list[str]) -> str:
+    first, *others = texts or [""]
+    return " → ".join([first, *(text.removeprefix("calibrated: ") for text in others)])
 
 
 def _differences(comparison: ModelComparison, *, counted: bool) -> None:
     others = [name for name in comparison.models if name != comparison.reference]
-    st.markdown(f"### {comparison.columns[0].label} minus that of {plain(comparison.reference)}")
-    st.dataframe(
-        [difference_row(comparison, name) for name in others],
-        hide_index=True,
-        key="table_model_differences",
-        column_config={"Model": st.column_config.TextColumn(pinned=True)},
-        alt="One row per model: change of log loss before and after calibration, with intervals.",
-    )
+    column = comparison.columns[0]
+    st.markdown(f"### {column.label} minus that of {plain(comparison.reference)}")
+    head = [("Model", ""), ("Uncalibrated", ""), ("Calibrated", "")]
+    lines = [Line([(name,), *_changes(comparison, name, column)]) for name in others]
+    lines_table(f"rows_{len(lines)}_differences", f"Differences in {column.label}", head, lines)
     st.caption(COUNTED if counted else _pairing(comparison, others))
 
 
-def difference_row(comparison: ModelComparison, name: str) -> dict[str, str]:
-    """One model against the first, before and after calibration."""
-    at, column = level(comparison.settings.confidence_level), comparison.columns[0]
-    row = {"Model": name}
-    for method, when in ((BEFORE, "Uncalibrated"), (comparison.methods[-1], "Calibrated")):
+def _changes(comparison: ModelComparison, name: str, column: Column) -> Iterator[tuple[str, ...]]:
+    """The difference of one model from the first, before and after calibration."""
+    for method in (BEFORE, comparison.methods[-1]):
         change = comparison.models[name].differences.get(method, {}).get(column.key)
-        if change is not None:
-            row[f"{when}: change"] = signed(change.value, column.digits)
-            row[f"{at} CI ({when.lower()})"] = interval(change, column.digits, sign=True)
-            row[f"{when}: evidence"] = direction(change, column.better)
-    return row
+        yield () if change is None else change_lines(change, column.digits, column.better)
 
 
 def _pairing(comparison: ModelComparison, others: list[str]) -> str:

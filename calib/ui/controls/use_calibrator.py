@@ -64,7 +64,10 @@ def button(session: Session, model: Model) -> None:
     """Open the dialog, where a calibrator was fitted."""
     if not fitted(model.analysis):
         return
-    if st.button("Use this calibrator", key=state.key("use"), type="primary"):
+    advised = model.analysis.recommendation.method not in ("", "uncalibrated")
+    # Where none is recommended, the button is no advice.
+    label = f"Use {'this' if advised else 'a'} calibrator"
+    if st.button(label, key=state.key("use"), type="primary" if advised else "secondary"):
         _dialog(session, model)
 
 
@@ -77,7 +80,7 @@ def fitted(analysis: LiveAnalysis) -> Mapping[str, Calibrator | MatrixCalibrator
     return {key: maps[key] for key in keys}
 
 
-@st.dialog("Use this calibrator", width="large")
+@st.dialog("Use a calibrator", width="large")
 def _dialog(session: Session, model: Model) -> None:
     maps = fitted(model.analysis)
     advised = model.analysis.recommendation.method

@@ -102,6 +102,9 @@ PAGE = """
 [data-testid=stTab][data-selected=true] * { font-weight: 600; }
 div:has(> [data-testid=stMultiSelectTagsContainer]) { max-height: none; }
 [data-testid=stMultiSelectTagsContainer] { flex-wrap: wrap; }
+@media (max-width: 1160px) {
+    [data-testid=stMainBlockContainer] { padding-left: 1.5rem; padding-right: 1.5rem; }
+}
 @media (max-width: 640px) {
     [data-testid=stMainBlockContainer] { padding-left: 1rem; padding-right: 1rem; }
 }
@@ -123,6 +126,7 @@ TABLES = """
 @container (max-width: 400px) or (min-width: 600px) {
     .metric-table td:not(.text) { white-space: nowrap; }
 }
+[class*=st-key-lines_][class*=_models] .metric-table td { white-space: normal; }
 @media (max-width: 640px) {
     .metric-table :is(thead th:first-child, tbody th) {
         position: sticky; left: 0; background: light-dark(#FFFFFF, #14181D);

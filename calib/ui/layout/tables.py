@@ -15,8 +15,8 @@ from calib.analysis import Analysis, Column
 from calib.calibrators import CALIBRATORS
 from calib.core.estimate import Estimate
 from calib.curves.reliability import ReliabilityCurve
-from calib.text import interval, level, noise_floor, number, plain, signed
-from calib.ui.layout.words import calibrated, formula
+from calib.text import between, interval, level, noise_floor, number, plain, signed
+from calib.ui.layout.words import formula
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
 
@@ -39,10 +39,6 @@ BIN_COLUMNS = {
     "positive": "Positive",
     "mean_score": "Mean score",
     "observed": "Observed",
-    "low": "{} CI low",
-    "high": "{} CI high",
-    "band_low": "Band low",
-    "band_high": "Band high",
 }
 
 
@@ -53,18 +49,26 @@ def whole_numbers(label: str | None = None, **options: Any) -> Any:
 
 def bins(curve: ReliabilityCurve, key: str) -> None:
     """One row per bin, with exact numbers."""
-    at = level(curve.confidence_level)
     formats = {
         name: whole_numbers(label)
         if name in ("rows", "positive")
-        else st.column_config.NumberColumn(label.format(at), format="%.4f")
+        else st.column_config.NumberColumn(label, format="%.4f")
         for name, label in BIN_COLUMNS.items()
     }
     columns = {name: getattr(curve, name) for name in BIN_COLUMNS}
+    # Both ends in one column: ten columns are wider than a small screen.
+    ends = {
+        f"{level(curve.confidence_level)} CI": (curve.low, curve.high),
+        "Band": (curve.band_low, curve.band_high),
+    }
+    spans = {
+        name: [between(*each) for each in zip(*pair, strict=True)] for name, pair in ends.items()
+    }
     st.dataframe(
         # As Streamlit sends it: by way of pandas it takes 0.7 ms more at every move of the slider.
-        pa.table(columns | {"rows": curve.rows.astype(np.int64)}),
-        column_config=formats,
+        pa.table(columns | {"rows": curve.rows.astype(np.int64)} | spans),
+        column_config=formats
+        | {name: st.column_config.TextColumn(alignment="right") for name in ends},
         hide_index=True,
         key=state.key(key),
         alt="One row per bin: its bounds, rows, mean score, observed frequency, interval and band.",
@@ -253,17 +257,6 @@ def best_of(estimates: Mapping[str, Estimate], column: Column) -> set[str]:
     best = _PICK[column.better](known)
     found = {key for key, value in printed.items() if value == best}
     return set() if len(found) == len(estimates) else found
-
-
-def starred(estimates: Mapping[str, Estimate], column: Column) -> dict[str, str]:
-    """One column in words, with a star at the best value."""
-    best = best_of(estimates, column)
-    return {
-        key: number(one.value, column.digits)
-        + (" ★" if key in best else "")
-        + calibrated(one, column.digits)
-        for key, one in estimates.items()
-    }
 
 
 def direction(change: Estimate, better: str) -> str:

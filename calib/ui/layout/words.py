@@ -12,7 +12,7 @@ from calib.calibrators import CALIBRATORS
 from calib.core.estimate import Estimate
 from calib.core.origin import Origin
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
-from calib.text import SPECIAL, noise_floor, number, p_value, plain, plural
+from calib.text import MINUS, SPECIAL, number, p_value, plain, plural
 
 REFERENCE = re.compile(r"(arXiv:|doi:)(\S+?)(?=[,;.)]*(?:\s|$))")
 SITES: Mapping[str, str] = {"arXiv:": "https://arxiv.org/abs/", "doi:": "https://doi.org/"}
@@ -20,18 +20,8 @@ SITES: Mapping[str, str] = {"arXiv:": "https://arxiv.org/abs/", "doi:": "https:/
 MIN_DRAWN, MAX_BAND = 10, 0.9
 
 
-def calibrated(estimate: Estimate, digits: int = 4) -> str:
-    """The noise floor of a calibration error, for the text after its value, or "".
-
-    >>> calibrated(Estimate(0.2, noise_floor=0.148), 3), calibrated(Estimate(0.2))
-    (' (calibrated: 0.148)', '')
-    """
-    floor = noise_floor(estimate, digits)
-    return f" ({floor})" if floor else ""
-
-
 def on_average(estimate: Estimate, digits: int = 4) -> str:
-    """The same in a sentence.
+    """The noise floor of a calibration error, in a sentence.
 
     >>> on_average(Estimate(0.2, noise_floor=0.148), 3)
     'A calibrated model of this size shows 0.148 on average.'
@@ -90,9 +80,10 @@ def assumptions(keys: Sequence[str], *, matrix: bool = False) -> str:
 
 def formula(method: MethodResult) -> str:
     """A fitted calibrator in words and numbers, and its knots."""
-    sentence = plain(method.function.formula).replace("lambda =", "λ =").replace("epsilon =", "ε =")
-    # As everywhere on the pages: 1e-8.
+    sentence = method.function.formula.replace("lambda =", "λ =").replace("epsilon =", "ε =")
+    # As everywhere on the pages: 1e-8, and a minus sign, which no hyphen in a word is.
     sentence = re.sub(r"e-0(?=\d)", "e-", sentence)
+    sentence = plain(re.sub(r"(?<![\w])-(?=[\d.( ])", MINUS, sentence))
     n = len(method.function.knots)
     return sentence if n == 0 or "knots" in sentence else f"{sentence} ({plural(n, 'knot')})"
 
@@ -135,8 +126,8 @@ def undrawn(curve: ReliabilityCurve) -> str:
     if float(np.median(curve.band_high - curve.band_low)) < MAX_BAND:
         return ""
     return (
-        f"No diagram: with about {n // len(curve.rows)} rows per bin the dots of a calibrated "
-        "model could lie almost anywhere. Choose fewer bins."
+        f"No diagram: with about {plural(n // len(curve.rows), 'row')} per bin the dots of a "
+        "calibrated model could lie almost anywhere. Choose fewer bins."
     )
 
 

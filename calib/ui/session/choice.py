@@ -39,15 +39,15 @@ def flag() -> Values[bool]:
     return Values(lambda text: words.read(text) == "1", lambda on: "1" if on else "0")
 
 
-def whole(low: int, high: int, *, checked: bool = True) -> Values[int]:
-    """A whole number; `checked` is False where the settings check its range in their own words."""
+def whole(low: int, high: int) -> Values[int]:
+    """A whole number."""
 
     def read(text: str) -> int:
         try:
             value = int(text)
         except ValueError:
             raise ValueError("it must be a whole number") from None
-        return _within(value, low, high) if checked else value
+        return _within(value, low, high)
 
     return Values(read, bounds=(low, high))
 

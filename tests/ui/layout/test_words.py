@@ -4,8 +4,12 @@ import math
 
 import pytest
 
+from calib import analyze
 from calib.core.estimate import Estimate
+from calib.loading.examples import EXAMPLES
 from calib.text import JOINER, interval, number, percent, plain, signed
+from calib.ui.classes.class_table import SHOWN
+from calib.ui.layout.words import formula
 from calib.ui.session.choices import CHOICES
 
 
@@ -53,3 +57,20 @@ def test_small_shares_keep_their_digits(share, said):
 )
 def test_a_chip_says_its_setting(name, value, said):
     assert CHOICES[name].chip_text(value) == said
+
+
+def test_a_formula_has_the_minus_signs_and_powers_of_the_page():
+    analysis = analyze(EXAMPLES["naive_bayes"].load())
+    shown = {key: formula(method).replace("\\", "") for key, method in analysis.methods.items()}
+    assert shown["spline"].endswith("ε = 1e-8")
+    assert "exp(−(" in shown["platt"]
+    assert "-" not in shown["beta"]
+
+
+def test_cells_of_the_classes_are_written_as_everywhere():
+    assert SHOWN["bias"](-0.0146) == "−0.0146"
+    assert [SHOWN["p_adjusted"](p) for p in (7.7e-5, 0.0304, math.nan)] == [
+        "p < 0.001",
+        "p = 0.030",
+        "–",
+    ]

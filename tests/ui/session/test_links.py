@@ -73,7 +73,7 @@ def test_an_address_holds_only_what_differs():
 @pytest.mark.parametrize(
     ("named", "reason"),
     [
-        ({"bins": "1600"}, "2 <= n_bins <= 100"),
+        ({"bins": "1600"}, "between 2 and 100"),
         ({"bins": "many"}, "whole number"),
         ({"by": "kmeans"}, "quantile, uniform"),
         ({"band": "both"}, "per_bin, simultaneous"),
@@ -82,7 +82,7 @@ def test_an_address_holds_only_what_differs():
         ({"level": "0.5"}, "0.8, 0.9, 0.95, 0.99"),
         ({"m": "platt.magic"}, "platt"),
         ({"show": ""}, "uncalibrated"),
-        ({"folds": "1"}, "2 <= n_folds <= 20"),
+        ({"folds": "1"}, "between 2 and 20"),
         ({"seed": "-1"}, "between 0 and"),
         ({"seed": "99999999999"}, "between 0 and"),
         ({"at": "1.01"}, "between 0 and 1"),
