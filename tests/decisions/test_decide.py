@@ -7,6 +7,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from calib.analysis.decisions import Costs, decide
 from calib.calibrators import calibrator
+from calib.core.predictions import Predictions
+from calib.crossfit.fitting import cross_fit
+from calib.crossfit.settings import Settings
 from tests.expanded import expanded
 
 COSTS = Costs(false_positive=1.0, false_negative=4.0)
@@ -81,6 +84,16 @@ def test_hindsight_is_the_best_of_all_thresholds(held_out, costs):
     assert decision.hindsight_cost == pytest.approx(lowest)
     assert cost(decision.hindsight) == pytest.approx(lowest)
     assert decision.hindsight_cost <= decision.cost.value + 1e-12
+
+
+def test_scores_that_separate_weighted_rows_cost_nothing_in_hindsight():
+    for n in range(20, 60):
+        score = np.where(np.arange(n) < n // 3, 0.2, 0.7)
+        rows = Predictions.from_arrays(score > 0.5, score, np.full(n, 7.3))
+        held_out = cross_fit(rows, Settings(view="class:1", methods=()))
+        decision = decide(held_out, COSTS).methods["uncalibrated"]
+        assert 0.0 <= decision.hindsight_cost < 1e-12
+        assert decision.hindsight == 0.7
 
 
 @pytest.mark.parametrize("capacity", [0.01, 0.1, 1 / 3, 1.0])

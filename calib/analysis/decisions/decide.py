@@ -263,7 +263,7 @@ def _hindsight(cells: ScoreCells, costs: Costs) -> tuple[float, float]:
         return float("nan"), float("nan")
     spent = cost_from(cells, costs)
     # Of equally cheap thresholds: the one nearest to that of calibrated scores.
-    cheapest = np.flatnonzero(spent <= spent.min() * (1.0 + 1e-12))
+    cheapest = np.flatnonzero(spent <= spent.min() + 1e-12 * spent.max())
     scores = np.append(cells.score, np.inf)[cheapest]
     best = int(np.argmin(np.abs(np.minimum(scores, 2.0) - costs.threshold)))
     return float(scores[best]), float(spent[cheapest[best]])
@@ -275,4 +275,5 @@ def cost_from(cells: ScoreCells, costs: Costs) -> FloatArray:
     negative_below = cells.cumulative_weight - positive_below
     missed = costs.false_negative * positive_below
     false_alarms = costs.false_positive * (negative_below[-1] - negative_below)
-    return np.asarray((missed + false_alarms) / cells.total_weight)
+    # Sums of weights that cancel may end just below 0.
+    return np.maximum(missed + false_alarms, 0.0) / cells.total_weight
