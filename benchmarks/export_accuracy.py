@@ -24,8 +24,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from calib.calibrators import CALIBRATORS, multiclass_calibrator, score_methods
-from calib.exports import TARGETS, describe, engines
+from calib.exports import TARGETS, describe
 from calib.exports.document import ulps
+from calib.exports.targets import values
 from calib.numerics.transforms import sigmoid
 
 N, N_ROWS, N_CLASSES = 200_000, 20_000, 4
@@ -70,7 +71,7 @@ def largest(fitted: object, suffix: str, dialect: str | None, scores: Array) -> 
     """The largest distance of one form, in ulp."""
     made = describe(fitted)  # type: ignore[arg-type]
     everywhere = np.concatenate([made.scores, scores])
-    found = engines.values(made, TARGETS[suffix], dialect, everywhere)
+    found = values(made, TARGETS[suffix], dialect, everywhere)
     expected = made.predict(everywhere) if made.matrix else fitted.predict(everywhere)  # type: ignore[attr-defined]
     return int(ulps(expected, found).max())
 

@@ -141,8 +141,9 @@ class Calibrator(AnyCalibrator):
         raise self._without_map()
 
     def knots(self) -> FloatArray:
-        """Scores at which the function changes its formula. Empty if it has only one formula."""
-        return np.empty(0)
+        """Scores at which the function changes its formula: `knots_`, if the method has these."""
+        found: FloatArray = getattr(self, "knots_", np.empty(0))
+        return found
 
 
 class RowCalibrator(Calibrator):

@@ -95,10 +95,6 @@ class Isotonic(RowCalibrator):
             f"{self.n_blocks_} steps from {low:.3g} to {high:.3g}, with straight lines between them"
         )
 
-    def knots(self) -> FloatArray:
-        """First and last score of each block."""
-        return self.knots_
-
 
 def _shrink_ends(rate: FloatArray, weight: FloatArray) -> FloatArray:
     """Rates of the blocks, with the first and last shrunk from 0 and 1, still in order."""

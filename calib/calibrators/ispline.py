@@ -137,10 +137,6 @@ class ISpline(Calibrator):
         # Rounding may leave [0, 1], where the I-splines live.
         return np.clip(compact_logit(scores, self.epsilon_), 0.0, 1.0)
 
-    def knots(self) -> FloatArray:
-        """Inner knots, as scores."""
-        return self.knots_
-
     def formula(self) -> str:
         if self.constant_:
             rate = float(sigmoid(np.array(self.intercept_)))

@@ -18,7 +18,8 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
-from calib.calibrators import Calibrator, calibrator
+from calib.calibrators import Calibrator
+from calib.calibrators.registry import unfitted
 from calib.core.checks import check_scores
 from calib.numerics.arrays import FloatArray
 from calib.numerics.class_scores import divide_by_sum
@@ -227,7 +228,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _fit_class(
         self, scores: FloatArray, outcome: NDArray[np.bool_], weight: FloatArray | None
     ) -> Calibrator:
-        fitted = _unfitted(self.method)
+        fitted = unfitted(self.method)
         if weight is None:
             return fitted.fit(scores, outcome)
         used = weight > 0.0
@@ -318,7 +319,7 @@ class ScoreCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"One column of scores needs labels of two classes, got {len(self.classes_)}."
             )
-        self.calibrator_ = _unfitted(self.method).fit(_column(X), codes == 1, sample_weight)
+        self.calibrator_ = unfitted(self.method).fit(_column(X), codes == 1, sample_weight)
         return self
 
     def transform(self, X: ArrayLike) -> FloatArray:
@@ -335,10 +336,6 @@ class ScoreCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         """Most probable class of each row of X, shape (n,)."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
-
-
-def _unfitted(method: str | Calibrator) -> Calibrator:
-    return calibrator(method) if isinstance(method, str) else clone(method)
 
 
 def _response(estimator: Any) -> str:

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from calib.calibrators.base import Calibrator, MatrixCalibrator
 from calib.calibrators.forms import EachClass, Identity
-from calib.calibrators.registry import CALIBRATORS, calibrator
+from calib.calibrators.registry import CALIBRATORS, unfitted
 from calib.numerics.arrays import FloatArray, IntArray
 from calib.numerics.class_scores import divide_by_sum
 
@@ -62,10 +61,7 @@ class OneVsRest(MatrixCalibrator):
                 self.maps_.append(None)
                 continue
             column = np.ascontiguousarray(scores[:, k])
-            self.maps_.append(self._create().fit(column, label == k, weight, groups))
-
-    def _create(self) -> Calibrator:
-        return calibrator(self.method) if isinstance(self.method, str) else clone(self.method)
+            self.maps_.append(unfitted(self.method).fit(column, label == k, weight, groups))
 
     def _map(self, scores: FloatArray) -> FloatArray:
         calibrated = np.empty_like(scores)

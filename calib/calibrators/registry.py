@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
+from sklearn.base import clone
+
 from calib.calibrators.base import Calibrator, MatrixCalibrator
 from calib.core.registry import Registry
 
@@ -157,3 +159,8 @@ def calibrator(key: str, **parameters: Any) -> Calibrator:
             f"row. Use multiclass_calibrator({key!r}) for a matrix."
         )
     return method.create(**parameters)
+
+
+def unfitted(method: str | Calibrator) -> Calibrator:
+    """The calibrator of a key, or a copy of one that is given with its parameters."""
+    return calibrator(method) if isinstance(method, str) else clone(method)

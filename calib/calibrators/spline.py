@@ -130,9 +130,6 @@ class Spline(Calibrator):
         axis = Axis("compact_logit", self.epsilon_, 1.0 - self.epsilon_)
         return Piecewise(axis, self._spline.pieces(self.coefficients_), "sigmoid")
 
-    def knots(self) -> FloatArray:
-        return self.knots_
-
     def formula(self) -> str:
         if not len(self.lambdas_):
             rate = float(sigmoid(self.coefficients_)[0])

@@ -170,9 +170,6 @@ class SplineCalib(Calibrator):
         link: Link = "sigmoid" if self.loss == "log" else "none"
         return Piecewise(axis, self._spline.pieces(self._local), link)
 
-    def knots(self) -> FloatArray:
-        return self.knots_
-
     def formula(self) -> str:
         if not len(self.lambdas_):
             rate = float(self._map(self.knots_)[0])

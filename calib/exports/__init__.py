@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calib.calibrators import Calibrator, MatrixCalibrator
-from calib.exports import engines
 from calib.exports.codec import ExportError
 from calib.exports.describing import describe
 from calib.exports.document import ExportedCalibrator
@@ -27,7 +26,6 @@ __all__ = [
     "Offer",
     "Verified",
     "describe",
-    "engines",
     "export",
     "load_calibrator",
     "offer",

@@ -190,6 +190,20 @@ def engine_of(target: Target, choices: Choices) -> tuple[str, Runner | None]:
     )
 
 
+def values(
+    made: ExportedCalibrator, target: Target, dialect: str | None, scores: FloatArray
+) -> FloatArray:
+    """Calibrated probabilities as the engine of a form computes them.
+
+    The target is any but JSON. Raises ExportError if the engine is not here.
+    """
+    choices = choices_for(made, dialect, "scores", None)
+    engine, run = engine_of(target, choices)
+    if run is None:
+        raise ExportError(f"{engine} is not installed.")
+    return run(body_of(made, target, choices), scores)
+
+
 def _notes(made: ExportedCalibrator, choices: Choices, target: Target, run: Run) -> list[str]:
     """Notes for a reader of the file, one sentence per line."""
     notes = [f"{made.label} calibration, written by calib {made.versions.get('calib')}."]

@@ -169,7 +169,7 @@ def _logistic() -> Predictions:
 )
 def _digits() -> Predictions:
     pixels, digit = load_digits(return_X_y=True)
-    scores = _matrix(BernoulliNB(binarize=8), pixels, digit)
+    scores = _held_out(BernoulliNB(binarize=8), pixels, digit)
     names = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
     return Predictions.from_arrays(
         digit, scores, class_names=names, columns=_ink(pixels), name="digits"
@@ -281,24 +281,14 @@ def _ink(pixels: FloatArray) -> dict[str, NDArray[Any]]:
 def _held_out(
     model: ClassifierMixin,
     features: FloatArray,
-    outcome: NDArray[np.bool_],
-    method: str = "predict_proba",
-) -> FloatArray:
-    """Each row's score by a model that was not trained on the row."""
-    made = _matrix(model, features, outcome, method)
-    return made[:, 1] if made.ndim == 2 else made
-
-
-def _matrix(
-    model: ClassifierMixin,
-    features: FloatArray,
     outcome: NDArray[Any],
     method: str = "predict_proba",
 ) -> FloatArray:
-    """The same with all columns."""
+    """Each row's score, or its scores of many classes, by a model not trained on the row."""
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
     with single_thread():
-        return cross_val_predict(model, features, outcome, cv=folds, method=method)
+        made = cross_val_predict(model, features, outcome, cv=folds, method=method)
+    return made[:, 1] if made.shape[1:] == (2,) else made
 
 
 def _predictions(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import pandas as pd
 
 from calib.loading.options import TextFormat
-from calib.loading.problems import Guess, Problem, warning
+from calib.loading.problems import Guess, Problem, note, warning
 from calib.numerics.arrays import IntArray
 from calib.text import joined, quoted
 
@@ -81,6 +81,14 @@ def make_table(
         found.append(warning("duplicate-columns", sentence))
         guesses.append(Guess("", None, sentence))
     return Table(unique, name, first_row, tuple(found), guesses=tuple(guesses), commas=commas)
+
+
+def left_out_columns(names: Sequence[str], why: str) -> tuple[Problem, ...]:
+    """A note about columns that a table cannot hold."""
+    if not names:
+        return ()
+    shown = joined([quoted(name) for name in names[:3]], len(names))
+    return (note("left-out-columns", f"{shown} {why}, and were left out."),)
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

@@ -192,11 +192,6 @@ def _without_parts(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "parts": None}
 
 
-def _without_origin(data: dict[str, Any]) -> dict[str, Any]:
-    """2 to 3: reports did not yet contain how their file was read. It is then unknown."""
-    return data
-
-
 def _with_answers(data: dict[str, Any]) -> dict[str, Any]:
     """3 to 4: verdicts did not yet have an answer beside their kind."""
     answers = {"calibrated": "no evidence", "unknown": "inconclusive"}
@@ -206,11 +201,6 @@ def _with_answers(data: dict[str, Any]) -> dict[str, Any]:
     except (KeyError, TypeError):
         return data  # damaged: the reader reports the place
     return {**data, "analysis": {**data["analysis"], "verdict": {**verdict, "answer": answer}}}
-
-
-def _without_band(data: dict[str, Any]) -> dict[str, Any]:
-    """4 to 5: consistency bands were per bin, noise floors unknown, which are the defaults."""
-    return data
 
 
 def _without_rows(data: dict[str, Any]) -> dict[str, Any]:
@@ -229,12 +219,17 @@ def _without_evidence(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "evidence": None, "seal": None}
 
 
+def _unchanged(data: dict[str, Any]) -> dict[str, Any]:
+    """What is new has a default: 3, how the file was read; 5, the band and the noise floors."""
+    return data
+
+
 # A step that was released is never edited: a change is a new step.
 STEPS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     1: _without_parts,
-    2: _without_origin,
+    2: _unchanged,
     3: _with_answers,
-    4: _without_band,
+    4: _unchanged,
     5: _without_rows,
     6: _without_evidence,
 }

@@ -5,8 +5,9 @@ import pytest
 
 from calib.calibrators import CALIBRATORS, calibrator, score_methods
 from calib.calibrators.forms import ON_ARRAYS, within
-from calib.exports import TARGETS, describe, engines
+from calib.exports import TARGETS, describe
 from calib.exports.document import ulps
+from calib.exports.targets import values
 from tests.rare import common_first
 
 N = 8_000
@@ -23,7 +24,7 @@ def drawn_scores():
 
 def largest_ulp(fitted, form, dialect, scores, expected):
     target = next(target for target in TARGETS.values() if target.key == form)
-    found = engines.values(describe(fitted), target, dialect or None, scores)
+    found = values(describe(fitted), target, dialect or None, scores)
     return ulps(expected, found).max()
 
 

@@ -21,10 +21,10 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from calib.loading.name_patterns import NAMES_OF_CLASSES, OUTCOME_NAMES, SCORE_ARRAYS, plain_name
-from calib.loading.problems import InputError, Problem, note, refuse
+from calib.loading.problems import InputError, refuse
 from calib.loading.reading.budget import Budget
-from calib.loading.table import Table, make_table
-from calib.text import joined, quoted
+from calib.loading.table import Table, left_out_columns, make_table
+from calib.text import quoted
 
 # What the unpackers raise: damage, and members that are encrypted or packed in a rare way.
 DAMAGE = (
@@ -171,6 +171,8 @@ UNPACKERS: dict[bytes, tuple[str, Callable[[bytes, int], bytes]]] = {
 
 
 Arrays = Mapping[str, NDArray[Any]]
+# Why an array is left out.
+SHAPES = "of the NumPy archive do not have one value per row"
 # Of an array's header numpy reads 10,000 bytes at most.
 MAX_HEADER = 2**14
 LONG = re.compile(rb"(\d)L")
@@ -342,12 +344,4 @@ def _table(
         classes = class_names or range(native.shape[1] if native.ndim == 2 else 0)
         names += [f"{key}_{each}" for each in classes] if native.ndim == 2 else [key]
     together = pd.concat(frames, axis=1)
-    return make_table(together, names, name=name, notes=_note(left_out))
-
-
-def _note(left_out: Sequence[str]) -> tuple[Problem, ...]:
-    if not left_out:
-        return ()
-    shown = joined([quoted(key) for key in left_out[:3]], len(left_out))
-    sentence = f"{shown} of the NumPy archive do not have one value per row, and were left out."
-    return (note("left-out-columns", sentence),)
+    return make_table(together, names, name=name, notes=left_out_columns(left_out, SHAPES))

@@ -12,11 +12,10 @@ import pyarrow.parquet as pq
 
 from calib.core.aggregate_file import METADATA_KEY
 from calib.loading.columns import has_commas
-from calib.loading.problems import InputError, Problem, note, refuse
+from calib.loading.problems import InputError, refuse
 from calib.loading.reading.budget import Budget
-from calib.loading.table import Table, make_table
+from calib.loading.table import Table, left_out_columns, make_table
 from calib.numerics.arrays import FloatArray
-from calib.text import joined, quoted
 
 PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 # Number of cells in which decimal commas are searched, if the comma is not the delimiter.
@@ -181,7 +180,8 @@ def from_arrow(table: pa.Table, left_out: list[str] | None = None, *, name: str)
             "damaged", "The columns of the file cannot be converted. Save it as CSV."
         ) from None
     commas = has_commas(frame, LOOK_ROWS)
-    return make_table(frame, table.column_names, name=name, notes=_note(left_out), commas=commas)
+    notes = left_out_columns(left_out, "hold lists or bytes, not single values")
+    return make_table(frame, table.column_names, name=name, notes=notes, commas=commas)
 
 
 def _to_frame(table: pa.Table) -> pd.DataFrame:
@@ -206,11 +206,3 @@ def _is_plain(kind: pa.DataType) -> bool:
         return _is_plain(kind.value_type)
     binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
     return not (pa.types.is_nested(kind) or binary or isinstance(kind, pa.BaseExtensionType))
-
-
-def _note(left_out: list[str]) -> tuple[Problem, ...]:
-    if not left_out:
-        return ()
-    shown = joined([quoted(name) for name in left_out[:3]], len(left_out))
-    sentence = f"{shown} hold lists or bytes, not single values, and were left out."
-    return (note("left-out-columns", sentence),)
