@@ -137,12 +137,14 @@ class Counter:
     def count(self) -> Pieces:
         """Ask for all that was named, part by part."""
         mapping = self.mapping
-        own = {name: _Query.of(self, i, name) for i, name in enumerate(mapping.slices)}
+        places = [f"calib_by_{i}" for i in range(len(mapping.slices))]
+        distinct = n_distinct(self.found.rows, *places, among=PROBED) if places else []
+        own = {name: _Query.of(self, i, name, distinct[i]) for i, name in enumerate(mapping.slices)}
         queries = own | {
             crossed_name(pair): replace(own[pair[0]], other=own[pair[1]]) for pair in self.pairs
         }
         if mapping.time:
-            queries[mapping.time] = _Query.of(self, len(own), mapping.time)
+            queries[mapping.time] = _Query(self, len(own), mapping.time)
         asked = list(queries.values()) or [_Query(self, None, None)]
         answers = self._asked(asked, 0.2, 0.8)
         # Cells add up without rounding: all rows need no query where a column has been counted.
@@ -272,13 +274,10 @@ class _Query:
     other: _Query | None = None
 
     @classmethod
-    def of(cls, counter: Counter, number: int, column: str) -> _Query:
-        """By a column; its first rows tell whether it must be cut before it is counted."""
+    def of(cls, counter: Counter, number: int, column: str, distinct: int) -> _Query:
+        """By a column, which is cut if its first rows have too many distinct values."""
         rows, name = counter.found.rows, f"calib_by_{number}"
         query = cls(counter, number, column)
-        if column == counter.mapping.time:
-            return query
-        distinct = n_distinct(rows, name, PROBED)
         if distinct <= MAX_VALUES:
             return query
         if not rows.collect_schema()[name].is_numeric():

@@ -22,12 +22,14 @@ from calib.loading.guessing.roles import is_plain_pair, telling_labels
 from calib.loading.loader import with_arguments
 from calib.loading.options import ColumnMapping
 from calib.loading.problems import InputError, Problem, error, refuse
+from calib.numerics.cell_table import MAX_SCORES
 from calib.scanning.expressions import SCORE, WEIGHT, probability
 from calib.scanning.hashing import hashed
 from calib.text import joined, plural, quoted, significant
 
-# Distinct values are counted among so many rows first.
-PROBED = 1_000_000
+# Distinct values are counted among so many rows first. Where nearly every score is another one,
+# these are more than can be cells of one score.
+PROBED = 2 * MAX_SCORES
 MAX_CLUSTERS = 1000
 # What is wrong with a cell -> code of the problem.
 CODES = {
@@ -141,7 +143,7 @@ def few_clusters(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     Intervals from random groups of groups are as valid (Wolter 2007,
     doi:10.1007/978-0-387-35099-8, chapter 2).
     """
-    if all(n_distinct(rows, GROUP, among) <= MAX_CLUSTERS for among in (PROBED, None)):
+    if all(n_distinct(rows, GROUP, among=n)[0] <= MAX_CLUSTERS for n in (PROBED, None)):
         return rows
     digits = hashed(rows.with_columns(nw.col(GROUP).cast(nw.String)), GROUP)
     half = digits.with_columns(
@@ -236,7 +238,7 @@ def named_columns(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> dict[str, 
 
 def check_outcomes(rows: nw.LazyFrame[Any], mapping: ColumnMapping) -> None:
     """Refuse an outcome with too many values for a label, and a source without rows."""
-    distinct = n_distinct(rows, OUTCOME, PROBED)
+    [distinct] = n_distinct(rows, OUTCOME, among=PROBED)
     if distinct > 2 * max(MAX_LABELS, len(mapping.score_columns)):
         raise refuse(
             "many-labels",
@@ -319,12 +321,17 @@ def first(rows: nw.LazyFrame[Any]) -> dict[str, Any]:
     return found
 
 
-def n_distinct(rows: nw.LazyFrame[Any], column: str, among: int | None = None) -> int:
-    """Distinct values of a column, missing ones counted as one, among the first rows or all."""
-    some = rows.select(column)
+def n_distinct(rows: nw.LazyFrame[Any], *columns: str, among: int | None = None) -> list[int]:
+    """Distinct values of columns, missing ones counted as one, among the first rows or all."""
+    some = rows.select(*columns)
     some = some if among is None else some.head(among)
-    # Not n_unique: what Ibis makes of it, PostgreSQL refuses.
-    return int(first(some.unique().select(nw.len().alias("values")))["values"])
+    # One query, whose planning and first rows cost more than the counting. Not through Ibis, whose
+    # n_unique PostgreSQL refuses, and not of one column, which Spark then takes longer for.
+    if len(columns) > 1 and not rows.implementation.is_ibis():
+        found = first(some.select(nw.col(name).n_unique() for name in columns))
+        return [int(found[name]) for name in columns]
+    each = (some.select(name).unique().select(nw.len().alias("values")) for name in columns)
+    return [int(first(one)["values"]) for one in each]
 
 
 def whether(test: nw.Expr) -> nw.Expr:
@@ -511,6 +518,6 @@ def few_scores(rows: nw.LazyFrame[Any], max_scores: int, total: int) -> bool:
     """Whether there are at most this many distinct scores. Often the first rows are sufficient."""
     sizes = (PROBED, total) if total > PROBED else (total,)
     for size in sizes:
-        if n_distinct(rows, SCORE, size if size < total else None) > max_scores:
+        if n_distinct(rows, SCORE, among=size if size < total else None)[0] > max_scores:
             return False
     return True
