@@ -34,6 +34,9 @@ if upload.counted:
     st.markdown("### What was counted")
     st.markdown(COUNTED if upload.source is None else OF_SOURCE)
     sources.refresh(session)
+elif upload.source is not None:
+    st.markdown("### The sample")
+    sources.refresh(session)
 else:
     st.markdown("### What the columns mean")
     mapping.columns(mapping.Mapped.of(session, mapping.UPLOAD))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -11,6 +11,7 @@ import pandas as pd
 
 from calib.core.origin import Origin
 from calib.core.predictions import Predictions
+from calib.core.progress import Progress
 from calib.loading import load
 from calib.loading.options import ColumnMapping, Transform
 from calib.loading.problems import refuse
@@ -18,9 +19,12 @@ from calib.scanning.describing import check_columns, collected, first
 from calib.scanning.expressions import SCORE, probability
 from calib.scanning.hashing import hashed
 from calib.scanning.sources import opened
+from calib.scanning.watching import Steps, watched
 from calib.text import quoted
 
 TEXT = "calib_text"
+# Rows of a sample: the fewest, those drawn by default, and the most.
+LEAST, USUAL, MOST = 100, 200_000, 1_000_000
 # Of 8 hexadecimal digits.
 HASHES = 2**32
 
@@ -84,7 +88,7 @@ def rows_between(
 def scan_sample(
     source: Any,
     *,
-    n: int = 200_000,
+    n: int = USUAL,
     seed: int = 0,
     key: str | None = None,
     table: str | None = None,
@@ -120,10 +124,8 @@ def scan_sample(
     Raises
     ------
     InputError
-        If `key` is not a column, too many rows are equal for a random sample, or `calib.load`
-        refuses the rows.
-    ValueError
-        If `n` is out of its range.
+        If `n` is out of its range, `key` is not a column, too many rows are equal for a random
+        sample, or `calib.load` refuses the rows.
 
     Examples
     --------
@@ -132,15 +134,60 @@ def scan_sample(
     >>> len(drawn), drawn.remarks[0]
     (100, 'These are 100 of 1,000 rows, drawn at random (seed 0). All numbers are of this sample.')
     """
-    if not 100 <= n <= 1_000_000:
-        raise ValueError(f"n must be from 100 to 1,000,000, got {n}.")
-    with opened(source, table) as (rows, called, _):
-        total = int(first(rows.select(nw.len().alias("rows")))["rows"])
-        frame = _drawn(rows, n, total, seed, key) if total > n else collected(rows).to_pandas()
-    made = load(frame, **{"name": called, **columns})
-    if total <= n:
-        return made
-    return replace(made, origin=replace(made.origin or Origin(), sampled_of=total, seed=seed))
+    drawn = sampled_rows(source, n, seed=seed, key=key, table=table)
+    return drawn.told(load(drawn.frame, **{"name": drawn.name, **columns}))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Rows that were drawn, with all their columns.
+
+    Attributes
+    ----------
+    frame : DataFrame
+    name : str
+        Name of the source.
+    total : int
+        Rows of the source.
+    seed : int
+    """
+
+    frame: pd.DataFrame
+    name: str
+    total: int
+    seed: int
+
+    def told(self, made: Predictions) -> Predictions:
+        """Predictions of these rows, whose remarks say that they are a sample."""
+        if len(self.frame) == self.total:
+            return made
+        origin = replace(made.origin or Origin(), sampled_of=self.total, seed=self.seed)
+        return replace(made, origin=origin)
+
+
+def sampled_rows(
+    source: Any,
+    n: int,
+    *,
+    seed: int = 0,
+    key: str | None = None,
+    table: str | None = None,
+    progress: Progress | None = None,
+) -> Sample:
+    """Draw rows; the arguments are those of `scan_sample` and `scan`."""
+    if not LEAST <= n <= MOST:
+        raise refuse("sample", f"n must be from {LEAST:,} to {MOST:,}, got {n:,}.")
+    steps = Steps()
+    with opened(source, table) as (rows, called, engine):
+
+        def work() -> Sample:
+            steps(0.0, 0.2, "Counting the rows")
+            total = int(first(rows.select(nw.len().alias("rows")))["rows"])
+            steps(0.2, 1.0, "Drawing the sample")
+            frame = _drawn(rows, n, total, seed, key) if total > n else collected(rows).to_pandas()
+            return Sample(frame, called, total, seed)
+
+        return watched(work, engine, steps, progress, None)
 
 
 def _drawn(rows: nw.LazyFrame[Any], n: int, total: int, seed: int, key: str | None) -> pd.DataFrame:

@@ -92,11 +92,11 @@ def test_the_count_of_a_link_is_cancelled_until_it_is_asked_for(
     page = context.new_page()
     page.goto(f"/?v=1&query={quote(json.dumps(query))}")
     page.get_by_role("button", name="Cancel").click(timeout=60_000)
-    expect(page.get_by_text("The rows were not counted")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("This was cancelled")).to_be_visible(timeout=30_000)
     settle(page)
     # Another page does not begin it again.
     page.get_by_role("link", name="Reliability").click()
-    expect(page.get_by_text("The rows were not counted")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("This was cancelled")).to_be_visible(timeout=30_000)
     page.get_by_role("button", name="Count the rows again").click()
     expect(page.get_by_text("15 bins with rows").first).to_be_visible(timeout=300_000)
     context.close()

@@ -207,6 +207,117 @@ def test_several_models_are_compared(tmp_path, by):
     assert app.selectbox(key="connect_outcome").value == "y"
 
 
+def test_two_slice_columns_that_were_counted_together_are_crossed(tmp_path):
+    frame = rows(2000).assign(plan=["basic", "pro"] * 1000)
+    app = offered(tmp_path, frame)
+    app.multiselect(key="connect_slices").set_value(["site"]).run()
+    assert not [each for each in app.multiselect if each.key == "connect_pairs"]
+    app.multiselect(key="connect_slices").set_value(["site", "plan"]).run()
+    app.multiselect(key="connect_pairs").set_value([("site", "plan")]).run()
+    button(app, "connect_scan").click().run()
+    assert not app.exception
+    assert not app.error
+    (counted,) = app.session_state["calib"].upload.models.values()
+    assert counted.crossings == (("site", "plan"),)
+    link = link_of(go(app, ""))
+    assert json.loads(link["query"])["pairs"] == [["site", "plan"]]
+    app = opened(tmp_path / "scores", link)
+    assert "Nothing changed" in app.info[0].value
+    go(app, "slices")
+    app.selectbox(key="slice_by").set_value("site").run()
+    app.selectbox(key="cross").set_value("plan").run()
+    assert not app.error
+    app.selectbox(key="cross").set_value("").run()
+    assert "Slices to cross" not in said(app)
+    # A pair goes with its columns.
+    app = offered(tmp_path, frame)
+    app.multiselect(key="connect_slices").set_value(["site", "plan"]).run()
+    app.multiselect(key="connect_pairs").set_value([("site", "plan")]).run()
+    app.multiselect(key="connect_slices").set_value(["site"]).run()
+    assert app.session_state["calib"].draft.connected.pairs == ()
+    app.multiselect(key="connect_slices").set_value(["site", "plan"]).run()
+    button(app, "connect_scan").click().run()
+    assert "Slices to cross" in said(go(app, "slices"))
+
+
+def test_a_sample_is_analysed_as_rows(tmp_path):
+    frame = of_classes()
+    app = offered(tmp_path, frame)
+    app.segmented_control(key="connect_rows").set_value("Draw a sample").run()
+    assert app.number_input(key="connect_sample").value == 200_000
+    app.number_input(key="connect_sample").set_value(500).run()
+    assert button(app, "connect_scan").label == "Analyse the sample"
+    assert not [each for each in app.selectbox if each.key == "connect_view"]
+    button(app, "connect_scan").click().run()
+    assert not app.exception
+    assert not app.error
+    given = {"outcome": "y", "score": ["p_ant", "p_bee", "p_cow"]}
+    expected = calib.scan_sample(tmp_path / "scores", n=500, **given)
+    (drawn,) = app.session_state["calib"].upload.models.values()
+    assert drawn.is_matrix
+    assert drawn.fingerprint == expected.fingerprint
+    assert drawn.remarks[0] == expected.remarks[0]
+    assert expected.remarks[0] in said(app)
+    go(app, "")
+    assert "(a sample of its rows)" in said(app)
+    assert plain(expected.remarks[0]) in said(app)
+    assert not go(app, "compare").error
+    assert not go(app, "classes").error
+    link = link_of(go(app, ""))
+    assert json.loads(link["query"])["sample"] == 500
+    again = opened(tmp_path / "scores", link)
+    assert not again.exception
+    assert "the sample is the same" in again.info[0].value
+
+
+def test_a_sample_of_equal_rows_is_drawn_by_their_id(tmp_path):
+    frame = pd.DataFrame({"y": [0, 1] * 1000, "p": [0.25, 0.75] * 1000, "row": range(2000)})
+    app = offered(tmp_path, frame)
+    app.segmented_control(key="connect_rows").set_value("Draw a sample").run()
+    app.number_input(key="connect_sample").set_value(200).run()
+    app.selectbox(key="connect_row_id").set_value("row").run()
+    button(app, "connect_scan").click().run()
+    assert not app.error
+    (drawn,) = app.session_state["calib"].upload.models.values()
+    own = calib.scan_sample(frame, n=200, key="row", outcome="y", score="p")
+    assert drawn.fingerprint == own.fingerprint
+    app.number_input(key="connect_sample").set_value(2000).run()
+    button(app, "connect_scan").click().run()
+    assert "these are all of them" in said(app)
+
+
+def test_what_is_wrong_with_a_sample_is_told_with_its_repair(tmp_path):
+    app = offered(tmp_path, rows(600).assign(p=lambda frame: 100 * frame["p"]))
+    app.segmented_control(key="connect_rows").set_value("Draw a sample").run()
+    app.selectbox(key="connect_transform").set_value("none").run()
+    button(app, "connect_scan").click().run()
+    assert "percent" in app.error[0].value.lower()
+    button(app, "connect_repair_percent_0_0").click().run()
+    button(app, "connect_scan").click().run()
+    assert not app.error
+    assert app.session_state["calib"].upload.models
+
+
+def test_several_models_of_a_sample_are_compared_row_by_row(tmp_path):
+    app = offered(tmp_path, of_models())
+    app.segmented_control(key="connect_rows").set_value("Draw a sample").run()
+    app.number_input(key="connect_sample").set_value(300).run()
+    button(app, "connect_scan").click().run()
+    assert not app.error
+    upload = app.session_state["calib"].upload
+    assert {name: len(each) for name, each in upload.models.items()} == {"p_old": 300, "p_new": 300}
+    assert "Counts do not pair rows" not in said(go(app, "compare"))
+
+
+def test_a_sample_that_would_not_fit_in_memory_is_refused(folder):
+    source = Connection("team", "files", str(folder))
+    mapping = ColumnMapping(outcome="y", score="p")
+    columns = tuple(map(str, range(1000)))
+    wide = Connected(source, "march.parquet", mapping, sample=1_000_000, columns=columns)
+    with pytest.raises(InputError, match="Draw at most 200,000 rows"):
+        wide.drawn()
+
+
 def test_one_class_column_is_refused_as_for_files(tmp_path):
     app = offered(tmp_path, of_classes())
     app.text_input(key="connect_classes").set_value("p_ant").run()
@@ -335,6 +446,11 @@ def test_a_link_to_columns_that_are_gone_says_so(folder):
         '{"source":"team","table":"march.parquet","outcome":"y","score":"p","view":"class:9"}',
         '{"source":"team","table":"march.parquet","outcome":"y","score":["p","site"],"view":"/etc"}',
         '{"source":"team","table":"march.parquet","outcome":"y","models":["../p"]}',
+        '{"source":"team","table":"../secret.parquet","outcome":"y","score":"p","sample":500}',
+        '{"source":"team","table":"march.parquet","outcome":"y","score":"p","sample":5000000}',
+        '{"source":"team","table":"march.parquet","outcome":"y","score":"p","pairs":[["x","y"]]}',
+        '{"source":"team","table":"april.parquet","outcome":"y","score":"p","sample":500,'
+        '"row_id":"../x"}',
         '{"source":"team","table":"march.parquet","outcome":"y","classes":"* … /etc"}',
     ],
 )
@@ -359,6 +475,12 @@ def test_a_hostile_link_opens_nothing_else(query, folder, tmp_path):
         {"query": '{"source":"team","transform":"![x](http://evil)"}'},
         {"query": '{"source":"team","table":["a"]}'},
         {"query": '{"source":"team","slices":"a"}'},
+        {"query": '{"source":"team","pairs":["ab"]}'},
+        {"query": '{"source":"team","pairs":[["a"]]}'},
+        {"query": '{"source":"team","pairs":[["a",1]]}'},
+        {"query": '{"source":"team","sample":"all"}'},
+        {"query": '{"source":"team","sample":true}'},
+        {"query": '{"source":"team","sample":-5}'},
         {"query": '{"source":"team","swap":"yes"}'},
         {"query": '{"source":"' + "x" * 10_000 + '"}'},
         {"seen": "yesterday"},

@@ -23,11 +23,11 @@ from calib.ui.session.turns import HEAVY
 from calib.ui.session.upload import Connected, Upload
 
 Repair = Callable[[Session, Connected], None]
-CANCELLED = "The rows were not counted: this was cancelled."
+CANCELLED = "This was cancelled. Nothing was counted or drawn."
 
 
 def analyse(session: Session, connected: Connected) -> None:
-    """Count all rows and show them."""
+    """Count all rows or draw a sample, and show the result."""
     upload = _counted(session, connected)
     session.reset(MODELS)
     session.receive(upload)
@@ -112,7 +112,8 @@ def reopen(session: Session) -> None:
             st.button("Count the rows again", key="recount", on_click=_again, type="primary")
             uploaders.example_instead()
         return
-    st.markdown("The source counts all rows again.")
+    again = "draws the sample" if connected.sample else "counts all rows"
+    st.markdown(f"The source {again} again.")
     upload = _counted(session, connected)
     session.take(upload)
     session.changed_since = _changes(session, before, upload)
@@ -165,7 +166,8 @@ def _changes(session: Session, before: Source, upload: Upload) -> str:
     rows = upload.models[model]
     known = [each.fingerprint[:FINGERPRINT_SHOWN] for each in (upload, rows)]
     if before.fingerprint in known:
-        return f"Nothing changed{f' since {day}' if day else ''}: the source has the same counts."
+        same = "sample is" if upload.source.sample else "counts are"
+        return f"Nothing changed{f' since {day}' if day else ''}: the {same} the same."
     session.adapt_to_data(rows)
     now = Seen.of(upload.day, _analysed(session, rows))
     days = f"Counted on {day}, and again on {upload.day}. " if day else ""
@@ -175,7 +177,7 @@ def _changes(session: Session, before: Source, upload: Upload) -> str:
 
 def _told(before: Seen, now: Seen) -> Iterator[str]:
     if before.n_rows is None or now.n_rows is None:
-        yield "The source has other counts now."
+        yield "The source has other rows now."
         return
     yield f"Rows: {before.n_rows:,} before, {now.n_rows:,} now."
     yield f"Base rate: {percent(before.base_rate)} before, {percent(now.base_rate)} now."

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import combinations
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from calib.core.strata import crossed_name
 from calib.loading import InputError
 from calib.scanning.connections import Connection
+from calib.scanning.fetching import LEAST, MOST, USUAL
 from calib.text import plain
 from calib.ui.controls import sources
 from calib.ui.controls.widgets import show_value
@@ -18,19 +23,33 @@ from calib.ui.session.session import Session
 from calib.ui.session.sources import named
 from calib.ui.session.upload import Connected, Draft
 
+COUNT, DRAW = "Count all rows", "Draw a sample"
+ROWS_HELP = (
+    "Count all rows: the source counts them, and no row leaves it for the analysis. Draw a sample: "
+    "rows drawn at random are read into this app, and all results are of the sample. Calibrators "
+    "of all classes together need rows."
+)
+ID_HELP = (
+    "A column whose values tell rows apart. Rows are drawn by it. Without one they are drawn by "
+    "all columns, which fails if many rows are equal."
+)
+PAIRS_HELP = "Each pair is also counted together, so that the Slices page can cross it."
 VIEW_HELP = (
-    "A source counts one view. Calibrators of all classes together need rows: upload a sample. "
+    "A source counts one view. Calibrators of all classes together need rows: draw a sample. "
     "Classes are named here by their score columns."
 )
 
 
 def show(session: Session) -> None:
-    """Choose a source and a table, map its columns, and analyse all its rows."""
+    """Choose a source and a table, map its columns, and analyse its rows or some of them."""
     found = named()
     if not found.sources and not found.problems:
         return
     st.markdown("### Connect")
-    st.caption("The rows stay in the source. It counts them, and this app gets only the counts.")
+    st.caption(
+        "The source counts the rows, and this app gets only the counts. If you draw a sample, this "
+        "app gets its rows."
+    )
     for problem in found.problems:
         st.warning(plain(problem))
     try:
@@ -42,10 +61,10 @@ def show(session: Session) -> None:
         return
     mapped = mapping.Mapped.of(session, mapping.SOURCE)
     mapping.columns(mapped)
-    if mapping.kind_of(mapped.mapping) == mapping.BY_CLASS:
-        _view(draft)
+    _rows(draft)
     sources.refused(session, draft.connected, _repaired)
-    if st.button("Analyse all rows", key="connect_scan", type="primary"):
+    label = "Analyse the sample" if draft.connected.sample else "Analyse all rows"
+    if st.button(label, key="connect_scan", type="primary"):
         sources.analyse(session, draft.connected)
     with st.expander("First rows"):
         st.dataframe(draft.first.frame.head(8), hide_index=True)
@@ -76,8 +95,59 @@ def _chosen(session: Session, known: Mapping[str, Connection]) -> Draft | None:
     return session.draft
 
 
-def _view(draft: Draft) -> None:
-    columns, connected = draft.connected.mapping.score_columns, draft.connected
+def _rows(draft: Draft) -> None:
+    """Whether all rows are counted or some are drawn, and how."""
+    connected = draft.connected
+    first, second, third = st.columns(3, gap="medium")
+    with first:
+        show_value("connect_rows", DRAW if connected.sample else COUNT)
+        st.segmented_control(
+            "Rows",
+            (COUNT, DRAW),
+            required=True,
+            key="connect_rows",
+            on_change=_change_rows,
+            help=ROWS_HELP,
+        )
+    if connected.sample:
+        _sample(connected, second, third)
+        return
+    places = iter((second, third))
+    if mapping.kind_of(connected.mapping) == mapping.BY_CLASS:
+        with next(places):
+            _view(connected)
+    if len(connected.mapping.slices) > 1:
+        with next(places):
+            _pairs(connected)
+
+
+def _sample(connected: Connected, left: DeltaGenerator, right: DeltaGenerator) -> None:
+    with left:
+        show_value("connect_sample", connected.sample)
+        st.number_input(
+            "Rows of the sample",
+            LEAST,
+            MOST,
+            step=10_000,
+            key="connect_sample",
+            on_change=_change,
+            args=("sample",),
+        )
+    with right:
+        show_value("connect_row_id", connected.row_id)
+        st.selectbox(
+            "Row ID",
+            ["", *connected.columns],
+            format_func=lambda name: name or mapping.NONE,
+            key="connect_row_id",
+            on_change=_change,
+            args=("row_id",),
+            help=ID_HELP,
+        )
+
+
+def _view(connected: Connected) -> None:
+    columns = connected.mapping.score_columns
     words = {"top:1": "Top-1: is the predicted class correct?"}
     words |= {f"class:{k}": f"Class {name}" for k, name in enumerate(columns)}
     show_value("connect_view", connected.view or "top:1")
@@ -86,16 +156,39 @@ def _view(draft: Draft) -> None:
         list(words),
         format_func=words.__getitem__,
         key="connect_view",
-        on_change=_change_view,
+        on_change=_change,
+        args=("view",),
         help=VIEW_HELP,
     )
 
 
-def _change_view() -> None:
+def _pairs(connected: Connected) -> None:
+    show_value("connect_pairs", list(connected.pairs))
+    st.multiselect(
+        "Slices to cross",
+        list(combinations(connected.mapping.slices, 2)),
+        format_func=crossed_name,
+        key="connect_pairs",
+        on_change=_change,
+        args=("pairs",),
+        placeholder=mapping.NONE,
+        help=PAIRS_HELP,
+    )
+
+
+def _change_rows() -> None:
+    _put(sample=USUAL if st.session_state["connect_rows"] == DRAW else 0)
+
+
+def _change(name: str) -> None:
+    chosen = st.session_state[f"connect_{name}"]
+    _put(**{name: tuple(chosen) if isinstance(chosen, list) else chosen})
+
+
+def _put(**changed: Any) -> None:
     session = state.current()
     if session.draft is not None:
-        view = st.session_state["connect_view"]
-        connected = replace(session.draft.connected, view=view)
+        connected = replace(session.draft.connected, **changed)
         session.draft = replace(session.draft, connected=connected)
 
 

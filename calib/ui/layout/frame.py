@@ -26,7 +26,7 @@ from calib.ui.session.pages import PAGES, WITHOUT_DATA
 from calib.ui.session.session import Pending, Session
 
 ICON = "⚖️"
-COUNTED = " (counts without rows)"
+COUNTED, SAMPLE = " (counts without rows)", " (a sample of its rows)"
 log = logging.getLogger(__name__)
 
 
@@ -209,7 +209,8 @@ def _data(session: Session) -> None:
             st.caption(f"Example: **{EXAMPLES[session.example].title}**")
         return
     if session.upload.source is not None:
-        st.caption(f"Source: **{plain(session.upload.source.label)}**{COUNTED}")
+        what = SAMPLE if session.upload.source.sample else COUNTED
+        st.caption(f"Source: **{plain(session.upload.source.label)}**{what}")
         return
     test = session.upload.test_table
     tested = f", tested on **{plain(test.name)}**" if test else ""

@@ -32,6 +32,9 @@ FEW_CLASSES = 12
 WRONG = "it must be what this app writes for a connected source"
 OPTIONS = {each.name: each.default for each in fields(ColumnMapping) if each.compare}
 LISTS_TOO = ("score", "positive")
+# What a query has besides the mapping: texts, and what a connected table has by the same name.
+TEXTS = ("source", "table", "view", "classes", "row_id")
+SHARED = ("view", "pairs", "sample", "row_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,9 @@ class Query:
     mapping: ColumnMapping
     view: str = ""
     classes: str = ""  # the score columns as ranges, if there are many
+    pairs: tuple[tuple[str, str], ...] = ()  # slice columns that are also counted together
+    sample: int = 0  # rows that are drawn, or 0 if all are counted
+    row_id: str = ""  # the column that tells rows apart
 
     @classmethod
     def of(cls, connected: Connected | None) -> Query | None:
@@ -84,7 +90,13 @@ class Query:
                 mapping = replace(mapping, score=None)
             else:
                 classes = ""
-        made = cls(connected.source.name, connected.table, mapping, connected.view, classes)
+        made = cls(
+            connected.source.name,
+            connected.table,
+            mapping,
+            classes=classes,
+            **{name: getattr(connected, name) for name in SHARED},
+        )
         return made if len(made.written()) <= MAX_TEXT else None
 
     def written(self) -> str:
@@ -96,8 +108,8 @@ class Query:
         >>> Query.read(query.written()) == query
         True
         """
-        own = {name: getattr(self, name) for name in ("source", "table", "view", "classes")}
-        known = {name: text for name, text in own.items() if text}
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        known = {name: value for name, value in own.items() if value and name != "mapping"}
         named = {**known, **self.mapping.changed()}
         return json.dumps(named, ensure_ascii=False, separators=(",", ":"))
 
@@ -110,9 +122,10 @@ class Query:
             raise ValueError(WRONG) from None
         if not isinstance(data, dict):
             raise ValueError(WRONG)
-        own = {name: data.pop(name, "") for name in ("source", "table", "view", "classes")}
+        own = {name: data.pop(name, "") for name in TEXTS}
         if not all(isinstance(each, str) for each in own.values()) or not own["source"]:
             raise ValueError(WRONG)
+        own |= {"pairs": _pairs(data.pop("pairs", [])), "sample": _size(data.pop("sample", 0))}
         named = {name: _value(name, value) for name, value in data.items()}
         try:
             return cls(**own, mapping=ColumnMapping(**named))
@@ -140,7 +153,22 @@ class Query:
         mapping = self.mapping
         if self.classes:
             mapping = replace(mapping, score=column_ranges.read(self.classes, columns))
-        return Connected(source, self.table, mapping, self.view, columns)
+        own = {name: getattr(self, name) for name in SHARED}
+        return Connected(source, self.table, mapping, columns=columns, **own)
+
+
+def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
+    if isinstance(value, list) and all(isinstance(pair, list) for pair in value):
+        pairs = tuple(map(tuple, value))
+        if all(len(pair) == 2 and all(isinstance(each, str) for each in pair) for pair in pairs):
+            return pairs
+    raise ValueError(WRONG)
+
+
+def _size(value: Any) -> int:
+    if type(value) is int and value >= 0:
+        return value
+    raise ValueError(WRONG)
 
 
 def _value(name: str, value: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from calib.analysis.run import Data
 from calib.core.aggregate import Aggregate
+from calib.core.predictions import Predictions
 from calib.core.progress import Progress
 from calib.loading import (
     Choice,
@@ -24,16 +25,20 @@ from calib.loading import (
 from calib.loading.checking.inspection import class_structure
 from calib.loading.loader import with_arguments
 from calib.loading.problems import refuse
+from calib.loading.reading.budget import MAX_CELLS
 from calib.loading.reading.reader import stem
+from calib.loading.table import make_table
 from calib.text import plain, plural, quoted
 
 if TYPE_CHECKING:
     from calib.scanning.connections import Connection
+    from calib.scanning.fetching import Sample
 
 OF_LABELS = (
     "A source counts scores and outcomes, and compares no predicted labels. Make a column that "
     "says whether the prediction was right, and choose it as the outcome."
 )
+ALL_DRAWN = "The source has no more rows than the sample: these are all of them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,11 @@ class Connected:
     mapping: ColumnMapping
     # Of one score column per class: "top:1" or "class:k".
     view: str = ""
+    # Slice columns that are also counted together.
+    pairs: tuple[tuple[str, str], ...] = ()
+    # Rows to draw instead of counting all, and the column that tells rows apart.
+    sample: int = 0
+    row_id: str = ""
     # All columns of the table, if they are known.
     columns: tuple[str, ...] = field(default=(), compare=False)
 
@@ -54,9 +64,10 @@ class Connected:
         return f"{self.source.name}: {self.table}"
 
     def mapped(self, mapping: ColumnMapping) -> Connected:
-        """The same with another mapping. A view must be one of the given score columns."""
+        """The same with another mapping, and what of the view and the pairs it still has."""
         view = self.view if mapping.score == self.mapping.score else ""
-        return replace(self, mapping=mapping, view=view)
+        pairs = tuple(pair for pair in self.pairs if set(pair) <= set(mapping.slices))
+        return replace(self, mapping=mapping, view=view, pairs=pairs)
 
     def counted(self, progress: Progress | None = None) -> Aggregate:
         """The counts of all rows of the table.
@@ -80,7 +91,7 @@ class Connected:
             models=mapping.models,
             model=mapping.model,
             positive=mapping.positive,
-            slices=mapping.slices,
+            slices=(*mapping.slices, *self.pairs),
             time=mapping.time,
             weight=mapping.weight,
             group=mapping.group,
@@ -92,6 +103,28 @@ class Connected:
             drop_missing=mapping.drop_missing,
             name=self.label,
             progress=progress,
+        )
+
+    def drawn(self, progress: Progress | None = None) -> Sample:
+        """A sample of the rows of the table.
+
+        Raises
+        ------
+        InputError
+            If the source does not answer, or the sample would be too large or not random.
+        """
+        from calib.scanning.fetching import sampled_rows
+
+        width = max(len(self.columns), 1)
+        if self.sample * width > MAX_CELLS:
+            raise refuse(
+                "too-large",
+                f"{self.sample:,} rows of {plural(width, 'column')} are more than {MAX_CELLS:,} "
+                f"cells. Draw at most {MAX_CELLS // width:,} rows.",
+            )
+        rows, table = self.source.source(self.table)
+        return sampled_rows(
+            rows, self.sample, key=self.row_id or None, table=table, progress=progress
         )
 
 
@@ -107,7 +140,7 @@ class Draft:
         """The guessed mapping of the columns."""
         # A file may have predicted labels; an engine compares none with the outcome.
         mapping = replace(guess(first, models=True), predicted=None)
-        return cls(Connected(source, table, mapping, "", tuple(first.columns)), first)
+        return cls(Connected(source, table, mapping, columns=tuple(first.columns)), first)
 
     def mapped(self, mapping: ColumnMapping) -> Draft:
         """The same under another mapping."""
@@ -127,9 +160,9 @@ class Upload:
     models: Mapping[str, Data]  # one entry a model; empty while a problem is an error
     checklist: tuple[str, ...]  # short sentences of what is fine
     counted: tuple[str, ...] = ()  # names of the files of counts
-    # Where the rows of the counts lie, so that they can be counted again.
+    # Where the rows lie, so that they can be counted or drawn again.
     source: Connected | None = None
-    day: str = ""  # when they were counted there, ISO 8601
+    day: str = ""  # when that was done, ISO 8601
 
     @classmethod
     def of(
@@ -174,9 +207,32 @@ class Upload:
 
     @classmethod
     def of_source(cls, source: Connected, progress: Progress | None = None) -> Upload:
-        """The counts of a table, which can be counted again; errors as of `Connected.counted`."""
-        made, today = source.counted(progress), datetime.now(UTC).date().isoformat()
-        return replace(cls.of_counts([(source.label, made)]), source=source, day=today)
+        """The counts or a sample of a table, which can be counted or drawn again.
+
+        Raises InputError as `Connected.counted` and `drawn` do, or if the sample has a problem.
+        """
+        today = datetime.now(UTC).date().isoformat()
+        if source.sample:
+            made = cls._of_sample(source, progress)
+        else:
+            made = cls.of_counts([(source.label, source.counted(progress))])
+        return replace(made, source=source, day=today)
+
+    @classmethod
+    def _of_sample(cls, source: Connected, progress: Progress | None) -> Upload:
+        drawn = source.drawn(progress)
+        table = make_table(drawn.frame, list(drawn.frame.columns), name=source.label)
+        made = cls.of(table, mapping=source.mapping)
+        if wrong := [each for each in made.problems if each.severity == "error"]:
+            raise with_arguments(InputError(wrong), source.mapping)
+        told = {
+            name: drawn.told(rows)
+            for name, rows in made.models.items()
+            if isinstance(rows, Predictions)
+        }
+        many = drawn.total > len(drawn.frame)
+        what = next(iter(told.values())).remarks[0] if many else ALL_DRAWN
+        return replace(made, models=told, checklist=(what, *made.checklist))
 
     @property
     def table(self) -> Table:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import streamlit as st
+
 from calib.analysis.run import Data
 from calib.analysis.slices import SliceGaps
 from calib.core.aggregate import Aggregate
@@ -11,6 +13,10 @@ from calib.ui.controls.widgets import control
 from calib.ui.session import choices, slicing, state
 from calib.ui.session.session import Session
 
+HOW_TO_CROSS = (
+    "These rows were not counted by two columns together. Choose **Slices to cross** on the Data "
+    "page, and analyse the rows again."
+)
 MAX_PICKED = 6
 # A control cannot list thousands of slices: those with the strongest evidence are first.
 MAX_OFFERED = 200
@@ -22,6 +28,9 @@ def columns_control(session: Session, rows: Data) -> tuple[str, ...]:
     first = control(session, choices.SLICE_BY, names)
     others = slicing.crossed_with(rows, first)
     crossed = control(session, choices.CROSS, ["", *others]) if others else ""
+    of_source = session.upload is not None and session.upload.source is not None
+    if of_source and not others and len(names) > 1:
+        st.caption(HOW_TO_CROSS)
     return (first, crossed) if crossed else (first,)
 
 
