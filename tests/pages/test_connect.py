@@ -40,7 +40,7 @@ def folder(tmp_path) -> Path:
 
 
 def connected(folder: Path, table: str):
-    app = start()
+    app = start(m="platt")
     app.secrets["connections"] = {"team": {"type": "files", "path": str(folder)}}
     go(app, "data")
     app.selectbox(key="connect_source").set_value("team").run()

@@ -52,6 +52,7 @@ def of_query(folder: Path, rows: pd.DataFrame) -> tuple[str, bytes]:
 
 def dropped(*files: tuple[str, bytes], place: int = 0) -> AppTest:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    app.query_params["m"] = "platt"
     app.run().switch_page("pages/data.py").run()
     return drop(app, *files, place=place)
 

@@ -81,6 +81,13 @@ def matrix(n: int = 400) -> pd.DataFrame:
 DATA = {"binary": binary, "models": models, "matrix": matrix}
 
 
+def opened() -> AppTest:
+    """A session that compares one method: an analysis grows with them."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90)
+    app.query_params["m"] = "platt"
+    return app.run()
+
+
 def csv(frame: pd.DataFrame) -> bytes:
     out = io.StringIO()
     frame.to_csv(out, index=False)
@@ -154,7 +161,7 @@ def test_a_sentence_keeps_its_code_and_escapes_all_else():
 
 
 def test_questions_about_a_file_and_their_repairs_keep_its_words_text():
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90).run()
+    app = opened()
     app.switch_page(PAGES["Data"]).run()
     frame = binary().assign(**{trap("score"): 120.0})
     frame.loc[:9, trap("outcome")] = "![i](http://x.test)"
@@ -169,7 +176,7 @@ def test_questions_about_a_file_and_their_repairs_keep_its_words_text():
 
 @pytest.mark.parametrize("kind", DATA)
 def test_no_page_gives_a_name_of_the_data_to_markdown(kind):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90).run()
+    app = opened()
     app.switch_page(PAGES["Data"]).run()
     app.file_uploader[0].upload(f"{trap('file').replace('/', '-')}.csv", csv(DATA[kind]())).run()
     session = app.session_state["calib"]
@@ -181,7 +188,7 @@ def test_no_page_gives_a_name_of_the_data_to_markdown(kind):
 
 
 def test_the_button_of_a_repair_keeps_the_word_that_it_counts_text():
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90).run()
+    app = opened()
     app.switch_page(PAGES["Data"]).run()
     rng = np.random.default_rng(0)
     words = rng.choice(["![i](http://x.t)", "z **s**", "a **s**"], 300)

@@ -39,7 +39,7 @@ def test_every_page_shows_two_models_side_by_side():
 
 def test_each_slow_model_has_a_button_that_cancels(monkeypatch):
     monkeypatch.setattr(cancelling, "PATIENCE", 0.0)
-    app = upload(start(), LONG.iloc[::-1].to_csv(index=False))
+    app = upload(start(m="platt"), LONG.iloc[::-1].to_csv(index=False))
     app = go(app, "cumulative")
     assert not app.exception
     assert names(app) == ["b", "a"]
@@ -71,7 +71,7 @@ def test_what_a_link_asks_for_and_is_not_there_is_told(texts):
 
 def test_names_with_any_character_come_back_from_a_link():
     frame = LONG.assign(model=LONG.model.map({"a": "x~y & z", "b": "ü/%7E"}))
-    app = upload(start(), frame.to_csv(index=False))
+    app = upload(start(m="platt"), frame.to_csv(index=False))
     app = go(app, "")
     app.pills(key="models").set_value(["x~y & z"]).run()
     link, refused = decode(dict(app.query_params))
@@ -90,7 +90,7 @@ def test_controls_work_for_all_models_at_once():
 
 @pytest.mark.parametrize(("frame", "names_"), [(LONG, ["a", "b"]), (WIDE, ["prob_a", "prob_b"])])
 def test_models_of_one_file(frame, names_, texts):
-    app = upload(start(), frame.to_csv(index=False))
+    app = upload(start(m="platt"), frame.to_csv(index=False))
     assert "2 models" in said(app)
     assert not app.error
     app = go(app, "compare")
@@ -113,14 +113,14 @@ def test_several_files_are_a_model_each(texts):
 
 
 def test_scores_of_models_are_mapped_by_hand(texts):
-    app = upload(start(), WIDE.rename(columns={"prob_a": "one", "prob_b": "two"}).to_csv())
+    app = upload(start(m="platt"), WIDE.rename(columns={"prob_a": "one", "prob_b": "two"}).to_csv())
     control(app, "segmented_control", "map_kind").set_value("By model").run()
     control(app, "multiselect", "map_models").set_value(["one", "two"]).run()
     texts.shown(said(app))
 
 
 def test_a_column_that_names_no_models_is_given_up_by_hand():
-    app = upload(start(), LONG.to_csv(index=False))
+    app = upload(start(m="platt"), LONG.to_csv(index=False))
     control(app, "selectbox", "map_model").set_value(None).run()
     assert "1,000 rows." in said(app)
 
@@ -144,7 +144,7 @@ def test_an_example_forgets_the_models_of_another():
 def test_checkpoints_of_a_network_are_matrices_side_by_side(texts):
     logits = RNG.normal(0.0, 1.0, (600, 3))
     label = (logits + RNG.gumbel(size=logits.shape)).argmax(axis=1)
-    app = go(start(), "data")
+    app = go(start(m="temperature"), "data")
     files = [
         (f"epoch_{epoch}.npz", npz(logits=epoch * logits, y=label), "application/zip")
         for epoch in (1, 2, 3)

@@ -156,7 +156,7 @@ def reloaded(app: AppTest) -> AppTest:
 
 def test_a_reload_finds_the_data_again_by_the_same_browser_only(monkeypatch, texts):
     monkeypatch.setattr(state, "browser", lambda: "a")
-    app = upload(start(), rows(), "mine.csv")
+    app = upload(start(m="platt"), rows(), "mine.csv")
     app.radio(key="unseen").set_value("yes").run()
     go(app, "")
     verdict = app.markdown[0].value
@@ -167,13 +167,13 @@ def test_a_reload_finds_the_data_again_by_the_same_browser_only(monkeypatch, tex
     texts.shown(said(reloaded(app)))
     # A browser without a secret is no browser: all of them would be one.
     monkeypatch.setattr(state, "browser", lambda: "")
-    upload(start(), rows(), "mine.csv")
+    upload(start(m="platt"), rows(), "mine.csv")
     texts.shown(said(reloaded(app)))
 
 
 def test_a_reload_finds_a_file_that_cannot_be_analysed_yet(monkeypatch):
     monkeypatch.setattr(state, "browser", lambda: "a")
-    app = upload(start(), rows(scale=100.0), "percent.csv")
+    app = upload(start(m="platt"), rows(scale=100.0), "percent.csv")
     assert app.error
     assert "data" not in app.query_params
     again = go(reloaded(app), "data")
@@ -274,7 +274,7 @@ def test_removing_every_calibrator_leaves_pages_that_work():
 
 
 def test_percentages_are_repaired_by_one_click(texts):
-    app = upload(start(), rows(scale=100.0))
+    app = upload(start(m="platt"), rows(scale=100.0))
     assert "Divide by 100" in button(app, "repair_percent").label
     go(app, "")
     texts.shown(app.error[0].value)
@@ -288,7 +288,7 @@ def test_percentages_are_repaired_by_one_click(texts):
 def test_a_first_line_that_may_be_data_is_asked_about(texts):
     text = rows().replace("outcome,score", "0,1")
     for answer, n_rows in (("0", "400"), ("1", "401")):
-        app = upload(start(), text)
+        app = upload(start(m="platt"), text)
         texts.shown(app.error[0].value)
         button(app, f"read_header_{answer}").click().run()
         assert not app.error
@@ -302,7 +302,7 @@ def test_a_mark_of_two_meanings_is_asked_about_and_can_be_changed(texts):
     text = "\n".join(
         ["outcome,score,weight", *(f"{a},{b}" for a, b in zip(lines[1:], weights, strict=True))]
     )
-    app = upload(start(), text)
+    app = upload(start(m="platt"), text)
     texts.shown(app.error[0].value)
     button(app, "repair_decimal-mark_1").click().run()
     assert not app.error
@@ -318,7 +318,7 @@ def test_words_repeats_and_spellings_are_told_on_the_data_page(texts):
         f"{words[line[0]][i % 2]}{line[1:]},{'NA' if i % 5 else 'EU'}"
         for i, line in enumerate(lines[1:])
     ]
-    app = upload(start(), "\n".join(["outcome,score,region", *more, *more[:7]]))
+    app = upload(start(m="platt"), "\n".join(["outcome,score,region", *more, *more[:7]]))
     assert [name.casefold() for name in app.multiselect(key="map_positive").value] == ["yes"]
     texts.shown(app.error[0].value)
     told = " ".join(note.value for note in app.info)
@@ -330,7 +330,7 @@ def test_words_repeats_and_spellings_are_told_on_the_data_page(texts):
 
 def test_a_doubt_about_a_file_stands_above_its_answer_with_the_repair():
     lines = [f"{line[0]},{1 - float(line[2:]):.5f}" for line in rows().splitlines()[1:]]
-    app = upload(start(), "\n".join(["outcome,score", *lines]))
+    app = upload(start(m="platt"), "\n".join(["outcome,score", *lines]))
     app = go(app, "")
     assert "Positive rows have lower scores" in " ".join(each.value for each in app.warning)
     button(app, "repair_swapped").click().run()
@@ -349,7 +349,7 @@ def test_several_labels_can_be_positive(texts):
     lines = rows().splitlines()
     names = {"1": ["III", "IV"], "0": ["I", "I"]}
     stages = [f"{names[line[0]][i % 2]}{line[1:]}" for i, line in enumerate(lines[1:])]
-    app = upload(start(), "\n".join([lines[0], *stages]))
+    app = upload(start(m="platt"), "\n".join([lines[0], *stages]))
     assert "no-positive" in {b.key.removeprefix("repair_") for b in app.button}
     app.multiselect(key="map_positive").set_value(["III", "IV"]).run()
     assert not app.error
@@ -359,7 +359,7 @@ def test_several_labels_can_be_positive(texts):
 def test_a_changed_mapping_changes_the_rows():
     lines = rows().splitlines()
     text = "\n".join([f"{lines[0]},other", *(f"{line},0.5" for line in lines[1:])])
-    app = upload(start(), text)
+    app = upload(start(m="platt"), text)
     app.selectbox(key="map_score").set_value("other").run()
     go(app, "reliability")
     go(app, "data")
@@ -367,7 +367,7 @@ def test_a_changed_mapping_changes_the_rows():
 
 
 def test_an_upload_outlives_page_changes_and_an_unreadable_file():
-    app = upload(start(), rows())
+    app = upload(start(m="platt"), rows())
     go(app, "reliability")
     app.slider(key="n_bins").set_value(7).run()
     upload(app, b"\x89PNG\r\n\x1a\n", "picture.csv")
@@ -388,7 +388,7 @@ def test_pasted_rows_are_read_and_a_path_is_not():
 
 
 def test_a_model_judged_on_its_training_rows_is_warned_of():
-    app = upload(start(), rows())
+    app = upload(start(m="platt"), rows())
     app.radio(key="unseen").set_value("no").run()
     assert "optimistic" in app.warning[0].value
     go(app, "compare")
@@ -416,14 +416,14 @@ def test_hostile_files_get_a_sentence_and_no_traceback():
 
 def test_names_from_a_file_cannot_load_an_image():
     image = "![](http://example.com/x.png)"
-    app = upload(start(), rows(), f"{image}.csv")
+    app = upload(start(m="platt"), rows(), f"{image}.csv")
     for page in ("", *PAGES):
         go(app, page)
         assert image not in said(app)
 
 
 def test_a_handful_of_rows_is_shown_everywhere_but_makes_no_report():
-    app = upload(start(), "outcome,score\n0,0.1\n0,0.2\n1,0.3\n0,0.4\n1,0.6\n1,0.9\n1,0.7\n")
+    app = upload(start(m="platt"), "outcome,score\n0,0.1\n0,0.2\n1,0.3\n0,0.4\n1,0.6\n1,0.9\n1,0.7\n")
     for page in PAGES[:-1]:
         assert not go(app, page).error
     assert "10 rows" in said(go(app, "reports"))

@@ -79,7 +79,7 @@ def test_how_to_read_stays_open_on_all_pages_once_it_was_opened():
 
 
 def test_few_rows_and_bands_that_leave_no_dot_outside_are_not_drawn():
-    few = upload(start(), rows(8), "few.csv")
+    few = upload(start(m="platt"), rows(8), "few.csv")
     go(few, "reliability")
     assert "No diagram: 8 rows cannot show a pattern." in [box.value for box in few.info]
     go(few, "functions")

@@ -54,8 +54,9 @@ def rows(n: int = 600) -> str:
 
 
 def opened(**named: str) -> AppTest:
-    """A fresh session whose first page is Reports."""
+    """A fresh session whose first page is Reports, of one method: a report grows with them."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params["m"] = "platt"
     for name, value in named.items():
         app.query_params[name] = value
     app.switch_page("pages/reports.py").run()

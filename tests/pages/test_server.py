@@ -9,13 +9,13 @@ from tests.pages.test_pages import go, rows, said, start, upload
 
 
 def test_a_packed_file_is_read_apart() -> None:
-    app = upload(start(), gzip.compress(rows().encode()), "mine.csv.gz")
+    app = upload(start(m="platt"), gzip.compress(rows().encode()), "mine.csv.gz")
     assert app.session_state["calib"].upload.table.name == "mine"
     uploaders.file_reader().close()
 
 
 def test_a_bomb_is_refused_in_a_sentence_and_what_was_shown_stays() -> None:
-    app = upload(start(), rows())
+    app = upload(start(m="platt"), rows())
     app = upload(app, BOMBS["Parquet: a word of 1 MB in 100,000 rows"](), "bomb.parquet")
     assert "100,000 MB when each stands in its row; at most 64 MB are read" in said(app)
     assert app.session_state["calib"].upload.table.name == "mine"
