@@ -423,7 +423,9 @@ def test_names_from_a_file_cannot_load_an_image():
 
 
 def test_a_handful_of_rows_is_shown_everywhere_but_makes_no_report():
-    app = upload(start(m="platt"), "outcome,score\n0,0.1\n0,0.2\n1,0.3\n0,0.4\n1,0.6\n1,0.9\n1,0.7\n")
+    app = upload(
+        start(m="platt"), "outcome,score\n0,0.1\n0,0.2\n1,0.3\n0,0.4\n1,0.6\n1,0.9\n1,0.7\n"
+    )
     for page in PAGES[:-1]:
         assert not go(app, page).error
     assert "10 rows" in said(go(app, "reports"))
