@@ -79,3 +79,28 @@ def test_a_slice_that_cannot_be_fitted_says_so(texts):
         calibrate_matrix_slices(data, south, held_out, "vector")
     with texts.raises(ValueError):
         calibrate_matrix_slices(data, np.zeros_like(south), held_out, "temperature")
+
+
+def test_two_classes_of_three_are_enough():
+    data, _ = two_sites()
+    held_out = cross_fit(data, SETTINGS).matrix
+    member = data.outcome != 2
+    found = calibrate_matrix_slices(data, member, held_out, "temperature")
+    assert found.rows == member.sum()
+
+
+def test_rows_of_a_slice_keep_their_weights():
+    weight = np.random.default_rng(4).exponential(size=3000) + 0.1
+    data, south = two_sites(sample_weight=weight)
+    held_out = cross_fit(data, SETTINGS).matrix
+    found = calibrate_matrix_slices(data, south, held_out, "temperature")
+    own = np.empty(len(data))
+    scores, label = data.scores, data.outcome
+    for train, test in PredefinedSplit(held_out.fold).split():
+        at = train[south[train]]
+        fitted = minimize_scalar(
+            lambda t, at=at: weight[at] @ loss_at(np.exp(t), scores[at], label[at]), bounds=(-3, 3)
+        )
+        own[test] = loss_at(np.exp(fitted.x), scores[test], label[test])
+    mean = np.average(own[south], weights=weight[south])
+    assert found.apart.value == pytest.approx(mean, rel=1e-4)
