@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, make_classificatio
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -242,3 +242,28 @@ def test_a_fitted_model_of_many_classes_and_text_labels(digits):
     assert made.predict_proba(X[:5]).sum(axis=1) == pytest.approx(1.0)
     with pytest.raises(ValueError, match="y must hold classes of the model"):
         CalibratedModel.from_prefit(model, X[:2], ["a", "z"])
+
+
+@pytest.mark.parametrize(("given", "folds"), [({}, 5), ({"cv": 3, "random_state": 7}, 3)])
+def test_folds_are_stratified_and_drawn_with_the_seed(given, folds, binary):
+    X, y = binary
+    drawn = StratifiedKFold(folds, shuffle=True, random_state=given.get("random_state", 0))
+    ours = CalibratedModel(GaussianNB(), "beta", **given).fit(X, y)
+    named = CalibratedModel(GaussianNB(), "beta", cv=drawn).fit(X, y)
+    assert ours.predict_proba(X).tolist() == named.predict_proba(X).tolist()
+
+
+def test_two_rows_of_a_class_are_enough():
+    X, y = np.arange(20.0)[:, None], (np.arange(20) >= 18).astype(int)
+    two = StratifiedKFold(2, shuffle=True, random_state=0)
+    ours, named = (CalibratedModel(GaussianNB(), "platt", cv=cv).fit(X, y) for cv in (5, two))
+    assert ours.predict_proba(X).tolist() == named.predict_proba(X).tolist()
+
+
+def test_rows_of_weight_0_have_no_part_in_the_calibration(binary):
+    X, y = binary
+    model, weight = GaussianNB().fit(X, y), np.arange(len(y)) % 3.0
+    ours = CalibratedModel.from_prefit(model, X, y, weight, method="beta")
+    used = weight > 0
+    few = CalibratedModel.from_prefit(model, X[used], y[used], weight[used], method="beta")
+    assert ours.predict_proba(X).tolist() == few.predict_proba(X).tolist()

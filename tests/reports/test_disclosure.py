@@ -18,6 +18,7 @@ from calib.reports.disclosure import (
     merged_slices,
 )
 from calib.reports.disclosure import _levelled as levelled
+from calib.reports.disclosure import _space as spaced
 from tests.reports.conftest import MOMENT, overconfident
 
 
@@ -196,3 +197,19 @@ def test_slices_of_fewer_than_ten_rows_are_one_of_at_least_ten(rows, merged):
 )  # fmt: skip
 def test_a_score_has_three_digits_of_its_distance_from_the_nearer_end(score, printed):
     assert coarse_score(score) == pytest.approx(printed, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept"),
+    [
+        ([0, 10, 20, 30, 40], [0, 1, 2, 3, 4]),
+        ([0, 10, 19, 29, 39], [0, 1, 3, 4]),  # the extremes stay, and what is nearer to them goes
+        ([0, 9, 18, 27, 36], [0, 2, 4]),  # nine rows from an end no extreme stays
+        ([0, 10, 19, 30, 39], [0, 1, 4]),
+        ([0, 3, 6, 9], [0, 3]),
+    ],
+)
+def test_points_that_are_ten_rows_apart_stay_and_extremes_before_others(rows, kept):
+    difference = np.zeros(len(rows))
+    difference[1], difference[-2] = -1.0, 1.0
+    assert spaced(np.array(rows, dtype=float), difference) == kept
