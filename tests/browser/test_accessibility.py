@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page
 import calib
 from calib.ui.session.pages import PAGES
 from tests.browser.harness import settle, visit
-from tests.rare import common_first
+from tests.rare import common_first, rare
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 RUN = "async () => (await axe.run(document, {resultTypes: ['violations']})).violations"
@@ -45,6 +45,7 @@ def test_no_page_breaks_a_rule(page: Page, path: str, theme: str):
     assert violations(page) == []
 
 
+@rare
 def test_the_dialog_breaks_no_rule(page: Page):
     visit(page, "/")
     page.get_by_role("button", name="Use this calibrator").click()

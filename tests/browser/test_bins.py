@@ -66,6 +66,7 @@ def test_a_click_on_a_dot_shows_the_rows_that_it_counts(page: Page):
     assert "at" not in chosen(page)
 
 
+@rare
 def test_the_rows_are_downloaded_whole(page: Page):
     visit(page, "/reliability?v=1&at=0.8")
     positive, n, mean, _observed = said(page)

@@ -21,7 +21,7 @@ from calib.metrics.cumulative import ks_error, kuiper_error
 from calib.numerics.intervals import normal_quantile
 from tests.browser.actions import go, upload
 from tests.browser.harness import TWO_FRAMES, by_key, open_static, settle, visit
-from tests.rare import common_first
+from tests.rare import common_first, rare
 
 EXAMPLE = EXAMPLES["naive_bayes"].load()
 SETTINGS = [(n, by) for n in (2, 10, 15, 33, 100) for by in ("quantile", "uniform")]
@@ -269,6 +269,7 @@ def test_keys_move_the_range_and_the_probe_reads_the_calibrators(page: Page):
     expect(read.nth(0)).not_to_have_text("Uncalibrated0.5")
 
 
+@rare
 def test_rows_in_clusters_have_the_intervals_that_count_clusters(page: Page, tmp_path: Path):
     rng = np.random.default_rng(5)
     score, cluster = rng.beta(1, 2, 400).round(3), np.repeat(np.arange(400), 8)
@@ -315,6 +316,7 @@ def test_axes_layers_and_methods_are_chosen_in_it(page: Page):
     assert panel(page, "diagram").locator("path.line").count() == 1
 
 
+@rare
 def test_without_its_script_the_static_chart_stands(page: Page):
     page = page.context.new_page()
     page.add_init_script("window.atob = () => { throw Error('none'); }")

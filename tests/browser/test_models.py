@@ -111,6 +111,7 @@ def test_checkpoints_in_several_files(page: Page, checkpoints):
     assert "model=epoch+10" in page.url or "model=epoch%2010" in page.url
 
 
+@rare
 def test_columns_stand_below_each_other_on_a_phone(page: Page):
     page.set_viewport_size({"width": 380, "height": 800})
     visit(page, "/reliability?ex=rounds")

@@ -119,6 +119,7 @@ def test_back_undoes_page_changes_and_no_other_step(page: Page):
     assert page.url == "about:blank"
 
 
+@rare
 def test_links_of_the_navigation_open_in_new_tabs(page: Page):
     visit(page, "/?bins=20")
     link = by_key(page, "navigation").get_by_role("link", name="Compare", exact=True)

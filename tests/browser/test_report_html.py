@@ -18,7 +18,7 @@ from calib.crossfit.settings import Settings
 from calib.loading.examples import EXAMPLES
 from calib.metrics import expected_calibration_error, ks_error
 from calib.reports import Report, parts_of
-from tests.rare import common_first
+from tests.rare import common_first, rare
 
 HOSTILE = "<img src=x onerror=window.hacked=1></script><script>window.hacked=1</script>"
 KEPT = Path(__file__).parents[1] / "reports" / "fixtures" / "schema_2.json"
@@ -114,6 +114,7 @@ def test_on_a_phone_the_words_of_a_wide_chart_can_be_read(browser: Browser, file
         assert page.evaluate(WIDEST) == 380
 
 
+@rare
 def test_long_names_of_slices_leave_the_numbers_in_sight(browser: Browser, tmp_path: Path):
     rng = np.random.default_rng(1)
     score = rng.random(600)
@@ -182,37 +183,37 @@ def test_the_example_prints_on_six_pages_and_its_answer_on_the_first(
         assert len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 6
 
 
+@pytest.mark.parametrize("grade", common_first(["guarded", "exact"], ["exact"]))
 def test_a_hand_moves_the_bins_offline_and_reads_the_numbers_of_the_library(
-    browser: Browser, tmp_path: Path
+    browser: Browser, tmp_path: Path, grade: str
 ):
     analysis = analyze(EXAMPLES["naive_bayes"].load())
-    for grade in ("guarded", "exact"):
-        report = Report.from_analysis(analysis, grade=grade)
-        report.save(tmp_path / "report.html")
-        cells = report.evidence.scores("uncalibrated")
-        with opened(browser, tmp_path / "report.html") as page:
-            wait_until_drawn(page)
-            said = page.locator("#explorer .summary").last
-            own = analysis.uncalibrated.metrics["ece_quantile"].value
-            expect(said).to_contain_text(f"Uncalibrated: ECE {own:.4f} over 15 quantile bins")
-            slider = page.locator("#explorer").get_by_role("slider")
-            slider.focus()
-            for _ in range(7):
-                slider.press("ArrowRight")
-            page.locator("#explorer").get_by_label("Uniform").check()
-            ece = expected_calibration_error(cells, n_bins=22, strategy="uniform")
-            numbers = f"ECE {ece:.4f} over 22 uniform bins, KS error {ks_error(cells):.4f}"
-            expect(said).to_contain_text(numbers)
-            page.locator("#explorer").get_by_label("Log-odds").check()
-            page.locator("#explorer").get_by_label("Isotonic").check()
-            expect(said).to_contain_text("Isotonic: ECE")
-            assert page.locator("#explorer svg.diagram path.line").count() == 3
-        if grade == "exact":
-            rows = ScoreCells.from_arrays(
-                *(getattr(EXAMPLES["naive_bayes"].load(), name) for name in ("outcome", "scores"))
-            )
-            whole = expected_calibration_error(rows, n_bins=22, strategy="uniform")
-            assert ece == pytest.approx(whole, abs=1e-12)
+    report = Report.from_analysis(analysis, grade=grade)
+    report.save(tmp_path / "report.html")
+    cells = report.evidence.scores("uncalibrated")
+    with opened(browser, tmp_path / "report.html") as page:
+        wait_until_drawn(page)
+        said = page.locator("#explorer .summary").last
+        own = analysis.uncalibrated.metrics["ece_quantile"].value
+        expect(said).to_contain_text(f"Uncalibrated: ECE {own:.4f} over 15 quantile bins")
+        slider = page.locator("#explorer").get_by_role("slider")
+        slider.focus()
+        for _ in range(7):
+            slider.press("ArrowRight")
+        page.locator("#explorer").get_by_label("Uniform").check()
+        ece = expected_calibration_error(cells, n_bins=22, strategy="uniform")
+        numbers = f"ECE {ece:.4f} over 22 uniform bins, KS error {ks_error(cells):.4f}"
+        expect(said).to_contain_text(numbers)
+        page.locator("#explorer").get_by_label("Log-odds").check()
+        page.locator("#explorer").get_by_label("Isotonic").check()
+        expect(said).to_contain_text("Isotonic: ECE")
+        assert page.locator("#explorer svg.diagram path.line").count() == 3
+    if grade == "exact":
+        rows = ScoreCells.from_arrays(
+            *(getattr(EXAMPLES["naive_bayes"].load(), name) for name in ("outcome", "scores"))
+        )
+        whole = expected_calibration_error(rows, n_bins=22, strategy="uniform")
+        assert ece == pytest.approx(whole, abs=1e-12)
 
 
 def test_another_script_is_refused(browser: Browser, example: Path, tmp_path: Path):

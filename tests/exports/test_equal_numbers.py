@@ -10,7 +10,7 @@ from calib.exports.document import ulps
 from calib.exports.targets import values
 from tests.rare import common_first
 
-N = 8_000
+N = 4_000
 TEXTS = (*(("sql", d) for d in ("duckdb", "sqlite")), ("python", ""), ("javascript", ""))
 FORMS = (*TEXTS, ("onnx", ""))
 each_form = pytest.mark.parametrize(("form", "dialect"), FORMS)
@@ -56,7 +56,7 @@ IN_EACH = {("python", ""), ("onnx", "")}
 )
 def test_every_engine_gives_the_rows_of_a_matrix(key, form, fit):
     fitted = fit(key, matrix=True)
-    rows = np.random.default_rng(2).dirichlet(np.full(4, 0.3), N // 40)
+    rows = np.random.default_rng(2).dirichlet(np.full(4, 0.3), N // 20)
     made = describe(fitted)
     expected = made.predict(rows)
     assert expected == pytest.approx(fitted.predict(rows), rel=1e-11, abs=1e-300)
