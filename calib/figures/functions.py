@@ -58,7 +58,7 @@ def functions_chart(
     rows : {"test", "fitted"}
         Rows of the dots: those that are scored, or those on which the calibrators were fitted.
     axis : {"linear", "logit"}
-        Scale of both axes. The logit axis spreads out probabilities near 0 and 1.
+        Scale of both axes. The log-odds axis spreads out probabilities near 0 and 1.
     highlight_knots : bool
         Whether to mark the knots of calibrators in a strip below the chart.
     by_rule : mapping of str to CalibrationFunction, optional

@@ -162,7 +162,7 @@ def reference(
     uid: str, x: Any, y: Any, *, width: float = 1.0, dash: str | None = "dot", **options: Any
 ) -> Trace:
     """A line that others are held against."""
-    return layer(uid, x, y, line={"color": FRAME, "width": width, "dash": dash}, **options)
+    return layer(uid, x, y, line={"color": GREY, "width": width, "dash": dash}, **options)
 
 
 def horizontal(uid: str, y: float, x: Any = (0.0, 1.0), **options: Any) -> Trace:

@@ -57,7 +57,7 @@ def reliability_chart(
     methods : sequence of str
         Keys of the methods. The consistency band is that of the first.
     axis : {"linear", "logit"}
-        Scale of both axes. The logit axis spreads out probabilities near 0 and 1.
+        Scale of both axes. The log-odds axis spreads out probabilities near 0 and 1.
     band, histogram : bool
         Whether to draw the consistency band, and the histogram of scores.
     lines : sequence of RateCurve

@@ -178,7 +178,7 @@ def test_each_chip_resets_its_setting_and_one_resets_all(page: Page):
     assert [chip.rstrip(" ✕") for chip in chips.all_inner_texts()] == [
         "20 bins",
         "90% intervals",
-        "Logit axes",
+        "Log-odds axes",
         "Reset all",
     ]
     by_key(page, "reset_axis").get_by_role("button").click()

@@ -58,7 +58,7 @@ def begin(title: str) -> Session:
     identity.gate()
     session = state.current()
     # A page may have ended in the middle of several models.
-    session.pending, session.drawn = None, 0
+    session.pending, session.drawn, session.painted = None, 0, False
     state.on_page_enter(session, title)
     style.apply()
     charts.add_svg_buttons()

@@ -46,6 +46,9 @@ def _follow(
     controls: Callable[[Session], None],
     body: Body,
 ) -> None:
+    if session.painted and session.answered != session.chosen:
+        # The browser drew the change before it sent it: only the rest of the page is left.
+        st.rerun()
     with place:
         controls(session)
     analysis = state.analysis(session, model.rows)

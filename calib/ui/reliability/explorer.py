@@ -128,6 +128,7 @@ def _difference(curve: ReliabilityCurve, i: int | None) -> list[float] | None:
 
 def _take(session: Session, analysis: LiveAnalysis, shown: tuple[str, ...]) -> None:
     """Apply the choices from the browser. They are checked like those of a link."""
+    session.painted = True
     sent = st.session_state[KEY]["sent"] or {}
     before = _chosen(session, analysis, shown)["chosen"]
     for choice in SENT:

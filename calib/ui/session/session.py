@@ -96,6 +96,7 @@ class Session:
     page: str = ""  # title of the page that is shown
     drawn: int = 0  # number of the model that the body of the page is being drawn for
     answered: Chosen | None = None  # choices that the whole page was last drawn for
+    painted: bool = False  # whether the browser drew those that follow before it sent them
     # What waits until all models are drawn; None while a single one is.
     pending: Pending | None = None
     memo: Memo = field(default_factory=lambda: Memo(limits=LARGE))  # results on what is shown

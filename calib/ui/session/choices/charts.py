@@ -75,17 +75,18 @@ COLUMNS = Choice[tuple[str, ...]](
     option=COLUMN_LABELS.__getitem__,
 )
 
+AXES: dict[AxisKind, str] = {"linear": "Linear", "logit": "Log-odds"}
 AXIS = Choice[AxisKind](
     key="axis",
     link="axis",
     default="linear",
-    values=one_of("linear", "logit"),
+    values=one_of(*AXES),
     label="Axes",
-    help="The logit axis spreads out probabilities near 0 and 1.",
-    chip="{} axes",
+    help="The log-odds axis spreads out probabilities near 0 and 1.",
+    chip=lambda axis: f"{AXES[axis]} axes",
     acts_on=on("Reliability", "Functions"),
     widget=SEGMENTED,
-    option=str.capitalize,
+    option=AXES.__getitem__,
 )
 
 SHOWN = Choice[tuple[str, ...]](
