@@ -32,7 +32,7 @@ def control(app, kind: str, key: str):
 
 
 def test_a_matrix_is_mapped_in_few_words(texts):
-    app = upload(start(), csv())
+    app = upload(start(m="temperature"), csv())
     assert control(app, "segmented_control", "map_kind").value == "By class"
     assert control(app, "text_input", "map_classes").value == "p_ant … p_cow"
     assert control(app, "selectbox", "map_outcome").options == ["label"]
@@ -41,7 +41,7 @@ def test_a_matrix_is_mapped_in_few_words(texts):
 
 
 def test_class_columns_are_typed(texts):
-    app = upload(start(), csv())
+    app = upload(start(m="temperature"), csv())
     control(app, "text_input", "map_classes").set_value("p_ant, p_bee").run()
     texts.shown(app.error[0].value)
     texts(button(app, "repair_outside-classes").label)
@@ -52,7 +52,7 @@ def test_class_columns_are_typed(texts):
 
 
 def test_one_class_of_a_matrix_as_a_binary_score_and_back():
-    app = upload(start(), csv())
+    app = upload(start(m="temperature"), csv())
     control(app, "segmented_control", "map_kind").set_value("One column").run()
     assert control(app, "selectbox", "map_score").value == "p_ant"
     control(app, "segmented_control", "map_kind").set_value("By class").run()
@@ -61,7 +61,7 @@ def test_one_class_of_a_matrix_as_a_binary_score_and_back():
 
 
 def test_logits_are_softmaxed_by_one_click():
-    app = upload(start(), npz(logits=LOGITS, y=LABEL), "net.npz")
+    app = upload(start(m="temperature"), npz(logits=LOGITS, y=LABEL), "net.npz")
     assert "logits" in app.error[0].value
     button(app, "repair_logits").click().run()
     assert not app.error
@@ -73,7 +73,7 @@ def test_logits_are_softmaxed_by_one_click():
 def test_a_thousand_classes_are_no_thousand_options():
     matrix = RNG.dirichlet(np.full(1000, 0.1), 1100).astype(np.float32)
     label = np.arange(1100) % 1000
-    app = upload(start(), npz(probs=matrix, y=label), "wide.npz")
+    app = upload(start(m="temperature"), npz(probs=matrix, y=label), "wide.npz")
     assert not app.error
     assert control(app, "text_input", "map_classes").value == "probs_0 … probs_999"
     assert max(len(found.options) for found in app.selectbox) < 50
@@ -93,19 +93,19 @@ FAULTS = {
 @pytest.mark.parametrize("case", FAULTS)
 def test_faults_are_told(case):
     data, sentence = FAULTS[case]
-    app = upload(start(), data)
+    app = upload(start(m="temperature"), data)
     assert any(sentence in error.value for error in app.error)
 
 
 def test_a_class_that_is_never_seen_is_a_warning(texts):
     keep = LABEL != 2
-    app = upload(start(), csv(P[keep], np.array(NAMES)[LABEL[keep]]))
+    app = upload(start(m="temperature"), csv(P[keep], np.array(NAMES)[LABEL[keep]]))
     assert not app.error
     texts.shown([warning.value for warning in app.warning])
 
 
 def test_one_class_column_is_told_with_its_repair(texts):
-    app = upload(start(), csv())
+    app = upload(start(m="temperature"), csv())
     control(app, "text_input", "map_classes").set_value("p_ant").run()
     texts.shown(app.error[0].value)
     button(app, "repair_one-class-column").click().run()

@@ -146,7 +146,7 @@ def test_compare_shows_all_classes_and_clipping(texts):
 
 
 def test_classes_are_offered_for_more_than_two_only(texts):
-    app = start()
+    app = start(m="temperature")
     assert "Classes" not in labels(app)
     go(app, "classes")
     texts.shown(" ".join(info.value for info in app.info))
@@ -154,7 +154,7 @@ def test_classes_are_offered_for_more_than_two_only(texts):
 
 
 def test_a_matrix_of_ones_own_shows_every_page():
-    app = upload(start(), csv())
+    app = upload(start(m="temperature"), csv())
     for page in ("", *PAGES, "classes"):
         go(app, page)
         assert not app.error
