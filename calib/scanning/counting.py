@@ -298,11 +298,18 @@ class _Query:
             return None
         one, other = (answers[each.number or 0] for each in (self, self.other))
         names = [crossed_name((a, b)) for a in one.names for b in other.names]
-        if len(names) > MAX_VALUES:
-            pair = (str(self.column), str(self.other.column))
-            raise refuse("many-values", too_many(pair, len(names)))
         codes = {**one.codes, OTHER: other.codes[VALUE]}
+        # Of cities and their countries, most combinations have no rows.
+        if len(names) > MAX_VALUES and (n := self._n_combinations(codes)) > MAX_VALUES:
+            pair = (str(self.column), str(self.other.column))
+            raise refuse("many-values", too_many(pair, n))
         return replace(one, keys={}, sums={}, names=tuple(names), codes=codes)
+
+    def _n_combinations(self, codes: Mapping[str, Mapping[Any, int]]) -> int:
+        """How many combinations of the values of two columns have rows."""
+        rows = self._with_value(self.counter.found.rows)
+        found = collected(rows.select(VALUE, OTHER).unique())
+        return len(np.unique(_packed([_known(found[n], codes[n]) for n in (VALUE, OTHER)])))
 
     def run(self, keyed: _Keyed, like: Counted | None, *, ends: bool) -> Counted:
         """Ask, and read the answer; values have the codes that an earlier answer gave them."""
@@ -353,15 +360,14 @@ class _Query:
         made = Counted({}, {}) if like is None else like
         for name in (VALUE, OTHER, SPLIT, FOLD_NAME, GROUP):
             if name in answer.column_names:
-                distinct, codes = _distinct(answer[name])
                 if like is None:
                     # Names are of all values: cells that are cut have some of them only.
+                    distinct, codes = _distinct(answer[name])
                     counts = np.bincount(codes, values["rows"], minlength=len(distinct))
                     made, own = self._coded(made, name, distinct, counts.astype(np.int64))
                     known = dict(zip(_hashable(distinct), own.tolist(), strict=True))
                     made = replace(made, codes={**made.codes, name: known})
-                own = np.array([made.codes[name][value] for value in _hashable(distinct)])
-                keys[name] = own[codes]
+                keys[name] = _known(answer[name], made.codes[name])
         if OTHER in keys:
             width = max(made.codes[OTHER].values()) + 1
             keys[VALUE] = keys[VALUE] * width + keys.pop(OTHER)
@@ -439,6 +445,12 @@ def _distinct(column: pa.ChunkedArray) -> tuple[pd.Series, IntArray]:
     if pa.types.is_date(coded.dictionary.type):
         values = pd.to_datetime(values)
     return values, np.array(coded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _known(column: pa.ChunkedArray, known: Mapping[Any, int]) -> IntArray:
+    """The code of each entry's value."""
+    distinct, codes = _distinct(column)
+    return np.array([known[value] for value in _hashable(distinct)])[codes]
 
 
 def _hashable(values: pd.Series) -> list[Any]:

@@ -136,6 +136,21 @@ def test_each_slice_column_costs_one_query(
     assert costs[1] - costs[0] == 3
 
 
+@pytest.mark.parametrize("engine", ["duckdb", "polars lazy"])
+def test_columns_of_many_values_are_crossed_if_few_combinations_have_rows(engine: str) -> None:
+    # 300 cities of 30 countries: 9,000 combinations, of which 330 have rows, some without a city.
+    rows = drawn().iloc[::40].reset_index(drop=True)
+    number = np.arange(len(rows)) % 300
+    rows["country"] = [f"c{i % 30}" for i in number]
+    rows["city"] = pd.Series([f"t{i}" for i in number]).where(np.arange(len(rows)) >= 300)
+    pairs = [("country", "city")]
+    found = scanned(ENGINES[engine](rows), slices=pairs)
+    named = {"slices": ["country", "city"], "positive": "yes", "exact": True}
+    in_rows = calib.load(rows, outcome="outcome", score="score", **named)
+    assert_same(found, calib.aggregate(in_rows, pairs))
+    assert sum(part.column == "country × city" for part in found.parts) == 330
+
+
 @pytest.mark.parametrize("apart", [{"split": "part"}, {"fold": "fold"}])
 def test_split_and_folds_are_kept_apart(small: pd.DataFrame, apart: dict[str, str]) -> None:
     rows = small[["outcome", "score", "site", *apart.values()]]
