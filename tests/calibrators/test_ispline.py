@@ -128,3 +128,10 @@ def test_five_knots_unless_another_number_is_asked_for():
     assert len(fitted.knots()) == 5
     # Cubic: three more curves than knots.
     assert "8 rising I-splines" in fitted.formula()
+
+
+def test_knots_that_are_too_near_to_each_other_or_to_an_end_are_left_out():
+    # On the raw axis near 1/2 the compact logit of epsilon 0.1 has the slope 0.73.
+    scores = np.repeat([0.0, 0.5, 0.5 + 5e-5, 0.5 + 4e-4, 1.0], 40)
+    fitted = ISpline(n_knots=19, epsilon=0.1).fit(scores, np.arange(200) % 2)
+    assert fitted.knots().tolist() == [0.5, 0.5 + 4e-4]

@@ -37,3 +37,10 @@ def test_certain_and_wrong_rows_are_counted():
 
 def test_a_certain_row_that_is_wrong_costs_what_the_clip_says():
     assert metrics.log_loss([1], [0.0]) == pytest.approx(-np.log(np.finfo(float).eps))
+
+
+@pytest.mark.parametrize(("weight", "rows"), [((3.0, 1.0), 2), ((1.0, 3.0), 1), ((1.0, 1.0), 1)])
+def test_rows_of_one_score_whose_weights_differ_are_estimated_and_rounded_up(weight, rows):
+    # 2 rows times 3/4, 1/4 or 1/2 of their weight.
+    for outcome, score in (([1, 0], 0.0), ([0, 1], 1.0)):
+        assert metrics.certain_and_wrong(outcome, [score] * 2, sample_weight=weight) == rows

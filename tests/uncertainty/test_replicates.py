@@ -343,3 +343,44 @@ def test_points_leave_out_neither_a_peak_nor_a_tail():
     # Half of the points hold equal weight, half are even on the axis.
     assert np.diff(found.weight[:][:, 0]).max() <= 1.1 * 2 / MAX_POINTS
     assert np.diff(found.score).max() <= 1.1 * 2 / MAX_POINTS
+
+
+@pytest.mark.parametrize("most", [30, 29])
+def test_rows_of_one_score_and_fold_are_drawn_together_or_of_neighbouring_scores(most):
+    score = np.repeat(np.arange(1, 11) / 11, 30)
+    outcome, fold = np.arange(300) % 2, np.arange(300) // 2 % 3
+    rows = Predictions.from_arrays(outcome, score).view()
+    drawn = resample_rows(rows, rows.cells(), fold, n_replicates=20, most_groups=most)
+    # Ten scores in three folds.
+    kinds = np.column_stack([score, fold * (most == 30), rows.outcome])
+    for atom in np.unique(drawn.atom):
+        own = kinds[drawn.atom == atom]
+        assert atom % 2 == own[0, 2]
+        assert (own[:, 1:] == own[0, 1:]).all()
+        assert (own == own[0]).all() or most == 29
+    assert len(drawn.share) == (60 if most == 30 else 2 * len(np.unique(drawn.atom // 2)))
+    # Runs do not overlap.
+    ends = [np.unique(score[drawn.atom // 2 == run]) for run in np.unique(drawn.atom // 2)]
+    if most == 29:
+        assert np.concatenate(ends).tolist() == np.unique(score).tolist()
+    share = np.bincount(drawn.atom, minlength=len(drawn.share)) / 300
+    np.testing.assert_allclose(drawn.share, share)
+    np.testing.assert_allclose(drawn.share_of_group, share[::2] + share[1::2])
+    np.testing.assert_allclose(drawn.drawn.sum(axis=0), 1.0, rtol=1e-5)
+    mean = [
+        np.mean(score[drawn.atom == a]) if (drawn.atom == a).any() else 0.0
+        for a in range(len(share))
+    ]
+    np.testing.assert_allclose(drawn.mean(score), mean)
+
+
+def test_more_than_fifty_thousand_rows_are_many_unless_clusters_are_drawn():
+    def many(n, **more):
+        rows = Predictions.from_arrays(np.arange(n) % 2, np.full(n, 0.5), **more).view()
+        return resample_rows(rows, rows.cells(), n_replicates=1).many
+
+    assert many(50_001)
+    assert not many(50_000)
+    assert not many(50_001, group=np.arange(50_001) // 2)
+    # Half of the weight in few rows: (sum w)^2 / sum w^2 counts.
+    assert not many(60_000, sample_weight=np.where(np.arange(60_000) < 600, 100.0, 1.0))
