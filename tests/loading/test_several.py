@@ -127,3 +127,14 @@ def test_a_test_file_is_told_apart_by_model_too() -> None:
 def test_the_checklist_counts_models(texts: Texts) -> None:
     found = assess([read(WIDE)], guess(read(WIDE), models=True))
     texts(found.checklist[0])
+
+
+def test_models_that_are_equal_are_told() -> None:
+    rows = pd.DataFrame({"y": [0, 1] * 200, "p": np.linspace(0.1, 0.9, 400)})
+    one, again = read(rows.to_csv(index=False), "a.csv"), read(rows.to_csv(index=False), "a.csv")
+    other = read(rows.assign(p=1 - rows["p"]).to_csv(index=False), "b.csv")
+    mapping = guess(one)
+    codes = [problem.code for problem in assess([one, other, again], mapping).problems]
+    assert codes.count("equal-models") == 1
+    codes = [problem.code for problem in assess([one, other], mapping).problems]
+    assert "equal-models" not in codes

@@ -333,6 +333,7 @@ def test_a_doubt_about_a_file_stands_above_its_answer_with_the_repair():
     app = upload(start(m="platt"), "\n".join(["outcome,score", *lines]))
     app = go(app, "")
     assert "Positive rows have lower scores" in " ".join(each.value for each in app.warning)
+    assert said(app).count("Positive rows have lower scores") == 1
     button(app, "repair_swapped").click().run()
     assert not app.warning
     assert "overconfident" not in said(app)

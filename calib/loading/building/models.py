@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from calib.loading.checking.mapped_rows import Rows, map_rows
 from calib.loading.columns import Labels, as_labels
 from calib.loading.guessing.roles import guess
 from calib.loading.options import ColumnMapping
-from calib.loading.problems import InputError, Problem, error, refuse
+from calib.loading.problems import InputError, Problem, error, refuse, warning
 from calib.loading.table import Table, unused
 from calib.text import joined, numbers_of, plural, quoted
 
@@ -80,11 +80,25 @@ def assess(
             own = called if len(sources) == 1 else f"{called}: {model}"
             problems = (*problems, *_made(rows, model, own, models, strict=strict))
         found[model] = problems
-    problems = _together(found, mapping, sources)
+    problems = (*_together(found, mapping, sources), *_equal(models))
     if _wrong(problems):
         models = {}
     single = {called: next(iter(models.values()))} if len(sources) == 1 and models else models
     return Assessment(problems, single, (*_counted(models), *checklist))
+
+
+def _equal(models: Mapping[str, Predictions]) -> Iterator[Problem]:
+    """Warn of the first two models whose rows and scores are equal."""
+    names: dict[str, str] = {}
+    for name, rows in models.items():
+        first = names.setdefault(rows.fingerprint, name)
+        if first != name:
+            yield warning(
+                "equal-models",
+                f"The models {quoted(first)} and {quoted(name)} have the same rows and the same "
+                "scores. Was a file read twice?",
+            )
+            return
 
 
 def _wrong(problems: Iterable[Problem]) -> bool:

@@ -14,6 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from calib.analysis import LiveAnalysis
 from calib.analysis.model_comparison import ModelComparison
 from calib.analysis.run import Data
+from calib.core.cells import REVERSED
 from calib.core.predictions import Predictions
 from calib.core.progress import Progress
 from calib.loading.examples import EXAMPLES
@@ -186,7 +187,13 @@ def reading(text: str, about: str = "") -> None:
 
 
 def _warnings(model: Model, name: str = "") -> None:
+    session = state.current()
+    # The first page has the warnings about a file, with their repairs.
+    doubts = session.upload.problems if session.page == "Overview" and session.upload else ()
+    told = any(problem.sentence.startswith(REVERSED) for problem in doubts)
     for warning in model.analysis.warnings:
+        if told and warning.startswith(REVERSED):
+            continue
         st.caption(f":material/info: {name}{plain(warning)}")
 
 
