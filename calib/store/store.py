@@ -144,7 +144,7 @@ class Store:
             The id: 128 random bits in 22 characters that are valid in a URL. The report is on the
             disk when the method returns.
         """
-        report_id = secrets.token_urlsafe(16)
+        report_id = _new_id()
         names = checked_tags(tags)
         row = row_of(report, report_id, names)
         with self._writing() as connection:
@@ -345,3 +345,10 @@ def _person(by: str) -> str:
     if not name:
         raise StoreError(f"by must name who changes the report, got {by!r}.")
     return name
+
+
+def _new_id() -> str:
+    # A command would take an id that begins with a dash for one of its options.
+    while (made := secrets.token_urlsafe(16)).startswith("-"):
+        pass
+    return made

@@ -40,8 +40,12 @@ def app_url(server_log: Path) -> Iterator[str]:
     url = f"http://localhost:{port}"
     command = [sys.executable, "-m", "calib", "serve", "--port", str(port)]
     command += ["--allow-host", "*.example.org"]
-    plain = {"STREAMLIT_LOGGER_ENABLE_RICH": "false"}  # tracebacks as plain text
-    with harness.running(command, url, server_log, plain):
+    known = {
+        "STREAMLIT_LOGGER_ENABLE_RICH": "false",  # tracebacks as plain text
+        # Reports that are saved here are none of those that other tests look for.
+        "CALIB_HOME": str(server_log.parent),
+    }
+    with harness.running(command, url, server_log, known):
         yield url
 
 

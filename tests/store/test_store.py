@@ -32,6 +32,12 @@ def test_ids_are_long_fit_for_an_address_and_never_the_same(store, report):
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{22}", report_id) for report_id in ids)
 
 
+def test_no_id_can_be_taken_for_an_option(store, report, monkeypatch):
+    drawn = iter(["-64WO4eXHQUX7UlH8MYqNg", "-64WO4eXHQUX7UlH8MYqNh", "64WO4eXHQUX7UlH8MYqNgA"])
+    monkeypatch.setattr("secrets.token_urlsafe", lambda _: next(drawn))
+    assert store.save(report) == "64WO4eXHQUX7UlH8MYqNgA"
+
+
 def test_an_entry_says_what_the_report_says(store, report):
     before = datetime.now(UTC)
     report_id = store.save(replace(report, note="For the board"), tags=["q1", " credit  risk "])
