@@ -6,17 +6,33 @@ import streamlit as st
 
 from calib import text
 from calib.analysis import Analysis
+from calib.curves.reliability import FEW_ROWS
 from calib.figures.before_after import before_after_panel
 from calib.figures.difference import difference_chart
 from calib.figures.layers import Labelled
 from calib.figures.words import band_meaning
-from calib.ui.compare import how_to_read, matrix_view, model_view
+from calib.ui.compare import matrix_view, model_view
 from calib.ui.controls import use_calibrator, widgets
 from calib.ui.layout import charts, frame, tables, words
 from calib.ui.layout.frame import Model
 from calib.ui.layout.tables import MetricColumn
 from calib.ui.session import choices, state
 
+TABLE = (
+    "Below each value: its {} confidence interval, and for calibration errors what a calibrated "
+    "model of this size shows on average. ★ Best in column. Methods are ranked by log loss, "
+    "because ECE depends on the binning."
+)
+BEFORE_AFTER = (
+    "Mean predicted probability (x) against observed frequency (y). The grey area is the "
+    f"consistency band: {{}}. Hollow dots have fewer than {FEW_ROWS} rows."
+)
+DIFFERENCE = """
+- **Left of zero** is better than the uncalibrated scores.
+- If the interval **includes zero**, the difference is inconclusive. Clipped intervals are given in
+  full in the table.
+- Differences are paired by row, so their intervals are narrower than those of the losses.
+"""
 # As many columns leave room for the changes beside the table.
 BESIDE = 5
 
@@ -65,7 +81,7 @@ def metrics(analysis: Analysis) -> None:
     if len(analysis.methods) > 1:
         with places[1]:
             charts.chart(difference_chart(analysis, "log_loss"), "chart_forest")
-            frame.reading(how_to_read.DIFFERENCE, "the changes")
+            frame.reading(DIFFERENCE, "the changes")
 
 
 def chosen(analysis: Analysis, columns: Sequence[MetricColumn]) -> Sequence[MetricColumn]:
@@ -78,7 +94,7 @@ def table(
 ) -> None:
     labels = {key: method.label for key, method in methods.items()}
     tables.metric_table(name, columns, labels, analysis.recommendation.method)
-    frame.once("stars", lambda: st.caption(how_to_read.TABLE.format(at(analysis))))
+    frame.once("stars", lambda: st.caption(TABLE.format(at(analysis))))
 
 
 def at(analysis: Analysis) -> str:
@@ -104,7 +120,7 @@ def before_and_after(analysis: Analysis) -> None:
         for key in analysis.methods:
             charts.chart(before_after_panel(analysis, key), f"chart_before_after_{key}")
     band = band_meaning(analysis.uncalibrated.reliability)
-    frame.once("before and after", lambda: st.caption(how_to_read.BEFORE_AFTER.format(band)))
+    frame.once("before and after", lambda: st.caption(BEFORE_AFTER.format(band)))
 
 
 models = frame.models(session)

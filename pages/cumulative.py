@@ -5,7 +5,7 @@ import streamlit as st
 from calib.figures.cumulative import PANELS, cumulative_chart
 from calib.figures.cumulative_difference import cumulative_difference_chart
 from calib.ui.controls import widgets
-from calib.ui.cumulative import calibration_tests, how_to_read
+from calib.ui.cumulative import calibration_tests
 from calib.ui.layout import charts, frame, words
 from calib.ui.layout.frame import Model
 from calib.ui.session import choices, state
@@ -42,8 +42,8 @@ def drawings(model: Model, shown: tuple[str, ...]) -> None:
             for panel in range(len(PANELS)):
                 drawn = cumulative_chart(analysis, key, panels=(panel,))
                 charts.chart(drawn, f"chart_cumulative_{key}_{panel}")
-    frame.once("panels", lambda: st.caption(how_to_read.PANELS))
-    frame.reading(how_to_read.CUMULATIVE)
+    frame.once("panels", lambda: st.caption(calibration_tests.PANELS))
+    frame.reading(calibration_tests.CUMULATIVE)
     st.caption(words.protocol(analysis))
 
 

@@ -2,10 +2,9 @@
 
 import streamlit as st
 
-from calib.figures.cost import cost_chart
-from calib.figures.net_benefit import net_benefit_chart
+from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.ui.controls import widgets
-from calib.ui.decisions import decision_controls, decision_view
+from calib.ui.decisions import decision_view
 from calib.ui.layout import charts, frame
 from calib.ui.layout.frame import Model
 from calib.ui.session import choices, decisions, state
@@ -13,7 +12,7 @@ from calib.ui.session import choices, decisions, state
 session = frame.begin("Decisions")
 
 with st.sidebar:
-    costs = decision_controls.costs_control(session)
+    costs = decision_view.costs_control(session)
     below = st.container()
     widgets.control(session, choices.CONFIDENCE_LEVEL)
     widgets.changed(session)
@@ -47,7 +46,7 @@ def body(model: Model) -> None:
 
 def expected_counts(model: Model) -> None:
     st.markdown("### Expected and observed counts")
-    low, high = decision_controls.range_control(session)
+    low, high = decision_view.range_control(session)
     counts = decisions.counts(session, model.analysis, low, high)
     st.markdown(decision_view.counts_sentence(counts, shown))
     if counts.rows:

@@ -9,7 +9,7 @@ from calib.figures.sensitivity import sensitivity_chart
 from calib.ui.controls import widgets
 from calib.ui.layout import charts, frame, live, tables, words
 from calib.ui.layout.frame import Model
-from calib.ui.reliability import bin_view, bins, curves, explorer, how_to_read
+from calib.ui.reliability import bin_view, explorer, how_to_read, results
 from calib.ui.reliability.sensitivity import SENSITIVITY_READING, sensitivity_sentence
 from calib.ui.session import choices, state
 from calib.ui.session.session import Session
@@ -91,12 +91,12 @@ def static_diagrams(model: Model, shown: tuple[str, ...]) -> None:
 
 def diagram(model: Model, shown: tuple[str, ...], key: str) -> None:
     analysis = model.analysis
-    ring = bins.chosen(session, analysis, shown).ring
+    ring = results.chosen(session, analysis, shown).ring
     chart = reliability_chart(
         analysis,
         shown,
         axis=session[choices.AXIS],
-        lines=curves.rates(session, analysis, shown[0], lines),
+        lines=results.rates(session, analysis, shown[0], lines),
         ring=ring if ring and ring[0] in shown else None,
     )
     charts.chart(chart, key, partial(bin_view.pick, session, analysis, state.key(key)))
@@ -106,14 +106,14 @@ def reading(model: Model, shown: tuple[str, ...]) -> None:
     analysis = model.analysis
     text = how_to_read.reliability(analysis.methods[shown[0]].reliability)
     text += how_to_read.convention(analysis)
-    text += how_to_read.lines(curves.rates(session, analysis, shown[0], lines))
+    text += how_to_read.lines(results.rates(session, analysis, shown[0], lines))
     if len(shown) == MAX_TOGETHER:
         text += how_to_read.band_of(shown[0])
     frame.reading(text)
 
 
 def sensitivity(model: Model, method: str) -> None:
-    found = curves.sensitivity(session, model.analysis, method)
+    found = results.sensitivity(session, model.analysis, method)
     st.markdown("### Sensitivity to the number of bins")
     strip, beside = st.columns([2, 1], gap="large")
     with strip:

@@ -15,7 +15,6 @@ GRID = "rgba(127, 127, 127, 0.17)"
 FRAME = "rgba(127, 127, 127, 0.55)"
 BAND = "rgba(127, 127, 127, 0.20)"
 LINE_WIDTH = 1.75
-THIN = 1.0
 TICK_SIZE, TITLE_SIZE = 12, 13
 INK = "#1F2933"
 # The observed outcome, where a figure sets it against the prediction. No method has this colour.

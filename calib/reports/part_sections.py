@@ -10,8 +10,7 @@ from calib.analysis.periods import PeriodTable
 from calib.analysis.slices import SliceGaps
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.core.estimate import Estimate
-from calib.figures.cost import cost_chart
-from calib.figures.net_benefit import net_benefit_chart
+from calib.figures.decisions import cost_chart, net_benefit_chart
 from calib.figures.periods import period_chart
 from calib.figures.slices import slice_chart
 from calib.reports.blocks import Beside, Block, Drawing, Paragraph, Section, Table, Value, row

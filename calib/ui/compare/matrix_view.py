@@ -11,41 +11,34 @@ from calib.crossfit.matrix_comparison import LiveMulticlassComparison, Multiclas
 from calib.figures.clipping import clipping_chart
 from calib.figures.difference import matrix_difference_chart
 from calib.metrics import matrix_metrics
-from calib.metrics.matrix import ROW_METRICS
 from calib.text import interval, level, number, signed, significant
-from calib.ui.compare import how_to_read
 from calib.ui.layout import charts, frame
-from calib.ui.layout.tables import (
-    CHANGE_HELP,
-    MetricColumn,
-    best_of,
-    change_lines,
-    lower_first,
-    value_lines,
-)
+from calib.ui.layout.tables import MetricColumn, columns_of
 from calib.ui.session.choices import method_label
 from calib.ui.session.memo import Unkeyed
 from calib.ui.session.session import Session
 
+MATRIX_CHANGE = """
+- **All classes together**, whatever the view: multiclass log loss uses the score of the true class,
+  and the multiclass Brier score sums over the classes.
+- **Accuracy** changes only if a method reorders the classes of a row. Temperature scaling, clipping
+  and the KS spline never do.
+"""
+CLIPPING = """
+- **Clipping** only limits how extreme scores can be: none is below p_min, and each row is divided
+  by its sum.
+- The best bound is chosen on these same rows, so its loss is optimistic.
+  [Lucena 2018](https://arxiv.org/abs/1809.07751), Figure 2.
+"""
+
 
 def columns(compared: MulticlassComparison) -> list[MetricColumn]:
     """The metrics of all classes, and the paired changes of those that are taken row by row."""
-    found = []
-    for key, metric in matrix_metrics().items():
-        estimates = {name: one.metrics[key] for name, one in compared.results.items()}
-        shown = Column(key, metric.label, metric.meaning, 4, metric.better)
-        best = best_of(estimates, shown)
-        cells = {name: value_lines(one, best=name in best) for name, one in estimates.items()}
-        found.append(MetricColumn(key, metric.label, metric.meaning, cells))
-        if key in ROW_METRICS:
-            label = f"Change in {lower_first(metric.label)}"
-            changes = {
-                name: change_lines(one.differences[key], better=metric.better)
-                for name, one in compared.results.items()
-                if name != "uncalibrated"
-            }
-            found.append(MetricColumn(f"{key}_change", label, CHANGE_HELP, changes))
-    return found
+    shown = [
+        Column(key, metric.label, metric.meaning, 4, metric.better)
+        for key, metric in matrix_metrics().items()
+    ]
+    return columns_of(shown, compared.results, lambda column: column.meaning)
 
 
 def forest(analysis: Analysis) -> None:
@@ -54,7 +47,7 @@ def forest(analysis: Analysis) -> None:
     with picture:
         charts.chart(matrix_difference_chart(analysis), "chart_matrix_forest")
     with beside:
-        frame.reading(how_to_read.MATRIX_CHANGE, "the changes of all classes")
+        frame.reading(MATRIX_CHANGE, "the changes of all classes")
 
 
 def clipped(session: Session, compared: LiveMulticlassComparison) -> None:
@@ -74,7 +67,7 @@ def clipped(session: Session, compared: LiveMulticlassComparison) -> None:
         charts.chart(clipping_chart(found), "chart_clipping")
     with beside:
         st.markdown(clipping_sentence(found, at))
-        frame.reading(how_to_read.CLIPPING, "clipping")
+        frame.reading(CLIPPING, "clipping")
 
 
 def _clipping(

@@ -19,11 +19,7 @@ from calib.calibrators import Calibrator, MatrixCalibrator
 from calib.core.predictions import Predictions
 from calib.exports import DIALECTS, TARGETS, ExportError, Offer, offer
 from calib.loading import ColumnMapping, InputError, read
-from calib.loading.building.calibrated_file import (
-    CalibratedTable,
-    calibrate_table,
-    with_calibrated,
-)
+from calib.loading.building.calibrated_file import CalibratedTable, calibrate_table, with_calibrated
 from calib.loading.table import Table
 from calib.text import percent, plain, plural, sentence, significant
 from calib.ui.layout.frame import Model
@@ -58,6 +54,8 @@ CHANGES = {
 # A page shows so much of a text; the file has all of it.
 MAX_SHOWN = 20_000
 CODE, SCORES = "Code for production", "Calibrated scores"
+FILES = (("CSV", "csv", csv.write_csv), ("Parquet", "parquet", parquet.write_table))
+keep(12)(offer)
 
 
 def button(session: Session, model: Model) -> None:
@@ -130,7 +128,14 @@ def _code(session: Session, model: Model, method: str) -> None:
         with st.spinner("Running it at its test scores"):
             columns, classes = _columns(session, model.rows), _classes(model.rows)
             made = session.memo.heavy(
-                _offer, model.analysis, method, suffix, dialect, columns, classes
+                offer,
+                fitted(model.analysis)[method],
+                suffix,
+                dialect,
+                name=f"{method}-calibrator",
+                columns=columns,
+                classes=classes,
+                analysis=model.analysis,
             )
     except (ExportError, ValueError) as error:
         st.error(plain(sentence(str(error))))
@@ -155,26 +160,6 @@ def _code(session: Session, model: Model, method: str) -> None:
             st.code(made.code[:MAX_SHOWN], language=LANGUAGES[suffix], wrap_lines=True)
         if len(made.code) > MAX_SHOWN:
             st.caption(f"The first {MAX_SHOWN:,} of {len(made.code):,} characters.")
-
-
-@keep(12)
-def _offer(
-    analysis: LiveAnalysis,
-    method: str,
-    suffix: str,
-    dialect: str | None,
-    columns: tuple[str, ...],
-    classes: tuple[str, ...] | None,
-) -> Offer:
-    return offer(
-        fitted(analysis)[method],
-        suffix,
-        dialect,
-        name=f"{method}-calibrator",
-        columns=columns,
-        classes=classes,
-        analysis=analysis,
-    )
 
 
 def _columns(session: Session, rows: Data) -> tuple[str, ...]:
@@ -279,7 +264,7 @@ def _mapping(session: Session, model: Model, table: Table) -> ColumnMapping:
 
 def _downloads(make: Callable[[], CalibratedTable], stem: str, key: str) -> None:
     with st.container(horizontal=True):
-        for label, suffix, write in (("CSV", "csv", _csv), ("Parquet", "parquet", _parquet)):
+        for label, suffix, write in FILES:
             st.download_button(
                 f"Download {label}",
                 partial(_written, write, make),
@@ -307,17 +292,7 @@ def _frame(rows: Predictions) -> pd.DataFrame:
     return pd.DataFrame({rows.outcome_name: outcome} | dict(scores) | dict(rows.columns))
 
 
-def _written(write: Callable[[pd.DataFrame], bytes], make: Callable[[], CalibratedTable]) -> bytes:
-    return write(make().frame)
-
-
-def _csv(frame: pd.DataFrame) -> bytes:
+def _written(write: Callable[..., object], make: Callable[[], CalibratedTable]) -> bytes:
     held = io.BytesIO()
-    csv.write_csv(ArrowTable.from_pandas(frame, preserve_index=False), held)
-    return held.getvalue()
-
-
-def _parquet(frame: pd.DataFrame) -> bytes:
-    held = io.BytesIO()
-    parquet.write_table(ArrowTable.from_pandas(frame, preserve_index=False), held)
+    write(ArrowTable.from_pandas(make().frame, preserve_index=False), held)
     return held.getvalue()

@@ -52,14 +52,14 @@ def control(
     """Draw the widget of a choice; returns its value.
 
     `options` are what the data allow; None where the choice itself says it. `value` is shown
-    instead of the session's, where the data decide what an unset one means. A widget that is drawn
-    for each of several models has a `key` of its own. All else goes to the widget.
+    instead of the session's, where the data decide what an unset one means. A second widget of a
+    choice has another `key`. All else goes to the widget.
     """
     offered = list(choice.values.options if options is None else options)
     if value is None:
         value = session[choice]
         value = value if options is None else choice.among(value, offered)
-    key = key or choice.key
+    key = state.key(key or choice.key)
     if offered or options is not None:
         more = {"options": offered, "format_func": choice.option or str} | more
     elif choice.values.bounds:
@@ -170,7 +170,7 @@ def over_epsilon(session: Session, options: Sequence[str]) -> tuple[str, ...]:
     """The methods whose log loss is drawn over epsilon; returns them, at least one."""
     choice = choices.OVER_EPSILON
     chosen = choice.among(session[choice], options) or tuple(options[:1])
-    return control(session, choice, options, value=chosen, key=state.key(choice.key))
+    return control(session, choice, options, value=chosen)
 
 
 def epsilon(session: Session, rule: float) -> None:

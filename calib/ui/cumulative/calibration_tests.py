@@ -1,4 +1,4 @@
-"""Tests of calibration on the Cumulative page: statistic, p-value, and what each one looks at."""
+"""Tests of calibration on the Cumulative page, and how to read its charts."""
 
 from __future__ import annotations
 
@@ -7,16 +7,10 @@ import streamlit as st
 from calib.analysis import MethodResult
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.metrics import TestResult
+from calib.reports.sections import TESTS as NAMES
 from calib.text import number, p_value
 from calib.ui.session import state
 
-NAMES = {
-    "ks": "KS",
-    "kuiper": "Kuiper",
-    "spiegelhalter": "Spiegelhalter z",
-    "hosmer_lemeshow": "Hosmer-Lemeshow χ²",
-    "line": "Slope and intercept χ²",
-}
 WHAT_IT_TESTS = {
     "ks": "Largest cumulative gap up to any score",
     "kuiper": "Largest gap over any interval of scores",
@@ -30,6 +24,23 @@ TESTS_READING = (
     "calibrated model is rejected by any of the five in at most 5% of data sets. With many rows "
     "even negligible differences are significant; check the effect size."
 )
+CUMULATIVE = """
+- Rows are sorted by score. The curve adds up **observed minus predicted** over them, without bins
+  and without smoothing.
+- Where the curve **falls**, predictions are too high; where it **rises**, too low; flat means
+  calibrated.
+- The **arrow** is the KS error: the largest distance of the curve from zero. If the first method
+  shown were calibrated, its curve would stay in the grey band with the chosen confidence.
+- The **Kuiper error** is the distance from the lowest to the highest point (hollow markers). It is
+  the largest gap over any interval of scores.
+"""
+PANELS = (
+    "(a) Cumulative score and cumulative outcome against the share of rows. (b) The same against "
+    "the cumulative score, so that the score is a straight line. (c) Score and observed rate "
+    "against the share of rows. (d) Observed rate against the score. The rate is the slope of a "
+    "spline through the cumulative outcomes. [Gupta et al. 2021](https://arxiv.org/abs/2006.12800)"
+    ", Figure 1."
+)
 
 
 def tests_table(method: MethodResult) -> None:
@@ -38,9 +49,7 @@ def tests_table(method: MethodResult) -> None:
         test_rows(method),
         hide_index=True,
         key=state.key("table_tests"),
-        column_config={
-            "Test": st.column_config.TextColumn(pinned=True),
-        },
+        column_config={"Test": st.column_config.TextColumn(pinned=True)},
         alt=f"{method.label}: one row per test, its statistic, p-values, and what it tests.",
     )
 

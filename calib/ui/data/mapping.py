@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from calib.loading import ColumnMapping, Table, as_labels, column_ranges, folded, guess
 from calib.loading.options import Transform
-from calib.ui.controls.widgets import show_value
+from calib.ui.controls.widgets import ask
 from calib.ui.session import state
+from calib.ui.session.choices import SEGMENTED
 from calib.ui.session.session import Session
 
 MAX_LABELS = 200
@@ -37,20 +39,11 @@ UPLOAD, SOURCE = "map", "connect"
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """A table whose columns are being mapped.
+    """A table whose columns are being mapped."""
 
-    Attributes
-    ----------
-    table : Table
-        The first rows of a source. Other rows can have other labels.
-    mapping : ColumnMapping
-    key : {"map", "connect"}
-        What the keys of the widgets begin with: of an upload, or of a source.
-    """
-
-    table: Table
+    table: Table  # The first rows of a source. Other rows can have other labels.
     mapping: ColumnMapping
-    key: str
+    key: str  # what the keys of the widgets begin with: of an upload, or of a source
 
     @classmethod
     def of(cls, session: Session, key: str) -> Mapped:
@@ -92,17 +85,16 @@ def columns(mapped: Mapped) -> None:
 
 
 def _positive(mapped: Mapped) -> None:
-    mapping, key = mapped.mapping, f"{mapped.key}_positive"
+    mapping = mapped.mapping
     labels = _outcome_labels(mapped.table, mapping)
-    # A label that does not exist any more is still shown. A problem reports it.
-    options = [*labels, *(name for name in mapping.positives if name not in labels)]
-    show_value(key, list(mapping.positives))
-    st.multiselect(
-        "Positive class",
-        options,
-        key=key,
-        on_change=_change,
-        args=(mapped.key, "positive"),
+    _ask(
+        mapped,
+        "positive",
+        st.multiselect,
+        list(mapping.positives),
+        label="Positive class",
+        # A label that does not exist any more is still shown. A problem reports it.
+        options=[*labels, *(name for name in mapping.positives if name not in labels)],
         placeholder=NONE,
         accept_new_options=mapped.of_source,
         help="Several labels can count as positive. All others are negative. Rows with a word "
@@ -125,15 +117,13 @@ def _other_names(mapped: Mapped) -> list[str]:
 
 
 def _kind_control(mapped: Mapped, kind: str) -> None:
-    key = f"{mapped.key}_kind"
-    show_value(key, kind)
-    st.segmented_control(
-        "Scores",
-        (ONE, BY_CLASS, BY_MODEL),
-        required=True,
-        key=key,
-        on_change=_change_kind,
-        args=(mapped.key,),
+    ask(
+        SEGMENTED,
+        f"{mapped.key}_kind",
+        kind,
+        partial(_change_kind, mapped.key),
+        label="Scores",
+        options=(ONE, BY_CLASS, BY_MODEL),
         help="One column: the score of the positive class. By class: one column per class, such "
         "as a network's probabilities or logits. By model: one column per model, of the "
         "same rows.",
@@ -147,13 +137,12 @@ def _scores(mapped: Mapped, kind: str) -> None:
     elif kind == BY_MODEL:
         _several(mapped, "models", "Scores of models", names, mapping.models)
     else:
-        key = f"{mapped.key}_classes"
-        show_value(key, column_ranges.written(mapping.score_columns, names))
-        st.text_input(
-            f"Class columns ({len(mapping.score_columns):,})",
-            key=key,
-            on_change=_change_classes,
-            args=(mapped.key,),
+        ask(
+            st.text_input,
+            f"{mapped.key}_classes",
+            column_ranges.written(mapping.score_columns, names),
+            partial(_change_classes, mapped.key),
+            label=f"Class columns ({len(mapping.score_columns):,})",
             help="Names separated by commas, ranges such as `p_0 … p_9` (or three dots), or `*` "
             "for any text: `p_*`.",
         )
@@ -190,8 +179,10 @@ def _more(mapped: Mapped) -> None:
         if mapping.decimal is not None:
             _select(mapped, "decimal", "Decimal mark", [",", "."], mapping.decimal)
         if not classes:
-            _switch(mapped, "swap", "Scores are for the negative class")
-        _switch(mapped, "drop_missing", "Leave out rows with missing values")
+            words = "Scores are for the negative class"
+            _ask(mapped, "swap", st.toggle, mapping.swap, label=words)
+        words = "Leave out rows with missing values"
+        _ask(mapped, "drop_missing", st.toggle, mapping.drop_missing, label=words)
 
 
 def _select(
@@ -203,19 +194,18 @@ def _select(
     *,
     optional: bool = False,
 ) -> None:
-    key = f"{mapped.key}_{role}"
     choices = [None, *options] if optional or value is None else list(options)
     if value is not None and value not in choices:
         choices.append(value)
-    show_value(key, value)
-    st.selectbox(
-        label,
-        choices,
+    _ask(
+        mapped,
+        role,
+        st.selectbox,
+        value,
+        label=label,
+        options=choices,
         format_func=_shown,
         placeholder=NONE,
-        key=key,
-        on_change=_change,
-        args=(mapped.key, role),
         accept_new_options=mapped.of_source and role == "test_value",
     )
 
@@ -227,36 +217,24 @@ def _shown(option: object) -> str:
 def _several(
     mapped: Mapped, role: str, label: str, names: Sequence[str], value: Sequence[str], **more: Any
 ) -> None:
-    key = f"{mapped.key}_{role}"
-    show_value(key, list(value))
-    st.multiselect(label, names, key=key, on_change=_change, args=(mapped.key, role), **more)
+    _ask(mapped, role, st.multiselect, list(value), label=label, options=names, **more)
 
 
 def _transform(mapped: Mapped) -> None:
-    mapping, key = mapped.mapping, f"{mapped.key}_transform"
+    mapping = mapped.mapping
     known: Mapping[Transform, str] = OF_CLASSES if isinstance(mapping.score, tuple) else TRANSFORMS
     # A choice that does not fit any more is still shown. A problem above reports it.
     words = {**known, mapping.transform: known.get(mapping.transform, mapping.transform)}
-    show_value(key, mapping.transform)
-    st.selectbox(
-        "Score format",
-        list(words),
-        format_func=words.__getitem__,
-        key=key,
-        on_change=_change,
-        args=(mapped.key, "transform"),
-    )
+    look = {"label": "Score format", "options": list(words), "format_func": words.__getitem__}
+    _ask(mapped, "transform", st.selectbox, mapping.transform, **look)
 
 
-def _switch(mapped: Mapped, role: str, label: str) -> None:
-    key = f"{mapped.key}_{role}"
-    show_value(key, getattr(mapped.mapping, role))
-    st.toggle(label, key=key, on_change=_change, args=(mapped.key, role))
+def _ask(mapped: Mapped, role: str, widget: Callable[..., Any], value: object, **more: Any) -> None:
+    ask(widget, f"{mapped.key}_{role}", value, partial(_change, mapped.key, role), **more)
 
 
-def _change(key: str, role: str) -> None:
+def _change(key: str, role: str, chosen: Any) -> None:
     mapped = Mapped.of(state.current(), key)
-    chosen = st.session_state[f"{mapped.key}_{role}"]
     value: Any = tuple(chosen) if isinstance(chosen, list) else chosen
     if role == "positive":
         value = value[0] if len(value) == 1 else value or None
@@ -264,9 +242,9 @@ def _change(key: str, role: str) -> None:
     mapped.put(_with_labels(mapped.table, mapping, role))
 
 
-def _change_kind(key: str) -> None:
+def _change_kind(key: str, kind: str) -> None:
     mapped = Mapped.of(state.current(), key)
-    kind, old = st.session_state[f"{mapped.key}_kind"], mapped.mapping
+    old = mapped.mapping
     table, scores = mapped.table, old.score_columns
     plain = replace(old, score=None, models=(), transform="none", swap=False)
     if kind == BY_CLASS:
@@ -280,9 +258,9 @@ def _change_kind(key: str) -> None:
     mapped.put(_with_labels(table, mapping, "outcome"))
 
 
-def _change_classes(key: str) -> None:
+def _change_classes(key: str, written: str) -> None:
     mapped = Mapped.of(state.current(), key)
-    chosen = column_ranges.read(st.session_state[f"{mapped.key}_classes"], mapped.table.columns)
+    chosen = column_ranges.read(written, mapped.table.columns)
     mapped.put(mapped.mapping.chosen(score=chosen))
 
 

@@ -126,11 +126,7 @@ ENTRIES = (
         "the best mean rank by log loss among uncalibrated, Platt, isotonic and beta.",
         (
             Opening(
-                "beta",
-                "Compare the beta family",
-                "Compare",
-                "naive_bayes",
-                {METHODS: BETA_FAMILY},
+                "beta", "Compare the beta family", "Compare", "naive_bayes", {METHODS: BETA_FAMILY}
             ),
             Opening(
                 "boosting",

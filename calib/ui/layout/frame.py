@@ -6,6 +6,7 @@ import gc
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NoReturn, TypeVar
 
 import streamlit as st
@@ -129,10 +130,12 @@ def _models(
     predictions(session)
     side_by_side.control(session)
     shown = {name: prepare(rows) for name, rows in state.shown_models(session).items()}
-    found = tuple(
-        Model(rows, analysis(session, rows, analyse, name if len(shown) > 1 else ""), name)
-        for name, rows in shown.items()
-    )
+
+    def analysed(name: str, rows: Data) -> Model:
+        work = partial(analyse, session, rows)
+        return Model(rows, _compute(work, "analysis", name if len(shown) > 1 else ""), name)
+
+    found = tuple(analysed(name, rows) for name, rows in shown.items())
     # A link to a source says what its rows gave, which is known from here on.
     if session.upload is not None and session.upload.source is not None:
         state.write_address(session)
@@ -230,39 +233,26 @@ def predictions(session: Session) -> Data:
     """What is shown, or a sentence on what is missing and the end of the page."""
     rows = state.predictions(session)
     if rows is None:
-        _stop_unmapped(session)
+        st.error("Fix these problems before the file can be analysed.")
+        assert session.upload is not None
+        for problem in session.upload.problems:
+            if problem.severity == "error":
+                st.markdown(f"- {problem.sentence}")
+        st.page_link(PAGES["Data"], label="Fix them on the Data page", icon=":material/build:")
+        st.stop()
     return rows
-
-
-def _stop_unmapped(session: Session) -> NoReturn:
-    st.error("Fix these problems before the file can be analysed.")
-    assert session.upload is not None
-    for problem in session.upload.problems:
-        if problem.severity == "error":
-            st.markdown(f"- {problem.sentence}")
-    st.page_link(PAGES["Data"], label="Fix them on the Data page", icon=":material/build:")
-    st.stop()
-
-
-def analysis(
-    session: Session,
-    rows: Data,
-    analyse: Analyse = state.analysis,
-    name: str = "",
-) -> LiveAnalysis:
-    """The analysis of these rows. If it fails, a sentence says why, and the page ends."""
-    return _compute(lambda progress: analyse(session, rows, progress), "analysis", name)
 
 
 def comparison(session: Session, method: str) -> ModelComparison:
     """All models of the data, compared; or a sentence on why not and the end of the page."""
-    return _compute(lambda progress: state.compare(session, method, progress), "comparison")
+    return _compute(partial(state.compare, session, method), "comparison")
 
 
 def _compute(work: Callable[[Progress], Found], kind: str, name: str = "") -> Found:
     """What takes its time, with its progress, and a button that ends it.
 
-    Several may take long in one run of a page, so each button has a key of its own.
+    Several may take long in one run of a page, so each button has a key of its own. If the work
+    fails, a sentence says why, and the page ends.
     """
     session = state.current()
     if session.cancelled == session.asked:

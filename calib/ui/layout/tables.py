@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import streamlit as st
 
-from calib.analysis import Analysis, Column
+from calib.analysis import Analysis, Column, MethodResult
 from calib.calibrators import CALIBRATORS
 from calib.core.estimate import Estimate
+from calib.crossfit.matrix_comparison import MulticlassResult
 from calib.curves.reliability import ReliabilityCurve
 from calib.text import between, interval, level, noise_floor, number, plain, signed
 from calib.ui.layout.words import formula
@@ -141,11 +142,7 @@ class Line:
 
 
 def lines_table(
-    key: str,
-    about: str,
-    head: Iterable[tuple[str, str]],
-    lines: Iterable[Line],
-    n_text: int = 1,
+    key: str, about: str, head: Iterable[tuple[str, str]], lines: Iterable[Line], n_text: int = 1
 ) -> None:
     """A table of words and numbers with small letters below them.
 
@@ -190,28 +187,32 @@ def column_help(column: Column) -> str:
 
 def metric_columns(analysis: Analysis) -> list[MetricColumn]:
     """The metrics of every method, and the paired changes of those that have one."""
+    return columns_of(analysis.columns, analysis.methods, column_help)
+
+
+def columns_of(
+    columns: Iterable[Column],
+    results: Mapping[str, MethodResult | MulticlassResult],
+    about: Callable[[Column], str],
+) -> list[MetricColumn]:
+    """Columns with their tooltips, and the paired changes of those that have one."""
     found = []
-    for column in analysis.columns:
-        estimates = {key: one.metrics[column.key] for key, one in analysis.methods.items()}
+    for column in columns:
+        estimates = {key: one.metrics[column.key] for key, one in results.items()}
         best = best_of(estimates, column)
         cells = {
             key: value_lines(one, column.digits, best=key in best) for key, one in estimates.items()
         }
-        found.append(MetricColumn(column.key, column.label, column_help(column), cells))
-        if column.key in analysis.uncalibrated.differences:
-            found.append(_change_column(analysis, column))
+        found.append(MetricColumn(column.key, column.label, about(column), cells))
+        if column.key in results["uncalibrated"].differences:
+            label = f"Change in {lower_first(column.label)}"
+            changes = {
+                key: change_lines(one.differences[column.key], column.digits, column.better)
+                for key, one in results.items()
+                if key != "uncalibrated"
+            }
+            found.append(MetricColumn(f"{column.key}_change", label, CHANGE_HELP, changes))
     return found
-
-
-def _change_column(analysis: Analysis, column: Column) -> MetricColumn:
-    cells = {
-        key: change_lines(one.differences[column.key], column.digits, column.better)
-        for key, one in analysis.methods.items()
-        if key != "uncalibrated"
-    }
-    return MetricColumn(
-        f"{column.key}_change", f"Change in {lower_first(column.label)}", CHANGE_HELP, cells
-    )
 
 
 def value_lines(estimate: Estimate, digits: int = 4, *, best: bool = False) -> tuple[str, ...]:
@@ -222,11 +223,7 @@ def value_lines(estimate: Estimate, digits: int = 4, *, best: bool = False) -> t
 
 def change_lines(change: Estimate, digits: int = 4, better: str = "lower") -> tuple[str, ...]:
     """A change, its interval, and whether it is an improvement."""
-    return (
-        signed(change.value, digits),
-        interval(change, 3, sign=True),
-        direction(change, better),
-    )
+    return (signed(change.value, digits), interval(change, 3, sign=True), direction(change, better))
 
 
 def lower_first(label: str) -> str:

@@ -88,11 +88,6 @@ def formula(method: MethodResult) -> str:
     return sentence if n == 0 or "knots" in sentence else f"{sentence} ({plural(n, 'knot')})"
 
 
-def label(analysis: Analysis, key: str) -> str:
-    """Heading of a column of the metric table, which names the view of a matrix."""
-    return next(column.label for column in analysis.columns if column.key == key)
-
-
 def meaning(analysis: Analysis, key: str) -> str:
     """What a column of the metric table means."""
     return next(column.meaning for column in analysis.columns if column.key == key)

@@ -35,10 +35,10 @@ class Entry:
 
     name: str
     code: str
-    facts: str
     text: str
     source: str
-    aliases: str = ""
+    aliases: str
+    facts: str = ""
 
     def matches(self, query: str) -> bool:
         """Whether it holds every word that is looked for."""
@@ -72,10 +72,10 @@ def calibrator_entries() -> dict[str, list[Entry]]:
     several = [m for key, m in CALIBRATORS.items() if key not in single]
     return {
         "Calibrators, simplest first": [
-            Entry(m.label, m.key, "", m.summary, m.source, m.aliases) for m in single.values()
+            Entry(m.label, m.key, m.summary, m.source, m.aliases) for m in single.values()
         ],
         "For several classes": [
-            Entry(m.label, m.key, "", m.summary, m.source, m.aliases) for m in several
+            Entry(m.label, m.key, m.summary, m.source, m.aliases) for m in several
         ],
     }
 
@@ -94,12 +94,11 @@ def kept(entries: Mapping[str, Iterable[Entry]], query: str) -> dict[str, list[E
     return {title: group for title, group in found.items() if group}
 
 
-# Name, name in code, facts, meaning, source, aliases.
-TERMS: tuple[tuple[str, str, str, str, str, str], ...] = (
+# Name, name in code, meaning, source, aliases.
+TERMS: tuple[tuple[str, str, str, str, str], ...] = (
     (
         "Reliability diagram",
         "reliability_curve",
-        "",
         "Mean predicted probability against observed frequency, per bin.",
         "Bröcker and Smith 2007, doi:10.1175/WAF993.1",
         "calibration curve, calibration plot",
@@ -107,7 +106,6 @@ TERMS: tuple[tuple[str, str, str, str, str, str], ...] = (
     (
         "CORP curve",
         "corp_curve",
-        "",
         "The best-fitting non-decreasing curve of the outcomes (isotonic regression).",
         "Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118",
         "PAV reliability curve",
@@ -115,7 +113,6 @@ TERMS: tuple[tuple[str, str, str, str, str, str], ...] = (
     (
         "Consistency band",
         "band",
-        "",
         "Where the dots of a calibrated model would fall, with the chosen confidence level.",
         "Bröcker and Smith 2007, doi:10.1175/WAF993.1",
         "consistency bars, consistency intervals",
@@ -123,7 +120,6 @@ TERMS: tuple[tuple[str, str, str, str, str, str], ...] = (
     (
         "Out-of-fold score",
         "n_folds",
-        "",
         "Score of a row from a calibrator that was fitted on the other folds.",
         "",
         "held-out, cross-fitting, cross-fitted, cross-validation, OOF",
@@ -131,7 +127,6 @@ TERMS: tuple[tuple[str, str, str, str, str, str], ...] = (
     (
         "Decision curve",
         "net_benefit",
-        "",
         "Net benefit of acting at each threshold: true positives less false positives, weighted "
         "by the odds of the threshold, per row.",
         "Vickers and Elkin 2006, doi:10.1177/0272989X06295361",
@@ -140,7 +135,6 @@ TERMS: tuple[tuple[str, str, str, str, str, str], ...] = (
     (
         "Cost curve",
         "cost_curves",
-        "",
         "Expected cost per row at each threshold, for the costs of a false positive and of a "
         "false negative.",
         "",
@@ -149,7 +143,6 @@ TERMS: tuple[tuple[str, str, str, str, str, str], ...] = (
     (
         "Base rate",
         "base_rate",
-        "",
         "Share of positive rows.",
         "",
         "observed rate, positive rate, prevalence, event rate",
@@ -157,7 +150,6 @@ TERMS: tuple[tuple[str, str, str, str, str, str], ...] = (
     (
         "Confidence",
         "top:1",
-        "",
         "Highest score of a row, the probability of the predicted class.",
         "Guo et al. 2017, arXiv:1706.04599",
         "top label, top-1, confidence calibration",
@@ -165,7 +157,6 @@ TERMS: tuple[tuple[str, str, str, str, str, str], ...] = (
     (
         "Compact logit",
         "epsilon",
-        "",
         "Log-odds of the score, scaled to [0, 1]; scores outside [epsilon, 1 - epsilon] are left "
         "unchanged.",
         "Lucena 2018, arXiv:1809.07751",
@@ -174,7 +165,6 @@ TERMS: tuple[tuple[str, str, str, str, str, str], ...] = (
     (
         "Holm's correction",
         "p_adjusted",
-        "",
         "Raises the p-values of several tests, so that the chance of any false rejection stays "
         "at the chosen level.",
         "Holm 1979, doi:10.2307/4615733",
@@ -187,10 +177,10 @@ def _metric_entry(metric: Metric) -> Entry:
     return Entry(
         metric.label,
         metric.key,
-        f"{_range(*metric.bounds)}, {DIRECTIONS[metric.better]}",
         " ".join(filter(None, [metric.meaning, metric.convention])),
         metric.source,
         metric.aliases,
+        f"{_range(*metric.bounds)}, {DIRECTIONS[metric.better]}",
     )
 
 

@@ -18,8 +18,8 @@ from calib.scanning import rows_between
 from calib.text import count, level, percent, plain, probability, signed, span
 from calib.ui.controls.widgets import ask, control
 from calib.ui.layout.frame import Model
-from calib.ui.reliability import bins
-from calib.ui.reliability.bins import ChosenBin
+from calib.ui.reliability import results
+from calib.ui.reliability.results import ChosenBin
 from calib.ui.session import choices, slicing, state
 from calib.ui.session.session import Session
 from calib.ui.session.upload import Connected
@@ -50,7 +50,7 @@ def pick(session: Session, analysis: LiveAnalysis, key: str) -> None:
     if not dots:
         return
     position, method = int(dots[0][0]), str(dots[0][1])
-    again = bins.chosen(session, analysis, (method,)).ring == (method, position)
+    again = results.chosen(session, analysis, (method,)).ring == (method, position)
     _look_into(session, analysis, method, None if again else position)
 
 
@@ -65,7 +65,7 @@ def _look_into(session: Session, analysis: Analysis, method: str, position: int 
 def show(session: Session, model: Model, shown: Sequence[str]) -> None:
     """Pick a bin; what it counts, its rows, and its slices."""
     st.markdown("### Inspect a bin")
-    picked = bins.chosen(session, model.analysis, shown)
+    picked = results.chosen(session, model.analysis, shown)
     _control(session, model.analysis, picked, shown)
     position = picked.position
     if position is None:
@@ -136,7 +136,7 @@ def _missing(session: Session, picked: ChosenBin) -> str:
 def _control(session: Session, analysis: Analysis, picked: ChosenBin, shown: Sequence[str]) -> None:
     options = tuple(dict.fromkeys((*shown, picked.method)))
     if len(options) > 1:
-        control(session, choices.BIN_OF, options, value=picked.method, key=state.key("bin_of"))
+        control(session, choices.BIN_OF, options, value=picked.method)
     _bin_control(session, analysis, picked)
 
 
@@ -177,7 +177,7 @@ def _sentence(picked: ChosenBin, i: int) -> str:
 def _rows(
     session: Session, rows: Predictions, held_out: CrossFitted, picked: ChosenBin, position: int
 ) -> None:
-    found = session.memo(bins.rows, held_out, picked.method, picked.curve, position)
+    found = session.memo(results.rows, held_out, picked.method, picked.curve, position)
     slot = st.container()
     page = st.pagination(
         -(-len(found) // PAGE), key=state.key(f"rows_{picked.method}_{found[0]}_{len(found)}")
@@ -212,7 +212,7 @@ def _mix(session: Session, model: Model, picked: ChosenBin, position: int) -> No
         session,
         choices.SLICE_BY,
         names,
-        key=state.key("mix_by"),
+        key="mix_by",
         label="Compare this bin with all other rows by",
     )
     cut = slicing.scored(session, slicing.sliced(session, model.rows, model.analysis, (column,)))
@@ -221,7 +221,7 @@ def _mix(session: Session, model: Model, picked: ChosenBin, position: int) -> No
         return
     chosen = (picked.method, picked.curve, position)
     level = session.settings.confidence_level
-    _mix_table(session.memo(bins.mix, model.analysis.held_out, *chosen, cut, level))
+    _mix_table(session.memo(results.mix, model.analysis.held_out, *chosen, cut, level))
 
 
 def _mix_table(found: SliceMix) -> None:

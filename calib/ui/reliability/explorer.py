@@ -15,7 +15,7 @@ from calib.crossfit.cross_fitted import CrossFitted
 from calib.curves.reliability import ReliabilityCurve
 from calib.figures.explorer import cells_script, explorer_bytes, explorer_data, script, style
 from calib.ui.layout.frame import Model
-from calib.ui.reliability import bins
+from calib.ui.reliability import results
 from calib.ui.session import choices
 from calib.ui.session.choice import Choice
 from calib.ui.session.memo import Unkeyed, keep
@@ -78,7 +78,7 @@ def _data(
 
 def _chosen(session: Session, analysis: LiveAnalysis, shown: Sequence[str]) -> dict[str, Any]:
     """The session's choices, as the browser draws them."""
-    picked = bins.chosen(session, analysis, shown)
+    picked = results.chosen(session, analysis, shown)
     ends = session[choices.SCORE_RANGE]
     if picked.ring:
         at, curve = picked.ring[1], picked.curve
@@ -102,7 +102,7 @@ def _of_clusters(
     if ends:
         level, held_out = session.settings.confidence_level, analysis.held_out
         for key in shown:
-            of_range = session.memo(bins.range_curve, held_out, key, ends, level)
+            of_range = session.memo(results.range_curve, held_out, key, ends, level)
             found[key]["difference"] = _difference(of_range, bin_of(of_range, ends[1]))
     return {
         "n_bins": analysis.settings.n_bins,

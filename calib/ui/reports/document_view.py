@@ -93,13 +93,7 @@ def _(block: Table, key: str) -> None:
             n_text=block.n_text,
         )
         return
-    st.dataframe(
-        rows,
-        hide_index=True,
-        height="content",
-        key=f"table_{key}",
-        alt=block.caption,
-    )
+    st.dataframe(rows, hide_index=True, height="content", key=f"table_{key}", alt=block.caption)
 
 
 @_show.register

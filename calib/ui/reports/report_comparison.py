@@ -8,7 +8,7 @@ from calib.reports import Report, ReportComparison, compare_reports
 from calib.store import Store, moment_words
 from calib.text import plain
 from calib.ui.controls.widgets import ask
-from calib.ui.reports import report_file, sharing
+from calib.ui.reports import files, sharing
 from calib.ui.reports.saved_reports import PAGE
 from calib.ui.session.report_browser import COMPARED, REPORT
 from calib.ui.session.session import Session
@@ -21,7 +21,7 @@ def offer(session: Session, store: Store | None) -> None:
     st.caption("Compare with")
     if store is not None:
         _offer_saved(session, store)
-    given = report_file.uploader(session, "A file (report.json)", "other_file")
+    given = files.uploader(session, "A file (report.json)", "other_file")
     if given is not None:
         session.report_browser.other, _ = given
         st.rerun()

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
 from calib.analysis import LiveAnalysis
 from calib.analysis.decisions import Costs
-from calib.analysis.periods.cutting import Unit
 from calib.analysis.run import Data
 from calib.reports import Declared, Grade, Report, parts_of
 from calib.store import Store, StoreError
 from calib.text import plain
 from calib.ui.controls.widgets import ask, field
 from calib.ui.layout.frame import Model
-from calib.ui.reports import downloads, sharing
+from calib.ui.reports import files, sharing
 from calib.ui.session import decisions, identity, state
 from calib.ui.session.choices import CROSS, N_RANGES, SLICE_BY, TIME, UNIT, Chosen
 from calib.ui.session.session import Session
@@ -59,31 +59,15 @@ def chosen_model(session: Session, found: tuple[Model, ...]) -> Model:
 
 def fields(session: Session) -> None:
     """Title, author and note."""
-    field(
-        session,
-        "title",
-        "Title",
-        st.text_input,
-        placeholder=f"Calibration of {state.name(session)}",
-    )
+    title = f"Calibration of {state.name(session)}"
+    field(session, "title", "Title", st.text_input, placeholder=title)
     here = identity.person()
     if here is not None:
         session.author = here.name
-    field(
-        session,
-        "author",
-        "Author",
-        st.text_input,
-        placeholder="Who made it",
-        disabled=here is not None,
-    )
-    field(
-        session,
-        "note",
-        "Note",
-        st.text_area,
-        placeholder="What the reader should know: model, rows, decision",
-    )
+    look = {"placeholder": "Who made it", "disabled": here is not None}
+    field(session, "author", "Author", st.text_input, **look)
+    note = "What the reader should know: model, rows, decision"
+    field(session, "note", "Note", st.text_area, placeholder=note)
 
 
 def form(session: Session, model: Model, store: Store | None) -> None:
@@ -97,7 +81,7 @@ def form(session: Session, model: Model, store: Store | None) -> None:
         st.error(plain(str(error)))
         return
     st.markdown("### Download")
-    downloads.files(report, "calibration-report")
+    files.downloads(report, "calibration-report")
     if store is not None:
         st.markdown("### Share with the team")
         _saving(session, store, report)
@@ -138,13 +122,13 @@ def report_of(session: Session, model: Model) -> Report:
         rows,
         model.analysis,
         _declared(session),
-        tuple(slices),
-        session[N_RANGES],
-        time,
-        unit or None,
-        costs(session),
         session.report_browser.grade,
         _source(session),
+        slices=tuple(slices),
+        n_ranges=session[N_RANGES],
+        time=time,
+        unit=unit or None,
+        costs=costs(session),
     )
     return made.edited(title=session.title, author=session.author, note=session.note)
 
@@ -153,19 +137,13 @@ def _report(
     rows: Data,
     analysis: LiveAnalysis,
     declared: Declared,
-    slices: tuple[tuple[str, ...], ...],
-    n_ranges: int,
-    time: str,
-    unit: Unit | None,
-    costs: Costs | None,
     grade: Grade,
     source: str,
+    **parts: Any,
 ) -> Report:
-    parts = parts_of(
-        rows, analysis, slices=slices, n_ranges=n_ranges, time=time, unit=unit, costs=costs
-    )
+    made = parts_of(rows, analysis, **parts)
     return Report.from_analysis(
-        analysis, parts=parts, held_out_declared=declared, grade=grade, source=source
+        analysis, parts=made, held_out_declared=declared, grade=grade, source=source
     )
 
 

@@ -81,19 +81,18 @@ def actor() -> str:
 
 def may_delete(session: Session, entry: Entry) -> bool:
     """Owners and admins; an anonymous report, the session that saved it."""
-    here = person()
-    if is_read_only():
-        return False
-    if here is None:
-        return entry.id in session.report_browser.own
-    return here.is_admin or (bool(entry.owner) and entry.owner == here.identity)
+    return _may_change(session, entry.id, entry.owner)
 
 
 def may_restore(session: Session, line: Deletion) -> bool:
     """Admins, and who deleted it."""
+    return _may_change(session, line.report_id, line.deleted_by)
+
+
+def _may_change(session: Session, report_id: str, whose: str) -> bool:
     here = person()
     if is_read_only():
         return False
     if here is None:
-        return line.report_id in session.report_browser.own
-    return here.is_admin or line.deleted_by == here.identity
+        return report_id in session.report_browser.own
+    return here.is_admin or (bool(whose) and whose == here.identity)

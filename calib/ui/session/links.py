@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -102,17 +102,10 @@ def _with(link: Link, name: str, text: str) -> Link:
         return replace(link, chosen=chosen, named=link.named | {choice})
     if name == "ex":
         return replace(link, example=one_of(*EXAMPLES).read(text))
-    if name == "data":
-        return replace(link, source=replace(link.source, fingerprint=text[:FINGERPRINT_SHOWN]))
-    if name == "file":
-        return replace(link, source=replace(link.source, name=_one_line(text)))
-    if name == "rows":
-        n_rows = whole(0, MAX_ROWS).read(text)
-        return replace(link, source=replace(link.source, n_rows=n_rows))
-    if name == "query":
-        return replace(link, source=replace(link.source, query=Query.read(text)))
-    if name == "seen":
-        return replace(link, source=replace(link.source, seen=Seen.read(text)))
+    if name in OF_SOURCE:
+        field_name, read = OF_SOURCE[name]
+        changed: dict[str, Any] = {field_name: read(text)}
+        return replace(link, source=replace(link.source, **changed))
     if name not in ("v", REPORT, COMPARED, *RETIRED):
         raise ValueError("there is no such setting")
     return link
@@ -131,3 +124,13 @@ def _one_line(text: str) -> str:
     """A file's name in one short line."""
     printable = "".join(c if c.isprintable() else " " for c in text[: 4 * MAX_NAME])
     return " ".join(printable.split())[:MAX_NAME].strip()
+
+
+# The field of a source, and what reads it, by its name in an address.
+OF_SOURCE: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "data": ("fingerprint", lambda text: text[:FINGERPRINT_SHOWN]),
+    "file": ("name", _one_line),
+    "rows": ("n_rows", whole(0, MAX_ROWS).read),
+    "query": ("query", Query.read),
+    "seen": ("seen", Seen.read),
+}

@@ -115,12 +115,7 @@ def _curve(
 
 
 def slice_calibration(
-    session: Session,
-    analysis: LiveAnalysis,
-    rows: Data,
-    cut: SlicedRows,
-    number: int,
-    method: str,
+    session: Session, analysis: LiveAnalysis, rows: Data, cut: SlicedRows, number: int, method: str
 ) -> SliceCalibration:
     """A slice-specific calibrator, compared with the calibrator of all rows."""
     matrix = None if analysis.multiclass is None else analysis.multiclass.held_out

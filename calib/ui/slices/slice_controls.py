@@ -10,7 +10,7 @@ from calib.analysis.run import Data
 from calib.analysis.slices import SliceGaps
 from calib.core.aggregate import Aggregate
 from calib.ui.controls.widgets import control
-from calib.ui.session import choices, slicing, state
+from calib.ui.session import choices, slicing
 from calib.ui.session.session import Session
 
 HOW_TO_CROSS = (
@@ -50,7 +50,6 @@ def picked_control(session: Session, gaps: SliceGaps) -> tuple[int, ...]:
         choice,
         numbers,
         value=tuple(chosen),
-        key=state.key(choice.key),
         format_func=names,
         max_selections=MAX_PICKED,
     )
@@ -59,8 +58,7 @@ def picked_control(session: Session, gaps: SliceGaps) -> tuple[int, ...]:
 
 def slice_calibrator_control(session: Session, gaps: SliceGaps) -> int:
     """Pick the slice that is calibrated on its own; returns its number, the strongest at first."""
-    key = state.key(choices.APART.key)
-    return control(session, choices.APART, _offered(gaps), key=key, format_func=_namer(gaps))
+    return control(session, choices.APART, _offered(gaps), format_func=_namer(gaps))
 
 
 def _offered(gaps: SliceGaps) -> tuple[int, ...]:
@@ -78,7 +76,7 @@ def time_control(session: Session, rows: Data) -> str:
     mapped = session.upload.mapping.time if session.upload else None
     wanted = session[choices.TIME] or mapped
     chosen = wanted if wanted in names else ""
-    return control(session, choices.TIME, names, value=chosen, key=state.key("time"))
+    return control(session, choices.TIME, names, value=chosen)
 
 
 def unit_control(session: Session, rows: Data, column: str) -> None:
@@ -91,4 +89,4 @@ def unit_control(session: Session, rows: Data, column: str) -> None:
         of_dates = rows.columns[column].dtype.kind == "M"
     if not of_dates:
         return
-    control(session, choices.UNIT, key=state.key("unit"))
+    control(session, choices.UNIT)

@@ -165,12 +165,7 @@ def rates_title(decided: DecisionTable) -> str:
 
 
 def own_map(
-    session: Session,
-    analysis: LiveAnalysis,
-    rows: Data,
-    cut: SlicedRows,
-    number: int,
-    method: str,
+    session: Session, analysis: LiveAnalysis, rows: Data, cut: SlicedRows, number: int, method: str
 ) -> None:
     """Calibrate a slice by itself, and say what it gains."""
     try:

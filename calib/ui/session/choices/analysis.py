@@ -14,16 +14,7 @@ from calib.crossfit.settings import Settings
 from calib.metrics import METRICS, score_metrics
 from calib.text import level as level_words
 from calib.text import significant
-from calib.ui.session.choice import (
-    Choice,
-    Values,
-    level,
-    number,
-    on,
-    one_of,
-    several,
-    whole,
-)
+from calib.ui.session.choice import Choice, Values, level, number, on, one_of, several, whole
 from calib.ui.session.choices.common import BINNED, METHOD, SEGMENTED, method_label
 from calib.ui.session.pages import WITH_ANALYSIS
 

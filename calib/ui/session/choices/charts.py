@@ -9,16 +9,7 @@ import streamlit as st
 from calib.curves.rate import RATE_KINDS, RateKind
 from calib.figures.scales import AxisKind
 from calib.text import significant, span
-from calib.ui.session.choice import (
-    Choice,
-    Values,
-    flag,
-    number,
-    on,
-    one_of,
-    several,
-    stretch,
-)
+from calib.ui.session.choice import Choice, Values, flag, number, on, one_of, several, stretch
 from calib.ui.session.choices.common import (
     BINNED,
     METHOD,

@@ -1,14 +1,14 @@
-"""Expected cost per row over all thresholds."""
+"""Expected cost and net benefit (decision curve) per row over all thresholds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calib.analysis.decisions import CostCurves, DecisionTable
+from calib.analysis.decisions import CostCurves, DecisionTable, NetBenefit
 from calib.calibrators import CALIBRATORS
 from calib.figures.axes import axis
 from calib.figures.chart import Chart, chart, draw
-from calib.figures.layers import Trace, curve, horizontal, method, points, vertical
+from calib.figures.layers import Trace, curve, horizontal, method, points, reference, vertical
 from calib.figures.panels import Panels, one
 from calib.text import number, probability, significant
 
@@ -56,27 +56,76 @@ def cost_chart(curves: CostCurves, table: DecisionTable, methods: Sequence[str])
     ]
     layers += [_mark(table, key) for key in methods]
     if table.costs.capacity is None:
-        layers.append(threshold_line(table.costs.threshold, ends))
+        layers.append(_threshold_line(table.costs.threshold, ends))
     sentences = [
         f"{CALIBRATORS[key].label}: {number(table.methods[key].cost.value)} at its threshold."
         for key in methods
     ]
     return draw(
         "cost",
-        over_thresholds("Expected cost per row", ends),
+        _over_thresholds("Expected cost per row", ends),
         layers,
         f"Expected cost per row over the threshold. {' '.join(sentences)}",
         left=LEFT,
     )
 
 
-def over_thresholds(title: str, ends: Sequence[float]) -> Panels:
+@chart
+def net_benefit_chart(
+    curves: NetBenefit, methods: Sequence[str], *, threshold: float | None = None
+) -> Chart:
+    """Net benefit by threshold (decision curve), compared with flagging all rows or none.
+
+    Parameters
+    ----------
+    curves : NetBenefit
+        Result of `calib.decisions.net_benefit`.
+    methods : sequence of str
+        Keys of the methods.
+    threshold : float, optional
+        A threshold to mark.
+
+    References
+    ----------
+    Vickers and Elkin 2006, doi:10.1177/0272989X06295361.
+
+    Examples
+    --------
+    >>> import calib
+    >>> analysis = calib.from_predictions([0, 1, 0, 1] * 50, [0.1, 0.8, 0.3, 0.6] * 50)
+    >>> curves = calib.decisions.net_benefit(analysis.held_out)
+    >>> figure = calib.plot.net_benefit(curves, ["uncalibrated"], threshold=0.2)
+    >>> figure.layout.xaxis.title.text
+    'Threshold'
+    """
+    at, all_ = curves.threshold, curves.treat_all
+    ends = [-0.25 * curves.base_rate, 1.08 * curves.base_rate]
+    look = {"width": 1.25, "legend": True}
+    layers = [
+        horizontal("treat none", 0.0, name="Flag none", hover=LEVEL, **look),
+        reference("treat all", at, all_, name="Flag all", dash="dash", hover=HOVER, **look),
+    ]
+    layers += [
+        curve("benefit", method(key), at, curves.benefit[key], hover=HOVER) for key in methods
+    ]
+    if threshold is not None:
+        layers.append(_threshold_line(threshold, ends))
+    return draw(
+        "net benefit",
+        _over_thresholds("Net benefit per row", ends),
+        layers,
+        f"Net benefit over the threshold. {' '.join(_said(curves, key) for key in methods)}",
+        left=LEFT,
+    )
+
+
+def _over_thresholds(title: str, ends: Sequence[float]) -> Panels:
     """A panel with all thresholds across."""
     across = axis("Threshold", range=[-0.01, 1.01], nticks=6)
     return one(across, axis(title, range=ends, nticks=6, tickformat="~g"), WIDTH, HEIGHT)
 
 
-def threshold_line(threshold: float, ends: Sequence[float]) -> Trace:
+def _threshold_line(threshold: float, ends: Sequence[float]) -> Trace:
     """The threshold in use."""
     name = f"Threshold {significant(threshold)}"
     return vertical("threshold", threshold, ends, name=name, width=1.5, dash=None, legend=True)
@@ -94,3 +143,13 @@ def _mark(table: DecisionTable, key: str) -> Trace:
         label = f"lowest in hindsight: {number(cost)}, {place}"
     hover = f"{label}<extra>%{{fullData.name}}</extra>"
     return points(kind, method(key), [at], [cost], marker={"size": 10}, hover=hover)
+
+
+def _said(curves: NetBenefit, key: str) -> str:
+    """Where a method does worse than acting without it."""
+    worse = curves.threshold[curves.shortfall(key) > 0.0]
+    label = CALIBRATORS[key].label
+    if not len(worse):
+        return f"{label}: nowhere below flagging all or none."
+    first, last = worse.min(), worse.max()
+    return f"{label}: below flagging all or none at thresholds from {first:g} to {last:g}."

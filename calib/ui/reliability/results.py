@@ -1,4 +1,4 @@
-"""Rows of a bin or of a range of scores that are looked into, and the mix of their slices."""
+"""What only the Reliability page draws: a bin looked into, curves without bins, sensitivity."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 from calib.analysis import LiveAnalysis
 from calib.analysis.slices import SliceMix, Slicing, bin_of, bin_rows, slice_mix
 from calib.crossfit.cross_fitted import CrossFitted
+from calib.curves.rate import RateCurve, RateKind, corp_curve, smooth_curve
 from calib.curves.reliability import ReliabilityCurve, reliability_between
+from calib.curves.sensitivity import Sensitivity, ece_sensitivity
 from calib.numerics.arrays import IntArray
 from calib.ui.session.choices import BIN_AT, BIN_OF, SCORE_RANGE
 from calib.ui.session.memo import keep
@@ -81,3 +83,30 @@ def mix(
     inside = np.zeros(len(view), dtype=np.bool_)
     inside[rows(held_out, method, curve, position)] = True
     return slice_mix(cut, inside, view.weight, view.group, confidence_level=level)
+
+
+def rates(
+    session: Session, analysis: LiveAnalysis, method: str, kinds: Sequence[RateKind]
+) -> tuple[RateCurve, ...]:
+    """CORP and smooth curves of a method's held-out scores."""
+    settings = analysis.settings
+    chosen = (method, settings.confidence_level, settings.seed)
+    return tuple(session.memo.heavy(_rate, analysis.held_out, kind, *chosen) for kind in kinds)
+
+
+def _rate(held_out: CrossFitted, kind: RateKind, method: str, level: float, seed: int) -> RateCurve:
+    cells, clusters = held_out.cells[method], held_out.clusters(method)
+    if kind == "smooth":
+        return smooth_curve(cells, confidence_level=level, clusters=clusters)
+    return corp_curve(cells, confidence_level=level, random_state=seed, clusters=clusters)
+
+
+def sensitivity(session: Session, analysis: LiveAnalysis, method: str) -> Sensitivity:
+    """ECE of a method's held-out scores over the number of bins."""
+    level = analysis.settings.confidence_level
+    return session.memo.heavy(_sensitivity, analysis.held_out, method, level)
+
+
+def _sensitivity(held_out: CrossFitted, method: str, level: float) -> Sensitivity:
+    cells, replicates = held_out.cells[method], held_out.replicates[method]
+    return ece_sensitivity(cells, replicates, confidence_level=level)
