@@ -164,22 +164,12 @@ def judge(
 
     The scores are not calibrated if one of the tests rejects after Holm's correction, which limits
     the probability of any false rejection to 5%. The verdict is inconclusive if the recommendation
-    disagrees with the tests, or if no test rejects and there are few rows.
+    disagrees with the tests, or if no test rejects and there are few rows. If the
+    recommendation is missing or names no method, only the tests decide.
 
-    Parameters
-    ----------
-    tests : mapping of str to TestResult, optional
-        Default: `calibration_tests` of the cells. Give others if, for example, rows have clusters.
-    advice : Recommendation, optional
-        Recommendation for the same rows. If it is missing or names no method, only the tests
-        decide.
-    slope : Estimate, optional
-        Calibration slope with its 95% interval. Default: computed for independent rows.
-    words : ViewWords, optional
-        Names of scores and outcomes in the view.
+    By default, the tests and the slope are those of independent rows. Give others if, for example,
+    rows have clusters.
 
-    References
-    ----------
     Holm 1979, https://www.jstor.org/stable/4615733.
     """
     tests, words = tests or calibration_tests(cells), words or ViewWords()

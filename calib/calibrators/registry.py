@@ -16,34 +16,22 @@ Made = TypeVar("Made", bound=Callable[..., Calibrator | MatrixCalibrator])
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One entry of the registry.
+    """One entry of the registry."""
 
-    Attributes
-    ----------
-    key, label : str
-        Name in code, and name on the pages.
-    simplicity : int
-        Order of simplicity for recommendations; smaller is simpler. Of equally simple methods the
-        one with the lower loss is recommended.
-    summary, source : str
-        What the method assumes, in one sentence, and the reference.
-    aliases : str
-        Other names in the field, for the search on the Methods page.
-    create : callable or None
-        Makes the unfitted calibrator of one score per row. None: it calibrates only matrices.
-    own_matrix : callable or None
-        Makes the unfitted calibrator of a matrix. None: a matrix is calibrated one-vs-rest.
-    matrix_label, matrix_summary : str
-        Label and summary of the calibrator of a matrix.
-    """
-
+    # Name in code, and name on the pages.
     key: str
     label: str
+    # Order of simplicity for recommendations; smaller is simpler. Of equally simple methods the one
+    # with the lower loss is recommended.
     simplicity: int
+    # What the method assumes, in one sentence, and the reference.
     summary: str
     source: str
+    # Other names in the field, for the search on the Methods page.
     aliases: str = ""
+    # Makes the unfitted calibrator of one score per row. None: it calibrates only matrices.
     create: Callable[..., Calibrator] | None = None
+    # Makes the unfitted calibrator of a matrix. None: a matrix is calibrated one-vs-rest.
     own_matrix: Callable[..., MatrixCalibrator] | None = None
     matrix_label: str = ""
     matrix_summary: str = ""

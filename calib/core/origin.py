@@ -16,42 +16,19 @@ SINGULAR = {"scores": "score", "positives": "positive"}
 class Origin:
     """The arguments of `calib.load` that give the same rows again. Missing ones are empty.
 
-    Attributes
-    ----------
-    file, test : str
-        Names of the files without their folders, or "" if the rows were in memory.
-    example : str
-        Key of the built-in example, if the rows are one.
-    outcome, score, class_columns, positive, predicted, weight, group, split, test_value, fold, \
-time, model, model_value, transform : str
-    scores, slices, positives : tuple of str
-        `scores` are class columns whose names `class_columns` cannot describe. `positives` are the
-        labels that count as positive if there are several.
-    drop_missing, swap : bool
-    delimiter, encoding, decimal : str
-        Format of the text, if a person stated it.
-    header : bool or None
-        Whether the first line names the columns, if a person stated it.
-    guesses : tuple of str
-        Arguments that were not given, with the values that were guessed.
-    sampled_of, seed : int
-        Number of rows of the source from which these were drawn with a seed, or 0.
-    repeated_rows, repeated_ids : int
-        Number of rows that equal an earlier row in all columns, and number of rows that have the id
-        of an earlier row.
-
-    Examples
-    --------
     >>> Origin(file="rows.csv", outcome="y", score="p", positive="1").arguments()
     {'outcome': 'y', 'score': 'p', 'positive': '1'}
     """
 
+    # Names of the files without their folders.
     file: str = ""
     test: str = ""
+    # Key of the built-in example, if the rows are one.
     example: str = ""
     outcome: str = ""
     score: str = ""
     class_columns: str = ""
+    # Class columns whose names `class_columns` cannot describe.
     scores: tuple[str, ...] = ()
     positive: str = ""
     predicted: str = ""
@@ -67,14 +44,19 @@ time, model, model_value, transform : str
     transform: str = ""
     drop_missing: bool = False
     swap: bool = False
+    # The labels that count as positive if there are several.
     positives: tuple[str, ...] = ()
+    # Format of the text, if a person stated it.
     delimiter: str = ""
     header: bool | None = None
     encoding: str = ""
     decimal: str = ""
+    # Arguments that were not given, with the values that were guessed.
     guesses: tuple[str, ...] = field(default=(), compare=False)
+    # Number of rows of the source from which these were drawn with a seed, or 0.
     sampled_of: int = 0
     seed: int = 0
+    # Rows that equal an earlier row in all columns, and rows that have the id of an earlier row.
     repeated_rows: int = 0
     repeated_ids: int = 0
 

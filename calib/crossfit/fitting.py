@@ -50,21 +50,11 @@ def cross_fit(
     that keep groups together. The calibrators for plots and for use are fitted on all rows. A
     matrix is calibrated as a whole, so that another view needs no new fit.
 
-    Parameters
-    ----------
-    data : Predictions, BinaryView or CountedRows
-        Predictions, or the rows of one view, or their counts.
-    progress : callable
-        Called as ``progress(share, step)``.
-    earlier : CrossFitted, optional
-        Result for the same data. Methods with equal parameters and folds are not fitted again.
-    n_replicates : int
-        Number of resamples of the rows. A matrix has its own number, per method.
+    The data are predictions, or the rows of one view, or their counts. Methods that an `earlier`
+    result for the same data has with equal parameters and folds are not fitted again. A matrix has
+    its own number of resamples, per method.
 
-    Raises
-    ------
-    ValueError
-        If the rows to score, or the rows to fit on, are all of one class.
+    A ValueError says that the rows to score, or the rows to fit on, are all of one class.
     """
     if isinstance(data, Predictions):
         settings = with_view(settings, data)

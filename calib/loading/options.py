@@ -82,20 +82,6 @@ class ColumnMapping(Columns):
 
     The fields are those of `Columns`, with labels as text and sequences as tuples, and two others.
 
-    Parameters
-    ----------
-    guessed : tuple of str
-        Names of the fields that were guessed. It is ignored when mappings are compared.
-    models : tuple of str
-        Score columns of several models, one column per model. `score` is then not used.
-
-    Raises
-    ------
-    ValueError
-        If `transform` or `decimal` is unknown.
-
-    Examples
-    --------
     >>> ColumnMapping(outcome="y", score="p").changed()
     {'outcome': 'y', 'score': 'p'}
     """
@@ -104,7 +90,9 @@ class ColumnMapping(Columns):
     positive: str | tuple[str, ...] | None = None
     test_value: str | None = None
     slices: tuple[str, ...] = ()
+    # Score columns of several models, one column per model. `score` is then not used.
     models: tuple[str, ...] = ()
+    # Names of the fields that were guessed. It is ignored when mappings are compared.
     guessed: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
@@ -162,13 +150,6 @@ def _as_tuple(names: str | tuple[str, ...] | None) -> tuple[str, ...]:
 class TextFormat:
     """The format of a delimited text. What is None is guessed from the text.
 
-    Raises
-    ------
-    ValueError
-        If the delimiter is not one character, or Python does not know the encoding.
-
-    Examples
-    --------
     >>> TextFormat(delimiter=";", header=False)
     TextFormat(delimiter=';', header=False, encoding=None)
     """

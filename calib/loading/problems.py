@@ -18,18 +18,10 @@ Severity = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several answers to a question that the file does not answer.
+    """One of several answers to a question that the file does not answer."""
 
-    Attributes
-    ----------
-    label : str
-        Text of the button.
-    arguments : mapping
-        The arguments of `calib.load` for this answer.
-    """
-
-    label: str
-    arguments: Mapping[str, Any]
+    label: str  # text of the button
+    arguments: Mapping[str, Any]  # the arguments of `calib.load` for this answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +38,16 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An error, a warning or a note about a file.
+    """An error, a warning or a note about a file. Rows with an error cannot be used."""
 
-    Attributes
-    ----------
-    code : str
-        A short, stable name, such as "percent".
-    severity : {"error", "warning", "note"}
-        Rows with an error cannot be used.
-    sentence : str
-        What is wrong, where (with row numbers as in a spreadsheet), and how to repair it.
-    repair : ColumnMapping or None
-        The mapping after the repair.
-    repair_label : str
-        Text of the button for the repair.
-    choices : tuple of Choice
-        The possible answers, if only a person can know which is right.
-    """
-
-    code: str
+    code: str  # a short, stable name, such as "percent"
     severity: Severity
+    # What is wrong, where (with row numbers as in a spreadsheet), and how to repair it.
     sentence: str
+    # The mapping after the repair, and the text of the button for it.
     repair: ColumnMapping | None = None
     repair_label: str = ""
+    # The possible answers, if only a person can know which is right.
     choices: tuple[Choice, ...] = ()
 
 

@@ -35,20 +35,8 @@ MAX_CELLS = 1000
 class Bootstrap:
     """Resamples of the rows of some cells, drawn once for any number of metrics.
 
-    Parameters
-    ----------
-    cells : ScoreCells
-    n_replicates : int
-        Number of resamples, at least 1.
-    random_state : int
-        Seed of the resamples.
-
-    References
-    ----------
     Efron and Tibshirani 1993, An Introduction to the Bootstrap.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from calib.metrics import auc, ks_error
     >>> rng = np.random.default_rng(0)

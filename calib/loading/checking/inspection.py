@@ -28,18 +28,9 @@ def inspect(
 ) -> tuple[Problem, ...]:
     """Find all errors, warnings and notes about the rows of a table. Errors are first.
 
-    Parameters
-    ----------
-    test_table : Table, optional
-        A second file with test rows and the same columns.
+    The test table is a second file with test rows and the same columns. Rows are numbered as in a
+    spreadsheet: the header is row 1.
 
-    Returns
-    -------
-    tuple of Problem
-        Rows are numbered as in a spreadsheet: the header is row 1.
-
-    Examples
-    --------
     >>> from calib.loading.reading.reader import read
     >>> table = read("y,p\\n0,12\\n1,80\\n0,30.5\\n1,99\\n")
     >>> problem = inspect(table, ColumnMapping(outcome="y", score="p", positive="1"))[0]

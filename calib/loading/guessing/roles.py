@@ -35,22 +35,11 @@ ONE_AND_TWO = {"1", "2"}
 def guess(
     table: Table, known: ColumnMapping | None = None, *, models: bool = False
 ) -> ColumnMapping:
-    """Guess what the columns mean.
+    """Guess what the columns mean. Fields without a fitting column stay None.
 
-    Parameters
-    ----------
-    known : ColumnMapping, optional
-        What is decided already; only its empty fields are guessed.
-    models : bool
-        Whether to look for several models: a column of their names, or one score column each.
+    Only the empty fields of what is `known` are guessed. `models` says to look for several models:
+    a column of their names, or one score column each.
 
-    Returns
-    -------
-    ColumnMapping
-        Fields without a fitting column stay None.
-
-    Examples
-    --------
     >>> from calib.loading.reading.reader import read
     >>> mapping = guess(read("id,label,proba\\n7,yes,0.8\\n8,no,0.3\\n9,no,0.45\\n"))
     >>> mapping.outcome, mapping.score, mapping.positive

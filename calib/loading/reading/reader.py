@@ -72,30 +72,16 @@ def read(
     budget: Budget = USUAL,
     given: TextFormat | None = None,
 ) -> Table:
-    """Read a table from any supported source.
+    """Read a table from any supported source. The name is for messages and reports.
 
-    Parameters
-    ----------
-    data : path, str, bytes, DataFrame or Table
-        A DataFrame is one of pandas, or of Polars, pyarrow or another library that speaks Arrow.
-        A str with a line break is pasted text, any other a path. CSV, TSV and other delimited
-        text, Parquet, Feather and Arrow files and NumPy archives (.npz) are distinguished by their
-        content, so are gzip, zip, bzip2, xz and zstd.
-    name : str, optional
-        File name, for messages and reports.
-    budget : Budget, optional
-        How much a file may hold.
-    given : TextFormat, optional
-        How a text is written; what is not named is found in it.
+    A DataFrame is one of pandas, or of Polars, pyarrow or another library that speaks Arrow. A str
+    with a line break is pasted text, any other a path. CSV, TSV and other delimited text, Parquet,
+    Feather and Arrow files and NumPy archives (.npz) are distinguished by their content, so are
+    gzip, zip, bzip2, xz and zstd. What `given` says of a text's format is not guessed.
 
-    Raises
-    ------
-    InputError
-        If it is not a table, or a text that can be read in two ways. The message says why and what
-        to do.
+    An InputError says why something is not a table, or a text that can be read in two ways, and
+    what to do.
 
-    Examples
-    --------
     >>> table = read("y;p\\n0;0,25\\n1;0,75\\n")
     >>> table.columns, table.frame["p"].tolist(), table.first_row
     (('y', 'p'), [0.25, 0.75], 2)
