@@ -12,19 +12,10 @@ Entry = TypeVar("Entry")
 class Registry(Mapping[str, Entry], Generic[Entry]):
     """A mapping of entries by key, in the order of their registration, or in one that they declare.
 
-    Parameters
-    ----------
-    kind : str
-        Name of an entry in messages, such as "calibrator".
-    package : str
-        Package whose modules register the entries. They are imported when the registry is first
-        read.
-    order : callable, optional
-        What the entries are sorted by when they are all registered. Without it, their order is that
-        in which their modules are imported.
+    `kind` is the name of an entry in messages. The modules of `package` register the entries; they
+    are imported when the registry is first read, and then the entries are sorted by `order`.
+    Without it, their order is that in which their modules are imported.
 
-    Examples
-    --------
     >>> tools = Registry[str]("tool")
     >>> tools.add("hammer", "bang")
     >>> tools["hammer"], list(tools)

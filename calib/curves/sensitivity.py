@@ -17,27 +17,15 @@ MIN_BINS, MAX_BINS = 5, 50
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SensitivityCurve(Locked):
-    """ECE by number of bins, with one strategy. Arrays have the shape (m,).
-
-    Attributes
-    ----------
-    strategy : {"uniform", "quantile"}
-    n_bins : ndarray of int
-    ece : ndarray
-    low, high : ndarray
-        Interval of ECE.
-    noise_floor : ndarray
-        Mean ECE of calibrated scores.
-    noise : ndarray
-        Quantile of the ECE of calibrated scores at level `confidence_level`.
-    confidence_level : float
-    """
+    """ECE by number of bins, with one strategy. Arrays have the shape (m,)."""
 
     strategy: Strategy
     n_bins: IntArray
     ece: FloatArray
+    # Interval of ECE.
     low: FloatArray
     high: FloatArray
+    # Mean ECE of calibrated scores, and its quantile at level `confidence_level`.
     noise_floor: FloatArray
     noise: FloatArray
     confidence_level: float

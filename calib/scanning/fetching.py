@@ -140,21 +140,11 @@ def scan_sample(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Rows that were drawn, with all their columns.
-
-    Attributes
-    ----------
-    frame : DataFrame
-    name : str
-        Name of the source.
-    total : int
-        Rows of the source.
-    seed : int
-    """
+    """Rows that were drawn, with all their columns."""
 
     frame: pd.DataFrame
-    name: str
-    total: int
+    name: str  # of the source
+    total: int  # rows of the source
     seed: int
 
     def told(self, made: Predictions) -> Predictions:
