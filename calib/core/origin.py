@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 # What is no argument of `calib.load`, and what has another name there.
 NOT_GIVEN = {
     *("file", "example", "guesses", "sampled_of", "seed", "repeated_rows", "repeated_ids"),
 }
+# Where chance leaves so many pairs different on average, none is no chance.
+CLEARLY_COPIED = 10.0
+GLANCE = 10_000
 SINGULAR = {"scores": "score", "positives": "positive"}
 
 
@@ -73,8 +79,8 @@ class Origin:
         """The same origin with every guessed argument stated. The rows are the same."""
         return replace(self, guesses=())
 
-    def remarks(self, n_rows: int) -> tuple[str, ...]:
-        """Remarks about a file with this number of rows."""
+    def remarks(self, n_rows: int, *, copied: bool = False) -> tuple[str, ...]:
+        """Remarks about a file with this number of rows, which are copies of each other or not."""
         found = []
         if self.sampled_of:
             found.append(
@@ -82,11 +88,56 @@ class Origin:
                 f"{self.seed}). All numbers are of this sample."
             )
         # Where most rows repeat others, their columns are few and rounded.
-        if 0 < 2 * self.repeated_rows <= n_rows:
+        if copied:
+            found.append(copied_rows(self.repeated_rows, n_rows))
+        elif 0 < 2 * self.repeated_rows <= n_rows:
             found.append(repeated_rows(self.repeated_rows))
         if self.repeated_ids:
             found.append(repeated_ids(self.repeated_ids))
         return tuple(found)
+
+
+def are_copies(outcome: NDArray[np.integer | np.bool_], score: NDArray[np.floating]) -> bool:
+    """Whether rows with equal scores never differ in outcome, although by chance some would.
+
+    The outcome is 1 for positive, or the class. Of a matrix of scores, rows with equal scores of
+    the last class count as equal.
+
+    >>> score = np.linspace(0.2, 0.8, 100)
+    >>> outcome = np.arange(100) % 2
+    >>> are_copies(np.tile(outcome, 2), np.tile(score, 2))
+    True
+    >>> are_copies(outcome, score.round(1))
+    False
+    """
+    # Of rounded scores the first rows show it, so a million need not be sorted.
+    if len(outcome) > GLANCE and _differing(outcome[:GLANCE], score[:GLANCE]) is None:
+        return False
+    expected = _differing(outcome, score)
+    return expected is not None and expected >= CLEARLY_COPIED
+
+
+def _differing(
+    outcome: NDArray[np.integer | np.bool_], score: NDArray[np.floating]
+) -> float | None:
+    """Expected number of neighbours with equal scores that differ in outcome; None if one does."""
+    last = score if score.ndim == 1 else score[:, -1]
+    order = np.argsort(last, kind="stable")
+    tied = np.flatnonzero(last[order[1:]] == last[order[:-1]])
+    first, second = order[tied], order[tied + 1]
+    if (outcome[first] != outcome[second]).any():
+        return None
+    shares = score[first] if score.ndim > 1 else np.stack([last[first], 1.0 - last[first]], axis=1)
+    return float((1.0 - np.square(shares).sum(axis=1)).sum())
+
+
+def copied_rows(count: int, n_rows: int) -> str:
+    """Remark that rows are copies of earlier rows."""
+    return (
+        f"{count:,} of {n_rows:,} rows are copies of an earlier row: rows with the same score "
+        "always have the same outcome. With copies, held-out results are too good and intervals "
+        "too narrow. Remove the copies, or choose a column that they share as the cluster ID."
+    )
 
 
 def repeated_rows(count: int) -> str:

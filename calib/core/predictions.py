@@ -19,7 +19,7 @@ from calib.core.checks import (
     check_scores,
     check_weights,
 )
-from calib.core.origin import Origin
+from calib.core.origin import Origin, are_copies
 from calib.core.views import BinaryView, check_view
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, lock
 from calib.numerics.class_scores import binary_problem
@@ -200,7 +200,11 @@ class Predictions:
     def remarks(self) -> tuple[str, ...]:
         """Remarks about the file from which the rows were read."""
         n_rows = len(self) + sum(self.set_aside.values())
-        return () if self.origin is None else self.origin.remarks(n_rows)
+        if self.origin is None:
+            return ()
+        repeated = self.origin.repeated_rows > 0 and self.group is None
+        copied = repeated and are_copies(self.outcome, self.scores)
+        return self.origin.remarks(n_rows, copied=copied)
 
     @property
     def is_split(self) -> bool:

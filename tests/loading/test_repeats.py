@@ -94,13 +94,19 @@ def copied(frame: pd.DataFrame, **named: str) -> bool:
 @pytest.mark.parametrize("times", [2, 3])
 @pytest.mark.parametrize("rows", [FRAME[["y", "p"]], MATRIX], ids=["binary", "matrix"])
 def test_a_file_copied_into_itself_is_a_warning(rows: pd.DataFrame, times: int) -> None:
-    assert copied(pd.concat([rows] * times, ignore_index=True))
+    several = pd.concat([rows] * times, ignore_index=True)
+    assert copied(several)
+    # In Python and in reports too.
+    (remark,) = load(several).remarks
+    assert remark.startswith(f"{(times - 1) * N:,} of {times * N:,} rows are copies")
+    assert remark in analyze(load(several)).warnings
 
 
 def test_copies_in_clusters_are_no_warning() -> None:
     twice = pd.concat([FRAME.assign(who=np.arange(N))] * 2, ignore_index=True)
     assert copied(twice[["y", "p", "who"]])
     assert not copied(twice[["y", "p", "who"]], group="who")
+    assert "copies" not in " ".join(load(twice[["y", "p", "who"]], group="who").remarks)
 
 
 def test_equal_rows_of_rounded_scores_are_no_warning() -> None:

@@ -18,8 +18,6 @@ from calib.numerics.arrays import IntArray, chunks
 Keys: TypeAlias = NDArray[np.uint64]
 # An odd number without a pattern: products with it differ wherever factors do.
 MIXED = np.uint64(0x9E3779B97F4A7C15)
-# Where chance leaves so many pairs different on average, none is no chance.
-CLEARLY_COPIED = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,30 +44,6 @@ def count_repeats(table: Table, mapping: ColumnMapping) -> Repeats:
     if column is None:
         return Repeats(rows)
     return Repeats(rows, _repeated(_keys(table.frame[column].dropna())), column)
-
-
-def are_copies(outcome: IntArray, score: NDArray[np.floating]) -> bool:
-    """Whether rows with equal scores never differ in outcome, although by chance some would.
-
-    The outcome is 1 for positive, or the class. Of a matrix of scores, rows with equal scores of
-    the last class count as equal.
-
-    >>> score = np.linspace(0.2, 0.8, 100)
-    >>> outcome = np.arange(100) % 2
-    >>> are_copies(np.tile(outcome, 2), np.tile(score, 2))
-    True
-    >>> are_copies(outcome, score.round(1))
-    False
-    """
-    last = score if score.ndim == 1 else score[:, -1]
-    order = np.argsort(last, kind="stable")
-    tied = np.flatnonzero(last[order[1:]] == last[order[:-1]])
-    first, second = order[tied], order[tied + 1]
-    if (outcome[first] != outcome[second]).any():
-        return False
-    shares = score[first] if score.ndim > 1 else np.stack([last[first], 1.0 - last[first]], axis=1)
-    # If scores are right, so many pairs differ on average.
-    return float((1.0 - np.square(shares).sum(axis=1)).sum()) >= CLEARLY_COPIED
 
 
 def _repeated_rows(frame: pd.DataFrame) -> int:

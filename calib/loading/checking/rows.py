@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 
 from calib.core.checks import weight_range_trouble
-from calib.core.origin import repeated_ids, repeated_rows
+from calib.core.origin import are_copies, copied_rows, repeated_ids, repeated_rows
 from calib.core.predictions import MAX_FOLDS
 from calib.loading.checking.mapped_rows import Rows
-from calib.loading.checking.repeats import are_copies
 from calib.loading.columns import MISSING_WORDS, Numbers
 from calib.loading.guessing.class_columns import shortened
 from calib.loading.options import ColumnMapping
@@ -222,10 +221,7 @@ def _repeated(rows: Rows) -> Iterator[Problem]:
     ):
         yield warning(
             "copied-rows",
-            f"{repeats.rows:,} of {len(rows.frame):,} rows are copies of an earlier row: "
-            "rows with the same score always have the same outcome. With copies, held-out results "
-            "are too good and intervals too narrow. Remove the copies, or choose a column that "
-            "they share as the cluster ID.",
+            copied_rows(repeats.rows, len(rows.frame)),
         )
     elif repeats.rows:
         yield note("repeated-rows", repeated_rows(repeats.rows))

@@ -193,9 +193,9 @@ def _warnings(model: Model, name: str = "") -> None:
     session = state.current()
     # The first page has the warnings about a file, with their repairs.
     doubts = session.upload.problems if session.page == "Overview" and session.upload else ()
-    told = any(problem.sentence.startswith(REVERSED) for problem in doubts)
+    told = [problem.sentence for problem in doubts]
     for warning in model.analysis.warnings:
-        if told and warning.startswith(REVERSED):
+        if warning in told or (warning.startswith(REVERSED) and REVERSED in " ".join(told)):
             continue
         st.caption(f":material/info: {name}{plain(warning)}")
 
