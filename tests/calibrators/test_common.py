@@ -376,3 +376,30 @@ def test_formulas_say_what_was_fitted(name, data, texts):
     key, parameters = VARIANTS[name]
     for scores, y in (data, FALLING):
         texts(made(key).set_params(**parameters).fit(scores, y).formula())
+
+
+# The last values that are allowed, and the first that are not.
+LIMITS = [
+    ("clip", "p_min", (1e-300, 0.4999), (0.0, 0.5)),
+    ("histogram", "n_bins", (1,), (0,)),
+    ("ispline", "n_knots", (0,), (-1,)),
+    ("ispline", "epsilon", (1e-12, 0.4999), (0.0, 0.5)),
+    ("ks_spline", "n_knots", (2,), (1,)),
+    ("prior_shift", "r", (1e-300, 1e300), (0.0, np.inf)),
+    ("prior_shift", "base_rate", (1e-12, 1 - 1e-12), (0.0, 1.0)),
+    ("pwl", "n_keypoints", (2,), (1,)),
+    ("spline", "epsilon", (1e-12, 0.4999), (0.0, 0.5)),
+    ("splinecalib", "epsilon", (1e-12, 0.4999), (0.0, 0.5)),
+    ("splinecalib", "n_knots", (2,), (1,)),
+    ("splinecalib", "least_lambda", (1e-300, 1e300), (0.0, np.inf)),
+]
+
+
+@pytest.mark.parametrize(("key", "name", "allowed", "refused"), LIMITS)
+def test_parameters_are_allowed_up_to_their_limits(key, name, allowed, refused):
+    scores, y = np.linspace(0.1, 0.9, 40), np.arange(40) % 3 == 0
+    for value in allowed:
+        assert_probabilities(calibrator(key, **{name: value}).fit(scores, y).predict(scores))
+    for value in refused:
+        with pytest.raises(ValueError, match=name):
+            calibrator(key, **{name: value}).fit(scores, y)

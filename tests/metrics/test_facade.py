@@ -225,3 +225,21 @@ def test_documentation_adds_what_the_declaration_says(key):
     assert section(doc, "References") == (section(own, "References") or source)
     assert section(doc, "Examples") == section(own, "Examples")
     assert "ValueError\n    If " in doc
+
+
+LIMITS = {
+    "n_bins": ((1,), (0,)),
+    "n_groups": ((1,), (0,)),
+    "threshold": ((0.0, 0.4999), (-1e-9, 0.5)),
+    "confidence_level": ((1e-9, 1 - 1e-9), (0.0, 1.0)),
+}
+
+
+@pytest.mark.parametrize(("key", "name"), [case for case in CASES if case[1] in LIMITS])
+def test_parameters_are_allowed_up_to_their_limits(key, name):
+    allowed, refused = LIMITS[name]
+    for value in allowed:
+        assert getattr(metrics, key)(OUTCOME, SCORE, **{name: value}) is not None
+    for value in refused:
+        with pytest.raises(ValueError, match="n_bins" if name == "n_groups" else name):
+            getattr(metrics, key)(OUTCOME, SCORE, **{name: value})

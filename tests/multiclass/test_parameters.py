@@ -5,6 +5,7 @@ import pytest
 
 from calib.calibrators.clip import MatrixClip
 from calib.calibrators.dirichlet import Dirichlet
+from calib.calibrators.ks_spline import TopSpline
 from calib.calibrators.matrix import MatrixScaling
 from calib.calibrators.temperature import MatrixTemperature
 from calib.calibrators.vector import VectorScaling
@@ -123,3 +124,24 @@ def test_temperature_stays_within_its_bounds(sign):
 def test_full_matrices_refuse_a_thousand_classes(texts):
     with texts.raises(ValueError):
         MatrixScaling().fit(np.full((2, 1000), 1e-3), [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "allowed", "refused"),
+    [
+        (MatrixClip, "p_min", (1e-300, 0.2499), (0.0, 0.25)),
+        (Dirichlet, "strength", (0.0, 1e12), (-1e-12, np.inf)),
+        (Dirichlet, "intercept_strength", (0.0, 1e12), (-1e-12, np.inf)),
+        (TopSpline, "n_top", (1,), (0,)),
+        (TopSpline, "n_knots", (2,), (1,)),
+    ],
+)
+def test_parameters_are_allowed_up_to_their_limits(problem, method, name, allowed, refused):
+    scores, label = problem[0][:100], problem[1][:100]
+    given = {} if name == "strength" or method is not Dirichlet else {"strength": 0.1}
+    for value in allowed:
+        found = method(**given, **{name: value}).fit(scores, label).predict(scores)
+        assert found.sum(axis=1) == pytest.approx(1.0)
+    for value in refused:
+        with pytest.raises(ValueError, match=name):
+            method(**given, **{name: value}).fit(scores, label)
