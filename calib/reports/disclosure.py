@@ -104,7 +104,7 @@ def merged_cells(cells: ScoreCells) -> ScoreCells:
     cell the curves are exact, and between such thresholds they are flat.
     """
     starts = np.unique(np.searchsorted(cells.score, GRID, side="left"))
-    starts = np.union1d([0], starts[starts < len(cells)]).astype(np.int64)
+    starts = starts[starts < len(cells)]  # the first is 0, as that of the grid
     runs = merge_small(np.add.reduceat(cells.rows, starts))
     starts = starts[[run.start for run in runs]]
     return cells.joined(starts, cells.score[starts])

@@ -67,3 +67,19 @@ def test_the_other_class_is_counted_as_if_it_had_been_given(weighted):
     expected = ScoreCells.from_arrays(~outcome, 1.0 - score, weight)
     for name in ("score", "rows", "weight", "positive", "weight_sq", "positive_sq"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), err_msg=name)
+
+
+def test_copies_that_are_named_as_a_group_are_debiased_as_single_rows():
+    rng = np.random.default_rng(5)
+    score = rng.random(300)
+    outcome, three = rng.random(300) < score**1.3, np.repeat(np.arange(300), 3)
+    single, copied, unnamed = (
+        metrics.expected_calibration_error(cells, n_bins=8, norm="l2", debiased=True)
+        for cells in (
+            ScoreCells.from_arrays(outcome, score),
+            ScoreCells.from_arrays(outcome[three], score[three], None, three),
+            ScoreCells.from_arrays(outcome[three], score[three]),
+        )
+    )
+    assert copied == pytest.approx(single, rel=1e-3)
+    assert unnamed > 1.1 * single
