@@ -12,7 +12,7 @@ from calib.analysis import LiveAnalysis
 from calib.analysis.run import Data
 from calib.core.progress import Progress
 from calib.loading import InputError, Problem
-from calib.text import number, p_value, percent, plain, plural, sentence
+from calib.text import number, p_value, percent, plain, plural
 from calib.ui.controls import uploaders
 from calib.ui.session import state
 from calib.ui.session.choices import MODELS
@@ -74,14 +74,8 @@ def refused(session: Session, connected: Connected, repair: Repair) -> bool:
         st.error(problem.sentence)
         with st.container(horizontal=True):
             for j, (label, repaired) in enumerate(_repairs(problem, connected)):
-                st.button(
-                    sentence(label),
-                    key=f"connect_repair_{problem.code}_{i}_{j}",
-                    type="primary",
-                    icon=":material/build:",
-                    on_click=repair,
-                    args=(session, repaired),
-                )
+                key = f"connect_repair_{problem.code}_{i}_{j}"
+                uploaders.repair_button(label, key, repair, session, repaired)
     return True
 
 

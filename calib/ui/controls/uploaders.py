@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -253,14 +253,7 @@ def _problem(session: Session, problem: Problem, key: str) -> None:
     draw = {"error": st.error, "warning": st.warning, "note": st.info}[problem.severity]
     draw(problem.sentence)
     if problem.repair is not None and session.upload is not None:
-        st.button(
-            sentence(problem.repair_label),
-            key=key,
-            type="primary",
-            icon=":material/build:",
-            on_click=_repair,
-            args=(session, problem),
-        )
+        repair_button(problem.repair_label, key, _repair, session, problem)
     _choices(problem, key, _map_anew, session)
 
 
@@ -272,14 +265,13 @@ def _choices(
         return
     with st.container(horizontal=True):
         for number, choice in enumerate(problem.choices):
-            st.button(
-                sentence(choice.label),
-                key=f"{key}_{number}",
-                type="primary",
-                icon=":material/build:",
-                on_click=answer,
-                args=(session, choice),
-            )
+            repair_button(choice.label, f"{key}_{number}", answer, session, choice)
+
+
+def repair_button(label: str, key: str, on_click: Callable[..., None], *args: object) -> None:
+    """A button that repairs a problem, or answers the question that it asks."""
+    look: dict[str, Any] = {"type": "primary", "icon": ":material/build:"}
+    st.button(sentence(label), key=key, on_click=on_click, args=args, **look)
 
 
 def _read_anew(session: Session, choice: Choice) -> None:

@@ -31,15 +31,6 @@ SPLIT = (
 )
 
 
-def show_value(key: str, value: Any) -> None:
-    """Let the next widget of this key show the session's value.
-
-    The value is assigned only if it differs: an assignment would replace a text being typed.
-    """
-    if key not in st.session_state or st.session_state[key] != value:
-        st.session_state[key] = value
-
-
 def control(
     session: Session,
     choice: Choice[T],
@@ -83,7 +74,9 @@ def ask(
     widget: Callable[..., Any], key: str, value: Any, take: Callable[[Any], None], **more: Any
 ) -> None:
     """Draw a widget that shows a value of the session, and give its answer to `take`."""
-    show_value(key, value)
+    # It is assigned only if it differs: an assignment would replace a text being typed.
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
     widget(key=key, on_change=lambda: take(st.session_state[key]), **more)
 
 

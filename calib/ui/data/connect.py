@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -16,9 +16,10 @@ from calib.scanning.connections import Connection
 from calib.scanning.fetching import LEAST, MOST, USUAL
 from calib.text import plain
 from calib.ui.controls import sources
-from calib.ui.controls.widgets import show_value
+from calib.ui.controls.widgets import ask
 from calib.ui.data import mapping
 from calib.ui.session import state
+from calib.ui.session.choices import SEGMENTED
 from calib.ui.session.session import Session
 from calib.ui.session.sources import named
 from calib.ui.session.upload import Connected, Draft
@@ -100,13 +101,13 @@ def _rows(draft: Draft) -> None:
     connected = draft.connected
     first, second, third = st.columns(3, gap="medium")
     with first:
-        show_value("connect_rows", DRAW if connected.sample else COUNT)
-        st.segmented_control(
-            "Rows",
-            (COUNT, DRAW),
-            required=True,
-            key="connect_rows",
-            on_change=_change_rows,
+        ask(
+            SEGMENTED,
+            "connect_rows",
+            DRAW if connected.sample else COUNT,
+            lambda chosen: _put(sample=USUAL if chosen == DRAW else 0),
+            label="Rows",
+            options=(COUNT, DRAW),
             help=ROWS_HELP,
         )
     if connected.sample:
@@ -123,25 +124,16 @@ def _rows(draft: Draft) -> None:
 
 def _sample(connected: Connected, left: DeltaGenerator, right: DeltaGenerator) -> None:
     with left:
-        show_value("connect_sample", connected.sample)
-        st.number_input(
-            "Rows of the sample",
-            LEAST,
-            MOST,
-            step=10_000,
-            key="connect_sample",
-            on_change=_change,
-            args=("sample",),
-        )
+        look = {"label": "Rows of the sample", "min_value": LEAST, "max_value": MOST}
+        _ask("sample", st.number_input, connected.sample, step=10_000, **look)
     with right:
-        show_value("connect_row_id", connected.row_id)
-        st.selectbox(
-            "Row ID",
-            ["", *connected.columns],
+        _ask(
+            "row_id",
+            st.selectbox,
+            connected.row_id,
+            label="Row ID",
+            options=["", *connected.columns],
             format_func=lambda name: name or mapping.NONE,
-            key="connect_row_id",
-            on_change=_change,
-            args=("row_id",),
             help=ID_HELP,
         )
 
@@ -150,39 +142,28 @@ def _view(connected: Connected) -> None:
     columns = connected.mapping.score_columns
     words = {"top:1": "Top-1: is the predicted class correct?"}
     words |= {f"class:{k}": f"Class {name}" for k, name in enumerate(columns)}
-    show_value("connect_view", connected.view or "top:1")
-    st.selectbox(
-        "View",
-        list(words),
-        format_func=words.__getitem__,
-        key="connect_view",
-        on_change=_change,
-        args=("view",),
-        help=VIEW_HELP,
-    )
+    look = {"label": "View", "options": list(words), "format_func": words.__getitem__}
+    _ask("view", st.selectbox, connected.view or "top:1", help=VIEW_HELP, **look)
 
 
 def _pairs(connected: Connected) -> None:
-    show_value("connect_pairs", list(connected.pairs))
-    st.multiselect(
-        "Slices to cross",
-        list(combinations(connected.mapping.slices, 2)),
+    _ask(
+        "pairs",
+        st.multiselect,
+        list(connected.pairs),
+        label="Slices to cross",
+        options=list(combinations(connected.mapping.slices, 2)),
         format_func=crossed_name,
-        key="connect_pairs",
-        on_change=_change,
-        args=("pairs",),
         placeholder=mapping.NONE,
         help=PAIRS_HELP,
     )
 
 
-def _change_rows() -> None:
-    _put(sample=USUAL if st.session_state["connect_rows"] == DRAW else 0)
+def _ask(name: str, widget: Callable[..., Any], value: object, **more: Any) -> None:
+    def change(chosen: Any) -> None:
+        _put(**{name: tuple(chosen) if isinstance(chosen, list) else chosen})
 
-
-def _change(name: str) -> None:
-    chosen = st.session_state[f"connect_{name}"]
-    _put(**{name: tuple(chosen) if isinstance(chosen, list) else chosen})
+    ask(widget, f"connect_{name}", value, change, **more)
 
 
 def _put(**changed: Any) -> None:

@@ -108,10 +108,8 @@ class Connected:
     def drawn(self, progress: Progress | None = None) -> Sample:
         """A sample of the rows of the table.
 
-        Raises
-        ------
-        InputError
-            If the source does not answer, or the sample would be too large or not random.
+        Raises InputError if the source does not answer, or the sample would be too large or not
+        random.
         """
         from calib.scanning.fetching import sampled_rows
 
