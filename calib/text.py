@@ -375,6 +375,16 @@ def shortened(name: str) -> str:
     return CROSSED.join(cut[part] for part in parts)
 
 
+def formula(code: str) -> str:
+    """A formula as pages and reports write it: with minus signs, and 1e-8 in place of 1e-08.
+
+    >>> formula("exp(-(0.5 s - 1.97)) of cross-fitted s, epsilon = 1e-08")
+    'exp(−(0.5 s − 1.97)) of cross-fitted s, epsilon = 1e-8'
+    """
+    text = re.sub(r"(?<=\de)-0(?=\d)", "-", code)
+    return re.sub(r"(?<!\w)-(?=[\d.( ])", MINUS, text)
+
+
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 

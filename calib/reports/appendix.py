@@ -25,7 +25,7 @@ from calib.reports.command import by_rule, command_line, library_call
 from calib.reports.contents import Contents, written_setting
 from calib.reports.evidence import Evidence
 from calib.reports.sealing import signer
-from calib.text import count, level, percent, probability, signed, significant, span
+from calib.text import count, formula, level, percent, probability, signed, significant, span
 
 MAX_KNOTS = 24
 # Whose bounds are printed; a page has no room for more.
@@ -141,7 +141,7 @@ def _use(report: Contents, name: str) -> Value:
 
 def calibrators(report: Contents) -> Section:
     rows = tuple(
-        row(method.label, method.function.formula, _knots(method.function.knots))
+        row(method.label, formula(method.function.formula), _knots(method.function.knots))
         for method in report.analysis.methods.values()
     )
     curve = report.analysis.compact_logit

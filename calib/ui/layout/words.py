@@ -12,7 +12,8 @@ from calib.calibrators import CALIBRATORS
 from calib.core.estimate import Estimate
 from calib.core.origin import Origin
 from calib.curves.reliability import FEW_ROWS, ReliabilityCurve
-from calib.text import MINUS, SPECIAL, number, p_value, plain, plural
+from calib.text import SPECIAL, number, p_value, plain, plural
+from calib.text import formula as written
 
 REFERENCE = re.compile(r"(arXiv:|doi:)(\S+?)(?=[,;.)]*(?:\s|$))")
 SITES: Mapping[str, str] = {"arXiv:": "https://arxiv.org/abs/", "doi:": "https://doi.org/"}
@@ -80,10 +81,8 @@ def assumptions(keys: Sequence[str], *, matrix: bool = False) -> str:
 
 def formula(method: MethodResult) -> str:
     """A fitted calibrator in words and numbers, and its knots."""
-    sentence = method.function.formula.replace("lambda =", "λ =").replace("epsilon =", "ε =")
-    # As everywhere on the pages: 1e-8, and a minus sign, which no hyphen in a word is.
-    sentence = re.sub(r"e-0(?=\d)", "e-", sentence)
-    sentence = plain(re.sub(r"(?<![\w])-(?=[\d.( ])", MINUS, sentence))
+    sentence = written(method.function.formula)
+    sentence = plain(sentence.replace("lambda =", "λ =").replace("epsilon =", "ε ="))
     n = len(method.function.knots)
     return sentence if n == 0 or "knots" in sentence else f"{sentence} ({plural(n, 'knot')})"
 
