@@ -76,6 +76,13 @@ def _declared(options: type[LoadOptions] | type[ModelOptions]) -> Declared:
 DATA = _declared(LoadOptions)
 # And by those of `calib.load_models`.
 COLUMNS = {**_declared(ModelOptions), **DATA}
+# How rows are drawn by `calib.scan_sample`.
+SAMPLE: Declared = {
+    "sample": _text("NUMBER", "draw so many rows at random, 100 to 1,000,000", type=int),
+    "sample_key": _text("COLUMN", "column that identifies each row, by which rows are drawn"),
+    "sample_seed": _text("NUMBER", "another seed draws other rows (default: 0)", type=int),
+    "sample_table": _text("NAME", "table of a DuckDB database from which they are drawn"),
+}
 # By the argument of `parts_of`, or of `Costs`.
 PARTS: Declared = {
     "cross": {
@@ -165,6 +172,9 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     )
     note = "What is not named is guessed, as in calib.load."
     _add(parser.add_argument_group("data", note), DATA)
+    large = "For rows that do not fit in memory: a file, folder, glob or DuckDB database. All "
+    large += "results are those of the sample."
+    _add(parser.add_argument_group("sample", large), SAMPLE)
     # At a terminal, progress is always shown.
     parser.add_argument("--progress", **_flag("report progress on standard error"))
 
@@ -271,16 +281,37 @@ def predictions_of(given: argparse.Namespace) -> Predictions | Aggregate:
 
     Raises InputError if they cannot be used; the message says which option repairs it.
     """
+    named = named_of(given)
+    if (sampled := _sampled(given, named)) is not None:
+        return sampled
     if given.predictions.startswith(EXAMPLE):
         model = getattr(given, "model_value", None)
         return _example(given.predictions.removeprefix(EXAMPLE), model)
-    named = named_of(given)
     if Aggregate.is_saved_at(given.predictions):
         return _counted(given.predictions, named)
     if find_spec("duckdb") and (found := _of_query(given.predictions, named)) is not None:
         return found
     try:
         return load(given.predictions, **named)
+    except InputError as error:
+        raise with_options(error) from None
+
+
+def _sampled(given: argparse.Namespace, named: dict[str, Any]) -> Predictions | None:
+    """Rows that are drawn, if that was asked for."""
+    if given.sample is None:
+        if odd := next((name for name in SAMPLE if getattr(given, name) is not None), None):
+            raise ValueError(f"{option_of(odd)} needs --sample, the number of rows to draw.")
+        return None
+    if given.predictions.startswith(EXAMPLE):
+        raise ValueError("Examples are small and are read whole: leave out --sample.")
+    if find_spec("duckdb") is None:
+        raise ValueError("--sample needs duckdb, which is not installed: pip install duckdb.")
+    from calib.scanning import scan_sample
+
+    drawn = {"n": given.sample, "key": given.sample_key, "table": given.sample_table}
+    try:
+        return scan_sample(given.predictions, seed=given.sample_seed or 0, **drawn, **named)
     except InputError as error:
         raise with_options(error) from None
 

@@ -41,6 +41,7 @@ EXAMPLES = """examples:
       -o report.html -o tables.zip
   calib report predictions.parquet --outcome y --score p --grade exact --sign key.pem \\
       -o report.json
+  calib report predictions/ --sample 200000 --outcome y --score p -o report.html
 """
 
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 # What is no argument of `calib.load`, and what has another name there.
 NOT_GIVEN = {
-    *("file", "example", "guesses", "sampled_of", "seed", "repeated_rows", "repeated_ids"),
+    *("file", "example", "guesses", "sampled", "sampled_of", "sample_key", "seed"),
+    *("repeated_rows", "repeated_ids"),
 }
 # Where chance leaves so many pairs different on average, none is no chance.
 CLEARLY_COPIED = 10.0
@@ -59,8 +60,11 @@ class Origin:
     decimal: str = ""
     # Arguments that were not given, with the values that were guessed.
     guesses: tuple[str, ...] = field(default=(), compare=False)
-    # Number of rows of the source from which these were drawn with a seed, or 0.
+    # Number of rows that were drawn, of how many rows of the source, or 0; the column by which they
+    # were drawn, or "" if by all columns; and the seed.
+    sampled: int = 0
     sampled_of: int = 0
+    sample_key: str = ""
     seed: int = 0
     # Rows that equal an earlier row in all columns, and rows that have the id of an earlier row.
     repeated_rows: int = 0

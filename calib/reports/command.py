@@ -80,7 +80,15 @@ def _reading(report: Contents) -> list[str]:
         # Whether these were rows in memory or counts is not known.
         first.append("# of counts: predictions = calib.Aggregate.load(file); add several by +")
     named = origin.arguments() | ({"exact": True} if data.origin else {}) | _named(report)
-    return [*first, _call("predictions = calib.load", (file,), _literals(named))]
+    drawn = _drawn(origin)
+    function = "calib.scan_sample" if drawn else "calib.load"
+    return [*first, _call(f"predictions = {function}", (file,), _literals(drawn | named))]
+
+
+def _drawn(origin: Origin) -> dict[str, Any]:
+    """How rows were drawn, if they are a sample."""
+    drawn = {"n": origin.sampled, "key": origin.sample_key, "seed": origin.seed}
+    return {name: value for name, value in drawn.items() if value} if origin.sampled_of else {}
 
 
 def _named(report: Contents) -> dict[str, str]:
@@ -151,6 +159,8 @@ def command_line(report: Contents) -> str:
     """The command that makes the same report, for a shell."""
     origin, parts = origin_of(report), report.parts
     words = ["calib report", _place(origin)]
+    for name, value in _drawn(origin).items():
+        words += _options("sample" if name == "n" else f"sample_{name}", value)
     for name, value in (origin.arguments() | _named(report)).items():
         words += _options(name, value)
     words += _options("exact", True) if origin == report.analysis.data.origin else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -135,7 +136,10 @@ def scan_sample(
     (100, 'These are 100 of 1,000 rows, drawn at random (seed 0). All numbers are of this sample.')
     """
     drawn = sampled_rows(source, n, seed=seed, key=key, table=table)
-    return drawn.told(load(drawn.frame, **{"name": drawn.name, **columns}))
+    made = load(drawn.frame, **{"name": drawn.name, **columns})
+    if isinstance(source, str | Path) and table is None:
+        made = replace(made, origin=replace(made.origin or Origin(), file=Path(source).name))
+    return drawn.told(made)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,12 +150,19 @@ class Sample:
     name: str  # of the source
     total: int  # rows of the source
     seed: int
+    key: str
 
     def told(self, made: Predictions) -> Predictions:
         """Predictions of these rows, whose remarks say that they are a sample."""
         if len(self.frame) == self.total:
             return made
-        origin = replace(made.origin or Origin(), sampled_of=self.total, seed=self.seed)
+        origin = replace(
+            made.origin or Origin(),
+            sampled=len(self.frame),
+            sampled_of=self.total,
+            sample_key=self.key,
+            seed=self.seed,
+        )
         return replace(made, origin=origin)
 
 
@@ -175,7 +186,7 @@ def sampled_rows(
             total = int(first(rows.select(nw.len().alias("rows")))["rows"])
             steps(0.2, 1.0, "Drawing the sample")
             frame = _drawn(rows, n, total, seed, key) if total > n else collected(rows).to_pandas()
-            return Sample(frame, called, total, seed)
+            return Sample(frame, called, total, seed, key or "")
 
         return watched(work, engine, steps, progress, None)
 
@@ -200,7 +211,8 @@ def _drawn(rows: nw.LazyFrame[Any], n: int, total: int, seed: int, key: str | No
         raise refuse(
             "no-sample",
             "The rows repeat each other too often to draw some of them at random. Name a column "
-            "that tells rows apart: `key`.",
+            "that identifies each row: `key` in Python, `--sample-key` of a command, or **Row ID** "
+            "on the Data page.",
         )
     found = found.sort_values(TEXT, kind="stable").drop(columns=TEXT)
     return found.head(n).reset_index(drop=True)

@@ -1,11 +1,14 @@
 """How commands read a file that leaves something open."""
 
+import shlex
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import calib
 from calib.reports import Report
+from calib.reports.command import command_line, library_call
 
 RNG = np.random.default_rng(3)
 N = 400
@@ -95,3 +98,51 @@ def test_a_file_of_counts_is_read_as_such(folder, run, tmp_path, texts):
     wrong = run("check", path, "--score", "p", "--max-ks", "0.5")
     assert wrong.status == 2
     texts.shown(wrong.err)
+
+
+def test_a_sample_of_a_folder_is_reported_and_made_again(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    score = RNG.dirichlet(np.ones(3), 900)
+    rows = pd.DataFrame(score, columns=["p_ant", "p_bee", "p_cow"]).assign(row=range(900))
+    rows["y"] = [RNG.choice(["ant", "bee", "cow"], p=own) for own in score]
+    (tmp_path / "parts").mkdir()
+    rows.iloc[:500].to_parquet(tmp_path / "parts" / "0.parquet")
+    rows.iloc[500:].to_parquet(tmp_path / "parts" / "1.parquet")
+    scores = [word for name in ("p_ant", "p_bee", "p_cow") for word in ("--score", name)]
+    named = ("--outcome", "y", *scores, "--methods", "temperature", "-o", "r.json")
+    drawn = ("--sample", 300, "--sample-key", "row", "--sample-seed", 5)
+    done = run("report", "parts", *drawn, *named)
+    assert (done.status, done.err) == (0, "")
+    report = Report.open("r.json")
+    assert "These are 300 of 900 rows" in report.analysis.warnings[0]
+    own = calib.scan_sample(
+        "parts", n=300, key="row", seed=5, outcome="y", score=["p_ant", "p_bee", "p_cow"]
+    )
+    assert report.analysis.data.fingerprint == own.fingerprint
+    _, *arguments = shlex.split(command_line(report).replace(" \\\n    ", " "))
+    assert run(*arguments[:-1], "again.json").status == 0
+    assert Report.open("again.json").analysis.data == report.analysis.data
+    exec(library_call(report), found := {})
+    assert found["report"].analysis.data == report.analysis.data
+
+
+REFUSED = {
+    "Examples are small and are read whole: leave out --sample.": (
+        "example:naive_bayes",
+        *("--sample", "500"),
+    ),
+    "--sample-key needs --sample, the number of rows to draw.": ("--sample-key", "household"),
+    "n must be from 100 to 1,000,000, got 5.": ("--sample", "5"),
+    "The column `nobody` of `key` is not in the source.": (
+        *("--sample", "200"),
+        *("--sample-key", "nobody"),
+    ),
+}
+
+
+@pytest.mark.parametrize("sentence", REFUSED)
+def test_a_sample_that_cannot_be_drawn_is_refused_in_a_sentence(sentence, folder, run):
+    options = REFUSED[sentence]
+    files = [] if options[0].startswith("example:") else [folder / "scores.csv"]
+    done = run("check", *files, *options, *CHECK)
+    assert (done.status, done.err) == (2, f"calib: {sentence}\n")

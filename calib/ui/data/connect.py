@@ -31,7 +31,7 @@ ROWS_HELP = (
     "of all classes together need rows."
 )
 ID_HELP = (
-    "A column whose values tell rows apart. Rows are drawn by it. Without one they are drawn by "
+    "A column that identifies each row. Rows are drawn by it. Without one they are drawn by "
     "all columns, which fails if many rows are equal."
 )
 PAIRS_HELP = "Each pair is also counted together, so that the Slices page can cross it."

@@ -76,7 +76,7 @@ class Query:
     classes: str = ""  # the score columns as ranges, if there are many
     pairs: tuple[tuple[str, str], ...] = ()  # slice columns that are also counted together
     sample: int = 0  # rows that are drawn, or 0 if all are counted
-    row_id: str = ""  # the column that tells rows apart
+    row_id: str = ""  # the column that identifies each row
 
     @classmethod
     def of(cls, connected: Connected | None) -> Query | None:

@@ -52,7 +52,7 @@ class Connected:
     view: str = ""
     # Slice columns that are also counted together.
     pairs: tuple[tuple[str, str], ...] = ()
-    # Rows to draw instead of counting all, and the column that tells rows apart.
+    # Rows to draw instead of counting all, and the column that identifies each row.
     sample: int = 0
     row_id: str = ""
     # All columns of the table, if they are known.
