@@ -22,6 +22,7 @@ from calib.loading import ColumnMapping, InputError, read
 from calib.loading.building.calibrated_file import CalibratedTable, calibrate_table, with_calibrated
 from calib.loading.table import Table
 from calib.text import percent, plain, plural, sentence, significant
+from calib.ui.controls.widgets import download
 from calib.ui.layout.frame import Model
 from calib.ui.session import state
 from calib.ui.session.choices import method_label
@@ -145,15 +146,8 @@ def _code(session: Session, model: Model, method: str) -> None:
         return
     st.markdown(_verified(made))
     _warnings(session, model, method)
-    st.download_button(
-        f"Download {made.file_name}",
-        made.content,
-        file_name=made.file_name,
-        key="use_download",
-        type="primary",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    label = f"Download {made.file_name}"
+    download(label, made.content, made.file_name, "use_download", type="primary")
     if made.code:
         # The code has no fixed height: with one it would scroll, and could not be reached by key.
         with st.container(height=320, border=False, key="use_code"):
@@ -265,14 +259,8 @@ def _mapping(session: Session, model: Model, table: Table) -> ColumnMapping:
 def _downloads(make: Callable[[], CalibratedTable], stem: str, key: str) -> None:
     with st.container(horizontal=True):
         for label, suffix, write in FILES:
-            st.download_button(
-                f"Download {label}",
-                partial(_written, write, make),
-                file_name=f"{stem}.{suffix}",
-                key=f"use_{key}_{suffix}",
-                icon=":material/download:",
-                on_click="ignore",
-            )
+            made = partial(_written, write, make)
+            download(f"Download {label}", made, f"{stem}.{suffix}", f"use_{key}_{suffix}")
 
 
 def _own_file(session: Session, model: Model, method: str) -> CalibratedTable:

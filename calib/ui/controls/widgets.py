@@ -80,6 +80,12 @@ def ask(
     widget(key=key, on_change=lambda: take(st.session_state[key]), **more)
 
 
+def download(label: str, content: Any, file_name: str, key: str, **more: Any) -> None:
+    """A button for a file, which may be a function that makes it when it is asked for."""
+    look = {"icon": ":material/download:", "on_click": "ignore"} | more
+    st.download_button(label, content, file_name=file_name, key=key, **look)
+
+
 def by_simplicity(session: Session) -> list[str]:
     """All methods for the shown data, simplest first."""
     return list(CALIBRATORS if session.is_matrix else score_methods())

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from calib.analysis import MethodResult
 from calib.analysis.verdict import SIGNIFICANCE
 from calib.metrics import TestResult
 from calib.reports.sections import TESTS as NAMES
 from calib.text import number, p_value
-from calib.ui.session import state
+from calib.ui.layout import tables
 
 WHAT_IT_TESTS = {
     "ks": "Largest cumulative gap up to any score",
@@ -45,13 +43,8 @@ PANELS = (
 
 def tests_table(method: MethodResult) -> None:
     """All tests of one method."""
-    st.dataframe(
-        test_rows(method),
-        hide_index=True,
-        key=state.key("table_tests"),
-        column_config={"Test": st.column_config.TextColumn(pinned=True)},
-        alt=f"{method.label}: one row per test, its statistic, p-values, and what it tests.",
-    )
+    alt = f"{method.label}: one row per test, its statistic, p-values, and what it tests."
+    tables.table("tests", test_rows(method), alt, pinned="Test")
 
 
 def test_rows(method: MethodResult) -> list[dict[str, str]]:

@@ -240,7 +240,8 @@ def _counted(counts: ExpectedCounts, key: str) -> str:
 def counts_table(counts: ExpectedCounts, confidence_level: float) -> None:
     """Every method's expected count."""
     at = level(confidence_level)
-    st.dataframe(
+    tables.table(
+        "counts",
         [
             {
                 "Method": method_label(key),
@@ -251,7 +252,5 @@ def counts_table(counts: ExpectedCounts, confidence_level: float) -> None:
             }
             for key, excess in counts.excess.items()
         ],
-        hide_index=True,
-        key=state.key("table_counts"),
         alt="One row per method: expected and observed positives, and their difference.",
     )

@@ -76,6 +76,20 @@ def bins(curve: ReliabilityCurve, key: str) -> None:
     )
 
 
+def table(
+    name: str,
+    rows: Sequence[Mapping[str, object]],
+    alt: str,
+    *,
+    pinned: str = "",
+    formats: Mapping[str, Any] | None = None,
+) -> None:
+    """A table of words and whole numbers, whose pinned column stays where the others scroll."""
+    columns = {pinned: st.column_config.TextColumn(pinned=True)} if pinned else formats
+    key = state.key(f"table_{name}")
+    st.dataframe(rows, hide_index=True, key=key, column_config=columns, alt=alt)
+
+
 def by_method(
     name: str,
     rows: Mapping[str, Sequence[Mapping[str, object]]],
@@ -88,13 +102,7 @@ def by_method(
         places = st.tabs([method_label(key) for key in rows])
     for (key, each), place in zip(rows.items(), places, strict=True):
         with place:
-            st.dataframe(
-                each,
-                hide_index=True,
-                key=state.key(f"table_{name}_{key}"),
-                column_config=column_config,
-                alt=alt,
-            )
+            table(f"{name}_{key}", each, alt, formats=column_config)
 
 
 @dataclass(frozen=True, slots=True)

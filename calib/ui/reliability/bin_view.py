@@ -16,7 +16,8 @@ from calib.loading import InputError
 from calib.reports.files import to_csv
 from calib.scanning import rows_between
 from calib.text import count, level, percent, plain, probability, signed, span
-from calib.ui.controls.widgets import ask, control
+from calib.ui.controls.widgets import ask, control, download
+from calib.ui.layout import tables
 from calib.ui.layout.frame import Model
 from calib.ui.reliability import results
 from calib.ui.reliability.results import ChosenBin
@@ -192,15 +193,9 @@ def _rows(
     )
     # Made when it is asked for: a bin may hold all rows of a large file.
     table = partial(row_table, rows, held_out, picked.method, found)
-    st.download_button(
-        f"Download {'this row' if len(found) == 1 else f'these {len(found):,} rows'} (CSV)",
-        lambda: to_csv(table()),
-        file_name="bin.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-        key=state.key("download_bin"),
-    )
+    label = f"Download {'this row' if len(found) == 1 else f'these {len(found):,} rows'} (CSV)"
+    key = state.key("download_bin")
+    download(label, lambda: to_csv(table()), "bin.csv", key, mime="text/csv")
 
 
 def _mix(session: Session, model: Model, picked: ChosenBin, position: int) -> None:
@@ -226,7 +221,8 @@ def _mix(session: Session, model: Model, picked: ChosenBin, position: int) -> No
 
 def _mix_table(found: SliceMix) -> None:
     at = level(found.confidence_level)
-    st.dataframe(
+    tables.table(
+        "mix",
         [
             {
                 "Slice": found.names[i],
@@ -239,10 +235,8 @@ def _mix_table(found: SliceMix) -> None:
             }
             for i in found.order[:MAX_SLICES]
         ],
-        hide_index=True,
-        key=state.key("table_mix"),
-        column_config={"Slice": st.column_config.TextColumn(pinned=True)},
         alt="One row per slice: its share of the bin, its share of all other rows, the difference.",
+        pinned="Slice",
     )
     if len(found) > MAX_SLICES:
         st.caption(f"The {MAX_SLICES} largest differences of {len(found):,} slices.")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import streamlit as st
 
 from calib.reports import Report
 from calib.text import plain
+from calib.ui.controls.widgets import download
 from calib.ui.session.session import Session
 
 MAX_MB = 20
@@ -16,28 +15,21 @@ IMAGES = (
     "browser makes the image."
 )
 # Label, method of the report, suffix and type of each file.
-FILES = (
+WORDS = (
     ("HTML", "html", "html", "text/html"),
     ("JSON", "json", "json", "application/json"),
     ("Markdown", "markdown", "md", "text/markdown"),
-    ("Tables (CSV)", "tables", "zip", "application/zip"),
 )
+FILES = (*WORDS, ("Tables (CSV)", "tables", "zip", "application/zip"))
 
 
 def downloads(report: Report, stem: str) -> None:
     """One button per format, and how to save a single chart."""
     with st.container(horizontal=True, key="downloads"):
         for label, method, suffix, mime in FILES:
-            st.download_button(
-                label,
-                partial(getattr(report, method)),
-                file_name=f"{stem}.{suffix}",
-                mime=mime,
-                key=f"download_{method}",
-                type="primary" if method == "html" else "secondary",
-                icon=":material/download:",
-                on_click="ignore",
-            )
+            kind = "primary" if method == "html" else "secondary"
+            make, name = getattr(report, method), f"{stem}.{suffix}"
+            download(label, make, name, f"download_{method}", mime=mime, type=kind)
     st.caption(IMAGES)
 
 

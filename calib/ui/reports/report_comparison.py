@@ -7,7 +7,7 @@ import streamlit as st
 from calib.reports import Report, ReportComparison, compare_reports
 from calib.store import Store, moment_words
 from calib.text import plain
-from calib.ui.controls.widgets import ask
+from calib.ui.controls.widgets import ask, download
 from calib.ui.reports import files, sharing
 from calib.ui.reports.saved_reports import PAGE
 from calib.ui.session.report_browser import COMPARED, REPORT
@@ -87,17 +87,6 @@ def together(session: Session, *reports: Report) -> ReportComparison:
 
 def _take(comparison: ReportComparison) -> None:
     with st.container(horizontal=True):
-        for label, make, suffix, mime in (
-            ("HTML", comparison.html, "html", "text/html"),
-            ("JSON", comparison.json, "json", "application/json"),
-            ("Markdown", comparison.markdown, "md", "text/markdown"),
-        ):
-            st.download_button(
-                label,
-                make,
-                file_name=f"comparison.{suffix}",
-                mime=mime,
-                key=f"download_comparison_{suffix}",
-                icon=":material/download:",
-                on_click="ignore",
-            )
+        for label, method, suffix, mime in files.WORDS:
+            make, name = getattr(comparison, method), f"comparison.{suffix}"
+            download(label, make, name, f"download_comparison_{suffix}", mime=mime)

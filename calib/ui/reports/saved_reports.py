@@ -11,6 +11,7 @@ import streamlit as st
 from calib.store import Deletion, Entry, Store, StoreError, database_url, moment_words, place
 from calib.text import plain
 from calib.ui.controls.widgets import ask
+from calib.ui.layout import tables
 from calib.ui.session import identity, state
 from calib.ui.session.report_browser import COMPARED, REPORT, ReportBrowser
 from calib.ui.session.session import Session
@@ -177,7 +178,8 @@ def _deleted(session: Session, store: Store) -> None:
     if not found:
         return
     with st.expander("Log"):
-        st.dataframe(
+        tables.table(
+            "log",
             [
                 {
                     "Time": moment_words(line.moment),
@@ -187,8 +189,6 @@ def _deleted(session: Session, store: Store) -> None:
                 }
                 for line in found
             ],
-            hide_index=True,
-            key="table_log",
             alt="One row per report that was saved, deleted or restored: the time, its title, "
             "and who did it.",
         )
