@@ -190,3 +190,15 @@ def test_cells_that_are_drawn_together_are_at_the_mean_of_their_rows():
     found = bootstrap.estimate(lambda cells: cells.weight @ cells.score / cells.total_weight)
     assert found.value == pytest.approx(score.mean(), abs=1e-12)
     assert found.low < score.mean() < found.high
+
+
+@pytest.mark.parametrize("unit", [0.25, 2.0])
+def test_resamples_have_as_many_rows_as_their_weight_stands_for(unit):
+    y, s = made(400)
+    bootstrap = Bootstrap.from_arrays(y, s, np.full(400, unit), n_replicates=20)
+    rows = bootstrap.estimate(lambda cells: cells.rows.sum() * unit / cells.total_weight)
+    assert (rows.low, rows.high) == pytest.approx((1.0, 1.0))
+    squares = bootstrap.estimate(lambda cells: cells.total_weight_sq / cells.total_weight)
+    assert (squares.low, squares.high) == pytest.approx((unit, unit))
+    positive = bootstrap.estimate(lambda cells: cells.positive_sq.sum() / cells.total_positive)
+    assert (positive.low, positive.high) == pytest.approx((unit, unit))
