@@ -67,3 +67,10 @@ def test_freedom_of_a_few_clusters_is_that_of_their_pairs():
     found = design_effect(sums, np.eye(3), np.eye(3), 4)
     assert 1.0 < found.freedom < 3.0
     assert found.freedom == pytest.approx(between / aligned, rel=1e-12)
+
+
+def test_two_clusters_have_a_p_value_and_one_has_none():
+    # F with one degree of freedom in both: P(F > x) is 1 - 2 atan(sqrt(x)) / pi.
+    expected = 1.0 - 2.0 * np.arctan(np.sqrt(3.0)) / np.pi
+    assert DesignEffect(2.0, 1.0, 1, 2).p_value(6.0) == pytest.approx(expected)
+    assert np.isnan(DesignEffect(2.0, 1.0, 1, 1).p_value(6.0))
