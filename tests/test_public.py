@@ -18,6 +18,7 @@ import calib.loading
 import calib.reports
 import calib.scanning
 import calib.testing
+from tests.rare import rare
 
 ROOT = Path(__file__).parents[1]
 
@@ -94,13 +95,16 @@ PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").g
 WITH_CODE = [page for page in PAGES if page != "docs/reports.md" and python_blocks(page)]
 
 
-def test_the_pages_of_the_project_show_code_that_runs(tmp_path):
+@pytest.mark.parametrize(
+    "pages", [["README.md"], pytest.param(WITH_CODE[1:], marks=rare)], ids=["README", "docs"]
+)
+def test_the_pages_of_the_project_show_code_that_runs(pages, tmp_path):
     # One process, which takes long to start; each page has a folder, each block names of its own.
-    for page in WITH_CODE:
+    for page in pages:
         (tmp_path / page).mkdir(parents=True)
     run(
         f"import os, sys\n"
-        f"for page, blocks in { ({page: python_blocks(page) for page in WITH_CODE})!r}.items():\n"
+        f"for page, blocks in { ({page: python_blocks(page) for page in pages})!r}.items():\n"
         f"    os.chdir(os.path.join({str(tmp_path)!r}, page))\n"
         "    print('The blocks of', page, file=sys.stderr)\n"
         "    for block in blocks: exec(block, {'__name__': 'block'})\n",
@@ -108,6 +112,7 @@ def test_the_pages_of_the_project_show_code_that_runs(tmp_path):
     )
 
 
+@rare
 def test_the_notebook_runs_from_top_to_bottom_and_holds_no_outputs(tmp_path):
     cells = json.loads((ROOT / "docs/notebook.ipynb").read_text())["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]

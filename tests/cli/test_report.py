@@ -15,6 +15,7 @@ from calib.analysis.decisions import Costs
 from calib.figures.images import missing
 from calib.reports import Report, parts_of
 from calib.ui.session.upload import Upload
+from tests.rare import common_first
 
 ROOT = Path(__file__).parents[2]
 FAST = ("--methods", "platt,isotonic")
@@ -59,7 +60,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+# How columns are read: tests/loading.
+@pytest.mark.parametrize("case", common_first(CASES, {"csv", "split", "weight", "names"}))
 def test_the_command_line_gives_the_report_of_the_library(case, folder, run, tmp_path):
     file, options, columns = CASES[case]
     named = ("--outcome", "y", "--score", "p", *options)

@@ -6,6 +6,7 @@ from pathlib import Path
 from calib.ui.controls import uploaders
 from tests.loading.bombs import BOMBS
 from tests.pages.test_pages import go, rows, said, start, upload
+from tests.rare import rare
 
 
 def test_a_packed_file_is_read_apart() -> None:
@@ -14,6 +15,7 @@ def test_a_packed_file_is_read_apart() -> None:
     uploaders.file_reader().close()
 
 
+@rare
 def test_a_bomb_is_refused_in_a_sentence_and_what_was_shown_stays() -> None:
     app = upload(start(m="platt"), rows())
     app = upload(app, BOMBS["Parquet: a word of 1 MB in 100,000 rows"](), "bomb.parquet")
