@@ -27,7 +27,7 @@ from calib.core.estimate import Estimate
 from calib.core.predictions import Predictions
 from calib.metrics import TestResult
 from calib.ui.cumulative.calibration_tests import NAMES
-from calib.ui.cumulative.calibration_tests import test_rows as rows_of
+from calib.ui.cumulative.calibration_tests import test_lines as lines_of
 from tests.rare import common_first
 
 KEEP = Recommendation("uncalibrated", "", ())
@@ -241,7 +241,9 @@ def check_agreement(analysis: Analysis) -> None:
     scores = analysis.uncalibrated
     # The tests as the pages show them.
     assert verdict.p_adjusted == scores.p_adjusted
-    assert [row["Test"] for row in rows_of(scores)] == [NAMES[key] for key in verdict.p_adjusted]
+    assert [line.cells[0][0] for line in lines_of(scores)] == [
+        NAMES[key] for key in verdict.p_adjusted
+    ]
     rejects = bool(verdict.rejected)
     assert rejects == (min(verdict.p_adjusted.values()) < SIGNIFICANCE)
     # The recommendation as the comparison shows its differences.

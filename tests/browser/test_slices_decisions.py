@@ -136,7 +136,7 @@ HIDDEN_ENTRIES = """
 """
 
 
-NARROW = ["/slices", "/decisions", "/compare", "/reliability", "/compare?ex=rounds"]
+NARROW = ["/slices", "/decisions", "/compare", "/reliability", "/compare?ex=rounds", "/cumulative"]
 
 
 @pytest.mark.parametrize("path", common_first(NARROW, ["/slices", *NARROW[3:]]))

@@ -66,7 +66,7 @@ def test_times_that_are_no_dates_are_told() -> None:
     days[:7] = "someday"
     found = calib.scan(rows().assign(day=days), outcome="y", score="p", time="day")
     (remark,) = found.remarks
-    assert remark.startswith("7 cells of the time column `day` are not a date, such as `someday`.")
+    assert remark.startswith("7 cells of the time column `day` are not dates, such as `someday`.")
 
 
 def test_day_and_month_that_could_be_exchanged_are_told() -> None:

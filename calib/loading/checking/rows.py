@@ -161,11 +161,11 @@ def _dates(rows: Rows) -> Iterator[Problem]:
 
 def no_dates(mapping: ColumnMapping, count: int, example: str) -> Problem:
     """Make the note that this number of cells of the time column are not dates."""
-    verb = "is" if count == 1 else "are"
+    verb = "is not a date" if count == 1 else "are not dates"
     return warning(
         "dates",
-        f"{plural(count, 'cell')} of the time column {quoted(mapping.time)} {verb} not a "
-        f"date, such as {example}. These rows count as rows without a time. "
+        f"{plural(count, 'cell')} of the time column {quoted(mapping.time)} {verb}, "
+        f"such as {example}. These rows count as rows without a time. "
         "Write dates as 2024-12-31, or use no time column.",
         replace(mapping, time=None),
         "Ignore the time column",

@@ -7,7 +7,7 @@ from calib.analysis.verdict import SIGNIFICANCE
 from calib.metrics import TestResult
 from calib.reports.sections import TESTS as NAMES
 from calib.text import number, p_value
-from calib.ui.layout import tables
+from calib.ui.layout.tables import Line, lines_table
 
 WHAT_IT_TESTS = {
     "ks": "Largest cumulative gap up to any score",
@@ -43,22 +43,23 @@ PANELS = (
 
 def tests_table(method: MethodResult) -> None:
     """All tests of one method."""
-    alt = f"{method.label}: one row per test, its statistic, p-values, and what it tests."
-    tables.table("tests", test_rows(method), alt, pinned="Test")
+    head = [("Test", ""), ("Statistic", ""), ("p", "Before the correction."), ("p (Holm)", "")]
+    lines = test_lines(method)
+    lines_table(f"lines_{len(lines)}_tests_{method.key}", f"Tests: {method.label}", head, lines)
 
 
-def test_rows(method: MethodResult) -> list[dict[str, str]]:
-    """One row per test, every cell in words."""
+def test_lines(method: MethodResult) -> list[Line]:
+    """One row per test: what it tests stands below its name, its null distribution below p."""
     found, p_adjusted = method.all_tests, method.p_adjusted
     return [
-        {
-            "Test": NAMES[key],
-            "Statistic": _statistic(key, found[key]),
-            "p": p_value(found[key].p_value),
-            "p (Holm)": p_value(p_adjusted[key]),
-            "What it tests": WHAT_IT_TESTS[key],
-            "Null distribution": found[key].null,
-        }
+        Line(
+            [
+                (NAMES[key], WHAT_IT_TESTS[key]),
+                (_statistic(key, found[key]),),
+                (p_value(found[key].p_value), found[key].null),
+                (p_value(p_adjusted[key]),),
+            ]
+        )
         for key in NAMES
         if key in found
     ]

@@ -126,7 +126,8 @@ TABLES = """
 @container (max-width: 400px) or (min-width: 600px) {
     .metric-table td:not(.text) { white-space: nowrap; }
 }
-[class*=st-key-lines_][class*=_models] .metric-table td { white-space: normal; }
+[class*=st-key-lines_][class*=_models] .metric-table td,
+[class*=st-key-lines_][class*=_tests_] .metric-table small { white-space: normal; }
 @media (max-width: 640px) {
     .metric-table :is(thead th:first-child, tbody th) {
         position: sticky; left: 0; background: light-dark(#FFFFFF, #14181D);

@@ -11,7 +11,7 @@ from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
 from calib.metrics import TestResult
 from calib.ui.cumulative.calibration_tests import NAMES
-from calib.ui.cumulative.calibration_tests import test_rows as rows_of
+from calib.ui.cumulative.calibration_tests import test_lines as lines_of
 from calib.ui.layout.words import errors_sentence
 
 
@@ -24,15 +24,16 @@ def method():
 
 
 def test_every_test_of_the_analysis_has_a_row(method, texts):
-    rows = rows_of(method)
-    assert [row["Test"] for row in rows] == list(NAMES.values())
+    rows = [line.cells for line in lines_of(method)]
+    assert [row[0][0] for row in rows] == list(NAMES.values())
     assert {"ks", *method.tests} == set(NAMES)
-    assert all(row["What it tests"] for row in rows)
-    assert rows[3]["Statistic"] == f"{method.tests['hosmer_lemeshow'].statistic:.2f}"
+    assert all(row[0][1] for row in rows)
+    (statistic,) = rows[3][1]
+    assert statistic == f"{method.tests['hosmer_lemeshow'].statistic:.2f}"
     # The lowest tenth of the scores expects fewer than 5 positives.
-    assert rows[3]["Null distribution"] == "simulation, 4,999 draws"
-    texts(rows[4]["Null distribution"])
-    assert (rows[0]["p"], rows[0]["p (Holm)"]) == ("p < 0.001", "p < 0.001")
+    assert rows[3][2][1] == "simulation, 4,999 draws"
+    texts(rows[4][2][1])
+    assert (rows[0][2][0], rows[0][3][0]) == ("p < 0.001", "p < 0.001")
 
 
 def test_the_sentence_says_both_errors(method):
@@ -47,13 +48,12 @@ def test_what_cannot_be_estimated_or_is_infinite_is_said(method, texts):
         "hosmer_lemeshow": TestResult(math.inf, 0.0, "chi-square"),
         "spiegelhalter": TestResult(-1.5, 0.13, "standard normal"),
     }
-    rows = rows_of(dataclasses.replace(method, tests=odd))
-    by_name = {row["Test"]: row for row in rows}
-    texts(by_name[NAMES["line"]]["p"])
-    assert by_name[NAMES["hosmer_lemeshow"]]["Statistic"] == "∞"
-    assert by_name[NAMES["spiegelhalter"]]["Statistic"] == "−1.50"
-    assert by_name[NAMES["spiegelhalter"]]["p"] == "p = 0.130"
+    rows = lines_of(dataclasses.replace(method, tests=odd))
+    # Statistic, p and the adjusted p.
+    by_name = {row.cells[0][0]: [cell[0] for cell in row.cells[1:]] for row in rows}
+    texts(by_name[NAMES["line"]][1])
+    assert by_name[NAMES["hosmer_lemeshow"]][0] == "∞"
     # Three tests have a p-value; those of KS and Hosmer-Lemeshow are smaller.
-    assert by_name[NAMES["spiegelhalter"]]["p (Holm)"] == "p = 0.130"
-    texts(by_name[NAMES["line"]]["p (Holm)"])
+    assert by_name[NAMES["spiegelhalter"]] == ["−1.50", "p = 0.130", "p = 0.130"]
+    texts(by_name[NAMES["line"]][2])
     assert "Kuiper" not in by_name
