@@ -21,15 +21,13 @@ SITES: Mapping[str, str] = {"arXiv:": "https://arxiv.org/abs/", "doi:": "https:/
 MIN_DRAWN, MAX_BAND = 10, 0.9
 
 
-def on_average(estimate: Estimate, digits: int = 4) -> str:
+def on_average(estimate: Estimate) -> str:
     """The noise floor of a calibration error, in a sentence.
 
-    >>> on_average(Estimate(0.2, noise_floor=0.148), 3)
-    'A calibrated model of this size shows 0.148 on average.'
+    >>> on_average(Estimate(0.2, noise_floor=0.148))
+    'A calibrated model of this size shows 0.1480 on average.'
     """
-    return (
-        f"A calibrated model of this size shows {number(estimate.noise_floor, digits)} on average."
-    )
+    return f"A calibrated model of this size shows {number(estimate.noise_floor)} on average."
 
 
 def protocol(analysis: Analysis) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import streamlit as st
@@ -35,12 +35,8 @@ class Turns:
         return len(self._line)
 
     @contextmanager
-    def turn(self, told: Callable[[int], None] | None = None) -> Iterator[None]:
-        """Wait for a turn, and have it.
-
-        `told` is called while waiting, several times a second, with the place in line; 1 is next.
-        What it raises gives the place up. By default the page shows the place.
-        """
+    def turn(self) -> Iterator[None]:
+        """Wait for a turn, and have it. While waiting, the page shows the place in line."""
         if getattr(self._own, "working", False):
             yield
             return
@@ -48,7 +44,7 @@ class Turns:
         with self._moved:
             self._line.append(ticket)
         try:
-            self._wait(ticket, told)
+            self._wait(ticket)
             self._own.working = True
             yield
         finally:
@@ -57,13 +53,10 @@ class Turns:
                 self._line.remove(ticket)
                 self._moved.notify_all()
 
-    def _wait(self, ticket: object, told: Callable[[int], None] | None) -> None:
+    def _wait(self, ticket: object) -> None:
         slot = None
         while (place := self._place(ticket)) > 0:
-            if told is not None:
-                told(place)
-                continue
-            # Streamlit ends an abandoned run when it draws.
+            # Streamlit ends an abandoned run when it draws, which gives the place up.
             slot = slot or st.empty()
             slot.info(waiting(place, self._most), icon=":material/hourglass_top:")
         if slot is not None:

@@ -1,19 +1,34 @@
-"""Turns: a fair line, places that are told, and waiting that can be given up."""
+"""Turns: a fair line, places that are shown, and waiting that can be given up."""
 
 import threading
 import time
 
 import pytest
 
-from calib.ui.session.turns import Turns
+from calib.ui.session import turns as module
+from calib.ui.session.turns import Turns, waiting
 
 
-def test_turns_come_in_the_order_of_arrival() -> None:
+class Slot:
+    """A place on the page, whose text is given to a function."""
+
+    def __init__(self, show=lambda _text: None):
+        self.show = show
+
+    def info(self, text, **_look):
+        self.show(text)
+
+    def empty(self):
+        """Nothing is left to take away."""
+
+
+def test_turns_come_in_the_order_of_arrival(monkeypatch) -> None:
+    monkeypatch.setattr(module.st, "empty", Slot)
     turns, had, started = Turns(1), [], threading.Event()
     threads = []
 
     def work(number: int) -> None:
-        with turns.turn(lambda _: None):
+        with turns.turn():
             had.append(number)
             started.wait(5.0)
 
@@ -29,7 +44,7 @@ def test_turns_come_in_the_order_of_arrival() -> None:
     assert len(turns) == 0
 
 
-def test_at_most_so_many_work_at_once_and_places_are_told() -> None:
+def test_at_most_so_many_work_at_once_and_places_are_shown(monkeypatch) -> None:
     turns, release, places = Turns(2), threading.Event(), []
 
     def hold() -> None:
@@ -42,22 +57,25 @@ def test_at_most_so_many_work_at_once_and_places_are_told() -> None:
     while len(turns) < 2:
         time.sleep(0.001)
 
-    def told(place: int) -> None:
-        places.append(place)
+    def show(text: str) -> None:
+        places.append(text)
         release.set()
 
-    with turns.turn(told):
+    monkeypatch.setattr(module.st, "empty", lambda: Slot(show))
+    with turns.turn():
         pass
-    assert places[0] == 1
+    assert places[0] == waiting(1, 2)
     for thread in holders:
         thread.join()
 
 
-def test_who_gives_up_leaves_the_line() -> None:
+def test_who_gives_up_leaves_the_line(monkeypatch) -> None:
     turns = Turns(1)
 
-    def give_up(place: int) -> None:
+    def give_up(text: str) -> None:
         raise KeyboardInterrupt
+
+    monkeypatch.setattr(module.st, "empty", lambda: Slot(give_up))
 
     release = threading.Event()
 
@@ -69,7 +87,7 @@ def test_who_gives_up_leaves_the_line() -> None:
     holder.start()
     while not len(turns):
         time.sleep(0.001)
-    with pytest.raises(KeyboardInterrupt), turns.turn(give_up):
+    with pytest.raises(KeyboardInterrupt), turns.turn():
         raise AssertionError("It was not its turn.")
     assert len(turns) == 1
     release.set()
