@@ -180,7 +180,7 @@ OTHERS = {
     *("calib/figures/scales.py", "calib/figures/svg.py"),
     *("calib/reports/codec.py", "calib/reports/tables.py", "calib/reports/recomputing.py"),
     *("calib/ui/gallery/gallery_view.py", "calib/cli/check.py"),
-    *("calib/analysis/slices/bins.py", "calib/analysis/slices/slicing.py"),
+    *("calib/analysis/slices/bins.py", "calib/slicing.py"),
     "calib/analysis/periods/cutting.py",
     "calib/text.py",
 }

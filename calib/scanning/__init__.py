@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from calib.analysis.slices.counting import singles_and_pairs
 from calib.core.aggregate import Aggregate
 from calib.core.counting import joined_pieces
 from calib.core.progress import Progress
@@ -32,6 +31,7 @@ from calib.scanning.remarks import remarks_of
 from calib.scanning.results import is_result, read_result
 from calib.scanning.sources import opened
 from calib.scanning.watching import Steps, watched
+from calib.slicing import singles_and_pairs
 
 __all__ = ["is_result", "read_result", "rows_between", "scan", "scan_sample", "scan_sql"]
 

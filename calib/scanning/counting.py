@@ -14,8 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from calib.analysis.slices.counting import MAX_VALUES, days_or_values, too_many
-from calib.analysis.slices.slicing import MISSING, cut_distinct, range_levels, range_names
 from calib.core.predictions import MAX_FOLDS
 from calib.core.strata import NONE, Part, Strata, crossed_name
 from calib.loading.building.predictions import slice_values, time_values
@@ -40,6 +38,15 @@ from calib.scanning.describing import (
 from calib.scanning.expressions import KEY, SCORE, sums_of, with_keys, with_whole_numbers
 from calib.scanning.quantiles import VALUE, quantiles
 from calib.scanning.watching import Steps
+from calib.slicing import (
+    MAX_VALUES,
+    MISSING,
+    cut_distinct,
+    days_or_values,
+    range_levels,
+    range_names,
+    too_many,
+)
 from calib.text import quoted
 
 MAX_TIMES = 100_000

@@ -14,8 +14,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from calib.analysis.slices.counting import MAX_VALUES, days_or_values, too_many
-from calib.analysis.slices.slicing import cut_distinct
 from calib.core.aggregate import Aggregate
 from calib.core.counting import joined_pieces
 from calib.core.strata import NONE, Part, Strata, crossed_name
@@ -29,6 +27,7 @@ from calib.numerics.arrays import IntArray
 from calib.numerics.cell_table import CellTable, add_tables
 from calib.scanning.describing import class_names_of, labels_of, positives_of
 from calib.scanning.query import COLUMNS, CROSSED, VERSION
+from calib.slicing import MAX_VALUES, cut_distinct, days_or_values, too_many
 from calib.text import quoted
 
 SUMS = {"weight": "calib_weight", "weight_sq": "calib_weight_sq", "score_sum": "calib_score_sum"}

@@ -5,7 +5,6 @@ import pytest
 
 from calib.analysis import analyze
 from calib.analysis.periods import Periods
-from calib.analysis.slices.slicing import Slicing
 from calib.core.predictions import Predictions
 from calib.crossfit.settings import Settings
 from calib.reports import Report
@@ -19,6 +18,7 @@ from calib.reports.disclosure import (
 )
 from calib.reports.disclosure import _levelled as levelled
 from calib.reports.disclosure import _space as spaced
+from calib.slicing import Slicing
 from tests.reports.conftest import MOMENT, overconfident
 
 

@@ -10,7 +10,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib.analysis.periods.cutting import Periods, Unit, cut_periods
-from calib.analysis.slices.slicing import MISSING
 from calib.core.aggregate import Aggregate
 from calib.core.predictions import Predictions
 from calib.core.views import BinaryView
@@ -23,6 +22,7 @@ from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, array
 from calib.numerics.clusters import mean_design_effects
 from calib.numerics.intervals import holm, wilson_interval
 from calib.numerics.threads import single_thread
+from calib.slicing import MISSING
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from calib.analysis.slices.calibration import (
 from calib.analysis.slices.counting import SlicedRows, aggregate, sliced_rows
 from calib.analysis.slices.gaps import SliceErrorRates, SliceGaps, slice_error_rates, slice_gaps
 from calib.analysis.slices.mix import SliceMix, slice_mix
-from calib.analysis.slices.slicing import Slicing, slice_by
+from calib.slicing import Slicing, slice_by
 
 __all__ = [
     "SliceCalibration",

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from calib.analysis.slices.slicing import Slicing
 from calib.core.views import BinaryView
 from calib.curves.reliability import FEW_ROWS
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked, arrays_of
 from calib.numerics.clusters import cluster_squares, mean_design_effects
 from calib.numerics.intervals import holm, normal_quantile, wilson_interval
+from calib.slicing import Slicing
 
 # With fewer rows of a class, the variance that is estimated from the slice is unreliable.
 RARE = 10
@@ -114,7 +114,7 @@ def slice_gaps(
     --------
     >>> import numpy as np
     >>> from calib.core.predictions import Predictions
-    >>> from calib.analysis.slices.slicing import slice_by
+    >>> from calib.slicing import slice_by
     >>> site = np.repeat(["north", "south"], 100)
     >>> y = np.concatenate([np.tile([0, 1], 50), np.tile([0, 0, 0, 1], 25)])
     >>> rows = Predictions.from_arrays(y, np.full(200, 0.5)).view()

@@ -1,4 +1,4 @@
-"""Slicing: the assignment of rows to slices."""
+"""Slicing: the assignment of rows to slices, for analyses and for scans."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 
 from calib.core.strata import crossed_name
 from calib.numerics.arrays import BoolArray, FloatArray, IntArray, Locked
+from calib.text import quoted
 
 # A column of more different numbers is cut in ranges.
 MAX_NUMBERS = 12
 MISSING = "(missing)"
+# A column of more values names rows, and not slices of them.
+MAX_VALUES = 1000
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -241,3 +244,57 @@ def _dates(edges: FloatArray) -> list[str]:
     if len(set(days)) == len(days):
         return days
     return edges.astype("datetime64[us]").astype("datetime64[s]").astype(str).tolist()
+
+
+def singles_and_pairs(
+    slices: Sequence[str | tuple[str, str]], time: str | None
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """All columns by which rows are counted, and the pairs to cross.
+
+    The time column is no slice column. Raises ValueError if one is neither a column nor a pair of
+    two slices.
+
+    >>> singles_and_pairs(["region", ("region", "plan")], None)
+    (('region', 'plan'), (('region', 'plan'),))
+    """
+    wanted = [(each,) if isinstance(each, str) else tuple(each) for each in slices]
+    for names in wanted:
+        if not 1 <= len(names) <= 2 or len(set(names)) < len(names):
+            raise ValueError(
+                f"slices must hold columns, and pairs of two different columns, got {names!r}."
+            )
+        if len(names) == 2 and time in names:
+            raise ValueError(
+                f"The time column {quoted(str(time))} cannot be crossed with a slice. Cross two "
+                "slices, or count without `time`."
+            )
+    found = dict.fromkeys(name for names in wanted for name in names)
+    singles = tuple(name for name in found if name != time)
+    pairs = tuple(dict.fromkeys((names[0], names[1]) for names in wanted if len(names) == 2))
+    if twice := set(singles) & set(map(crossed_name, pairs)):
+        raise ValueError(f"A column is called like a crossing: {min(twice)!r}. Rename it.")
+    return singles, pairs
+
+
+def too_many(names: Sequence[str], n: int) -> str:
+    """The message that a column, or a crossing of two, has too many values for an aggregate."""
+    if len(names) == 1:
+        return (
+            f"An aggregate counts by at most {MAX_VALUES:,} values of a column, got {n:,} of "
+            f"{quoted(names[0])}. Name the slices to count by, without this column."
+        )
+    return (
+        f"An aggregate counts by at most {MAX_VALUES:,} slices of two crossed columns, and "
+        f"{quoted(names[0])} crossed with {quoted(names[1])} has {n:,}. Cross columns of fewer "
+        "values."
+    )
+
+
+def days_or_values(values: NDArray[Any]) -> tuple[tuple[str, ...], IntArray]:
+    """Days of dates, or the values themselves, in order of time, and the position of each row."""
+    if values.dtype.kind == "M":
+        values = values.astype("datetime64[D]")
+    distinct, codes = np.unique(values, return_inverse=True)
+    order = in_order(distinct)
+    names = (MISSING if pd.isna(value) else value_name(value) for value in distinct[order])
+    return tuple(names), np.argsort(order)[codes]
