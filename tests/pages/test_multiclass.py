@@ -67,6 +67,16 @@ def test_a_slice_of_a_matrix_is_calibrated_apart_as_a_whole(texts):
     texts.shown(sentence)
 
 
+@pytest.mark.parametrize("page", ["classes", "data", "gallery"])
+def test_a_view_is_chosen_only_where_it_changes_what_is_shown(page):
+    app = start(ex="digits")
+    key = "view_kind"
+    assert key in {each.key for each in app.sidebar.segmented_control}
+    go(app, page)
+    assert key not in {each.key for each in app.sidebar.segmented_control}
+    assert "View:" not in said(app)
+
+
 def test_rows_are_correct_in_the_view_of_the_top_label_alone():
     app = start(ex="digits")
     assert re.search(r"1,797 rows, 1,\d+ correct", said(app))

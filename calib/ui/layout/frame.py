@@ -24,7 +24,7 @@ from calib.ui.controls import sources, uploaders, views
 from calib.ui.layout import charts, navigation, side_by_side, style
 from calib.ui.session import cancelling, identity, state
 from calib.ui.session.memory import share_heaps
-from calib.ui.session.pages import PAGES, WITHOUT_DATA
+from calib.ui.session.pages import PAGES, WITHOUT_DATA, WITHOUT_VIEW
 from calib.ui.session.session import Pending, Session
 
 ICON = "⚖️"
@@ -74,7 +74,7 @@ def begin(title: str) -> Session:
     _notices(session)
     if session.waits and title not in WITHOUT_DATA:
         _wait(session)
-    if isinstance(rows, Predictions) and rows.is_matrix:
+    if isinstance(rows, Predictions) and rows.is_matrix and title not in WITHOUT_VIEW:
         with st.sidebar:
             views.control(session, rows)
     return session
@@ -208,7 +208,7 @@ def source(session: Session) -> None:
     if session.page == "Overview":
         uploaders.doubts(session)
     rows = state.predictions(session)
-    if isinstance(rows, Predictions) and rows.is_matrix:
+    if isinstance(rows, Predictions) and rows.is_matrix and session.page not in WITHOUT_VIEW:
         st.caption(views.caption(rows, session.settings.view))
 
 

@@ -26,5 +26,7 @@ PAGES: Mapping[str, str] = {
 OF_A_MATRIX = ("Classes",)
 # They have something to show while the data of a link are awaited.
 WITHOUT_DATA = ("Reports", "Gallery", "Methods")
+# Pages that are the same in every view of a matrix.
+WITHOUT_VIEW = ("Data", "Classes", "Gallery", "Methods")
 # On the other pages a changed choice has no effect.
 WITH_ANALYSIS = tuple(page for page in PAGES if page not in ("Data", "Gallery", "Methods"))
