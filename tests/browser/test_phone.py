@@ -59,3 +59,16 @@ def test_the_navigation_scrolls_to_the_page_that_is_shown(phone: Page, label: st
     # No further than it must: the name of the app stands before its first page.
     scrolled = by_key(phone, "navigation").evaluate("bar => bar.scrollLeft")
     assert (scrolled == 0) == (label == "Overview")
+
+
+def test_nothing_lies_on_the_navigation_while_the_page_works(phone: Page):
+    visit(phone, "/methods")
+    shown = phone.evaluate(
+        """() => {
+            const status = document.createElement("div");
+            status.dataset.testid = "stStatusWidget";
+            document.querySelector("[data-testid=stApp]").append(status);
+            return getComputedStyle(status).display;
+        }"""
+    )
+    assert shown == "none"

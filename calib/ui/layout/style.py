@@ -107,6 +107,8 @@ div:has(> [data-testid=stMultiSelectTagsContainer]) { max-height: none; }
 }
 @media (max-width: 640px) {
     [data-testid=stMainBlockContainer] { padding-left: 1rem; padding-right: 1rem; }
+    /* It lies on the navigation; the page has its own progress and Cancel. */
+    [data-testid=stStatusWidget] { display: none; }
 }
 """
 # One table with the intervals below the values: nothing of it is cut off, it scrolls if it must.
