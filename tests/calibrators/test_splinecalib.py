@@ -170,3 +170,13 @@ def test_no_lambda_below_the_least_is_tried():
     assert SplineCalib().fit(scores, y).lambda_ < 1e-7
     for least in (1e-5, 1e-6):
         assert SplineCalib(least_lambda=least).fit(scores, y).lambdas_[-1] == pytest.approx(least)
+
+
+def test_the_logit_is_taken_up_to_epsilon_or_to_the_nearest_score():
+    y = np.arange(6) % 2
+    for scores, low, high in (
+        ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], 0.01, 0.99),
+        ([0.0, 1e-6, 0.4, 0.6, 1 - 1e-6, 1.0], 1e-6, 1 - 1e-6),
+    ):
+        axis = SplineCalib("logit", epsilon=0.01).fit(scores, y).to_map().axis
+        assert (axis.low, axis.high) == (low, high)

@@ -283,3 +283,9 @@ def test_certain_scores_of_clusters_leave_nothing_to_widen():
     certain = Predictions.from_arrays([0, 0, 1, 1], [0.0, 0.0, 1.0, 1.0], group=[0, 0, 1, 1]).view()
     single = metrics.ks_test(certain.outcome, certain.score)
     assert widened_test(single, certain, certain.cells()) is single
+
+
+def test_clusters_without_rows_do_not_count():
+    rows = clustered(np.random.default_rng(3), 60, 20)
+    found = clustered_tests(rows.rows(rows.group % 3 == 0))
+    assert found["spiegelhalter"].null == "Rao-Scott F, 20 clusters"

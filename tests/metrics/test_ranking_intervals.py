@@ -55,6 +55,7 @@ def test_perfect_ranks_have_newcombes_interval():
     assert (1.0 - low) / math.sqrt(variance) == pytest.approx(z, rel=1e-6)
     mirrored = Predictions.from_arrays([1] * 10 + [0] * 10, np.linspace(0.1, 0.9, 20)).view()
     assert auc_estimate(mirrored).high == pytest.approx(1.0 - low, abs=1e-6)
+    assert (auc_estimate(mirrored).value, auc_estimate(mirrored).low) == (0.0, 0.0)
 
 
 def test_two_positives_hold_what_is_promised():
