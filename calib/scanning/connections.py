@@ -20,6 +20,7 @@ KINDS: tuple[str, ...] = get_args(Kind)
 FILES = (*PARQUET, *ARROW, ".csv")
 ALL_FILES = "(all files)"
 FIRST_ROWS = 1_000
+COUNTS_ONLY = "The operator of this server allows only counts of this source, no rows."
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +32,18 @@ class Connection:
     # connects to by an address.
     kind: str
     where: str  # path or address
+    # Whether people may see rows: a sample, rows of a bin, the first rows.
+    rows: bool = True
 
     @classmethod
     def of(cls, name: str, options: Mapping[str, Any]) -> Connection:
         """The source of one section of secrets.toml.
 
-        Raises ValueError if it names another kind, or no path or address.
+        Raises ValueError if it names another kind, no path or address, or a `rows` that is neither
+        true nor false.
 
-        >>> Connection.of("march", {"type": "files", "path": "/srv/march"})
-        Connection(name='march', kind='files', where='/srv/march')
+        >>> Connection.of("march", {"type": "files", "path": "/srv/march", "rows": False})
+        Connection(name='march', kind='files', where='/srv/march', rows=False)
         """
         kind = str(options.get("type", ""))
         if kind not in KINDS:
@@ -50,7 +54,10 @@ class Connection:
         where = str(options.get(needed, ""))
         if not where:
             raise ValueError(f"[connections.{name}] must name its {needed}.")
-        return cls(name, kind, where)
+        rows = options.get("rows", True)
+        if not isinstance(rows, bool):
+            raise ValueError(f"rows of [connections.{name}] must be true or false, got {rows!r}.")
+        return cls(name, kind, where, rows)
 
     @classmethod
     def of_path(cls, path: str) -> Connection:
@@ -101,6 +108,17 @@ class Connection:
             ), None
         except Exception as error:
             raise self._refused(error) from error
+
+    def check_rows(self) -> None:
+        """Refuse to fetch rows if the operator allows only counts.
+
+        Raises InputError.
+        """
+        if not self.rows:
+            raise refuse(
+                "counts-only",
+                f"{COUNTS_ONLY} Count all rows of {quoted(self.name)} instead.",
+            )
 
     def first_rows(self, table: str) -> Table:
         """At most 1,000 rows, to see the columns by.

@@ -147,6 +147,9 @@ def of_models(n_rows: int = 900) -> pd.DataFrame:
     return frame.assign(p_new=frame["p_old"] ** 1.3)
 
 
+MAPPING = ColumnMapping(outcome="y", score="p")
+
+
 def offered(tmp_path: Path, frame: pd.DataFrame):
     (tmp_path / "scores").mkdir(exist_ok=True)
     frame.to_parquet(tmp_path / "scores" / "t.parquet")
@@ -309,11 +312,34 @@ def test_several_models_of_a_sample_are_compared_row_by_row(tmp_path):
     assert "Counts do not pair rows" not in said(go(app, "compare"))
 
 
+def test_a_source_of_which_only_counts_are_allowed_shows_no_rows(folder, texts):
+    app = start(m="platt")
+    only = {"type": "files", "path": str(folder), "rows": False}
+    app.secrets["connections"] = {"team": only}
+    go(app, "data")
+    app.selectbox(key="connect_source").set_value("team").run()
+    app.selectbox(key="connect_table_team").set_value(ALL_FILES).run()
+    assert not [each for each in app.segmented_control if each.key == "connect_rows"]
+    assert "First rows" not in [each.label for each in app.expander]
+    button(app, "connect_scan").click().run()
+    assert not app.error
+    go(app, "reliability")
+    bins = next(each for each in app.selectbox if each.key.startswith("bin_at_uncalibrated"))
+    bins.set_value(2).run()
+    assert not [each for each in app.button if each.key == "fetch_rows"]
+    assert "allows only counts" in said(app)
+    # A link may ask for a sample.
+    asked = Connected(Connection.of("team", only), "march.parquet", MAPPING, sample=100)
+    with texts.raises(InputError):
+        asked.drawn()
+    with pytest.raises(ValueError, match="must be true or false"):
+        Connection.of("team", only | {"rows": "no"})
+
+
 def test_a_sample_that_would_not_fit_in_memory_is_refused(folder):
     source = Connection("team", "files", str(folder))
-    mapping = ColumnMapping(outcome="y", score="p")
     columns = tuple(map(str, range(1000)))
-    wide = Connected(source, "march.parquet", mapping, sample=1_000_000, columns=columns)
+    wide = Connected(source, "march.parquet", MAPPING, sample=1_000_000, columns=columns)
     with pytest.raises(InputError, match="Draw at most 200,000 rows"):
         wide.drawn()
 

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calib.core.strata import crossed_name
 from calib.loading import InputError
-from calib.scanning.connections import Connection
+from calib.scanning.connections import COUNTS_ONLY, Connection
 from calib.scanning.fetching import LEAST, MOST, USUAL
 from calib.text import plain
 from calib.ui.controls import sources
@@ -67,8 +67,9 @@ def show(session: Session) -> None:
     label = "Analyse the sample" if draft.connected.sample else "Analyse all rows"
     if st.button(label, key="connect_scan", type="primary"):
         sources.analyse(session, draft.connected)
-    with st.expander("First rows"):
-        st.dataframe(draft.first.frame.head(8), hide_index=True)
+    if draft.connected.source.rows:
+        with st.expander("First rows"):
+            st.dataframe(draft.first.frame.head(8), hide_index=True)
 
 
 def _chosen(session: Session, known: Mapping[str, Connection]) -> Draft | None:
@@ -100,6 +101,10 @@ def _rows(draft: Draft) -> None:
     """Whether all rows are counted or some are drawn, and how."""
     connected = draft.connected
     first, second, third = st.columns(3, gap="medium")
+    if not connected.source.rows:
+        first.caption(COUNTS_ONLY)
+        _of_counts(connected, second, third)
+        return
     with first:
         ask(
             SEGMENTED,
@@ -113,7 +118,11 @@ def _rows(draft: Draft) -> None:
     if connected.sample:
         _sample(connected, second, third)
         return
-    places = iter((second, third))
+    _of_counts(connected, second, third)
+
+
+def _of_counts(connected: Connected, *left: DeltaGenerator) -> None:
+    places = iter(left)
     if mapping.kind_of(connected.mapping) == mapping.BY_CLASS:
         with next(places):
             _view(connected)

@@ -15,6 +15,7 @@ from calib.crossfit.cross_fitted import CrossFitted
 from calib.loading import InputError
 from calib.reports.files import to_csv
 from calib.scanning import rows_between
+from calib.scanning.connections import COUNTS_ONLY
 from calib.text import count, level, percent, plain, probability, signed, span
 from calib.ui.controls.widgets import ask, control, download
 from calib.ui.layout import tables
@@ -88,6 +89,9 @@ def _counted(session: Session, model: Model, picked: ChosenBin, i: int) -> None:
     connected = None if session.upload is None else session.upload.source
     if connected is None:
         st.caption(COUNTED)
+        return
+    if not connected.source.rows:
+        st.caption(COUNTS_ONLY)
         return
     mapping = connected.mapping
     score = model.name if model.name in mapping.models else mapping.score

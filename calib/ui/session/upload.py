@@ -108,11 +108,12 @@ class Connected:
     def drawn(self, progress: Progress | None = None) -> Sample:
         """A sample of the rows of the table.
 
-        Raises InputError if the source does not answer, or the sample would be too large or not
-        random.
+        Raises InputError if the source allows only counts or does not answer, or the sample would
+        be too large or not random.
         """
         from calib.scanning.fetching import sampled_rows
 
+        self.source.check_rows()
         width = max(len(self.columns), 1)
         if self.sample * width > MAX_CELLS:
             raise refuse(
