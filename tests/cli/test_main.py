@@ -281,6 +281,8 @@ def test_the_examples_of_help_and_pages_run(source, run, folder, carried, tmp_pa
         file = {"predictions.parquet": "scores.parquet", "test.csv": "more.csv"}.get(name)
         kind = "percent.csv" if name == "scores.csv" else "scores.csv"
         (tmp_path / name).write_bytes((folder / (file or kind)).read_bytes())
+    (tmp_path / "predictions").mkdir()
+    (tmp_path / "predictions" / "1.parquet").write_bytes((folder / "scores.parquet").read_bytes())
     for name in ("march.json", "april.json"):
         (tmp_path / name).write_bytes(KEPT.read_bytes())
     for file in carried.iterdir():
