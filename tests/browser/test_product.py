@@ -156,7 +156,7 @@ def test_a_link_with_every_setting_and_the_navigation_stay_on_every_page(page: P
         ({"at": "-1"}, "between 0 and 1"),
         ({"ranges": "1"}, "between 2 and 20"),
         ({"fp": "0"}, "between 1e-06 and 1e+09"),
-        ({"folds": "99"}, "n_folds"),
+        ({"folds": "99"}, "between 2 and 20"),
         ({"seed": "-2"}, "between 0 and"),
         ({"show": "nobody"}, "nobody"),
         ({"colour": "red"}, "there is no such setting"),
