@@ -50,7 +50,8 @@ def answers() -> None:
             assert server.poll() is None, (HERE / "log").read_text()
             time.sleep(0.2)
         server.send_signal(signal.SIGINT)
-        assert server.wait(30) == 130
+        status = server.wait(30)
+        assert status == 130, f"exit status {status}: {(HERE / 'log').read_text()}"
     finally:
         server.kill()
 
